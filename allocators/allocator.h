@@ -1,0 +1,164 @@
+/* allocator.h - the interface every on-line allocator implements, and the registry of all of them.
+ *
+ * A variant is one file that defines one `const GememAllocatorClass`, and one line in allocators.def.  Help, man page, completion,
+ * option parsing and the conformance tests all derive from the class struct.
+ *
+ * Rules for an implementation:
+ *  - memory comes only from `base.device` through gemem_device_*(); the allocator never prints, exits, or reads a clock;
+ *  - NULL/FALSE from alloc is simulated out-of-memory: an ordinary result, after the real system's whole ladder has run;
+ *  - `block->address` and `block->size` are exactly what the real system decides; `block->handle` is the allocator's own;
+ *  - no two live blocks overlap; addresses keep `alignment`; block->size >= request (or as the spec says, e.g. user pointer inside);
+ *  - no allocation from the host heap per event (slab.h), no iteration in pointer or hash order;
+ *  - destroy() returns everything to the device (held == 0 afterwards), live blocks included.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include <glib.h>
+
+#include "sim/core/error.h"
+#include "sim/core/params.h"
+#include "sim/device/device.h"
+
+GEMEM_BEGIN_DECLS
+
+#define GEMEM_ALLOCATOR_ABI 1
+
+typedef struct _GememAllocator GememAllocator;
+typedef struct _GememAllocatorClass GememAllocatorClass;
+
+enum /* capabilities */
+{
+  GEMEM_CAP_STREAMS = 1 << 0,        /* decisions depend on the stream                                 */
+  GEMEM_CAP_POOLS = 1 << 1,          /* knows private pools                                            */
+  GEMEM_CAP_TRIM = 1 << 2,           /* trim returns something                                         */
+  GEMEM_CAP_VIRTUAL_MEMORY = 1 << 3, /* uses reserve/create/map                                        */
+  GEMEM_CAP_ADOPT = 1 << 4,          /* can start from a recorded state                                */
+  GEMEM_CAP_GRAPHS = 1 << 5,         /* manages static memory of graphs                                */
+};
+
+typedef struct
+{
+  guint64 size;
+  guint64 stream;
+  guint32 pool;
+} GememRequest;
+
+typedef struct
+{
+  guint64  address;
+  guint64  size;   /* block size: what the system says it handed out */
+  gpointer handle;
+} GememBlock;
+
+/* A block or gap, as walk() reports it. */
+typedef enum
+{
+  GEMEM_SPAN_LIVE,     /* handed out                                            */
+  GEMEM_SPAN_PENDING,  /* freed, but streams may still use it                   */
+  GEMEM_SPAN_FREE,     /* cached, reusable                                      */
+  GEMEM_SPAN_OVERHEAD, /* physical, but never handed out (headers, lost tails)  */
+  GEMEM_SPAN_UNMAPPED, /* addresses without memory; not counted as reserved     */
+} GememSpanState;
+
+typedef struct
+{
+  guint64        address, size;
+  guint64        segment;      /* start of the piece obtained from the device     */
+  guint64        segment_size;
+  guint64        stream;
+  guint32        pool;
+  GememSpanState state;
+  guint64        user;         /* LIVE: the address given to the program (may lie inside) */
+} GememSpan;
+
+typedef void (*GememSpanFunc) (const GememSpan *span, gpointer data);
+typedef void (*GememStatFunc) (const char *name, guint64 value, const char *unit, gpointer data);
+
+/* A piece of recorded state to start from. */
+typedef struct
+{
+  guint64 address, size;       /* size: block size including an unsplit tail */
+  guint64 requested;           /* blocks only                                */
+  guint64 stream;
+  guint32 pool;
+  gboolean small;              /* the recorded small pool                    */
+} GememAdopt;
+
+struct _GememAllocatorClass
+{
+  guint             abi;       /* GEMEM_ALLOCATOR_ABI */
+  const char       *name;      /* "pytorch-caching" */
+  const char       *aliases;   /* '|' separated, or NULL */
+  const char       *summary;   /* one line, no full stop */
+  const char       *origin;    /* the real system and version, and the spec section */
+  guint             capabilities;
+  guint64           alignment; /* every address is a multiple of this; also the unit of the lower bound (plus `offset`) */
+  guint64           alignment_offset; /* addresses are congruent to this modulo alignment (buddy: 64 mod 256) */
+  const GememParam *params;
+  gsize             params_size;
+
+  GememAllocator *(*create) (gconstpointer params, GememDevice *device, GError **error);
+  gboolean (*alloc) (GememAllocator *allocator, const GememRequest *request, GememBlock *block);
+  /* The program lets go of @block.  @completion_follows: a later complete() says when streams are done with it; classes
+   * without complete() free at once. */
+  void (*free) (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows);
+  void (*complete) (GememAllocator *allocator, const GememBlock *block);                        /* optional */
+  void (*use_on_stream) (GememAllocator *allocator, const GememBlock *block, guint64 stream);   /* optional */
+  void (*sync) (GememAllocator *allocator, guint64 stream);  /* optional; the host waited for stream (G_MAXUINT64: device) */
+  void (*trim) (GememAllocator *allocator);                  /* optional; empty_cache, Release, recycle */
+  /* Largest request that would succeed on @stream without going to the device; 0 if none.  Not on the event path. */
+  guint64 (*largest_free) (GememAllocator *allocator, guint64 stream);
+  /* Every span, in address order within a segment, segments in address order. */
+  void (*walk) (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+  /* Own invariants; GEMEM_ERROR_INVARIANT. */
+  gboolean (*check) (GememAllocator *allocator, GError **error);
+  /* Optional: statistics under the names the real system uses. */
+  void (*stats) (GememAllocator *allocator, GememStatFunc func, gpointer data);
+  void (*destroy) (GememAllocator *allocator);
+
+  /* Optional (GEMEM_CAP_ADOPT): recorded initial state; segments first, then their blocks in address order, then begin_done. */
+  gboolean (*adopt_segment) (GememAllocator *allocator, const GememAdopt *segment);
+  gboolean (*adopt_block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
+  void     (*adopt_done) (GememAllocator *allocator);
+};
+
+/* Embedded first in every allocator. */
+struct _GememAllocator
+{
+  const GememAllocatorClass *klass;
+  GememDevice               *device;
+  guint64                    retries; /* times the out-of-memory ladder released something and tried again */
+};
+
+/* All built-in classes in the order of allocators.def, then plugins; NULL-terminated. */
+const GememAllocatorClass *const *gemem_allocator_classes (void);
+
+/* By name or alias; GEMEM_ERROR_USAGE with a suggestion. */
+const GememAllocatorClass *gemem_allocator_find (const char *name, GError **error);
+
+/* Loads every plugin of the ':'-separated directories (GEMEM_PLUGIN_PATH); a plugin exports
+ * `const GememAllocatorClass *const gemem_plugin_allocators[]`.  Wrong ABI: error naming the file. */
+gboolean gemem_allocator_load_plugins (const char *directories, GError **error);
+
+/* A chosen allocator with its settings, as on the command line: "NAME[:key=value,...]". */
+typedef struct
+{
+  const GememAllocatorClass *klass;
+  char                      *label;    /* as the user wrote it */
+  GPtrArray                 *settings; /* GememSetting: allocator parameters */
+  GPtrArray                 *device;   /* GememSetting: device settings found among them (vector-file keys: capacity, base...) */
+} GememAllocatorSpec;
+
+/* Expands @text: globs in NAME ('ge-*') and value lists ("chunk_mb=0|64") give several specs; appended to @specs. */
+gboolean gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error);
+void gemem_allocator_spec_free (GememAllocatorSpec *spec);
+
+/* Creates the allocator of @spec on @device; parameters not in @spec come from @defaults (may be NULL; keys the class does not know
+ * are errors there too), then from the table. */
+GememAllocator *gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device, GError **error);
+/* The effective parameters of @allocator's spec: GPtrArray of GememSetting. */
+GPtrArray *gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device, GError **error);
+void gemem_allocator_destroy (GememAllocator *allocator);
+
+GEMEM_END_DECLS

@@ -1,0 +1,3 @@
+/* registry.c - to be written */
+#include "config.h"
+#include <glib.h>

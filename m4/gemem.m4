@@ -1,0 +1,90 @@
+# gemem.m4 - the project's own configure options, one macro each.
+
+# --enable-checks=no|cheap|full
+AC_DEFUN([GEMEM_ARG_CHECKS], [
+AC_ARG_ENABLE([checks], [AS_HELP_STRING([--enable-checks=no|cheap|full], [internal assertions; full: walk and check every allocator after each event (default: cheap)])],
+  [], [enable_checks=cheap])
+AS_CASE([$enable_checks],
+  [no], [gemem_checks=0], [yes|cheap], [gemem_checks=1; enable_checks=cheap], [full], [gemem_checks=2],
+  [AC_MSG_ERROR([--enable-checks takes no, cheap or full, not '$enable_checks'])])
+AC_DEFINE_UNQUOTED([GEMEM_CHECKS], [$gemem_checks], [0: no internal checks, 1: cheap ones, 2: full.])
+])
+
+# --enable-asan --enable-ubsan --enable-tsan --enable-coverage
+AC_DEFUN([GEMEM_ARG_SANITIZERS], [
+AC_ARG_ENABLE([asan], [AS_HELP_STRING([--enable-asan], [address sanitizer])])
+AC_ARG_ENABLE([ubsan], [AS_HELP_STRING([--enable-ubsan], [undefined behaviour sanitizer])])
+AC_ARG_ENABLE([tsan], [AS_HELP_STRING([--enable-tsan], [thread sanitizer])])
+AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage], [gcov coverage (see make coverage)])])
+AS_IF([test "$enable_asan" = yes && test "$enable_tsan" = yes], [AC_MSG_ERROR([--enable-asan and --enable-tsan exclude each other])])
+gemem_sanitizers=
+SANITIZE_CFLAGS=
+AS_IF([test "$enable_asan" = yes], [gemem_sanitizers="$gemem_sanitizers address"; SANITIZE_CFLAGS="$SANITIZE_CFLAGS -fsanitize=address -fno-omit-frame-pointer"])
+AS_IF([test "$enable_ubsan" = yes], [gemem_sanitizers="$gemem_sanitizers undefined"; SANITIZE_CFLAGS="$SANITIZE_CFLAGS -fsanitize=undefined -fno-sanitize-recover=undefined"])
+AS_IF([test "$enable_tsan" = yes], [gemem_sanitizers="$gemem_sanitizers thread"; SANITIZE_CFLAGS="$SANITIZE_CFLAGS -fsanitize=thread"])
+AS_IF([test "$enable_coverage" = yes], [gemem_sanitizers="$gemem_sanitizers coverage"; SANITIZE_CFLAGS="$SANITIZE_CFLAGS --coverage"])
+AC_SUBST([SANITIZE_CFLAGS])
+AM_CONDITIONAL([SANITIZED], [test -n "$gemem_sanitizers"])
+AC_SUBST([GEMEM_SANITIZED], ["$gemem_sanitizers"])
+])
+
+# --with-cuda[=DIR]: the toolkit's headers only; the driver is opened at run time.
+AC_DEFUN([GEMEM_ARG_CUDA], [
+AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [build against the CUDA Toolkit headers in DIR (default: auto)])],
+  [], [with_cuda=auto])
+gemem_cuda_text=no
+CUDA_CFLAGS=
+AS_IF([test "$with_cuda" != no], [
+  gemem_cuda_dirs="$with_cuda"
+  AS_CASE([$with_cuda], [auto|yes], [gemem_cuda_dirs="$CUDA_HOME $CUDA_PATH /usr/local/cuda /opt/cuda /usr"])
+  for gemem_dir in $gemem_cuda_dirs; do
+    AS_IF([test -f "$gemem_dir/include/cuda.h"], [
+      gemem_save_CPPFLAGS=$CPPFLAGS
+      CPPFLAGS="$CPPFLAGS -isystem $gemem_dir/include"
+      AC_PREPROC_IFELSE([AC_LANG_PROGRAM([[#include <cuda.h>]])], [CUDA_CFLAGS="-isystem $gemem_dir/include"; gemem_cuda_text="$gemem_dir"])
+      CPPFLAGS=$gemem_save_CPPFLAGS
+      break])
+  done
+  AS_IF([test "$gemem_cuda_text" = no && test "$with_cuda" != auto],
+    [AC_MSG_ERROR([--with-cuda=$with_cuda: no include/cuda.h there; give the toolkit's directory or --without-cuda])])
+])
+AS_IF([test "$gemem_cuda_text" != no], [AC_DEFINE([HAVE_CUDA], [1], [Define to 1 if the CUDA headers are there.])])
+AM_CONDITIONAL([HAVE_CUDA], [test "$gemem_cuda_text" != no])
+AC_SUBST([CUDA_CFLAGS])
+])
+
+# --with-sqlite
+AC_DEFUN([GEMEM_ARG_SQLITE], [
+AC_ARG_WITH([sqlite], [AS_HELP_STRING([--with-sqlite], [result database (default: auto)])], [], [with_sqlite=auto])
+gemem_sqlite_text=no
+AS_IF([test "$with_sqlite" != no], [
+  PKG_CHECK_MODULES([SQLITE], [sqlite3 >= 3.24], [gemem_sqlite_text=yes
+    AC_DEFINE([HAVE_SQLITE], [1], [Define to 1 if sqlite3 is there.])],
+    [AS_IF([test "$with_sqlite" != auto], [AC_MSG_ERROR([--with-sqlite: sqlite3 was not found: $SQLITE_PKG_ERRORS])])])
+])
+])
+
+# Warnings, one by one, and --enable-werror.
+AC_DEFUN([GEMEM_WARNINGS], [
+AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (developers and CI)])])
+AX_APPEND_COMPILE_FLAGS([-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition dnl
+  -Wwrite-strings -Wundef -Wformat=2 -Wno-format-nonliteral -Wvla -Wnull-dereference -Wduplicated-cond -Wlogical-op -Wcast-align dnl
+  -Wno-unused-parameter -Wno-missing-field-initializers], [WARN_CFLAGS], [-Werror])
+AX_APPEND_COMPILE_FLAGS([-ffp-contract=off -fvisibility=hidden -fno-semantic-interposition], [CODE_CFLAGS], [-Werror])
+enable_werror_text="on"
+AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"; enable_werror_text="on, as errors"])
+AC_SUBST([WARN_CFLAGS])
+AC_SUBST([CODE_CFLAGS])
+])
+
+# Exported symbols carry the version node GEMEM_0 where the linker can.
+AC_DEFUN([GEMEM_VERSION_SCRIPT], [
+AC_CACHE_CHECK([whether the linker takes a version script], [gemem_cv_version_script], [
+  echo 'GEMEM_TEST { global: gemem_*; local: *; };' > conftest.map
+  gemem_save_LDFLAGS=$LDFLAGS
+  LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map"
+  AC_LINK_IFELSE([AC_LANG_SOURCE([[int gemem_x (void); int gemem_x (void) { return 0; }]])], [gemem_cv_version_script=yes], [gemem_cv_version_script=no])
+  LDFLAGS=$gemem_save_LDFLAGS
+  rm -f conftest.map])
+AM_CONDITIONAL([VERSION_SCRIPT], [test "$gemem_cv_version_script" = yes])
+])

@@ -1,0 +1,7 @@
+/* main.c */
+#include "config.h"
+int
+main (void)
+{
+  return 0;
+}

@@ -1,0 +1,3 @@
+/* error.c - to be written */
+#include "config.h"
+#include <glib.h>

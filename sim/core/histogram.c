@@ -1,0 +1,3 @@
+/* histogram.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,36 @@
+/* histogram.h - log-linear latency histogram in the manner of HdrHistogram/fio: integer, fixed size, mergeable.
+ *
+ * Values below 64 are exact; above, each power of two is divided into 32 buckets, so that a reported
+ * percentile is at most 1/32 (3.2 %) above the true one.  Recording is O(1) and allocation-free.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include <glib.h>
+
+GEMEM_BEGIN_DECLS
+
+#define GEMEM_HISTOGRAM_SUB_BITS 5
+#define GEMEM_HISTOGRAM_BUCKETS ((64 - GEMEM_HISTOGRAM_SUB_BITS + 1) << GEMEM_HISTOGRAM_SUB_BITS)
+
+typedef struct
+{
+  guint64 count, sum, min, max; /* sum saturates; min is G_MAXUINT64 while empty */
+  guint64 buckets[GEMEM_HISTOGRAM_BUCKETS];
+} GememHistogram;
+
+void gemem_histogram_init (GememHistogram *histogram);
+void gemem_histogram_merge (GememHistogram *into, const GememHistogram *from);
+
+/* Smallest bucket end such that at least @permille / 1000 of the values lie at or below it, clamped to
+ * [min, max]; 0 while empty.  p50 = 500, p99.9 = 999. */
+guint64 gemem_histogram_percentile (const GememHistogram *histogram, guint permille);
+
+/* The bucket of @value and the largest value that falls into @bucket. */
+guint   gemem_histogram_bucket (guint64 value);
+guint64 gemem_histogram_bucket_end (guint bucket);
+
+/* Records one value. */
+void gemem_histogram_add (GememHistogram *histogram, guint64 value);
+
+GEMEM_END_DECLS

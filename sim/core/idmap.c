@@ -1,0 +1,3 @@
+/* idmap.c - to be written */
+#include "config.h"
+#include <glib.h>

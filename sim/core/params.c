@@ -1,0 +1,3 @@
+/* params.c - to be written */
+#include "config.h"
+#include <glib.h>

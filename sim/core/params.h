@@ -1,0 +1,97 @@
+/* params.h - typed parameter tables: the one description of a setting, from which parsing,
+ * defaults, help, "did you mean", the manifest and sweep axes are all derived.
+ *
+ * A table describes the fields of a plain C struct by offset, ends with a row whose
+ * name is NULL, and is used like this:
+ *
+ *   typedef struct { guint64 chunk_size; gboolean free_idle; } Params;
+ *   static const GememParam params[] = {
+ *     { .name = "chunk_size", .type = GEMEM_PARAM_SIZE, .default_text = "0", ...,
+ *       .offset = G_STRUCT_OFFSET (Params, chunk_size), .help = "..." },
+ *     { NULL } };
+ *
+ * Invariants: every setting is either known and valid, or an error (GEMEM_ERROR_USAGE) that names
+ * the nearest known name; nothing is silently ignored.  '-' and '_' are the same, case does not
+ * matter, a "FLAGS_" prefix is accepted for tables that say so through an alias.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include <glib.h>
+
+GEMEM_BEGIN_DECLS
+
+typedef enum
+{
+  GEMEM_PARAM_BOOL,   /* gboolean; yes/no, true/false, on/off, 1/0            */
+  GEMEM_PARAM_UINT,   /* guint64                                              */
+  GEMEM_PARAM_INT,    /* gint64                                               */
+  GEMEM_PARAM_SIZE,   /* guint64 bytes; units.h; "%" of the device's capacity */
+  GEMEM_PARAM_TIME,   /* guint64 ns                                           */
+  GEMEM_PARAM_DOUBLE, /* double                                               */
+  GEMEM_PARAM_CHOICE, /* int: index into `choices`                            */
+  GEMEM_PARAM_STRING, /* char *, owned by the parameter struct                */
+} GememParamType;
+
+typedef struct
+{
+  const char    *name;
+  GememParamType type;
+  const char    *default_text; /* parsed by the same parser; NULL for STRING means NULL              */
+  const char    *min, *max;    /* inclusive, as text; NULL: no bound                                 */
+  const char    *unit;         /* of a bare number: "MiB" for SIZE, "ms" for TIME; NULL: B, ns       */
+  const char    *choices;      /* CHOICE: "bump|first-fit|recorded"; synonyms "a=b": a means b       */
+  const char    *aliases;      /* other spellings, '|' separated (legacy names, vector-file keys)    */
+  const char    *conflicts;    /* names that may not be set together with this one, '|' separated    */
+  const char    *special;      /* words with a number behind: "none=18446744073709551615|default=0"  */
+  const char    *help;         /* one sentence; ends in a full stop                                  */
+  gsize          offset;       /* of the field in the struct                                         */
+} GememParam;
+
+/* What a value may refer to while it is parsed. */
+typedef struct
+{
+  guint64 capacity; /* device bytes, for "80%"; 0: unknown, "%" refused */
+} GememParamContext;
+
+/* One "key=value" as the user wrote it. */
+typedef struct
+{
+  char *key;
+  char *value;
+} GememSetting;
+
+/* Splits "k=v,k=v" ("[a,b]" and quotes protect commas; '\,' escapes) into GememSetting*; free with g_ptr_array_unref(). */
+GPtrArray *gemem_settings_parse (const char *text, GError **error);
+
+/* Sets every field of @dest to its default; asserts that the table is sound. */
+void gemem_params_set_defaults (const GememParam *table, gpointer dest);
+
+/* Applies one setting.  @what names the owner in messages ("allocator pytorch-caching").
+ * Errors: GEMEM_ERROR_USAGE: unknown name (with a suggestion), bad value, out of range. */
+gboolean gemem_params_set (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what,
+                           const char *key, const char *value, GError **error);
+
+/* Defaults, then each of @settings in order, then conflict checks.  A key given twice is an error. */
+gboolean gemem_params_apply (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what,
+                             const GPtrArray *settings, GError **error);
+
+/* The row for @key (name or alias, normalised), or NULL. */
+const GememParam *gemem_params_find (const GememParam *table, const char *key);
+
+/* The effective value of @param in @dest as text that parses back to the same value. */
+char *gemem_param_value_text (const GememParam *param, gconstpointer dest);
+
+/* "key=value,..." of the settings that differ from their default; "" if none. */
+char *gemem_params_describe (const GememParam *table, gconstpointer dest);
+
+/* Frees STRING fields. */
+void gemem_params_clear (const GememParam *table, gpointer dest);
+
+/* TRUE if @a and @b are the same name: '-' == '_', ASCII case ignored. */
+gboolean gemem_name_equal (const char *a, const char *b);
+
+/* The candidate nearest to @word by edit distance, or NULL when none is near enough to be meant. */
+const char *gemem_suggest (const char *word, const char *const *candidates);
+
+GEMEM_END_DECLS

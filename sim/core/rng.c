@@ -1,0 +1,3 @@
+/* rng.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* settings.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* slab.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* suggest.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* tree.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* units.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* device.c - to be written */
+#include "config.h"
+#include <glib.h>

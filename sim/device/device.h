@@ -1,0 +1,144 @@
+/* device.h - what an allocator obtains memory from: the vtable of simulated, faulty, null and CUDA devices.
+ *
+ * One GememDevice is one device ordinal; nothing defaults to device 0.  An allocator calls only the gemem_device_*()
+ * functions below, which count, charge the modelled cost to the device's clock, and then dispatch to the class.
+ *
+ * Invariants: `held` is the number of physical bytes obtained and not returned (contiguous allocations as requested, not rounded, plus
+ * physical pages that exist); addresses are never 0; every call can fail where documented, and a failed call changes
+ * nothing but counters and the clock.  Out-of-memory is an ordinary return value (0, or FALSE).
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include <glib.h>
+
+#include "sim/core/params.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct _GememDevice GememDevice;
+typedef struct _GememDeviceClass GememDeviceClass;
+
+/* Device calls, as counted and priced. */
+typedef enum
+{
+  GEMEM_CALL_MALLOC,
+  GEMEM_CALL_FREE,
+  GEMEM_CALL_RESERVE,       /* an address range                        */
+  GEMEM_CALL_RELEASE,
+  GEMEM_CALL_CREATE,        /* physical pages                          */
+  GEMEM_CALL_DESTROY,
+  GEMEM_CALL_MAP,
+  GEMEM_CALL_UNMAP,
+  GEMEM_CALL_MEMSET,
+  GEMEM_CALL_EVENT_RECORD,
+  GEMEM_CALL_EVENT_QUERY,
+  GEMEM_CALL_EVENT_SYNC,
+  GEMEM_CALL_STREAM_SYNC,
+  GEMEM_CALL_DEVICE_SYNC,
+  GEMEM_CALL_INFO,
+  GEMEM_CALL_COUNT
+} GememDeviceCall;
+
+typedef struct
+{
+  guint64 total;            /* bytes the device reports                         */
+  guint64 free;             /* bytes not held by anyone                         */
+  guint64 granularity;      /* of physical pages and mappings                   */
+  gboolean virtual_memory;  /* reserve/create/map are supported                 */
+} GememDeviceInfo;
+
+typedef guint64 GememPage;  /* a physical allocation; 0 = none */
+typedef guint64 GememDeviceEvent; /* 0 = none, always complete */
+
+struct _GememDeviceClass
+{
+  const char       *name;    /* "sim" */
+  const char       *aliases;
+  const char       *summary;
+  const GememParam *params;
+  gsize             params_size;
+  /* Takes a copy of what it needs from @params. */
+  GememDevice *(*create) (gconstpointer params, GError **error);
+
+  guint64  (*malloc)  (GememDevice *device, guint64 size, guint64 stream);       /* address; 0 = out of memory */
+  void     (*free)    (GememDevice *device, guint64 address, guint64 size);
+  guint64  (*reserve) (GememDevice *device, guint64 size, guint64 alignment);    /* address; 0 = unsupported or refused */
+  void     (*release) (GememDevice *device, guint64 address, guint64 size);
+  GememPage (*create_page) (GememDevice *device, guint64 size);                  /* 0 = out of memory */
+  void     (*destroy_page) (GememDevice *device, GememPage page, guint64 size);
+  gboolean (*map)     (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size);
+  gboolean (*unmap)   (GememDevice *device, guint64 address, guint64 size);
+  gboolean (*memset)  (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream);
+  GememDeviceEvent (*event_record) (GememDevice *device, guint64 stream);
+  gboolean (*event_query) (GememDevice *device, GememDeviceEvent event);         /* TRUE = complete */
+  void     (*event_sync)  (GememDevice *device, GememDeviceEvent event);
+  gboolean (*stream_sync) (GememDevice *device, guint64 stream);
+  gboolean (*device_sync) (GememDevice *device);
+  void     (*info)    (GememDevice *device, GememDeviceInfo *info);
+  void     (*destroy) (GememDevice *device);
+
+  /* Optional: the next recorded segment (address policy `recorded`). */
+  void     (*expect)  (GememDevice *device, guint64 address, guint64 size);
+  /* Optional: takes a contiguous allocation that existed before the trace, at its recorded address. FALSE: no room. */
+  gboolean (*adopt)   (GememDevice *device, guint64 address, guint64 size);
+  /* Optional: modelled cost in ns of one call, charged by the wrapper after the call. */
+  guint64  (*cost)    (GememDevice *device, GememDeviceCall call, guint64 size);
+};
+
+/* Watches calls: the engine's ledger for fidelity and for the event log.  @ok FALSE: refused. */
+typedef void (*GememDeviceObserver) (gpointer data, GememDeviceCall call, guint64 address, guint64 size, gboolean ok);
+
+struct _GememDevice
+{
+  const GememDeviceClass *klass;
+  int                     ordinal;
+  guint64                 held, peak_held; /* physical bytes held through this device object        */
+  guint64                 now;             /* virtual clock, ns                                      */
+  guint64                 call_time;       /* ns charged for calls since creation                    */
+  guint64                 calls[GEMEM_CALL_COUNT];
+  guint64                 refused[GEMEM_CALL_COUNT];
+  guint64                 call_ns[GEMEM_CALL_COUNT];
+  GememDeviceObserver     observer;
+  gpointer                observer_data;
+};
+
+/* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).
+ * @defaults: settings applied before those of @spec when @spec does not set them (from a trace), or NULL. */
+GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
+void gemem_device_destroy (GememDevice *device);
+/* "sim:capacity=...": the effective settings. */
+char *gemem_device_describe (GememDevice *device);
+/* Name/value rows of all effective settings, for the manifest; GPtrArray of GememSetting. */
+GPtrArray *gemem_device_settings (GememDevice *device);
+
+const GememDeviceClass *const *gemem_device_classes (void); /* NULL-terminated, from devices.def */
+
+guint64   gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream);
+void      gemem_device_free (GememDevice *device, guint64 address, guint64 size);
+guint64   gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment);
+void      gemem_device_release (GememDevice *device, guint64 address, guint64 size);
+GememPage gemem_device_create_page (GememDevice *device, guint64 size);
+void      gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size);
+gboolean  gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size);
+gboolean  gemem_device_unmap (GememDevice *device, guint64 address, guint64 size);
+gboolean  gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream);
+GememDeviceEvent gemem_device_event_record (GememDevice *device, guint64 stream);
+gboolean  gemem_device_event_query (GememDevice *device, GememDeviceEvent event);
+void      gemem_device_event_sync (GememDevice *device, GememDeviceEvent event);
+gboolean  gemem_device_stream_sync (GememDevice *device, guint64 stream);
+gboolean  gemem_device_sync (GememDevice *device);
+void      gemem_device_info (GememDevice *device, GememDeviceInfo *info);
+
+/* The device's capacity without counting a call: for "80%" and for reports. */
+guint64   gemem_device_capacity (GememDevice *device);
+/* The machine's recorded segments, before the allocator asks for them; no effect on other policies. */
+void      gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
+gboolean  gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
+
+const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", ... */
+
+/* Wraps @inner (which it takes over) so that calls fail as @spec says: "nth=5,call=malloc", "every=7", "seed=3,rate=1%"... */
+GememDevice *gemem_faulty_device_new (GememDevice *inner, const char *spec, GError **error);
+
+GEMEM_END_DECLS

@@ -1,0 +1,3 @@
+/* faulty.c - to be written */
+#include "config.h"
+#include <glib.h>

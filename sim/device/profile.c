@@ -1,0 +1,3 @@
+/* profile.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* jobs.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* replay.c - to be written */
+#include "config.h"
+#include <glib.h>

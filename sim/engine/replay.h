@@ -1,0 +1,55 @@
+/* replay.h - the engine: drives one trace through one allocator on one device and returns a result.
+ *
+ * Why a job object: compare, find-capacity, the tests and the bench all run the same loop.  A job is self-contained (it opens
+ * its own reader and device), so jobs run in parallel, one thread each, and results are indexed by job: the output does not depend on the number
+ * of threads.  Parallel between runs, never inside one.
+ *
+ * Invariants: memory is bounded by what is live plus `timeline_points`; integers only; the reader's events are seen once per epoch;
+ * accounting closes at every sample (live + internal + external == reserved).
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include "allocators/allocator.h"
+#include "sim/engine/result.h"
+#include "traces/trace.h"
+
+GEMEM_BEGIN_DECLS
+
+/* Opens the trace afresh; called once per epoch and per capacity probe, from any thread. */
+typedef GememTraceReader *(*GememTraceSource) (gpointer data, GError **error);
+
+typedef struct
+{
+  const GememAllocatorSpec *allocator;
+  const char      *device_spec;      /* "sim:capacity=80GiB"; NULL: "sim"                         */
+  int              device_ordinal;   /* which device of the trace; -1: the first one that occurs  */
+  GememTraceSource source;
+  gpointer         source_data;
+  gboolean         use_trace_settings; /* settings recorded in the trace are the default parameters (if made by this allocator) */
+  gboolean         allow_partial;
+  guint            repeat;           /* epochs; 0 = 1. The allocator lives on, the trace starts again; live blocks are freed between */
+  gboolean         stop_at_oom;      /* the first failed request ends the replay                  */
+  guint            timeline_points;  /* at most; 0: no timeline                                   */
+  gboolean         keep_map;         /* fill result.map                                           */
+  gboolean         measure;          /* take host-clock latencies with `clock`                    */
+  guint64        (*clock) (void);    /* ns, monotonic; needed when measure                        */
+  const char      *events_path;      /* --events FILE, or NULL                                    */
+  gboolean         full_checks;      /* walk and check after every event                          */
+  gboolean         find_capacity;
+  const gint      *interrupted;      /* atomic; non-zero stops the run, result marked partial     */
+  guint            oom_max;          /* failed requests kept in detail; 0 = 100                   */
+} GememJob;
+
+#define GEMEM_TIMELINE_POINTS_DEFAULT 2000
+
+/* Runs @job.  NULL with @error only when nothing could be run at all (bad settings, unreadable trace, a full disk under events_path). */
+GememResult *gemem_job_run (const GememJob *job, GError **error);
+
+/* Runs @n jobs on at most @threads threads (0: one per processor).  results[i] and errors[i] belong to jobs[i]. */
+void gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results, GError **errors);
+
+/* The devices that occur in a trace, ascending; GArray of guint16. */
+GArray *gemem_trace_devices (GememTraceSource source, gpointer data, GError **error);
+
+GEMEM_END_DECLS

@@ -1,0 +1,3 @@
+/* result.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,131 @@
+/* result.h - everything one replay found, in one object; the only thing the reports see.
+ *
+ * Measures are defined once, here and in the manual (design.md section 7).  All fields are integers; ratios are computed by the
+ * emitters from them through gemem_result_ratio_*().  Modelled and measured latencies are separate fields and never mixed.
+ * A result is a pure function of (trace, allocator, parameters, device, options), except for the fields under "measured".
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include "allocators/allocator.h"
+#include "sim/core/histogram.h"
+#include "traces/trace.h"
+
+GEMEM_BEGIN_DECLS
+
+/* One point of the timeline: the extremes of the events it stands for, so that no peak is lost. */
+typedef struct
+{
+  guint64 seq;            /* of the last event in the point */
+  guint64 time;           /* ns, trace time                 */
+  guint64 live, allocated, reserved;             /* at the last event */
+  guint64 live_max, allocated_max, reserved_max; /* largest within the point */
+  guint64 largest_free;   /* sampled at the last event; G_MAXUINT64: not sampled */
+} GememTimelinePoint;
+
+/* One failed request. */
+typedef struct
+{
+  guint64  seq, id, requested, stream;
+  guint64  live, allocated, reserved, capacity, device_free;
+  guint64  largest_free;   /* within the allocator's cache */
+  gboolean avoidable;      /* live + request <= capacity: some layout could have served it */
+  guint64  missing;        /* true: bytes by which live + request exceeds the capacity */
+  guint64  blocking_id;    /* avoidable: the smallest live block whose end would make room, 0 if none was found */
+  guint64  blocking_size;
+} GememOom;
+
+/* A block or gap at the moment of the reserved peak (segment map). */
+typedef struct
+{
+  GememSpan span;
+  guint64   requested; /* LIVE: bytes asked for */
+} GememMapSpan;
+
+typedef struct
+{
+  guint64 stream;
+  guint64 peak_live, peak_allocated, allocs;
+} GememStreamUse;
+
+typedef struct
+{
+  guint64 limit;         /* requests of at most this many bytes (power of two)              */
+  guint64 allocs;
+  guint64 internal_waste_at_peak; /* block - requested of live blocks at the allocated peak */
+  guint64 live_at_peak;
+} GememSizeClassUse;
+
+/* Decision by decision against what was recorded. */
+typedef struct
+{
+  guint64 compared, equal;             /* ALLOCs with a recorded address                     */
+  guint64 first_difference;            /* seq of the first unequal one; G_MAXUINT64: none    */
+  guint64 expected_address, got_address;
+  guint64 segments_compared, segments_equal; /* device calls, in order                       */
+  guint64 first_segment_difference;    /* seq; G_MAXUINT64: none                             */
+} GememFidelity;
+
+/* Peaks and end state of one epoch (--repeat). */
+typedef struct
+{
+  guint64 peak_live, peak_allocated, peak_reserved, end_reserved, end_largest_free, ooms;
+} GememEpoch;
+
+typedef struct _GememResult GememResult;
+struct _GememResult
+{
+  /* identity */
+  char      *allocator, *label, *trace, *trace_sha256, *device;
+  GPtrArray *parameters;      /* GememSetting: effective */
+  GPtrArray *device_settings; /* GememSetting: effective */
+  int        device_ordinal;
+  gboolean   partial;         /* interrupted, or a damaged trace read with --allow-partial */
+  char      *failure;         /* NULL, or why the run could not be completed               */
+
+  /* counts */
+  guint64 events, allocs, frees, trims, failed_allocs, skipped_frees;
+  /* peaks, and the seq of the first event after which they held */
+  guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved, peak_reserved_seq;
+  guint64 lower_bound;        /* max over time of live bytes, each rounded to the allocator's alignment */
+  guint64 allocated_at_peak_reserved, live_at_peak_reserved;
+  guint64 end_live, end_allocated, end_reserved, leaked_blocks;
+  /* waste: internal = allocated - live, external = reserved - allocated; at the reserved peak, and the
+   * average over events (128-bit sum / events), kept as sums */
+  guint64 internal_at_peak, external_at_peak;
+  guint64 internal_mean, external_mean; /* per event, or time-weighted when the trace has times */
+  gboolean time_weighted;
+  guint64 largest_free_at_peak;         /* at the reserved peak */
+  /* device */
+  guint64 calls[GEMEM_CALL_COUNT], refused[GEMEM_CALL_COUNT], call_ns[GEMEM_CALL_COUNT];
+  guint64 retries;
+  guint64 capacity;
+  /* out of memory; at most `oom_max` kept, all counted */
+  guint64 ooms, ooms_avoidable;
+  GArray *oom;                /* GememOom */
+  /* modelled latency, ns */
+  GememHistogram alloc_ns, free_ns;
+  guint64        modelled_total_ns;
+  /* measured (host clock); empty unless asked for */
+  GememHistogram measured_alloc_ns, measured_free_ns;
+  guint64        measured_total_ns;
+
+  GArray *timeline;           /* GememTimelinePoint */
+  GArray *map;                /* GememMapSpan at the first reserved peak; empty unless asked for */
+  GArray *streams;            /* GememStreamUse */
+  GArray *classes;            /* GememSizeClassUse */
+  GArray *epochs;             /* GememEpoch; one unless --repeat */
+  GPtrArray *stats;           /* GememSetting: the system's own statistics at the end */
+  GememFidelity fidelity;
+  guint64 least_capacity;     /* --find-capacity; 0: not asked; G_MAXUINT64: none found      */
+  gboolean capacity_monotone; /* every probed capacity above the answer also fitted          */
+};
+
+void gemem_result_free (GememResult *result);
+
+/* Ratios, in one place: G_MAXUINT64-safe, 0 when undefined. */
+double gemem_result_utilisation (const GememResult *result);   /* peak live / peak reserved       */
+double gemem_result_overhead (const GememResult *result);      /* peak reserved / lower bound     */
+double gemem_result_fragmentation (const GememResult *result); /* 1 - largest free / free at the reserved peak */
+
+GEMEM_END_DECLS

@@ -1,0 +1,3 @@
+/* report.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,52 @@
+/* report.h - emitters over results: table, JSON, CSV, Markdown, plots, segment map, manifest.
+ *
+ * All emitters read the same GememResult objects and the same list of measures (measures.def), so that a column never has two
+ * definitions.  Text goes to a GString or a FILE name given by the caller; the library never writes to stdout itself.
+ * Output is deterministic: locale-free numbers, no dates, no host names except in the manifest's "environment" part.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include "sim/engine/result.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef enum
+{
+  GEMEM_FORMAT_TABLE,
+  GEMEM_FORMAT_JSON,
+  GEMEM_FORMAT_CSV,
+  GEMEM_FORMAT_MARKDOWN
+} GememReportFormat;
+
+/* GEMEM_ERROR_USAGE with the known formats. */
+gboolean gemem_report_format_parse (const char *name, GememReportFormat *format, GError **error);
+
+typedef struct
+{
+  gboolean details;  /* one result in full (replay) instead of a row each (compare) */
+  guint    width;    /* terminal columns for the table; 0: unlimited                */
+} GememReportOptions;
+
+/* Appends the report of @results to @out. */
+void gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results, guint n, const GememReportOptions *options);
+
+/* Writes DIR/<name>.dat, .gp and, when gnuplot is found, .svg and .png for: comparison, timeline, fragmentation; creates DIR.
+ * @gnuplot: program, or NULL to search PATH; "" renders nothing.  *rendered: whether pictures were made. */
+gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot, gboolean *rendered, GError **error);
+
+/* The timeline or comparison as text for a terminal (gnuplot `dumb`); GEMEM_ERROR_FAILED without gnuplot. */
+char *gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns, guint rows, const char *gnuplot, GError **error);
+
+/* What lies where at the reserved peak: a row per segment, a character per page, legend last. */
+void gemem_map_text (GString *out, const GememResult *result, guint width);
+/* The same as SVG, own writer, deterministic. */
+void gemem_map_svg (GString *out, const GememResult *result);
+
+/* arguments, effective parameters, trace hash, version, compiler: JSON. */
+char *gemem_manifest (GememResult *const *results, guint n, const char *const *argv);
+
+/* Writes @text to @path atomically; GEMEM_ERROR_FAILED names the file. */
+gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
+
+GEMEM_END_DECLS

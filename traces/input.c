@@ -1,0 +1,3 @@
+/* input.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,3 @@
+/* trace.c - to be written */
+#include "config.h"
+#include <glib.h>

@@ -1,0 +1,192 @@
+/* trace.h - the event model, and the reader and writer interfaces of every trace format.
+ *
+ * A trace is an ordered stream of events.  Readers hand them out a batch at a time and keep memory
+ * bounded by what is live in the trace (design.md section 5 and promise 3); nothing here holds a whole trace.
+ *
+ * Invariants of what a reader delivers:
+ *  - ids are integers that name one allocation; an id is alive from its ALLOC to its FREE (or FREE_COMPLETED) and
+ *    is not used again while alive.  Formats that name blocks by pointer map pointers to ids 1, 2, 3...
+ *  - `address` is what was recorded (0: unknown); it is ground truth for comparison, never a decision's input
+ *    (except the addresses of segments under the `recorded` device policy).
+ *  - events flagged GEMEM_EVENT_INITIAL come before all others: the state found when the recording began, first
+ *    SEGMENT_ALLOCs, then ALLOCs, each in address order, per device.
+ *  - time is in ns from the start of the trace and does not run backwards per device (readers sort, or refuse); absent: all 0
+ *    and GEMEM_TRACE_HAS_TIME not set.
+ *  - several devices: the events of a device are in order; devices may follow one another or interleave.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include <gio/gio.h>
+
+#include "sim/core/error.h"
+
+GEMEM_BEGIN_DECLS
+
+/* The numbers are part of the native format: never renumber. */
+typedef enum
+{
+  GEMEM_EVENT_ALLOC = 1,          /* id, size, stream, pool, tag; address and aux (block size) as recorded      */
+  GEMEM_EVENT_FREE = 2,           /* id; requested and completed at once                                        */
+  GEMEM_EVENT_FREE_REQUESTED = 3, /* id; the program let go; streams may still use it                           */
+  GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses it any more                                             */
+  GEMEM_EVENT_USE_ON_STREAM = 5,  /* id, stream: work that uses the block was queued there (record_stream)      */
+  GEMEM_EVENT_STREAM_SYNC = 6,    /* stream: the host waited for it                                             */
+  GEMEM_EVENT_EVENT_RECORD = 7,   /* id = event id, stream                                                      */
+  GEMEM_EVENT_EVENT_WAIT = 8,     /* id = event id, stream waits for it                                         */
+  GEMEM_EVENT_DEVICE_SYNC = 9,
+  GEMEM_EVENT_GRAPH_LOAD = 10,    /* id = graph, size = static memory                                           */
+  GEMEM_EVENT_GRAPH_RUN = 11,     /* id = graph, stream                                                         */
+  GEMEM_EVENT_GRAPH_UNLOAD = 12,  /* id = graph                                                                 */
+  GEMEM_EVENT_STEP = 13,          /* id = step number: a training step or an iteration begins                   */
+  GEMEM_EVENT_PHASE = 14,         /* tag = name: a phase begins                                                 */
+  GEMEM_EVENT_TRIM = 15,          /* empty_cache / Release / recycle                                            */
+  GEMEM_EVENT_OOM = 16,           /* size (rounded), aux = device free bytes; as recorded                       */
+  GEMEM_EVENT_SEGMENT_ALLOC = 17, /* address, size, stream: the recorded allocator's own device calls           */
+  GEMEM_EVENT_SEGMENT_FREE = 18,
+  GEMEM_EVENT_SEGMENT_MAP = 19,
+  GEMEM_EVENT_SEGMENT_UNMAP = 20,
+  GEMEM_EVENT_SNAPSHOT = 21,      /* size = total active bytes at that moment                                   */
+  GEMEM_EVENT_KIND_COUNT
+} GememEventKind;
+
+/* Flags of one event. */
+enum
+{
+  GEMEM_EVENT_INITIAL = 1 << 0,   /* state from before the recording                                            */
+  GEMEM_EVENT_AMBIGUOUS = 1 << 1, /* size or place was inferred by the reader                                   */
+  GEMEM_EVENT_SMALL = 1 << 2,     /* segment or block of a small pool, as recorded                              */
+  GEMEM_EVENT_FAILED = 1 << 3,    /* an ALLOC the recorded allocator refused (out of memory); FREE of such an id */
+};
+
+#define GEMEM_DEVICE_HOST 0xffff /* GememTraceEvent.device of CPU memory */
+#define GEMEM_NO_TAG 0           /* string 0 of the table is "" */
+
+/* One event; 64 bytes.  Unused fields are 0. */
+typedef struct
+{
+  guint64 time;    /* ns since the start of the trace                                       */
+  guint64 id;
+  guint64 size;    /* bytes as requested (GEMEM_TRACE_BLOCK_SIZES: as rounded by the recorder) */
+  guint64 address; /* recorded                                                              */
+  guint64 stream;  /* handle as recorded; 0 = default                                       */
+  guint64 aux;     /* ALLOC: recorded block size (0: unknown); OOM: device free             */
+  guint32 pool;    /* 0 = default pool                                                      */
+  guint32 tag;     /* string table index                                                    */
+  guint16 device;
+  guint8  kind;    /* GememEventKind                                                        */
+  guint8  flags;
+  guint32 reserved;
+} GememTraceEvent;
+
+G_STATIC_ASSERT (sizeof (GememTraceEvent) == 64);
+
+/* Facts about the whole trace. */
+enum
+{
+  GEMEM_TRACE_HAS_TIME = 1 << 0,
+  GEMEM_TRACE_HAS_ADDRESSES = 1 << 1,
+  GEMEM_TRACE_HAS_SEGMENTS = 1 << 2,
+  GEMEM_TRACE_BLOCK_SIZES = 1 << 3,      /* sizes are rounded block sizes (Kineto), not requests */
+  GEMEM_TRACE_STARTS_IN_MIDDLE = 1 << 4, /* initial state present, or known to be missing        */
+  GEMEM_TRACE_TRUNCATED = 1 << 5,        /* read with allow_partial: the end is missing          */
+  GEMEM_TRACE_HAS_COMPLETION = 1 << 6,   /* frees come as FREE_REQUESTED / FREE_COMPLETED pairs  */
+  GEMEM_TRACE_IS_VECTOR = 1 << 7,        /* carries the expected decisions of a named allocator  */
+};
+
+typedef struct _GememTraceInfo GememTraceInfo;
+
+/* Facts known after opening (and, for counts, after the last event).  Owned by the reader. */
+struct _GememTraceInfo
+{
+  const char *format;      /* name of the format read                                                        */
+  char       *path;
+  guint32     flags;       /* GEMEM_TRACE_*                                                                  */
+  guint64     events;      /* number of events if known beforehand, else 0                                   */
+  guint64     ambiguities; /* initial blocks whose place or size had to be guessed                           */
+  guint64     skipped;     /* source events with nothing to replay (operators, kernels, host memory...)      */
+  char       *sha256;      /* of the source file's bytes, hex; NULL until known                              */
+  GPtrArray  *provenance;  /* "key: value" strings, in order: source, tool, options...                       */
+  char       *allocator;   /* allocator the recording was made with ("pytorch-caching"), or NULL             */
+  char       *settings;    /* its settings, "key=value,...", offered as default parameters; or NULL          */
+  char       *device;      /* device settings, "capacity=...,address=bump"; or NULL                          */
+  GPtrArray  *strings;     /* tags; [0] is ""                                                                */
+};
+
+typedef struct _GememTraceFormat GememTraceFormat;
+typedef struct _GememTraceReader GememTraceReader;
+typedef struct _GememInput GememInput; /* input.h: a byte stream, gz/zst transparent */
+
+typedef struct
+{
+  gboolean allow_partial; /* deliver what is readable of a damaged file, set GEMEM_TRACE_TRUNCATED       */
+  int      device;        /* only this device; -1: all (CUDA devices if there are any, else the host)    */
+} GememReadOptions;
+
+#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1 }
+
+/* A format: one file and one line in formats.def. */
+struct _GememTraceFormat
+{
+  const char *name;       /* "pytorch-snapshot"                      */
+  const char *aliases;    /* '|' separated, or NULL                  */
+  const char *extensions; /* "pickle|pkl", a hint only               */
+  const char *summary;    /* one line                                */
+  const char *origin;     /* "peers.md 2.1"                          */
+  /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */
+  int (*probe) (const guint8 *head, gsize size);
+  /* Takes ownership of @input in all cases.  NULL for write-only formats. */
+  GememTraceReader *(*open) (GememInput *input, const GememReadOptions *options, GError **error);
+  /* NULL for read-only formats.  Writes to @path atomically (complete, or not there). */
+  struct _GememTraceWriter *(*create) (const char *path, const GememTraceInfo *info, GError **error);
+};
+
+/* Every reader embeds this first. */
+struct _GememTraceReader
+{
+  const GememTraceFormat *format;
+  GememTraceInfo          info;
+  /* The next events, valid until the next call: n > 0, 0 at the end, -1 with @error set.
+   * Errors: GEMEM_ERROR_INPUT "FILE:LINE-or-EVENT: what; what to do". */
+  gssize (*next) (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
+  void (*close) (GememTraceReader *reader); /* frees the reader's own parts and the reader itself */
+};
+
+typedef struct _GememTraceWriter GememTraceWriter;
+struct _GememTraceWriter
+{
+  const GememTraceFormat *format;
+  gboolean (*write) (GememTraceWriter *writer, const GememTraceEvent *events, gsize n, GError **error);
+  /* Completes the file (footer, rename into place) and frees the writer; on error the file is removed. */
+  gboolean (*finish) (GememTraceWriter *writer, GError **error);
+  /* Removes what was written and frees the writer. */
+  void (*discard) (GememTraceWriter *writer);
+};
+
+/* Opens @path ("-": standard input), recognised by content unless @format names one (NULL: recognise). */
+GememTraceReader *gemem_trace_open (const char *path, const char *format, const GememReadOptions *options, GError **error);
+/* The same over @input, which it takes over. */
+GememTraceReader *gemem_trace_open_input (GememInput *input, const char *format, const GememReadOptions *options, GError **error);
+gssize gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
+void gemem_trace_close (GememTraceReader *reader);
+
+/* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an error). */
+GememTraceWriter *gemem_trace_create (const char *path, const char *format, const GememTraceInfo *info, GError **error);
+
+/* All formats, in the order of formats.def; NULL-terminated. */
+const GememTraceFormat *const *gemem_trace_formats (void);
+const GememTraceFormat *gemem_trace_format_find (const char *name, GError **error);
+
+const char *gemem_event_kind_name (GememEventKind kind); /* "alloc", "free-requested", ... */
+/* Returns 0 if @name is no kind. */
+GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
+
+/* For readers and writers. */
+void gemem_trace_info_init (GememTraceInfo *info, const char *format, const char *path);
+void gemem_trace_info_clear (GememTraceInfo *info);
+void gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from);
+void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format, ...) G_GNUC_PRINTF (3, 4);
+/* Index of @string in the table, added if new (linear in nothing: hashed). */
+guint32 gemem_trace_info_intern (GememTraceInfo *info, const char *string);
+
+GEMEM_END_DECLS

@@ -1,0 +1,3 @@
+/* generator.c - to be written */
+#include "config.h"
+#include <glib.h>

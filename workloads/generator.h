@@ -1,0 +1,29 @@
+/* generator.h - synthetic workloads: seeded, streaming trace sources.
+ *
+ * A generator is a GememTraceReader, so whatever reads traces reads generators: `gemem-sim generate` writes one to a file, benches and
+ * tests replay them without one.  Same name, parameters and seed: the same events, byte for byte, everywhere.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include "sim/core/params.h"
+#include "traces/trace.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  const char       *name, *aliases, *summary, *origin;
+  const GememParam *params;
+  gsize             params_size;
+  /* Copies what it needs from @params. */
+  GememTraceReader *(*open) (gconstpointer params, guint64 seed, GError **error);
+} GememGenerator;
+
+const GememGenerator *const *gemem_generators (void); /* NULL-terminated, from generators.def */
+const GememGenerator *gemem_generator_find (const char *name, GError **error);
+
+/* Opens "NAME[:key=value,...]" with @seed. */
+GememTraceReader *gemem_generator_open (const char *spec, guint64 seed, GError **error);
+
+GEMEM_END_DECLS
