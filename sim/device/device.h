@@ -96,6 +96,7 @@ struct _GememDevice
   guint64                 held, peak_held; /* physical bytes held through this device object        */
   guint64                 now;             /* virtual clock, ns                                      */
   guint64                 call_time;       /* ns charged for calls since creation                    */
+  guint64                 hit_ns;          /* modelled host cost of one alloc or free without any call (profile); 0: none given */
   guint64                 calls[GEMEM_CALL_COUNT];
   guint64                 refused[GEMEM_CALL_COUNT];
   guint64                 call_ns[GEMEM_CALL_COUNT];

@@ -3,6 +3,9 @@
  * Measures are defined once, here and in the manual (design.md section 7).  All fields are integers; ratios are computed by the
  * emitters from them through gemem_result_ratio_*().  Modelled and measured latencies are separate fields and never mixed.
  * A result is a pure function of (trace, allocator, parameters, device, options), except for the fields under "measured".
+ *
+ * `seq` is everywhere the number of an event in the stream of the reader, from 0, initial events and events of other devices included;
+ * with --repeat it goes on counting through the epochs.
  */
 #pragma once
 
@@ -27,7 +30,9 @@ typedef struct
 typedef struct
 {
   guint64  seq, id, requested, stream;
-  guint64  live, allocated, reserved, capacity, device_free;
+  guint64  live, allocated, reserved;
+  guint64  capacity;       /* what the device could give this program: held + free */
+  guint64  device_free;
   guint64  largest_free;   /* within the allocator's cache */
   gboolean avoidable;      /* live + request <= capacity: some layout could have served it */
   guint64  missing;        /* true: bytes by which live + request exceeds the capacity */
@@ -44,9 +49,11 @@ typedef struct
 
 typedef struct
 {
-  guint64 stream;
+  guint64 stream; /* G_MAXUINT64: all streams beyond the first GEMEM_STREAMS_MAX together */
   guint64 peak_live, peak_allocated, allocs;
 } GememStreamUse;
+
+#define GEMEM_STREAMS_MAX 1024
 
 typedef struct
 {
@@ -56,13 +63,14 @@ typedef struct
   guint64 live_at_peak;
 } GememSizeClassUse;
 
-/* Decision by decision against what was recorded. */
+/* Decision by decision against what was recorded; all 0 unless the recording was made by this allocator.  A decision is equal when
+ * address and, if recorded, block size are, or when both failed. */
 typedef struct
 {
-  guint64 compared, equal;             /* ALLOCs with a recorded address                     */
+  guint64 compared, equal;             /* ALLOCs with a recorded address, or recorded as failed */
   guint64 first_difference;            /* seq of the first unequal one; G_MAXUINT64: none    */
   guint64 expected_address, got_address;
-  guint64 segments_compared, segments_equal; /* device calls, in order                       */
+  guint64 segments_compared, segments_equal; /* device calls, in order; one that has no partner is unequal */
   guint64 first_segment_difference;    /* seq; G_MAXUINT64: none                             */
 } GememFidelity;
 
@@ -84,16 +92,26 @@ struct _GememResult
   char      *failure;         /* NULL, or why the run could not be completed               */
 
   /* counts */
-  guint64 events, allocs, frees, trims, failed_allocs, skipped_frees;
+  guint64 events;             /* of this device, of every kind, initial ones included             */
+  guint64 initial_events;     /* thereof: the state found when the recording began                */
+  guint64 initial_blocks;     /* thereof: blocks; not in `allocs`                                 */
+  guint64 allocs;             /* requests that reached the allocator, failed ones included        */
+  guint64 frees;              /* frees that reached it                                            */
+  guint64 trims, failed_allocs;
+  guint64 skipped_frees;      /* frees of requests that had failed                                */
+  guint64 zero_allocs;        /* requests of 0 bytes: no real system passes them on               */
+  guint64 unsupported;        /* graph events: known to the trace, not to the allocators          */
+  guint64 inconsistent;       /* --allow-partial: unknown or doubled ids, not replayed            */
   /* peaks, and the seq of the first event after which they held */
   guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved, peak_reserved_seq;
-  guint64 lower_bound;        /* max over time of live bytes, each rounded to the allocator's alignment */
+  guint64 lower_bound;        /* max over time of the bytes asked for, each rounded to the allocator's alignment, whether served or not:
+                                 a property of the trace; more than the capacity means that nothing could make it fit */
   guint64 allocated_at_peak_reserved, live_at_peak_reserved;
   guint64 end_live, end_allocated, end_reserved, leaked_blocks;
   /* waste: internal = allocated - live, external = reserved - allocated; at the reserved peak, and the
    * average over events (128-bit sum / events), kept as sums */
   guint64 internal_at_peak, external_at_peak;
-  guint64 internal_mean, external_mean; /* per event, or time-weighted when the trace has times */
+  guint64 internal_mean, external_mean; /* per event, or time-weighted when the trace has times; rounded down */
   gboolean time_weighted;
   guint64 largest_free_at_peak;         /* at the reserved peak */
   /* device */
@@ -115,7 +133,7 @@ struct _GememResult
   GArray *streams;            /* GememStreamUse */
   GArray *classes;            /* GememSizeClassUse */
   GArray *epochs;             /* GememEpoch; one unless --repeat */
-  GPtrArray *stats;           /* GememSetting: the system's own statistics at the end */
+  GPtrArray *stats;           /* GememSetting: the system's own statistics at the end, values as plain numbers */
   GememFidelity fidelity;
   guint64 least_capacity;     /* --find-capacity; 0: not asked; G_MAXUINT64: none found      */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted          */
