@@ -46,6 +46,16 @@ void gemem_map_svg (GString *out, const GememResult *result);
 /* arguments, effective parameters, trace hash, version, compiler: JSON. */
 char *gemem_manifest (GememResult *const *results, guint n, const char *const *argv);
 
+/* The measures of measures.def in the order of the tables: name as in tables and files, and its definition; NULL past the end. */
+const char *gemem_measure_name (guint index);
+const char *gemem_measure_help (guint index);
+
+/* Appends to @results what `--format=json` wrote to @path.  GEMEM_ERROR_INPUT: not JSON, another schema or version. */
+gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError **error);
+
+/* Appends @text as a JSON string with quotes; "null" for NULL; invalid UTF-8 is replaced. */
+void gemem_json_append_string (GString *out, const char *text);
+
 /* Writes @text to @path atomically; GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
 

@@ -1,0 +1,47 @@
+/* summary.h - facts about a trace in one pass with bounded memory: what `gemem-sim info` shows.
+ *
+ * Bounded by what is live in the trace.  Lower bounds are given for several alignments, since every allocator rounds differently.
+ */
+#pragma once
+
+#include "sim/core/histogram.h"
+#include "sim/core/macros.h"
+#include "traces/trace.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  guint64 stream, allocs, bytes; /* bytes requested in total */
+} GememStreamSummary;
+
+/* One device of the trace. */
+typedef struct
+{
+  guint16 device;
+  guint64 events, by_kind[GEMEM_EVENT_KIND_COUNT];
+  guint64 initial_blocks, initial_bytes;
+  guint64 requested_bytes;              /* sum over ALLOCs                                       */
+  guint64 first_time, last_time;        /* ns                                                    */
+  guint64 peak_live, peak_live_seq, peak_live_time, peak_live_blocks;
+  guint64 peak_blocks;                  /* most blocks alive at once                             */
+  guint64 lower_bound_256, lower_bound_512; /* max over time of live bytes, each rounded up         */
+  guint64 peak_reserved;                /* recorded segments; 0 if there are none                */
+  guint64 end_live, end_blocks;
+  GememHistogram sizes;                 /* requested bytes per ALLOC                             */
+  GememHistogram lifetimes_events;      /* events between ALLOC and FREE                         */
+  GememHistogram lifetimes_ns;          /* when the trace has times                              */
+  GArray *streams;                      /* GememStreamSummary, by stream                         */
+} GememDeviceSummary;
+
+typedef struct
+{
+  guint64    events;
+  GPtrArray *devices; /* GememDeviceSummary, ascending */
+} GememTraceSummary;
+
+/* Reads @reader to its end. */
+GememTraceSummary *gemem_trace_summarise (GememTraceReader *reader, GError **error);
+void gemem_trace_summary_free (GememTraceSummary *summary);
+
+GEMEM_END_DECLS
