@@ -1,3 +1,684 @@
-/* input.c - to be written */
+/* input.c - bytes from a file, standard input or memory, decompressed on the way (see input.h).
+ *
+ * Three layers, each with its own small buffer:
+ *   raw     what is stored: a descriptor (with a spool behind a pipe) or a GBytes
+ *   decode  nothing, gzip (GZlibDecompressor, several members) or zstd (libzstd, several frames)
+ *   window  decoded bytes that were not consumed yet: [start, end) of `buffer`
+ *
+ * Invariants: the first error sticks and is reported whenever more bytes are wanted than the window holds, so what was decoded before
+ * the damage can still be read; a compressed stream that stops in the middle is an error, never an end; the window grows by doubling
+ * only while bytes really arrive, so a count in a hostile header cannot make it large.  The memory of a zstd frame is bounded by
+ * libzstd's own limit (a window of 128 MiB).
+ *
+ * Cost: one copy of each byte (plain: from the kernel), one memchr per line.
+ */
 #include "config.h"
-#include <glib.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "sim/core/error.h"
+#include "traces/input.h"
+
+#define WINDOW_SIZE ((gsize) 256 << 10) /* initial window, and the least that is read ahead */
+#define RAW_SIZE ((gsize) 128 << 10)
+#define HASH_SIZE ((gsize) 256 << 10)
+
+typedef enum
+{
+  CODEC_UNKNOWN,
+  CODEC_PLAIN,
+  CODEC_GZIP,
+  CODEC_ZSTD
+} Codec;
+
+struct _GememInput
+{
+  char *name;
+
+  /* raw */
+  int      fd; /* -1: bytes */
+  gboolean regular;
+  guint64  position; /* stored bytes read so far                                   */
+  GBytes  *bytes;
+  gboolean single_pass;
+  int      spool; /* unlinked copy of what a pipe gave, or -1                   */
+  int      spool_errno;
+  guint64  spool_size;
+
+  /* decode */
+  Codec               codec;
+  GZlibDecompressor  *gzip;
+  ZSTD_DStream       *zstd;
+  guint8             *raw;
+  gsize               raw_start, raw_end;
+  gboolean            raw_ended, in_frame, ended;
+  GError             *failure;
+
+  /* window */
+  guint8 *buffer;
+  gsize   capacity, start, end;
+  guint64 offset, lines, line_offset;
+};
+
+/* ---- raw */
+
+static gboolean
+spool_append (GememInput *input, const guint8 *data, gsize size)
+{
+  while (size > 0)
+    {
+      gssize n = pwrite (input->spool, data, size, (off_t) input->spool_size);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        return FALSE;
+      input->spool_size += (guint64) n;
+      data += n;
+      size -= (gsize) n;
+    }
+  return TRUE;
+}
+
+/* Keeps a copy of what came from a pipe for a later rewind; a failure matters only if that rewind comes. */
+static void
+spool_keep (GememInput *input, const guint8 *data, gsize size)
+{
+  if (input->regular || input->single_pass || input->spool_errno != 0)
+    return;
+  if (input->spool < 0)
+    {
+      char *path = NULL;
+      input->spool = g_file_open_tmp ("gemem-XXXXXX", &path, NULL);
+      if (input->spool < 0)
+        {
+          input->spool_errno = errno != 0 ? errno : EIO;
+          return;
+        }
+      unlink (path);
+      g_free (path);
+    }
+  if (!spool_append (input, data, size))
+    {
+      input->spool_errno = errno != 0 ? errno : ENOSPC;
+      close (input->spool);
+      input->spool = -1;
+    }
+}
+
+static gssize
+read_descriptor (GememInput *input, guint8 *to, gsize size)
+{
+  gssize n;
+
+  if (input->spool >= 0 && input->position < input->spool_size)
+    {
+      gsize kept = (gsize) MIN ((guint64) size, input->spool_size - input->position);
+      do
+        n = pread (input->spool, to, kept, (off_t) input->position);
+      while (n < 0 && errno == EINTR);
+      return n;
+    }
+  do
+    n = read (input->fd, to, size);
+  while (n < 0 && errno == EINTR);
+  if (n > 0)
+    spool_keep (input, to, (gsize) n);
+  return n;
+}
+
+/* Stored bytes; 0 at the end, -1 with the failure set. */
+static gssize
+read_raw (GememInput *input, guint8 *to, gsize size)
+{
+  gssize n;
+
+  if (input->fd < 0)
+    {
+      gsize length;
+      const guint8 *data = g_bytes_get_data (input->bytes, &length);
+      n = (gssize) MIN (size, length - (gsize) input->position);
+      if (n > 0)
+        memcpy (to, data + input->position, (gsize) n);
+    }
+  else
+    n = read_descriptor (input, to, size);
+  if (n < 0)
+    {
+      gemem_error_set_errno (&input->failure, errno, input->name, "check the file and its disk");
+      return -1;
+    }
+  input->position += (guint64) n;
+  return n;
+}
+
+/* ---- decode */
+
+static gboolean
+fail (GememInput *input, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static gboolean
+fail (GememInput *input, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_clear_error (&input->failure);
+  input->failure = g_error_new (GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", input->name, text);
+  return FALSE;
+}
+
+static gboolean
+fail_truncated (GememInput *input, const char *codec)
+{
+  return fail (input, "the %s data stop in the middle, after %" G_GUINT64_FORMAT " stored bytes; the file is truncated, fetch it again", codec,
+               input->position);
+}
+
+/* More stored bytes behind [raw_start, raw_end); FALSE on a read error. */
+static gboolean
+refill_raw (GememInput *input)
+{
+  gsize left = input->raw_end - input->raw_start;
+  g_assert (left < RAW_SIZE);
+  memmove (input->raw, input->raw + input->raw_start, left);
+  input->raw_start = 0;
+  input->raw_end = left;
+  if (input->raw_ended)
+    return TRUE;
+  gssize n = read_raw (input, input->raw + left, RAW_SIZE - left);
+  if (n < 0)
+    return FALSE;
+  input->raw_ended = n == 0;
+  input->raw_end += (gsize) n;
+  return TRUE;
+}
+
+static gboolean
+detect_codec (GememInput *input)
+{
+  if (input->raw == NULL)
+    input->raw = g_malloc (RAW_SIZE);
+  while (input->raw_end - input->raw_start < 4 && !input->raw_ended)
+    if (!refill_raw (input))
+      return FALSE;
+  const guint8 *head = input->raw + input->raw_start;
+  gsize size = input->raw_end - input->raw_start;
+  guint32 magic = size < 4 ? 0 : (guint32) head[0] | (guint32) head[1] << 8 | (guint32) head[2] << 16 | (guint32) head[3] << 24;
+
+  if (size >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8)
+    {
+      input->codec = CODEC_GZIP;
+      if (input->gzip == NULL)
+        input->gzip = g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    }
+  else if (magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START)
+    {
+      input->codec = CODEC_ZSTD;
+      if (input->zstd == NULL)
+        input->zstd = ZSTD_createDStream ();
+    }
+  else
+    input->codec = CODEC_PLAIN;
+  return TRUE;
+}
+
+static gboolean
+decode_plain (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  gsize left = input->raw_end - input->raw_start;
+  if (left > 0) /* what detect_codec looked at */
+    {
+      *produced = MIN (left, size);
+      memcpy (to, input->raw + input->raw_start, *produced);
+      input->raw_start += *produced;
+      return TRUE;
+    }
+  gssize n = input->raw_ended ? 0 : read_raw (input, to, size);
+  if (n < 0)
+    return FALSE;
+  input->ended = n == 0;
+  *produced = (gsize) n;
+  return TRUE;
+}
+
+/* Between two members or frames: TRUE if another one follows, else the end is set (or the failure). */
+static gboolean
+next_member (GememInput *input)
+{
+  while (input->raw_end - input->raw_start < 4 && !input->raw_ended)
+    if (!refill_raw (input))
+      return FALSE;
+  input->ended = input->raw_start == input->raw_end;
+  return !input->ended;
+}
+
+static gboolean
+decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  GError *error = NULL;
+  gsize used = 0;
+
+  if (!input->in_frame)
+    {
+      if (!next_member (input))
+        return input->failure == NULL;
+      if (input->raw_end - input->raw_start < 2 || input->raw[input->raw_start] != 0x1f || input->raw[input->raw_start + 1] != 0x8b)
+        return fail (input, "bytes follow the end of the gzip data; decompress it by hand and look");
+      g_converter_reset (G_CONVERTER (input->gzip));
+      input->in_frame = TRUE;
+    }
+  if (input->raw_start == input->raw_end && !refill_raw (input))
+    return FALSE;
+  GConverterResult result = g_converter_convert (G_CONVERTER (input->gzip), input->raw + input->raw_start, input->raw_end - input->raw_start, to,
+                                                 size, input->raw_ended ? G_CONVERTER_INPUT_AT_END : G_CONVERTER_NO_FLAGS, &used, produced, &error);
+  if (result == G_CONVERTER_ERROR)
+    {
+      gboolean partial = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT);
+      g_clear_error (&error);
+      *produced = 0;
+      if (partial && !input->raw_ended)
+        return refill_raw (input);
+      return partial ? fail_truncated (input, "gzip")
+                     : fail (input, "the gzip data are damaged near stored byte %" G_GUINT64_FORMAT "; fetch the file again",
+                             input->position - (input->raw_end - input->raw_start));
+    }
+  input->raw_start += used;
+  if (result == G_CONVERTER_FINISHED)
+    input->in_frame = FALSE;
+  return TRUE;
+}
+
+static gboolean
+decode_zstd (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  if (!input->in_frame)
+    {
+      if (!next_member (input))
+        return input->failure == NULL;
+      ZSTD_DCtx_reset (input->zstd, ZSTD_reset_session_only);
+      input->in_frame = TRUE;
+    }
+  if (input->raw_start == input->raw_end && !refill_raw (input))
+    return FALSE;
+  ZSTD_inBuffer in = { input->raw, input->raw_end, input->raw_start };
+  ZSTD_outBuffer out = { to, size, 0 };
+  gboolean nothing_left = input->raw_start == input->raw_end;
+  gsize hint = ZSTD_decompressStream (input->zstd, &out, &in);
+  input->raw_start = in.pos;
+  *produced = out.pos;
+  if (ZSTD_isError (hint))
+    {
+      *produced = 0;
+      return fail (input, "the zstd data are damaged near stored byte %" G_GUINT64_FORMAT " (%s); fetch the file again",
+                   input->position - (input->raw_end - input->raw_start), ZSTD_getErrorName (hint));
+    }
+  if (hint == 0)
+    input->in_frame = FALSE;
+  else if (nothing_left && out.pos == 0)
+    return fail_truncated (input, "zstd");
+  return TRUE;
+}
+
+/* Up to @size decoded bytes at @to; FALSE with the failure set.  May produce 0 without being at the end. */
+static gboolean
+decode (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  *produced = 0;
+  if (input->codec == CODEC_UNKNOWN && !detect_codec (input))
+    return FALSE;
+  switch (input->codec)
+    {
+    case CODEC_GZIP:
+      return decode_gzip (input, to, size, produced);
+    case CODEC_ZSTD:
+      return decode_zstd (input, to, size, produced);
+    case CODEC_PLAIN:
+    case CODEC_UNKNOWN:
+    default:
+      return decode_plain (input, to, size, produced);
+    }
+}
+
+/* ---- window */
+
+/* Makes room for more bytes behind `end`: first by moving, then by doubling. */
+static void
+make_room (GememInput *input)
+{
+  gsize left = input->end - input->start;
+  if (left == 0)
+    input->start = input->end = 0;
+  else if (input->start >= left && input->end > input->capacity / 2) /* moves each byte once on the average */
+    {
+      memmove (input->buffer, input->buffer + input->start, left);
+      input->start = 0;
+      input->end = left;
+    }
+  if (input->end == input->capacity)
+    {
+      input->capacity = MAX (WINDOW_SIZE, input->capacity * 2);
+      input->buffer = g_realloc (input->buffer, input->capacity);
+    }
+}
+
+gssize
+gemem_input_fill (GememInput *input, gsize want, const guint8 **data, GError **error)
+{
+  while (input->end - input->start < want && !input->ended && input->failure == NULL)
+    {
+      gsize produced;
+      make_room (input);
+      if (!decode (input, input->buffer + input->end, input->capacity - input->end, &produced))
+        break;
+      input->end += produced;
+    }
+  gsize available = input->end - input->start;
+  if (available < want && input->failure != NULL)
+    {
+      if (error != NULL)
+        *error = g_error_copy (input->failure);
+      return -1;
+    }
+  *data = input->buffer + input->start;
+  return (gssize) available;
+}
+
+void
+gemem_input_consume (GememInput *input, gsize n)
+{
+  g_assert (n <= input->end - input->start);
+  input->start += n;
+  input->offset += n;
+}
+
+gboolean
+gemem_input_skip (GememInput *input, guint64 n, GError **error)
+{
+  while (n > 0)
+    {
+      const guint8 *data;
+      gssize available = gemem_input_fill (input, 1, &data, error);
+      if (available < 0)
+        return FALSE;
+      if (available == 0)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": the file ends %" G_GUINT64_FORMAT
+                       " bytes too early; it is truncated, fetch it again", input->name, input->offset, n);
+          return FALSE;
+        }
+      gsize part = (gsize) MIN (n, (guint64) available);
+      gemem_input_consume (input, part);
+      n -= part;
+    }
+  return TRUE;
+}
+
+/* The slow half of gemem_input_line(): the window holds no whole line.  Returns its length without LF, or -1. */
+static gssize
+find_line_end (GememInput *input, gsize max, gboolean *terminated, GError **error)
+{
+  gsize searched = input->end - input->start;
+
+  for (;;)
+    {
+      const guint8 *data;
+      gssize available = searched <= max + 1 ? gemem_input_fill (input, searched + 1, &data, error) : (gssize) searched;
+      if (available < 0)
+        return -1;
+      const guint8 *end = (gsize) available > searched ? memchr (data + searched, '\n', (gsize) available - searched) : NULL;
+      *terminated = end != NULL;
+      if (end != NULL || (gsize) available == searched)
+        return end != NULL ? end - data : available;
+      searched = (gsize) available;
+    }
+}
+
+int
+gemem_input_line (GememInput *input, gsize max, const char **line, gsize *length, GError **error)
+{
+  gsize available = input->end - input->start;
+  const guint8 *data = input->buffer + input->start;
+  const guint8 *end = available > 0 ? memchr (data, '\n', available) : NULL;
+  gboolean terminated = end != NULL;
+  gsize size = terminated ? (gsize) (end - data) : 0;
+
+  if (!terminated)
+    {
+      gssize found = find_line_end (input, max, &terminated, error);
+      if (found < 0)
+        return -1;
+      size = (gsize) found;
+      data = input->buffer + input->start; /* the window may have moved */
+    }
+  if (size == 0 && !terminated)
+    return 0;
+  gsize text = size > 0 && terminated && data[size - 1] == '\r' ? size - 1 : size;
+  input->lines++;
+  if (text > max)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": the line is longer than %" G_GSIZE_FORMAT
+                   " bytes; this is not a trace of this format", input->name, input->lines, max);
+      return -1;
+    }
+  input->line_offset = input->offset;
+  gemem_input_consume (input, size + (terminated ? 1 : 0));
+  *line = (const char *) data;
+  *length = text;
+  return 1;
+}
+
+guint64
+gemem_input_offset (const GememInput *input)
+{
+  return input->offset;
+}
+
+guint64
+gemem_input_line_number (const GememInput *input)
+{
+  return input->lines;
+}
+
+guint64
+gemem_input_line_offset (const GememInput *input)
+{
+  return input->line_offset;
+}
+
+const char *
+gemem_input_name (const GememInput *input)
+{
+  return input->name;
+}
+
+/* ---- opening, moving, closing */
+
+static GememInput *
+input_new (const char *name)
+{
+  GememInput *input = g_new0 (GememInput, 1);
+  input->name = g_strdup (name);
+  input->fd = -1;
+  input->spool = -1;
+  return input;
+}
+
+GememInput *
+gemem_input_open (const char *path, GError **error)
+{
+  gboolean standard = strcmp (path, "-") == 0;
+  struct stat status;
+  int fd = standard ? dup (STDIN_FILENO) : open (path, O_RDONLY | O_CLOEXEC);
+
+  if (fd < 0 || fstat (fd, &status) != 0 || (S_ISDIR (status.st_mode) && (errno = EISDIR) != 0))
+    {
+      gemem_error_set_errno (error, errno, standard ? "standard input" : path, "name a readable file");
+      if (fd >= 0)
+        close (fd);
+      return NULL;
+    }
+  GememInput *input = input_new (standard ? "standard input" : path);
+  input->fd = fd;
+  input->regular = S_ISREG (status.st_mode) && lseek (fd, 0, SEEK_CUR) == 0; /* a half-read standard input is like a pipe */
+  return input;
+}
+
+GememInput *
+gemem_input_new_from_bytes (GBytes *bytes, const char *name)
+{
+  GememInput *input = input_new (name);
+  input->bytes = g_bytes_ref (bytes);
+  input->regular = TRUE;
+  return input;
+}
+
+void
+gemem_input_close (GememInput *input)
+{
+  if (input == NULL)
+    return;
+  if (input->fd >= 0)
+    close (input->fd);
+  if (input->spool >= 0)
+    close (input->spool);
+  if (input->bytes != NULL)
+    g_bytes_unref (input->bytes);
+  g_clear_object (&input->gzip);
+  ZSTD_freeDStream (input->zstd);
+  g_clear_error (&input->failure);
+  g_free (input->raw);
+  g_free (input->buffer);
+  g_free (input->name);
+  g_free (input);
+}
+
+void
+gemem_input_set_single_pass (GememInput *input)
+{
+  input->single_pass = TRUE;
+  if (input->spool >= 0 && input->position == input->spool_size)
+    {
+      close (input->spool);
+      input->spool = -1;
+    }
+}
+
+/* Forgets everything decoded; the next byte read is stored byte @position. */
+static void
+restart (GememInput *input, guint64 position)
+{
+  input->position = position;
+  input->codec = CODEC_UNKNOWN;
+  input->raw_start = input->raw_end = 0;
+  input->raw_ended = input->in_frame = input->ended = FALSE;
+  g_clear_error (&input->failure);
+  input->start = input->end = 0;
+  input->offset = input->lines = input->line_offset = 0;
+}
+
+gboolean
+gemem_input_rewind (GememInput *input, GError **error)
+{
+  if (input->offset == input->start) /* the first bytes are all still in the window */
+    {
+      input->start = 0;
+      input->offset = input->lines = input->line_offset = 0;
+      return TRUE;
+    }
+  if (input->fd >= 0 && input->regular)
+    {
+      if (lseek (input->fd, 0, SEEK_SET) != 0)
+        {
+          gemem_error_set_errno (error, errno, input->name, "copy it to a regular file first");
+          return FALSE;
+        }
+    }
+  else if (input->fd >= 0 && input->spool < 0)
+    {
+      gemem_error_set_errno (error, input->spool_errno != 0 ? input->spool_errno : ESPIPE, input->name,
+                             "it must be read twice and cannot be kept in the temporary folder; copy it to a regular file first");
+      return FALSE;
+    }
+  restart (input, 0);
+  return TRUE;
+}
+
+gboolean
+gemem_input_size (GememInput *input, guint64 *size)
+{
+  const guint8 *data;
+  struct stat status;
+
+  if (!input->regular)
+    return FALSE;
+  if (input->codec == CODEC_UNKNOWN && gemem_input_fill (input, 1, &data, NULL) < 0)
+    return FALSE;
+  if (input->codec != CODEC_PLAIN)
+    return FALSE;
+  if (input->fd < 0)
+    *size = g_bytes_get_size (input->bytes);
+  else if (fstat (input->fd, &status) == 0)
+    *size = (guint64) status.st_size;
+  else
+    return FALSE;
+  return TRUE;
+}
+
+gboolean
+gemem_input_seek (GememInput *input, guint64 offset, GError **error)
+{
+  guint64 size;
+
+  if (!gemem_input_size (input, &size) || offset > size)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: cannot go to byte %" G_GUINT64_FORMAT "; only inside a plain, uncompressed file",
+                   input->name, offset);
+      return FALSE;
+    }
+  if (input->fd >= 0 && lseek (input->fd, (off_t) offset, SEEK_SET) < 0)
+    {
+      gemem_error_set_errno (error, errno, input->name, "copy it to a regular file first");
+      return FALSE;
+    }
+  restart (input, offset);
+  input->codec = CODEC_PLAIN;
+  input->offset = offset;
+  return TRUE;
+}
+
+/* ---- identity */
+
+char *
+gemem_input_sha256 (GememInput *input, GError **error)
+{
+  g_autoptr (GChecksum) checksum = NULL;
+  guint64 position = 0;
+
+  if (input->bytes != NULL)
+    return g_compute_checksum_for_bytes (G_CHECKSUM_SHA256, input->bytes);
+  if (!input->regular)
+    return NULL;
+  checksum = g_checksum_new (G_CHECKSUM_SHA256);
+  g_autofree guint8 *block = g_malloc (HASH_SIZE);
+  for (;;)
+    {
+      gssize n = pread (input->fd, block, HASH_SIZE, (off_t) position);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n < 0)
+        {
+          gemem_error_set_errno (error, errno, input->name, "check the file and its disk");
+          return NULL;
+        }
+      if (n == 0)
+        return g_strdup (g_checksum_get_string (checksum));
+      g_checksum_update (checksum, block, n);
+      position += (guint64) n;
+    }
+}

@@ -5,7 +5,8 @@
  * spooled to an unlinked temporary file.
  *
  * Invariants: the buffer never grows beyond what gemem_input_fill() was asked for; a read error, a broken compressed stream and a
- * clean end are three different things; nothing is read twice from the disk without a rewind.
+ * clean end are three different things; nothing is read twice from the disk without a rewind.  The first error sticks: it is
+ * reported whenever more is wanted than was decoded before it, so the whole lines (or bytes) before the damage are still delivered.
  */
 #pragma once
 
@@ -32,7 +33,7 @@ void   gemem_input_consume (GememInput *input, gsize n); /* n <= what fill retur
 gboolean gemem_input_skip (GememInput *input, guint64 n, GError **error);
 
 /* The next line without its end (LF or CRLF), not NUL-terminated, at most @max bytes long (GEMEM_ERROR_INPUT beyond).
- * 1: a line, 0: the end, -1: error.  Counts lines. */
+ * 1: a line, valid until the next call; 0: the end, -1: error.  Counts lines. */
 int gemem_input_line (GememInput *input, gsize max, const char **line, gsize *length, GError **error);
 
 guint64 gemem_input_offset (const GememInput *input);   /* decompressed bytes consumed */
@@ -41,7 +42,16 @@ guint64 gemem_input_line_offset (const GememInput *input); /* offset at which it
 
 gboolean gemem_input_rewind (GememInput *input, GError **error);
 
-/* SHA-256 (hex, caller frees) and size of the stored file's bytes, before decompression; NULL for non-regular files. */
+/* Promises that gemem_input_rewind() will not be called: a pipe is then not copied to a temporary file. */
+void gemem_input_set_single_pass (GememInput *input);
+
+/* Random access, where the bytes are stored plain in a regular file or in memory: the size in bytes (FALSE elsewhere),
+ * and going to @offset <= size.  Line numbers start again there. */
+gboolean gemem_input_size (GememInput *input, guint64 *size);
+gboolean gemem_input_seek (GememInput *input, guint64 offset, GError **error);
+
+/* SHA-256 (hex, caller frees) of the stored file's bytes, before decompression; NULL for non-regular files, or with @error set.
+ * Does not move the input. */
 char *gemem_input_sha256 (GememInput *input, GError **error);
 
 GEMEM_END_DECLS

@@ -1,3 +1,339 @@
-/* trace.c - to be written */
+/* trace.c - the registry of trace formats, recognition by content, and what all readers and writers share (trace.h).
+ *
+ * The formats come from formats.def and nowhere else.  A file is recognised by its first 4096 decompressed bytes: each format says
+ * how sure it is, the surest wins, a fitting file name breaks a tie, then the order of the list.
+ *
+ * Invariants: the string table begins with "" and holds each string once; an input that was handed over is closed on every path.
+ */
 #include "config.h"
-#include <glib.h>
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/params.h"
+#include "traces/input.h"
+#include "traces/trace.h"
+
+#define PROBE_SIZE 4096
+
+#define GEMEM_FORMAT(symbol, file) extern const GememTraceFormat symbol;
+#include "traces/formats.def"
+#undef GEMEM_FORMAT
+
+static const GememTraceFormat *const formats[] = {
+#define GEMEM_FORMAT(symbol, file) &symbol,
+#include "traces/formats.def"
+#undef GEMEM_FORMAT
+  NULL,
+};
+
+static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
+  [GEMEM_EVENT_ALLOC] = "alloc",
+  [GEMEM_EVENT_FREE] = "free",
+  [GEMEM_EVENT_FREE_REQUESTED] = "free-requested",
+  [GEMEM_EVENT_FREE_COMPLETED] = "free-completed",
+  [GEMEM_EVENT_USE_ON_STREAM] = "use-on-stream",
+  [GEMEM_EVENT_STREAM_SYNC] = "stream-sync",
+  [GEMEM_EVENT_EVENT_RECORD] = "event-record",
+  [GEMEM_EVENT_EVENT_WAIT] = "event-wait",
+  [GEMEM_EVENT_DEVICE_SYNC] = "device-sync",
+  [GEMEM_EVENT_GRAPH_LOAD] = "graph-load",
+  [GEMEM_EVENT_GRAPH_RUN] = "graph-run",
+  [GEMEM_EVENT_GRAPH_UNLOAD] = "graph-unload",
+  [GEMEM_EVENT_STEP] = "step",
+  [GEMEM_EVENT_PHASE] = "phase",
+  [GEMEM_EVENT_TRIM] = "trim",
+  [GEMEM_EVENT_OOM] = "oom",
+  [GEMEM_EVENT_SEGMENT_ALLOC] = "segment-alloc",
+  [GEMEM_EVENT_SEGMENT_FREE] = "segment-free",
+  [GEMEM_EVENT_SEGMENT_MAP] = "segment-map",
+  [GEMEM_EVENT_SEGMENT_UNMAP] = "segment-unmap",
+  [GEMEM_EVENT_SNAPSHOT] = "snapshot",
+};
+
+const char *
+gemem_event_kind_name (GememEventKind kind)
+{
+  const char *name = (guint) kind < GEMEM_EVENT_KIND_COUNT ? kind_names[kind] : NULL;
+  return name != NULL ? name : "unknown";
+}
+
+GememEventKind
+gemem_event_kind_from_name (const char *name, gsize length)
+{
+  for (guint kind = 1; kind < GEMEM_EVENT_KIND_COUNT; kind++)
+    if (strncmp (kind_names[kind], name, length) == 0 && kind_names[kind][length] == '\0')
+      return (GememEventKind) kind;
+  return (GememEventKind) 0;
+}
+
+/* ---- the list of formats */
+
+const GememTraceFormat *const *
+gemem_trace_formats (void)
+{
+  return formats;
+}
+
+/* TRUE if @name is one of the '|' separated @words. */
+static gboolean
+listed (const char *words, const char *name)
+{
+  if (words == NULL)
+    return FALSE;
+  g_auto (GStrv) split = g_strsplit (words, "|", -1);
+  for (guint i = 0; split[i] != NULL; i++)
+    if (gemem_name_equal (split[i], name))
+      return TRUE;
+  return FALSE;
+}
+
+/* "a, b, c": the formats that can be read (or written). */
+static char *
+format_names (gboolean writable)
+{
+  GString *names = g_string_new (NULL);
+  for (guint i = 0; formats[i] != NULL; i++)
+    if (writable ? formats[i]->create != NULL : formats[i]->open != NULL)
+      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", formats[i]->name);
+  return g_string_free (names, FALSE);
+}
+
+const GememTraceFormat *
+gemem_trace_format_find (const char *name, GError **error)
+{
+  const char *names[G_N_ELEMENTS (formats)];
+  guint i;
+
+  for (i = 0; formats[i] != NULL; i++)
+    {
+      if (gemem_name_equal (formats[i]->name, name) || listed (formats[i]->aliases, name))
+        return formats[i];
+      names[i] = formats[i]->name;
+    }
+  names[i] = NULL;
+  const char *near = gemem_suggest (name, names);
+  g_autofree char *all = g_strjoinv (", ", (char **) names);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no such trace format; %s%s%sknown formats: %s", name, near != NULL ? "did you mean " : "",
+               near != NULL ? near : "", near != NULL ? "? " : "", all);
+  return NULL;
+}
+
+/* The extension of @path in front of a compression suffix, or NULL; caller frees. */
+static char *
+path_extension (const char *path)
+{
+  g_autofree char *base = g_path_get_basename (path);
+  char *dot = strrchr (base, '.');
+  if (dot != NULL && (strcmp (dot, ".gz") == 0 || strcmp (dot, ".zst") == 0))
+    {
+      *dot = '\0';
+      dot = strrchr (base, '.');
+    }
+  return dot != NULL && dot[1] != '\0' ? g_strdup (dot + 1) : NULL;
+}
+
+/* ---- reading */
+
+static const GememTraceFormat *
+recognise (GememInput *input, GError **error)
+{
+  const GememTraceFormat *best = NULL;
+  const guint8 *head;
+  int best_score = 1;
+  gssize size = gemem_input_fill (input, PROBE_SIZE, &head, error);
+
+  if (size < 0) /* damaged within the first bytes: what there is may still be enough */
+    {
+      size = gemem_input_fill (input, 1, &head, NULL);
+      if (size < 0)
+        return NULL;
+      g_clear_error (error);
+    }
+  if (size == 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: the file is empty; name a recorded trace", gemem_input_name (input));
+      return NULL;
+    }
+  g_autofree char *extension = path_extension (gemem_input_name (input));
+  for (guint i = 0; formats[i] != NULL; i++)
+    {
+      if (formats[i]->open == NULL || formats[i]->probe == NULL)
+        continue;
+      int confidence = formats[i]->probe (head, MIN ((gsize) size, PROBE_SIZE));
+      int score = 2 * confidence + (confidence > 0 && extension != NULL && listed (formats[i]->extensions, extension) ? 1 : 0);
+      if (score > best_score)
+        {
+          best = formats[i];
+          best_score = score;
+        }
+    }
+  if (best == NULL)
+    {
+      g_autofree char *names = format_names (FALSE);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not recognised as a trace; name its format if it is one of: %s",
+                   gemem_input_name (input), names);
+    }
+  return best;
+}
+
+GememTraceReader *
+gemem_trace_open_input (GememInput *input, const char *format, const GememReadOptions *options, GError **error)
+{
+  static const GememReadOptions defaults = GEMEM_READ_OPTIONS_DEFAULT;
+  const GememTraceFormat *found = format != NULL ? gemem_trace_format_find (format, error) : recognise (input, error);
+
+  if (found != NULL && found->open == NULL)
+    {
+      g_autofree char *names = format_names (FALSE);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: this format can only be written; name one of: %s", found->name, names);
+      found = NULL;
+    }
+  if (found == NULL)
+    {
+      gemem_input_close (input);
+      return NULL;
+    }
+  GememTraceReader *reader = found->open (input, options != NULL ? options : &defaults, error);
+  if (reader != NULL)
+    reader->format = found;
+  return reader;
+}
+
+GememTraceReader *
+gemem_trace_open (const char *path, const char *format, const GememReadOptions *options, GError **error)
+{
+  GememInput *input = gemem_input_open (path, error);
+  return input != NULL ? gemem_trace_open_input (input, format, options, error) : NULL;
+}
+
+gssize
+gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error)
+{
+  return reader->next (reader, events, error);
+}
+
+void
+gemem_trace_close (GememTraceReader *reader)
+{
+  if (reader != NULL)
+    reader->close (reader);
+}
+
+/* ---- writing */
+
+static const GememTraceFormat *
+format_for_path (const char *path, GError **error)
+{
+  g_autofree char *base = g_path_get_basename (path);
+  const char *dot = strrchr (base, '.');
+
+  for (guint i = 0; dot != NULL && formats[i] != NULL; i++)
+    if (formats[i]->create != NULL && listed (formats[i]->extensions, dot + 1))
+      return formats[i];
+  g_autofree char *names = format_names (TRUE);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: the name does not tell the format to write; end it in .gmt or .txt, or name one of: %s", path,
+               names);
+  return NULL;
+}
+
+GememTraceWriter *
+gemem_trace_create (const char *path, const char *format, const GememTraceInfo *info, GError **error)
+{
+  const GememTraceFormat *found = format != NULL ? gemem_trace_format_find (format, error) : format_for_path (path, error);
+
+  if (found != NULL && found->create == NULL)
+    {
+      g_autofree char *names = format_names (TRUE);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: this format can only be read; name one of: %s", found->name, names);
+      found = NULL;
+    }
+  if (found == NULL)
+    return NULL;
+  GememTraceWriter *writer = found->create (path, info, error);
+  if (writer != NULL)
+    writer->format = found;
+  return writer;
+}
+
+/* ---- facts about a trace */
+
+void
+gemem_trace_info_init (GememTraceInfo *info, const char *format, const char *path)
+{
+  memset (info, 0, sizeof *info);
+  info->format = format;
+  info->path = g_strdup (path);
+  info->provenance = g_ptr_array_new_with_free_func (g_free);
+  info->strings = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (info->strings, g_strdup (""));
+}
+
+void
+gemem_trace_info_clear (GememTraceInfo *info)
+{
+  g_clear_pointer (&info->string_index, g_hash_table_unref);
+  g_clear_pointer (&info->provenance, g_ptr_array_unref);
+  g_clear_pointer (&info->strings, g_ptr_array_unref);
+  g_clear_pointer (&info->path, g_free);
+  g_clear_pointer (&info->sha256, g_free);
+  g_clear_pointer (&info->allocator, g_free);
+  g_clear_pointer (&info->settings, g_free);
+  g_clear_pointer (&info->device, g_free);
+}
+
+static GPtrArray *
+copy_strings (const GPtrArray *from)
+{
+  GPtrArray *to = g_ptr_array_new_full (from->len, g_free);
+  for (guint i = 0; i < from->len; i++)
+    g_ptr_array_add (to, g_strdup (g_ptr_array_index (from, i)));
+  return to;
+}
+
+void
+gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from)
+{
+  *to = *from;
+  to->path = g_strdup (from->path);
+  to->sha256 = g_strdup (from->sha256);
+  to->allocator = g_strdup (from->allocator);
+  to->settings = g_strdup (from->settings);
+  to->device = g_strdup (from->device);
+  to->provenance = copy_strings (from->provenance);
+  to->strings = copy_strings (from->strings);
+  to->string_index = NULL;
+  to->indexed = 0;
+}
+
+void
+gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_ptr_array_add (info->provenance, g_strdup_printf ("%s: %s", key, text));
+}
+
+guint32
+gemem_trace_info_intern (GememTraceInfo *info, const char *string)
+{
+  gpointer found;
+
+  if (*string == '\0')
+    return GEMEM_NO_TAG;
+  if (info->string_index == NULL)
+    info->string_index = g_hash_table_new (g_str_hash, g_str_equal);
+  /* Strings that a reader put into the table by itself are found as well. */
+  for (; info->indexed < info->strings->len; info->indexed++)
+    if (!g_hash_table_contains (info->string_index, g_ptr_array_index (info->strings, info->indexed)))
+      g_hash_table_insert (info->string_index, g_ptr_array_index (info->strings, info->indexed), GUINT_TO_POINTER (info->indexed));
+  if (g_hash_table_lookup_extended (info->string_index, string, NULL, &found))
+    return GPOINTER_TO_UINT (found);
+  guint32 index = info->strings->len;
+  g_ptr_array_add (info->strings, g_strdup (string));
+  g_hash_table_insert (info->string_index, g_ptr_array_index (info->strings, index), GUINT_TO_POINTER (index));
+  info->indexed = index + 1;
+  return index;
+}

@@ -111,6 +111,8 @@ struct _GememTraceInfo
   char       *settings;    /* its settings, "key=value,...", offered as default parameters; or NULL          */
   char       *device;      /* device settings, "capacity=...,address=bump"; or NULL                          */
   GPtrArray  *strings;     /* tags; [0] is ""                                                                */
+  GHashTable *string_index; /* private: where gemem_trace_info_intern() finds them                          */
+  guint32     indexed;      /* private: how many of them it knows                                            */
 };
 
 typedef struct _GememTraceFormat GememTraceFormat;
