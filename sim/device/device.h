@@ -6,6 +6,9 @@
  * Invariants: `held` is the number of physical bytes obtained and not returned (contiguous allocations as requested, not rounded, plus
  * physical pages that exist); addresses are never 0; every call can fail where documented, and a failed call changes
  * nothing but counters and the clock.  Out-of-memory is an ordinary return value (0, or FALSE).
+ *
+ * Who keeps what: the class keeps `held` (a page dies with its last mapping, so only the class knows) and moves `now` forward when a
+ * call waits; the gemem_device_*() functions charge the cost and keep everything that is counted.
  */
 #pragma once
 
@@ -58,7 +61,7 @@ struct _GememDeviceClass
   const char       *summary;
   const GememParam *params;
   gsize             params_size;
-  /* Takes a copy of what it needs from @params. */
+  /* Takes a copy of what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new device. */
   GememDevice *(*create) (gconstpointer params, GError **error);
 
   guint64  (*malloc)  (GememDevice *device, guint64 size, guint64 stream);       /* address; 0 = out of memory */
@@ -93,10 +96,15 @@ struct _GememDevice
 {
   const GememDeviceClass *klass;
   int                     ordinal;
+  gconstpointer           params;          /* effective settings, of klass->params_size bytes, owned by the class; NULL: no settings */
+  GememDevice            *inner;           /* what a wrapper (faulty) stands before; NULL: this is the device itself */
+  guint64                 capacity;        /* bytes of the whole device; G_MAXUINT64: unlimited                */
   guint64                 held, peak_held; /* physical bytes held through this device object        */
   guint64                 now;             /* virtual clock, ns                                      */
   guint64                 call_time;       /* ns charged for calls since creation                    */
   guint64                 hit_ns;          /* modelled host cost of one alloc or free without any call (profile); 0: none given */
+  guint64                 misuses;         /* calls with an address, page or size that was never handed out: a bug of the caller */
+  guint64                 unexpected;      /* address policy `recorded`: mallocs that no recorded segment stood for */
   guint64                 calls[GEMEM_CALL_COUNT];
   guint64                 refused[GEMEM_CALL_COUNT];
   guint64                 call_ns[GEMEM_CALL_COUNT];
@@ -139,7 +147,11 @@ gboolean  gemem_device_adopt (GememDevice *device, guint64 address, guint64 size
 
 const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", ... */
 
-/* Wraps @inner (which it takes over) so that calls fail as @spec says: "nth=5,call=malloc", "every=7", "seed=3,rate=1%"... */
+/* Wraps @inner so that calls fail as @spec says: "nth=5,call=malloc", "every=7", "seed=3,rate=1%", "after=100,call=map|create".
+ * @inner is taken over, also on error.  "faulty:nth=5,capacity=1GiB" makes the same from text: keys that are not the wrapper's own
+ * go to the device under it (on=sim).  See faulty.c for the rules; wrappers can be stacked. */
 GememDevice *gemem_faulty_device_new (GememDevice *inner, const char *spec, GError **error);
+/* Failures injected into @call so far, by all wrappers of the stack; GEMEM_CALL_COUNT: into any call.  0 for other devices. */
+guint64 gemem_faulty_device_injected (GememDevice *device, GememDeviceCall call);
 
 GEMEM_END_DECLS
