@@ -1,3 +1,217 @@
-/* idmap.c - to be written */
+/* idmap.c - open addressing with linear probing, Fibonacci hashing and backward-shift deletion (idmap.h).
+ *
+ * Key and record lie side by side, so a hit usually costs one cache line.  A free place has the key 0; the entry of the real key 0 has
+ * a place of its own behind the table.  A removal shifts later entries of the run back over the gap, so there are no tombstones
+ * and a map that is used for ever stays as fast as a new one.  The top bits of key * 2^64/phi spread dense ids evenly, which is
+ * what the readers hand out, and addresses with many zero bits as well.
+ *
+ * Invariants: capacity is a power of two, at most 5/8 full; it halves below 1/8.  An entry is never separated from its home place by a
+ * free one.  Cost: O(1) amortised; the resize is the only time that memory is allocated.
+ */
 #include "config.h"
-#include <glib.h>
+
+#include <string.h>
+
+#include "sim/core/idmap.h"
+
+#define CAPACITY_BITS_MIN 4
+#define GOLDEN G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) /* 2^64 / phi, odd */
+
+struct _GememIdMap
+{
+  guint64 *table;  /* capacity entries of `words`, and one more for the key 0 */
+  gsize    words;  /* per entry: the key and its record */
+  guint    shift;  /* 64 - log2 (capacity) */
+  gboolean zero;   /* the key 0 is there */
+  gsize    mask;   /* capacity - 1 */
+  gsize    count;  /* in the table, without the key 0 */
+  gsize    grow;   /* count that makes it grow */
+  gsize    shrink; /* count below which it shrinks */
+};
+
+static inline gsize
+home (const GememIdMap *map, guint64 key)
+{
+  return (gsize) ((key * GOLDEN) >> map->shift);
+}
+
+static inline guint64 *
+place (const GememIdMap *map, gsize index)
+{
+  return map->table + index * map->words;
+}
+
+/* The place of @key, or the free one where it belongs. */
+static inline guint64 *
+find (const GememIdMap *map, guint64 key, gsize *index)
+{
+  gsize i = home (map, key);
+  guint64 *entry = place (map, i);
+
+  while (*entry != key && *entry != 0)
+    {
+      i = (i + 1) & map->mask;
+      entry = place (map, i);
+    }
+  *index = i;
+  return entry;
+}
+
+static void
+set_capacity (GememIdMap *map, guint bits)
+{
+  gsize capacity = (gsize) 1 << bits;
+
+  map->table = g_new0 (guint64, (capacity + 1) * map->words);
+  map->shift = 64 - bits;
+  map->mask = capacity - 1;
+  map->grow = capacity / 8 * 5;
+  map->shrink = bits > CAPACITY_BITS_MIN ? capacity / 8 : 0;
+}
+
+static void
+resize (GememIdMap *map, int step)
+{
+  g_autofree guint64 *old = map->table;
+  gsize old_mask = map->mask, words = map->words;
+
+  set_capacity (map, (guint) ((int) (64 - map->shift) + step));
+  for (gsize i = 0; i <= old_mask; i++)
+    {
+      const guint64 *entry = old + i * words;
+      gsize index;
+      if (*entry != 0)
+        memcpy (find (map, *entry, &index), entry, words * sizeof *entry);
+    }
+  memcpy (place (map, map->mask + 1), old + (old_mask + 1) * words, words * sizeof *old);
+}
+
+GememIdMap *
+gemem_idmap_new (gsize record_size)
+{
+  GememIdMap *map = g_new0 (GememIdMap, 1);
+
+  g_assert (record_size % sizeof (guint64) == 0);
+  map->words = 1 + record_size / sizeof (guint64);
+  set_capacity (map, CAPACITY_BITS_MIN);
+  return map;
+}
+
+void
+gemem_idmap_free (GememIdMap *map)
+{
+  if (map == NULL)
+    return;
+  g_free (map->table);
+  g_free (map);
+}
+
+guint64
+gemem_idmap_count (const GememIdMap *map)
+{
+  return map->count + (map->zero != 0);
+}
+
+gpointer
+gemem_idmap_lookup (const GememIdMap *map, guint64 key)
+{
+  gsize index;
+
+  if (G_UNLIKELY (key == 0))
+    return map->zero ? place (map, map->mask + 1) + 1 : NULL;
+  guint64 *entry = find (map, key, &index);
+  return *entry != 0 ? entry + 1 : NULL;
+}
+
+gpointer
+gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed)
+{
+  gsize index;
+  guint64 *entry = key == 0 ? place (map, map->mask + 1) : find (map, key, &index);
+  gboolean found = key == 0 ? map->zero : *entry != 0;
+
+  if (existed != NULL)
+    *existed = found;
+  if (found)
+    return entry + 1;
+  if (key == 0)
+    map->zero = TRUE;
+  else
+    {
+      if (G_UNLIKELY (map->count >= map->grow))
+        {
+          resize (map, 1);
+          entry = find (map, key, &index);
+        }
+      map->count++;
+      *entry = key;
+    }
+  return memset (entry + 1, 0, (map->words - 1) * sizeof *entry);
+}
+
+/* Closes the gap at @hole: moves back every later entry of the run that may stand there. */
+static void
+close_gap (GememIdMap *map, gsize hole)
+{
+  for (gsize i = (hole + 1) & map->mask;; i = (i + 1) & map->mask)
+    {
+      const guint64 *entry = place (map, i);
+      if (*entry == 0)
+        break;
+      /* It may if its home is not after the hole, seen from the entry backwards. */
+      if (((i - home (map, *entry)) & map->mask) >= ((i - hole) & map->mask))
+        {
+          memcpy (place (map, hole), entry, map->words * sizeof *entry);
+          hole = i;
+        }
+    }
+  *place (map, hole) = 0;
+}
+
+gboolean
+gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record)
+{
+  gsize index;
+  guint64 *entry = key == 0 ? place (map, map->mask + 1) : find (map, key, &index);
+
+  if (key == 0 ? !map->zero : *entry == 0)
+    return FALSE;
+  if (record != NULL)
+    memcpy (record, entry + 1, (map->words - 1) * sizeof *entry);
+  if (key == 0)
+    {
+      map->zero = FALSE;
+      return TRUE;
+    }
+  close_gap (map, index);
+  if (G_UNLIKELY (--map->count < map->shrink))
+    resize (map, -1);
+  return TRUE;
+}
+
+void
+gemem_idmap_clear (GememIdMap *map)
+{
+  g_free (map->table);
+  map->count = 0;
+  map->zero = FALSE;
+  set_capacity (map, CAPACITY_BITS_MIN);
+}
+
+gboolean
+gemem_idmap_next (const GememIdMap *map, gsize *position, guint64 *key, gpointer *record)
+{
+  gsize end = map->mask + 1;
+
+  while (*position < end && *place (map, *position) == 0)
+    ++*position;
+  if (*position > end || (*position == end && !map->zero))
+    return FALSE;
+
+  guint64 *entry = place (map, (*position)++);
+  if (key != NULL)
+    *key = entry == place (map, end) ? 0 : *entry;
+  if (record != NULL)
+    *record = entry + 1;
+  return TRUE;
+}

@@ -12,7 +12,7 @@
  *
  * Invariants: every setting is either known and valid, or an error (GEMEM_ERROR_USAGE) that names
  * the nearest known name; nothing is silently ignored.  '-' and '_' are the same, case does not
- * matter, a "FLAGS_" prefix is accepted for tables that say so through an alias.
+ * matter, and a "FLAGS_" prefix (Paddle's command line) does not belong to a name.
  */
 #pragma once
 
@@ -64,7 +64,11 @@ typedef struct
 /* Splits "k=v,k=v" ("[a,b]" and quotes protect commas; '\,' escapes) into GememSetting*; free with g_ptr_array_unref(). */
 GPtrArray *gemem_settings_parse (const char *text, GError **error);
 
-/* Sets every field of @dest to its default; asserts that the table is sound. */
+/* @value as it must be written after "key=" for gemem_settings_parse(): in quotes where needed. */
+char *gemem_settings_quote (const char *value);
+
+/* Sets every field of @dest, which is taken as uninitialised, to its default; asserts that the table is sound.
+ * A default may not be a "%" (the device is not known here). */
 void gemem_params_set_defaults (const GememParam *table, gpointer dest);
 
 /* Applies one setting.  @what names the owner in messages ("allocator pytorch-caching").
@@ -72,7 +76,8 @@ void gemem_params_set_defaults (const GememParam *table, gpointer dest);
 gboolean gemem_params_set (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what,
                            const char *key, const char *value, GError **error);
 
-/* Defaults, then each of @settings in order, then conflict checks.  A key given twice is an error. */
+/* Defaults, then each of @settings in order, then conflict checks.  A key given twice is an error.
+ * @dest is taken as uninitialised; after an error its STRING fields are NULL. */
 gboolean gemem_params_apply (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what,
                              const GPtrArray *settings, GError **error);
 

@@ -18,11 +18,12 @@ typedef struct _GememTreeNode GememTreeNode;
 
 struct _GememTreeNode
 {
-  GememTreeNode *parent, *left, *right;
-  guint64        group; /* stream, pool, or 0 */
+  GememTreeNode *child[2]; /* private to tree.c, as are parent and balance */
   guint64        size;
   guint64        address;
-  int            level; /* balance information, private to tree.c */
+  guint64        group; /* stream, pool, or 0 */
+  GememTreeNode *parent;
+  gint64         balance;
 };
 
 typedef struct
