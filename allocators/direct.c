@@ -1,0 +1,229 @@
+/* direct.c - `direct`: one device call per request, and nothing kept.
+ *
+ * Why: the baseline without a cache.  Its reserved bytes are the live bytes, so it shows the least memory any on-line allocator
+ * without moving blocks can hold, and its modelled latency shows what caching saves.
+ *
+ * Invariants: block size == request, reserved == sum of live blocks.  The alignment it promises is 1 byte for the lower bound (the
+ * device counts bytes as requested); addresses are as aligned as the device makes them.
+ * Cost: O(1) per operation: a node from a slab, linked into a list; walk() sorts.
+ * Origin: cudaMalloc and cudaFree per request (PYTORCH_NO_CUDA_MEMORY_CACHING=1, peers.md section 1a.11).
+ */
+#include "config.h"
+
+#include "allocators/allocator.h"
+#include "sim/core/slab.h"
+
+typedef struct _DirectBlock DirectBlock;
+
+struct _DirectBlock
+{
+  DirectBlock *previous, *next; /* circular, through Direct.live */
+  guint64      address, size, stream;
+  guint32      pool;
+};
+
+typedef struct
+{
+  GememAllocator base;
+  DirectBlock    live;
+  GememSlab      slab;
+  guint64        count, bytes, peak_bytes, failed;
+} Direct;
+
+extern const GememAllocatorClass gemem_direct_class;
+
+static GememAllocator *
+direct_create (gconstpointer params, GememDevice *device, GError **error)
+{
+  Direct *direct = g_new0 (Direct, 1);
+
+  direct->base.klass = &gemem_direct_class;
+  direct->base.device = device;
+  direct->live.previous = direct->live.next = &direct->live;
+  gemem_slab_init (&direct->slab, sizeof (DirectBlock));
+  return &direct->base;
+}
+
+static void
+keep (Direct *direct, guint64 address, guint64 size, guint64 stream, guint32 pool, GememBlock *block)
+{
+  DirectBlock *node = gemem_slab_alloc (&direct->slab);
+
+  node->address = address;
+  node->size = size;
+  node->stream = stream;
+  node->pool = pool;
+  node->next = &direct->live;
+  node->previous = direct->live.previous;
+  node->previous->next = node;
+  direct->live.previous = node;
+  direct->count++;
+  direct->bytes += size;
+  direct->peak_bytes = MAX (direct->peak_bytes, direct->bytes);
+  block->address = address;
+  block->size = size;
+  block->handle = node;
+}
+
+static gboolean
+direct_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
+{
+  Direct *direct = (Direct *) allocator;
+  const guint64 address = gemem_device_malloc (allocator->device, request->size, request->stream);
+
+  if (G_UNLIKELY (address == 0))
+    {
+      direct->failed++;
+      return FALSE;
+    }
+  keep (direct, address, request->size, request->stream, request->pool, block);
+  return TRUE;
+}
+
+static void
+direct_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows)
+{
+  Direct *direct = (Direct *) allocator;
+  DirectBlock *node = block->handle;
+
+  node->previous->next = node->next;
+  node->next->previous = node->previous;
+  direct->count--;
+  direct->bytes -= node->size;
+  gemem_device_free (allocator->device, node->address, node->size);
+  gemem_slab_free (&direct->slab, node);
+}
+
+static guint64
+direct_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  return 0;
+}
+
+static int
+compare_address (gconstpointer a, gconstpointer b)
+{
+  const DirectBlock *x = *(const DirectBlock *const *) a, *y = *(const DirectBlock *const *) b;
+
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* The live blocks by address. */
+static GPtrArray *
+sorted_blocks (const Direct *direct)
+{
+  GPtrArray *blocks = g_ptr_array_new ();
+
+  for (const DirectBlock *node = direct->live.next; node != &direct->live; node = node->next)
+    g_ptr_array_add (blocks, (gpointer) node);
+  g_ptr_array_sort (blocks, compare_address);
+  return blocks;
+}
+
+static void
+direct_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  g_autoptr (GPtrArray) blocks = sorted_blocks ((Direct *) allocator);
+
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const DirectBlock *node = g_ptr_array_index (blocks, i);
+      const GememSpan span = { node->address, node->size, node->address, node->size, node->stream, node->pool, GEMEM_SPAN_LIVE, node->address };
+
+      func (&span, data);
+    }
+}
+
+static gboolean
+direct_check (GememAllocator *allocator, GError **error)
+{
+  const Direct *direct = (const Direct *) allocator;
+  g_autoptr (GPtrArray) blocks = sorted_blocks (direct);
+  guint64 bytes = 0, end = 0;
+
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const DirectBlock *node = g_ptr_array_index (blocks, i);
+
+      if (node->address < end || node->next->previous != node)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "direct: block 0x%" G_GINT64_MODIFIER "x overlaps its neighbour or is wrongly linked",
+                       node->address);
+          return FALSE;
+        }
+      end = node->address + node->size;
+      bytes += node->size;
+    }
+  if (blocks->len == direct->count && bytes == direct->bytes)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "direct: %u blocks of %" G_GUINT64_FORMAT " bytes are linked, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " were counted",
+               blocks->len, bytes, direct->count, direct->bytes);
+  return FALSE;
+}
+
+static void
+direct_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const Direct *direct = (const Direct *) allocator;
+
+  func ("blocks", direct->count, "", data);
+  func ("bytes", direct->bytes, "B", data);
+  func ("peak_bytes", direct->peak_bytes, "B", data);
+  func ("failed_requests", direct->failed, "", data);
+}
+
+static void
+direct_destroy (GememAllocator *allocator)
+{
+  Direct *direct = (Direct *) allocator;
+
+  for (const DirectBlock *node = direct->live.next; node != &direct->live; node = node->next)
+    gemem_device_free (allocator->device, node->address, node->size);
+  gemem_slab_clear (&direct->slab);
+  g_free (direct);
+}
+
+/* The recorded program's segments belong to its own allocator; only the blocks count here. */
+static gboolean
+direct_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
+{
+  return TRUE;
+}
+
+static gboolean
+direct_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block)
+{
+  Direct *direct = (Direct *) allocator;
+
+  if (!gemem_device_adopt (allocator->device, adopt->address, adopt->requested))
+    return FALSE;
+  keep (direct, adopt->address, adopt->requested, adopt->stream, adopt->pool, block);
+  return TRUE;
+}
+
+static void
+direct_adopt_done (GememAllocator *allocator)
+{
+}
+
+const GememAllocatorClass gemem_direct_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "direct",
+  .aliases = "none|no-cache",
+  .summary = "A device call for every request, nothing cached",
+  .origin = "cudaMalloc and cudaFree per request; PYTORCH_NO_CUDA_MEMORY_CACHING=1 (peers.md 1a.11)",
+  .capabilities = GEMEM_CAP_ADOPT,
+  .alignment = 1,
+  .create = direct_create,
+  .alloc = direct_alloc,
+  .free = direct_free,
+  .largest_free = direct_largest_free,
+  .walk = direct_walk,
+  .check = direct_check,
+  .stats = direct_stats,
+  .destroy = direct_destroy,
+  .adopt_segment = direct_adopt_segment,
+  .adopt_block = direct_adopt_block,
+  .adopt_done = direct_adopt_done,
+};
