@@ -1,0 +1,82 @@
+/* auto-growth-params.c - the table of auto-growth-params.h and its rules.
+ *
+ * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are aliases.  A flag that would have no effect under
+ * the chosen preset is refused rather than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
+ * Origin: spec/paddle.md section 1.1.
+ */
+#include "config.h"
+
+#include "allocators/paddle/auto-growth-params.h"
+#include "allocators/paddle/chunk-size.h"
+#include "allocators/paddle/paddle.h"
+
+typedef GememPaddleAutoGrowthParams Params;
+
+#define POOL_SIZE(field_name, field, text)                                                                                              \
+  {                                                                                                                                     \
+    .name = field_name, .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", .aliases = "FLAGS_" field_name,                   \
+    .offset = G_STRUCT_OFFSET (Params, field), .help = text                                                                             \
+  }
+
+const GememParam gemem_paddle_auto_growth_params[] = {
+  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P3", .choices = "P16|P2|P3|P2/P3=P3",
+    .offset = G_STRUCT_OFFSET (Params, preset),
+    .help = "Version of Paddle: P16 (1.6-2.0: one pool, aligned chunks), P2 (2.1-2.6: a pool per stream), P3 (3.x: also small and "
+            "large pools). StreamSafe's record_stream is not modelled." },
+  { .name = "auto_growth_chunk_size_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "chunk_mb|FLAGS_auto_growth_chunk_size_in_mb", .offset = G_STRUCT_OFFSET (Params, chunk),
+    .help = "Least size of a chunk; 0: the rounded request (since P2)." },
+  { .name = "free_idle_chunk", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_idle_chunk",
+    .offset = G_STRUCT_OFFSET (Params, free_idle_chunk),
+    .help = "Return idle chunks to the device after every free." },
+  { .name = "free_when_no_cache_hit", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_when_no_cache_hit",
+    .offset = G_STRUCT_OFFSET (Params, free_when_no_cache_hit),
+    .help = "Return idle chunks before a new one is taken, instead of after the device has refused." },
+  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
+    .help = "Most memory this process may hold; 0: no limit." },
+  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
+    .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
+    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none." },
+  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256", .min = "256", .max = "1GiB",
+    .aliases = "alignment|FLAGS_alignment_size", .offset = G_STRUCT_OFFSET (Params, alignment),
+    .help = "Rounding unit of requests and, in P16, of the aligning allocator below; a power of two (256 on CUDA, 64KiB for pinned "
+            "memory)." },
+  POOL_SIZE ("small_pool_size_in_mb", small_pool, "Requests up to this size have a pool of their own; 0: one pool (P3)."),
+  POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "Least size of a chunk of the small pool (P3)."),
+  POOL_SIZE ("large_pool_auto_growth_chunk_size_in_mb", large_chunk, "Least size of a chunk of the large pool (P3)."),
+  POOL_SIZE ("small_pool_pre_alloc_in_mb", small_pre_alloc, "Chunk taken for the small pool at a stream's first request (P3)."),
+  POOL_SIZE ("large_pool_pre_alloc_in_mb", large_pre_alloc, "Chunk taken for the large pool at a stream's first request (P3)."),
+  { NULL },
+};
+
+gboolean
+gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
+{
+  static const GememPaddlePreset presets[] = { GEMEM_PADDLE_P16, GEMEM_PADDLE_P2, GEMEM_PADDLE_P3 };
+  GememPaddlePreset preset = presets[params->preset];
+  gboolean pools = preset == GEMEM_PADDLE_P3 && params->small_pool != 0;
+  const char *why_no_pools = "needs two pools; choose preset=P3 and set small_pool_size_in_mb";
+  const GememPaddleFlag flags[] = {
+    { "auto_growth_chunk_size_in_mb", params->chunk != 0, preset != GEMEM_PADDLE_P16 && !pools,
+      "is a flag since 2.5, and small_pool_size_in_mb replaces it by one size per pool; choose preset=P2 or P3, or set the pools' sizes" },
+    { "small_pool_size_in_mb", params->small_pool != 0, pools, "exists in 3.x; choose preset=P3" },
+    { "small_pool_auto_growth_chunk_size_in_mb", params->small_chunk != 0, pools, why_no_pools },
+    { "large_pool_auto_growth_chunk_size_in_mb", params->large_chunk != 0, pools, why_no_pools },
+    { "small_pool_pre_alloc_in_mb", params->small_pre_alloc != 0, pools, why_no_pools },
+    { "large_pool_pre_alloc_in_mb", params->large_pre_alloc != 0, pools, why_no_pools },
+  };
+  if (!gemem_paddle_check_flags ("paddle-auto-growth", flags, G_N_ELEMENTS (flags), error))
+    return FALSE;
+  guint64 largest = MAX (MAX (params->chunk, params->small_chunk), MAX (params->large_chunk, MAX (params->small_pre_alloc,
+                                                                                                   params->large_pre_alloc)));
+  if ((params->alignment & (params->alignment - 1)) != 0 || largest > G_MAXUINT64 / 2)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle-auto-growth: %s",
+                   largest > G_MAXUINT64 / 2 ? "a chunk size is beyond any device; use at most 8 EiB"
+                                             : "alignment_size is not a power of two; use 256, 512, 1KiB, ...");
+      return FALSE;
+    }
+  params->preset = preset;
+  return TRUE;
+}

@@ -1,0 +1,540 @@
+/* auto-growth.c - PaddlePaddle's AutoGrowthBestFitAllocator, the `auto_growth` strategy since 1.6 and the default since 2.1.
+ *
+ * Best fit over (size, address) among all chunks of a stream; the HIGH end of a free block is handed out, the low part stays free; no
+ * split threshold and no upper size.  A miss takes a chunk of exactly the rounded request (or of the growth size, if larger) from
+ * the device.  Idle chunks return on a refused device call, on empty_cache, and as two flags say.
+ * P16 puts an aligning allocator below: every chunk is one alignment longer and begins with the loss.  In P2 and P3 each stream is an
+ * allocator of its own, and out of memory releases the idle chunks of all of them (what StreamSafe does; 2.3 and later).
+ *
+ * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks, under group 2 * arena +
+ * small; an arena's `idle` counts its chunks that are one free block.  The first block of a chunk lies inside its Chunk and never goes
+ * away: remainders keep the low part and left neighbours absorb right ones.
+ * Cost: O(log free blocks) per request, nothing allocated per event; releasing walks an arena's chunks only while some are idle.
+ *
+ * Origin: spec/paddle.md sections 3.1-3.3; examples E11-E15.  Not modelled: record_stream and deferred frees of StreamSafe (a free is
+ * complete at once), use_auto_growth_v2 (its warm-up state is not in any trace), pools of CUDA graphs.
+ */
+#include "config.h"
+
+#include "allocators/paddle/auto-growth-params.h"
+#include "allocators/paddle/chunk-size.h"
+#include "allocators/paddle/paddle.h"
+#include "sim/core/idmap.h"
+#include "sim/core/slab.h"
+#include "sim/core/tree.h"
+#include "sim/core/units.h"
+
+typedef struct _Block Block;
+struct _Block
+{
+  GememTreeNode node; /* key (2 * arena + small, size, address), kept while out of the pool too */
+  Block        *previous, *next;
+  gboolean      free;
+};
+
+typedef struct _Chunk Chunk;
+struct _Chunk
+{
+  Block         first;
+  GememTreeNode by_address; /* key (0, 0, what the device gave) */
+  guint64       bytes;      /* of the device; the first block starts later where alignment costs */
+  Chunk        *older, *newer;
+};
+
+/* One AutoGrowthBestFit of the real stack: the device's in P16, a stream's since P2. */
+typedef struct
+{
+  guint64  stream;
+  Chunk   *oldest, *newest;
+  guint64  chunks, idle;
+  gboolean ready; /* its pre-allocation is done */
+} Arena;
+
+typedef struct
+{
+  GememAllocator    base;
+  GememPaddleAutoGrowthParams            params;
+  GememPaddlePreset preset;
+  guint64           limit; /* of device bytes held */
+  guint64           grow[2]; /* least chunk of the large pool, of the small one */
+  guint64           reserved, allocated;
+  GememTree         pool, chunks;
+  GememSlab         block_slab, chunk_slab;
+  GArray           *arenas; /* Arena, in order of first use */
+  GememIdMap       *by_stream;
+} AutoGrowth;
+
+extern const GememAllocatorClass gemem_paddle_auto_growth_class;
+
+#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
+#define CHUNK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Chunk, by_address)
+
+static Arena *
+arena_at (const AutoGrowth *self, guint64 index)
+{
+  return &g_array_index (self->arenas, Arena, index);
+}
+
+static gboolean
+is_whole_chunk (const Block *block)
+{
+  return block->previous == NULL && block->next == NULL;
+}
+
+/* Free blocks enter and leave the pool here, so that idle chunks are counted. */
+static void
+pool_insert (AutoGrowth *self, Block *block)
+{
+  block->free = TRUE;
+  gemem_tree_insert (&self->pool, &block->node);
+  if (is_whole_chunk (block))
+    arena_at (self, block->node.group / 2)->idle++;
+}
+
+static void
+pool_remove (AutoGrowth *self, Block *block)
+{
+  if (is_whole_chunk (block))
+    arena_at (self, block->node.group / 2)->idle--;
+  gemem_tree_remove (&self->pool, &block->node);
+  block->free = FALSE;
+}
+
+/* A chunk of at least @want bytes as one block of @group that is not in the pool yet; NULL: the device refused (BadAlloc). */
+static Block *
+add_chunk (AutoGrowth *self, guint64 group, guint64 want)
+{
+  Arena *arena = arena_at (self, group / 2);
+  guint64 alignment = self->params.alignment;
+  guint64 bytes = self->preset == GEMEM_PADDLE_P16 ? want + alignment : want;
+  guint64 address = gemem_paddle_malloc (self->base.device, bytes, arena->stream, self->limit);
+  if (address == 0)
+    return NULL;
+  guint64 lost = self->preset == GEMEM_PADDLE_P16 ? -address & (alignment - 1) : 0;
+  Chunk *chunk = gemem_slab_alloc (&self->chunk_slab);
+  chunk->bytes = bytes;
+  chunk->by_address.address = address;
+  gemem_tree_insert (&self->chunks, &chunk->by_address);
+  chunk->older = arena->newest;
+  *(arena->newest != NULL ? &arena->newest->newer : &arena->oldest) = chunk;
+  arena->newest = chunk;
+  arena->chunks++;
+  self->reserved += bytes;
+  chunk->first.node.group = group;
+  chunk->first.node.address = address + lost;
+  chunk->first.node.size = bytes - lost;
+  return &chunk->first;
+}
+
+/* Its first block is its only one and not in the pool. */
+static void
+drop_chunk (AutoGrowth *self, Chunk *chunk)
+{
+  Arena *arena = arena_at (self, chunk->first.node.group / 2);
+  *(chunk->older != NULL ? &chunk->older->newer : &arena->oldest) = chunk->newer;
+  *(chunk->newer != NULL ? &chunk->newer->older : &arena->newest) = chunk->older;
+  arena->chunks--;
+  self->reserved -= chunk->bytes;
+  gemem_tree_remove (&self->chunks, &chunk->by_address);
+  gemem_device_free (self->base.device, chunk->by_address.address, chunk->bytes);
+  gemem_slab_free (&self->chunk_slab, chunk);
+}
+
+/* FreeIdleChunks(): in order of creation; whether there were any. */
+static gboolean
+free_idle_chunks (AutoGrowth *self, Arena *arena)
+{
+  gboolean any = arena->idle > 0;
+  Chunk *newer;
+  for (Chunk *chunk = arena->oldest; chunk != NULL && arena->idle > 0; chunk = newer)
+    {
+      newer = chunk->newer;
+      if (!chunk->first.free || chunk->first.next != NULL)
+        continue;
+      pool_remove (self, &chunk->first);
+      drop_chunk (self, chunk);
+    }
+  return any;
+}
+
+static gboolean
+free_idle_chunks_of_all (AutoGrowth *self)
+{
+  gboolean any = FALSE;
+  for (guint i = 0; i < self->arenas->len; i++)
+    any = free_idle_chunks (self, arena_at (self, i)) || any;
+  return any;
+}
+
+/* The high end of @block, which is in no tree, becomes the allocation; the rest is pooled. */
+static Block *
+carve (AutoGrowth *self, Block *block, guint64 size)
+{
+  guint64 rest = block->node.size - size;
+  self->allocated += size;
+  if (rest == 0)
+    return block;
+  Block *high = gemem_slab_alloc (&self->block_slab);
+  high->node.group = block->node.group;
+  high->node.address = block->node.address + rest;
+  high->node.size = size;
+  high->previous = block;
+  high->next = block->next;
+  if (high->next != NULL)
+    high->next->previous = high;
+  block->next = high;
+  block->node.size = rest;
+  pool_insert (self, block);
+  return high;
+}
+
+/* AutoGrowthBestFit: best fit, else a new chunk, else one more try without idle chunks. */
+static Block *
+attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
+{
+  GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
+  if (fit != NULL && fit->group == group)
+    {
+      pool_remove (self, BLOCK_OF (fit));
+      return carve (self, BLOCK_OF (fit), size);
+    }
+  Arena *arena = arena_at (self, group / 2);
+  guint64 want = MAX (size, self->grow[group % 2]);
+  if (self->params.free_when_no_cache_hit)
+    free_idle_chunks (self, arena);
+  Block *block = add_chunk (self, group, want);
+  if (block == NULL && !self->params.free_when_no_cache_hit)
+    {
+      self->base.retries += free_idle_chunks (self, arena);
+      block = add_chunk (self, group, want);
+    }
+  return block != NULL ? carve (self, block, size) : NULL;
+}
+
+/* StreamSafe: once more after the idle chunks of every stream are gone. */
+static Block *
+attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
+{
+  Block *block = attempt_best_fit (self, group, size);
+  if (block != NULL || self->preset == GEMEM_PADDLE_P16)
+    return block;
+  self->base.retries += free_idle_chunks_of_all (self);
+  return attempt_best_fit (self, group, size);
+}
+
+/* Takes the chunks a new stream starts with, small pool first; gives them back and says FALSE when there is no room for both. */
+static gboolean
+pre_allocate (AutoGrowth *self, guint64 arena)
+{
+  const guint64 bytes[2] = { self->params.large_pre_alloc, self->params.small_pre_alloc };
+  Block *taken[2] = { NULL, NULL };
+  for (int small = 1; small >= 0; small--)
+    {
+      if (bytes[small] == 0)
+        continue;
+      taken[small] = add_chunk (self, 2 * arena + small, gemem_paddle_round_up (bytes[small], self->params.alignment));
+      if (taken[small] == NULL)
+        {
+          if (taken[1] != NULL)
+            drop_chunk (self, (Chunk *) taken[1]);
+          return FALSE;
+        }
+    }
+  for (int small = 1; small >= 0; small--)
+    if (taken[small] != NULL)
+      pool_insert (self, taken[small]);
+  arena_at (self, arena)->ready = TRUE;
+  return TRUE;
+}
+
+/* Index of the arena that serves @stream; G_MAXUINT64 if there is none yet and @add is FALSE. */
+static guint64
+find_arena (AutoGrowth *self, guint64 stream, gboolean add)
+{
+  if (self->preset == GEMEM_PADDLE_P16)
+    stream = 0;
+  if (arena_at (self, 0)->stream == stream)
+    return 0;
+  const guint64 *known = gemem_idmap_lookup (self->by_stream, stream);
+  if (known != NULL)
+    return *known;
+  if (!add)
+    return G_MAXUINT64;
+  guint64 index = self->arenas->len;
+  *(guint64 *) gemem_idmap_insert (self->by_stream, stream, NULL) = index;
+  g_array_append_val (self->arenas, (Arena){ .stream = stream });
+  return index;
+}
+
+static gboolean
+auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
+{
+  AutoGrowth *self = (AutoGrowth *) allocator;
+  if (request->size == 0) /* a null pointer; never reaches the allocator */
+    {
+      *result = (GememBlock){ 0 };
+      return TRUE;
+    }
+  if (request->size > G_MAXUINT64 - 2 * self->params.alignment)
+    return FALSE;
+  guint64 size = gemem_paddle_round_up (request->size, self->params.alignment);
+  guint64 arena = find_arena (self, request->stream, TRUE);
+  if (!arena_at (self, arena)->ready && !pre_allocate (self, arena))
+    return FALSE;
+  guint64 group = 2 * arena + (size <= self->params.small_pool);
+  Block *block = attempt_all_streams (self, group, size);
+  if (block == NULL && self->params.retry_time != 0)
+    {
+      allocator->device->now += self->params.retry_time; /* nobody can free meanwhile: one thread */
+      block = attempt_all_streams (self, group, size);
+    }
+  if (block == NULL)
+    return FALSE;
+  result->address = block->node.address;
+  result->size = size;
+  result->handle = block;
+  return TRUE;
+}
+
+/* @left absorbs its right neighbour; neither is in the pool. */
+static void
+merge (AutoGrowth *self, Block *left)
+{
+  Block *right = left->next;
+  left->node.size += right->node.size;
+  left->next = right->next;
+  if (left->next != NULL)
+    left->next->previous = left;
+  gemem_slab_free (&self->block_slab, right);
+}
+
+static void
+auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
+{
+  AutoGrowth *self = (AutoGrowth *) allocator;
+  Block *block = freed->handle;
+  if (block == NULL) /* of zero bytes */
+    return;
+  GEMEM_CHECK (!block->free);
+  self->allocated -= block->node.size;
+  if (block->previous != NULL && block->previous->free)
+    {
+      block = block->previous;
+      pool_remove (self, block);
+      merge (self, block);
+    }
+  if (block->next != NULL && block->next->free)
+    {
+      pool_remove (self, block->next);
+      merge (self, block);
+    }
+  guint64 arena = block->node.group / 2;
+  pool_insert (self, block);
+  if (self->params.free_idle_chunk)
+    free_idle_chunks (self, arena_at (self, arena));
+}
+
+static void
+auto_growth_trim (GememAllocator *allocator)
+{
+  free_idle_chunks_of_all ((AutoGrowth *) allocator);
+}
+
+/* Size of the largest free block of @group, down to the alignment. */
+static guint64
+largest_in_group (const AutoGrowth *self, guint64 group)
+{
+  GememTreeNode *above = gemem_tree_lower_bound (&self->pool, group + 1, 0, 0);
+  GememTreeNode *last = above != NULL ? gemem_tree_previous (above) : gemem_tree_last (&self->pool);
+  if (last == NULL || last->group != group)
+    return 0;
+  return last->size & -self->params.alignment;
+}
+
+static guint64
+auto_growth_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  AutoGrowth *self = (AutoGrowth *) allocator;
+  guint64 arena = find_arena (self, stream, FALSE);
+  if (arena == G_MAXUINT64)
+    return 0;
+  guint64 large = largest_in_group (self, 2 * arena);
+  if (large > self->params.small_pool)
+    return large;
+  return MIN (largest_in_group (self, 2 * arena + 1), self->params.small_pool & -self->params.alignment);
+}
+
+static void
+walk_chunk (const AutoGrowth *self, const Chunk *chunk, GememSpanFunc func, gpointer data)
+{
+  GememSpan span = { .segment = chunk->by_address.address,
+                     .segment_size = chunk->bytes,
+                     .stream = arena_at (self, chunk->first.node.group / 2)->stream };
+  if (chunk->first.node.address != chunk->by_address.address)
+    {
+      span.address = chunk->by_address.address;
+      span.size = chunk->first.node.address - chunk->by_address.address;
+      span.state = GEMEM_SPAN_OVERHEAD;
+      func (&span, data);
+    }
+  for (const Block *block = &chunk->first; block != NULL; block = block->next)
+    {
+      span.address = block->node.address;
+      span.size = block->node.size;
+      span.state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE;
+      span.user = block->free ? 0 : block->node.address;
+      func (&span, data);
+    }
+}
+
+static void
+auto_growth_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  AutoGrowth *self = (AutoGrowth *) allocator;
+  for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL; node = gemem_tree_next (node))
+    walk_chunk (self, CHUNK_OF (node), func, data);
+}
+
+static gboolean
+broken (GError **error, const Block *block, const char *what)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "paddle-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->node.address,
+               block->node.size, what);
+  return FALSE;
+}
+
+typedef struct
+{
+  guint64 free_blocks, allocated, reserved, idle;
+} Tally;
+
+static gboolean
+check_chunk (const Chunk *chunk, Tally *tally, GError **error)
+{
+  guint64 end = chunk->first.node.address;
+  const Block *previous = NULL;
+  for (const Block *block = &chunk->first; block != NULL; previous = block, block = block->next)
+    {
+      if (block->node.address != end || block->previous != previous)
+        return broken (error, block, "does not follow its neighbour");
+      if (block->node.group != chunk->first.node.group)
+        return broken (error, block, "belongs to another pool than its chunk");
+      if (block->free && previous != NULL && previous->free)
+        return broken (error, block, "is free beside a free block");
+      *(block->free ? &tally->free_blocks : &tally->allocated) += block->free ? 1 : block->node.size;
+      end += block->node.size;
+    }
+  if (end != chunk->by_address.address + chunk->bytes)
+    return broken (error, &chunk->first, "and its neighbours do not cover the chunk");
+  tally->reserved += chunk->bytes;
+  tally->idle += chunk->first.free && chunk->first.next == NULL;
+  return TRUE;
+}
+
+static gboolean
+auto_growth_check (GememAllocator *allocator, GError **error)
+{
+  AutoGrowth *self = (AutoGrowth *) allocator;
+  Tally tally = { 0 };
+  for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL; node = gemem_tree_next (node))
+    if (!check_chunk (CHUNK_OF (node), &tally, error))
+      return FALSE;
+  for (GememTreeNode *node = gemem_tree_first (&self->pool); node != NULL; node = gemem_tree_next (node))
+    if (!BLOCK_OF (node)->free)
+      return broken (error, BLOCK_OF (node), "is in the pool, but not free");
+  guint64 idle = 0, chunks = 0;
+  for (guint i = 0; i < self->arenas->len; i++)
+    {
+      idle += arena_at (self, i)->idle;
+      chunks += arena_at (self, i)->chunks;
+    }
+  if (!gemem_tree_check (&self->pool) || !gemem_tree_check (&self->chunks) || tally.free_blocks != self->pool.count
+      || tally.allocated != self->allocated || tally.reserved != self->reserved || tally.idle != idle || chunks != self->chunks.count
+      || self->reserved > allocator->device->held)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "paddle-auto-growth: %" G_GUINT64_FORMAT " allocated and %" G_GUINT64_FORMAT " reserved bytes, %" G_GUINT64_FORMAT
+                   " free blocks and %" G_GUINT64_FORMAT " idle chunks do not agree with the chunks (%" G_GUINT64_FORMAT
+                   ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ")",
+                   self->allocated, self->reserved, self->pool.count, idle, tally.allocated, tally.reserved, tally.free_blocks,
+                   tally.idle);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+auto_growth_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const AutoGrowth *self = (const AutoGrowth *) allocator;
+  guint64 idle = 0;
+  for (guint i = 0; i < self->arenas->len; i++)
+    idle += arena_at (self, i)->idle;
+  func ("allocated", self->allocated, "B", data);
+  func ("reserved", self->reserved, "B", data);
+  func ("chunks", self->chunks.count, "", data);
+  func ("idle_chunks", idle, "", data);
+  func ("free_blocks", self->pool.count, "", data);
+  func ("streams", self->arenas->len, "", data);
+}
+
+static void
+auto_growth_destroy (GememAllocator *allocator)
+{
+  AutoGrowth *self = (AutoGrowth *) allocator;
+  GememTreeNode *node;
+  while ((node = gemem_tree_first (&self->chunks)) != NULL)
+    drop_chunk (self, CHUNK_OF (node));
+  gemem_slab_clear (&self->block_slab);
+  gemem_slab_clear (&self->chunk_slab);
+  gemem_idmap_free (self->by_stream);
+  g_array_unref (self->arenas);
+  g_free (self);
+}
+
+static GememAllocator *
+auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
+{
+  AutoGrowth *self = g_new0 (AutoGrowth, 1);
+  GememPaddleAutoGrowthParams *own = &self->params;
+  *own = *(const GememPaddleAutoGrowthParams *) params;
+  if (!gemem_paddle_auto_growth_params_resolve (own, error))
+    {
+      g_free (self);
+      return NULL;
+    }
+  self->base.klass = &gemem_paddle_auto_growth_class;
+  self->base.device = device;
+  self->preset = (GememPaddlePreset) own->preset;
+  self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
+  gboolean pools = own->small_pool != 0;
+  self->grow[0] = gemem_paddle_round_up (pools ? own->large_chunk : own->chunk, own->alignment);
+  self->grow[1] = gemem_paddle_round_up (own->small_chunk, own->alignment);
+  gemem_slab_init (&self->block_slab, sizeof (Block));
+  gemem_slab_init (&self->chunk_slab, sizeof (Chunk));
+  self->arenas = g_array_new (FALSE, TRUE, sizeof (Arena));
+  self->by_stream = gemem_idmap_new (sizeof (guint64));
+  g_array_set_size (self->arenas, 1); /* the default stream */
+  return &self->base;
+}
+
+const GememAllocatorClass gemem_paddle_auto_growth_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "paddle-auto-growth",
+  .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over chunks as large as the request",
+  .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator; spec/paddle.md section 3.1",
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
+  .alignment = 256,
+  .params = gemem_paddle_auto_growth_params,
+  .params_size = sizeof (GememPaddleAutoGrowthParams),
+  .create = auto_growth_create,
+  .alloc = auto_growth_alloc,
+  .free = auto_growth_free,
+  .trim = auto_growth_trim,
+  .largest_free = auto_growth_largest_free,
+  .walk = auto_growth_walk,
+  .check = auto_growth_check,
+  .stats = auto_growth_stats,
+  .destroy = auto_growth_destroy,
+};

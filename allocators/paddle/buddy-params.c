@@ -1,0 +1,93 @@
+/* buddy-params.c - the table of buddy-params.h and its rules.
+ *
+ * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are aliases.  A flag that would have no effect under
+ * the chosen preset or place is refused rather than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
+ * Origin: spec/paddle.md section 1.1.
+ */
+#include "config.h"
+
+#include "allocators/paddle/buddy-params.h"
+#include "allocators/paddle/chunk-size.h"
+#include "allocators/paddle/paddle.h"
+
+typedef GememPaddleBuddyParams Params;
+
+#define RETRY_BY_PRESET G_MAXUINT64
+#define RETRY_DEFAULT G_GUINT64_CONSTANT (10000000000) /* ns */
+
+const GememParam gemem_paddle_buddy_params[] = {
+  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P16", .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
+    .offset = G_STRUCT_OFFSET (Params, preset),
+    .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x); the last three decide alike." },
+  { .name = "place", .type = GEMEM_PARAM_CHOICE, .default_text = "gpu", .choices = "gpu|cpu|pinned",
+    .offset = G_STRUCT_OFFSET (Params, place),
+    .help = "Kind of memory: rounding unit 256 B (gpu), 4 KiB (cpu) or 64 KiB (pinned), and its chunk size." },
+  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", .offset = G_STRUCT_OFFSET (Params, total),
+    .help = "Memory that the device reports as total, and its limit; 0 asks the device (cpu, pinned: the physical memory)." },
+  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0",
+    .offset = G_STRUCT_OFFSET (Params, available),
+    .help = "Memory available while nothing is held; shrinks by every byte held; 0 asks the device at each moment." },
+  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, .min = "0",
+    .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use",
+    .offset = G_STRUCT_OFFSET (Params, fraction),
+    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default is (double)0.92f." },
+  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (Params, initial),
+    .help = "Size of the first chunk; 0: by fraction (since P14)." },
+  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (Params, reallocate),
+    .help = "Size of every further chunk; 0: by fraction of what is then available (since P14)." },
+  { .name = "free_idle_memory", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_idle_memory",
+    .offset = G_STRUCT_OFFSET (Params, free_idle_memory),
+    .help = "Return free chunks to the device while (used + max_chunk) * 2 < free (P13 only)." },
+  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
+    .help = "Most memory this process may hold; 0: no limit (since late P16)." },
+  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", .unit = "ms",
+    .aliases = "FLAGS_gpu_allocator_retry_time", .special = "default=18446744073709551615",
+    .offset = G_STRUCT_OFFSET (Params, retry_time),
+    .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; default: 10 s on the GPU since P16." },
+  { .name = "fraction_of_cpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1",
+    .aliases = "FLAGS_fraction_of_cpu_memory_to_use", .offset = G_STRUCT_OFFSET (Params, cpu_fraction),
+    .help = "Part of the physical memory of which a 32nd bounds the chunk size (place=cpu)." },
+  { .name = "initial_cpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "500", .unit = "MiB",
+    .aliases = "FLAGS_initial_cpu_memory_in_mb", .offset = G_STRUCT_OFFSET (Params, cpu_initial),
+    .help = "Upper bound of the chunk size (place=cpu)." },
+  { .name = "fraction_of_cuda_pinned_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = "0.5", .min = "0", .max = "1",
+    .aliases = "FLAGS_fraction_of_cuda_pinned_memory_to_use", .offset = G_STRUCT_OFFSET (Params, pinned_fraction),
+    .help = "Part of the physical memory of which a 256th is the chunk size (place=pinned)." },
+  { NULL },
+};
+
+gboolean
+gemem_paddle_buddy_params_resolve (Params *params, GError **error)
+{
+  Params defaults;
+  gemem_params_set_defaults (gemem_paddle_buddy_params, &defaults);
+  gboolean gpu = params->place == GEMEM_PADDLE_PLACE_GPU;
+  gboolean since_p14 = gpu && params->preset >= GEMEM_PADDLE_P14, since_p16 = gpu && params->preset >= GEMEM_PADDLE_P16;
+  gboolean by_fraction = gpu && (params->initial == 0 || params->reallocate == 0);
+  const GememPaddleFlag flags[] = {
+    { "available", params->available != 0, gpu, "is read on the GPU only; drop it or choose place=gpu" },
+    { "fraction_of_gpu_memory_to_use", params->fraction != defaults.fraction, by_fraction,
+      "counts on the GPU where initial_gpu_memory_in_mb or reallocate_gpu_memory_in_mb is 0; drop it or set one of them to 0" },
+    { "initial_gpu_memory_in_mb", params->initial != 0, since_p14, "exists on the GPU since 1.4; choose preset=P14 or later" },
+    { "reallocate_gpu_memory_in_mb", params->reallocate != 0, since_p14, "exists on the GPU since 1.4; choose preset=P14 or later" },
+    { "free_idle_memory", params->free_idle_memory, gpu && params->preset == GEMEM_PADDLE_P13,
+      "works on the GPU until 1.3 only; choose preset=P13" },
+    { "gpu_memory_limit_mb", params->memory_limit != 0, since_p16, "exists on the GPU since 2.0; choose preset=P16 or later" },
+    { "gpu_allocator_retry_time", params->retry_time != RETRY_BY_PRESET && params->retry_time != 0, since_p16,
+      "wraps this allocator on the GPU since 1.6; choose preset=P16 or later" },
+    { "fraction_of_cpu_memory_to_use", params->cpu_fraction != defaults.cpu_fraction, params->place == GEMEM_PADDLE_PLACE_CPU,
+      "counts on the host only; choose place=cpu" },
+    { "initial_cpu_memory_in_mb", params->cpu_initial != defaults.cpu_initial, params->place == GEMEM_PADDLE_PLACE_CPU,
+      "counts on the host only; choose place=cpu" },
+    { "fraction_of_cuda_pinned_memory_to_use", params->pinned_fraction != defaults.pinned_fraction, params->place == GEMEM_PADDLE_PLACE_PINNED,
+      "counts for pinned memory only; choose place=pinned" },
+  };
+  if (!gemem_paddle_check_flags ("paddle-buddy", flags, G_N_ELEMENTS (flags), error))
+    return FALSE;
+  if (params->retry_time == RETRY_BY_PRESET)
+    params->retry_time = since_p16 ? RETRY_DEFAULT : 0;
+  return TRUE;
+}

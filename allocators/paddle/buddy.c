@@ -1,0 +1,557 @@
+/* buddy.c - PaddlePaddle's BuddyAllocator: strategy `legacy` until 1.5, `naive_best_fit` since 1.6, one per thread in `thread_local`.
+ *
+ * Not a power-of-two buddy: best fit over (total, address) with merging of neighbours inside each chunk.  A request grows by 64 bytes
+ * for a descriptor that GPUs keep elsewhere, is rounded to 256, and the program gets block + 64.  The low part of a block is handed out;
+ * a rest of at most 64 bytes is not split off.  What exceeds max_chunk goes to the device by itself ("huge") and is
+ * never pooled nor counted.  Chunks are sized by chunk-size.h.
+ *
+ * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks; `used` + `free` equals the
+ * bytes of all chunks modulo 2^64.  Apart they wrap: a skipped split adds the rounded request to `used`, but its free
+ * subtracts the whole block (section 2.4); P13's idle cleaning and the first-refill test see the wrapped numbers.
+ * Cost: O(log free blocks) per request; no allocation per event; a descriptor of 88 bytes per block.
+ * The first block of a chunk (or a huge block) lies inside its Piece and never goes away while the chunk lives: left neighbours
+ * absorb right ones.  A free block without neighbours is therefore a whole chunk, and Paddle's map of chunks is not needed.
+ *
+ * Origin: spec/paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3.  Not modelled: the pool index (one
+ * value everywhere), and Paddle's stale records in that map, which matter only if the device reuses an address for a larger chunk.
+ */
+#include "config.h"
+
+#include "allocators/paddle/buddy-params.h"
+#include "allocators/paddle/chunk-size.h"
+#include "allocators/paddle/paddle.h"
+#include "sim/core/slab.h"
+#include "sim/core/tree.h"
+#include "sim/core/units.h"
+
+#define DESCRIPTOR 64 /* added to each request; also the distance from block to user pointer, and the largest rest not split off */
+
+typedef enum
+{
+  BLOCK_FREE,
+  BLOCK_ARENA,
+  BLOCK_HUGE,
+} BlockType;
+
+typedef struct _Block Block;
+struct _Block
+{
+  GememTreeNode node; /* key (0, total, address), kept while out of the pool too */
+  Block        *left, *right;
+  BlockType     type;
+};
+
+/* What one device call brought: a chunk, or a huge block. */
+typedef struct
+{
+  Block         first;
+  GememTreeNode by_address; /* key (0, 0, address) */
+  guint64       bytes;
+} Piece;
+
+typedef struct
+{
+  GememAllocator       base;
+  GememPaddleBuddyParams               params;
+  GememPaddleChunkRule rule;
+  guint64              unit;  /* min_chunk */
+  guint64              limit; /* of device bytes held */
+  guint64              max_chunk, realloc_cache, used, free;
+  guint64              chunks, huge_blocks, huge_bytes;
+  GememTree            pool, pieces;
+  GememSlab            block_slab, piece_slab;
+} Buddy;
+
+extern const GememAllocatorClass gemem_paddle_buddy_class;
+
+#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
+#define PIECE_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Piece, by_address)
+
+/* Memory as Paddle sees it now.  The query is made, and charged, even where a parameter overrides the answer. */
+static GememPaddleMemory
+query_memory (Buddy *buddy)
+{
+  const GememPaddleBuddyParams *params = &buddy->params;
+  GememDeviceInfo info;
+  gemem_device_info (buddy->base.device, &info);
+  guint64 held = buddy->base.device->held;
+  GememPaddleMemory memory;
+  memory.total = params->total != 0 ? params->total : info.total;
+  memory.available = params->available != 0 ? params->available - MIN (params->available, held) : info.free;
+  if (params->total != 0)
+    memory.available = MIN (memory.available, params->total - MIN (params->total, held));
+  if (params->memory_limit != 0)
+    {
+      memory.total = MIN (memory.total, params->memory_limit);
+      memory.available = MIN (memory.available, params->memory_limit - MIN (params->memory_limit, held));
+    }
+  return memory;
+}
+
+/* *@bytes: max_chunk for the place; FALSE: "not enough available memory". */
+static gboolean
+compute_max_chunk (Buddy *buddy, guint64 *bytes)
+{
+  const GememPaddleBuddyParams *params = &buddy->params;
+  GememPaddleMemory memory = query_memory (buddy);
+  switch ((GememPaddlePlace) params->place)
+    {
+    case GEMEM_PADDLE_PLACE_GPU:
+      return gemem_paddle_max_chunk_size (&buddy->rule, &memory, bytes);
+    case GEMEM_PADDLE_PLACE_CPU:
+      *bytes = gemem_paddle_cpu_chunk_size (memory.total, params->cpu_fraction, params->cpu_initial);
+      return TRUE;
+    case GEMEM_PADDLE_PLACE_PINNED:
+      *bytes = gemem_paddle_pinned_chunk_size (memory.total, params->pinned_fraction);
+      return TRUE;
+    }
+  g_assert_not_reached ();
+}
+
+/* Bytes of the next chunk (section 2.5); FALSE: "not enough available memory". */
+static gboolean
+refill_size (Buddy *buddy, guint64 size, guint64 *bytes)
+{
+  GememPaddlePreset preset = buddy->rule.preset;
+  gboolean gpu = buddy->params.place == GEMEM_PADDLE_PLACE_GPU;
+  gboolean empty = preset >= GEMEM_PADDLE_P16 ? buddy->used == 0 && buddy->free == 0 : buddy->used + buddy->free == 0;
+  if (!gpu || preset == GEMEM_PADDLE_P13)
+    {
+      if (gpu && empty)
+        {
+          if (!compute_max_chunk (buddy, bytes))
+            return FALSE;
+          buddy->max_chunk = *bytes;
+        }
+      *bytes = buddy->max_chunk;
+      return *bytes >= size;
+    }
+  guint64 wanted;
+  if (empty)
+    {
+      GememPaddleMemory memory = query_memory (buddy);
+      if (!gemem_paddle_initial_size (&buddy->rule, &memory, &wanted))
+        return FALSE;
+    }
+  else
+    {
+      if (buddy->realloc_cache == 0 || buddy->rule.reallocate == 0)
+        {
+          GememPaddleMemory memory = query_memory (buddy);
+          if (!gemem_paddle_reallocate_size (&buddy->rule, &memory, &wanted))
+            return FALSE;
+          buddy->realloc_cache = wanted;
+        }
+      wanted = buddy->realloc_cache;
+    }
+  *bytes = MAX (wanted, size);
+  return TRUE;
+}
+
+/* A piece from the device as one block of @type, or NULL (BadAlloc). */
+static Block *
+add_piece (Buddy *buddy, guint64 bytes, BlockType type)
+{
+  guint64 address = gemem_paddle_malloc (buddy->base.device, bytes, 0, buddy->limit);
+  if (address == 0)
+    return NULL;
+  Piece *piece = gemem_slab_alloc (&buddy->piece_slab);
+  piece->bytes = bytes;
+  piece->by_address.address = address;
+  gemem_tree_insert (&buddy->pieces, &piece->by_address);
+  piece->first.node.address = address;
+  piece->first.node.size = bytes;
+  piece->first.type = type;
+  return &piece->first;
+}
+
+/* @block is the whole of its piece. */
+static void
+drop_piece (Buddy *buddy, Block *block)
+{
+  Piece *piece = (Piece *) block;
+  gemem_tree_remove (&buddy->pieces, &piece->by_address);
+  gemem_device_free (buddy->base.device, block->node.address, piece->bytes);
+  gemem_slab_free (&buddy->piece_slab, piece);
+}
+
+/* Gives an unpooled, whole, free chunk back. */
+static void
+drop_chunk (Buddy *buddy, Block *block)
+{
+  gemem_tree_remove (&buddy->pool, &block->node);
+  buddy->free -= block->node.size;
+  buddy->chunks--;
+  drop_piece (buddy, block);
+}
+
+/* A new chunk that is not in the pool yet, as its caller takes it at once.  *@refused: the device said no (BadAlloc). */
+static Block *
+refill (Buddy *buddy, guint64 size, gboolean *refused)
+{
+  guint64 bytes;
+  if (!refill_size (buddy, size, &bytes))
+    return NULL;
+  Block *block = add_piece (buddy, bytes, BLOCK_FREE);
+  *refused = block == NULL;
+  if (block == NULL)
+    return NULL;
+  buddy->free += bytes;
+  buddy->chunks++;
+  return block;
+}
+
+/* Splits what exceeds @size off @block, which is in no tree, and pools it. */
+static void
+split (Buddy *buddy, Block *block, guint64 size)
+{
+  guint64 rest = block->node.size - size;
+  if (rest <= DESCRIPTOR)
+    return;
+  Block *right = gemem_slab_alloc (&buddy->block_slab);
+  right->node.address = block->node.address + size;
+  right->node.size = rest;
+  right->left = block;
+  right->right = block->right;
+  if (right->right != NULL)
+    right->right->left = right;
+  block->right = right;
+  block->node.size = size;
+  gemem_tree_insert (&buddy->pool, &right->node);
+}
+
+static Block *
+alloc_pooled (Buddy *buddy, guint64 size, gboolean *refused)
+{
+  GememTreeNode *fit = gemem_tree_lower_bound (&buddy->pool, 0, size, 0);
+  Block *block;
+  if (fit != NULL)
+    {
+      gemem_tree_remove (&buddy->pool, fit);
+      block = BLOCK_OF (fit);
+    }
+  else if ((block = refill (buddy, size, refused)) == NULL)
+    return NULL;
+  buddy->used += size;
+  buddy->free -= size;
+  split (buddy, block, size);
+  block->type = BLOCK_ARENA;
+  return block;
+}
+
+static Block *
+alloc_huge (Buddy *buddy, guint64 size, gboolean *refused)
+{
+  Block *block = add_piece (buddy, size, BLOCK_HUGE);
+  *refused = block == NULL;
+  if (block != NULL)
+    {
+      buddy->huge_blocks++;
+      buddy->huge_bytes += size;
+    }
+  return block;
+}
+
+static Block *
+attempt (Buddy *buddy, guint64 size, gboolean *refused)
+{
+  *refused = FALSE;
+  return size > buddy->max_chunk ? alloc_huge (buddy, size, refused) : alloc_pooled (buddy, size, refused);
+}
+
+static gboolean
+buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
+{
+  Buddy *buddy = (Buddy *) allocator;
+  if (request->size == 0 && buddy->rule.preset >= GEMEM_PADDLE_P16) /* a null pointer; never reaches the allocator */
+    {
+      *result = (GememBlock){ 0 };
+      return TRUE;
+    }
+  if (request->size > G_MAXUINT64 - DESCRIPTOR - buddy->unit)
+    return FALSE;
+  guint64 size = gemem_paddle_round_up (request->size + DESCRIPTOR, buddy->unit);
+  gboolean refused;
+  Block *block = attempt (buddy, size, &refused);
+  if (block == NULL && refused && buddy->params.retry_time != 0)
+    {
+      allocator->device->now += buddy->params.retry_time; /* nobody can free meanwhile: one thread */
+      block = attempt (buddy, size, &refused);
+    }
+  if (block == NULL)
+    return FALSE;
+  result->address = block->node.address + DESCRIPTOR;
+  result->size = block->node.size;
+  result->handle = block;
+  return TRUE;
+}
+
+/* @left absorbs its right neighbour; neither is in the pool. */
+static void
+merge (Buddy *buddy, Block *left)
+{
+  Block *right = left->right;
+  left->node.size += right->node.size;
+  left->right = right->right;
+  if (left->right != NULL)
+    left->right->left = left;
+  gemem_slab_free (&buddy->block_slab, right);
+}
+
+/* P13, FLAGS_free_idle_memory: chunks from the largest key downwards.  The arithmetic wraps as Paddle's does. */
+static void
+free_idle_memory (Buddy *buddy)
+{
+  while ((buddy->used + buddy->max_chunk) * 2 < buddy->free)
+    {
+      GememTreeNode *last = gemem_tree_last (&buddy->pool);
+      if (last == NULL || last->size < buddy->max_chunk)
+        return;
+      drop_chunk (buddy, BLOCK_OF (last));
+    }
+}
+
+static void
+buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
+{
+  Buddy *buddy = (Buddy *) allocator;
+  Block *block = freed->handle;
+  if (block == NULL) /* of zero bytes */
+    return;
+  if (block->type == BLOCK_HUGE)
+    {
+      buddy->huge_blocks--;
+      buddy->huge_bytes -= block->node.size;
+      drop_piece (buddy, block);
+      return;
+    }
+  GEMEM_CHECK (block->type == BLOCK_ARENA);
+  block->type = BLOCK_FREE;
+  buddy->used -= block->node.size;
+  buddy->free += block->node.size;
+  if (block->right != NULL && block->right->type == BLOCK_FREE)
+    {
+      gemem_tree_remove (&buddy->pool, &block->right->node);
+      merge (buddy, block);
+    }
+  if (block->left != NULL && block->left->type == BLOCK_FREE)
+    {
+      block = block->left;
+      gemem_tree_remove (&buddy->pool, &block->node);
+      merge (buddy, block);
+    }
+  gemem_tree_insert (&buddy->pool, &block->node);
+  if (buddy->params.free_idle_memory)
+    free_idle_memory (buddy);
+}
+
+static gboolean
+is_whole_chunk (const Block *block)
+{
+  return block->left == NULL && block->right == NULL;
+}
+
+/* Release(), since P16: every chunk that is entirely free, smallest first. */
+static void
+buddy_trim (GememAllocator *allocator)
+{
+  Buddy *buddy = (Buddy *) allocator;
+  if (buddy->rule.preset < GEMEM_PADDLE_P16)
+    return;
+  GememTreeNode *next;
+  for (GememTreeNode *node = gemem_tree_first (&buddy->pool); node != NULL; node = next)
+    {
+      next = gemem_tree_next (node);
+      if (is_whole_chunk (BLOCK_OF (node)))
+        drop_chunk (buddy, BLOCK_OF (node));
+    }
+}
+
+static guint64
+buddy_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  Buddy *buddy = (Buddy *) allocator;
+  const GememTreeNode *last = gemem_tree_last (&buddy->pool);
+  guint64 size = last != NULL ? MIN (last->size, buddy->max_chunk) : 0;
+  size -= size % buddy->unit;
+  return size > DESCRIPTOR ? size - DESCRIPTOR : 0;
+}
+
+static void
+buddy_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  Buddy *buddy = (Buddy *) allocator;
+  for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL; node = gemem_tree_next (node))
+    {
+      const Piece *piece = PIECE_OF (node);
+      for (const Block *block = &piece->first; block != NULL; block = block->right)
+        {
+          gboolean live = block->type != BLOCK_FREE;
+          GememSpan span = { .address = block->node.address,
+                             .size = block->node.size,
+                             .segment = node->address,
+                             .segment_size = piece->bytes,
+                             .state = live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE,
+                             .user = live ? block->node.address + DESCRIPTOR : 0 };
+          func (&span, data);
+        }
+    }
+}
+
+static gboolean
+broken (GError **error, const Block *block, const char *what)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "paddle-buddy: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s",
+               block->node.address, block->node.size, what);
+  return FALSE;
+}
+
+/* The blocks of one piece; adds the free ones to *@free_blocks. */
+static gboolean
+check_piece (const Piece *piece, guint64 *free_blocks, GError **error)
+{
+  guint64 end = piece->by_address.address;
+  const Block *left = NULL;
+  for (const Block *block = &piece->first; block != NULL; left = block, block = block->right)
+    {
+      if (block->node.address != end || block->left != left)
+        return broken (error, block, "does not follow its left neighbour");
+      if (block->type == BLOCK_HUGE && !is_whole_chunk (block))
+        return broken (error, block, "is huge, but has neighbours");
+      if (block->type == BLOCK_FREE && left != NULL && left->type == BLOCK_FREE)
+        return broken (error, block, "is free beside a free block");
+      *free_blocks += block->type == BLOCK_FREE;
+      end += block->node.size;
+    }
+  if (end != piece->by_address.address + piece->bytes)
+    return broken (error, &piece->first, "and its neighbours do not cover the chunk");
+  return TRUE;
+}
+
+static gboolean
+check_pool (const Buddy *buddy, guint64 free_blocks, GError **error)
+{
+  if (!gemem_tree_check (&buddy->pool) || !gemem_tree_check (&buddy->pieces))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "paddle-buddy: a tree is out of order");
+      return FALSE;
+    }
+  for (GememTreeNode *node = gemem_tree_first (&buddy->pool); node != NULL; node = gemem_tree_next (node))
+    if (BLOCK_OF (node)->type != BLOCK_FREE)
+      return broken (error, BLOCK_OF (node), "is in the pool, but not free");
+  if (buddy->pool.count != free_blocks)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "paddle-buddy: %" G_GUINT64_FORMAT " free blocks, but %" G_GUINT64_FORMAT " in the pool", free_blocks,
+                   buddy->pool.count);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+buddy_check (GememAllocator *allocator, GError **error)
+{
+  const Buddy *buddy = (const Buddy *) allocator;
+  guint64 free_blocks = 0, pooled = 0, huge = 0, chunks = 0;
+  for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL; node = gemem_tree_next (node))
+    {
+      const Piece *piece = PIECE_OF (node);
+      if (!check_piece (piece, &free_blocks, error))
+        return FALSE;
+      if (piece->first.type == BLOCK_HUGE)
+        huge += piece->bytes;
+      else
+        pooled += piece->bytes, chunks++;
+    }
+  if (buddy->used + buddy->free != pooled || huge != buddy->huge_bytes || chunks != buddy->chunks
+      || chunks + buddy->huge_blocks != buddy->pieces.count || pooled + huge > allocator->device->held)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "paddle-buddy: used %" G_GUINT64_FORMAT " + free %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT
+                   " huge bytes do not make up the %" G_GUINT64_FORMAT " + %" G_GUINT64_FORMAT " bytes of the chunks and huge blocks",
+                   buddy->used, buddy->free, buddy->huge_bytes, pooled, huge);
+      return FALSE;
+    }
+  return check_pool (buddy, free_blocks, error);
+}
+
+static void
+buddy_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const Buddy *buddy = (const Buddy *) allocator;
+  func ("used", buddy->used, "B", data);
+  func ("free", buddy->free, "B", data);
+  func ("max_chunk", buddy->max_chunk, "B", data);
+  func ("realloc_cache", buddy->realloc_cache, "B", data);
+  func ("chunks", buddy->chunks, "", data);
+  func ("free_blocks", buddy->pool.count, "", data);
+  func ("huge_blocks", buddy->huge_blocks, "", data);
+  func ("huge_bytes", buddy->huge_bytes, "B", data);
+}
+
+static void
+buddy_destroy (GememAllocator *allocator)
+{
+  Buddy *buddy = (Buddy *) allocator;
+  GememTreeNode *node;
+  while ((node = gemem_tree_first (&buddy->pieces)) != NULL)
+    drop_piece (buddy, &PIECE_OF (node)->first);
+  gemem_slab_clear (&buddy->block_slab);
+  gemem_slab_clear (&buddy->piece_slab);
+  g_free (buddy);
+}
+
+static GememAllocator *
+buddy_create (gconstpointer params, GememDevice *device, GError **error)
+{
+  static const guint64 units[] = { [GEMEM_PADDLE_PLACE_GPU] = 256, [GEMEM_PADDLE_PLACE_CPU] = 4096, [GEMEM_PADDLE_PLACE_PINNED] = 65536 };
+  Buddy *buddy = g_new0 (Buddy, 1);
+  GememPaddleBuddyParams *own = &buddy->params;
+  *own = *(const GememPaddleBuddyParams *) params;
+  if (!gemem_paddle_buddy_params_resolve (own, error))
+    {
+      g_free (buddy);
+      return NULL;
+    }
+  buddy->base.klass = &gemem_paddle_buddy_class;
+  buddy->base.device = device;
+  buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset) own->preset, own->fraction, own->initial, own->reallocate };
+  buddy->unit = units[own->place];
+  buddy->limit = MIN (own->total != 0 ? own->total : GEMEM_UNLIMITED, own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED);
+  gemem_slab_init (&buddy->block_slab, sizeof (Block));
+  gemem_slab_init (&buddy->piece_slab, sizeof (Piece));
+  if (!compute_max_chunk (buddy, &buddy->max_chunk))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY,
+                   "paddle-buddy: not enough GPU memory: a chunk of %" G_GUINT64_FORMAT
+                   " bytes exceeds what Paddle may use of this device; lower initial_gpu_memory_in_mb, reallocate_gpu_memory_in_mb or "
+                   "fraction_of_gpu_memory_to_use",
+                   buddy->max_chunk);
+      buddy_destroy (&buddy->base);
+      return NULL;
+    }
+  return &buddy->base;
+}
+
+const GememAllocatorClass gemem_paddle_buddy_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "paddle-buddy",
+  .aliases = "paddle-naive-best-fit",
+  .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since 1.6), best fit in few large chunks",
+  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2",
+  .capabilities = GEMEM_CAP_TRIM,
+  .alignment = 256,
+  .alignment_offset = DESCRIPTOR,
+  .params = gemem_paddle_buddy_params,
+  .params_size = sizeof (GememPaddleBuddyParams),
+  .create = buddy_create,
+  .alloc = buddy_alloc,
+  .free = buddy_free,
+  .trim = buddy_trim,
+  .largest_free = buddy_largest_free,
+  .walk = buddy_walk,
+  .check = buddy_check,
+  .stats = buddy_stats,
+  .destroy = buddy_destroy,
+};

@@ -1,0 +1,48 @@
+/* paddle.h - what the allocators of PaddlePaddle share besides chunk-size.h: rounding, cudaMalloc under a limit, and the refusal
+ * of flags that the chosen preset does not know.
+ *
+ * Origin: spec/paddle.md, head (up) and section 2.8 (FLAGS_gpu_memory_limit_mb).
+ */
+#pragma once
+
+#include "allocators/allocator.h"
+
+/* up(n, unit) of the specification, for any unit; the caller makes sure that it does not overflow. */
+static inline guint64
+gemem_paddle_round_up (guint64 n, guint64 unit)
+{
+  guint64 rest = n % unit;
+  return rest == 0 ? n : n + (unit - rest);
+}
+
+/* cudaMalloc; refused without a call when this process would hold more than @limit bytes. */
+static inline guint64
+gemem_paddle_malloc (GememDevice *device, guint64 size, guint64 stream, guint64 limit)
+{
+  if (device->held > limit || size > limit - device->held)
+    return 0;
+  return gemem_device_malloc (device, size, stream);
+}
+
+/* A setting that only some presets (or places) have. */
+typedef struct
+{
+  const char *name;
+  gboolean    set;     /* differs from its default       */
+  gboolean    known;   /* has an effect as things are    */
+  const char *why_not; /* "exists since 1.4; choose preset=P14 or later" */
+} GememPaddleFlag;
+
+/* FALSE, with GEMEM_ERROR_USAGE, for the first flag that was set in vain. */
+static inline gboolean
+gemem_paddle_check_flags (const char *allocator, const GememPaddleFlag *flags, gsize n, GError **error)
+{
+  for (gsize i = 0; i < n; i++)
+    if (flags[i].set && !flags[i].known)
+      {
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s would have no effect: it %s", allocator, flags[i].name,
+                     flags[i].why_not);
+        return FALSE;
+      }
+  return TRUE;
+}
