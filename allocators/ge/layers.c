@@ -1,0 +1,234 @@
+/* layers.c - see layers.h. */
+#include "config.h"
+
+#include "allocators/ge/layers.h"
+#include "allocators/ge/scalable-pool.h"
+
+#define LEAF_BITS 12
+#define LEAF_SIZE (1u << LEAF_BITS)
+#define LEAF_MASK (LEAF_SIZE - 1)
+
+struct _GeLeaf
+{
+  GeBits  used;    /* layers that hold a span      */
+  GeBits  created; /* layers that ever held a span */
+  GeSpan *heads[LEAF_SIZE];
+};
+
+static inline guint
+lowest (guint64 word)
+{
+  return (guint) __builtin_ctzll (word);
+}
+
+static inline guint
+highest (guint64 word)
+{
+  return 63 - (guint) __builtin_clzll (word);
+}
+
+static inline void
+bits_set (GeBits *bits, guint n)
+{
+  bits->words[n >> 6] |= G_GUINT64_CONSTANT (1) << (n & 63);
+  bits->summary |= G_GUINT64_CONSTANT (1) << (n >> 6);
+}
+
+static inline void
+bits_unset (GeBits *bits, guint n)
+{
+  bits->words[n >> 6] &= ~(G_GUINT64_CONSTANT (1) << (n & 63));
+  if (bits->words[n >> 6] == 0)
+    bits->summary &= ~(G_GUINT64_CONSTANT (1) << (n >> 6));
+}
+
+/* The smallest member >= @from (which is below 4096), or 4096. */
+static inline guint
+bits_next (const GeBits *bits, guint from)
+{
+  guint w = from >> 6;
+  guint64 word = bits->words[w] >> (from & 63);
+
+  if (word != 0)
+    return from + lowest (word);
+  word = w == 63 ? 0 : bits->summary >> (w + 1);
+  if (word == 0)
+    return LEAF_SIZE;
+  w += 1 + lowest (word);
+  return w << 6 | lowest (bits->words[w]);
+}
+
+/* The largest member <= @from (which is below 4096), or 4096. */
+static inline guint
+bits_prev (const GeBits *bits, guint from)
+{
+  guint w = from >> 6;
+  guint64 word = bits->words[w] << (63 - (from & 63));
+
+  if (word != 0)
+    return from - (63 - highest (word));
+  word = w == 0 ? 0 : bits->summary << (64 - w);
+  if (word == 0)
+    return LEAF_SIZE;
+  w -= 1 + (63 - highest (word));
+  return w << 6 | highest (bits->words[w]);
+}
+
+void
+gemem_ge_layers_init (GeLayers *layers, guint64 capacity)
+{
+  g_assert (capacity > 0 && capacity <= GE_LAYER_NONE);
+  layers->n_leaves = (guint32) ((capacity + LEAF_MASK) >> LEAF_BITS);
+  layers->leaves = g_new0 (GeLeaf *, layers->n_leaves);
+  layers->used = g_new0 (GeBits, (layers->n_leaves + LEAF_MASK) >> LEAF_BITS);
+}
+
+void
+gemem_ge_layers_clear (GeLayers *layers)
+{
+  for (guint32 i = 0; i < layers->n_leaves; i++)
+    g_free (layers->leaves[i]);
+  g_free (layers->leaves);
+  g_free (layers->used);
+}
+
+GeSpan *
+gemem_ge_layers_front (const GeLayers *layers, guint32 pages)
+{
+  const GeLeaf *leaf = layers->leaves[pages >> LEAF_BITS];
+
+  return leaf != NULL ? leaf->heads[pages & LEAF_MASK] : NULL;
+}
+
+void
+gemem_ge_layers_push (GeLayers *layers, GeSpan *span)
+{
+  guint32 l = span->pages >> LEAF_BITS, n = span->pages & LEAF_MASK;
+  GeLeaf *leaf = layers->leaves[l];
+
+  if (G_UNLIKELY (leaf == NULL))
+    leaf = layers->leaves[l] = g_new0 (GeLeaf, 1);
+  span->layer_prev = NULL;
+  span->layer_next = leaf->heads[n];
+  if (span->layer_next != NULL)
+    span->layer_next->layer_prev = span;
+  else
+    {
+      bits_set (&leaf->used, n);
+      bits_set (&leaf->created, n);
+      bits_set (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
+    }
+  leaf->heads[n] = span;
+}
+
+void
+gemem_ge_layers_remove (GeLayers *layers, GeSpan *span)
+{
+  guint32 l = span->pages >> LEAF_BITS, n = span->pages & LEAF_MASK;
+  GeLeaf *leaf = layers->leaves[l];
+
+  if (span->layer_next != NULL)
+    span->layer_next->layer_prev = span->layer_prev;
+  if (span->layer_prev != NULL)
+    {
+      span->layer_prev->layer_next = span->layer_next;
+      return;
+    }
+  leaf->heads[n] = span->layer_next;
+  if (span->layer_next == NULL)
+    {
+      bits_unset (&leaf->used, n);
+      if (leaf->used.summary == 0)
+        bits_unset (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
+    }
+}
+
+/* The first leaf from @l on that holds a span, or n_leaves. */
+static guint32
+next_leaf (const GeLayers *layers, guint32 l)
+{
+  guint from = l & LEAF_MASK;
+
+  for (guint32 i = l >> LEAF_BITS; i << LEAF_BITS < layers->n_leaves; i++, from = 0)
+    {
+      guint n = bits_next (&layers->used[i], from);
+      if (n < LEAF_SIZE)
+        return i << LEAF_BITS | n;
+    }
+  return layers->n_leaves;
+}
+
+/* The last leaf up to @l that holds a span, or n_leaves. */
+static guint32
+prev_leaf (const GeLayers *layers, guint32 l)
+{
+  guint from = l & LEAF_MASK;
+
+  for (guint32 i = (l >> LEAF_BITS) + 1; i-- > 0; from = LEAF_MASK)
+    {
+      guint n = bits_prev (&layers->used[i], from);
+      if (n < LEAF_SIZE)
+        return i << LEAF_BITS | n;
+    }
+  return layers->n_leaves;
+}
+
+guint32
+gemem_ge_layers_next (const GeLayers *layers, guint32 from)
+{
+  guint32 l = from >> LEAF_BITS;
+  guint n;
+
+  if (l >= layers->n_leaves)
+    return GE_LAYER_NONE;
+  if (layers->leaves[l] != NULL)
+    {
+      n = bits_next (&layers->leaves[l]->used, from & LEAF_MASK);
+      if (n < LEAF_SIZE)
+        return l << LEAF_BITS | n;
+    }
+  l = next_leaf (layers, l + 1);
+  if (l >= layers->n_leaves)
+    return GE_LAYER_NONE;
+  return l << LEAF_BITS | bits_next (&layers->leaves[l]->used, 0);
+}
+
+guint32
+gemem_ge_layers_prev (const GeLayers *layers, guint32 from)
+{
+  guint32 l = from >> LEAF_BITS;
+  guint n;
+
+  if (l >= layers->n_leaves)
+    {
+      l = layers->n_leaves - 1;
+      from = l << LEAF_BITS | LEAF_MASK;
+    }
+  if (layers->leaves[l] != NULL)
+    {
+      n = bits_prev (&layers->leaves[l]->used, from & LEAF_MASK);
+      if (n < LEAF_SIZE)
+        return l << LEAF_BITS | n;
+    }
+  if (l == 0)
+    return GE_LAYER_NONE;
+  l = prev_leaf (layers, l - 1);
+  if (l >= layers->n_leaves)
+    return GE_LAYER_NONE;
+  return l << LEAF_BITS | bits_prev (&layers->leaves[l]->used, LEAF_MASK);
+}
+
+guint32
+gemem_ge_layers_next_created (const GeLayers *layers, guint32 from)
+{
+  guint start = from & LEAF_MASK;
+
+  for (guint32 l = from >> LEAF_BITS; l < layers->n_leaves; l++, start = 0)
+    if (layers->leaves[l] != NULL)
+      {
+        guint n = bits_next (&layers->leaves[l]->created, start);
+        if (n < LEAF_SIZE)
+          return l << LEAF_BITS | n;
+      }
+  return GE_LAYER_NONE;
+}

@@ -1,0 +1,383 @@
+/* scalable-pool.c - see scalable-pool.h; the section numbers below are those of shared/spec/ge-runtime.md. */
+#include "config.h"
+
+#include "allocators/ge/scalable-pool.h"
+#include "sim/core/error.h"
+
+void
+gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *lower, gpointer lower_data)
+{
+  guint64 minimum_pages = config->minimum >> config->page_shift;
+
+  *pool = (GePool) { .config = *config, .lower = lower, .lower_data = lower_data };
+  pool->page = G_GUINT64_CONSTANT (1) << config->page_shift;
+  pool->layer_capacity = 1 + (config->threshold >> config->page_shift);
+  /* A root block of the minimum size may be longer than the largest request. */
+  gemem_ge_layers_init (&pool->layers, MAX (pool->layer_capacity, minimum_pages + 1));
+  gemem_slab_init (&pool->span_slab, sizeof (GeSpan));
+  gemem_slab_init (&pool->root_slab, sizeof (GeRoot));
+}
+
+void
+gemem_ge_pool_clear (GePool *pool)
+{
+  for (GeRoot *root = pool->roots; root != NULL; root = root->next)
+    pool->lower->free (pool->lower_data, root->first->address, (guint64) root->pages << pool->config.page_shift, root);
+  gemem_ge_layers_clear (&pool->layers);
+  gemem_slab_clear (&pool->span_slab);
+  gemem_slab_clear (&pool->root_slab);
+}
+
+/* ---- idle spans */
+
+static inline void
+push_idle (GePool *pool, GeSpan *span)
+{
+  gemem_ge_layers_push (&pool->layers, span);
+  pool->idle_pages += span->pages;
+}
+
+static inline void
+take_idle (GePool *pool, GeSpan *span)
+{
+  gemem_ge_layers_remove (&pool->layers, span);
+  pool->idle_pages -= span->pages;
+}
+
+/* The front of the first layer that may be cut for @k pages (1.4), or NULL.  The Quick table looks at non-empty layers only and
+ * knows no limit but 0; the Seq table counts the empty layers it passes. */
+static GeSpan *
+find_longer (const GePool *pool, guint32 k)
+{
+  const GeLayers *layers = &pool->layers;
+  guint64 steps = pool->config.span_layer_lift_max;
+  guint32 f;
+
+  if (steps == 0)
+    return NULL;
+  if (pool->config.quick || steps >= pool->layer_capacity)
+    {
+      f = gemem_ge_layers_next (layers, k + 1);
+      return f == GE_LAYER_NONE ? NULL : gemem_ge_layers_front (layers, f);
+    }
+  for (f = k; steps > 0; steps--)
+    {
+      f = gemem_ge_layers_next_created (layers, f + 1);
+      if (f == GE_LAYER_NONE)
+        return NULL;
+      GeSpan *span = gemem_ge_layers_front (layers, f);
+      if (span != NULL)
+        return span;
+    }
+  return NULL;
+}
+
+/* Whether @span may be cut once @wanted pages in all have been asked of it: kDelaySplitRatio = 0.01 (1.5). */
+static inline gboolean
+is_splittable (const GeSpan *span, guint64 wanted)
+{
+  return span->splitable || gemem_ge_span_is_split (span) || wanted > span->pages / 100;
+}
+
+/* Takes the HIGH @k pages off the idle @span, which goes to the front of its new layer. */
+static GeSpan *
+cut (GePool *pool, GeSpan *span, guint32 k)
+{
+  GeSpan *high = gemem_slab_alloc (&pool->span_slab);
+
+  take_idle (pool, span);
+  span->pages -= k;
+  high->address = span->address + ((guint64) span->pages << pool->config.page_shift);
+  high->pages = k;
+  high->root = span->root;
+  high->prev = span;
+  high->next = span->next;
+  if (high->next != NULL)
+    high->next->prev = high;
+  span->next = high;
+  push_idle (pool, span);
+  return high;
+}
+
+/* ---- the lower level */
+
+/* A root block of @pages from below as one span in no layer, or NULL. */
+static GeSpan *
+obtain (GePool *pool, guint64 pages)
+{
+  guint64 bytes = pages << pool->config.page_shift;
+  GeRoot *root = gemem_slab_alloc (&pool->root_slab);
+  guint64 address = pool->lower->malloc (pool->lower_data, bytes, root);
+
+  if (address == 0)
+    {
+      gemem_slab_free (&pool->root_slab, root);
+      return NULL;
+    }
+  GeSpan *span = gemem_slab_alloc (&pool->span_slab);
+  span->address = address;
+  span->pages = root->pages = (guint32) pages;
+  span->root = root;
+  root->pool = pool;
+  root->first = span;
+  root->next = pool->roots;
+  if (root->next != NULL)
+    root->next->prev = root;
+  pool->roots = root;
+  pool->obtained += bytes;
+  pool->root_alloc_count++;
+  return span;
+}
+
+/* Gives the root block of @span, which is all of it and in no layer, back. */
+static void
+give_back (GePool *pool, GeSpan *span)
+{
+  GeRoot *root = span->root;
+  guint64 bytes = gemem_ge_span_bytes (span);
+
+  if (root->prev != NULL)
+    root->prev->next = root->next;
+  else
+    pool->roots = root->next;
+  if (root->next != NULL)
+    root->next->prev = root->prev;
+  pool->obtained -= bytes;
+  pool->root_free_count++;
+  pool->lower->free (pool->lower_data, span->address, bytes, root);
+  gemem_slab_free (&pool->root_slab, root);
+  gemem_slab_free (&pool->span_slab, span);
+}
+
+/* FetchNew (1.6, 1.9).  With something idle the threshold is a limit, so that the caller recycles and tries again; with nothing idle it
+ * is not.  The subtraction wraps as the original's does when the threshold is below the minimum. */
+static GeSpan *
+fetch_new (GePool *pool, guint32 k)
+{
+  guint64 minimum_pages = pool->config.minimum >> pool->config.page_shift;
+  guint64 pages = MAX (k, minimum_pages);
+
+  if (pool->obtained > pool->config.threshold - (pages << pool->config.page_shift) && pool->idle_pages > 0)
+    return NULL;
+  GeSpan *span = obtain (pool, pages);
+  if (span == NULL || pages == k)
+    return span;
+  push_idle (pool, span);
+  return cut (pool, span, k);
+}
+
+/* ---- allocate and free */
+
+static void
+occupy (GePool *pool, GeSpan *span, guint64 size)
+{
+  guint64 bytes = gemem_ge_span_bytes (span);
+
+  span->occupied = TRUE;
+  span->upper = NULL;
+  span->waste = (guint32) (bytes - size);
+  pool->alloc_count++;
+  pool->theory += bytes;
+  pool->real_theory += size;
+  pool->theory_min = MAX (pool->theory_min, pool->theory);
+  pool->real_theory_min = MAX (pool->real_theory_min, pool->real_theory);
+}
+
+/* Steps 2 to 4 of 1.3: no span of exactly @k pages is idle. */
+static GeSpan *
+cut_or_fetch (GePool *pool, guint32 k)
+{
+  GeSpan *span = find_longer (pool, k);
+
+  if (span == NULL)
+    return fetch_new (pool, k);
+  if (!span->splitable && !gemem_ge_span_is_split (span))
+    {
+      span->tryl += k;
+      if (!is_splittable (span, span->tryl))
+        return fetch_new (pool, k);
+    }
+  return cut (pool, span, k);
+}
+
+GeSpan *
+gemem_ge_pool_alloc (GePool *pool, guint64 size)
+{
+  guint64 k;
+  GeSpan *span;
+
+  if (G_UNLIKELY (size > pool->config.threshold))
+    goto fail;
+  k = size == 0 ? 1 : (size + pool->page - 1) >> pool->config.page_shift;
+  if (G_UNLIKELY (k >= pool->layer_capacity))
+    goto fail;
+  span = gemem_ge_layers_front (&pool->layers, (guint32) k);
+  if (span != NULL)
+    take_idle (pool, span);
+  else
+    {
+      span = cut_or_fetch (pool, (guint32) k);
+      if (span == NULL)
+        goto fail;
+    }
+  occupy (pool, span, size);
+  return span;
+
+fail:
+  pool->failures++;
+  return NULL;
+}
+
+/* @span absorbs the buddy after it. */
+static void
+absorb_next (GePool *pool, GeSpan *span)
+{
+  GeSpan *next = span->next;
+
+  span->pages += next->pages;
+  span->next = next->next;
+  if (span->next != NULL)
+    span->next->prev = span;
+  gemem_slab_free (&pool->span_slab, next);
+}
+
+void
+gemem_ge_pool_free (GePool *pool, GeSpan *span)
+{
+  guint64 real = gemem_ge_span_real (span);
+  gboolean merged = FALSE;
+
+  GEMEM_CHECK (span->occupied && span->root->pool == pool);
+  if (pool->theory >= real)
+    {
+      pool->theory -= gemem_ge_span_bytes (span);
+      pool->real_theory -= real;
+    }
+  pool->free_count++;
+  span->occupied = FALSE;
+  span->waste = 0;
+  if (span->next != NULL && !span->next->occupied)
+    {
+      take_idle (pool, span->next);
+      absorb_next (pool, span);
+      merged = TRUE;
+    }
+  if (span->prev != NULL && !span->prev->occupied)
+    {
+      span = span->prev;
+      take_idle (pool, span);
+      absorb_next (pool, span);
+      merged = TRUE;
+    }
+  /* A whole span that was handed out whole keeps its tryl (1.5). */
+  if (merged && !gemem_ge_span_is_split (span))
+    span->tryl = 0;
+  push_idle (pool, span);
+}
+
+guint64
+gemem_ge_pool_recycle (GePool *pool)
+{
+  guint64 before = pool->obtained;
+
+  for (guint32 k = gemem_ge_layers_next (&pool->layers, 0); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
+    {
+      GeSpan *next;
+      for (GeSpan *span = gemem_ge_layers_front (&pool->layers, k); span != NULL; span = next)
+        {
+          next = span->layer_next;
+          if (gemem_ge_span_is_split (span))
+            continue;
+          take_idle (pool, span);
+          give_back (pool, span);
+        }
+    }
+  pool->recycle_count++;
+  return before - pool->obtained;
+}
+
+GeSpan *
+gemem_ge_pool_recycle_and_alloc (GePool *pool, guint64 size)
+{
+  if (gemem_ge_pool_recycle (pool) > 0)
+    ++*pool->config.retries;
+  return gemem_ge_pool_alloc (pool, size);
+}
+
+GeSpan *
+gemem_ge_pool_alloc_or_recycle (GePool *pool, guint64 size)
+{
+  GeSpan *span = gemem_ge_pool_alloc (pool, size);
+
+  return span != NULL ? span : gemem_ge_pool_recycle_and_alloc (pool, size);
+}
+
+/* ---- a pool as lower level */
+
+static guint64
+pool_lower_malloc (gpointer lower, guint64 bytes, GeRoot *root)
+{
+  GeSpan *span = gemem_ge_pool_alloc_or_recycle (lower, bytes);
+
+  if (span == NULL)
+    return 0;
+  span->upper = root;
+  root->handle = span;
+  return span->address;
+}
+
+static void
+pool_lower_free (gpointer lower, G_GNUC_UNUSED guint64 address, G_GNUC_UNUSED guint64 bytes, GeRoot *root)
+{
+  gemem_ge_pool_free (lower, root->handle);
+}
+
+const GeLower gemem_ge_pool_lower = { pool_lower_malloc, pool_lower_free };
+
+/* ---- questions */
+
+guint32
+gemem_ge_pool_largest_idle (const GePool *pool, guint64 limit)
+{
+  guint32 k = (guint32) MIN (limit, pool->layer_capacity - 1);
+  guint32 exact;
+  const GeSpan *longer;
+
+  if (k == 0)
+    return 0;
+  exact = gemem_ge_layers_prev (&pool->layers, k);
+  if (exact == k)
+    return k;
+  /* Between two lengths in use the wish for the most pages is the likeliest to be granted, so only @k itself can do better than the
+   * exact hit. */
+  longer = find_longer (pool, k);
+  if (longer != NULL && is_splittable (longer, (guint64) longer->tryl + k))
+    return k;
+  return exact == GE_LAYER_NONE ? 0 : exact;
+}
+
+guint64
+gemem_ge_pool_growth_limit (const GePool *pool)
+{
+  if (pool->idle_pages == 0)
+    return pool->layer_capacity - 1;
+  if (pool->obtained >= pool->config.threshold)
+    return 0;
+  return MIN (pool->layer_capacity - 1, (pool->config.threshold - pool->obtained) >> pool->config.page_shift);
+}
+
+guint64
+gemem_ge_pool_reach_theory_rate (const GePool *pool)
+{
+  if (pool->obtained == 0)
+    return 0;
+  if (pool->obtained < pool->real_theory_min)
+    return 10000;
+  return 10000 * pool->real_theory_min / pool->obtained;
+}
+
+guint64
+gemem_ge_pool_idle_bytes (const GePool *pool)
+{
+  return pool->idle_pages << pool->config.page_shift;
+}
