@@ -1,3 +1,45 @@
-/* jobs.c - to be written */
+/* jobs.c - many jobs at once: a job per thread at a time, results by index.
+ *
+ * Threads take the next job from a counter; which thread runs which job touches nothing in the results.
+ */
 #include "config.h"
-#include <glib.h>
+
+#include "sim/engine/replay.h"
+
+typedef struct
+{
+  const GememJob *jobs;
+  GememResult   **results;
+  GError        **errors;
+  gint            n;
+  gint            next; /* atomic */
+} Queue;
+
+static gpointer
+work (gpointer data)
+{
+  Queue *queue = data;
+  gint i;
+
+  while ((i = g_atomic_int_add (&queue->next, 1)) < queue->n)
+    {
+      queue->errors[i] = NULL;
+      queue->results[i] = gemem_job_run (&queue->jobs[i], &queue->errors[i]);
+    }
+  return NULL;
+}
+
+void
+gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results, GError **errors)
+{
+  Queue queue = { jobs, results, errors, (gint) n, 0 };
+  guint others = MIN (threads > 0 ? threads : g_get_num_processors (), MAX (n, 1)) - 1;
+  g_autofree GThread **helpers = g_new0 (GThread *, others + 1);
+
+  for (guint i = 0; i < others; i++)
+    helpers[i] = g_thread_try_new ("gemem-job", work, &queue, NULL); /* without a thread, this one does it all */
+  work (&queue);
+  for (guint i = 0; i < others; i++)
+    if (helpers[i] != NULL)
+      g_thread_join (helpers[i]);
+}

@@ -1,3 +1,406 @@
-/* replay.c - to be written */
+/* replay.c - one pass over a trace: opens reader, device and allocator, feeds the events, gathers the result.
+ *
+ * The reader is opened once per epoch; the first batch decides which device of the trace is meant.  The map at the reserved peak
+ * needs the state after an event that is known only at the end, so it is taken in a second pass that stops there; a copy
+ * at every new peak would cost a walk per event while a workload grows.
+ *
+ * Invariants: nothing is kept per event; whatever fails, reader, log, allocator and device are given back in that order; the
+ * observer is gone before the allocator returns its memory, so that the end of a run is not compared with the recording.
+ */
 #include "config.h"
-#include <glib.h>
+
+#include <string.h>
+
+#include "sim/engine/run.h"
+#include "sim/engine/setup.h"
+
+#define OOM_MAX_DEFAULT 100
+
+static void
+free_setting (gpointer data)
+{
+  GememSetting *setting = data;
+  g_free (setting->key);
+  g_free (setting->value);
+  g_free (setting);
+}
+
+static const char *
+trace_name (const GememTraceInfo *info)
+{
+  return info->path != NULL ? info->path : info->format != NULL ? info->format : "trace";
+}
+
+/* ---- beginning */
+
+static gboolean
+policy_is_recorded (GememDevice *device)
+{
+  g_autoptr (GPtrArray) settings = gemem_device_settings (device);
+
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (gemem_name_equal (setting->key, "address"))
+        return gemem_name_equal (setting->value, "recorded");
+    }
+  return FALSE;
+}
+
+static void
+begin_ledger (GememRun *run, const GememTraceInfo *info)
+{
+  gemem_ledger_init (&run->ledger_storage, &run->result->fidelity);
+  if (!gemem_setup_same_allocator (run->job, info) || run->map_seq != G_MAXUINT64)
+    return;
+  run->ledger = &run->ledger_storage;
+  if ((info->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0)
+    {
+      run->device->observer = gemem_ledger_observe;
+      run->device->observer_data = run->ledger;
+    }
+}
+
+/* Recorded calls are compared in the first epoch only. */
+static void
+end_ledger (GememRun *run)
+{
+  if (run->ledger == NULL)
+    return;
+  run->device->observer = NULL;
+  gemem_ledger_finish (run->ledger);
+  run->ledger = NULL;
+}
+
+static gboolean
+begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **error)
+{
+  const GememJob *job = run->job;
+  const char *defaults = gemem_setup_defaults (job, info);
+  int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
+
+  run->device = gemem_setup_device (job, info, ordinal, capacity, error);
+  if (run->device == NULL)
+    return FALSE;
+  run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
+  if (run->allocator == NULL)
+    return FALSE;
+  run->klass = run->allocator->klass;
+  run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device, error);
+  if (run->result->parameters == NULL)
+    return FALSE;
+  if (job->events_path != NULL && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)
+    return FALSE;
+  run->result->device = gemem_device_describe (run->device);
+  run->result->device_settings = gemem_device_settings (run->device);
+  run->result->capacity = gemem_device_capacity (run->device);
+  run->result->device_ordinal = run->ordinal;
+  run->has_time = (info->flags & GEMEM_TRACE_HAS_TIME) != 0;
+  run->adopting = TRUE;
+  run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0 && run->klass->adopt_segment != NULL
+               && run->klass->adopt_block != NULL && policy_is_recorded (run->device);
+  gemem_accounts_init (&run->accounts, run->klass->alignment);
+  begin_ledger (run, info);
+  run->accounts.reserved = run->device->held; /* what the allocator took before the first event */
+  gemem_run_raise_peaks (run, 0);
+  return TRUE;
+}
+
+/* ---- one epoch */
+
+static void
+open_epoch (GememRun *run)
+{
+  run->epoch_ooms = 0;
+  run->time_base = run->last_time;
+  if (run->epoch == 0)
+    return;
+  run->adopting = TRUE; /* the initial blocks of a later epoch are plain requests */
+  run->adopt = FALSE;
+  gemem_run_free_all (run);
+  gemem_accounts_epoch (&run->accounts);
+}
+
+static void
+close_epoch (GememRun *run)
+{
+  GememEpoch epoch = { .peak_live = run->accounts.peak_live, .peak_allocated = run->accounts.peak_allocated,
+                       .peak_reserved = run->accounts.peak_reserved, .end_reserved = run->device->held,
+                       .end_largest_free = run->klass->largest_free (run->allocator, 0), .ooms = run->epoch_ooms };
+  g_array_append_val (run->result->epochs, epoch);
+  end_ledger (run);
+}
+
+static gboolean
+first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity, const GememTraceEvent **events, gssize *n, GError **error)
+{
+  *n = gemem_trace_next (reader, events, error);
+  if (*n < 0)
+    return FALSE;
+  if (run->device != NULL)
+    return TRUE;
+  run->name = g_strdup (trace_name (&reader->info));
+  if (run->job->device_ordinal >= 0)
+    run->ordinal = (guint16) run->job->device_ordinal;
+  else
+    run->ordinal = *n > 0 ? (*events)[0].device : 0;
+  return begin (run, &reader->info, capacity, error);
+}
+
+static void
+note_trace (GememRun *run, const GememTraceInfo *info)
+{
+  GememResult *result = run->result;
+
+  g_free (result->trace);
+  g_free (result->trace_sha256);
+  result->trace = g_strdup (trace_name (info));
+  result->trace_sha256 = g_strdup (info->sha256);
+  if ((info->flags & GEMEM_TRACE_TRUNCATED) != 0)
+    result->partial = TRUE;
+}
+
+/* Reads on after the first batch.  A reader that fails although damage is allowed leaves a partial result. */
+static gboolean
+feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gssize n, GError **error)
+{
+  g_autoptr (GError) broken = NULL;
+
+  while (n > 0)
+    {
+      if (!gemem_run_events (run, events, (gsize) n, error))
+        return FALSE;
+      if (run->stop)
+        return TRUE;
+      n = gemem_trace_next (reader, &events, &broken);
+    }
+  if (n < 0 && !run->job->allow_partial)
+    {
+      g_propagate_error (error, g_steal_pointer (&broken));
+      return FALSE;
+    }
+  if (n < 0)
+    {
+      run->result->partial = TRUE;
+      run->result->failure = g_strdup (broken->message);
+      run->stop = TRUE;
+    }
+  return TRUE;
+}
+
+static gboolean
+replay_epoch (GememRun *run, guint64 capacity, GError **error)
+{
+  GememTraceReader *reader = run->job->source (run->job->source_data, error);
+  const GememTraceEvent *events;
+  gboolean done = FALSE;
+  gssize n;
+
+  if (reader == NULL)
+    return FALSE;
+  if (first_batch (run, reader, capacity, &events, &n, error))
+    {
+      open_epoch (run);
+      done = feed (run, reader, events, n, error);
+      if (done)
+        {
+          note_trace (run, &reader->info);
+          close_epoch (run);
+        }
+    }
+  gemem_trace_close (reader);
+  return done;
+}
+
+/* ---- end */
+
+static void
+add_stat (const char *name, guint64 value, const char *unit, gpointer data)
+{
+  GememSetting *setting = g_new (GememSetting, 1);
+  setting->key = g_strdup (name);
+  setting->value = g_strdup_printf ("%" G_GUINT64_FORMAT, value);
+  g_ptr_array_add (data, setting);
+}
+
+static void
+count_leaks (GememRun *run)
+{
+  g_autoptr (GArray) rows = gemem_live_rows (run->live, TRUE);
+  run->result->leaked_blocks = rows->len;
+  run->result->end_live = run->accounts.live;
+  run->result->end_allocated = run->accounts.allocated;
+  run->result->end_reserved = run->device->held;
+}
+
+static guint64
+above (guint64 a, guint64 b)
+{
+  return a > b ? a - b : 0;
+}
+
+static void
+gather (GememRun *run)
+{
+  GememResult *result = run->result;
+  GememTimelinePoint end = { .seq = above (run->seq, 1), .time = run->last_time, .live = run->accounts.live,
+                             .allocated = run->accounts.allocated, .reserved = run->device->held,
+                             .largest_free = run->klass->largest_free (run->allocator, 0) };
+
+  gemem_timeline_close_point (&run->timeline, &end, TRUE);
+  count_leaks (run);
+  gemem_accounts_finish (&run->accounts, run->has_time, result);
+  result->internal_at_peak = above (result->allocated_at_peak_reserved, result->live_at_peak_reserved);
+  result->external_at_peak = above (result->peak_reserved, result->allocated_at_peak_reserved);
+  memcpy (result->calls, run->device->calls, sizeof result->calls);
+  memcpy (result->refused, run->device->refused, sizeof result->refused);
+  memcpy (result->call_ns, run->device->call_ns, sizeof result->call_ns);
+  result->retries = run->allocator->retries;
+  result->alloc_ns = run->alloc_ns;
+  result->free_ns = run->free_ns;
+  result->modelled_total_ns = run->modelled_ns;
+  result->measured_alloc_ns = run->measured_alloc_ns;
+  result->measured_free_ns = run->measured_free_ns;
+  result->measured_total_ns = run->measured_alloc_ns.sum + run->measured_free_ns.sum;
+  if (run->klass->stats != NULL)
+    run->klass->stats (run->allocator, add_stat, result->stats);
+}
+
+/* The allocator must have returned everything, and never have returned what it did not have. */
+static gboolean
+check_end (GememRun *run, GError **error)
+{
+  if (run->device->held == 0 && run->device->misuses == 0)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "allocator %s: %" G_GUINT64_FORMAT " bytes were not returned to the device at the end, %" G_GUINT64_FORMAT
+               " calls named memory that was never handed out; this is a bug of the allocator, please report it",
+               run->klass->name, run->device->held, run->device->misuses);
+  return FALSE;
+}
+
+/* Gives everything back.  TRUE if @ok and the ending went well too. */
+static gboolean
+end (GememRun *run, gboolean ok, GError **error)
+{
+  if (ok && run->log != NULL)
+    ok = gemem_events_log_close (g_steal_pointer (&run->log), run->result->partial, error);
+  gemem_events_log_discard (run->log);
+  if (run->device != NULL)
+    run->device->observer = NULL;
+  if (run->allocator != NULL)
+    gemem_allocator_destroy (run->allocator);
+  if (ok && run->verify)
+    ok = check_end (run, error);
+  if (run->device != NULL)
+    gemem_device_destroy (run->device);
+  gemem_ledger_clear (&run->ledger_storage);
+  gemem_accounts_clear (&run->accounts);
+  gemem_idmap_free (run->live);
+  g_free (run->name);
+  return ok;
+}
+
+static void
+prepare (GememRun *run, const GememJob *job, guint64 map_seq)
+{
+  memset (run, 0, sizeof *run);
+  run->job = job;
+  run->map_seq = map_seq;
+  run->result = gemem_result_new ();
+  run->result->allocator = g_strdup (job->allocator->klass->name);
+  run->result->label = g_strdup (job->allocator->label);
+  run->live = gemem_idmap_new (sizeof (GememLive));
+  run->oom_max = job->oom_max > 0 ? job->oom_max : OOM_MAX_DEFAULT;
+  run->clock = job->measure ? job->clock : NULL;
+  run->verify = job->full_checks;
+#if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
+  run->verify = TRUE;
+#endif
+  gemem_histogram_init (&run->alloc_ns);
+  gemem_histogram_init (&run->free_ns);
+  gemem_histogram_init (&run->measured_alloc_ns);
+  gemem_histogram_init (&run->measured_free_ns);
+  gemem_timeline_init (&run->timeline, run->result->timeline, job->timeline_points);
+  run->result->stats = g_ptr_array_new_with_free_func (free_setting);
+}
+
+GememResult *
+gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error)
+{
+  GememRun *run = g_new (GememRun, 1);
+  GememResult *result;
+  guint epochs = MAX (job->repeat, 1);
+  gboolean ok = TRUE;
+
+  prepare (run, job, map_seq);
+  for (run->epoch = 0; ok && run->epoch < epochs && !run->stop; run->epoch++)
+    ok = replay_epoch (run, capacity, error);
+  if (ok)
+    gather (run);
+  ok = end (run, ok, error);
+  result = run->result;
+  g_free (run);
+  if (!ok)
+    g_clear_pointer (&result, gemem_result_free);
+  return result;
+}
+
+/* A second pass, only as far as the peak. */
+static gboolean
+fetch_map (const GememJob *job, GememResult *result, GError **error)
+{
+  GememJob again = *job;
+  GememResult *found;
+
+  again.timeline_points = 0;
+  again.measure = FALSE;
+  again.events_path = NULL;
+  found = gemem_run_pass (&again, 0, result->peak_reserved_seq, error);
+  if (found == NULL)
+    return FALSE;
+  g_clear_pointer (&result->map, g_array_unref);
+  result->map = g_array_ref (found->map);
+  gemem_result_free (found);
+  return TRUE;
+}
+
+GememResult *
+gemem_job_run (const GememJob *job, GError **error)
+{
+  GememResult *result = gemem_run_pass (job, 0, G_MAXUINT64, error);
+
+  if (result != NULL
+      && ((job->keep_map && result->peak_reserved > 0 && !fetch_map (job, result, error))
+          || (job->find_capacity && !gemem_capacity_find (job, result, error))))
+    g_clear_pointer (&result, gemem_result_free);
+  return result;
+}
+
+GArray *
+gemem_trace_devices (GememTraceSource source, gpointer data, GError **error)
+{
+  GememTraceReader *reader = source (data, error);
+  GArray *devices = g_array_new (FALSE, FALSE, sizeof (guint16));
+  g_autofree guint8 *seen = g_malloc0 (G_MAXUINT16 + 1);
+  const GememTraceEvent *events;
+  gssize n = -1;
+
+  while (reader != NULL && (n = gemem_trace_next (reader, &events, error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      seen[events[i].device] = 1;
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  if (n < 0)
+    {
+      g_array_unref (devices);
+      return NULL;
+    }
+  for (guint device = 0; device <= G_MAXUINT16; device++)
+    {
+      guint16 ordinal = (guint16) device;
+      if (seen[device])
+        g_array_append_val (devices, ordinal);
+    }
+  return devices;
+}

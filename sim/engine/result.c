@@ -1,3 +1,67 @@
-/* result.c - to be written */
+/* result.c - making and freeing a result, and the ratios: the only floating point of the engine, computed once at the end. */
 #include "config.h"
-#include <glib.h>
+
+#include "sim/engine/run.h"
+
+GememResult *
+gemem_result_new (void)
+{
+  GememResult *result = g_new0 (GememResult, 1);
+
+  result->oom = g_array_new (FALSE, FALSE, sizeof (GememOom));
+  result->timeline = g_array_new (FALSE, FALSE, sizeof (GememTimelinePoint));
+  result->map = g_array_new (FALSE, FALSE, sizeof (GememMapSpan));
+  result->streams = g_array_new (FALSE, FALSE, sizeof (GememStreamUse));
+  result->classes = g_array_new (FALSE, FALSE, sizeof (GememSizeClassUse));
+  result->epochs = g_array_new (FALSE, FALSE, sizeof (GememEpoch));
+  result->fidelity.first_difference = result->fidelity.first_segment_difference = G_MAXUINT64;
+  return result;
+}
+
+void
+gemem_result_free (GememResult *result)
+{
+  if (result == NULL)
+    return;
+  g_free (result->allocator);
+  g_free (result->label);
+  g_free (result->trace);
+  g_free (result->trace_sha256);
+  g_free (result->device);
+  g_free (result->failure);
+  g_clear_pointer (&result->parameters, g_ptr_array_unref);
+  g_clear_pointer (&result->device_settings, g_ptr_array_unref);
+  g_clear_pointer (&result->stats, g_ptr_array_unref);
+  g_clear_pointer (&result->oom, g_array_unref);
+  g_clear_pointer (&result->timeline, g_array_unref);
+  g_clear_pointer (&result->map, g_array_unref);
+  g_clear_pointer (&result->streams, g_array_unref);
+  g_clear_pointer (&result->classes, g_array_unref);
+  g_clear_pointer (&result->epochs, g_array_unref);
+  g_free (result);
+}
+
+static double
+ratio (guint64 a, guint64 b)
+{
+  return b > 0 ? (double) a / (double) b : 0.0;
+}
+
+double
+gemem_result_utilisation (const GememResult *result)
+{
+  return ratio (result->peak_live, result->peak_reserved);
+}
+
+double
+gemem_result_overhead (const GememResult *result)
+{
+  return ratio (result->peak_reserved, result->lower_bound);
+}
+
+double
+gemem_result_fragmentation (const GememResult *result)
+{
+  guint64 free = result->external_at_peak;
+  return free > 0 ? 1.0 - ratio (MIN (result->largest_free_at_peak, free), free) : 0.0;
+}

@@ -94,7 +94,7 @@ struct _GememResult
   /* counts */
   guint64 events;             /* of this device, of every kind, initial ones included             */
   guint64 initial_events;     /* thereof: the state found when the recording began                */
-  guint64 initial_blocks;     /* thereof: blocks; not in `allocs`                                 */
+  guint64 initial_blocks;     /* thereof: blocks; in `allocs` too unless adopted as they were     */
   guint64 allocs;             /* requests that reached the allocator, failed ones included        */
   guint64 frees;              /* frees that reached it                                            */
   guint64 trims, failed_allocs;

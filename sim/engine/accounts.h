@@ -1,0 +1,160 @@
+/* accounts.h - the books of one replay: what is live, allocated and reserved now, at most, on average, by stream, by size.
+ *
+ * Everything here happens once per event, so it is a few additions and compares, inline, without a call or an allocation.
+ * `reserved` is read from the device, never summed, so the books cannot drift from it.
+ *
+ * Peaks are those of the current epoch; the owner is told when one is raised (gemem_accounts_sample) and does the rest there.
+ * "What was in each size class at the allocated peak" is kept without copying the table at every new peak: a class remembers
+ * its value at the last peak only when it is changed afterwards (`stamp`).
+ *
+ * Averages are 128-bit sums of value * weight; the weight is 1 after each event, or the ns that a state lasted.
+ */
+#pragma once
+
+#include "sim/engine/result.h"
+
+__extension__ typedef unsigned __int128 GememWide;
+
+#define GEMEM_SIZE_CLASSES 65
+
+typedef struct
+{
+  guint64 allocs, live, internal;
+  guint64 stamp, live_at_peak, internal_at_peak;
+} GememClassAccount;
+
+typedef struct
+{
+  guint64 live, allocated;
+  GememStreamUse use;
+} GememStreamAccount;
+
+typedef struct
+{
+  guint64 live, allocated, reserved;
+  guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
+  guint64 demand, peak_demand;                      /* bytes asked for, rounded, served or not */
+  guint64 alignment_mask;
+  guint64 peak_stamp;                               /* raised with the allocated peak of the whole run */
+  GememWide live_sum, allocated_sum, reserved_sum;
+  guint64 weight_sum;
+  guint   stream; /* index used last */
+  GArray *streams; /* GememStreamAccount */
+  GememClassAccount classes[GEMEM_SIZE_CLASSES];
+} GememAccounts;
+
+/* @alignment: the allocator's; rounds the demand. */
+void  gemem_accounts_init (GememAccounts *accounts, guint64 alignment);
+void  gemem_accounts_clear (GememAccounts *accounts);
+/* Index of the account of @stream, made if new; O(streams). */
+guint gemem_accounts_stream (GememAccounts *accounts, guint64 stream);
+/* Starts an epoch: its peaks begin at what is there now. */
+void  gemem_accounts_epoch (GememAccounts *accounts);
+/* Writes means, streams, classes and lower bound into @result. */
+void  gemem_accounts_finish (GememAccounts *accounts, gboolean time_weighted, GememResult *result);
+
+/* Power-of-two class of a request: class c holds sizes in (2^(c-1), 2^c]. */
+static inline guint
+gemem_size_class (guint64 size)
+{
+  return size <= 1 ? 0 : 64 - (guint) __builtin_clzll (size - 1);
+}
+
+static inline guint64
+gemem_accounts_round (const GememAccounts *accounts, guint64 size)
+{
+  guint64 rounded = (size + accounts->alignment_mask) & ~accounts->alignment_mask;
+  return rounded < size ? G_MAXUINT64 : rounded;
+}
+
+static inline GememStreamAccount *
+gemem_accounts_stream_at (GememAccounts *accounts, guint index)
+{
+  return &g_array_index (accounts->streams, GememStreamAccount, index);
+}
+
+/* A request of @size bytes was made, or (@sign negative) its id ended; saturates instead of wrapping on hostile sizes. */
+static inline void
+gemem_accounts_demand (GememAccounts *accounts, guint64 size)
+{
+  guint64 rounded = gemem_accounts_round (accounts, size);
+  accounts->demand = accounts->demand + rounded < rounded ? G_MAXUINT64 : accounts->demand + rounded;
+  accounts->peak_demand = MAX (accounts->peak_demand, accounts->demand);
+}
+
+static inline void
+gemem_accounts_end_demand (GememAccounts *accounts, guint64 size)
+{
+  accounts->demand -= MIN (accounts->demand, gemem_accounts_round (accounts, size));
+}
+
+static inline GememClassAccount *
+gemem_accounts_touch_class (GememAccounts *accounts, guint64 size)
+{
+  GememClassAccount *class = &accounts->classes[gemem_size_class (size)];
+  if (class->stamp != accounts->peak_stamp)
+    {
+      class->stamp = accounts->peak_stamp;
+      class->live_at_peak = class->live;
+      class->internal_at_peak = class->internal;
+    }
+  return class;
+}
+
+static inline guint
+gemem_accounts_alloc (GememAccounts *accounts, guint64 stream, guint64 requested, guint64 block)
+{
+  guint index = accounts->stream;
+  GememStreamAccount *use = gemem_accounts_stream_at (accounts, index);
+  GememClassAccount *class = gemem_accounts_touch_class (accounts, requested);
+
+  if (G_UNLIKELY (use->use.stream != stream))
+    {
+      index = gemem_accounts_stream (accounts, stream);
+      use = gemem_accounts_stream_at (accounts, index);
+    }
+  accounts->live += requested;
+  accounts->allocated += block;
+  class->allocs++;
+  class->live += requested;
+  class->internal += block - requested;
+  use->use.allocs++;
+  use->live += requested;
+  use->allocated += block;
+  use->use.peak_live = MAX (use->use.peak_live, use->live);
+  use->use.peak_allocated = MAX (use->use.peak_allocated, use->allocated);
+  return index;
+}
+
+static inline void
+gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested, guint64 block)
+{
+  GememStreamAccount *use = gemem_accounts_stream_at (accounts, stream);
+  GememClassAccount *class = gemem_accounts_touch_class (accounts, requested);
+
+  accounts->live -= requested;
+  accounts->allocated -= block;
+  class->live -= requested;
+  class->internal -= block - requested;
+  use->live -= requested;
+  use->allocated -= block;
+}
+
+/* The present state held for @weight (ns, or 1 per event). */
+static inline void
+gemem_accounts_weigh (GememAccounts *accounts, guint64 weight)
+{
+  accounts->live_sum += (GememWide) accounts->live * weight;
+  accounts->allocated_sum += (GememWide) accounts->allocated * weight;
+  accounts->reserved_sum += (GememWide) accounts->reserved * weight;
+  accounts->weight_sum += weight;
+}
+
+/* Takes the state after an event; TRUE: a peak of this epoch is to be raised. */
+static inline gboolean
+gemem_accounts_sample (GememAccounts *accounts, guint64 reserved)
+{
+  accounts->reserved = reserved;
+  return accounts->live > accounts->peak_live || accounts->allocated > accounts->peak_allocated
+         || reserved > accounts->peak_reserved;
+}

@@ -1,0 +1,117 @@
+/* audit.c - the out-of-memory audit.
+ *
+ * A failure is *true* when no layout could have served it: live + request > capacity, where capacity is what the device could give
+ * this program (held + free).  Every other failure is *avoidable*: the bytes are there, but in pieces, in another
+ * stream's or pool's cache, in waste, or beyond a limit of the allocator's own.
+ *
+ * For an avoidable one the audit looks for the smallest live block whose end would make room, in one walk over all spans: the
+ * block with its free neighbours is as large as the request (and belongs to the same stream and pool, where the allocator
+ * minds), or the block is the last one in its segment and the segment with the device's free memory is.  The request is taken as
+ * it was made, not as rounded.  O(spans + live ids), only for the failures that are kept in detail.
+ */
+#include "config.h"
+
+#include "sim/engine/audit.h"
+
+/* Free bytes of the span @i if it lies in @segment. */
+static guint64
+free_at (const GArray *spans, guint i, guint64 segment)
+{
+  const GememSpan *span = i < spans->len ? &g_array_index (spans, GememSpan, i) : NULL;
+  return span != NULL && span->segment == segment && span->state == GEMEM_SPAN_FREE ? span->size : 0;
+}
+
+/* Blocks in use, or pending, among the spans from @begin that lie in its segment; *end is the first span after it. */
+static guint
+busy_in_segment (const GArray *spans, guint begin, guint *end)
+{
+  guint64 segment = g_array_index (spans, GememSpan, begin).segment;
+  guint busy = 0, i;
+
+  for (i = begin; i < spans->len && g_array_index (spans, GememSpan, i).segment == segment; i++)
+    {
+      GememSpanState state = g_array_index (spans, GememSpan, i).state;
+      busy += state == GEMEM_SPAN_LIVE || state == GEMEM_SPAN_PENDING;
+    }
+  *end = i;
+  return busy;
+}
+
+static gboolean
+makes_room (const GememAllocatorClass *klass, const GArray *spans, guint i, guint busy, const GememRequest *request, guint64 device_free)
+{
+  const GememSpan *span = &g_array_index (spans, GememSpan, i);
+  gboolean same = ((klass->capabilities & GEMEM_CAP_STREAMS) == 0 || span->stream == request->stream)
+                  && ((klass->capabilities & GEMEM_CAP_POOLS) == 0 || span->pool == request->pool);
+
+  if (busy == 1 && span->segment_size + device_free >= request->size)
+    return TRUE;
+  return same && free_at (spans, i - 1, span->segment) + span->size + free_at (spans, i + 1, span->segment) >= request->size;
+}
+
+static const GememSpan *
+find_blocking (GememAllocator *allocator, const GArray *spans, const GememRequest *request, guint64 device_free)
+{
+  const GememSpan *best = NULL;
+
+  for (guint begin = 0, end = 0; begin < spans->len; begin = end)
+    {
+      guint busy = busy_in_segment (spans, begin, &end);
+      for (guint i = begin; i < end; i++)
+        {
+          const GememSpan *span = &g_array_index (spans, GememSpan, i);
+          if (span->state == GEMEM_SPAN_LIVE && (best == NULL || span->size < best->size)
+              && makes_room (allocator->klass, spans, i, busy, request, device_free))
+            best = span;
+        }
+    }
+  return best;
+}
+
+static void
+name_blocking (const GememIdMap *map, const GememSpan *span, GememOom *oom)
+{
+  guint64 address = span->user != 0 ? span->user : span->address, id;
+  gsize position = 0;
+  gpointer record;
+
+  while (gemem_idmap_next (map, &position, &id, &record))
+    {
+      const GememLive *live = record;
+      if (live->block.address == address && (live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
+        {
+          oom->blocking_id = id;
+          oom->blocking_size = live->block.size;
+          return;
+        }
+    }
+}
+
+void
+gemem_audit (GememAllocator *allocator, const GememIdMap *map, const GememAccounts *accounts, const GememRequest *request, gboolean detail,
+             GememOom *oom)
+{
+  GememDevice *device = allocator->device;
+  GememDeviceInfo info = { 0 };
+  guint64 room;
+
+  device->klass->info (device, &info); /* not through the wrapper: looking is not a call of the program */
+  oom->live = accounts->live;
+  oom->allocated = accounts->allocated;
+  oom->reserved = device->held;
+  oom->device_free = info.free;
+  oom->capacity = device->held + info.free;
+  room = oom->capacity > oom->live ? oom->capacity - oom->live : 0;
+  oom->avoidable = request->size <= room;
+  oom->missing = oom->avoidable ? 0 : request->size - room;
+  if (!detail)
+    return;
+  oom->largest_free = allocator->klass->largest_free (allocator, request->stream);
+  if (oom->avoidable)
+    {
+      g_autoptr (GArray) spans = gemem_spans_of (allocator);
+      const GememSpan *span = find_blocking (allocator, spans, request, info.free);
+      if (span != NULL)
+        name_blocking (map, span, oom);
+    }
+}

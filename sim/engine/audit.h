@@ -1,0 +1,9 @@
+/* audit.h - why a request failed, and what would have to go for it to fit (design.md section 7). */
+#pragma once
+
+#include "sim/engine/live.h"
+
+/* Fills everything of @oom but seq, id, requested and stream, which the caller has set.  @detail FALSE: only what can be had without a
+ * walk (the class avoidable/true, the sums). */
+void gemem_audit (GememAllocator *allocator, const GememIdMap *map, const GememAccounts *accounts, const GememRequest *request,
+                  gboolean detail, GememOom *oom);

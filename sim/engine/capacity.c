@@ -1,0 +1,141 @@
+/* capacity.c - the least capacity that fits (`--find-capacity`), to the byte.
+ *
+ * A capacity fits when the whole trace replays without a failed request.  Nothing below the lower bound can fit, and a run on
+ * an unlimited device says how much the allocator takes when it may; between the two the answer is found by bisection, each step a replay that
+ * ends at its first failure.  Allocators that size their chunks by the capacity may need more than the unlimited run took;
+ * then the upper end is doubled until it fits.
+ *
+ * Bisection is exact where fitting is monotone in the capacity.  It need not be (chunk sizes derived from free memory,
+ * garbage-collection thresholds), so PROBES capacities above the answer are tried as well; one that does not fit is reported
+ * by capacity_monotone = FALSE.  Some 50 replays in all.
+ */
+#include "config.h"
+
+#include "sim/engine/run.h"
+
+#define UNLIMITED (G_GUINT64_CONSTANT (1) << 50)
+#define PROBES 8
+
+typedef struct
+{
+  GememJob job;
+  gboolean interrupted;
+} Search;
+
+/* 1: fits, 0: does not, -1: error.  @unlimited: keep the result. */
+static int
+fits (Search *search, guint64 capacity, GememResult **unlimited, GError **error)
+{
+  GememResult *result = gemem_run_pass (&search->job, capacity, G_MAXUINT64, error);
+  int answer;
+
+  if (result == NULL)
+    return -1;
+  search->interrupted = search->job.interrupted != NULL && g_atomic_int_get (search->job.interrupted) != 0;
+  answer = result->ooms == 0 && !search->interrupted;
+  if (unlimited != NULL)
+    *unlimited = result;
+  else
+    gemem_result_free (result);
+  return answer;
+}
+
+/* Smallest fitting capacity in (@low, @high], where @low does not fit and @high does; 0 on error. */
+static guint64
+bisect (Search *search, guint64 low, guint64 high, GError **error)
+{
+  while (high - low > 1 && !search->interrupted)
+    {
+      guint64 middle = low + (high - low) / 2;
+      int answer = fits (search, middle, NULL, error);
+      if (answer < 0)
+        return 0;
+      if (answer > 0)
+        high = middle;
+      else
+        low = middle;
+    }
+  return high;
+}
+
+/* A capacity not below @high that fits, at most UNLIMITED; 0 on error. */
+static guint64
+raise_until_fits (Search *search, guint64 high, guint64 *low, GError **error)
+{
+  for (; high < UNLIMITED && !search->interrupted; high *= 2)
+    {
+      int answer = fits (search, high, NULL, error);
+      if (answer != 0)
+        return answer > 0 ? high : 0;
+      *low = high;
+    }
+  return UNLIMITED;
+}
+
+/* Whether the capacities above @least fit too: just above, a page above, and evenly up to twice as much. */
+static int
+probe_above (Search *search, guint64 least, GError **error)
+{
+  guint64 step = MAX (least / (PROBES - 2), 1);
+
+  for (guint i = 0; i < PROBES && !search->interrupted; i++)
+    {
+      guint64 more = i == 0 ? 1 : i == 1 ? 2 << 20 : (i - 1) * step;
+      int answer = fits (search, least + more, NULL, error);
+      if (answer <= 0)
+        return search->interrupted ? 1 : answer;
+    }
+  return 1;
+}
+
+static gboolean
+search_between (Search *search, const GememResult *unlimited, GememResult *result, GError **error)
+{
+  guint64 low = MAX (unlimited->lower_bound, 1) - 1, high, least;
+  int monotone;
+
+  high = raise_until_fits (search, MAX (unlimited->peak_reserved, low + 1), &low, error);
+  if (high == 0)
+    return FALSE;
+  least = bisect (search, low, high, error);
+  if (least == 0)
+    return FALSE;
+  monotone = probe_above (search, least, error);
+  if (monotone < 0)
+    return FALSE;
+  result->least_capacity = least;
+  result->capacity_monotone = monotone > 0;
+  return TRUE;
+}
+
+gboolean
+gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
+{
+  Search search = { .job = *job };
+  GememResult *unlimited = NULL;
+  gboolean done;
+  int answer;
+
+  search.job.stop_at_oom = FALSE; /* the lower bound is that of the whole trace */
+  search.job.timeline_points = 0;
+  search.job.keep_map = search.job.measure = search.job.find_capacity = FALSE;
+  search.job.events_path = NULL;
+  answer = fits (&search, UNLIMITED, &unlimited, error);
+  search.job.stop_at_oom = TRUE;
+  if (answer > 0)
+    done = search_between (&search, unlimited, result, error);
+  else
+    {
+      done = answer == 0;
+      result->least_capacity = G_MAXUINT64;
+    }
+  gemem_result_free (unlimited);
+  if (search.interrupted)
+    {
+      result->partial = TRUE;
+      result->least_capacity = 0;
+      if (result->failure == NULL)
+        result->failure = g_strdup ("interrupted while looking for the least capacity");
+    }
+  return done;
+}

@@ -1,0 +1,563 @@
+/* events.c - the event path: what each kind of event does to the allocator, the device and the books.
+ *
+ * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete() it ends at FREE_REQUESTED,
+ * because that is when such an allocator has the memory back, and the books must close.  Requests of 0 bytes are not passed
+ * on, as no real system does.  A request that failed keeps its id, so that its free can be told from a free of nothing.
+ * The recorded segment events are truth for comparison and, under the device policy `recorded`, where segments lie; they never
+ * decide anything.
+ *
+ * Cost per event: one idmap operation, one call of the allocator, some 40 additions and compares; no host allocation.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/engine/audit.h"
+#include "sim/engine/run.h"
+
+G_GNUC_PRINTF (3, 4)
+static gboolean
+bad_event (GememRun *run, GError **error, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  if (run->job->allow_partial)
+    {
+      run->result->inconsistent++;
+      run->result->partial = TRUE;
+      return TRUE;
+    }
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s:event %" G_GUINT64_FORMAT ": %s; repair the trace, or leave such events out with --allow-partial", run->name, run->seq,
+               text);
+  return FALSE;
+}
+
+static void
+log_block (GememRun *run, const GememTraceEvent *event, guint64 requested, const GememBlock *block)
+{
+  GememEventsRow row = { run->seq, (GememEventKind) event->kind, TRUE, event->id, requested, block, run->device->held };
+  if (!gemem_events_log_row (run->log, &row))
+    run->stop = TRUE;
+}
+
+static void
+log_plain (GememRun *run, const GememTraceEvent *event)
+{
+  GememEventsRow row = { run->seq, (GememEventKind) event->kind, FALSE, 0, 0, NULL, run->device->held };
+  if (run->log != NULL && !gemem_events_log_row (run->log, &row))
+    run->stop = TRUE;
+}
+
+/* ---- requests */
+
+static void
+out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request)
+{
+  GememResult *result = run->result;
+  GememOom oom = { .seq = run->seq, .id = event->id, .requested = event->size, .stream = event->stream };
+  gboolean keep = result->oom->len < run->oom_max;
+
+  gemem_audit (run->allocator, run->live, &run->accounts, request, keep, &oom);
+  result->failed_allocs++;
+  result->ooms++;
+  run->epoch_ooms++;
+  if (oom.avoidable)
+    result->ooms_avoidable++;
+  if (keep)
+    g_array_append_val (result->oom, oom);
+  if (run->job->stop_at_oom)
+    {
+      result->failure = g_strdup_printf ("out of memory at event %" G_GUINT64_FORMAT ", where the replay was to stop", run->seq);
+      run->stop = TRUE;
+    }
+}
+
+/* The request itself, with its latencies. */
+static inline gboolean
+serve (GememRun *run, const GememRequest *request, GememBlock *block)
+{
+  guint64 charged = run->device->call_time, began = 0;
+  gboolean served;
+
+  if (G_UNLIKELY (run->clock != NULL))
+    began = run->clock ();
+  served = run->klass->alloc (run->allocator, request, block);
+  if (G_UNLIKELY (run->clock != NULL))
+    gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
+  charged = run->device->call_time - charged + run->device->hit_ns;
+  gemem_histogram_add (&run->alloc_ns, charged);
+  run->modelled_ns += charged;
+  return served;
+}
+
+static inline gboolean
+do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememRequest request = { event->size, event->stream, event->pool };
+  gboolean existed, served;
+  GememLive *live = gemem_idmap_insert (run->live, event->id, &existed);
+
+  if (G_UNLIKELY (existed))
+    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
+  live->requested = event->size;
+  if (G_UNLIKELY (event->size == 0))
+    {
+      live->flags = GEMEM_LIVE_UNSERVED;
+      run->result->zero_allocs++;
+      return TRUE;
+    }
+  run->result->allocs++;
+  gemem_accounts_demand (&run->accounts, event->size);
+  served = serve (run, &request, &live->block);
+  if (G_LIKELY (served))
+    live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size, live->block.size);
+  else
+    {
+      memset (&live->block, 0, sizeof live->block);
+      live->flags = GEMEM_LIVE_UNSERVED;
+      out_of_memory (run, event, &request);
+    }
+  if (run->ledger != NULL)
+    gemem_ledger_block (run->ledger, event, run->seq, served ? &live->block : NULL);
+  if (G_UNLIKELY (run->log != NULL))
+    log_block (run, event, event->size, served ? &live->block : NULL);
+  return TRUE;
+}
+
+/* ---- frees */
+
+static inline void
+give_back (GememRun *run, const GememBlock *block, gboolean completion_follows)
+{
+  guint64 charged = run->device->call_time, began = 0;
+
+  run->result->frees++;
+  if (G_UNLIKELY (run->clock != NULL))
+    began = run->clock ();
+  run->klass->free (run->allocator, block, completion_follows);
+  if (G_UNLIKELY (run->clock != NULL))
+    gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
+  charged = run->device->call_time - charged + run->device->hit_ns;
+  gemem_histogram_add (&run->free_ns, charged);
+  run->modelled_ns += charged;
+}
+
+static inline void
+account_end (GememRun *run, const GememLive *live)
+{
+  gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
+  gemem_accounts_end_demand (&run->accounts, live->requested);
+}
+
+/* The free of an id whose request had failed, or was of 0 bytes. */
+static void
+skip_free (GememRun *run, const GememLive *live)
+{
+  if (live->requested == 0)
+    return;
+  run->result->skipped_frees++;
+  gemem_accounts_end_demand (&run->accounts, live->requested);
+}
+
+static inline gboolean
+do_free (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememLive live;
+
+  if (G_UNLIKELY (!gemem_idmap_remove (run->live, event->id, &live)))
+    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+  if (G_UNLIKELY (live.flags != 0))
+    {
+      if ((live.flags & GEMEM_LIVE_UNSERVED) == 0)
+        {
+          *(GememLive *) gemem_idmap_insert (run->live, event->id, NULL) = live;
+          return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
+        }
+      skip_free (run, &live);
+      return TRUE;
+    }
+  give_back (run, &live.block, FALSE);
+  account_end (run, &live);
+  if (G_UNLIKELY (run->log != NULL))
+    log_block (run, event, live.requested, &live.block);
+  return TRUE;
+}
+
+static gboolean
+do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememLive *live = gemem_idmap_lookup (run->live, event->id);
+
+  if (live == NULL)
+    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+  if ((live->flags & GEMEM_LIVE_REQUESTED) != 0)
+    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
+  live->flags |= GEMEM_LIVE_REQUESTED;
+  if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
+    return TRUE;
+  give_back (run, &live->block, TRUE);
+  if (run->klass->complete == NULL)
+    {
+      live->flags |= GEMEM_LIVE_GONE;
+      account_end (run, live);
+    }
+  if (G_UNLIKELY (run->log != NULL))
+    log_block (run, event, live->requested, &live->block);
+  return TRUE;
+}
+
+static gboolean
+do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememLive live;
+  guint64 charged = run->device->call_time;
+
+  if (!gemem_idmap_remove (run->live, event->id, &live))
+    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+  if ((live.flags & GEMEM_LIVE_UNSERVED) != 0)
+    {
+      skip_free (run, &live);
+      return TRUE;
+    }
+  if ((live.flags & GEMEM_LIVE_GONE) != 0)
+    return TRUE;
+  if ((live.flags & GEMEM_LIVE_REQUESTED) == 0) /* let go before the recording began */
+    give_back (run, &live.block, FALSE);
+  else
+    {
+      run->klass->complete (run->allocator, &live.block);
+      run->modelled_ns += run->device->call_time - charged;
+    }
+  account_end (run, &live);
+  if (G_UNLIKELY (run->log != NULL))
+    log_block (run, event, live.requested, &live.block);
+  return TRUE;
+}
+
+/* ---- the state found at the beginning */
+
+static gboolean
+adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememAdopt adopt = { .address = event->address, .size = event->size, .stream = event->stream, .pool = event->pool,
+                       .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
+
+  if (gemem_device_adopt (run->device, event->address, event->size) && run->klass->adopt_segment (run->allocator, &adopt))
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s:event %" G_GUINT64_FORMAT ": no room on the device for the segment of %" G_GUINT64_FORMAT
+               " bytes that was there when the recording began; give a larger capacity or another address policy",
+               run->name, run->seq, event->size);
+  return FALSE;
+}
+
+static gboolean
+adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememAdopt adopt = { .address = event->address, .size = event->aux, .requested = event->size, .stream = event->stream,
+                       .pool = event->pool, .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
+  gboolean existed;
+  GememLive *live = gemem_idmap_insert (run->live, event->id, &existed);
+
+  if (existed)
+    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
+  if (!run->klass->adopt_block (run->allocator, &adopt, &live->block))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s:event %" G_GUINT64_FORMAT ": the block that was live when the recording began lies in none of its segments; "
+                   "repair the trace, or use another address policy than recorded",
+                   run->name, run->seq);
+      return FALSE;
+    }
+  live->requested = event->size;
+  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size, live->block.size);
+  gemem_accounts_demand (&run->accounts, event->size);
+  if (run->log != NULL)
+    log_block (run, event, event->size, &live->block);
+  return TRUE;
+}
+
+static gboolean
+do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  run->result->initial_events++;
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC)
+    return !run->adopt || adopt_segment (run, event, error);
+  if (event->kind != GEMEM_EVENT_ALLOC)
+    return TRUE;
+  run->result->initial_blocks++;
+  if (run->adopt && event->size > 0)
+    return adopt_block (run, event, error);
+  return do_alloc (run, event, error);
+}
+
+/* ---- everything else */
+
+static void
+do_use_on_stream (GememRun *run, const GememTraceEvent *event)
+{
+  GememLive *live = gemem_idmap_lookup (run->live, event->id);
+
+  /* Use of a block that is not there is no harm: recordings may begin in the middle. */
+  if (live == NULL || live->flags != 0 || run->klass->use_on_stream == NULL)
+    return;
+  run->klass->use_on_stream (run->allocator, &live->block, event->stream);
+  if (run->log != NULL)
+    log_block (run, event, live->requested, &live->block);
+}
+
+static void
+do_sync (GememRun *run, const GememTraceEvent *event)
+{
+  guint64 charged = run->device->call_time;
+
+  if (event->kind == GEMEM_EVENT_DEVICE_SYNC)
+    gemem_device_sync (run->device);
+  else
+    gemem_device_stream_sync (run->device, event->stream);
+  if (run->klass->sync != NULL)
+    {
+      run->klass->sync (run->allocator, event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
+      log_plain (run, event);
+    }
+  run->modelled_ns += run->device->call_time - charged;
+}
+
+static void
+do_trim (GememRun *run, const GememTraceEvent *event)
+{
+  guint64 charged = run->device->call_time;
+
+  run->result->trims++;
+  if (run->klass->trim == NULL)
+    return;
+  run->klass->trim (run->allocator);
+  run->modelled_ns += run->device->call_time - charged;
+  log_plain (run, event);
+}
+
+static void
+do_segment (GememRun *run, const GememTraceEvent *event)
+{
+  if (run->epoch > 0)
+    return; /* the recorded addresses have been given out */
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC)
+    gemem_device_expect (run->device, event->address, event->size);
+  if (run->ledger != NULL)
+    gemem_ledger_recorded (run->ledger, event, run->seq);
+}
+
+static gboolean
+do_other (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_USE_ON_STREAM:
+      do_use_on_stream (run, event);
+      return TRUE;
+    case GEMEM_EVENT_STREAM_SYNC:
+    case GEMEM_EVENT_DEVICE_SYNC:
+      do_sync (run, event);
+      return TRUE;
+    case GEMEM_EVENT_TRIM:
+      do_trim (run, event);
+      return TRUE;
+    case GEMEM_EVENT_SEGMENT_ALLOC:
+    case GEMEM_EVENT_SEGMENT_FREE:
+    case GEMEM_EVENT_SEGMENT_MAP:
+    case GEMEM_EVENT_SEGMENT_UNMAP:
+      do_segment (run, event);
+      return TRUE;
+    case GEMEM_EVENT_GRAPH_LOAD:
+    case GEMEM_EVENT_GRAPH_RUN:
+    case GEMEM_EVENT_GRAPH_UNLOAD:
+      run->result->unsupported++;
+      return TRUE;
+    case GEMEM_EVENT_EVENT_RECORD:
+    case GEMEM_EVENT_EVENT_WAIT:
+    case GEMEM_EVENT_STEP:
+    case GEMEM_EVENT_PHASE:
+    case GEMEM_EVENT_OOM:
+    case GEMEM_EVENT_SNAPSHOT:
+      return TRUE; /* marks: nothing to decide */
+    default:
+      return bad_event (run, error, "there is no event of kind %u", event->kind);
+    }
+}
+
+static void
+finish_adopting (GememRun *run)
+{
+  run->adopting = FALSE;
+  if (run->adopt && run->klass->adopt_done != NULL)
+    run->klass->adopt_done (run->allocator);
+}
+
+static inline gboolean
+dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  if (G_UNLIKELY (run->adopting))
+    {
+      if ((event->flags & GEMEM_EVENT_INITIAL) != 0)
+        return do_initial (run, event, error);
+      finish_adopting (run);
+    }
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_ALLOC:
+      return do_alloc (run, event, error);
+    case GEMEM_EVENT_FREE:
+      return do_free (run, event, error);
+    case GEMEM_EVENT_FREE_REQUESTED:
+      return do_free_requested (run, event, error);
+    case GEMEM_EVENT_FREE_COMPLETED:
+      return do_free_completed (run, event, error);
+    default:
+      return do_other (run, event, error);
+    }
+}
+
+/* ---- the books after each event */
+
+static guint64
+largest_free (GememRun *run, guint64 stream)
+{
+  return run->klass->largest_free (run->allocator, stream);
+}
+
+void
+gemem_run_raise_peaks (GememRun *run, guint64 stream)
+{
+  GememAccounts *accounts = &run->accounts;
+  GememResult *result = run->result;
+
+  accounts->peak_live = MAX (accounts->peak_live, accounts->live);
+  accounts->peak_allocated = MAX (accounts->peak_allocated, accounts->allocated);
+  accounts->peak_reserved = MAX (accounts->peak_reserved, accounts->reserved);
+  if (accounts->live > result->peak_live)
+    {
+      result->peak_live = accounts->live;
+      result->peak_live_seq = run->seq;
+    }
+  if (accounts->allocated > result->peak_allocated)
+    {
+      result->peak_allocated = accounts->allocated;
+      result->peak_allocated_seq = run->seq;
+      accounts->peak_stamp++;
+    }
+  if (accounts->reserved > result->peak_reserved)
+    {
+      result->peak_reserved = accounts->reserved;
+      result->peak_reserved_seq = run->seq;
+      result->live_at_peak_reserved = accounts->live;
+      result->allocated_at_peak_reserved = accounts->allocated;
+      result->largest_free_at_peak = largest_free (run, stream);
+    }
+}
+
+static void
+close_point (GememRun *run, guint64 stream)
+{
+  GememTimelinePoint end = { .seq = run->seq, .time = run->last_time, .live = run->accounts.live, .allocated = run->accounts.allocated,
+                             .reserved = run->accounts.reserved, .largest_free = largest_free (run, stream) };
+  gemem_timeline_close_point (&run->timeline, &end, FALSE);
+}
+
+static inline void
+after_event (GememRun *run, const GememTraceEvent *event)
+{
+  GememAccounts *accounts = &run->accounts;
+
+  if (G_UNLIKELY (gemem_accounts_sample (accounts, run->device->held)))
+    gemem_run_raise_peaks (run, event->stream);
+  if (!run->has_time)
+    gemem_accounts_weigh (accounts, 1);
+  if (G_UNLIKELY (gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->reserved)))
+    close_point (run, event->stream);
+}
+
+/* Off the fast path: full checks, the map, interruption. */
+static gboolean
+look_closer (GememRun *run, GError **error)
+{
+  if (run->verify && !gemem_verify (run->allocator, run->live, &run->accounts, error))
+    {
+      g_prefix_error (error, "%s:event %" G_GUINT64_FORMAT ": ", run->name, run->seq);
+      return FALSE;
+    }
+  if (run->seq == run->map_seq)
+    {
+      gemem_map_take (run->allocator, run->live, run->result->map);
+      run->stop = TRUE;
+    }
+  return TRUE;
+}
+
+static inline void
+advance_clock (GememRun *run, const GememTraceEvent *event)
+{
+  guint64 time = run->time_base + event->time;
+
+  if (time <= run->last_time)
+    return;
+  if (run->has_time)
+    gemem_accounts_weigh (&run->accounts, time - run->last_time);
+  run->last_time = time;
+  run->device->now = MAX (run->device->now, time);
+}
+
+gboolean
+gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
+{
+  static const gint never = 0;
+  const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
+  gboolean closer = run->verify || run->map_seq != G_MAXUINT64;
+
+  for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
+    {
+      const GememTraceEvent *event = &events[i];
+      if (G_UNLIKELY (event->device != run->ordinal))
+        continue;
+      if (G_UNLIKELY (g_atomic_int_get (interrupted) != 0))
+        {
+          run->result->partial = TRUE;
+          run->result->failure = g_strdup_printf ("interrupted before event %" G_GUINT64_FORMAT, run->seq);
+          run->stop = TRUE;
+          return TRUE;
+        }
+      run->result->events++;
+      if (run->ledger != NULL)
+        run->ledger->seq = run->seq;
+      advance_clock (run, event);
+      if (G_UNLIKELY (!dispatch (run, event, error)))
+        return FALSE;
+      after_event (run, event);
+      if (G_UNLIKELY (closer) && !look_closer (run, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+void
+gemem_run_free_all (GememRun *run)
+{
+  g_autoptr (GArray) rows = gemem_live_rows (run->live, TRUE);
+
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const GememLive *live = g_array_index (rows, GememLiveRow, i).live;
+      if ((live->flags & GEMEM_LIVE_REQUESTED) != 0)
+        run->klass->complete (run->allocator, &live->block);
+      else
+        run->klass->free (run->allocator, &live->block, FALSE);
+      gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
+    }
+  gemem_idmap_clear (run->live);
+  run->accounts.demand = 0;
+  run->accounts.reserved = run->device->held;
+}

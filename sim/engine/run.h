@@ -1,0 +1,63 @@
+/* run.h - the state of one pass over a trace, shared by replay.c (what surrounds the events), events.c (the event path) and
+ * capacity.c.  Private to the engine.
+ */
+#pragma once
+
+#include "sim/engine/events-log.h"
+#include "sim/engine/fidelity.h"
+#include "sim/engine/live.h"
+#include "sim/engine/replay.h"
+#include "sim/engine/timeline.h"
+
+typedef struct
+{
+  /* what the event path reads each time */
+  const GememAllocatorClass *klass;
+  GememAllocator *allocator;
+  GememDevice *device;
+  GememIdMap *live;
+  GememAccounts accounts;
+  GememTimeline timeline;
+  GememHistogram alloc_ns, free_ns, measured_alloc_ns, measured_free_ns;
+  guint64 seq;          /* of the present event */
+  guint64 time_base;    /* trace time at which this epoch began */
+  guint64 last_time;    /* of the last event; trace time over all epochs */
+  guint64 modelled_ns;  /* all device calls and hits so far */
+  guint16 ordinal;      /* of the device that is replayed */
+  gboolean has_time;
+  gboolean stop;        /* no further event is wanted */
+  guint64 (*clock) (void);
+  GememEventsLog *log;  /* or NULL */
+  GememLedger *ledger;  /* or NULL: nothing to compare with */
+  gboolean verify;      /* after each event */
+
+  /* what surrounds it */
+  const GememJob *job;
+  GememResult *result;
+  char *name;           /* of the trace, for messages */
+  gboolean adopt;       /* initial events are taken over as recorded */
+  gboolean adopting;    /* adopt_done() is still to come */
+  guint epoch;
+  guint64 epoch_ooms;
+  guint64 map_seq;      /* take the map after this event and stop; G_MAXUINT64: never */
+  guint oom_max;
+  GememLedger ledger_storage;
+} GememRun;
+
+/* Replays events[0..n); stops early when run->stop is set.  GEMEM_ERROR_INPUT, GEMEM_ERROR_INVARIANT, GEMEM_ERROR_FAILED. */
+gboolean gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error);
+
+/* Frees every block that is live, in the order of the ids, without counting it as part of the workload. */
+void gemem_run_free_all (GememRun *run);
+
+/* Raises the peaks of the epoch, and those of the run, to the present state; remembers what else is asked about the peak. */
+void gemem_run_raise_peaks (GememRun *run, guint64 stream);
+
+/* One pass over the trace with the device at @capacity (0: as the job says), ending after event @map_seq with the map taken
+ * (G_MAXUINT64: the whole trace).  NULL with @error. */
+GememResult *gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error);
+
+/* Fills least_capacity and capacity_monotone of @result. */
+gboolean gemem_capacity_find (const GememJob *job, GememResult *result, GError **error);
+
+GememResult *gemem_result_new (void);

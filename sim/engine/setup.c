@@ -1,0 +1,153 @@
+/* setup.c - see setup.h.
+ *
+ * Settings are merged as text, key by key, so that a device class sees one list in which each key stands once and names in its
+ * messages what the user wrote.  A key of the trace that the chosen device class does not have is left out: it described
+ * another kind of device.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/engine/setup.h"
+
+static const GememDeviceClass *
+find_class (const char *name, gsize length)
+{
+  const GememDeviceClass *const *classes = gemem_device_classes ();
+  g_autofree char *wanted = g_strndup (name, length);
+
+  for (; *classes != NULL; classes++)
+    {
+      g_auto (GStrv) aliases = g_strsplit ((*classes)->aliases != NULL ? (*classes)->aliases : "", "|", -1);
+      gboolean found = gemem_name_equal ((*classes)->name, wanted);
+      for (char **alias = aliases; *alias != NULL && !found; alias++)
+        found = gemem_name_equal (*alias, wanted);
+      if (found)
+        return *classes;
+    }
+  return NULL;
+}
+
+static const GememParam *
+find_param (const GememDeviceClass *klass, const char *key)
+{
+  return klass != NULL && klass->params != NULL ? gemem_params_find (klass->params, key) : NULL;
+}
+
+static gboolean
+same_key (const GememDeviceClass *klass, const char *a, const char *b)
+{
+  const GememParam *param = find_param (klass, a);
+  return gemem_name_equal (a, b) || (param != NULL && param == find_param (klass, b));
+}
+
+static void
+append_setting (GString *text, const char *key, const char *value)
+{
+  g_string_append_printf (text, "%s%s=", text->len > 0 ? "," : "", key);
+  for (const char *c = value; *c != '\0'; c++)
+    {
+      if (*c == ',' || *c == '\\')
+        g_string_append_c (text, '\\');
+      g_string_append_c (text, *c);
+    }
+}
+
+static gboolean
+is_overridden (const GememDeviceClass *klass, const char *key, const GPtrArray *overrides, guint64 capacity)
+{
+  for (guint i = 0; overrides != NULL && i < overrides->len; i++)
+    if (same_key (klass, key, ((const GememSetting *) overrides->pdata[i])->key))
+      return TRUE;
+  return capacity > 0 && same_key (klass, key, "capacity");
+}
+
+/* @settings without those that @overrides (and @capacity) replace, then these. */
+static char *
+merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *overrides, guint64 capacity)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (!is_overridden (klass, setting->key, overrides, capacity))
+        append_setting (text, setting->key, setting->value);
+    }
+  for (guint i = 0; overrides != NULL && i < overrides->len; i++)
+    {
+      const GememSetting *setting = overrides->pdata[i];
+      if (capacity == 0 || !same_key (klass, setting->key, "capacity"))
+        append_setting (text, setting->key, setting->value);
+    }
+  if (capacity > 0)
+    {
+      g_autofree char *number = g_strdup_printf ("%" G_GUINT64_FORMAT, capacity);
+      append_setting (text, "capacity", number);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* The keys of @text that @klass has. */
+static char *
+known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
+{
+  g_autoptr (GPtrArray) settings = gemem_settings_parse (text, error);
+  GString *known;
+
+  if (settings == NULL)
+    return NULL;
+  known = g_string_new (NULL);
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (find_param (klass, setting->key) != NULL)
+        append_setting (known, setting->key, setting->value);
+    }
+  return g_string_free (known, FALSE);
+}
+
+GememDevice *
+gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity, GError **error)
+{
+  const char *spec = job->device_spec != NULL ? job->device_spec : "sim";
+  gsize length = strcspn (spec, ":");
+  const GememDeviceClass *klass = find_class (spec, length);
+  const GPtrArray *overrides = job->allocator->device;
+  g_autofree char *defaults = NULL, *merged = NULL;
+
+  if (info->device != NULL && klass != NULL && (defaults = known_defaults (klass, info->device, error)) == NULL)
+    return NULL;
+  if ((overrides != NULL && overrides->len > 0) || capacity > 0)
+    {
+      g_autoptr (GPtrArray) settings = spec[length] == ':' ? gemem_settings_parse (spec + length + 1, error) : NULL;
+      g_autofree char *text = NULL;
+      if (spec[length] == ':' && settings == NULL)
+        return NULL;
+      text = merge (klass, settings, overrides, capacity);
+      merged = g_strdup_printf ("%.*s:%s", (int) length, spec, text);
+    }
+  return gemem_device_new (merged != NULL ? merged : spec, defaults, ordinal, error);
+}
+
+gboolean
+gemem_setup_same_allocator (const GememJob *job, const GememTraceInfo *info)
+{
+  const GememAllocatorClass *klass = job->allocator->klass;
+  g_auto (GStrv) aliases = g_strsplit (klass->aliases != NULL ? klass->aliases : "", "|", -1);
+
+  if (info->allocator == NULL)
+    return FALSE;
+  if (gemem_name_equal (info->allocator, klass->name))
+    return TRUE;
+  for (char **alias = aliases; *alias != NULL; alias++)
+    if (gemem_name_equal (info->allocator, *alias))
+      return TRUE;
+  return FALSE;
+}
+
+const char *
+gemem_setup_defaults (const GememJob *job, const GememTraceInfo *info)
+{
+  return job->use_trace_settings && gemem_setup_same_allocator (job, info) ? info->settings : NULL;
+}

@@ -1,0 +1,34 @@
+/* timeline.h - what was live, allocated and reserved over a whole run, in a bounded number of points.
+ *
+ * A point stands for a fixed number of events (the stride) and keeps the largest value of each curve within them beside the
+ * last one, so no peak is ever skipped.  When the points are full, neighbours are merged pairwise (larger maximum, later end) and the
+ * stride doubles.  A run of n events costs O(n) and at most 2 * points * log2 (n / points) samples of the largest free block.
+ */
+#pragma once
+
+#include "sim/engine/result.h"
+
+typedef struct
+{
+  GArray *points; /* GememTimelinePoint */
+  guint   max;    /* even, or 1 (one point for the whole run), or 0: none kept */
+  guint64 stride, count;
+  GememTimelinePoint open; /* the point being filled; only its maxima are kept up to date */
+} GememTimeline;
+
+/* Points go to @points, at most @max of them. */
+void gemem_timeline_init (GememTimeline *timeline, GArray *points, guint max);
+
+/* Ends the open point with the state in @end (its `_max` fields are ignored).  @last: the run is over. */
+void gemem_timeline_close_point (GememTimeline *timeline, const GememTimelinePoint *end, gboolean last);
+
+/* Counts one event; TRUE: the point is full and is to be closed with the present state. */
+static inline gboolean
+gemem_timeline_add (GememTimeline *timeline, guint64 live, guint64 allocated, guint64 reserved)
+{
+  GememTimelinePoint *open = &timeline->open;
+  open->live_max = MAX (open->live_max, live);
+  open->allocated_max = MAX (open->allocated_max, allocated);
+  open->reserved_max = MAX (open->reserved_max, reserved);
+  return ++timeline->count >= timeline->stride;
+}
