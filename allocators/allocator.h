@@ -117,7 +117,8 @@ struct _GememAllocatorClass
   void (*stats) (GememAllocator *allocator, GememStatFunc func, gpointer data);
   void (*destroy) (GememAllocator *allocator);
 
-  /* Optional (GEMEM_CAP_ADOPT): recorded initial state; segments first, then their blocks in address order, then begin_done. */
+  /* Optional (GEMEM_CAP_ADOPT): recorded initial state; segments first, then their blocks in address order, then adopt_done.
+   * The allocator takes the memory over from the device itself, with gemem_device_adopt(): the engine does not. */
   gboolean (*adopt_segment) (GememAllocator *allocator, const GememAdopt *segment);
   gboolean (*adopt_block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
   void     (*adopt_done) (GememAllocator *allocator);

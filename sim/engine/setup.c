@@ -44,13 +44,8 @@ same_key (const GememDeviceClass *klass, const char *a, const char *b)
 static void
 append_setting (GString *text, const char *key, const char *value)
 {
-  g_string_append_printf (text, "%s%s=", text->len > 0 ? "," : "", key);
-  for (const char *c = value; *c != '\0'; c++)
-    {
-      if (*c == ',' || *c == '\\')
-        g_string_append_c (text, '\\');
-      g_string_append_c (text, *c);
-    }
+  g_autofree char *quoted = gemem_settings_quote (value);
+  g_string_append_printf (text, "%s%s=%s", text->len > 0 ? "," : "", key, quoted);
 }
 
 static gboolean
