@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""record.py - records the memory events of a real PyTorch program, for `gemem-sim convert` and `gemem-sim replay`.
+
+    record.py WORKLOAD OUTPUT [--steps N] [--batch N] [--length N] [--device cpu|cuda] [--seed N]
+
+On the CPU (the default) it records with torch.profiler (profile_memory=True) and OUTPUT is a Kineto trace (.json.gz) that holds the memory events
+with the exact bytes requested.  On a GPU it records with torch.cuda.memory and OUTPUT is a snapshot (.pickle), which also knows the
+segments.  The model is built inside the recording, so that the trace starts from an empty allocator.
+
+Needs PyTorch >= 2.1; nothing else.  gemem itself needs no Python.
+"""
+import argparse
+import gzip
+import json
+import os
+import tempfile
+
+import torch
+from torch.nn import functional as F
+
+import models
+
+
+def train(build, batches, loss):
+    """Training steps with AdamW: zero_grad, forward, backward, step."""
+    def run(options):
+        model = build().to(options.device)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        for _ in range(options.steps):
+            inputs, targets = (t.to(options.device) for t in batches(options))
+            optimizer.zero_grad()
+            loss(model(inputs), targets).backward()
+            optimizer.step()
+        return model
+    return run
+
+
+def token_batches(vocabulary):
+    def batches(options):
+        tokens = torch.randint(vocabulary, (options.batch, options.length + 1))
+        return tokens[:, :-1], tokens[:, 1:]
+    return batches
+
+
+def image_batches(options):
+    return torch.randn(options.batch, 3, 224, 224), torch.randint(1000, (options.batch,))
+
+
+def token_loss(output, targets):
+    return F.cross_entropy(output[0].flatten(0, 1), targets.flatten())
+
+
+@torch.no_grad()
+def decode(options):
+    """A serving loop: requests of varying prompt length, one after the other, each with its own growing key-value cache."""
+    model = models.llama_style().to(options.device).eval()
+    for _ in range(options.steps):
+        prompt = int(torch.randint(16, options.length, ()))
+        tokens, caches = torch.randint(32000, (options.batch, prompt), device=options.device), None
+        for _ in range(int(torch.randint(16, 64, ()))):
+            logits, caches = model(tokens, caches)
+            tokens = logits[:, -1:].argmax(dim=-1)
+    return model
+
+
+WORKLOADS = {  # name: (run, batch, length, steps)
+    "gpt2-train": (train(models.gpt2_small, token_batches(50257), token_loss), 2, 256, 3),
+    "llama-train": (train(models.llama_style, token_batches(32000), token_loss), 1, 384, 3),
+    "resnet50-train": (train(models.ResNet50, image_batches, F.cross_entropy), 8, 0, 3),
+    "vit-train": (train(models.VisionTransformer, image_batches, F.cross_entropy), 4, 0, 3),
+    "llama-decode": (decode, 1, 384, 8),
+}
+
+
+def keep_memory_events(source, target, facts):
+    """Drops everything but the memory events and the step marks; the rest of a trace is many times larger."""
+    with open(source, encoding="utf-8") as stream:
+        trace = json.load(stream)
+    events = [e for e in trace["traceEvents"] if e.get("name") in ("[memory]", "[OutOfMemory]")]
+    head = {k: trace[k] for k in ("schemaVersion", "deviceProperties", "profile_memory") if k in trace}
+    with open(target, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as stream:
+        stream.write(json.dumps({**head, "gemem": facts, "traceEvents": events}).encode())
+    return len(events)
+
+
+def record_cpu(run, options, facts):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, acc_events=True) as profile:
+        facts["parameters"] = models.parameters(run(options))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        profile.export_chrome_trace(path)
+        return keep_memory_events(path, options.output, facts)
+
+
+def record_cuda(run, options, facts):
+    torch.cuda.memory._record_memory_history(max_entries=10_000_000, stacks="python", context=None)
+    facts["parameters"] = models.parameters(run(options))
+    torch.cuda.memory._dump_snapshot(options.output)
+    torch.cuda.memory._record_memory_history(enabled=None)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], epilog="workloads: " + ", ".join(WORKLOADS))
+    parser.add_argument("workload", choices=WORKLOADS, metavar="WORKLOAD")
+    parser.add_argument("output", metavar="OUTPUT")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--seed", type=int, default=0)
+    for name in ("steps", "batch", "length"):
+        parser.add_argument("--" + name, type=int)
+    options = parser.parse_args()
+    run, batch, length, steps = WORKLOADS[options.workload]
+    options.batch, options.length, options.steps = options.batch or batch, options.length or length, options.steps or steps
+    torch.manual_seed(options.seed)
+    facts = {"workload": options.workload, "torch": torch.__version__, "device": options.device, "batch": options.batch,
+             "length": options.length, "steps": options.steps, "seed": options.seed, "recorder": "traces/record/record.py"}
+    count = (record_cuda if options.device.startswith("cuda") else record_cpu)(run, options, facts)
+    print(json.dumps({**facts, "events": count}))
+
+
+if __name__ == "__main__":
+    main()
