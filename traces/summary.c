@@ -1,0 +1,205 @@
+/* summary.c - see summary.h.  One idmap record per live block, one DeviceSummary per device; nothing grows with the trace. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/idmap.h"
+#include "traces/summary.h"
+
+typedef struct
+{
+  guint64 size, seq, time;
+  guint64 device;
+} LiveBlock;
+
+typedef struct
+{
+  GememDeviceSummary *summary;
+  guint64 live, blocks, rounded_256, rounded_512, reserved;
+} DeviceState;
+
+typedef struct
+{
+  GememIdMap *live;   /* id -> LiveBlock */
+  GArray     *states; /* DeviceState, by device */
+  gboolean    has_time;
+} Pass;
+
+static void
+device_summary_free (gpointer data)
+{
+  GememDeviceSummary *summary = data;
+  g_array_unref (summary->streams);
+  g_free (summary);
+}
+
+static DeviceState *
+device_state (Pass *pass, guint16 device)
+{
+  guint i = 0;
+  for (; i < pass->states->len; i++)
+    {
+      DeviceState *state = &g_array_index (pass->states, DeviceState, i);
+      if (state->summary->device == device)
+        return state;
+      if (state->summary->device > device)
+        break;
+    }
+  DeviceState state = { .summary = g_new0 (GememDeviceSummary, 1) };
+  state.summary->device = device;
+  state.summary->first_time = G_MAXUINT64;
+  state.summary->streams = g_array_new (FALSE, TRUE, sizeof (GememStreamSummary));
+  gemem_histogram_init (&state.summary->sizes);
+  gemem_histogram_init (&state.summary->lifetimes_events);
+  gemem_histogram_init (&state.summary->lifetimes_ns);
+  g_array_insert_val (pass->states, i, state);
+  return &g_array_index (pass->states, DeviceState, i);
+}
+
+static void
+count_stream (GememDeviceSummary *summary, guint64 stream, guint64 bytes)
+{
+  guint i = 0;
+  for (; i < summary->streams->len; i++)
+    {
+      GememStreamSummary *use = &g_array_index (summary->streams, GememStreamSummary, i);
+      if (use->stream == stream)
+        {
+          use->allocs++;
+          use->bytes += bytes;
+          return;
+        }
+      if (use->stream > stream)
+        break;
+    }
+  GememStreamSummary use = { stream, 1, bytes };
+  g_array_insert_val (summary->streams, i, use);
+}
+
+static guint64
+round_up (guint64 size, guint64 unit)
+{
+  return (size + unit - 1) / unit * unit;
+}
+
+static void
+on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 seq)
+{
+  GememDeviceSummary *s = state->summary;
+  gboolean existed;
+  if (event->flags & GEMEM_EVENT_INITIAL)
+    {
+      s->initial_blocks++;
+      s->initial_bytes += event->size;
+    }
+  else
+    {
+      s->requested_bytes += event->size;
+      gemem_histogram_add (&s->sizes, event->size);
+      count_stream (s, event->stream, event->size);
+    }
+  if (event->flags & GEMEM_EVENT_FAILED)
+    return;
+  LiveBlock *block = gemem_idmap_insert (pass->live, event->id, &existed);
+  if (existed)
+    return; /* validate's finding */
+  *block = (LiveBlock){ event->size, seq, event->time, event->device };
+  state->live += event->size;
+  state->blocks++;
+  state->rounded_256 += round_up (event->size, 256);
+  state->rounded_512 += round_up (event->size, 512);
+  s->lower_bound_256 = MAX (s->lower_bound_256, state->rounded_256);
+  s->lower_bound_512 = MAX (s->lower_bound_512, state->rounded_512);
+  s->peak_blocks = MAX (s->peak_blocks, state->blocks);
+  if (state->live > s->peak_live)
+    {
+      s->peak_live = state->live;
+      s->peak_live_seq = seq;
+      s->peak_live_time = event->time;
+      s->peak_live_blocks = state->blocks;
+    }
+}
+
+static void
+on_free (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 seq)
+{
+  LiveBlock block;
+  if (!gemem_idmap_remove (pass->live, event->id, &block))
+    return;
+  state->live -= block.size;
+  state->blocks--;
+  state->rounded_256 -= round_up (block.size, 256);
+  state->rounded_512 -= round_up (block.size, 512);
+  gemem_histogram_add (&state->summary->lifetimes_events, seq - block.seq);
+  if (pass->has_time && event->time >= block.time)
+    gemem_histogram_add (&state->summary->lifetimes_ns, event->time - block.time);
+}
+
+static void
+on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  DeviceState *state = device_state (pass, event->device);
+  GememDeviceSummary *s = state->summary;
+  s->events++;
+  if (event->kind < GEMEM_EVENT_KIND_COUNT)
+    s->by_kind[event->kind]++;
+  s->first_time = MIN (s->first_time, event->time);
+  s->last_time = MAX (s->last_time, event->time);
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_ALLOC:
+      on_alloc (pass, state, event, seq);
+      break;
+    case GEMEM_EVENT_FREE:
+    case GEMEM_EVENT_FREE_COMPLETED:
+      on_free (pass, state, event, seq);
+      break;
+    case GEMEM_EVENT_SEGMENT_ALLOC:
+    case GEMEM_EVENT_SEGMENT_MAP:
+      state->reserved += event->size;
+      s->peak_reserved = MAX (s->peak_reserved, state->reserved);
+      break;
+    case GEMEM_EVENT_SEGMENT_FREE:
+    case GEMEM_EVENT_SEGMENT_UNMAP:
+      state->reserved -= MIN (state->reserved, event->size);
+      break;
+    default:
+      break;
+    }
+}
+
+GememTraceSummary *
+gemem_trace_summarise (GememTraceReader *reader, GError **error)
+{
+  Pass pass = { gemem_idmap_new (sizeof (LiveBlock)), g_array_new (FALSE, FALSE, sizeof (DeviceState)),
+                (reader->info.flags & GEMEM_TRACE_HAS_TIME) != 0 };
+  GememTraceSummary *summary = g_new0 (GememTraceSummary, 1);
+  const GememTraceEvent *events;
+  gssize n;
+  summary->devices = g_ptr_array_new_with_free_func (device_summary_free);
+  while ((n = gemem_trace_next (reader, &events, error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      on_event (&pass, &events[i], summary->events++);
+  for (guint i = 0; i < pass.states->len; i++)
+    {
+      DeviceState *state = &g_array_index (pass.states, DeviceState, i);
+      state->summary->end_live = state->live;
+      state->summary->end_blocks = state->blocks;
+      g_ptr_array_add (summary->devices, state->summary);
+    }
+  gemem_idmap_free (pass.live);
+  g_array_unref (pass.states);
+  if (n == 0)
+    return summary;
+  gemem_trace_summary_free (summary);
+  return NULL;
+}
+
+void
+gemem_trace_summary_free (GememTraceSummary *summary)
+{
+  if (summary == NULL)
+    return;
+  g_ptr_array_unref (summary->devices);
+  g_free (summary);
+}

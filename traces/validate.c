@@ -1,0 +1,322 @@
+/* validate.c - see validate.h.
+ *
+ * State: one record per live block (found by id) and, when addresses are recorded, a tree of live address ranges and one of recorded segments per
+ * device.  Every event costs O(log live).
+ */
+#include "config.h"
+
+#include "sim/core/idmap.h"
+#include "sim/core/slab.h"
+#include "sim/core/tree.h"
+#include "traces/validate.h"
+
+/* A range of addresses: a live block, or a recorded segment.  Key: (device, start, serial). */
+typedef struct
+{
+  GememTreeNode node;
+  guint64       end;
+  guint64       id;
+} Range;
+
+typedef struct
+{
+  Range   *range;     /* NULL: no recorded address  */
+  guint64  requested; /* seq + 1 of FREE_REQUESTED; 0: none */
+  guint64  seq;
+} LiveBlock;
+
+typedef struct
+{
+  const char *name; /* for messages */
+  guint32     flags;
+  GPtrArray  *findings; /* by kind; NULL where there is none */
+  GememIdMap *live;     /* id -> LiveBlock */
+  GememTree   blocks, segments;
+  GememSlab   ranges;
+  guint64     serial;
+  GArray     *last_time; /* guint64, by device */
+} Pass;
+
+static const struct
+{
+  const char *name;
+  gboolean error;
+} kinds[GEMEM_FINDING_COUNT] = {
+  [GEMEM_FINDING_ORPHAN_FREE] = { "orphan free", TRUE },
+  [GEMEM_FINDING_DOUBLE_ALLOC] = { "double alloc", TRUE },
+  [GEMEM_FINDING_DOUBLE_FREE] = { "double free", TRUE },
+  [GEMEM_FINDING_OVERLAP] = { "overlap", TRUE },
+  [GEMEM_FINDING_OUTSIDE_SEGMENT] = { "outside segment", TRUE },
+  [GEMEM_FINDING_TIME_BACKWARDS] = { "time backwards", TRUE },
+  [GEMEM_FINDING_ZERO_SIZE] = { "zero size", FALSE },
+  [GEMEM_FINDING_HUGE_SIZE] = { "huge size", TRUE },
+  [GEMEM_FINDING_NEVER_FREED] = { "never freed", FALSE },
+  [GEMEM_FINDING_INITIAL_STATE] = { "initial state", FALSE },
+  [GEMEM_FINDING_AMBIGUOUS] = { "inferred", FALSE },
+  [GEMEM_FINDING_OVERFLOW] = { "missing start", TRUE },
+  [GEMEM_FINDING_TRUNCATED] = { "truncated", TRUE },
+};
+
+const char *
+gemem_finding_name (GememFindingKind kind)
+{
+  return kinds[kind].name;
+}
+
+static void
+finding_free (gpointer data)
+{
+  GememFinding *finding = data;
+  if (finding == NULL)
+    return;
+  g_free (finding->text);
+  g_free (finding);
+}
+
+static void find (Pass *pass, GememFindingKind kind, guint64 seq, const char *format, ...) G_GNUC_PRINTF (4, 5);
+
+/* Counts one more finding of @kind; the first one keeps its text. */
+static void
+find (Pass *pass, GememFindingKind kind, guint64 seq, const char *format, ...)
+{
+  GememFinding *finding = pass->findings->pdata[kind];
+  if (finding == NULL)
+    {
+      va_list arguments;
+      finding = g_new0 (GememFinding, 1);
+      *finding = (GememFinding){ .kind = kind, .error = kinds[kind].error, .seq = seq };
+      va_start (arguments, format);
+      finding->text = g_strdup_vprintf (format, arguments);
+      va_end (arguments);
+      pass->findings->pdata[kind] = finding;
+    }
+  finding->count++;
+}
+
+static Range *
+range_insert (Pass *pass, GememTree *tree, guint64 device, guint64 start, guint64 end, guint64 id)
+{
+  Range *range = gemem_slab_alloc (&pass->ranges);
+  range->node.group = device;
+  range->node.size = start;
+  range->node.address = ++pass->serial;
+  range->end = end;
+  range->id = id;
+  gemem_tree_insert (tree, &range->node);
+  return range;
+}
+
+static void
+range_remove (Pass *pass, GememTree *tree, Range *range)
+{
+  gemem_tree_remove (tree, &range->node);
+  gemem_slab_free (&pass->ranges, range);
+}
+
+/* The first range of @device that ends after @start and begins before @end, or NULL. */
+static Range *
+range_touching (GememTree *tree, guint64 device, guint64 start, guint64 end)
+{
+  GememTreeNode *node = gemem_tree_lower_bound (tree, device, start, 0);
+  GememTreeNode *before = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (tree);
+  if (before != NULL && before->group == device && GEMEM_TREE_ENTRY (before, Range, node)->end > start)
+    return GEMEM_TREE_ENTRY (before, Range, node);
+  if (node != NULL && node->group == device && node->size < end)
+    return GEMEM_TREE_ENTRY (node, Range, node);
+  return NULL;
+}
+
+/* TRUE if segments of @device cover [@start, @end) without a gap. */
+static gboolean
+covered (GememTree *segments, guint64 device, guint64 start, guint64 end)
+{
+  while (start < end)
+    {
+      Range *segment = range_touching (segments, device, start, start + 1);
+      if (segment == NULL)
+        return FALSE;
+      start = segment->end;
+    }
+  return TRUE;
+}
+
+static void
+cut_segments (Pass *pass, guint64 device, guint64 start, guint64 end)
+{
+  Range *segment;
+  while ((segment = range_touching (&pass->segments, device, start, end)) != NULL)
+    {
+      guint64 old_start = segment->node.size, old_end = segment->end;
+      range_remove (pass, &pass->segments, segment);
+      if (old_start < start)
+        range_insert (pass, &pass->segments, device, old_start, start, 0);
+      if (old_end > end)
+        range_insert (pass, &pass->segments, device, end, old_end, 0);
+    }
+}
+
+static void
+check_address (Pass *pass, const GememTraceEvent *event, guint64 seq, LiveBlock *block)
+{
+  guint64 end;
+  if (event->address == 0 || __builtin_add_overflow (event->address, MAX (event->aux, event->size), &end) || end == event->address)
+    return;
+  Range *other = range_touching (&pass->blocks, event->device, event->address, end);
+  if (other != NULL)
+    find (pass, GEMEM_FINDING_OVERLAP, seq,
+          "block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER "x overlaps live block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER
+          "x; frees are missing, or two recordings were mixed",
+          event->id, event->address, other->id, other->node.size);
+  if ((pass->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0 && !covered (&pass->segments, event->device, event->address, end))
+    find (pass, GEMEM_FINDING_OUTSIDE_SEGMENT, seq,
+          "block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER "x lies in no recorded segment; segment events are missing", event->id,
+          event->address);
+  block->range = range_insert (pass, &pass->blocks, event->device, event->address, end, event->id);
+}
+
+static void
+forget (Pass *pass, guint64 id)
+{
+  LiveBlock block;
+  if (gemem_idmap_remove (pass->live, id, &block) && block.range != NULL)
+    range_remove (pass, &pass->blocks, block.range);
+}
+
+static void
+on_alloc (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  gboolean existed;
+  if (event->size == 0)
+    find (pass, GEMEM_FINDING_ZERO_SIZE, seq, "block %" G_GUINT64_FORMAT " has 0 bytes; real systems never pass such a request on, and it is skipped",
+          event->id);
+  if (event->size >= G_GUINT64_CONSTANT (1) << 60)
+    find (pass, GEMEM_FINDING_HUGE_SIZE, seq, "block %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT " bytes; a negative size written as unsigned?",
+          event->id, event->size);
+  if (event->flags & GEMEM_EVENT_AMBIGUOUS)
+    find (pass, GEMEM_FINDING_AMBIGUOUS, seq,
+          "size or place of block %" G_GUINT64_FORMAT " from before the recording was inferred; exact addresses may differ", event->id);
+  if (event->flags & GEMEM_EVENT_INITIAL)
+    find (pass, GEMEM_FINDING_INITIAL_STATE, seq, "blocks were alive before the recording began; they are replayed first");
+  if (event->flags & GEMEM_EVENT_FAILED)
+    return;
+  if (gemem_idmap_lookup (pass->live, event->id) != NULL)
+    {
+      find (pass, GEMEM_FINDING_DOUBLE_ALLOC, seq, "block %" G_GUINT64_FORMAT " is allocated again while alive; its free is missing", event->id);
+      forget (pass, event->id);
+    }
+  LiveBlock block = { .seq = seq };
+  check_address (pass, event, seq, &block);
+  *(LiveBlock *) gemem_idmap_insert (pass->live, event->id, &existed) = block;
+}
+
+static void
+on_free (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  LiveBlock *block = gemem_idmap_lookup (pass->live, event->id);
+  if (event->flags & GEMEM_EVENT_FAILED)
+    return;
+  if (block == NULL)
+    {
+      find (pass, GEMEM_FINDING_ORPHAN_FREE, seq,
+            "block %" G_GUINT64_FORMAT " is freed but was not alive; the start is missing, or the recorder's buffer overflowed", event->id);
+      return;
+    }
+  if (event->kind == GEMEM_EVENT_FREE_REQUESTED)
+    {
+      if (block->requested != 0)
+        find (pass, GEMEM_FINDING_DOUBLE_FREE, seq, "the free of block %" G_GUINT64_FORMAT " was requested before, at event %" G_GUINT64_FORMAT,
+              event->id, block->requested - 1);
+      block->requested = seq + 1;
+      return;
+    }
+  forget (pass, event->id);
+}
+
+static void
+check_time (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  if ((pass->flags & GEMEM_TRACE_HAS_TIME) == 0)
+    return;
+  if (pass->last_time->len <= event->device)
+    g_array_set_size (pass->last_time, event->device + 1u);
+  guint64 *last = &g_array_index (pass->last_time, guint64, event->device);
+  if (event->time < *last)
+    find (pass, GEMEM_FINDING_TIME_BACKWARDS, seq, "time %" G_GUINT64_FORMAT " ns comes after %" G_GUINT64_FORMAT " ns; sort the recording by time",
+          event->time, *last);
+  *last = event->time;
+}
+
+static void
+on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  guint64 end;
+  check_time (pass, event, seq);
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_ALLOC:
+      on_alloc (pass, event, seq);
+      break;
+    case GEMEM_EVENT_FREE:
+    case GEMEM_EVENT_FREE_REQUESTED:
+    case GEMEM_EVENT_FREE_COMPLETED:
+      on_free (pass, event, seq);
+      break;
+    case GEMEM_EVENT_SEGMENT_ALLOC:
+    case GEMEM_EVENT_SEGMENT_MAP:
+      if (!__builtin_add_overflow (event->address, event->size, &end) && event->size > 0)
+        range_insert (pass, &pass->segments, event->device, event->address, end, 0);
+      break;
+    case GEMEM_EVENT_SEGMENT_FREE:
+    case GEMEM_EVENT_SEGMENT_UNMAP:
+      if (!__builtin_add_overflow (event->address, event->size, &end) && event->size > 0)
+        cut_segments (pass, event->device, event->address, end);
+      break;
+    default:
+      break;
+    }
+}
+
+/* What can only be said at the end. */
+static void
+conclude (Pass *pass, const GememTraceInfo *info, const GError *broken)
+{
+  guint64 left = gemem_idmap_count (pass->live);
+  if (left > 0)
+    {
+      find (pass, GEMEM_FINDING_NEVER_FREED, G_MAXUINT64, "blocks are alive at the end of the trace");
+      ((GememFinding *) pass->findings->pdata[GEMEM_FINDING_NEVER_FREED])->count = left;
+    }
+  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && pass->findings->pdata[GEMEM_FINDING_INITIAL_STATE] == NULL)
+    find (pass, GEMEM_FINDING_OVERFLOW, G_MAXUINT64,
+          "the recording starts in the middle and does not say what was alive; live and peak are too low by that. Record from the start, or with a larger buffer");
+  if (broken != NULL)
+    find (pass, GEMEM_FINDING_TRUNCATED, G_MAXUINT64, "%s", broken->message);
+  else if (info->flags & GEMEM_TRACE_TRUNCATED)
+    find (pass, GEMEM_FINDING_TRUNCATED, G_MAXUINT64, "the end of the trace is missing; only whole events were read");
+}
+
+GPtrArray *
+gemem_trace_validate (GememTraceReader *reader, GError **error)
+{
+  Pass pass = { .name = reader->info.path, .live = gemem_idmap_new (sizeof (LiveBlock)) };
+  g_autoptr (GError) broken = NULL;
+  const GememTraceEvent *events;
+  guint64 seq = 0;
+  gssize n;
+  pass.flags = reader->info.flags;
+  pass.findings = g_ptr_array_new_with_free_func (finding_free);
+  g_ptr_array_set_size (pass.findings, GEMEM_FINDING_COUNT);
+  pass.last_time = g_array_new (FALSE, TRUE, sizeof (guint64));
+  gemem_slab_init (&pass.ranges, sizeof (Range));
+  while ((n = gemem_trace_next (reader, &events, &broken)) > 0)
+    for (gssize i = 0; i < n; i++)
+      on_event (&pass, &events[i], seq++);
+  conclude (&pass, &reader->info, broken);
+  gemem_idmap_free (pass.live);
+  gemem_slab_clear (&pass.ranges);
+  g_array_unref (pass.last_time);
+  for (guint kind = GEMEM_FINDING_COUNT; kind-- > 0;)
+    if (pass.findings->pdata[kind] == NULL)
+      g_ptr_array_remove_index (pass.findings, kind);
+  return pass.findings;
+}
