@@ -100,9 +100,9 @@ gemem_allocator_find (const char *name, GError **error)
       const char *near = gemem_suggest (name, (const char *const *) names);
 
       if (near != NULL)
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown; did you mean %s?", name, near);
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown allocator '%s'; did you mean '%s'?", name, near);
       else
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown; `gemem-sim list` shows all", name);
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown allocator '%s'; `gemem-sim list` shows all", name);
     }
   return klass;
 }

@@ -71,18 +71,23 @@ static void
 set_unknown_key (GError **error, const GememAllocatorClass *klass, const char *key)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *known = NULL;
   const char *near;
 
   add_names (names, klass->params);
+  g_ptr_array_add (names, NULL);
+  known = g_strjoinv (", ", (char **) names->pdata);
+  g_ptr_array_set_size (names, (gint) names->len - 1);
   for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
     add_names (names, (*d)->params);
   g_ptr_array_add (names, NULL);
   near = gemem_suggest (key, (const char *const *) names->pdata);
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown setting %s; did you mean %s?", klass->name, key, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown parameter '%s'; did you mean '%s'?", klass->name, key, near);
+  else if (*known != '\0')
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown parameter '%s'; known are %s", klass->name, key, known);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown setting %s; `gemem-sim help %s` shows all", klass->name,
-                 key, klass->name);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown parameter '%s'; it takes no parameters", klass->name, key);
 }
 
 /* "allocator NAME", for messages. */
@@ -180,20 +185,12 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
   return TRUE;
 }
 
-/* Commas that do not lie in brackets are protected, so that the label parses back to the same setting. */
 static void
 append_setting (GString *label, gboolean first, const char *key, const char *value)
 {
-  int depth = 0;
+  g_autofree char *quoted = gemem_settings_quote (value);
 
-  g_string_append_printf (label, "%c%s=", first ? ':' : ',', key);
-  for (const char *p = value; *p != '\0'; p++)
-    {
-      depth += *p == '[' ? 1 : *p == ']' ? -1 : 0;
-      if (*p == ',' && depth <= 0)
-        g_string_append_c (label, '\\');
-      g_string_append_c (label, *p);
-    }
+  g_string_append_printf (label, "%c%s=%s", first ? ':' : ',', key, quoted);
 }
 
 /* The @index-th combination of @lists, the last setting varying fastest. */
@@ -275,7 +272,7 @@ expand_glob (const char *name, const GPtrArray *settings, GPtrArray *specs, GErr
         return FALSE;
     }
   if (!matched)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: matches nothing; `gemem-sim list` shows all", name);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator '%s': matches nothing; `gemem-sim list` shows all", name);
   return matched;
 }
 

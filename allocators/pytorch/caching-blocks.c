@@ -1,0 +1,143 @@
+/* caching-blocks.c - segments, chains of blocks and free sets of `pytorch-caching`.
+ *
+ * Why apart: the policy in caching.c reads like the specification because the links are kept here.
+ *
+ * Invariants: see caching.h.  The remainder of a split keeps the identity of the block that was split (its struct, its gc_base); the low
+ * part is new.  A merged block takes the struct of the block that was freed.
+ * Cost: O(log n) per split, merge or insert, no allocation from the host heap but for slabs.
+ * Origin: peers.md 1a.2, 1a.5, 1a.6.
+ */
+#include "config.h"
+
+#include "allocators/pytorch/caching.h"
+
+/* ---- segments */
+
+CachingBlock *
+gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address, guint64 size, guint64 stream)
+{
+  CachingSegment *segment = gemem_slab_alloc (&caching->segment_slab);
+  CachingBlock *block = gemem_slab_alloc (&caching->block_slab);
+
+  segment->address = address;
+  segment->size = size;
+  segment->pool = pool;
+  segment->first = block;
+  segment->next = caching->segments;
+  if (segment->next != NULL)
+    segment->next->previous = segment;
+  caching->segments = segment;
+  block->segment = segment;
+  block->node.group = stream;
+  block->node.size = size;
+  block->node.address = address;
+  caching->reserved += size;
+  gemem_caching_stat_add (caching, CACHING_STAT_SEGMENT, pool->small, 1);
+  gemem_caching_stat_add (caching, CACHING_STAT_RESERVED_BYTES, pool->small, size);
+  if (gemem_caching_is_oversize (caching, size))
+    gemem_caching_stat_raise (&caching->oversize_segments, 1);
+  return block;
+}
+
+CachingBlock *
+gemem_caching_segment_new (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  const guint64 limit = caching->settings.limit;
+  guint64 address;
+
+  if (limit != CACHING_UNLIMITED && (caching->reserved > limit || size > limit - caching->reserved))
+    return NULL;
+  address = gemem_device_malloc (caching->base.device, size, stream);
+  if (address == 0)
+    return NULL;
+  caching->num_device_alloc++;
+  return gemem_caching_segment_add (caching, pool, address, size, stream);
+}
+
+void
+gemem_caching_release (Caching *caching, CachingBlock *block)
+{
+  CachingSegment *segment = block->segment;
+
+  GEMEM_CHECK (block->state == CACHING_FREE && !gemem_caching_is_split (block));
+  gemem_tree_remove (&segment->pool->free, &block->node);
+  gemem_device_free (caching->base.device, segment->address, segment->size);
+  caching->num_device_free++;
+  caching->reserved -= segment->size;
+  gemem_caching_stat_subtract (caching, CACHING_STAT_SEGMENT, segment->pool->small, 1);
+  gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, segment->pool->small, segment->size);
+  if (gemem_caching_is_oversize (caching, segment->size))
+    caching->oversize_segments.current--;
+  if (segment->previous != NULL)
+    segment->previous->next = segment->next;
+  else
+    caching->segments = segment->next;
+  if (segment->next != NULL)
+    segment->next->previous = segment->previous;
+  if (caching->adopting == segment)
+    caching->adopting = NULL;
+  gemem_slab_free (&caching->segment_slab, segment);
+  gemem_slab_free (&caching->block_slab, block);
+}
+
+/* ---- blocks */
+
+CachingBlock *
+gemem_caching_split (Caching *caching, CachingBlock *block, guint64 size)
+{
+  CachingBlock *low = gemem_slab_alloc (&caching->block_slab);
+
+  low->node.group = block->node.group;
+  low->node.size = size;
+  low->node.address = block->node.address;
+  low->segment = block->segment;
+  low->gc_base = block->gc_base;
+  low->previous = block->previous;
+  low->next = block;
+  if (low->previous != NULL)
+    low->previous->next = low;
+  else
+    block->segment->first = low;
+  block->previous = low;
+  block->node.address += size;
+  block->node.size -= size;
+  return low;
+}
+
+void
+gemem_caching_insert (CachingBlock *block)
+{
+  block->state = CACHING_FREE;
+  gemem_tree_insert (&block->segment->pool->free, &block->node);
+}
+
+void
+gemem_caching_make_free (Caching *caching, CachingBlock *block)
+{
+  CachingPool *pool = block->segment->pool;
+  CachingBlock *low = block->previous, *high = block->next;
+
+  if (low != NULL && low->state == CACHING_FREE)
+    {
+      gemem_tree_remove (&pool->free, &low->node);
+      block->node.address = low->node.address;
+      block->node.size += low->node.size;
+      block->previous = low->previous;
+      if (block->previous != NULL)
+        block->previous->next = block;
+      else
+        block->segment->first = block;
+      gemem_slab_free (&caching->block_slab, low);
+    }
+  if (high != NULL && high->state == CACHING_FREE)
+    {
+      gemem_tree_remove (&pool->free, &high->node);
+      block->node.size += high->node.size;
+      block->next = high->next;
+      if (block->next != NULL)
+        block->next->previous = block;
+      gemem_slab_free (&caching->block_slab, high);
+    }
+  block->gc_base = pool->search_count;
+  gemem_caching_insert (block);
+}

@@ -1,0 +1,271 @@
+/* caching-report.c - reading the state of `pytorch-caching`: every block, its invariants, the statistics, the largest free request.
+ *
+ * Nothing here changes a decision or runs on the event path; segments are sorted by address when they are visited.
+ * Statistics bear the names of torch.cuda.memory_stats(): NAME.{all,large_pool,small_pool}.{current,peak,allocated,freed}; for the two that the
+ * event path does not keep (inactive_split*) only `current`, counted here.  Origin: peers.md 1a.12.
+ */
+#include "config.h"
+
+#include "allocators/pytorch/caching.h"
+
+static int
+compare_segments (gconstpointer a, gconstpointer b)
+{
+  const CachingSegment *x = *(const CachingSegment *const *) a, *y = *(const CachingSegment *const *) b;
+
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static GPtrArray *
+sorted_segments (const Caching *caching)
+{
+  GPtrArray *segments = g_ptr_array_new ();
+
+  for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
+    g_ptr_array_add (segments, (gpointer) segment);
+  g_ptr_array_sort (segments, compare_segments);
+  return segments;
+}
+
+void
+gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  static const GememSpanState states[] = { GEMEM_SPAN_FREE, GEMEM_SPAN_LIVE, GEMEM_SPAN_PENDING };
+  g_autoptr (GPtrArray) segments = sorted_segments ((Caching *) allocator);
+
+  for (guint i = 0; i < segments->len; i++)
+    {
+      const CachingSegment *segment = g_ptr_array_index (segments, i);
+
+      for (const CachingBlock *block = segment->first; block != NULL; block = block->next)
+        {
+          const GememSpan span = { .address = block->node.address, .size = block->node.size, .segment = segment->address,
+                                   .segment_size = segment->size, .stream = block->node.group, .pool = segment->pool->id,
+                                   .state = states[block->state], .user = block->node.address };
+
+          func (&span, data);
+        }
+    }
+}
+
+/* Size of the largest block of @stream in @pool; 0 if there is none. */
+static guint64
+largest_block (const CachingPool *pool, guint64 stream)
+{
+  const GememTreeNode *above = stream == G_MAXUINT64 ? NULL : gemem_tree_lower_bound (&pool->free, stream + 1, 0, 0);
+  const GememTreeNode *node = above != NULL ? gemem_tree_previous (above) : gemem_tree_last (&pool->free);
+
+  return node != NULL && node->group == stream ? node->size : 0;
+}
+
+/* The largest block of a pool is always the best fit for a request of its own size, oversize or not; but no rounded size above 1 MiB
+ * goes to the small pool, and none up to 1 MiB to the large one. */
+guint64
+gemem_caching_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  const Caching *caching = (const Caching *) allocator;
+  const guint64 large = gemem_caching_round_down (&caching->settings, largest_block (&caching->pools.large, stream));
+  const guint64 small = largest_block (&caching->pools.small, stream);
+
+  if (large > CACHING_SMALL)
+    return large;
+  return gemem_caching_round_down (&caching->settings, MIN (small, CACHING_SMALL));
+}
+
+/* ---- check */
+
+typedef struct
+{
+  guint64 free_blocks, segments, reserved;
+  guint64 live[2], live_bytes[2], active[2], active_bytes[2], requested[2];
+} Census;
+
+static gboolean
+broken (GError **error, guint64 address, const char *what)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "pytorch-caching: block 0x%" G_GINT64_MODIFIER "x: %s", address, what);
+  return FALSE;
+}
+
+static gboolean
+check_block (const CachingSegment *segment, const CachingBlock *block, Census *census, GError **error)
+{
+  const gboolean small = segment->pool->small;
+
+  if (block->segment != segment)
+    return broken (error, block->node.address, "belongs to another segment");
+  if (block->node.size == 0 || block->node.size % CACHING_QUANTUM != 0)
+    return broken (error, block->node.address, "is empty or not a multiple of 512 bytes");
+  if (block->node.group != segment->first->node.group)
+    return broken (error, block->node.address, "lies in a segment of another stream");
+  if (block->state == CACHING_GONE || (block->state == CACHING_PENDING) != (block->events > 0 || block->owed))
+    return broken (error, block->node.address, "waits for nothing, or is still waited for");
+  if (block->state == CACHING_FREE && block->next != NULL && block->next->state == CACHING_FREE)
+    return broken (error, block->node.address, "is free beside a free block");
+  if (block->state == CACHING_FREE)
+    {
+      census->free_blocks++;
+      return TRUE;
+    }
+  census->active[small]++;
+  census->active_bytes[small] += block->node.size;
+  if (block->state == CACHING_LIVE)
+    {
+      census->live[small]++;
+      census->live_bytes[small] += block->node.size;
+      census->requested[small] += block->requested;
+    }
+  return TRUE;
+}
+
+static gboolean
+check_segment (const CachingSegment *segment, Census *census, GError **error)
+{
+  const CachingBlock *previous = NULL;
+  guint64 end = segment->address;
+
+  for (const CachingBlock *block = segment->first; block != NULL; previous = block, block = block->next)
+    {
+      if (block->node.address != end || block->previous != previous)
+        return broken (error, block->node.address, "does not follow its neighbour");
+      if (!check_block (segment, block, census, error))
+        return FALSE;
+      end += block->node.size;
+    }
+  if (end != segment->address + segment->size)
+    return broken (error, segment->address, "the blocks do not fill the segment");
+  census->segments++;
+  census->reserved += segment->size;
+  return TRUE;
+}
+
+/* Every member of the free set is a free block of this pool; with the counts equal, every free block is a member. */
+static gboolean
+check_pool (const CachingPool *pool, guint64 *members, GError **error)
+{
+  if (!gemem_tree_check (&pool->free))
+    return broken (error, 0, "the free set is out of order");
+  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL; node = gemem_tree_next (node))
+    {
+      const CachingBlock *block = gemem_caching_block (node);
+
+      if (block->state != CACHING_FREE || block->segment->pool != pool || block->gc_base > pool->search_count)
+        return broken (error, node->address, "is in a free set where it does not belong");
+    }
+  *members += pool->free.count;
+  return TRUE;
+}
+
+static gboolean
+check_pools (Caching *caching, guint64 *members, GError **error)
+{
+  if (!check_pool (&caching->pools.small, members, error) || !check_pool (&caching->pools.large, members, error))
+    return FALSE;
+  for (guint i = 0; i < caching->private_pools->len; i++)
+    {
+      const CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
+
+      if (!check_pool (&pair->small, members, error) || !check_pool (&pair->large, members, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static guint64
+current (const Caching *caching, guint which, gboolean small)
+{
+  return caching->stats[which][small].current;
+}
+
+gboolean
+gemem_caching_check (GememAllocator *allocator, GError **error)
+{
+  Caching *caching = (Caching *) allocator;
+  Census census = { 0 };
+  guint64 members = 0;
+
+  for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
+    if (!check_segment (segment, &census, error))
+      return FALSE;
+  if (!check_pools (caching, &members, error))
+    return FALSE;
+  if (members != census.free_blocks)
+    return broken (error, 0, "some free block is in no free set");
+  if (census.reserved != caching->reserved
+      || census.reserved != current (caching, CACHING_STAT_RESERVED_BYTES, FALSE) + current (caching, CACHING_STAT_RESERVED_BYTES, TRUE)
+      || census.segments != current (caching, CACHING_STAT_SEGMENT, FALSE) + current (caching, CACHING_STAT_SEGMENT, TRUE))
+    return broken (error, 0, "segments and reserved bytes were miscounted");
+  for (int small = 0; small < 2; small++)
+    if (census.live[small] != current (caching, CACHING_STAT_ALLOCATION, small)
+        || census.active[small] != current (caching, CACHING_STAT_ACTIVE, small)
+        || census.live_bytes[small] != current (caching, CACHING_STAT_ALLOCATED_BYTES, small)
+        || census.active_bytes[small] != current (caching, CACHING_STAT_ACTIVE_BYTES, small)
+        || census.requested[small] != current (caching, CACHING_STAT_REQUESTED_BYTES, small))
+      return broken (error, 0, "live or active blocks were miscounted");
+  return TRUE;
+}
+
+/* ---- statistics */
+
+static void
+emit (GememStatFunc func, gpointer data, const char *name, const char *pool, const char *what, guint64 value)
+{
+  g_autofree char *full = pool != NULL ? g_strjoin (".", name, pool, what, NULL) : g_strjoin (".", name, what, NULL);
+
+  func (full, value, g_str_has_suffix (name, "_bytes") ? "B" : "", data);
+}
+
+static void
+emit_stat (GememStatFunc func, gpointer data, const char *name, const char *pool, const CachingStat *stat)
+{
+  emit (func, data, name, pool, "current", stat->current);
+  emit (func, data, name, pool, "peak", stat->peak);
+  emit (func, data, name, pool, "allocated", stat->allocated);
+  emit (func, data, name, pool, "freed", stat->allocated - stat->current);
+}
+
+/* Free blocks with a neighbour: cached, but not returnable to the device. */
+static void
+emit_inactive_split (const Caching *caching, GememStatFunc func, gpointer data)
+{
+  guint64 count[2] = { 0, 0 }, bytes[2] = { 0, 0 };
+
+  for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
+    for (const CachingBlock *block = segment->first; block != NULL; block = block->next)
+      if (block->state == CACHING_FREE && gemem_caching_is_split (block))
+        {
+          count[segment->pool->small]++;
+          bytes[segment->pool->small] += block->node.size;
+        }
+  emit (func, data, "inactive_split", "all", "current", count[0] + count[1]);
+  emit (func, data, "inactive_split", "large_pool", "current", count[0]);
+  emit (func, data, "inactive_split", "small_pool", "current", count[1]);
+  emit (func, data, "inactive_split_bytes", "all", "current", bytes[0] + bytes[1]);
+  emit (func, data, "inactive_split_bytes", "large_pool", "current", bytes[0]);
+  emit (func, data, "inactive_split_bytes", "small_pool", "current", bytes[1]);
+}
+
+void
+gemem_caching_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  static const char *const names[CACHING_STAT_COUNT] = { "allocation", "segment", "active", "allocated_bytes",
+                                                         "reserved_bytes", "active_bytes", "requested_bytes" };
+  const Caching *caching = (const Caching *) allocator;
+
+  for (guint i = 0; i < CACHING_STAT_COUNT; i++)
+    {
+      const CachingStat *stats = caching->stats[i];
+      const CachingStat all = { stats[0].current + stats[1].current, caching->peaks[i], stats[0].allocated + stats[1].allocated };
+
+      emit_stat (func, data, names[i], "all", &all);
+      emit_stat (func, data, names[i], "large_pool", &stats[0]);
+      emit_stat (func, data, names[i], "small_pool", &stats[1]);
+    }
+  emit_inactive_split (caching, func, data);
+  emit_stat (func, data, "oversize_allocations", NULL, &caching->oversize_allocations);
+  emit_stat (func, data, "oversize_segments", NULL, &caching->oversize_segments);
+  func ("num_alloc_retries", caching->num_alloc_retries, "", data);
+  func ("num_ooms", caching->num_ooms, "", data);
+  func ("num_device_alloc", caching->num_device_alloc, "", data);
+  func ("num_device_free", caching->num_device_free, "", data);
+}

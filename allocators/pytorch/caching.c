@@ -1,0 +1,486 @@
+/* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator with plain (not expandable) segments.
+ *
+ * What: requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from a small or a large pool of the same
+ * stream, split when enough remains, merged when freed; a miss takes a segment from the device, and when that fails a ladder of
+ * releases runs before out-of-memory is reported.  One object per device.
+ *
+ * What a recording cannot tell is settled so: a request with a private pool counts as made while that pool's redirection is active, so
+ * it neither polls events nor empties the cache (1a.10); a private pool stays in use for ever unless release_private_pools is set.
+ * Not modelled, because nothing in a trace speaks of it: free-memory callbacks, pools with their own allocator, use_on_oom and no_split.
+ *
+ * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.  Integers only.
+ * Origin: peers.md section 1a; the names here follow it.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/pytorch/caching.h"
+
+extern const GememAllocatorClass gemem_pytorch_caching_class;
+
+/* ---- pools */
+
+static void
+init_pair (CachingPoolPair *pair, guint32 id)
+{
+  pair->small.id = pair->large.id = id;
+  pair->small.small = TRUE;
+}
+
+/* The pair of a private pool, made when first named; kept sorted by id. */
+static CachingPoolPair *
+private_pair (Caching *caching, guint32 id)
+{
+  GPtrArray *pairs = caching->private_pools;
+  guint low = 0, high = pairs->len;
+  CachingPoolPair *pair;
+
+  if (caching->last_private != NULL && caching->last_private->small.id == id)
+    return caching->last_private;
+  while (low < high)
+    {
+      const guint middle = low + (high - low) / 2;
+
+      if (((CachingPoolPair *) g_ptr_array_index (pairs, middle))->small.id < id)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low < pairs->len && ((CachingPoolPair *) g_ptr_array_index (pairs, low))->small.id == id)
+    pair = g_ptr_array_index (pairs, low);
+  else
+    {
+      pair = g_new0 (CachingPoolPair, 1);
+      init_pair (pair, id);
+      g_ptr_array_insert (pairs, (gint) low, pair);
+    }
+  caching->last_private = pair;
+  return pair;
+}
+
+static CachingPool *
+pool_of (Caching *caching, guint32 id, gboolean small)
+{
+  CachingPoolPair *pair = id == 0 ? &caching->pools : private_pair (caching, id);
+
+  return small ? &pair->small : &pair->large;
+}
+
+/* ---- from the cache */
+
+/* Best fit within the stream: exactly one candidate is looked at; if the rules for oversize blocks reject it, that is a miss. */
+static CachingBlock *
+find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  const CachingSettings *settings = &caching->settings;
+  GememTreeNode *node;
+
+  if (settings->gc)
+    pool->search_count++;
+  node = gemem_tree_lower_bound (&pool->free, stream, size, 0);
+  if (node == NULL || node->group != stream)
+    return NULL;
+  if (size < settings->max_split_size ? node->size >= settings->max_split_size
+                                      : node->size >= size + settings->max_non_split_rounding)
+    return NULL;
+  gemem_tree_remove (&pool->free, node);
+  return gemem_caching_block (node);
+}
+
+static gboolean
+should_split (const Caching *caching, const CachingBlock *block, guint64 size)
+{
+  const guint64 rest = block->node.size - size;
+
+  if (block->segment->pool->small)
+    return rest >= CACHING_QUANTUM;
+  return size < caching->settings.max_split_size && rest > CACHING_SMALL;
+}
+
+/* ---- from the device */
+
+static guint64
+segment_size (const Caching *caching, guint64 size)
+{
+  if (size <= CACHING_SMALL)
+    return CACHING_SMALL_SEGMENT;
+  if (size < CACHING_MIN_LARGE)
+    return caching->settings.large_segment_size;
+  return (size + CACHING_ROUND_LARGE - 1) & ~(CACHING_ROUND_LARGE - 1);
+}
+
+static inline guint64
+age_of (const CachingPool *pool, const CachingBlock *block)
+{
+  return pool->search_count - block->gc_base;
+}
+
+/* Garbage collection (1a.8): rounds that release every unsplit block of the large pool at least as old as the average, until enough
+ * came together; a round is never cut short. */
+static void
+collect_garbage (Caching *caching)
+{
+  CachingPool *pool = &caching->pools.large;
+  guint64 target, got = 0, ages = 0, count = 0;
+  gboolean released = TRUE;
+
+  if (caching->reserved <= caching->settings.gc_trigger)
+    return;
+  target = caching->reserved - caching->settings.gc_trigger;
+  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL; node = gemem_tree_next (node))
+    if (!gemem_caching_is_split (gemem_caching_block (node)))
+      {
+        ages += age_of (pool, gemem_caching_block (node));
+        count++;
+      }
+  while (got < target && released && count > 0)
+    {
+      const guint64 round_ages = ages, round_count = count; /* age >= round_ages / round_count, without division */
+      GememTreeNode *next;
+
+      released = FALSE;
+      for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL; node = next)
+        {
+          CachingBlock *block = gemem_caching_block (node);
+          const guint64 age = age_of (pool, block);
+
+          next = gemem_tree_next (node);
+          if (gemem_caching_is_split (block) || (unsigned __int128) age * round_count < round_ages)
+            continue;
+          got += block->node.size;
+          ages -= age;
+          count--;
+          released = TRUE;
+          gemem_caching_release (caching, block);
+        }
+    }
+}
+
+/* A block of at least max_split_size is unsplit as long as that setting is constant; only an adopted state can hold others. */
+static gboolean
+is_releasable (const CachingBlock *block)
+{
+  return !gemem_caching_is_split (block);
+}
+
+/* Releases one oversize block that suffices, or several from the largest down (1a.7); what was released stays released even if it
+ * was not enough. */
+static gboolean
+release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  const guint64 max_split = caching->settings.max_split_size;
+  const guint64 key = MAX (size, max_split);
+  GememTreeNode *node, *first;
+  guint64 got = 0;
+
+  if (max_split == CACHING_UNLIMITED)
+    return FALSE;
+  node = gemem_tree_lower_bound (&pool->free, stream, key, 0);
+  if (node != NULL && node->group == stream && is_releasable (gemem_caching_block (node)))
+    {
+      gemem_caching_release (caching, gemem_caching_block (node));
+      return TRUE;
+    }
+  first = gemem_tree_first (&pool->free);
+  if (node == first) /* nothing below; both NULL when the set is empty */
+    return FALSE;
+  node = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&pool->free);
+  while (node != NULL && got < key && node->size >= max_split && node->group == stream)
+    {
+      CachingBlock *block = gemem_caching_block (node);
+
+      node = gemem_tree_previous (node);
+      if (!is_releasable (block))
+        continue;
+      got += block->node.size;
+      gemem_caching_release (caching, block);
+    }
+  return got >= key;
+}
+
+/* Gives back every unsplit block of @pool, in the order of the free set. */
+static void
+release_pool (Caching *caching, CachingPool *pool)
+{
+  GememTreeNode *next;
+
+  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL; node = next)
+    {
+      next = gemem_tree_next (node);
+      if (!gemem_caching_is_split (gemem_caching_block (node)))
+        gemem_caching_release (caching, gemem_caching_block (node));
+    }
+}
+
+static void
+release_all (Caching *caching)
+{
+  gemem_caching_synchronize (caching);
+  release_pool (caching, &caching->pools.large);
+  release_pool (caching, &caching->pools.small);
+  if (!caching->settings.release_private_pools)
+    return;
+  for (guint i = 0; i < caching->private_pools->len; i++)
+    {
+      CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
+
+      release_pool (caching, &pair->small);
+      release_pool (caching, &pair->large);
+    }
+}
+
+/* The way of a miss: collect garbage, ask the device, release and ask again.  NULL: out of memory. */
+static CachingBlock *
+obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  const guint64 wanted = segment_size (caching, size);
+  CachingBlock *block;
+  guint64 before;
+
+  if (caching->settings.gc)
+    collect_garbage (caching);
+  block = gemem_caching_segment_new (caching, pool, wanted, stream);
+  if (block != NULL)
+    return block;
+  if (release_available (caching, pool, size, stream))
+    {
+      caching->base.retries++;
+      block = gemem_caching_segment_new (caching, pool, wanted, stream);
+    }
+  if (block != NULL || pool->id != 0)
+    return block;
+  before = caching->reserved;
+  release_all (caching);
+  caching->num_alloc_retries++;
+  caching->base.retries += caching->reserved != before;
+  return gemem_caching_segment_new (caching, pool, wanted, stream);
+}
+
+/* ---- the class */
+
+static void
+hand_out (Caching *caching, CachingBlock *block, guint64 requested, GememBlock *out)
+{
+  const gboolean small = block->segment->pool->small;
+  const guint64 size = block->node.size;
+
+  block->state = CACHING_LIVE;
+  block->requested = requested;
+  gemem_caching_stat_add (caching, CACHING_STAT_ALLOCATION, small, 1);
+  gemem_caching_stat_add (caching, CACHING_STAT_ACTIVE, small, 1);
+  gemem_caching_stat_add (caching, CACHING_STAT_ALLOCATED_BYTES, small, size);
+  gemem_caching_stat_add (caching, CACHING_STAT_ACTIVE_BYTES, small, size);
+  gemem_caching_stat_add (caching, CACHING_STAT_REQUESTED_BYTES, small, requested);
+  if (gemem_caching_is_oversize (caching, size))
+    gemem_caching_stat_raise (&caching->oversize_allocations, 1);
+  out->address = block->node.address;
+  out->size = size;
+  out->handle = block;
+}
+
+static gboolean
+caching_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
+{
+  Caching *caching = (Caching *) allocator;
+  CachingBlock *block = NULL;
+
+  if (request->pool == 0)
+    gemem_caching_process_events (caching);
+  if (request->size < CACHING_TOO_LARGE)
+    {
+      const guint64 size = gemem_caching_round (&caching->settings, request->size);
+      CachingPool *pool = pool_of (caching, request->pool, size <= CACHING_SMALL);
+
+      block = find_free (caching, pool, size, request->stream);
+      if (G_UNLIKELY (block == NULL))
+        block = obtain (caching, pool, size, request->stream);
+      if (block != NULL && should_split (caching, block, size))
+        {
+          CachingBlock *rest = block;
+
+          block = gemem_caching_split (caching, rest, size);
+          gemem_caching_insert (rest);
+        }
+    }
+  if (G_UNLIKELY (block == NULL))
+    {
+      caching->num_ooms++;
+      return FALSE;
+    }
+  hand_out (caching, block, request->size, out);
+  return TRUE;
+}
+
+static void
+caching_free (GememAllocator *allocator, const GememBlock *handle, gboolean completion_follows)
+{
+  Caching *caching = (Caching *) allocator;
+  CachingBlock *block = handle->handle;
+  const gboolean small = block->segment->pool->small;
+
+  GEMEM_CHECK (block->state == CACHING_LIVE);
+  gemem_caching_stat_subtract (caching, CACHING_STAT_ALLOCATION, small, 1);
+  gemem_caching_stat_subtract (caching, CACHING_STAT_ALLOCATED_BYTES, small, block->node.size);
+  gemem_caching_stat_subtract (caching, CACHING_STAT_REQUESTED_BYTES, small, block->requested);
+  if (gemem_caching_is_oversize (caching, block->node.size))
+    caching->oversize_allocations.current--;
+  if (completion_follows)
+    gemem_caching_wait (caching, block);
+  else if (block->uses != NULL)
+    gemem_caching_record_events (caching, block);
+  else
+    gemem_caching_finish (caching, block);
+}
+
+static void
+caching_complete (GememAllocator *allocator, const GememBlock *block)
+{
+  gemem_caching_complete ((Caching *) allocator, block->handle);
+}
+
+static void
+caching_use_on_stream (GememAllocator *allocator, const GememBlock *block, guint64 stream)
+{
+  gemem_caching_add_use ((Caching *) allocator, block->handle, stream);
+}
+
+static void
+caching_trim (GememAllocator *allocator)
+{
+  release_all ((Caching *) allocator);
+}
+
+/* ---- a recorded state */
+
+static gboolean
+caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
+{
+  Caching *caching = (Caching *) allocator;
+  CachingPool *pool = pool_of (caching, segment->pool, segment->small);
+
+  if (!gemem_device_adopt (allocator->device, segment->address, segment->size))
+    return FALSE;
+  gemem_caching_insert (gemem_caching_segment_add (caching, pool, segment->address, segment->size, segment->stream));
+  return TRUE;
+}
+
+static gboolean
+contains (guint64 address, guint64 size, const GememAdopt *adopt)
+{
+  return adopt->address >= address && adopt->address - address <= size && adopt->size <= size - (adopt->address - address);
+}
+
+/* The free block that holds the place of @adopt, or NULL. */
+static CachingBlock *
+find_place (Caching *caching, const GememAdopt *adopt)
+{
+  CachingSegment *segment = caching->adopting;
+
+  if (segment == NULL || !contains (segment->address, segment->size, adopt))
+    for (segment = caching->segments; segment != NULL; segment = segment->next)
+      if (contains (segment->address, segment->size, adopt))
+        break;
+  caching->adopting = segment;
+  if (segment == NULL || adopt->size == 0)
+    return NULL;
+  for (CachingBlock *block = segment->first; block != NULL; block = block->next)
+    if (block->state == CACHING_FREE && contains (block->node.address, block->node.size, adopt))
+      return block;
+  return NULL;
+}
+
+static gboolean
+caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *out)
+{
+  Caching *caching = (Caching *) allocator;
+  CachingBlock *block = find_place (caching, adopt);
+
+  if (block == NULL)
+    return FALSE;
+  gemem_tree_remove (&block->segment->pool->free, &block->node);
+  if (adopt->address > block->node.address)
+    gemem_caching_insert (gemem_caching_split (caching, block, adopt->address - block->node.address));
+  if (adopt->size < block->node.size)
+    {
+      CachingBlock *rest = block;
+
+      block = gemem_caching_split (caching, rest, adopt->size);
+      gemem_caching_insert (rest);
+    }
+  hand_out (caching, block, adopt->requested, out);
+  return TRUE;
+}
+
+/* Whatever no block claimed is in the free sets already. */
+static void
+caching_adopt_done (GememAllocator *allocator)
+{
+  ((Caching *) allocator)->adopting = NULL;
+}
+
+/* ---- life */
+
+static GememAllocator *
+caching_create (gconstpointer params, GememDevice *device, GError **error)
+{
+  CachingSettings settings;
+  Caching *caching;
+
+  if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
+    return NULL;
+  caching = g_new0 (Caching, 1);
+  caching->base.klass = &gemem_pytorch_caching_class;
+  caching->base.device = device;
+  caching->settings = settings;
+  init_pair (&caching->pools, 0);
+  caching->private_pools = g_ptr_array_new_with_free_func (g_free);
+  caching->queues = g_array_new (FALSE, TRUE, sizeof (CachingQueue));
+  gemem_slab_init (&caching->block_slab, sizeof (CachingBlock));
+  gemem_slab_init (&caching->segment_slab, sizeof (CachingSegment));
+  gemem_slab_init (&caching->use_slab, sizeof (CachingUse));
+  gemem_slab_init (&caching->event_slab, sizeof (CachingEvent));
+  return &caching->base;
+}
+
+static void
+caching_destroy (GememAllocator *allocator)
+{
+  Caching *caching = (Caching *) allocator;
+
+  for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
+    gemem_device_free (allocator->device, segment->address, segment->size);
+  gemem_slab_clear (&caching->block_slab);
+  gemem_slab_clear (&caching->segment_slab);
+  gemem_slab_clear (&caching->use_slab);
+  gemem_slab_clear (&caching->event_slab);
+  g_ptr_array_unref (caching->private_pools);
+  g_array_unref (caching->queues);
+  g_free (caching);
+}
+
+const GememAllocatorClass gemem_pytorch_caching_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "pytorch-caching",
+  .aliases = "pytorch|torch",
+  .summary = "PyTorch's CUDA caching allocator with plain segments",
+  .origin = "PyTorch CUDACachingAllocator, native backend, about 2.10/2.11, expandable_segments:False (peers.md 1a)",
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS | GEMEM_CAP_TRIM | GEMEM_CAP_ADOPT,
+  .alignment = CACHING_QUANTUM,
+  .params = gemem_caching_params,
+  .params_size = sizeof (CachingParams),
+  .create = caching_create,
+  .alloc = caching_alloc,
+  .free = caching_free,
+  .complete = caching_complete,
+  .use_on_stream = caching_use_on_stream,
+  .trim = caching_trim,
+  .largest_free = gemem_caching_largest_free,
+  .walk = gemem_caching_walk,
+  .check = gemem_caching_check,
+  .stats = gemem_caching_stats,
+  .destroy = caching_destroy,
+  .adopt_segment = caching_adopt_segment,
+  .adopt_block = caching_adopt_block,
+  .adopt_done = caching_adopt_done,
+};
