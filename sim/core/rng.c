@@ -141,7 +141,10 @@ exponential (GememRng *rng)
   while (k + 1 < G_N_ELEMENTS (sums) && u >= sums[k])
     k++;
   for (guint i = 0; i <= k; i++)
-    least = MIN (least, gemem_rng_next (rng));
+    {
+      guint64 next = gemem_rng_next (rng); /* once: MIN() evaluates its arguments twice */
+      least = MIN (least, next);
+    }
   return ((halvings << 64 | least) >> 32) * LN2 >> 32;
 }
 

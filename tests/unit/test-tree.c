@@ -1,0 +1,257 @@
+/* test-tree.c - sim/core/tree.h against a sorted array, with gemem_tree_check() after every change of the small trees. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/rng.h"
+#include "sim/core/tree.h"
+#include "tests/util/testutil.h"
+
+enum { MAX_NODES = 600 };
+
+typedef struct
+{
+  guint64       marker; /* so that the node is not at the start of its owner */
+  GememTreeNode node;
+  gboolean      in_tree;
+} Block;
+
+/* The naive model: pointers to the nodes in the tree, sorted. */
+typedef struct
+{
+  GememTree      tree;
+  GememTreeNode *sorted[MAX_NODES];
+  guint          n;
+} Model;
+
+static int
+compare_keys (const GememTreeNode *a, guint64 group, guint64 size, guint64 address)
+{
+  if (a->group != group)
+    return a->group < group ? -1 : 1;
+  if (a->size != size)
+    return a->size < size ? -1 : 1;
+  return a->address < address ? -1 : a->address > address;
+}
+
+/* Index of the first node with key >= the one given. */
+static guint
+model_find (const Model *model, guint64 group, guint64 size, guint64 address)
+{
+  guint i = 0;
+  while (i < model->n && compare_keys (model->sorted[i], group, size, address) < 0)
+    i++;
+  return i;
+}
+
+static gboolean
+model_insert (Model *model, GememTreeNode *node)
+{
+  guint i = model_find (model, node->group, node->size, node->address);
+  if (i < model->n && compare_keys (model->sorted[i], node->group, node->size, node->address) == 0)
+    return FALSE;
+  memmove (&model->sorted[i + 1], &model->sorted[i], (model->n - i) * sizeof model->sorted[0]);
+  model->sorted[i] = node;
+  model->n++;
+  gemem_tree_insert (&model->tree, node);
+  return TRUE;
+}
+
+static void
+model_remove (Model *model, GememTreeNode *node)
+{
+  guint i = model_find (model, node->group, node->size, node->address);
+  memmove (&model->sorted[i], &model->sorted[i + 1], (model->n - i - 1) * sizeof model->sorted[0]);
+  model->n--;
+  gemem_tree_remove (&model->tree, node);
+}
+
+static GememTreeNode *
+model_at (const Model *model, gint64 i)
+{
+  return i >= 0 && i < (gint64) model->n ? model->sorted[i] : NULL;
+}
+
+static void
+model_check (const Model *model)
+{
+  g_assert_true (gemem_tree_check (&model->tree));
+  g_assert_cmpuint (model->tree.count, ==, model->n);
+  g_assert_true (gemem_tree_first (&model->tree) == model_at (model, 0));
+  g_assert_true (gemem_tree_last (&model->tree) == model_at (model, (gint64) model->n - 1));
+  for (guint i = 0; i < model->n; i++)
+    {
+      g_assert_true (gemem_tree_next (model->sorted[i]) == model_at (model, (gint64) i + 1));
+      g_assert_true (gemem_tree_previous (model->sorted[i]) == model_at (model, (gint64) i - 1));
+    }
+}
+
+static void
+check_lower_bound (const Model *model, guint64 group, guint64 size, guint64 address)
+{
+  g_assert_true (gemem_tree_lower_bound (&model->tree, group, size, address)
+                 == model_at (model, model_find (model, group, size, address)));
+}
+
+/* Random inserts, removals and searches; keys from a small set (with the extremes), so that ties in group and size are common. */
+static void
+test_random (gconstpointer data)
+{
+  guint n_blocks = GPOINTER_TO_UINT (data), steps = 20000 / (n_blocks / 8 + 1) + 200;
+  static const guint64 parts[] = { 0, 1, 2, 512, G_GUINT64_CONSTANT (1) << 63, G_MAXUINT64 - 1, G_MAXUINT64 };
+  static Block blocks[MAX_NODES];
+  static Model model;
+  GememRng rng;
+
+  memset (blocks, 0, sizeof blocks);
+  memset (&model, 0, sizeof model);
+  gemem_rng_init (&rng, n_blocks, "tree");
+  for (guint step = 0; step < steps; step++)
+    {
+      Block *block = &blocks[gemem_rng_below (&rng, n_blocks)];
+      guint64 group = parts[gemem_rng_below (&rng, 3) * 3], size = parts[gemem_rng_below (&rng, 7)];
+      guint64 address = gemem_rng_below (&rng, 4) == 0 ? parts[gemem_rng_below (&rng, 7)] : gemem_rng_below (&rng, 50);
+
+      if (block->in_tree)
+        model_remove (&model, &block->node);
+      else
+        {
+          memset (&block->node, 0xA5, sizeof block->node); /* insert must not rely on what was there */
+          block->node.group = group;
+          block->node.size = size;
+          block->node.address = address;
+          if (!model_insert (&model, &block->node))
+            continue;
+        }
+      block->in_tree = !block->in_tree;
+      model_check (&model);
+      check_lower_bound (&model, group, size, address);
+      check_lower_bound (&model, group, size, 0);
+      check_lower_bound (&model, 0, 0, 0);
+      check_lower_bound (&model, G_MAXUINT64, G_MAXUINT64, G_MAXUINT64);
+      g_assert_true (&block->node == &GEMEM_TREE_ENTRY (&block->node, Block, node)->node);
+      g_assert_true (block == GEMEM_TREE_ENTRY (&block->node, Block, node));
+    }
+  while (model.n > 0)
+    {
+      model_remove (&model, model.sorted[gemem_rng_below (&rng, model.n)]);
+      model_check (&model);
+    }
+  g_assert_null (model.tree.root);
+}
+
+/* How deep it goes where it always turns left, or right where it must. */
+static guint
+depth (const GememTree *tree)
+{
+  guint steps = 0;
+  for (GememTreeNode *node = tree->root; node != NULL; steps++)
+    node = node->child[0] != NULL ? node->child[0] : node->child[1];
+  return steps;
+}
+
+/* The orders that unbalance a tree which does not balance: ascending, descending, zigzag, organ pipe; then taken away in order. */
+static void
+test_orders (void)
+{
+  enum { N = 4096 };
+  g_autofree GememTreeNode *nodes = g_new0 (GememTreeNode, N);
+
+  for (guint order = 0; order < 4; order++)
+    for (guint removal = 0; removal < 3; removal++)
+      {
+        GememTree tree = GEMEM_TREE_INIT;
+        for (guint i = 0; i < N; i++)
+          {
+            guint key[] = { i, N - 1 - i, i % 2 == 0 ? i / 2 : N - 1 - i / 2, i < N / 2 ? 2 * i : 2 * (N - 1 - i) + 1 };
+            nodes[key[order]] = (GememTreeNode){ .size = key[order] / 16, .address = key[order] % 16 };
+            gemem_tree_insert (&tree, &nodes[key[order]]);
+          }
+        g_assert_true (gemem_tree_check (&tree));
+        g_assert_cmpuint (tree.count, ==, N);
+        g_assert_cmpuint (depth (&tree), <=, 18); /* 1.44 * 12 */
+        for (guint i = 0; i < N; i++)
+          {
+            GememTreeNode *node = removal == 0 ? &nodes[i] : removal == 1 ? &nodes[N - 1 - i] : tree.root;
+            gemem_tree_remove (&tree, node);
+            if (i % 64 == 0)
+              g_assert_true (gemem_tree_check (&tree));
+          }
+        g_assert_null (tree.root);
+        g_assert_cmpuint (tree.count, ==, 0);
+      }
+}
+
+/* The check must see what it promises to see. */
+static void
+test_check (void)
+{
+  GememTreeNode nodes[7];
+  GememTree tree = GEMEM_TREE_INIT;
+
+  for (guint i = 0; i < 7; i++)
+    {
+      nodes[i] = (GememTreeNode){ .size = 10 * i };
+      gemem_tree_insert (&tree, &nodes[i]);
+    }
+  g_assert_true (gemem_tree_check (&tree));
+
+  nodes[2].size = 35; /* order */
+  g_assert_false (gemem_tree_check (&tree));
+  nodes[2].size = 20;
+
+  nodes[2].size = 30; /* two equal keys */
+  g_assert_false (gemem_tree_check (&tree));
+  nodes[2].size = 20;
+
+  tree.count = 8; /* count */
+  g_assert_false (gemem_tree_check (&tree));
+  tree.count = 7;
+
+  GememTreeNode *leaf = gemem_tree_first (&tree), *parent = leaf->parent; /* links */
+  leaf->parent = tree.root;
+  g_assert_false (gemem_tree_check (&tree));
+  leaf->parent = parent;
+
+  parent->child[0] = NULL; /* balance */
+  tree.count = 6;
+  g_assert_false (gemem_tree_check (&tree));
+  parent->child[0] = leaf;
+  tree.count = 7;
+  g_assert_true (gemem_tree_check (&tree));
+}
+
+static void
+test_empty (void)
+{
+  GememTree tree = GEMEM_TREE_INIT;
+  GememTreeNode node = { .size = 5 };
+
+  g_assert_true (gemem_tree_check (&tree));
+  g_assert_null (gemem_tree_first (&tree));
+  g_assert_null (gemem_tree_last (&tree));
+  g_assert_null (gemem_tree_lower_bound (&tree, 0, 0, 0));
+  gemem_tree_insert (&tree, &node);
+  g_assert_true (gemem_tree_lower_bound (&tree, 0, 5, 0) == &node);
+  g_assert_null (gemem_tree_lower_bound (&tree, 0, 5, 1));
+  g_assert_null (gemem_tree_lower_bound (&tree, 1, 0, 0));
+  g_assert_null (gemem_tree_next (&node));
+  g_assert_null (gemem_tree_previous (&node));
+  gemem_tree_remove (&tree, &node);
+  g_assert_null (tree.root);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/tree/empty", test_empty);
+  g_test_add_data_func ("/tree/random/3", GUINT_TO_POINTER (3), test_random);
+  g_test_add_data_func ("/tree/random/8", GUINT_TO_POINTER (8), test_random);
+  g_test_add_data_func ("/tree/random/40", GUINT_TO_POINTER (40), test_random);
+  g_test_add_data_func ("/tree/random/600", GUINT_TO_POINTER (MAX_NODES), test_random);
+  g_test_add_func ("/tree/orders", test_orders);
+  g_test_add_func ("/tree/check", test_check);
+  return g_test_run ();
+}
