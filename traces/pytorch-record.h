@@ -1,0 +1,49 @@
+/* pytorch-record.h - the dicts of a torch.cuda.memory snapshot as C structs, one after the other.
+ *
+ * Knows the keys and their history (blocks without address or with `history`, events without time, `device_free`); knows nothing of
+ * what they mean together.  Each pass over a file makes a new one.
+ * Origin: peers.md 2.1.
+ */
+#pragma once
+
+#include "traces/pickle.h"
+#include "traces/pytorch-state.h"
+
+typedef enum
+{
+  GEMEM_PYTORCH_SEGMENT,    /* segment, and `blocks` of the reader: those that are live            */
+  GEMEM_PYTORCH_EVENT,      /* event; time still in microseconds since 1970                        */
+  GEMEM_PYTORCH_UNKNOWN,    /* an event with an action that is not known: name                     */
+  GEMEM_PYTORCH_ANNOTATION, /* begin, name, event.time, event.device                               */
+  GEMEM_PYTORCH_END,        /* of the file                                                         */
+} GememPytorchRecordKind;
+
+typedef struct
+{
+  GememPytorchRecordKind kind;
+  guint                  device;
+  guint64                index; /* of an event in its device's list, from 0 */
+  GememPytorchSegment    segment;
+  GememTraceEvent        event;
+  gboolean               has_time, begin;
+  const char            *name;
+} GememPytorchRecord;
+
+typedef struct
+{
+  GememPickle         *pickle;
+  const char          *name;
+  GememPytorchSettings settings; /* complete at the end of the file */
+  GArray              *blocks;   /* GememPytorchBlock of the segment handed out */
+  GArray              *pending;  /* private: blocks whose segment is not complete */
+  GArray              *counts;   /* private: events seen per device */
+  GHashTable          *pools;    /* private: pool id pair -> number */
+  guint64              history;  /* private: newest request in the history of the next block */
+  gboolean             has_segments, has_traces;
+} GememPytorchRecords;
+
+void gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source);
+void gemem_pytorch_records_clear (GememPytorchRecords *records);
+gboolean gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *record, GError **error);
+/* Lists in device_traces with at least one event: highest device number + 1. */
+guint gemem_pytorch_records_devices (const GememPytorchRecords *records);

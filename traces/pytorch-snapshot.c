@@ -1,0 +1,579 @@
+/* pytorch-snapshot.c - reads torch.cuda.memory snapshots (_dump_snapshot, _snapshot): format `pytorch-snapshot`.
+ *
+ * What of the past is in the file must be known before the first event can be handed out, so the file is read twice: the first pass
+ * checks every event and works out the initial state of each device (pytorch-state.h), the second delivers.  Another pass lies
+ * between them only if the size of an initial block must be inferred from later addresses.
+ *
+ * What is delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or SEGMENT_MAP for ranges of expandable
+ * segments, then ALLOC with the block size in `aux`, then FREE_REQUESTED for blocks that waited for streams), then the events of device
+ * 0, 1, ...  Annotations that begin (optimizer steps, user marks) become PHASE events.  Addresses of blocks become ids 1, 2, 3...
+ *
+ * Memory: what is live, plus the pickle's memo (4 bytes per object that was memoised).  Origin: peers.md 2.1.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "traces/input.h"
+#include "traces/pytorch-record.h"
+#include "traces/pytorch-snapshot.h"
+
+#define BATCH 1024u
+#define MAX_PHASES (1u << 20)
+
+typedef struct
+{
+  guint64 time; /* us since 1970 */
+  guint32 tag;
+} Phase;
+
+typedef struct
+{
+  GememPytorchState state;
+  GememIdMap       *ids; /* address -> id */
+  GArray           *phases;
+  guint             phase;       /* next one */
+  guint64           first, last; /* us */
+  guint64           events, backwards;
+  guint64           delivered; /* events */
+} Device;
+
+typedef struct
+{
+  GememTraceReader    reader;
+  GememSnapshotBytes  bytes;
+  GememReadOptions    options;
+  GememPytorchRecords records;
+  gboolean            open; /* records */
+  GPtrArray          *devices;
+  guint64             origin; /* us since 1970 of time 0 */
+  gboolean            has_time, truncated;
+  guint64             phases, phases_lost, unknown;
+  guint64             last_id;
+  guint               initial_device;  /* next device whose initial state to deliver */
+  guint               step, at;        /* within it                                  */
+  guint64             accepted, taken; /* event records of the first pass, of the second */
+  GememPytorchRecord  held;            /* the event to deliver after the phases before it */
+  gboolean            holding, ended;
+  GememTraceEvent     batch[BATCH];
+} Snapshot;
+
+/* ---- devices */
+
+static void
+device_free (gpointer data)
+{
+  Device *device = data;
+  gemem_pytorch_state_clear (&device->state);
+  gemem_idmap_free (device->ids);
+  g_array_unref (device->phases);
+  g_free (device);
+}
+
+static gboolean
+wanted (const Snapshot *snapshot, guint number)
+{
+  return snapshot->options.device < 0 || (guint) snapshot->options.device == number;
+}
+
+static Device *
+get_device (Snapshot *snapshot, guint number)
+{
+  while (snapshot->devices->len <= number)
+    {
+      Device *device = g_new0 (Device, 1);
+      gemem_pytorch_state_init (&device->state);
+      device->ids = gemem_idmap_new (sizeof (guint64));
+      device->phases = g_array_new (FALSE, FALSE, sizeof (Phase));
+      g_ptr_array_add (snapshot->devices, device);
+    }
+  return g_ptr_array_index (snapshot->devices, number);
+}
+
+/* ---- passes */
+
+static gboolean
+begin_pass (Snapshot *snapshot, GError **error)
+{
+  if (snapshot->open)
+    gemem_pytorch_records_clear (&snapshot->records);
+  snapshot->open = FALSE;
+  if (!snapshot->bytes.rewind (snapshot->bytes.source.data, error))
+    return FALSE;
+  gemem_pytorch_records_init (&snapshot->records, &snapshot->bytes.source);
+  snapshot->open = TRUE;
+  return TRUE;
+}
+
+static gboolean
+first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **error)
+{
+  Device *device = get_device (snapshot, record->device);
+  guint64 time = record->event.time;
+  g_autoptr (GError) reason = NULL;
+
+  if (!gemem_pytorch_state_event (&device->state, &record->event, &reason))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: %s", snapshot->bytes.source.name, record->device,
+                   record->index, reason->message);
+      return FALSE;
+    }
+  if (device->events++ == 0)
+    device->first = time;
+  else if (time < device->last)
+    device->backwards++;
+  device->last = MAX (device->last, time);
+  snapshot->has_time &= record->has_time;
+  return TRUE;
+}
+
+static void
+first_annotation (Snapshot *snapshot, const GememPytorchRecord *record)
+{
+  Phase phase = { .time = record->event.time };
+
+  if (!record->begin)
+    return;
+  if (snapshot->phases >= MAX_PHASES)
+    {
+      snapshot->phases_lost++;
+      return;
+    }
+  g_autofree char *name = g_utf8_make_valid (record->name, -1);
+  phase.tag = gemem_trace_info_intern (&snapshot->reader.info, name);
+  g_array_append_val (get_device (snapshot, record->device)->phases, phase);
+  snapshot->phases++;
+}
+
+static gboolean
+first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **error)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+
+  switch (record->kind)
+    {
+    case GEMEM_PYTORCH_SEGMENT:
+      if (wanted (snapshot, record->device))
+        {
+          Device *device = get_device (snapshot, record->device);
+          gemem_pytorch_state_final_segment (&device->state, &record->segment);
+          for (guint i = 0; i < snapshot->records.blocks->len; i++)
+            gemem_pytorch_state_final_block (&device->state, &g_array_index (snapshot->records.blocks, GememPytorchBlock, i));
+        }
+      return TRUE;
+    case GEMEM_PYTORCH_EVENT:
+      if (wanted (snapshot, record->device) && !first_event (snapshot, record, error))
+        return FALSE;
+      snapshot->accepted++;
+      return TRUE;
+    case GEMEM_PYTORCH_UNKNOWN:
+      info->skipped += wanted (snapshot, record->device);
+      if (snapshot->unknown++ == 0)
+        gemem_trace_info_note (info, "note", "events with the unknown action \"%.40s\" and perhaps others are left out", record->name);
+      snapshot->accepted++;
+      return TRUE;
+    case GEMEM_PYTORCH_ANNOTATION:
+      if (wanted (snapshot, record->device))
+        first_annotation (snapshot, record);
+      return TRUE;
+    case GEMEM_PYTORCH_END:
+    default:
+      return TRUE;
+    }
+}
+
+static gboolean
+first_pass (Snapshot *snapshot, GError **error)
+{
+  GememPytorchRecord record;
+  g_autoptr (GError) damage = NULL;
+
+  if (!begin_pass (snapshot, error))
+    return FALSE;
+  do
+    if (!gemem_pytorch_records_next (&snapshot->records, &record, &damage) || !first_record (snapshot, &record, &damage))
+      {
+        if (!snapshot->options.allow_partial || snapshot->accepted == 0)
+          {
+            g_propagate_error (error, g_steal_pointer (&damage));
+            return FALSE;
+          }
+        snapshot->truncated = TRUE;
+        gemem_trace_info_note (&snapshot->reader.info, "partial", "%s", damage->message);
+        record.kind = GEMEM_PYTORCH_END;
+      }
+  while (record.kind != GEMEM_PYTORCH_END);
+  return TRUE;
+}
+
+/* The pass that looks for hidden tails of initial blocks. */
+static gboolean
+tail_pass (Snapshot *snapshot, GError **error)
+{
+  GememPytorchRecord record;
+  guint64 left = snapshot->accepted;
+
+  if (!begin_pass (snapshot, error))
+    return FALSE;
+  while (left > 0)
+    {
+      if (!gemem_pytorch_records_next (&snapshot->records, &record, error))
+        return FALSE;
+      if (record.kind == GEMEM_PYTORCH_END)
+        break;
+      if (record.kind == GEMEM_PYTORCH_EVENT && wanted (snapshot, record.device))
+        gemem_pytorch_state_look (&get_device (snapshot, record.device)->state, &record.event);
+      left -= record.kind == GEMEM_PYTORCH_EVENT || record.kind == GEMEM_PYTORCH_UNKNOWN;
+    }
+  return TRUE;
+}
+
+/* ---- between the passes */
+
+static int
+compare_phases (gconstpointer a, gconstpointer b)
+{
+  const Phase *x = a, *y = b;
+  return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->tag > y->tag) - (x->tag < y->tag);
+}
+
+/* Keeps the phases that begin while the device's events run, in order of time. */
+static void
+settle_phases (Snapshot *snapshot, Device *device)
+{
+  guint keep = 0;
+  for (guint i = 0; i < device->phases->len; i++)
+    {
+      Phase phase = g_array_index (device->phases, Phase, i);
+      if (snapshot->has_time && phase.time >= device->first && phase.time <= device->last)
+        g_array_index (device->phases, Phase, keep++) = phase;
+    }
+  snapshot->reader.info.skipped += device->phases->len - keep;
+  g_array_set_size (device->phases, keep);
+  g_array_sort (device->phases, compare_phases);
+}
+
+static void
+add_facts (Snapshot *snapshot, guint number)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  Device *device = g_ptr_array_index (snapshot->devices, number);
+  const GememPytorchState *state = &device->state;
+  guint64 initial = state->segments->len + state->blocks->len;
+
+  for (guint i = 0; i < state->blocks->len; i++)
+    {
+      const GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, i);
+      initial += block->pending;
+      info->ambiguities += block->ambiguous;
+    }
+  info->events += initial + device->events + device->phases->len;
+  if (initial > 0)
+    info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
+  if (device->backwards > 0)
+    gemem_trace_info_note (info, "note", "device %u: the clock ran backwards at %" G_GUINT64_FORMAT " events, whose times were raised", number,
+                           device->backwards);
+  if (state->unexplained > 0)
+    gemem_trace_info_note (info, "note", "device %u: %" G_GUINT64_FORMAT " blocks are live after the last event, but not in the final segments", number,
+                           state->unexplained);
+}
+
+/* Everything that the first pass learned becomes the facts of the trace. */
+static gboolean
+settle (Snapshot *snapshot, GError **error)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const GememPytorchSettings *settings = &snapshot->records.settings;
+  guint open = 0;
+
+  info->allocator = g_strdup ("pytorch-caching");
+  info->settings = gemem_pytorch_settings_text (settings);
+  if (settings->configuration != NULL && *settings->configuration != '\0')
+    gemem_trace_info_note (info, "PYTORCH_CUDA_ALLOC_CONF", "%s", settings->configuration);
+  for (guint i = 0; i < snapshot->devices->len; i++)
+    {
+      Device *device = g_ptr_array_index (snapshot->devices, i);
+      g_autoptr (GError) reason = NULL;
+      if (!gemem_pytorch_state_finish (&device->state, settings, snapshot->truncated, &reason))
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s", snapshot->bytes.source.name, i, reason->message);
+          return FALSE;
+        }
+      open += device->state.open;
+      settle_phases (snapshot, device);
+    }
+  if (open > 0 && !tail_pass (snapshot, error))
+    return FALSE;
+  snapshot->has_time &= snapshot->accepted > 0;
+  snapshot->origin = G_MAXUINT64;
+  for (guint i = 0; i < snapshot->devices->len; i++)
+    {
+      Device *device = g_ptr_array_index (snapshot->devices, i);
+      if (device->events > 0)
+        snapshot->origin = MIN (snapshot->origin, device->first);
+      device->last = device->first;
+      add_facts (snapshot, i);
+    }
+  info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0)
+                 | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
+  if (snapshot->phases_lost > 0)
+    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out", snapshot->phases_lost, MAX_PHASES);
+  return TRUE;
+}
+
+/* ---- second pass */
+
+static guint64
+new_id (Snapshot *snapshot, Device *device, guint64 address)
+{
+  *(guint64 *) gemem_idmap_insert (device->ids, address, NULL) = ++snapshot->last_id;
+  return snapshot->last_id;
+}
+
+static void
+initial_segment (GememTraceEvent *event, const GememPytorchSegment *segment)
+{
+  event->kind = segment->expandable ? GEMEM_EVENT_SEGMENT_MAP : GEMEM_EVENT_SEGMENT_ALLOC;
+  event->address = segment->address;
+  event->size = segment->size;
+  event->stream = segment->stream;
+  event->pool = segment->pool;
+  event->flags |= segment->small ? GEMEM_EVENT_SMALL : 0;
+}
+
+static void
+initial_block (GememTraceEvent *event, const GememPytorchBlock *block)
+{
+  event->kind = GEMEM_EVENT_ALLOC;
+  event->address = block->address;
+  event->size = block->size;
+  event->aux = block->block;
+  event->stream = block->stream;
+  event->pool = block->pool;
+  event->flags |= (block->small ? GEMEM_EVENT_SMALL : 0) | (block->ambiguous ? GEMEM_EVENT_AMBIGUOUS : 0);
+}
+
+/* The next event of the initial state: segments, blocks, pending frees of a device, then the next device.  FALSE: none is left. */
+static gboolean
+next_initial (Snapshot *snapshot, GememTraceEvent *event)
+{
+  for (; snapshot->initial_device < snapshot->devices->len; snapshot->initial_device++, snapshot->step = snapshot->at = 0)
+    {
+      Device *device = g_ptr_array_index (snapshot->devices, snapshot->initial_device);
+      const GememPytorchState *state = &device->state;
+      memset (event, 0, sizeof *event);
+      event->device = (guint16) snapshot->initial_device;
+      event->flags = GEMEM_EVENT_INITIAL;
+      for (; snapshot->step < 3; snapshot->step++, snapshot->at = 0)
+        while (snapshot->at < (snapshot->step == 0 ? state->segments->len : state->blocks->len))
+          {
+            guint at = snapshot->at++;
+            const GememPytorchBlock *block = snapshot->step > 0 ? &g_array_index (state->blocks, GememPytorchBlock, at) : NULL;
+            if (snapshot->step == 2 && !block->pending)
+              continue;
+            if (snapshot->step == 0)
+              initial_segment (event, &g_array_index (state->segments, GememPytorchSegment, at));
+            else
+              initial_block (event, block);
+            if (snapshot->step == 1)
+              event->id = new_id (snapshot, device, block->address);
+            else if (snapshot->step == 2)
+              {
+                event->id = *(guint64 *) gemem_idmap_lookup (device->ids, block->address);
+                event->kind = GEMEM_EVENT_FREE_REQUESTED;
+                event->aux = 0;
+              }
+            return TRUE;
+          }
+    }
+  return FALSE;
+}
+
+static guint64
+event_time (const Snapshot *snapshot, Device *device, guint64 time)
+{
+  device->last = MAX (device->last, time);
+  return snapshot->has_time ? (device->last - snapshot->origin) * 1000 : 0;
+}
+
+static void
+phase_event (Snapshot *snapshot, guint number, GememTraceEvent *event)
+{
+  Device *device = g_ptr_array_index (snapshot->devices, number);
+  const Phase *phase = &g_array_index (device->phases, Phase, device->phase++);
+  memset (event, 0, sizeof *event);
+  event->kind = GEMEM_EVENT_PHASE;
+  event->device = (guint16) number;
+  event->tag = phase->tag;
+  event->time = event_time (snapshot, device, phase->time);
+}
+
+/* Turns a record into the event that is delivered: time and id. */
+static gboolean
+deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *event, GError **error)
+{
+  Device *device = get_device (snapshot, record->device);
+  guint64 id = 0;
+  const guint64 *found;
+
+  *event = record->event;
+  event->time = event_time (snapshot, device, record->event.time);
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_ALLOC:
+      id = new_id (snapshot, device, event->address);
+      event->pool = gemem_pytorch_state_pool (&device->state, event->address, device->delivered);
+      break;
+    case GEMEM_EVENT_FREE_REQUESTED:
+      found = gemem_idmap_lookup (device->ids, event->address);
+      id = found != NULL ? *found : 0;
+      break;
+    case GEMEM_EVENT_FREE_COMPLETED:
+      gemem_idmap_remove (device->ids, event->address, &id);
+      break;
+    default:
+      id = G_MAXUINT64;
+    }
+  device->delivered++;
+  if (id == 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: block 0x%" G_GINT64_MODIFIER
+                   "x is gone; the file changed while it was read", snapshot->bytes.source.name, record->device, record->index, event->address);
+      return FALSE;
+    }
+  event->id = id != G_MAXUINT64 ? id : 0;
+  return TRUE;
+}
+
+/* The next record of the second pass that is an event of a wanted device becomes `held`; FALSE: error. */
+static gboolean
+hold_next (Snapshot *snapshot, GError **error)
+{
+  GememPytorchRecord *held = &snapshot->held;
+
+  snapshot->ended = snapshot->taken == snapshot->accepted;
+  while (!snapshot->ended && !snapshot->holding)
+    {
+      if (!gemem_pytorch_records_next (&snapshot->records, held, error))
+        return FALSE;
+      snapshot->holding = held->kind == GEMEM_PYTORCH_EVENT && wanted (snapshot, held->device);
+      snapshot->taken += held->kind == GEMEM_PYTORCH_EVENT || held->kind == GEMEM_PYTORCH_UNKNOWN;
+      snapshot->ended = held->kind == GEMEM_PYTORCH_END || (snapshot->taken == snapshot->accepted && !snapshot->holding);
+    }
+  return TRUE;
+}
+
+static gssize
+snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error)
+{
+  Snapshot *snapshot = (Snapshot *) reader;
+  guint n = 0;
+
+  *events = snapshot->batch;
+  while (n < BATCH && next_initial (snapshot, &snapshot->batch[n]))
+    n++;
+  while (n < BATCH)
+    {
+      if (!snapshot->holding && !hold_next (snapshot, error))
+        return -1;
+      if (!snapshot->holding)
+        break;
+      Device *device = get_device (snapshot, snapshot->held.device);
+      if (device->phase < device->phases->len && g_array_index (device->phases, Phase, device->phase).time <= snapshot->held.event.time)
+        phase_event (snapshot, snapshot->held.device, &snapshot->batch[n++]);
+      else if (!deliver (snapshot, &snapshot->held, &snapshot->batch[n], error))
+        return -1;
+      else
+        {
+          snapshot->holding = FALSE;
+          n++;
+        }
+    }
+  return n;
+}
+
+/* ---- life */
+
+static void
+snapshot_close (GememTraceReader *reader)
+{
+  Snapshot *snapshot = (Snapshot *) reader;
+  if (snapshot->open)
+    gemem_pytorch_records_clear (&snapshot->records);
+  g_ptr_array_unref (snapshot->devices);
+  gemem_trace_info_clear (&reader->info);
+  snapshot->bytes.close (snapshot->bytes.source.data);
+  g_free (snapshot);
+}
+
+GememTraceReader *
+gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes, const GememReadOptions *options, GError **error)
+{
+  Snapshot *snapshot = g_new0 (Snapshot, 1);
+
+  snapshot->reader.format = format;
+  snapshot->reader.next = snapshot_next;
+  snapshot->reader.close = snapshot_close;
+  snapshot->bytes = *bytes;
+  snapshot->options = *options;
+  snapshot->has_time = TRUE;
+  snapshot->devices = g_ptr_array_new_with_free_func (device_free);
+  gemem_trace_info_init (&snapshot->reader.info, format->name, bytes->source.name);
+  if (first_pass (snapshot, error) && settle (snapshot, error) && begin_pass (snapshot, error))
+    return &snapshot->reader;
+  snapshot_close (&snapshot->reader);
+  return NULL;
+}
+
+/* ---- the format: a pickle in a file of its own */
+
+static gssize
+fill_input (gpointer data, gsize used, gsize want, const guint8 **bytes, GError **error)
+{
+  gemem_input_consume (data, used);
+  return gemem_input_fill (data, want, bytes, error);
+}
+
+static gboolean
+rewind_input (gpointer data, GError **error)
+{
+  return gemem_input_rewind (data, error);
+}
+
+static void
+close_input (gpointer data)
+{
+  gemem_input_close (data);
+}
+
+static gboolean
+contains (const guint8 *head, gsize size, const char *word)
+{
+  return memmem (head, size, word, strlen (word)) != NULL;
+}
+
+static int
+probe (const guint8 *head, gsize size)
+{
+  if (size < 2 || head[0] != 0x80 || head[1] < 2 || head[1] > 5)
+    return 0;
+  return contains (head, size, "segments") || contains (head, size, "device_traces") || contains (head, size, "segment_type") ? 95 : 50;
+}
+
+static GememTraceReader *
+snapshot_open (GememInput *input, const GememReadOptions *options, GError **error)
+{
+  GememSnapshotBytes bytes = { { fill_input, input, gemem_input_name (input) }, rewind_input, close_input, input };
+  return gemem_pytorch_snapshot_open (&gemem_format_pytorch_snapshot, &bytes, options, error);
+}
+
+const GememTraceFormat gemem_format_pytorch_snapshot = {
+  .name = "pytorch-snapshot",
+  .aliases = "pytorch|pickle",
+  .extensions = "pickle|pkl",
+  .summary = "memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot)",
+  .origin = "peers.md 2.1",
+  .probe = probe,
+  .open = snapshot_open,
+};
