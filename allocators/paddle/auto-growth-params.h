@@ -9,13 +9,13 @@
 
 typedef struct
 {
-  int      preset; /* GememPaddlePreset, once resolved */
-  guint64  chunk;
+  int preset; /* GememPaddlePreset, once resolved */
+  guint64 chunk;
   gboolean free_idle_chunk, free_when_no_cache_hit;
-  guint64  memory_limit;
-  guint64  retry_time;
-  guint64  alignment;
-  guint64  small_pool, small_chunk, large_chunk, small_pre_alloc, large_pre_alloc;
+  guint64 memory_limit;
+  guint64 retry_time;
+  guint64 alignment;
+  guint64 small_pool, small_chunk, large_chunk, small_pre_alloc, large_pre_alloc;
 } GememPaddleAutoGrowthParams;
 
 extern const GememParam gemem_paddle_auto_growth_params[];

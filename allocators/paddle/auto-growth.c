@@ -28,40 +28,40 @@ typedef struct _Block Block;
 struct _Block
 {
   GememTreeNode node; /* key (2 * arena + small, size, address), kept while out of the pool too */
-  Block        *previous, *next;
-  gboolean      free;
+  Block *previous, *next;
+  gboolean free;
 };
 
 typedef struct _Chunk Chunk;
 struct _Chunk
 {
-  Block         first;
+  Block first;
   GememTreeNode by_address; /* key (0, 0, what the device gave) */
-  guint64       bytes;      /* of the device; the first block starts later where alignment costs */
-  Chunk        *older, *newer;
+  guint64 bytes;            /* of the device; the first block starts later where alignment costs */
+  Chunk *older, *newer;
 };
 
 /* One AutoGrowthBestFit of the real stack: the device's in P16, a stream's since P2. */
 typedef struct
 {
-  guint64  stream;
-  Chunk   *oldest, *newest;
-  guint64  chunks, idle;
+  guint64 stream;
+  Chunk *oldest, *newest;
+  guint64 chunks, idle;
   gboolean ready; /* its pre-allocation is done */
 } Arena;
 
 typedef struct
 {
-  GememAllocator    base;
-  GememPaddleAutoGrowthParams            params;
+  GememAllocator base;
+  GememPaddleAutoGrowthParams params;
   GememPaddlePreset preset;
-  guint64           limit; /* of device bytes held */
-  guint64           grow[2]; /* least chunk of the large pool, of the small one */
-  guint64           reserved, allocated;
-  GememTree         pool, chunks;
-  GememSlab         block_slab, chunk_slab;
-  GArray           *arenas; /* Arena, in order of first use */
-  GememIdMap       *by_stream;
+  guint64 limit;   /* of device bytes held */
+  guint64 grow[2]; /* least chunk of the large pool, of the small one */
+  guint64 reserved, allocated;
+  GememTree pool, chunks;
+  GememSlab block_slab, chunk_slab;
+  GArray *arenas; /* Arena, in order of first use */
+  GememIdMap *by_stream;
 } AutoGrowth;
 
 extern const GememAllocatorClass gemem_paddle_auto_growth_class;
@@ -236,7 +236,7 @@ pre_allocate (AutoGrowth *self, guint64 arena)
       if (taken[small] == NULL)
         {
           if (taken[1] != NULL)
-            drop_chunk (self, (Chunk *) taken[1]);
+            drop_chunk (self, (Chunk *)taken[1]);
           return FALSE;
         }
     }
@@ -261,7 +261,7 @@ find_arena (AutoGrowth *self, guint64 stream, gboolean add)
   if (!add)
     return G_MAXUINT64;
   guint64 index = self->arenas->len;
-  *(guint64 *) gemem_idmap_insert (self->by_stream, stream, NULL) = index;
+  *(guint64 *)gemem_idmap_insert (self->by_stream, stream, NULL) = index;
   g_array_append_val (self->arenas, (Arena){ .stream = stream });
   return index;
 }
@@ -269,7 +269,7 @@ find_arena (AutoGrowth *self, guint64 stream, gboolean add)
 static gboolean
 auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
 {
-  AutoGrowth *self = (AutoGrowth *) allocator;
+  AutoGrowth *self = (AutoGrowth *)allocator;
   if (request->size == 0) /* a null pointer; never reaches the allocator */
     {
       *result = (GememBlock){ 0 };
@@ -311,7 +311,7 @@ merge (AutoGrowth *self, Block *left)
 static void
 auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
-  AutoGrowth *self = (AutoGrowth *) allocator;
+  AutoGrowth *self = (AutoGrowth *)allocator;
   Block *block = freed->handle;
   if (block == NULL) /* of zero bytes */
     return;
@@ -337,7 +337,7 @@ auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean c
 static void
 auto_growth_trim (GememAllocator *allocator)
 {
-  free_idle_chunks_of_all ((AutoGrowth *) allocator);
+  free_idle_chunks_of_all ((AutoGrowth *)allocator);
 }
 
 /* Size of the largest free block of @group, down to the alignment. */
@@ -354,7 +354,7 @@ largest_in_group (const AutoGrowth *self, guint64 group)
 static guint64
 auto_growth_largest_free (GememAllocator *allocator, guint64 stream)
 {
-  AutoGrowth *self = (AutoGrowth *) allocator;
+  AutoGrowth *self = (AutoGrowth *)allocator;
   guint64 arena = find_arena (self, stream, FALSE);
   if (arena == G_MAXUINT64)
     return 0;
@@ -390,7 +390,7 @@ walk_chunk (const AutoGrowth *self, const Chunk *chunk, GememSpanFunc func, gpoi
 static void
 auto_growth_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
-  AutoGrowth *self = (AutoGrowth *) allocator;
+  AutoGrowth *self = (AutoGrowth *)allocator;
   for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL; node = gemem_tree_next (node))
     walk_chunk (self, CHUNK_OF (node), func, data);
 }
@@ -435,7 +435,7 @@ check_chunk (const Chunk *chunk, Tally *tally, GError **error)
 static gboolean
 auto_growth_check (GememAllocator *allocator, GError **error)
 {
-  AutoGrowth *self = (AutoGrowth *) allocator;
+  AutoGrowth *self = (AutoGrowth *)allocator;
   Tally tally = { 0 };
   for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL; node = gemem_tree_next (node))
     if (!check_chunk (CHUNK_OF (node), &tally, error))
@@ -457,8 +457,7 @@ auto_growth_check (GememAllocator *allocator, GError **error)
                    "paddle-auto-growth: %" G_GUINT64_FORMAT " allocated and %" G_GUINT64_FORMAT " reserved bytes, %" G_GUINT64_FORMAT
                    " free blocks and %" G_GUINT64_FORMAT " idle chunks do not agree with the chunks (%" G_GUINT64_FORMAT
                    ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ")",
-                   self->allocated, self->reserved, self->pool.count, idle, tally.allocated, tally.reserved, tally.free_blocks,
-                   tally.idle);
+                   self->allocated, self->reserved, self->pool.count, idle, tally.allocated, tally.reserved, tally.free_blocks, tally.idle);
       return FALSE;
     }
   return TRUE;
@@ -467,7 +466,7 @@ auto_growth_check (GememAllocator *allocator, GError **error)
 static void
 auto_growth_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
-  const AutoGrowth *self = (const AutoGrowth *) allocator;
+  const AutoGrowth *self = (const AutoGrowth *)allocator;
   guint64 idle = 0;
   for (guint i = 0; i < self->arenas->len; i++)
     idle += arena_at (self, i)->idle;
@@ -482,7 +481,7 @@ auto_growth_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 static void
 auto_growth_destroy (GememAllocator *allocator)
 {
-  AutoGrowth *self = (AutoGrowth *) allocator;
+  AutoGrowth *self = (AutoGrowth *)allocator;
   GememTreeNode *node;
   while ((node = gemem_tree_first (&self->chunks)) != NULL)
     drop_chunk (self, CHUNK_OF (node));
@@ -498,7 +497,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
 {
   AutoGrowth *self = g_new0 (AutoGrowth, 1);
   GememPaddleAutoGrowthParams *own = &self->params;
-  *own = *(const GememPaddleAutoGrowthParams *) params;
+  *own = *(const GememPaddleAutoGrowthParams *)params;
   if (!gemem_paddle_auto_growth_params_resolve (own, error))
     {
       g_free (self);
@@ -506,7 +505,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
     }
   self->base.klass = &gemem_paddle_auto_growth_class;
   self->base.device = device;
-  self->preset = (GememPaddlePreset) own->preset;
+  self->preset = (GememPaddlePreset)own->preset;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   gboolean pools = own->small_pool != 0;
   self->grow[0] = gemem_paddle_round_up (pools ? own->large_chunk : own->chunk, own->alignment);

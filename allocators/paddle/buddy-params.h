@@ -15,16 +15,16 @@ typedef enum
 
 typedef struct
 {
-  int      preset, place;
-  guint64  total, available;
-  double   fraction;
-  guint64  initial, reallocate;
+  int preset, place;
+  guint64 total, available;
+  double fraction;
+  guint64 initial, reallocate;
   gboolean free_idle_memory;
-  guint64  memory_limit;
-  guint64  retry_time;
-  double   cpu_fraction;
-  guint64  cpu_initial;
-  double   pinned_fraction;
+  guint64 memory_limit;
+  guint64 retry_time;
+  double cpu_fraction;
+  guint64 cpu_initial;
+  double pinned_fraction;
 } GememPaddleBuddyParams;
 
 extern const GememParam gemem_paddle_buddy_params[];

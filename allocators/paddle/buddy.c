@@ -37,29 +37,29 @@ typedef struct _Block Block;
 struct _Block
 {
   GememTreeNode node; /* key (0, total, address), kept while out of the pool too */
-  Block        *left, *right;
-  BlockType     type;
+  Block *left, *right;
+  BlockType type;
 };
 
 /* What one device call brought: a chunk, or a huge block. */
 typedef struct
 {
-  Block         first;
+  Block first;
   GememTreeNode by_address; /* key (0, 0, address) */
-  guint64       bytes;
+  guint64 bytes;
 } Piece;
 
 typedef struct
 {
-  GememAllocator       base;
-  GememPaddleBuddyParams               params;
+  GememAllocator base;
+  GememPaddleBuddyParams params;
   GememPaddleChunkRule rule;
-  guint64              unit;  /* min_chunk */
-  guint64              limit; /* of device bytes held */
-  guint64              max_chunk, realloc_cache, used, free;
-  guint64              chunks, huge_blocks, huge_bytes;
-  GememTree            pool, pieces;
-  GememSlab            block_slab, piece_slab;
+  guint64 unit;  /* min_chunk */
+  guint64 limit; /* of device bytes held */
+  guint64 max_chunk, realloc_cache, used, free;
+  guint64 chunks, huge_blocks, huge_bytes;
+  GememTree pool, pieces;
+  GememSlab block_slab, piece_slab;
 } Buddy;
 
 extern const GememAllocatorClass gemem_paddle_buddy_class;
@@ -94,7 +94,7 @@ compute_max_chunk (Buddy *buddy, guint64 *bytes)
 {
   const GememPaddleBuddyParams *params = &buddy->params;
   GememPaddleMemory memory = query_memory (buddy);
-  switch ((GememPaddlePlace) params->place)
+  switch ((GememPaddlePlace)params->place)
     {
     case GEMEM_PADDLE_PLACE_GPU:
       return gemem_paddle_max_chunk_size (&buddy->rule, &memory, bytes);
@@ -169,7 +169,7 @@ add_piece (Buddy *buddy, guint64 bytes, BlockType type)
 static void
 drop_piece (Buddy *buddy, Block *block)
 {
-  Piece *piece = (Piece *) block;
+  Piece *piece = (Piece *)block;
   gemem_tree_remove (&buddy->pieces, &piece->by_address);
   gemem_device_free (buddy->base.device, block->node.address, piece->bytes);
   gemem_slab_free (&buddy->piece_slab, piece);
@@ -262,7 +262,7 @@ attempt (Buddy *buddy, guint64 size, gboolean *refused)
 static gboolean
 buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
 {
-  Buddy *buddy = (Buddy *) allocator;
+  Buddy *buddy = (Buddy *)allocator;
   if (request->size == 0 && buddy->rule.preset >= GEMEM_PADDLE_P16) /* a null pointer; never reaches the allocator */
     {
       *result = (GememBlock){ 0 };
@@ -314,7 +314,7 @@ free_idle_memory (Buddy *buddy)
 static void
 buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
-  Buddy *buddy = (Buddy *) allocator;
+  Buddy *buddy = (Buddy *)allocator;
   Block *block = freed->handle;
   if (block == NULL) /* of zero bytes */
     return;
@@ -355,7 +355,7 @@ is_whole_chunk (const Block *block)
 static void
 buddy_trim (GememAllocator *allocator)
 {
-  Buddy *buddy = (Buddy *) allocator;
+  Buddy *buddy = (Buddy *)allocator;
   if (buddy->rule.preset < GEMEM_PADDLE_P16)
     return;
   GememTreeNode *next;
@@ -370,7 +370,7 @@ buddy_trim (GememAllocator *allocator)
 static guint64
 buddy_largest_free (GememAllocator *allocator, guint64 stream)
 {
-  Buddy *buddy = (Buddy *) allocator;
+  Buddy *buddy = (Buddy *)allocator;
   const GememTreeNode *last = gemem_tree_last (&buddy->pool);
   guint64 size = last != NULL ? MIN (last->size, buddy->max_chunk) : 0;
   size -= size % buddy->unit;
@@ -380,7 +380,7 @@ buddy_largest_free (GememAllocator *allocator, guint64 stream)
 static void
 buddy_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
-  Buddy *buddy = (Buddy *) allocator;
+  Buddy *buddy = (Buddy *)allocator;
   for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL; node = gemem_tree_next (node))
     {
       const Piece *piece = PIECE_OF (node);
@@ -401,8 +401,9 @@ buddy_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 static gboolean
 broken (GError **error, const Block *block, const char *what)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "paddle-buddy: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s",
-               block->node.address, block->node.size, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "paddle-buddy: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->node.address, block->node.size,
+               what);
   return FALSE;
 }
 
@@ -452,7 +453,7 @@ check_pool (const Buddy *buddy, guint64 free_blocks, GError **error)
 static gboolean
 buddy_check (GememAllocator *allocator, GError **error)
 {
-  const Buddy *buddy = (const Buddy *) allocator;
+  const Buddy *buddy = (const Buddy *)allocator;
   guint64 free_blocks = 0, pooled = 0, huge = 0, chunks = 0;
   for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL; node = gemem_tree_next (node))
     {
@@ -479,7 +480,7 @@ buddy_check (GememAllocator *allocator, GError **error)
 static void
 buddy_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
-  const Buddy *buddy = (const Buddy *) allocator;
+  const Buddy *buddy = (const Buddy *)allocator;
   func ("used", buddy->used, "B", data);
   func ("free", buddy->free, "B", data);
   func ("max_chunk", buddy->max_chunk, "B", data);
@@ -493,7 +494,7 @@ buddy_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 static void
 buddy_destroy (GememAllocator *allocator)
 {
-  Buddy *buddy = (Buddy *) allocator;
+  Buddy *buddy = (Buddy *)allocator;
   GememTreeNode *node;
   while ((node = gemem_tree_first (&buddy->pieces)) != NULL)
     drop_piece (buddy, &PIECE_OF (node)->first);
@@ -508,7 +509,7 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   static const guint64 units[] = { [GEMEM_PADDLE_PLACE_GPU] = 256, [GEMEM_PADDLE_PLACE_CPU] = 4096, [GEMEM_PADDLE_PLACE_PINNED] = 65536 };
   Buddy *buddy = g_new0 (Buddy, 1);
   GememPaddleBuddyParams *own = &buddy->params;
-  *own = *(const GememPaddleBuddyParams *) params;
+  *own = *(const GememPaddleBuddyParams *)params;
   if (!gemem_paddle_buddy_params_resolve (own, error))
     {
       g_free (buddy);
@@ -516,7 +517,7 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
     }
   buddy->base.klass = &gemem_paddle_buddy_class;
   buddy->base.device = device;
-  buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset) own->preset, own->fraction, own->initial, own->reallocate };
+  buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset)own->preset, own->fraction, own->initial, own->reallocate };
   buddy->unit = units[own->place];
   buddy->limit = MIN (own->total != 0 ? own->total : GEMEM_UNLIMITED, own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED);
   gemem_slab_init (&buddy->block_slab, sizeof (Block));

@@ -20,7 +20,7 @@ __extension__ typedef unsigned __int128 Wide;
 static int
 bit_length (Wide value)
 {
-  guint64 high = (guint64) (value >> 64), low = (guint64) value;
+  guint64 high = (guint64)(value >> 64), low = (guint64)value;
   if (high != 0)
     return 128 - __builtin_clzll (high);
   return low != 0 ? 64 - __builtin_clzll (low) : 0;
@@ -33,7 +33,7 @@ round_to_bits (Wide value, int bits)
   int excess = bit_length (value) - bits;
   if (excess <= 0)
     return value;
-  Wide unit = (Wide) 1 << excess;
+  Wide unit = (Wide)1 << excess;
   Wide rest = value & (unit - 1);
   value -= rest;
   gboolean odd = (value & unit) != 0;
@@ -47,7 +47,7 @@ product (guint64 n, guint64 mantissa, int shift, int bits)
   Wide exact = round_to_bits (n, bits) * mantissa; /* at most 65 + 53 bits */
   Wide rounded = round_to_bits (exact, bits);
   Wide whole = shift < 128 ? rounded >> shift : 0;
-  return whole > G_MAXUINT64 ? G_MAXUINT64 : (guint64) whole;
+  return whole > G_MAXUINT64 ? G_MAXUINT64 : (guint64)whole;
 }
 
 guint64
@@ -55,7 +55,7 @@ gemem_paddle_double_product (double factor, guint64 n)
 {
   int exponent;
   double mantissa = frexp (factor, &exponent); /* exact, as is the scaling below */
-  return product (n, (guint64) ldexp (mantissa, DOUBLE_BITS), DOUBLE_BITS - exponent, DOUBLE_BITS);
+  return product (n, (guint64)ldexp (mantissa, DOUBLE_BITS), DOUBLE_BITS - exponent, DOUBLE_BITS);
 }
 
 guint64

@@ -36,9 +36,9 @@ typedef struct
 typedef struct
 {
   GememPaddlePreset preset;
-  double            fraction;     /* in [0, 1]                         */
-  guint64           initial;      /* bytes; 0: by fraction             */
-  guint64           reallocate;   /* bytes; 0: by fraction             */
+  double fraction;    /* in [0, 1]                         */
+  guint64 initial;    /* bytes; 0: by fraction             */
+  guint64 reallocate; /* bytes; 0: by fraction             */
 } GememPaddleChunkRule;
 
 /* Bytes kept back for others: 5 % of total (P13, P14) or of available (P16 and later). */

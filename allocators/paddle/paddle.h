@@ -28,8 +28,8 @@ gemem_paddle_malloc (GememDevice *device, guint64 size, guint64 stream, guint64 
 typedef struct
 {
   const char *name;
-  gboolean    set;     /* differs from its default       */
-  gboolean    known;   /* has an effect as things are    */
+  gboolean set;        /* differs from its default       */
+  gboolean known;      /* has an effect as things are    */
   const char *why_not; /* "exists since 1.4; choose preset=P14 or later" */
 } GememPaddleFlag;
 

@@ -35,7 +35,7 @@ typedef struct
 #define GEMEM_TREE_INIT { NULL, 0 }
 
 /* The struct that contains @node as its @field. */
-#define GEMEM_TREE_ENTRY(node, type, field) ((type *) ((char *) (node) - G_STRUCT_OFFSET (type, field)))
+#define GEMEM_TREE_ENTRY(node, type, field) ((type *) (gpointer) ((char *) (node) - G_STRUCT_OFFSET (type, field)))
 
 void           gemem_tree_insert (GememTree *tree, GememTreeNode *node);
 void           gemem_tree_remove (GememTree *tree, GememTreeNode *node);

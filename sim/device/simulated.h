@@ -1,0 +1,79 @@
+/* simulated.h - the simulated device, as its two files see it: simulated.c (settings, allocations, streams) and virtual.c (ranges, pages,
+ * mappings). */
+#pragma once
+
+#include "sim/core/idmap.h"
+#include "sim/core/slab.h"
+#include "sim/core/tree.h"
+#include "sim/device/private.h"
+#include "sim/device/profile.h"
+#include "sim/device/space.h"
+
+typedef struct
+{
+  guint64  capacity, total, available, reserved_by_others, granularity;
+  guint64  base, step, va_base, va_step, event_latency;
+  int      address, reuse, va, va_reuse;
+  gboolean virtual_memory;
+  char    *profile;
+} GememSimulatedParams;
+
+/* Where one kind of address comes from. */
+typedef struct
+{
+  guint64  floor;   /* nothing below; moves up when addresses are not reused */
+  guint64  step;    /* every range starts and ends on a multiple             */
+  gboolean reuse;
+} GememRegion;
+
+typedef struct _GememExpected GememExpected;
+
+typedef struct
+{
+  GememDevice          base;
+  GememSimulatedParams params; /* effective: capacity and granularity filled in */
+  GememProfile        *profile;
+  guint64              limit;  /* most bytes that can be held: capacity - reserved_by_others */
+  GememSpace           space;  /* of allocations and ranges together, so that they never overlap */
+  GememRegion          allocations, ranges;
+  GememIdMap          *blocks; /* address -> Block: live allocations */
+
+  /* address policy `recorded` */
+  GememExpected *expected_first, *expected_last;
+  GememSlab      expected_slab;
+
+  /* outstanding work */
+  GememIdMap *streams;    /* stream -> ns at which its work is done */
+  guint64     busy_until; /* the latest of them */
+
+  /* virtual memory: virtual.c */
+  GememTree   range_tree, mapping_tree; /* by address */
+  GememSlab   range_slab, mapping_slab;
+  GememIdMap *pages;
+  GememPage   last_page;
+} GememSimulated;
+
+/* Takes @size bytes for a new owner: the address, or 0.  *@kept: what to give back to the space later, 0 if it is never reused. */
+guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment, guint64 *kept);
+
+/* The host waits for all outstanding work if the profile says so of @call. */
+void gemem_simulated_wait (GememSimulated *self, GememDeviceCall call);
+
+/* A caller's mistake: counted, and with internal checks the end of the program. */
+#define GEMEM_MISUSE(self, what) \
+  G_STMT_START \
+  { \
+    (self)->base.misuses++; \
+    GEMEM_CHECK (!"simulated device: " what); \
+  } \
+  G_STMT_END
+
+/* virtual.c */
+void      gemem_virtual_init (GememSimulated *self);
+void      gemem_virtual_clear (GememSimulated *self);
+guint64   gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment);
+void      gemem_virtual_release (GememDevice *device, guint64 address, guint64 size);
+GememPage gemem_virtual_create_page (GememDevice *device, guint64 size);
+void      gemem_virtual_destroy_page (GememDevice *device, GememPage page, guint64 size);
+gboolean  gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size);
+gboolean  gemem_virtual_unmap (GememDevice *device, guint64 address, guint64 size);
