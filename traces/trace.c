@@ -337,3 +337,30 @@ gemem_trace_info_intern (GememTraceInfo *info, const char *string)
   info->indexed = index + 1;
   return index;
 }
+
+gssize
+gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device)
+{
+  gssize kept = 0;
+
+  if (device < 0)
+    return n;
+  for (gssize i = 0; i < n; i++)
+    if (events[i].device == device || events[i].kind == GEMEM_EVENT_STEP || events[i].kind == GEMEM_EVENT_PHASE)
+      events[kept++] = events[i];
+  return kept;
+}
+
+GPtrArray *
+gemem_trace_info_provenance (const GememTraceInfo *info)
+{
+  GPtrArray *provenance = copy_strings (info->provenance);
+
+  if (info->format == NULL || strcmp (info->format, "native") == 0 || strcmp (info->format, "text") == 0)
+    return provenance;
+  for (guint i = 0; i < provenance->len; i++)
+    if (g_str_has_prefix (g_ptr_array_index (provenance, i), "format: "))
+      return provenance;
+  g_ptr_array_insert (provenance, 0, g_strconcat ("format: ", info->format, NULL));
+  return provenance;
+}

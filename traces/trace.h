@@ -105,7 +105,7 @@ struct _GememTraceInfo
   guint64     events;      /* number of events if known beforehand, else 0                                   */
   guint64     ambiguities; /* initial blocks whose place or size had to be guessed                           */
   guint64     skipped;     /* source events with nothing to replay (operators, kernels, host memory...)      */
-  char       *sha256;      /* of the source file's bytes, hex; NULL until known                              */
+  char       *sha256;      /* of the recorded source's bytes, hex (kept by native and text); NULL: unknown   */
   GPtrArray  *provenance;  /* "key: value" strings, in order: source, tool, options...                       */
   char       *allocator;   /* allocator the recording was made with ("pytorch-caching"), or NULL             */
   char       *settings;    /* its settings, "key=value,...", offered as default parameters; or NULL          */
@@ -172,7 +172,9 @@ GememTraceReader *gemem_trace_open_input (GememInput *input, const char *format,
 gssize gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
 void gemem_trace_close (GememTraceReader *reader);
 
-/* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an error). */
+/* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an error).
+ * @info must stay alive until finish or discard: its strings may grow meanwhile, and the flags and counts it has at the end
+ * are the ones that the file carries. */
 GememTraceWriter *gemem_trace_create (const char *path, const char *format, const GememTraceInfo *info, GError **error);
 
 /* All formats, in the order of formats.def; NULL-terminated. */
@@ -190,5 +192,10 @@ void gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from);
 void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format, ...) G_GNUC_PRINTF (3, 4);
 /* Index of @string in the table, added if new (linear in nothing: hashed). */
 guint32 gemem_trace_info_intern (GememTraceInfo *info, const char *string);
+/* Drops the events of other devices than @device (steps and phases stay; -1: drops none); returns how many are left. */
+gssize gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device);
+/* The provenance that a file written from @info carries: that of @info, with the format it was read from named once.
+ * Free with g_ptr_array_unref(). */
+GPtrArray *gemem_trace_info_provenance (const GememTraceInfo *info);
 
 GEMEM_END_DECLS

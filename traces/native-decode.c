@@ -1,0 +1,403 @@
+/* native-decode.c - the payload of a native chunk back into events (layout: native-format.h, doc/trace-formats.md).
+ *
+ * native_decoder_start() checks the whole directory and unpacks the columns; native_decode() then makes the events of the chunk, 1024
+ * at a time so that they stay in the cache.  For each batch the places of each kind are listed once, without a branch; then
+ * every stored column is decoded densely and scattered to its places.  A column that is not stored costs nothing but the
+ * clearing of the event.
+ *
+ * Invariants: nothing outside payload and arena is read whatever the payload says; memory is bounded by the limits of native-format.h
+ * (about 6 MiB).
+ * Cost: see tests/bench/bench-traces.c.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <zstd.h>
+
+#include "traces/native-format.h"
+
+#define BATCH 1024
+#define TABLE_SIZE 256
+#define GROUPS_MAX GEMEM_EVENT_KIND_COUNT /* all events, and each kind */
+#define NO_GROUP GROUPS_MAX               /* where events of a kind without a group are counted */
+
+typedef struct
+{
+  NativeField   field;
+  NativeCoding  coding;
+  guint8        width;
+  gboolean      packed;
+  guint32       stored;
+  guint64       base, step;
+  const guint8 *data;
+  guint64      *table;
+} Column;
+
+typedef struct
+{
+  guint8  kind;
+  guint32 count, done;
+  guint   column_count;
+  Column  columns[NATIVE_FIELD_COUNT];
+} Group;
+
+struct _NativeDecoder
+{
+  ZSTD_DCtx      *zstd;
+  guint8         *arena;
+  gsize           arena_size;
+  guint           group_count;
+  Group           groups[GROUPS_MAX];
+  guint8          group_of_kind[256];
+  guint32         n, done, strings;
+  guint32         found[GROUPS_MAX + 1];
+  guint16         places[GROUPS_MAX + 1][BATCH];
+  guint64         values[BATCH];
+  GememTraceEvent events[BATCH];
+};
+
+NativeDecoder *
+native_decoder_new (void)
+{
+  NativeDecoder *decoder = g_new0 (NativeDecoder, 1);
+  decoder->zstd = ZSTD_createDCtx ();
+  for (guint i = 0; i < BATCH; i++)
+    decoder->places[0][i] = (guint16) i; /* the group of all events */
+  return decoder;
+}
+
+void
+native_decoder_free (NativeDecoder *decoder)
+{
+  if (decoder == NULL)
+    return;
+  ZSTD_freeDCtx (decoder->zstd);
+  g_free (decoder->arena);
+  g_free (decoder);
+}
+
+/* ---- the directory */
+
+static gsize
+raw_size (const Column *column, guint32 count)
+{
+  switch (column->coding)
+    {
+    case NATIVE_OFFSET:
+    case NATIVE_DELTA:
+      return (gsize) count * column->width;
+    case NATIVE_TABLE:
+      return ((gsize) column->width + 1) * 8 + count;
+    case NATIVE_LINEAR:
+    default:
+      return 0;
+    }
+}
+
+static const char *
+read_column (Column *column, const guint8 *head, guint32 count)
+{
+  column->coding = (NativeCoding) head[0];
+  column->width = head[1];
+  column->packed = head[2] == NATIVE_PACKED;
+  column->stored = native_get32 (head + 4);
+  column->base = native_get64 (head + 8);
+  column->step = native_get64 (head + 16);
+  if (head[0] > NATIVE_TABLE || head[2] > NATIVE_PACKED)
+    return "a column has an unknown coding";
+  if ((column->coding == NATIVE_OFFSET || column->coding == NATIVE_DELTA) && (column->width < 1 || column->width > 8))
+    return "a column has an impossible width";
+  if (!column->packed && column->stored != raw_size (column, count))
+    return "a column has the wrong size";
+  return NULL;
+}
+
+/* Reads a group and its columns at *@head; moves *@head behind them. */
+static const char *
+read_group (NativeDecoder *decoder, Group *group, const guint8 **head, const guint8 *end)
+{
+  gboolean common = group == decoder->groups;
+  const NativeField *fields = common ? native_common_fields : native_kind_fields;
+  guint field_count = common ? (guint) NATIVE_COMMON_COUNT : (guint) NATIVE_FIELD_COUNT;
+
+  if (end - *head < NATIVE_GROUP_SIZE)
+    return "the directory is too short";
+  group->kind = (*head)[0];
+  guint mask = (*head)[1];
+  group->count = native_get32 (*head + 4);
+  group->done = 0;
+  group->column_count = 0;
+  *head += NATIVE_GROUP_SIZE;
+  if (mask >> field_count != 0)
+    return "the directory names unknown fields";
+  for (guint i = 0; i < field_count; i++)
+    {
+      if ((mask & 1u << i) == 0)
+        continue;
+      Column *column = &group->columns[group->column_count++];
+      column->field = fields[i];
+      if (end - *head < NATIVE_COLUMN_SIZE)
+        return "the directory is too short";
+      const char *problem = read_column (column, *head, group->count);
+      if (problem != NULL)
+        return problem;
+      *head += NATIVE_COLUMN_SIZE;
+    }
+  return NULL;
+}
+
+static const char *
+read_directory (NativeDecoder *decoder, const guint8 *head, const guint8 *end)
+{
+  guint64 total = 0;
+
+  memset (decoder->group_of_kind, NO_GROUP, sizeof decoder->group_of_kind);
+  for (guint g = 0; g < decoder->group_count; g++)
+    {
+      Group *group = &decoder->groups[g];
+      const char *problem = read_group (decoder, group, &head, end);
+      if (problem != NULL)
+        return problem;
+      if (g == 0 ? group->kind != 0 || group->count != decoder->n || group->column_count == 0 || group->columns[0].field.offset
+                                                                                                   != native_common_fields[0].offset
+                 : group->kind <= decoder->groups[g - 1].kind || group->kind >= GEMEM_EVENT_KIND_COUNT || group->count > decoder->n)
+        return "the directory contradicts itself";
+      decoder->group_of_kind[group->kind] = (guint8) g;
+      total += g > 0 ? group->count : 0;
+    }
+  decoder->group_of_kind[0] = NO_GROUP;
+  return total == decoder->n && head == end ? NULL : "the directory contradicts itself";
+}
+
+/* ---- unpacking */
+
+/* Calls nothing for linear columns; others get their data unpacked in the arena or, when stored raw, where they are. */
+static const char *
+unpack_column (NativeDecoder *decoder, Column *column, guint32 count, const guint8 **data, gsize *left, guint8 **arena)
+{
+  gsize raw = raw_size (column, count);
+
+  if (column->stored > *left)
+    return "a column is cut off";
+  column->data = *data;
+  if (column->packed)
+    {
+      gsize size = ZSTD_decompressDCtx (decoder->zstd, *arena, raw, *data, column->stored);
+      if (ZSTD_isError (size) || size != raw)
+        return "a column does not unpack";
+      column->data = *arena;
+      *arena += (raw + 7) / 8 * 8;
+    }
+  *data += column->stored;
+  *left -= column->stored;
+  if (column->coding == NATIVE_TABLE) /* always 256 entries, so that no index can miss */
+    {
+      column->table = (guint64 *) (gpointer) *arena;
+      *arena += TABLE_SIZE * 8;
+      memset (column->table, 0, TABLE_SIZE * 8);
+      for (guint i = 0; i <= column->width; i++)
+        column->table[i] = native_get64 (column->data + i * 8);
+      column->data += ((gsize) column->width + 1) * 8;
+    }
+  return NULL;
+}
+
+static const char *
+unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
+{
+  gsize need = 0;
+  for (guint g = 0; g < decoder->group_count; g++)
+    for (guint c = 0; c < decoder->groups[g].column_count; c++)
+      need += raw_size (&decoder->groups[g].columns[c], decoder->groups[g].count) + 8 + TABLE_SIZE * 8;
+  if (need > decoder->arena_size)
+    {
+      g_free (decoder->arena);
+      decoder->arena = g_malloc (need);
+      decoder->arena_size = need;
+    }
+  guint8 *arena = decoder->arena;
+  for (guint g = 0; g < decoder->group_count; g++)
+    for (guint c = 0; c < decoder->groups[g].column_count; c++)
+      {
+        Column *column = &decoder->groups[g].columns[c];
+        const char *problem = unpack_column (decoder, column, decoder->groups[g].count, &data, &left, &arena);
+        if (problem != NULL)
+          return problem;
+      }
+  return left == 0 ? NULL : "bytes follow its last column";
+}
+
+const char *
+native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n, guint32 strings)
+{
+  decoder->n = decoder->done = 0;
+  if (size < 8)
+    return "it is too short";
+  guint32 groups = native_get32 (payload), directory = native_get32 (payload + 4);
+  if (n < 1 || n > NATIVE_CHUNK_EVENTS || groups < 2 || groups > GROUPS_MAX || directory > size - 8)
+    return "its directory is impossible";
+  decoder->n = n;
+  decoder->strings = strings;
+  decoder->group_count = groups;
+  const char *problem = read_directory (decoder, payload + 8, payload + 8 + directory);
+  if (problem == NULL)
+    problem = unpack (decoder, payload + 8 + directory, size - 8 - directory);
+  if (problem != NULL)
+    decoder->n = 0;
+  return problem;
+}
+
+/* ---- decoding */
+
+#define PLANE(k) ((guint64) data[(k) * stride + i] << 8 * (k))
+#define PLANES(width, expression) \
+  case width: \
+    for (guint32 i = 0; i < m; i++) \
+      values[i] = expression; \
+    break
+
+/* values[i] = little-endian integer of the i-th bytes of @width planes that lie @stride apart. */
+static void
+join_planes (guint64 *restrict values, const guint8 *restrict data, gsize stride, guint width, guint32 m)
+{
+  switch (width)
+    {
+      PLANES (1, PLANE (0));
+      PLANES (2, PLANE (0) | PLANE (1));
+      PLANES (3, PLANE (0) | PLANE (1) | PLANE (2));
+      PLANES (4, PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3));
+      PLANES (5, PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3) | PLANE (4));
+      PLANES (6, PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3) | PLANE (4) | PLANE (5));
+      PLANES (7, PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3) | PLANE (4) | PLANE (5) | PLANE (6));
+    default:
+      for (guint32 i = 0; i < m; i++)
+        values[i] = PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3) | PLANE (4) | PLANE (5) | PLANE (6) | PLANE (7);
+    }
+}
+
+/* The @m values of @column from number @from on, in decoder->values.  In order: a delta column remembers the last one in `base`. */
+static void
+decode_column (NativeDecoder *decoder, Column *column, guint32 count, guint32 from, guint32 m)
+{
+  guint64 *values = decoder->values;
+  guint64 base = column->base, step = column->step;
+
+  switch (column->coding)
+    {
+    case NATIVE_LINEAR:
+      base += from * step;
+      for (guint32 i = 0; i < m; i++)
+        values[i] = base + i * step;
+      break;
+    case NATIVE_OFFSET:
+      join_planes (values, column->data + from, count, column->width, m);
+      for (guint32 i = 0; i < m; i++)
+        values[i] += base;
+      break;
+    case NATIVE_DELTA:
+      join_planes (values, column->data + from, count, column->width, m);
+      for (guint32 i = 0; i < m; i++)
+        values[i] = base += values[i] >> 1 ^ (guint64) - (gint64) (values[i] & 1);
+      column->base = base;
+      break;
+    case NATIVE_TABLE:
+    default:
+      for (guint32 i = 0; i < m; i++)
+        values[i] = column->table[column->data[from + i]];
+      break;
+    }
+}
+
+/* Writes decoder->values to a field of the events at @places. */
+static void
+scatter (NativeDecoder *decoder, NativeField field, const guint16 *places, guint32 m)
+{
+  guint8 *to = (guint8 *) decoder->events + field.offset;
+  const guint64 *values = decoder->values;
+
+  switch (field.size)
+    {
+    case 8:
+      for (guint32 i = 0; i < m; i++)
+        *(guint64 *) (gpointer) (to + places[i] * sizeof (GememTraceEvent)) = values[i];
+      break;
+    case 4:
+      for (guint32 i = 0; i < m; i++)
+        *(guint32 *) (gpointer) (to + places[i] * sizeof (GememTraceEvent)) = (guint32) values[i];
+      break;
+    case 2:
+      for (guint32 i = 0; i < m; i++)
+        *(guint16 *) (gpointer) (to + places[i] * sizeof (GememTraceEvent)) = (guint16) values[i];
+      break;
+    default:
+      for (guint32 i = 0; i < m; i++)
+        to[places[i] * sizeof (GememTraceEvent)] = (guint8) values[i];
+      break;
+    }
+}
+
+/* Sets the kinds of the next @m events and lists the places of each kind. */
+static const char *
+place_kinds (NativeDecoder *decoder, guint32 m)
+{
+  Group *common = &decoder->groups[0];
+
+  decode_column (decoder, &common->columns[0], common->count, common->done, m);
+  memset (decoder->found, 0, sizeof decoder->found);
+  for (guint32 i = 0; i < m; i++)
+    {
+      guint8 kind = (guint8) decoder->values[i];
+      guint8 group = decoder->group_of_kind[kind];
+      decoder->events[i].kind = kind;
+      decoder->places[group][decoder->found[group]++] = (guint16) i;
+    }
+  decoder->found[0] = m;
+  if (decoder->found[NO_GROUP] != 0)
+    return "it contains an unknown kind of event";
+  for (guint g = 1; g < decoder->group_count; g++)
+    if (decoder->found[g] > decoder->groups[g].count - decoder->groups[g].done)
+      return "its kinds do not add up";
+  return NULL;
+}
+
+static gboolean
+tags_known (const NativeDecoder *decoder, guint32 m)
+{
+  guint64 highest = 0;
+  for (guint32 i = 0; i < m; i++)
+    highest = MAX (highest, decoder->values[i]);
+  return highest < decoder->strings;
+}
+
+gssize
+native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem)
+{
+  guint32 m = MIN (BATCH, decoder->n - decoder->done);
+
+  *problem = NULL;
+  if (m == 0)
+    return 0;
+  memset (decoder->events, 0, m * sizeof (GememTraceEvent));
+  *problem = place_kinds (decoder, m);
+  if (*problem != NULL)
+    return -1;
+  for (guint g = 0; g < decoder->group_count; g++)
+    {
+      Group *group = &decoder->groups[g];
+      for (guint c = g == 0 ? 1 : 0; c < group->column_count; c++)
+        {
+          Column *column = &group->columns[c];
+          decode_column (decoder, column, group->count, group->done, decoder->found[g]);
+          if (column->field.offset == G_STRUCT_OFFSET (GememTraceEvent, tag) && !tags_known (decoder, decoder->found[g]))
+            {
+              *problem = "a tag is not in the string table";
+              return -1;
+            }
+          scatter (decoder, column->field, decoder->places[g], decoder->found[g]);
+        }
+      group->done += decoder->found[g];
+    }
+  decoder->done += m;
+  *events = decoder->events;
+  return (gssize) m;
+}
