@@ -1,7 +1,7 @@
 /* auto-growth-params.c - the table of auto-growth-params.h and its rules.
  *
- * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are aliases.  A flag that would have no effect under
- * the chosen preset is refused rather than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
+ * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are aliases.  A flag that would have no effect
+ * under the chosen preset is refused rather than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
  * Origin: spec/paddle.md section 1.1.
  */
 #include "config.h"

@@ -1,7 +1,7 @@
 /* buddy-params.c - the table of buddy-params.h and its rules.
  *
- * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are aliases.  A flag that would have no effect under
- * the chosen preset or place is refused rather than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
+ * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are aliases.  A flag that would have no effect
+ * under the chosen preset or place is refused rather than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
  * Origin: spec/paddle.md section 1.1.
  */
 #include "config.h"
@@ -64,7 +64,8 @@ gemem_paddle_buddy_params_resolve (Params *params, GError **error)
 {
   Params defaults;
   gemem_params_set_defaults (gemem_paddle_buddy_params, &defaults);
-  gboolean gpu = params->place == GEMEM_PADDLE_PLACE_GPU;
+  gboolean gpu = params->place == GEMEM_PADDLE_PLACE_GPU, cpu = params->place == GEMEM_PADDLE_PLACE_CPU;
+  gboolean pinned = params->place == GEMEM_PADDLE_PLACE_PINNED;
   gboolean since_p14 = gpu && params->preset >= GEMEM_PADDLE_P14, since_p16 = gpu && params->preset >= GEMEM_PADDLE_P16;
   gboolean by_fraction = gpu && (params->initial == 0 || params->reallocate == 0);
   const GememPaddleFlag flags[] = {
@@ -78,11 +79,11 @@ gemem_paddle_buddy_params_resolve (Params *params, GError **error)
     { "gpu_memory_limit_mb", params->memory_limit != 0, since_p16, "exists on the GPU since 2.0; choose preset=P16 or later" },
     { "gpu_allocator_retry_time", params->retry_time != RETRY_BY_PRESET && params->retry_time != 0, since_p16,
       "wraps this allocator on the GPU since 1.6; choose preset=P16 or later" },
-    { "fraction_of_cpu_memory_to_use", params->cpu_fraction != defaults.cpu_fraction, params->place == GEMEM_PADDLE_PLACE_CPU,
+    { "fraction_of_cpu_memory_to_use", params->cpu_fraction != defaults.cpu_fraction, cpu,
       "counts on the host only; choose place=cpu" },
-    { "initial_cpu_memory_in_mb", params->cpu_initial != defaults.cpu_initial, params->place == GEMEM_PADDLE_PLACE_CPU,
+    { "initial_cpu_memory_in_mb", params->cpu_initial != defaults.cpu_initial, cpu,
       "counts on the host only; choose place=cpu" },
-    { "fraction_of_cuda_pinned_memory_to_use", params->pinned_fraction != defaults.pinned_fraction, params->place == GEMEM_PADDLE_PLACE_PINNED,
+    { "fraction_of_cuda_pinned_memory_to_use", params->pinned_fraction != defaults.pinned_fraction, pinned,
       "counts for pinned memory only; choose place=pinned" },
   };
   if (!gemem_paddle_check_flags ("paddle-buddy", flags, G_N_ELEMENTS (flags), error))

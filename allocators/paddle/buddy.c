@@ -57,6 +57,7 @@ typedef struct
   guint64 unit;  /* min_chunk */
   guint64 limit; /* of device bytes held */
   guint64 max_chunk, realloc_cache, used, free;
+  gboolean ready; /* max_chunk was found; Paddle throws at the first use of a device that is too small for it */
   guint64 chunks, huge_blocks, huge_bytes;
   GememTree pool, pieces;
   GememSlab block_slab, piece_slab;
@@ -268,6 +269,8 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
       *result = (GememBlock){ 0 };
       return TRUE;
     }
+  if (!buddy->ready && !(buddy->ready = compute_max_chunk (buddy, &buddy->max_chunk)))
+    return FALSE;
   if (request->size > G_MAXUINT64 - DESCRIPTOR - buddy->unit)
     return FALSE;
   guint64 size = gemem_paddle_round_up (request->size + DESCRIPTOR, buddy->unit);
@@ -522,16 +525,7 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   buddy->limit = MIN (own->total != 0 ? own->total : GEMEM_UNLIMITED, own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED);
   gemem_slab_init (&buddy->block_slab, sizeof (Block));
   gemem_slab_init (&buddy->piece_slab, sizeof (Piece));
-  if (!compute_max_chunk (buddy, &buddy->max_chunk))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY,
-                   "paddle-buddy: not enough GPU memory: a chunk of %" G_GUINT64_FORMAT
-                   " bytes exceeds what Paddle may use of this device; lower initial_gpu_memory_in_mb, reallocate_gpu_memory_in_mb or "
-                   "fraction_of_gpu_memory_to_use",
-                   buddy->max_chunk);
-      buddy_destroy (&buddy->base);
-      return NULL;
-    }
+  buddy->ready = compute_max_chunk (buddy, &buddy->max_chunk);
   return &buddy->base;
 }
 

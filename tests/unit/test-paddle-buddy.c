@@ -472,17 +472,56 @@ test_hostile_sizes (void)
   test_allocator_destroy (buddy);
 }
 
+/* A device too small for the chunks: Paddle throws at its first use, and at every later one. */
 static void
-expect_refusal (const char *spec, const char *device, GememError code, const char *part)
+test_device_too_small (void)
+{
+  static const char *const specs[] = { "paddle-buddy:initial_mb=1000", "paddle-buddy:realloc_mb=1000", "paddle-buddy:available=200",
+                                       "paddle-buddy:preset=P13,available=1000", "paddle-buddy:preset=P14,initial_mb=1000" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    {
+      GememAllocator *buddy = test_allocator_new (specs[i], "sim:capacity=1GiB");
+
+      take_fails (buddy, 1);
+      take_fails (buddy, 2000 * MIB);
+      g_assert_cmpuint (buddy->device->calls[GEMEM_CALL_MALLOC], ==, 0);
+      expect_state (buddy, "", 0, 0);
+      test_allocator_destroy (buddy);
+    }
+}
+
+/* A device that refuses once: Retry hides it, and P14 has none. */
+static void
+test_transient_refusal (void)
+{
+  GememAllocator *p14 = test_allocator_new ("paddle-buddy:preset=P14,initial_mb=1,realloc_mb=1", "faulty:nth=1,capacity=1GiB");
+  GememAllocator *p16 = test_allocator_new ("paddle-buddy:preset=P16,initial_mb=1,realloc_mb=1", "faulty:every=2,capacity=1GiB");
+
+  take_fails (p14, 1000);
+  expect_state (p14, "", 0, 0);
+  g_assert_cmphex (take (p14, 1000).address, ==, BASE + 0x40);
+  g_assert_cmphex (take (p16, 1000).address, ==, BASE + 0x40);
+  g_assert_cmphex (take (p16, 2 * MIB).address, ==, BASE + STEP + 0x40); /* calls 2 (refused) and 3 */
+  g_assert_cmpuint (p16->device->refused[GEMEM_CALL_MALLOC], ==, 1);
+  g_assert_cmphex (take (p16, 1048512).address, ==, BASE + 3 * STEP + 0x40);
+  g_assert_cmpuint (p16->device->refused[GEMEM_CALL_MALLOC], ==, 2);
+  g_assert_cmpuint (p16->device->held, ==, 4 * MIB + 256);
+  test_allocator_destroy (p14);
+  test_allocator_destroy (p16);
+}
+
+static void
+expect_refusal (const char *spec, const char *part)
 {
   g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememDevice *sim;
 
   g_assert_true (gemem_allocator_spec_parse (spec, specs, NULL));
-  sim = gemem_device_new (device, NULL, 0, NULL);
+  sim = gemem_device_new ("sim:capacity=1GiB", NULL, 0, NULL);
   g_assert_null (gemem_allocator_new (g_ptr_array_index (specs, 0), NULL, sim, &error));
-  g_assert_error (error, GEMEM_ERROR, (gint) code);
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   if (strstr (error->message, part) == NULL)
     g_error ("%s: no '%s' in: %s", spec, part, error->message);
   gemem_device_destroy (sim);
@@ -510,10 +549,7 @@ test_refusals (void)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    expect_refusal (rows[i].spec, "sim:capacity=1GiB", GEMEM_ERROR_USAGE, rows[i].part);
-  expect_refusal ("paddle-buddy:initial_mb=1000", "sim:capacity=1GiB", GEMEM_ERROR_OUT_OF_MEMORY, "not enough GPU memory");
-  expect_refusal ("paddle-buddy:preset=P13,available=1000", "sim:capacity=1GiB", GEMEM_ERROR_OUT_OF_MEMORY, "not enough GPU memory");
-  expect_refusal ("paddle-buddy:available=200", "sim:capacity=1GiB", GEMEM_ERROR_OUT_OF_MEMORY, "not enough GPU memory");
+    expect_refusal (rows[i].spec, rows[i].part);
 }
 
 /* ---- other places */
@@ -631,6 +667,8 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle/buddy/not-enough", test_not_enough);
   g_test_add_func ("/paddle/buddy/memory-limit", test_memory_limit);
   g_test_add_func ("/paddle/buddy/hostile-sizes", test_hostile_sizes);
+  g_test_add_func ("/paddle/buddy/device-too-small", test_device_too_small);
+  g_test_add_func ("/paddle/buddy/transient-refusal", test_transient_refusal);
   g_test_add_func ("/paddle/buddy/refusals", test_refusals);
   g_test_add_func ("/paddle/buddy/host-places", test_host_places);
   g_test_add_func ("/paddle/buddy/walk-and-largest", test_walk_and_largest);
