@@ -53,8 +53,8 @@ typedef struct
 typedef struct
 {
   int   section;  /* key (index) of the outermost dict under which it is; -1: another key; -2: the outermost object is no dict */
-  guint lists;    /* lists around it, below the outermost object: 1 = an item of the section's own list                     */
-  guint position; /* lists >= 2: which of the inner lists, from 0                                                           */
+  guint lists;    /* 1: it is an item of the section's own list; 2: of a list in that list                                  */
+  guint position; /* lists == 2: which of the inner lists, from 0                                                           */
   guint dicts;    /* unfinished dicts around it, the outermost object not counted                                            */
 } GememPicklePath;
 
