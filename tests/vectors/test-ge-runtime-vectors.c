@@ -1,0 +1,133 @@
+/* test-ge-runtime-vectors.c - ge-scalable decides as the real GE pools did: every address, size, real, reserved, pool, split and failure of
+ * the `single` and `two` files, and the same again with settings that must not change a decision. */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/ge/scalable-pool.h"
+#include "tests/util/testutil.h"
+#include "tests/util/vectors.h"
+
+typedef struct
+{
+  const char *name;
+  guint64     allocs, frees, trims, failures;
+} Expected;
+
+static const Expected files[] = {
+  { "single-dynshape-1", 2016, 2016, 0, 0 }, { "single-random-1", 2047, 1953, 5, 0 },  { "single-train-1", 2133, 2007, 0, 0 },
+  { "two-dynshape-1", 2016, 2016, 0, 0 },    { "two-pressure-1", 2049, 1951, 0, 54 },  { "two-random-1", 2047, 1953, 5, 0 },
+  { "two-train-1", 2133, 2007, 0, 0 },
+};
+
+/* Fields that the real system reads but never uses, and a Seq table whose limit never bites (it is below the number of layers, so that the
+ * walk itself runs). */
+static const char dead_fields[] = "span_prepared_count=1,span_layer_prepared_count=1,span_count_in_layer_threshold=1,"
+                                  "uncacheable_size_threshold=1,page_mem_size_in_layer_threshold=1,unsplitable_size_threshold=1";
+static const char seq_table[] = "enable_quick_layer_mode=no,span_layer_lift_max=15000";
+
+static void
+take_pool (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
+{
+  if (g_str_equal (name, "pool"))
+    *(guint64 *) data = value;
+}
+
+static gboolean
+figure (GememAllocator *allocator, const GememBlock *block, const char *key, guint64 *value, G_GNUC_UNUSED gpointer data)
+{
+  if (g_str_equal (key, "pool"))
+    {
+      allocator->klass->stats (allocator, take_pool, value);
+      return TRUE;
+    }
+  if (g_str_equal (key, "split") && block != NULL)
+    {
+      *value = gemem_ge_span_is_split (block->handle);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+replay (const Expected *expected, const char *extra)
+{
+  g_autofree char *relative = g_strdup_printf ("vectors/ge-runtime/%s.vec.gz", expected->name);
+  g_autofree char *path = test_shared_path (relative);
+  g_autofree char *plain = NULL, *spec = NULL;
+  TestVectorOptions options = { .figure = figure };
+  TestVectorCounts counts;
+
+  if (path == NULL)
+    return;
+  if (extra != NULL)
+    {
+      plain = test_vector_spec (path);
+      options.spec = spec = g_strdup_printf ("%s,%s", plain, extra);
+    }
+  if (!test_vector_replay (path, &options, &counts))
+    return;
+  g_assert_cmpuint (counts.allocs, ==, expected->allocs);
+  g_assert_cmpuint (counts.frees + counts.skipped_frees, ==, expected->frees);
+  g_assert_cmpuint (counts.trims, ==, expected->trims);
+  g_assert_cmpuint (counts.failures, ==, expected->failures);
+}
+
+static void
+test_as_recorded (gconstpointer data)
+{
+  replay (data, NULL);
+}
+
+static void
+test_dead_fields (gconstpointer data)
+{
+  replay (data, dead_fields);
+}
+
+static void
+test_seq_table (gconstpointer data)
+{
+  replay (data, seq_table);
+}
+
+/* The comparison itself can fail: another page size gives other sizes. */
+static void
+test_difference_is_found (void)
+{
+  g_autofree char *path = test_shared_path ("vectors/ge-runtime/single-random-1.vec.gz");
+  if (path == NULL)
+    return;
+  if (g_test_subprocess ())
+    {
+      g_autofree char *plain = test_vector_spec (path);
+      g_autofree char *spec = g_strdup_printf ("%s,page_idem_num=17", plain);
+      TestVectorOptions options = { .spec = spec, .figure = figure };
+      TestVectorCounts counts;
+
+      g_assert_false (test_vector_replay (path, &options, &counts));
+      g_print ("stopped after %" G_GUINT64_FORMAT " operations\n", counts.operations);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stdout ("*stopped after 3 operations*"); /* the first that cuts */
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *recorded = g_strdup_printf ("/vectors/ge-runtime/%s", files[i].name);
+      g_autofree char *dead = g_strdup_printf ("/vectors/ge-runtime/%s/dead-fields", files[i].name);
+      g_autofree char *seq = g_strdup_printf ("/vectors/ge-runtime/%s/seq-table", files[i].name);
+
+      g_test_add_data_func (recorded, &files[i], test_as_recorded);
+      g_test_add_data_func (dead, &files[i], test_dead_fields);
+      g_test_add_data_func (seq, &files[i], test_seq_table);
+    }
+  g_test_add_func ("/vectors/ge-runtime/difference-is-found", test_difference_is_found);
+  return g_test_run ();
+}
