@@ -81,6 +81,7 @@ gemem_ge_layers_init (GeLayers *layers, guint64 capacity)
   layers->n_leaves = (guint32) ((capacity + LEAF_MASK) >> LEAF_BITS);
   layers->leaves = g_new0 (GeLeaf *, layers->n_leaves);
   layers->used = g_new0 (GeBits, (layers->n_leaves + LEAF_MASK) >> LEAF_BITS);
+  layers->top = (GeBits) { 0 };
 }
 
 void
@@ -117,6 +118,7 @@ gemem_ge_layers_push (GeLayers *layers, GeSpan *span)
       bits_set (&leaf->used, n);
       bits_set (&leaf->created, n);
       bits_set (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
+      bits_set (&layers->top, l >> LEAF_BITS);
     }
   leaf->heads[n] = span;
 }
@@ -135,42 +137,50 @@ gemem_ge_layers_remove (GeLayers *layers, GeSpan *span)
       return;
     }
   leaf->heads[n] = span->layer_next;
-  if (span->layer_next == NULL)
-    {
-      bits_unset (&leaf->used, n);
-      if (leaf->used.summary == 0)
-        bits_unset (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
-    }
+  if (span->layer_next != NULL)
+    return;
+  bits_unset (&leaf->used, n);
+  if (leaf->used.summary != 0)
+    return;
+  bits_unset (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
+  if (layers->used[l >> LEAF_BITS].summary == 0)
+    bits_unset (&layers->top, l >> LEAF_BITS);
 }
 
 /* The first leaf from @l on that holds a span, or n_leaves. */
 static guint32
 next_leaf (const GeLayers *layers, guint32 l)
 {
-  guint from = l & LEAF_MASK;
+  guint i = l >> LEAF_BITS, n;
 
-  for (guint32 i = l >> LEAF_BITS; i << LEAF_BITS < layers->n_leaves; i++, from = 0)
+  if (l >= layers->n_leaves)
+    return layers->n_leaves;
+  n = bits_next (&layers->used[i], l & LEAF_MASK);
+  if (n == LEAF_SIZE)
     {
-      guint n = bits_next (&layers->used[i], from);
-      if (n < LEAF_SIZE)
-        return i << LEAF_BITS | n;
+      i = bits_next (&layers->top, i + 1);
+      if (i == LEAF_SIZE)
+        return layers->n_leaves;
+      n = bits_next (&layers->used[i], 0);
     }
-  return layers->n_leaves;
+  return i << LEAF_BITS | n;
 }
 
 /* The last leaf up to @l that holds a span, or n_leaves. */
 static guint32
 prev_leaf (const GeLayers *layers, guint32 l)
 {
-  guint from = l & LEAF_MASK;
+  guint i = l >> LEAF_BITS, n;
 
-  for (guint32 i = (l >> LEAF_BITS) + 1; i-- > 0; from = LEAF_MASK)
+  n = bits_prev (&layers->used[i], l & LEAF_MASK);
+  if (n == LEAF_SIZE)
     {
-      guint n = bits_prev (&layers->used[i], from);
-      if (n < LEAF_SIZE)
-        return i << LEAF_BITS | n;
+      i = i == 0 ? LEAF_SIZE : bits_prev (&layers->top, i - 1);
+      if (i == LEAF_SIZE)
+        return layers->n_leaves;
+      n = bits_prev (&layers->used[i], LEAF_MASK);
     }
-  return layers->n_leaves;
+  return i << LEAF_BITS | n;
 }
 
 guint32

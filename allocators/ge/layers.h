@@ -4,10 +4,9 @@
  * non-empty layers (Quick table) or of all layers that ever held a span (Seq table); both are searched by "smallest id >= k".
  * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and the search is on every allocation that is not
  * an exact hit.  Layers live in leaves of 4096 (256 MiB of lengths), made when first needed; each leaf has a two-level bitmap of its
- * layers, and the same bitmap once more says which leaves hold anything.
+ * layers, and the same bitmap twice more says which leaves hold anything.
  * Invariants: bit k is set iff layer k is not empty; a span is in a layer iff it is not occupied and its `pages` is the layer's number.
- * Cost: push, remove, front O(1); next and prev three words each way (plus one per TiB of lengths).  Memory: 34 KiB for each 256 MiB of
- * lengths in use.
+ * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 34 KiB for each 256 MiB of lengths in use.
  * Origin: shared/spec/ge-runtime.md 1.2 and 1.4.
  */
 #pragma once
@@ -29,7 +28,8 @@ typedef struct
 typedef struct
 {
   GeLeaf **leaves;
-  GeBits  *used;    /* of leaves; one GeBits for 4096 leaves */
+  GeBits  *used; /* leaves that hold a span; one GeBits for 4096 leaves */
+  GeBits   top;  /* of `used`, those that are not empty                 */
   guint32  n_leaves;
 } GeLayers;
 

@@ -28,6 +28,13 @@ gemem_ge_pool_clear (GePool *pool)
   gemem_slab_clear (&pool->root_slab);
 }
 
+/* gemem_ge_span_bytes() without a look at the root block, which is seldom in the cache. */
+static inline guint64
+bytes_of (const GePool *pool, const GeSpan *span)
+{
+  return (guint64) span->pages << pool->config.page_shift;
+}
+
 /* ---- idle spans */
 
 static inline void
@@ -134,7 +141,7 @@ static void
 give_back (GePool *pool, GeSpan *span)
 {
   GeRoot *root = span->root;
-  guint64 bytes = gemem_ge_span_bytes (span);
+  guint64 bytes = bytes_of (pool, span);
 
   if (root->prev != NULL)
     root->prev->next = root->next;
@@ -171,7 +178,7 @@ fetch_new (GePool *pool, guint32 k)
 static void
 occupy (GePool *pool, GeSpan *span, guint64 size)
 {
-  guint64 bytes = gemem_ge_span_bytes (span);
+  guint64 bytes = bytes_of (pool, span);
 
   span->occupied = TRUE;
   span->upper = NULL;
@@ -244,13 +251,15 @@ absorb_next (GePool *pool, GeSpan *span)
 void
 gemem_ge_pool_free (GePool *pool, GeSpan *span)
 {
-  guint64 real = gemem_ge_span_real (span);
+  guint64 bytes = bytes_of (pool, span);
+  guint64 real = bytes - span->waste;
   gboolean merged = FALSE;
 
-  GEMEM_CHECK (span->occupied && span->root->pool == pool);
+  GEMEM_CHECK (span->occupied);
+  GEMEM_FULL_CHECK (span->root->pool == pool);
   if (pool->theory >= real)
     {
-      pool->theory -= gemem_ge_span_bytes (span);
+      pool->theory -= bytes;
       pool->real_theory -= real;
     }
   pool->free_count++;

@@ -354,16 +354,21 @@ scalable_alloc (GememAllocator *allocator, const GememRequest *request, GememBlo
     }
   if (span == NULL)
     return FALSE;
-  *block = (GememBlock) { .address = span->address, .size = gemem_ge_span_bytes (span), .handle = span };
+  *block = (GememBlock) { .address = span->address, .size = (guint64) span->pages << self->config.page_shift, .handle = span };
   return TRUE;
 }
 
 static void
-scalable_free (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+scalable_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
 {
+  Scalable *self = (Scalable *) allocator;
   GeSpan *span = block->handle;
 
-  gemem_ge_pool_free (span->root->pool, span);
+  /* The root block knows the pool, but is seldom in the cache; with one stream there is no question. */
+  if (self->stack != STACK_RTS && self->pools->len == 1)
+    gemem_ge_pool_free (&self->last->pool, span);
+  else
+    gemem_ge_pool_free (span->root->pool, span);
 }
 
 /* Recycle of every L1 pool; what it gives back stays in the bottom pool. */
