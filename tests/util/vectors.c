@@ -116,6 +116,8 @@ device_of_spec (const GememAllocatorSpec *spec)
   GString *device = g_string_new ("sim");
   const char *total = find_setting (spec->settings, "total");
 
+  if (total == NULL)
+    total = find_setting (spec->device, "total");
   for (guint i = 0; i < spec->device->len; i++)
     {
       const GememSetting *setting = g_ptr_array_index (spec->device, i);

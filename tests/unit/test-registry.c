@@ -1,0 +1,292 @@
+/* test-registry.c - names, aliases, globs, value lists, device keys, defaults, plugins; each error with its message. */
+#include "config.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+#include "tests/util/testutil.h"
+#include "tests/util/vectors.h"
+
+static GPtrArray *
+parse (const char *text, GError **error)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+
+  if (gemem_allocator_spec_parse (text, specs, error))
+    return g_steal_pointer (&specs);
+  g_assert_cmpuint (specs->len, ==, 0); /* all or nothing */
+  return NULL;
+}
+
+/* "label;label" */
+static char *
+labels (const GPtrArray *specs)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < specs->len; i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? ";" : "", ((GememAllocatorSpec *) g_ptr_array_index (specs, i))->label);
+  return g_string_free (text, FALSE);
+}
+
+static void
+assert_labels (const char *text, const char *expected)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) specs = parse (text, &error);
+  g_autofree char *got = NULL;
+
+  g_assert_no_error (error);
+  got = labels (specs);
+  g_assert_cmpstr (got, ==, expected);
+}
+
+/* @text is refused as bad usage, and the message has @part in it. */
+static void
+assert_refused (const char *text, const char *part)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (parse (text, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  if (strstr (error->message, part) == NULL)
+    g_error ("'%s' gives '%s', without '%s'", text, error->message, part);
+}
+
+static void
+test_find (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpstr (gemem_allocator_classes ()[0]->name, ==, "direct");
+  g_assert_cmpstr (gemem_allocator_find ("direct", NULL)->name, ==, "direct");
+  g_assert_cmpstr (gemem_allocator_find ("PyTorch_Caching", NULL)->name, ==, "pytorch-caching");
+  g_assert_cmpstr (gemem_allocator_find ("pytorch", NULL)->name, ==, "pytorch-caching");
+  g_assert_null (gemem_allocator_find ("pytorch-cachng", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpstr (error->message, ==, "unknown allocator 'pytorch-cachng'; did you mean 'pytorch-caching'?");
+}
+
+/* What every class promises to the registry's users. */
+static void
+test_classes (void)
+{
+  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+    {
+      g_assert_cmpuint ((*c)->abi, ==, GEMEM_ALLOCATOR_ABI);
+      g_assert_true ((*c)->create != NULL && (*c)->alloc != NULL && (*c)->free != NULL && (*c)->largest_free != NULL && (*c)->walk != NULL
+                     && (*c)->check != NULL && (*c)->destroy != NULL);
+      g_assert_cmpuint ((*c)->alignment, >, 0);
+      g_assert_true (gemem_allocator_find ((*c)->name, NULL) == *c);
+      g_assert_true ((*c)->summary != NULL && (*c)->origin != NULL && !g_str_has_suffix ((*c)->summary, "."));
+      g_assert_cmpint (((*c)->capabilities & GEMEM_CAP_ADOPT) != 0, ==,
+                       (*c)->adopt_segment != NULL && (*c)->adopt_block != NULL && (*c)->adopt_done != NULL);
+    }
+}
+
+static void
+test_specs (void)
+{
+  assert_labels ("direct", "direct");
+  assert_labels ("pytorch:max_split_size_mb=200", "pytorch:max_split_size_mb=200");
+  assert_labels (" direct ", " direct ");
+  assert_labels ("direct:", "direct:");
+  assert_labels ("pytorch-caching:max_split_size_mb=20|unlimited,memory_limit=1GiB|2GiB",
+                 "pytorch-caching:max_split_size_mb=20,memory_limit=1GiB;pytorch-caching:max_split_size_mb=20,memory_limit=2GiB;"
+                 "pytorch-caching:max_split_size_mb=unlimited,memory_limit=1GiB;pytorch-caching:max_split_size_mb=unlimited,memory_limit=2GiB");
+  assert_labels ("pytorch:roundup_power2_divisions=[64:8,>:1]|4",
+                 "pytorch:roundup_power2_divisions=[64:8,>:1];pytorch:roundup_power2_divisions=4");
+  assert_labels ("pytorch:conf=\"max_split_size_mb:200,backend:native\"|backend:native",
+                 "pytorch:conf=\"max_split_size_mb:200,backend:native\";pytorch:conf=backend:native");
+  assert_refused ("", "no name");
+  assert_refused (":a=b", "no name");
+  assert_refused ("drect", "did you mean 'direct'?");
+  assert_refused ("direct:max_split_size_mb", "NAME=VALUE");
+  assert_refused ("pytorch:max_split_size_md=1", "did you mean 'max_split_size_mb'?");
+  assert_refused ("pytorch:max_split_size_mb=1", "too small");
+  assert_refused ("pytorch:max_split_size_mb=200|fish", "fish");
+  assert_refused ("direct:qqqqqqqqqqqq=1", "unknown parameter 'qqqqqqqqqqqq'");
+  assert_refused ("direct:capacity=1|2|3|4|5|6|7|8|9|10,base=1|2|3|4|5|6|7|8|9|10,step=1|2|3|4|5|6|7|8|9|10,reuse=1|2|3|4|5|6|7|8|9|10|11",
+                  "more than 10000");
+}
+
+static void
+test_globs (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) all = parse ("*", &error);
+  guint n = 0;
+
+  g_assert_no_error (error);
+  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++, n++)
+    {
+      g_assert_cmpuint (n, <, all->len);
+      g_assert_true (((GememAllocatorSpec *) g_ptr_array_index (all, n))->klass == *c);
+    }
+  g_assert_cmpuint (all->len, ==, n);
+  assert_labels ("DIR*", "direct");
+  assert_labels ("pytorch_c*:capacity=1GiB|2GiB", "pytorch-caching:capacity=1GiB;pytorch-caching:capacity=2GiB");
+  assert_refused ("zz-*", "matches nothing");
+  assert_refused ("*:max_split_size_mb=200", "allocator direct: unknown parameter"); /* every match must know every key */
+}
+
+/* The first line of a vector file, as it stands. */
+static void
+test_vector_keys (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) specs = parse ("pytorch-caching:capacity=17179869184,expandable_segments=0,max_split_size_mb=unlimited,"
+                                       "roundup_power2_divisions=0,memory_limit=none,garbage_collection_threshold=0,device=bump,"
+                                       "base=0x100000000000,step=2097152,reuse=never", &error);
+  const GememAllocatorSpec *spec;
+
+  g_assert_no_error (error);
+  spec = g_ptr_array_index (specs, 0);
+  g_assert_cmpuint (spec->settings->len, ==, 5);
+  g_assert_cmpuint (spec->device->len, ==, 5);
+  g_assert_cmpstr (((GememSetting *) g_ptr_array_index (spec->device, 1))->key, ==, "device");
+  g_assert_cmpstr (((GememSetting *) g_ptr_array_index (spec->device, 2))->value, ==, "0x100000000000");
+}
+
+/* ---- defaults */
+
+static char *
+effective (const char *text, const char *defaults, const char *key, GError **error)
+{
+  g_autoptr (GPtrArray) specs = parse (text, error);
+  g_autoptr (GPtrArray) settings = NULL;
+  GememDevice *device = gemem_device_new ("sim:capacity=1000MiB", NULL, 0, NULL);
+  char *value = NULL;
+
+  g_assert_nonnull (specs);
+  settings = gemem_allocator_effective (g_ptr_array_index (specs, 0), defaults, device, error);
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+
+      if (g_str_equal (setting->key, key))
+        value = g_strdup (setting->value);
+    }
+  gemem_device_destroy (device);
+  return value;
+}
+
+static void
+assert_effective (const char *text, const char *defaults, const char *key, const char *expected)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *value = effective (text, defaults, key, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (value, ==, expected);
+}
+
+static void
+test_defaults (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  assert_effective ("pytorch", NULL, "max_split_size_mb", "unlimited");
+  assert_effective ("pytorch", "max_split_size_mb=64", "max_split_size_mb", "64MiB");
+  assert_effective ("pytorch:max-split-size-mb=128", "max_split_size_mb=64", "max_split_size_mb", "128MiB");
+  assert_effective ("pytorch:limit=50%", NULL, "memory_limit", "500MiB");
+  /* A default that excludes what the user asked for gives way. */
+  assert_effective ("pytorch:memory_limit=1GiB", "per_process_memory_fraction=0.5", "per_process_memory_fraction", "1");
+  assert_effective ("pytorch:conf=max_split_size_mb:200", "max_split_size_mb=64", "max_split_size_mb", "unlimited");
+  g_assert_null (effective ("direct", "max_split_size_mb=64", "", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_clear_error (&error);
+  g_assert_null (effective ("pytorch:memory_limit=1GiB,per_process_memory_fraction=0.5", NULL, "memory_limit", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_nonnull (strstr (error->message, "exclude each other"));
+}
+
+/* ---- plugins */
+
+/* A fresh directory that holds a copy of the plugin @name. */
+static char *
+plugin_directory (const char *name)
+{
+  const char *build = g_getenv ("GEMEM_BUILDDIR");
+  g_autofree char *file = g_strconcat (name, ".so", NULL);
+  g_autofree char *from = g_build_filename (build != NULL ? build : ".", "tests", "util", ".libs", file, NULL);
+  char *directory = g_build_filename (test_tmpdir (), name, NULL);
+  g_autofree char *to = g_build_filename (directory, file, NULL);
+  g_autoptr (GFile) source = g_file_new_for_path (from);
+  g_autoptr (GFile) target = g_file_new_for_path (to);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (g_mkdir_with_parents (directory, 0700), ==, 0);
+  g_file_copy (source, target, G_FILE_COPY_OVERWRITE, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return directory;
+}
+
+static void
+assert_plugin_refused (const char *directory, const char *part)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (gemem_allocator_load_plugins (directory, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  if (strstr (error->message, part) == NULL)
+    g_error ("'%s' gives '%s', without '%s'", directory, error->message, part);
+}
+
+static guint
+count_classes (void)
+{
+  guint n = 0;
+
+  while (gemem_allocator_classes ()[n] != NULL)
+    n++;
+  return n;
+}
+
+static void
+test_plugins (void)
+{
+  const guint before = count_classes ();
+  g_autofree char *good = plugin_directory ("plugin-good");
+  g_autofree char *abi = plugin_directory ("plugin-abi");
+  g_autofree char *taken = plugin_directory ("plugin-name");
+  g_autofree char *both = g_strjoin (":", good, "", good, NULL);
+  g_autofree char *bad = g_build_filename (test_tmpdir (), "bad", NULL);
+  g_autofree char *noise = g_build_filename (bad, "noise.so", NULL);
+  g_autoptr (GError) error = NULL;
+  GememAllocator *a;
+  GememBlock block;
+
+  g_assert_true (gemem_allocator_load_plugins (NULL, &error));
+  g_assert_true (gemem_allocator_load_plugins ("", &error));
+  g_assert_true (gemem_allocator_load_plugins (both, &error)); /* the same twice counts once */
+  g_assert_no_error (error);
+  g_assert_cmpuint (count_classes (), ==, before + 1);
+  g_assert_cmpstr (gemem_allocator_classes ()[before]->name, ==, "plugin-forty-two");
+  a = test_allocator_new ("P42", "sim:capacity=1GiB");
+  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = 42 }, &block));
+  g_assert_false (a->klass->alloc (a, &(GememRequest) { .size = 43 }, &block));
+  test_allocator_destroy (a);
+
+  assert_plugin_refused (abi, "interface 4711");
+  assert_plugin_refused (taken, "allocator direct already");
+  assert_plugin_refused ("/nonexistent-gemem", "GEMEM_PLUGIN_PATH");
+  g_assert_cmpint (g_mkdir_with_parents (bad, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (noise, "noise", -1, NULL));
+  assert_plugin_refused (bad, "noise.so: cannot be loaded");
+  g_assert_cmpuint (count_classes (), ==, before + 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/registry/find", test_find);
+  g_test_add_func ("/registry/classes", test_classes);
+  g_test_add_func ("/registry/specs", test_specs);
+  g_test_add_func ("/registry/globs", test_globs);
+  g_test_add_func ("/registry/vector-keys", test_vector_keys);
+  g_test_add_func ("/registry/defaults", test_defaults);
+  g_test_add_func ("/registry/plugins", test_plugins);
+  return g_test_run ();
+}
