@@ -95,7 +95,7 @@ test_random (void)
 
       if (blocks[slot].handle == NULL)
         {
-          const guint64 size = gemem_rng_log_uniform (&rng, 1, 8 << 20);
+          const guint64 size = gemem_rng_log_uniform (&rng, 1, 32 << 20);
           const gboolean ok = get (a, size, &blocks[slot]);
 
           if (ok)
