@@ -38,10 +38,19 @@ enum
   REUSE_YES
 };
 
-typedef struct
+/* What goes back to the space when a block is freed; beside its size in one word, so that a look-up touches one place. */
+enum
 {
-  guint64 size, kept;
-} Block;
+  KEPT_NOTHING, /* the address is never reused */
+  KEPT_SIZE,    /* recorded or adopted: exactly its bytes */
+  KEPT_STEPS,   /* whole steps */
+};
+#define BLOCK(size, kept) ((size) | (guint64) (kept) << 62)
+#define BLOCK_SIZE(block) ((block) & (GEMEM_SPACE_END - 1))
+#define BLOCK_KEPT(block) ((block) >> 62)
+
+/* Bump takes so much at once: the space is asked once in many thousand allocations. */
+#define WINDOW (G_GUINT64_CONSTANT (1) << 40)
 
 struct _GememExpected
 {
@@ -64,7 +73,7 @@ static const GememParam params[] = {
     .help = "Unit of physical pages and mappings, a power of two; without it that of the profile." },
   { .name = "address", .type = GEMEM_PARAM_CHOICE, .default_text = "bump", .choices = "bump|first-fit|recorded|first_fit=first-fit",
     .aliases = "device", FIELD (address), .help = "How addresses are chosen: ascending and never again, lowest free, or as recorded." },
-  { .name = "base", .type = GEMEM_PARAM_SIZE, .default_text = "0x100000000000", .min = "4KiB", .max = "0x4000000000000000", FIELD (base),
+  { .name = "base", .type = GEMEM_PARAM_SIZE, .default_text = "0x100000000000", .min = "4KiB", .max = "0x3000000000000000", FIELD (base),
     .help = "First address of plain allocations, a multiple of step." },
   { .name = "step", .type = GEMEM_PARAM_SIZE, .default_text = "2MiB", .min = "1", .max = "1TiB", FIELD (step),
     .help = "Plain allocations start on multiples of it, a power of two." },
@@ -72,7 +81,7 @@ static const GememParam params[] = {
     .help = "Whether freed addresses come back: follows from 'address', and may be said." },
   { .name = "va", .type = GEMEM_PARAM_CHOICE, .default_text = "bump", .choices = "bump|first-fit|first_fit=first-fit", FIELD (va),
     .help = "How reserved address ranges are placed." },
-  { .name = "va_base", .type = GEMEM_PARAM_SIZE, .default_text = "0x200000000000", .min = "4KiB", .max = "0x4000000000000000",
+  { .name = "va_base", .type = GEMEM_PARAM_SIZE, .default_text = "0x200000000000", .min = "4KiB", .max = "0x3000000000000000",
     .aliases = "vabase", FIELD (va_base), .help = "First address of reserved ranges, a multiple of va_step." },
   { .name = "va_step", .type = GEMEM_PARAM_SIZE, .default_text = "1GiB", .min = "1", .max = "1TiB", .aliases = "vastep", FIELD (va_step),
     .help = "Reserved ranges start on multiples of it, a power of two." },
@@ -183,7 +192,7 @@ gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64
 {
   guint64 extent, address;
 
-  if (size > GEMEM_SPACE_END)
+  if (size >= GEMEM_SPACE_END)
     return 0;
   extent = (size + region->step - 1) & ~(region->step - 1);
   address = gemem_space_find (space, region->floor, extent, MAX (region->step, alignment));
@@ -196,9 +205,36 @@ gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64
   return address;
 }
 
-/* The next recorded segment, if it has @size bytes and its place is free. */
+void
+gemem_simulated_settle (GememSimulated *self)
+{
+  if (self->window > self->allocations.floor)
+    gemem_space_give (&self->space, self->allocations.floor, self->window - self->allocations.floor);
+  self->window = 0;
+}
+
+/* From the policy's region; 0: no room. */
 static guint64
-take_expected (GememSimulated *self, guint64 size, guint64 *kept)
+place (GememSimulated *self, guint64 size)
+{
+  GememRegion *region = &self->allocations;
+  guint64 address = region->floor, kept;
+
+  if (G_LIKELY (self->window > address && self->window - address >= size))
+    {
+      region->floor = (address + size + region->step - 1) & ~(region->step - 1); /* the window ends on a step */
+      return address;
+    }
+  gemem_simulated_settle (self);
+  address = gemem_region_take (&self->space, region, size, 0, &kept);
+  if (self->params.address == ADDRESS_BUMP && address != 0 && gemem_space_take (&self->space, region->floor, WINDOW))
+    self->window = region->floor + WINDOW;
+  return address;
+}
+
+/* The next recorded segment, if it has @size bytes and its place is free; 0: no. */
+static guint64
+take_expected (GememSimulated *self, guint64 size)
 {
   GememExpected *front = self->expected_first;
   guint64 address;
@@ -209,7 +245,6 @@ take_expected (GememSimulated *self, guint64 size, guint64 *kept)
       return 0;
     }
   address = front->address;
-  *kept = size;
   self->expected_first = front->next;
   if (front->next == NULL)
     self->expected_last = NULL;
@@ -217,24 +252,30 @@ take_expected (GememSimulated *self, guint64 size, guint64 *kept)
   return address;
 }
 
+static inline void
+remember (GememSimulated *self, guint64 address, guint64 size, guint kept)
+{
+  guint64 *block = gemem_idmap_insert (self->blocks, address, NULL);
+  *block = BLOCK (size, kept);
+  self->base.held += size;
+}
+
 static guint64
 sim_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   GememSimulated *self = (GememSimulated *) device;
-  guint64 address = 0, kept = 0;
-  Block *block;
+  guint64 address = 0;
+  guint kept = self->params.address == ADDRESS_FIRST_FIT ? KEPT_STEPS : KEPT_NOTHING;
 
   gemem_simulated_wait (self, GEMEM_CALL_MALLOC);
   if (size == 0 || size > self->limit - device->held)
     return 0;
-  if (self->params.address == ADDRESS_RECORDED)
-    address = take_expected (self, size, &kept);
-  if (address == 0 && (address = gemem_region_take (&self->space, &self->allocations, size, 0, &kept)) == 0)
-    return 0;
-  block = gemem_idmap_insert (self->blocks, address, NULL);
-  block->size = size;
-  block->kept = kept;
-  device->held += size;
+  if (self->params.address == ADDRESS_RECORDED && (address = take_expected (self, size)) != 0)
+    kept = KEPT_SIZE;
+  if (address == 0)
+    address = place (self, size);
+  if (address != 0)
+    remember (self, address, size, kept);
   return address;
 }
 
@@ -242,7 +283,7 @@ static void
 sim_free (GememDevice *device, guint64 address, guint64 size)
 {
   GememSimulated *self = (GememSimulated *) device;
-  Block block;
+  guint64 block, step = self->allocations.step;
 
   gemem_simulated_wait (self, GEMEM_CALL_FREE);
   if (!gemem_idmap_remove (self->blocks, address, &block))
@@ -250,14 +291,16 @@ sim_free (GememDevice *device, guint64 address, guint64 size)
       GEMEM_MISUSE (self, "free of an address that is not allocated");
       return;
     }
-  if (block.size != size)
+  if (BLOCK_SIZE (block) != size)
     {
-      *(Block *) gemem_idmap_insert (self->blocks, address, NULL) = block;
+      *(guint64 *) gemem_idmap_insert (self->blocks, address, NULL) = block;
       GEMEM_MISUSE (self, "free with another size than was allocated");
       return;
     }
-  if (block.kept != 0)
-    gemem_space_give (&self->space, address, block.kept);
+  if (BLOCK_KEPT (block) == KEPT_STEPS)
+    gemem_space_give (&self->space, address, (size + step - 1) & ~(step - 1));
+  else if (BLOCK_KEPT (block) == KEPT_SIZE)
+    gemem_space_give (&self->space, address, size);
   device->held -= size;
 }
 
@@ -293,14 +336,11 @@ static gboolean
 sim_adopt (GememDevice *device, guint64 address, guint64 size)
 {
   GememSimulated *self = (GememSimulated *) device;
-  Block *block;
 
+  gemem_simulated_settle (self);
   if (size > self->limit - device->held || !gemem_space_take (&self->space, address, size))
     return FALSE;
-  block = gemem_idmap_insert (self->blocks, address, NULL);
-  block->size = size;
-  block->kept = self->params.address == ADDRESS_BUMP ? 0 : size;
-  device->held += size;
+  remember (self, address, size, self->params.address == ADDRESS_BUMP ? KEPT_NOTHING : KEPT_SIZE);
   if (self->params.address == ADDRESS_RECORDED)
     keep_above (self, address, size);
   return TRUE;
@@ -417,7 +457,7 @@ sim_create (gconstpointer given, GError **error)
   self->ranges = (GememRegion) { .floor = p.va_base, .step = p.va_step, .reuse = p.va == ADDRESS_FIRST_FIT };
   gemem_space_init (&self->space);
   gemem_slab_init (&self->expected_slab, sizeof (GememExpected));
-  self->blocks = gemem_idmap_new (sizeof (Block));
+  self->blocks = gemem_idmap_new (sizeof (guint64));
   self->streams = gemem_idmap_new (sizeof (guint64));
   gemem_virtual_init (self);
   return &self->base;

@@ -36,7 +36,8 @@ typedef struct
   guint64              limit;  /* most bytes that can be held: capacity - reserved_by_others */
   GememSpace           space;  /* of allocations and ranges together, so that they never overlap */
   GememRegion          allocations, ranges;
-  GememIdMap          *blocks; /* address -> Block: live allocations */
+  guint64              window; /* bump: [allocations.floor, window) is taken from the space ahead of need */
+  GememIdMap          *blocks; /* address -> size and GememKept: live allocations */
 
   /* address policy `recorded` */
   GememExpected *expected_first, *expected_last;
@@ -55,6 +56,9 @@ typedef struct
 
 /* Takes @size bytes for a new owner: the address, or 0.  *@kept: what to give back to the space later, 0 if it is never reused. */
 guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment, guint64 *kept);
+
+/* Gives the window back, before anyone but bump takes from the space. */
+void gemem_simulated_settle (GememSimulated *self);
 
 /* The host waits for all outstanding work if the profile says so of @call. */
 void gemem_simulated_wait (GememSimulated *self, GememDeviceCall call);

@@ -83,16 +83,31 @@ merge (GememGap *low, GememGap *high)
   return high;
 }
 
+/* @gap in its place under @node: above the first gap on the way down that has a smaller priority. */
+static GememGap *
+link_gap (GememGap *node, GememGap *gap)
+{
+  if (node == NULL || node->priority < gap->priority)
+    {
+      split (node, gap->start, &gap->left, &gap->right);
+      node = gap;
+    }
+  else if (gap->start < node->start)
+    node->left = link_gap (node->left, gap);
+  else
+    node->right = link_gap (node->right, gap);
+  refresh (node);
+  return node;
+}
+
 static void
 insert (GememSpace *space, guint64 start, guint64 end)
 {
-  GememGap *gap = gemem_slab_alloc (&space->slab), *low, *high;
+  GememGap *gap = gemem_slab_alloc (&space->slab);
   gap->start = start;
   gap->end = end;
   gap->priority = hash (start);
-  refresh (gap);
-  split (space->root, start, &low, &high);
-  space->root = merge (merge (low, gap), high);
+  space->root = link_gap (space->root, gap);
   space->gaps++;
 }
 

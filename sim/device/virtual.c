@@ -88,6 +88,7 @@ gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
       GEMEM_MISUSE (self, "reserve with an alignment that is no power of two");
       return 0;
     }
+  gemem_simulated_settle (self);
   address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);
   if (address == 0)
     return 0;

@@ -1,0 +1,669 @@
+/* test-device.c - the simulated device by exact addresses: address policies, capacity, virtual memory, and the rules that callers must keep. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/rng.h"
+#include "sim/core/units.h"
+#include "sim/device/device.h"
+#include "tests/util/testutil.h"
+
+#define BASE G_GUINT64_CONSTANT (0x100000000000)
+#define VA_BASE G_GUINT64_CONSTANT (0x200000000000)
+#define BEYOND G_GUINT64_CONSTANT (0x800000000000) /* where `recorded` puts what was not recorded */
+#define MIB GEMEM_MIB
+#define GIB GEMEM_GIB
+
+static GememDevice *
+device_new (const char *spec)
+{
+  g_autoptr (GError) error = NULL;
+  GememDevice *device = gemem_device_new (spec, NULL, 0, &error);
+  g_assert_no_error (error);
+  return device;
+}
+
+static guint64
+take (GememDevice *device, guint64 size)
+{
+  return gemem_device_malloc (device, size, 0);
+}
+
+/* ---- addresses */
+
+static void
+test_bump (void)
+{
+  GememDevice *device = device_new ("sim");
+
+  g_assert_cmphex (take (device, 1000), ==, BASE);
+  g_assert_cmphex (take (device, 5 * MIB), ==, BASE + 2 * MIB);
+  g_assert_cmphex (take (device, 2 * MIB), ==, BASE + 8 * MIB); /* 7 MiB rounded up */
+  g_assert_cmphex (take (device, 1), ==, BASE + 10 * MIB);      /* touches its neighbour */
+  gemem_device_free (device, BASE, 1000);
+  gemem_device_free (device, BASE + 10 * MIB, 1);
+  g_assert_cmphex (take (device, 1000), ==, BASE + 12 * MIB); /* never again */
+  g_assert_cmpuint (device->held, ==, 7 * MIB + 1000);
+  g_assert_cmpuint (device->peak_held, ==, 7 * MIB + 1001);
+  g_assert_cmphex (take (device, 0), ==, 0);
+  g_assert_cmpuint (device->refused[GEMEM_CALL_MALLOC], ==, 1);
+  g_assert_cmpuint (device->calls[GEMEM_CALL_MALLOC], ==, 6);
+  gemem_device_destroy (device);
+}
+
+/* The ascending addresses of 3 million allocations cross many of the pieces in which bump takes the space. */
+static void
+test_bump_far (void)
+{
+  GememDevice *device = device_new ("sim:capacity=unlimited");
+  guint64 expected = BASE;
+
+  for (guint i = 0; i < 3000000; i++)
+    {
+      guint64 size = (i % 7 + 1) * MIB;
+      g_assert_cmphex (take (device, size), ==, expected);
+      gemem_device_free (device, expected, size);
+      expected = (expected + size + 2 * MIB - 1) & ~(2 * MIB - 1);
+    }
+  g_assert_cmphex (take (device, G_GUINT64_CONSTANT (5) << 40), ==, expected); /* larger than a piece */
+  expected += G_GUINT64_CONSTANT (5) << 40;
+  g_assert_cmphex (take (device, 1), ==, expected);
+  g_assert_cmphex (take (device, G_MAXUINT64 / 2), ==, 0); /* more than there are addresses */
+  gemem_device_destroy (device);
+}
+
+/* The keys in the first line of the vector files, as they stand. */
+static void
+test_vector_keys (void)
+{
+  GememDevice *device = device_new ("sim:capacity=1073741824,device=bump,base=0x100000000000,step=2097152,reuse=never,"
+                                    "va=bump,vabase=0x200000000000,vastep=1073741824,vareuse=never");
+
+  g_assert_cmphex (take (device, 1), ==, BASE);
+  g_assert_cmphex (take (device, 2097153), ==, BASE + 2 * MIB);
+  g_assert_cmphex (take (device, 1), ==, BASE + 6 * MIB);
+  g_assert_cmphex (gemem_device_reserve (device, 1, 0), ==, VA_BASE);
+  g_assert_cmphex (gemem_device_reserve (device, GIB + 1, 0), ==, VA_BASE + GIB);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE + 3 * GIB);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:base=4096,step=512,va_base=0x10000000,va_step=0x10000");
+  g_assert_cmphex (take (device, 1), ==, 4096);
+  g_assert_cmphex (take (device, 513), ==, 4608);
+  g_assert_cmphex (take (device, 1), ==, 5632);
+  g_assert_cmphex (gemem_device_reserve (device, 1, 0), ==, 0x10000000);
+  g_assert_cmphex (gemem_device_reserve (device, 1, 0), ==, 0x10010000);
+  gemem_device_destroy (device);
+}
+
+static void
+test_first_fit (void)
+{
+  GememDevice *device = device_new ("sim:address=first-fit,reuse=yes");
+
+  g_assert_cmphex (take (device, MIB), ==, BASE);
+  g_assert_cmphex (take (device, 3 * MIB), ==, BASE + 2 * MIB);
+  g_assert_cmphex (take (device, 2 * MIB), ==, BASE + 6 * MIB);
+  g_assert_cmphex (take (device, 2 * MIB), ==, BASE + 8 * MIB);
+  gemem_device_free (device, BASE + 6 * MIB, 2 * MIB);
+  gemem_device_free (device, BASE + 2 * MIB, 3 * MIB); /* both gaps are one now: 6 MiB */
+  g_assert_cmphex (take (device, 6 * MIB + 1), ==, BASE + 10 * MIB);
+  g_assert_cmphex (take (device, 6 * MIB), ==, BASE + 2 * MIB);
+  gemem_device_free (device, BASE, MIB);
+  g_assert_cmphex (take (device, 2 * MIB), ==, BASE); /* the rest of the step came back too */
+  gemem_device_destroy (device);
+}
+
+/* First-fit against a byte per step. */
+static void
+test_first_fit_naive (void)
+{
+  enum { STEPS = 600, LIVE = 100 };
+  GememDevice *device = device_new ("sim:address=first-fit,capacity=unlimited,base=0x10000,step=4KiB");
+  gboolean used[STEPS] = { FALSE };
+  guint64 address[LIVE] = { 0 }, size[LIVE] = { 0 };
+  GememRng rng;
+
+  gemem_rng_init (&rng, 1, "device");
+  for (guint n = 0; n < 20000; n++)
+    {
+      guint i = gemem_rng_below (&rng, LIVE), steps;
+      if (address[i] != 0)
+        {
+          gemem_device_free (device, address[i], size[i]);
+          for (guint s = 0; s < (size[i] + 4095) / 4096; s++)
+            used[(address[i] - 0x10000) / 4096 + s] = FALSE;
+          address[i] = 0;
+          continue;
+        }
+      size[i] = gemem_rng_range (&rng, 1, 5 * 4096);
+      steps = (size[i] + 4095) / 4096;
+      guint first = 0, run = 0;
+      for (guint s = 0; run < steps; s++)
+        {
+          g_assert_cmpuint (s, <, STEPS);
+          run = used[s] ? 0 : run + 1;
+          first = s + 1 - run;
+        }
+      address[i] = take (device, size[i]);
+      g_assert_cmphex (address[i], ==, 0x10000 + first * 4096);
+      for (guint s = 0; s < steps; s++)
+        used[first + s] = TRUE;
+    }
+  g_assert_cmpuint (device->misuses, ==, 0);
+  gemem_device_destroy (device);
+}
+
+static void
+test_recorded (void)
+{
+  GememDevice *device = device_new ("sim:address=recorded");
+  const guint64 a = 0x7f0000000000, b = 0x7f0000200000, c = 0x7e0000000200;
+
+  gemem_device_expect (device, a, 2 * MIB);
+  gemem_device_expect (device, b, 20 * MIB);
+  gemem_device_expect (device, c, 512);
+  g_assert_cmphex (take (device, 2 * MIB), ==, a);
+  g_assert_cmphex (take (device, 2 * MIB), ==, BEYOND); /* not what comes next */
+  g_assert_cmpuint (device->unexpected, ==, 1);
+  g_assert_cmphex (take (device, 20 * MIB), ==, b); /* which was kept */
+  g_assert_cmphex (take (device, 512), ==, c);
+  g_assert_cmphex (take (device, 1), ==, BEYOND + 2 * MIB); /* nothing comes next */
+  g_assert_cmpuint (device->unexpected, ==, 2);
+
+  gemem_device_free (device, a, 2 * MIB);
+  gemem_device_expect (device, a, MIB); /* the place may be reused */
+  g_assert_cmphex (take (device, MIB), ==, a);
+  gemem_device_expect (device, a + MIB / 2, MIB); /* but not while it is taken */
+  g_assert_cmphex (take (device, MIB), ==, BEYOND + 4 * MIB);
+  gemem_device_free (device, a, MIB);
+  g_assert_cmphex (take (device, MIB), ==, a + MIB / 2);
+  g_assert_cmpuint (device->unexpected, ==, 3);
+
+  /* A refused request takes nothing from the queue; an address beyond everything raises the place of what is not recorded. */
+  gemem_device_expect (device, G_GUINT64_CONSTANT (0x900000000001), 3);
+  g_assert_cmphex (take (device, 80 * GIB), ==, 0);
+  g_assert_cmphex (take (device, 3), ==, 0x900000000001);
+  g_assert_cmphex (take (device, 3), ==, 0x900000200000);
+  gemem_device_destroy (device);
+}
+
+static void
+test_adopt (void)
+{
+  GememDevice *device = device_new ("sim:capacity=20MiB");
+
+  g_assert_true (gemem_device_adopt (device, BASE + 2 * MIB, 3 * MIB));
+  g_assert_false (gemem_device_adopt (device, BASE + 4 * MIB, 4 * MIB));   /* overlaps */
+  g_assert_false (gemem_device_adopt (device, BASE + 40 * MIB, 18 * MIB)); /* does not fit */
+  g_assert_false (gemem_device_adopt (device, BASE, 0));
+  g_assert_false (gemem_device_adopt (device, 0, 1));
+  g_assert_cmpuint (device->held, ==, 3 * MIB);
+  g_assert_cmpuint (device->peak_held, ==, 3 * MIB);
+  g_assert_cmpuint (device->calls[GEMEM_CALL_MALLOC], ==, 0);
+  g_assert_cmphex (take (device, 2 * MIB), ==, BASE); /* around what was there */
+  g_assert_cmphex (take (device, MIB), ==, BASE + 6 * MIB);
+  g_assert_true (gemem_device_adopt (device, BASE + 8 * MIB, MIB));
+  g_assert_cmphex (take (device, MIB), ==, BASE + 10 * MIB);
+  gemem_device_free (device, BASE + 2 * MIB, 3 * MIB);
+  g_assert_cmphex (take (device, MIB), ==, BASE + 12 * MIB);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:address=first-fit");
+  g_assert_true (gemem_device_adopt (device, BASE + 0x200, 2 * MIB));
+  g_assert_cmphex (take (device, 1), ==, BASE + 4 * MIB);
+  gemem_device_free (device, BASE + 0x200, 2 * MIB);
+  g_assert_cmphex (take (device, 4 * MIB), ==, BASE);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:address=recorded");
+  g_assert_true (gemem_device_adopt (device, 0x7f0000000000, 2 * MIB));
+  gemem_device_free (device, 0x7f0000000000, 2 * MIB);
+  gemem_device_expect (device, 0x7f0000000000, MIB);
+  g_assert_cmphex (take (device, MIB), ==, 0x7f0000000000);
+  gemem_device_destroy (device);
+}
+
+/* Allocations and ranges come out of one space. */
+static void
+test_one_space (void)
+{
+  GememDevice *device = device_new ("sim:capacity=unlimited,base=0x1fffc0000000");
+
+  g_assert_cmphex (take (device, GIB / 2), ==, VA_BASE - GIB);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE); /* though bump had looked ahead */
+  g_assert_cmphex (take (device, GIB), ==, VA_BASE + GIB);              /* 512 MiB are left before the range */
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE + 2 * GIB);
+  g_assert_cmphex (take (device, 1), ==, VA_BASE + 3 * GIB);
+  gemem_device_destroy (device);
+}
+
+/* ---- capacity */
+
+static void
+test_capacity (void)
+{
+  GememDevice *device = device_new ("sim:capacity=10MiB");
+
+  g_assert_cmphex (take (device, 4 * MIB + 1), ==, BASE);
+  g_assert_cmphex (take (device, 6 * MIB), ==, 0); /* one byte too many */
+  g_assert_cmpuint (device->held, ==, 4 * MIB + 1);
+  g_assert_cmphex (take (device, 6 * MIB - 1), ==, BASE + 6 * MIB); /* exactly full, and the refusal used no address up */
+  g_assert_cmphex (take (device, 1), ==, 0);
+  g_assert_cmphex (take (device, G_MAXUINT64), ==, 0);
+  g_assert_cmpuint (device->refused[GEMEM_CALL_MALLOC], ==, 3);
+  gemem_device_free (device, BASE, 4 * MIB + 1);
+  g_assert_cmphex (take (device, 4 * MIB + 1), !=, 0);
+  g_assert_cmpuint (device->peak_held, ==, 10 * MIB);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:capacity=10MiB,reserved_by_others=4MiB");
+  g_assert_cmphex (take (device, 6 * MIB + 1), ==, 0);
+  g_assert_cmphex (take (device, 6 * MIB), ==, BASE);
+  g_assert_cmpuint (gemem_device_capacity (device), ==, 10 * MIB);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:capacity=0");
+  g_assert_cmphex (take (device, 1), ==, 0);
+  gemem_device_destroy (device);
+}
+
+static void
+assert_info (GememDevice *device, guint64 total, guint64 available, guint64 granularity, gboolean virtual_memory)
+{
+  GememDeviceInfo info;
+  gemem_device_info (device, &info);
+  g_assert_cmpuint (info.total, ==, total);
+  g_assert_cmpuint (info.free, ==, available);
+  g_assert_cmpuint (info.granularity, ==, granularity);
+  g_assert_cmpint (info.virtual_memory, ==, virtual_memory);
+}
+
+static void
+test_info (void)
+{
+  GememDevice *device = device_new ("sim:capacity=10MiB,reserved_by_others=4MiB,granularity=64KiB,virtual_memory=no");
+  take (device, MIB + 1);
+  assert_info (device, 10 * MIB, 5 * MIB - 1, 65536, FALSE);
+  g_assert_cmpuint (device->calls[GEMEM_CALL_INFO], ==, 1);
+  gemem_device_destroy (device);
+
+  /* Paddle's vectors: total and available at the start; the total is the capacity. */
+  device = device_new ("sim:total=16GiB,available=12GiB");
+  assert_info (device, 16 * GIB, 12 * GIB, 2 * MIB, TRUE);
+  g_assert_cmphex (take (device, 13 * GIB), ==, BASE); /* available is what is reported, the capacity what counts */
+  assert_info (device, 16 * GIB, 0, 2 * MIB, TRUE);
+  g_assert_cmphex (take (device, 3 * GIB + 1), ==, 0);
+  gemem_device_destroy (device);
+
+  /* GE's vectors: --total without --cap. */
+  device = device_new ("sim:total=64GiB,capacity=unlimited");
+  g_assert_cmphex (take (device, 65 * GIB), ==, BASE);
+  assert_info (device, 64 * GIB, 0, 2 * MIB, TRUE);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:profile=h200");
+  assert_info (device, 143771 * MIB, 143771 * MIB, 2 * MIB, TRUE);
+  gemem_device_destroy (device);
+}
+
+/* ---- virtual memory */
+
+static void
+test_pages (void)
+{
+  GememDevice *device = device_new ("sim:capacity=10MiB");
+  GememPage a, b;
+
+  take (device, 1);
+  g_assert_cmpuint (gemem_device_create_page (device, 10 * MIB), ==, 0);
+  g_assert_cmpuint (gemem_device_create_page (device, 0), ==, 0);
+  a = gemem_device_create_page (device, 8 * MIB);
+  g_assert_cmpuint (a, ==, 1);
+  g_assert_cmpuint (device->held, ==, 8 * MIB + 1);
+  g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0); /* a byte is missing */
+  g_assert_cmphex (take (device, 2 * MIB), ==, 0);                      /* the same memory */
+  gemem_device_destroy_page (device, a, 8 * MIB);
+  g_assert_cmpuint (device->held, ==, 1);
+  b = gemem_device_create_page (device, 2 * MIB);
+  g_assert_cmpuint (b, ==, 2); /* names are not reused */
+  g_assert_cmpuint (device->calls[GEMEM_CALL_CREATE], ==, 5);
+  g_assert_cmpuint (device->refused[GEMEM_CALL_CREATE], ==, 3);
+  g_assert_cmpuint (device->calls[GEMEM_CALL_DESTROY], ==, 1);
+  gemem_device_destroy (device);
+}
+
+static void
+test_ranges (void)
+{
+  GememDevice *device = device_new ("sim");
+
+  g_assert_cmphex (gemem_device_reserve (device, 20 * MIB, 0), ==, VA_BASE);
+  g_assert_cmphex (gemem_device_reserve (device, 90 * GIB, 2 * MIB), ==, VA_BASE + GIB);
+  g_assert_cmphex (gemem_device_reserve (device, 1, 32 * GIB), ==, VA_BASE + 96 * GIB);
+  g_assert_cmphex (gemem_device_reserve (device, 0, 0), ==, 0);
+  g_assert_cmphex (gemem_device_reserve (device, G_MAXUINT64, 0), ==, 0);
+  gemem_device_release (device, VA_BASE, 20 * MIB);
+  g_assert_cmphex (gemem_device_reserve (device, 1, 0), ==, VA_BASE + 97 * GIB); /* never again */
+  g_assert_cmpuint (device->held, ==, 0);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:va=first-fit,vareuse=yes");
+  g_assert_cmphex (gemem_device_reserve (device, 2 * GIB, 0), ==, VA_BASE);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE + 2 * GIB);
+  gemem_device_release (device, VA_BASE, 2 * GIB);
+  g_assert_cmphex (gemem_device_reserve (device, 3 * GIB, 0), ==, VA_BASE + 3 * GIB);
+  g_assert_cmphex (gemem_device_reserve (device, MIB, 0), ==, VA_BASE);
+  g_assert_cmphex (gemem_device_reserve (device, MIB, 0), ==, VA_BASE + GIB);
+  gemem_device_destroy (device);
+}
+
+static void
+test_mappings (void)
+{
+  GememDevice *device = device_new ("sim");
+  guint64 va = gemem_device_reserve (device, 16 * MIB, 0);
+  GememPage a = gemem_device_create_page (device, 4 * MIB), b = gemem_device_create_page (device, 2 * MIB);
+
+  g_assert_true (gemem_device_map (device, va + 2 * MIB, a, 0, 4 * MIB));
+  g_assert_true (gemem_device_map (device, va, b, 0, 2 * MIB));
+  g_assert_true (gemem_device_map (device, va + 14 * MIB, a, 2 * MIB, 2 * MIB)); /* a page may be shown twice */
+  g_assert_cmpuint (device->held, ==, 6 * MIB);                                 /* a mapping holds nothing by itself */
+
+  /* A page lives as long as its owner or a mapping needs it. */
+  gemem_device_destroy_page (device, a, 4 * MIB);
+  g_assert_cmpuint (device->held, ==, 6 * MIB);
+  g_assert_true (gemem_device_unmap (device, va, 6 * MIB)); /* two mappings at once */
+  g_assert_cmpuint (device->held, ==, 6 * MIB);
+  g_assert_true (gemem_device_unmap (device, va + 14 * MIB, 2 * MIB));
+  g_assert_cmpuint (device->held, ==, 2 * MIB);
+  g_assert_true (gemem_device_map (device, va + 4 * MIB, b, 0, 2 * MIB)); /* where there was a mapping */
+  g_assert_true (gemem_device_unmap (device, va + 4 * MIB, 2 * MIB));
+  gemem_device_destroy_page (device, b, 2 * MIB);
+  gemem_device_release (device, va, 16 * MIB);
+  g_assert_cmpuint (device->held, ==, 0);
+  g_assert_cmpuint (device->misuses, ==, 0);
+  gemem_device_destroy (device);
+}
+
+static void
+test_no_virtual_memory (void)
+{
+  GememDevice *device = device_new ("sim:virtual_memory=no");
+
+  g_assert_cmphex (gemem_device_reserve (device, 2 * MIB, 0), ==, 0);
+  g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0);
+  g_assert_false (gemem_device_map (device, VA_BASE, 1, 0, 2 * MIB));
+  g_assert_false (gemem_device_unmap (device, VA_BASE, 2 * MIB));
+  g_assert_cmpuint (device->refused[GEMEM_CALL_RESERVE] + device->refused[GEMEM_CALL_CREATE], ==, 2);
+  g_assert_cmpuint (device->refused[GEMEM_CALL_MAP] + device->refused[GEMEM_CALL_UNMAP], ==, 2);
+  g_assert_cmpuint (device->misuses, ==, 0);
+  g_assert_cmphex (take (device, 1), ==, BASE);
+  gemem_device_destroy (device);
+}
+
+/* ---- mistakes of the caller: one each on a device with an allocation, a page and a mapping */
+
+typedef struct
+{
+  GememDevice *device;
+  guint64      block, va; /* 3 MiB; 8 MiB with 4 MiB mapped at its start */
+  GememPage    page;      /* 4 MiB */
+} Scene;
+
+static void free_unknown (Scene *s) { gemem_device_free (s->device, s->block + 1, 3 * MIB); }
+static void free_zero (Scene *s) { gemem_device_free (s->device, 0, 1); }
+static void free_size (Scene *s) { gemem_device_free (s->device, s->block, 4 * MIB); }
+static void free_range (Scene *s) { gemem_device_free (s->device, s->va, 8 * MIB); }
+static void release_unknown (Scene *s) { gemem_device_release (s->device, s->va + MIB, 8 * MIB); }
+static void release_size (Scene *s) { gemem_device_release (s->device, s->va, 4 * MIB); }
+static void release_mapped (Scene *s) { gemem_device_release (s->device, s->va, 8 * MIB); }
+static void reserve_alignment (Scene *s) { g_assert_cmphex (gemem_device_reserve (s->device, MIB, 3 * MIB), ==, 0); }
+static void create_size (Scene *s) { g_assert_cmpuint (gemem_device_create_page (s->device, 3 * MIB), ==, 0); }
+static void destroy_unknown (Scene *s) { gemem_device_destroy_page (s->device, s->page + 1, 4 * MIB); }
+static void destroy_size (Scene *s) { gemem_device_destroy_page (s->device, s->page, 2 * MIB); }
+static void map_over (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 2 * MIB, s->page, 0, 4 * MIB)); }
+static void map_outside (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 6 * MIB, s->page, 0, 4 * MIB)); }
+static void map_block (Scene *s) { g_assert_false (gemem_device_map (s->device, s->block, s->page, 0, 2 * MIB)); }
+static void map_beyond (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, s->page, 2 * MIB, 4 * MIB)); }
+static void map_page (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, 77, 0, 2 * MIB)); }
+static void map_granularity (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 5 * MIB, s->page, 0, 2 * MIB)); }
+static void unmap_part (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va, 2 * MIB)); }
+static void unmap_more (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va, 6 * MIB)); }
+static void unmap_nothing (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va + 4 * MIB, 2 * MIB)); }
+
+static const struct
+{
+  const char *name;
+  void (*act) (Scene *scene);
+  const char *message;
+} mistakes[] = {
+  { "free-unknown", free_unknown, "free of an address that is not allocated" },
+  { "free-zero", free_zero, "free of an address that is not allocated" },
+  { "free-size", free_size, "free with another size" },
+  { "free-range", free_range, "free of an address that is not allocated" },
+  { "release-unknown", release_unknown, "release of a range that is not reserved" },
+  { "release-size", release_size, "release of a range that is not reserved" },
+  { "release-mapped", release_mapped, "release of a range that still has mappings" },
+  { "reserve-alignment", reserve_alignment, "reserve with an alignment that is no power of two" },
+  { "create-size", create_size, "create of a page that is no multiple of the granularity" },
+  { "destroy-unknown", destroy_unknown, "destroy of a page that does not exist" },
+  { "destroy-size", destroy_size, "destroy of a page that does not exist, or with another size" },
+  { "map-over", map_over, "map over another mapping" },
+  { "map-outside", map_outside, "map outside of a reserved range" },
+  { "map-block", map_block, "map outside of a reserved range" },
+  { "map-beyond", map_beyond, "map of a page that does not exist, or beyond its end" },
+  { "map-page", map_page, "map of a page that does not exist" },
+  { "map-granularity", map_granularity, "map of nothing, or not in multiples of the granularity" },
+  { "unmap-part", unmap_part, "unmap of what is not mapped, or of a part of a mapping" },
+  { "unmap-more", unmap_more, "unmap of what is not mapped" },
+  { "unmap-nothing", unmap_nothing, "unmap of what is not mapped" },
+};
+
+/* With internal checks a mistake ends the program and says why; without them it is counted and changes nothing. */
+static void
+test_misuse (gconstpointer data)
+{
+  guint i = GPOINTER_TO_UINT (data);
+
+  if (g_test_subprocess ())
+    {
+      Scene s = { .device = device_new ("sim") };
+      s.block = take (s.device, 3 * MIB);
+      s.va = gemem_device_reserve (s.device, 8 * MIB, 0);
+      s.page = gemem_device_create_page (s.device, 4 * MIB);
+      g_assert_true (gemem_device_map (s.device, s.va, s.page, 0, 4 * MIB));
+      g_assert_cmpuint (s.device->misuses, ==, 0);
+      mistakes[i].act (&s);
+      g_assert_cmpuint (s.device->misuses, ==, 1);
+      g_assert_cmpuint (s.device->held, ==, 7 * MIB);
+      gemem_device_free (s.device, s.block, 3 * MIB);
+      gemem_device_destroy_page (s.device, s.page, 4 * MIB);
+      g_assert_true (gemem_device_unmap (s.device, s.va, 4 * MIB));
+      gemem_device_release (s.device, s.va, 8 * MIB);
+      g_assert_cmpuint (s.device->misuses, ==, 1);
+      g_assert_cmpuint (s.device->held, ==, 0);
+      gemem_device_destroy (s.device);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+#if GEMEM_CHECKS >= 1
+  g_autofree char *pattern = g_strdup_printf ("*%s*", mistakes[i].message);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr (pattern);
+#else
+  g_test_trap_assert_passed ();
+#endif
+}
+
+/* ---- from text */
+
+static void
+assert_refused (const char *spec, const char *defaults, const char *message)
+{
+  g_autoptr (GError) error = NULL;
+  GememDevice *device = gemem_device_new (spec, defaults, 0, &error);
+  g_assert_null (device);
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpint (gemem_error_exit_status (error), ==, 2);
+  g_assert_cmpstr (error->message, ==, message);
+}
+
+static void
+test_bad_specs (void)
+{
+  assert_refused ("simm", NULL, "device 'simm': no such device; did you mean 'sim'?");
+  assert_refused ("warehouse", NULL, "device 'warehouse': no such device; use one of sim, null, faulty");
+  assert_refused ("sim:adress=bump", NULL, "device sim: unknown parameter 'adress'; did you mean 'address'?");
+  assert_refused ("sim", "adress=bump", "device sim: unknown parameter 'adress'; did you mean 'address'?");
+  assert_refused ("null:capacity=1", NULL, "device null: unknown parameter 'capacity'; it takes no parameters");
+  assert_refused ("sim:reuse=yes", NULL, "device sim: reuse=yes contradicts address=bump, which never reuses addresses; use first-fit");
+  assert_refused ("sim:address=first-fit,reuse=never", NULL, "device sim: reuse=never belongs to address=bump; remove it or use bump");
+  assert_refused ("sim:vareuse=yes", NULL, "device sim: va_reuse=yes contradicts va=bump, which never reuses addresses; use first-fit");
+  assert_refused ("sim:step=3MiB", NULL, "device sim: step=3145728 is not a power of two; use one, as in 2MiB");
+  assert_refused ("sim:base=0x100000001000", NULL, "device sim: base=0x100000001000 is not a multiple of step; round it");
+  assert_refused ("sim:granularity=3", NULL, "device sim: granularity=3 is not a power of two; use one, as in 2MiB");
+  assert_refused ("sim:granularity=0", NULL, "device sim: granularity=0 is not a power of two; use one, as in 2MiB");
+  assert_refused ("sim:capacity=1GiB,reserved_by_others=2GiB", NULL,
+                  "device sim: reserved_by_others is more than the capacity; nothing would be left to simulate");
+  assert_refused ("sim:total=1GiB,available=2GiB", NULL, "device sim: available is more than the total; set total, or less available");
+  assert_refused ("sim:profile=h20", NULL,
+                  "profile 'h20': not found; did you mean 'h200'? known are a100, ascend910b, generic, h200; a path has a '/' or ends in .ini");
+}
+
+static void
+test_defaults (void)
+{
+  g_autoptr (GError) error = NULL;
+  GememDevice *device = gemem_device_new ("sim:capacity=3MiB", "capacity=1MiB,device=first-fit", 7, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpint (device->ordinal, ==, 7);
+  g_assert_cmpuint (gemem_device_capacity (device), ==, 3 * MIB);
+  g_autofree char *text = gemem_device_describe (device);
+  g_assert_cmpstr (text, ==, "sim:capacity=3MiB,granularity=2MiB,address=first-fit");
+  gemem_device_destroy (device);
+
+  device = gemem_device_new ("sim:address=recorded", "device=first-fit,capacity=1GiB", 0, &error); /* by another name of the same setting */
+  g_autofree char *recorded = gemem_device_describe (device);
+  g_assert_cmpstr (recorded, ==, "sim:capacity=1GiB,granularity=2MiB,address=recorded");
+  gemem_device_destroy (device);
+
+  device = gemem_device_new (NULL, NULL, 0, &error);
+  g_assert_no_error (error);
+  g_autofree char *plain = gemem_device_describe (device);
+  g_assert_cmpstr (plain, ==, "sim:capacity=80GiB,granularity=2MiB");
+  gemem_device_destroy (device);
+}
+
+static void
+test_describe (void)
+{
+  static const char *const specs[] = {
+    "sim", "simulated:capacity=unlimited", "sim:total=5GiB,available=4GiB,reserved_by_others=1GiB,profile=h200",
+    "sim:address=recorded,base=0x2000,step=8KiB,va=first-fit,va_base=8GiB,va_step=2MiB,virtual_memory=no,event_latency=5us", "null",
+    "faulty:nth=3,every=7,after=100,rate=0.5%,seed=9,call=malloc|map,capacity=5MiB", "faulty:on=null,nth=1",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    {
+      GememDevice *device = device_new (specs[i]), *again;
+      g_autofree char *text = gemem_device_describe (device), *text_again = NULL;
+      g_autoptr (GPtrArray) rows = gemem_device_settings (device), rows_again = NULL;
+
+      again = device_new (text);
+      text_again = gemem_device_describe (again);
+      rows_again = gemem_device_settings (again);
+      g_assert_cmpstr (text, ==, text_again);
+      g_assert_cmpuint (rows->len, ==, rows_again->len);
+      for (guint r = 0; r < rows->len; r++)
+        {
+          const GememSetting *a = rows->pdata[r], *b = rows_again->pdata[r];
+          g_assert_cmpstr (a->key, ==, b->key);
+          g_assert_cmpstr (a->value, ==, b->value);
+        }
+      gemem_device_destroy (device);
+      gemem_device_destroy (again);
+    }
+}
+
+static void
+test_classes (void)
+{
+  const GememDeviceClass *const *classes = gemem_device_classes ();
+  guint n;
+
+  for (n = 0; classes[n] != NULL; n++)
+    {
+      GememDevice *device = device_new (classes[n]->name); /* each works without settings */
+      g_assert_cmpstr (device->klass->name, ==, classes[n]->name);
+      g_assert_nonnull (classes[n]->summary);
+      gemem_device_destroy (device);
+    }
+  g_assert_cmpuint (n, >=, 3);
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    g_assert_nonnull (gemem_device_call_name (call));
+  gemem_device_destroy (NULL);
+}
+
+static void
+test_null (void)
+{
+  GememDevice *device = device_new ("null");
+  guint64 va, block = take (device, 3 * MIB);
+  GememPage page;
+
+  g_assert_cmphex (block, ==, BASE);
+  g_assert_cmphex (take (device, 1), ==, BASE + 4 * MIB);
+  g_assert_cmphex (take (device, G_GUINT64_CONSTANT (1) << 50), ==, BASE + 6 * MIB); /* no limit */
+  page = gemem_device_create_page (device, 1);
+  va = gemem_device_reserve (device, 1, 0);
+  g_assert_cmphex (va, ==, G_GUINT64_CONSTANT (1) << 62);
+  g_assert_cmphex (gemem_device_reserve (device, 1, 4 * GIB), ==, va + 4 * GIB);
+  g_assert_true (gemem_device_map (device, va, page, 0, 1));
+  g_assert_true (gemem_device_unmap (device, va, 1));
+  g_assert_true (gemem_device_memset (device, block, 0, 1, 0));
+  g_assert_true (gemem_device_event_query (device, gemem_device_event_record (device, 0)));
+  g_assert_true (gemem_device_sync (device));
+  g_assert_cmpuint (device->held, ==, 3 * MIB + 2 + (G_GUINT64_CONSTANT (1) << 50));
+  gemem_device_destroy_page (device, page, 1);
+  gemem_device_free (device, block, 3 * MIB);
+  g_assert_cmpuint (device->held, ==, 1 + (G_GUINT64_CONSTANT (1) << 50));
+  g_assert_cmpuint (device->now, ==, 0);
+  g_assert_cmpuint (device->call_time, ==, 0);
+  g_assert_cmpuint (device->calls[GEMEM_CALL_MALLOC], ==, 3);
+  g_assert_cmpuint (gemem_device_capacity (device), ==, G_MAXUINT64);
+  gemem_device_destroy (device);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/device/bump", test_bump);
+  g_test_add_func ("/device/bump-far", test_bump_far);
+  g_test_add_func ("/device/vector-keys", test_vector_keys);
+  g_test_add_func ("/device/first-fit", test_first_fit);
+  g_test_add_func ("/device/first-fit-naive", test_first_fit_naive);
+  g_test_add_func ("/device/recorded", test_recorded);
+  g_test_add_func ("/device/adopt", test_adopt);
+  g_test_add_func ("/device/one-space", test_one_space);
+  g_test_add_func ("/device/capacity", test_capacity);
+  g_test_add_func ("/device/info", test_info);
+  g_test_add_func ("/device/pages", test_pages);
+  g_test_add_func ("/device/ranges", test_ranges);
+  g_test_add_func ("/device/mappings", test_mappings);
+  g_test_add_func ("/device/no-virtual-memory", test_no_virtual_memory);
+  for (guint i = 0; i < G_N_ELEMENTS (mistakes); i++)
+    {
+      g_autofree char *path = g_strconcat ("/device/misuse/", mistakes[i].name, NULL);
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_misuse);
+    }
+  g_test_add_func ("/device/bad-specs", test_bad_specs);
+  g_test_add_func ("/device/defaults", test_defaults);
+  g_test_add_func ("/device/describe", test_describe);
+  g_test_add_func ("/device/classes", test_classes);
+  g_test_add_func ("/device/null", test_null);
+  return g_test_run ();
+}

@@ -1,0 +1,230 @@
+/* test-profile.c - cost profiles: the formula, the files of the project, where they are found, and what is wrong with a bad one. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/units.h"
+#include "sim/device/profile.h"
+#include "tests/util/testutil.h"
+
+/* A whole profile in which [malloc] reads @malloc_group. */
+static char *
+profile_text (const char *device, const char *malloc_group)
+{
+  GString *text = g_string_new (device);
+  g_string_append_printf (text, "[malloc]\n%s", malloc_group);
+  g_string_append (text, "[allocator]\nhit_ns=7\nsource=guess: x\n");
+  for (guint call = 1; call < GEMEM_CALL_COUNT; call++)
+    g_string_append_printf (text, "[%s]\nbase_ns=%u\nsource=guess: x\n", gemem_device_call_name (call), call);
+  return g_string_free (text, FALSE);
+}
+
+#define DEVICE "[device]\nname=x\ncapacity=1GiB\ngranularity=2MiB\nsource=guess: x\n"
+#define MALLOC "base_ns=100\nper_mib_ns=8\nsynchronises=yes\nsource=measured: here\n"
+
+static void
+test_formula (void)
+{
+  const GememCallCost cost = { .base_ns = 100, .per_mib_ns = 7, .per_page_ns = 30 }, huge = { .per_mib_ns = G_MAXUINT64 };
+  const GememCallCost base = { .base_ns = 100 };
+
+  g_assert_cmpuint (gemem_call_cost_ns (&base, G_MAXUINT64, 4096), ==, 100);
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 0, 2 * GEMEM_MIB), ==, 100);
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 1, 2 * GEMEM_MIB), ==, 130);                       /* a page begun counts whole */
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB, 2 * GEMEM_MIB), ==, 100 + 14 + 30);
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB + 1, 2 * GEMEM_MIB), ==, 100 + 14 + 60);
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 3 * GEMEM_MIB / 2, 2 * GEMEM_MIB), ==, 100 + 10 + 30); /* 10.5 rounded down */
+  g_assert_cmpuint (gemem_call_cost_ns (&huge, G_MAXUINT64, 4096), ==, G_MAXUINT64);
+}
+
+static void
+test_parse (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = profile_text ("# a comment\n\n" DEVICE, MALLOC);
+  g_autoptr (GememProfile) profile = gemem_profile_parse (text, strlen (text), "x.ini", &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (profile->device_name, ==, "x");
+  g_assert_cmpuint (profile->capacity, ==, GEMEM_GIB);
+  g_assert_cmpuint (profile->granularity, ==, 2 * GEMEM_MIB);
+  g_assert_cmpuint (profile->hit_ns, ==, 7);
+  g_assert_cmpuint (profile->calls[GEMEM_CALL_MALLOC].base_ns, ==, 100);
+  g_assert_cmpuint (profile->calls[GEMEM_CALL_MALLOC].per_mib_ns, ==, 8);
+  g_assert_true (profile->calls[GEMEM_CALL_MALLOC].synchronises);
+  g_assert_cmpuint (profile->calls[GEMEM_CALL_INFO].base_ns, ==, GEMEM_CALL_INFO);
+  g_assert_false (profile->calls[GEMEM_CALL_INFO].synchronises);
+  g_assert_cmpuint (profile->numbers, ==, 2 + 1 + 2 + GEMEM_CALL_COUNT - 1);
+  g_assert_cmpuint (profile->guesses, ==, profile->numbers - 2); /* [malloc] was measured */
+}
+
+/* The files of the project parse, say what they guess, and are built in word for word. */
+static void
+test_ours (void)
+{
+  static const struct
+  {
+    const char *name;
+    guint64     capacity;
+    guint       facts;
+  } ours[] = { { "a100", 80 * GEMEM_GIB, 2 },
+               { "ascend910b", 64 * GEMEM_GIB, 2 },
+               { "generic", 80 * GEMEM_GIB, 1 },
+               { "h200", 143771 * GEMEM_MIB, 2 } };
+  g_auto (GStrv) names = gemem_profile_names ();
+
+  g_assert_cmpuint (g_strv_length (names), ==, G_N_ELEMENTS (ours));
+  for (guint i = 0; i < G_N_ELEMENTS (ours); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *relative = g_strdup_printf ("sim/device/profiles/%s.ini", ours[i].name);
+      g_autofree char *path = test_source_path (relative);
+      g_autoptr (GememProfile) file = gemem_profile_load (path, &error);
+      g_assert_no_error (error);
+      g_assert_cmpstr (names[i], ==, ours[i].name);
+      g_assert_cmpuint (file->capacity, ==, ours[i].capacity);
+      g_assert_cmpuint (file->granularity, ==, 2 * GEMEM_MIB);
+      g_assert_cmpuint (file->numbers - file->guesses, ==, ours[i].facts);
+      g_assert_true (file->calls[GEMEM_CALL_FREE].synchronises);
+      g_assert_cmpuint (file->hit_ns, >, 0);
+
+      g_unsetenv ("GEMEM_PROFILES");
+      g_autoptr (GememProfile) builtin = gemem_profile_load (ours[i].name, &error);
+      g_assert_no_error (error);
+      if (g_str_has_prefix (builtin->path, "built-in "))
+        {
+          g_assert_cmpstr (builtin->device_name, ==, file->device_name);
+          g_assert_cmpmem (builtin->calls, sizeof builtin->calls, file->calls, sizeof file->calls);
+        }
+    }
+}
+
+static void
+write_profile (const char *dir, const char *name, const char *text)
+{
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+  g_autoptr (GError) error = NULL;
+  g_file_set_contents (path, text, -1, &error);
+  g_assert_no_error (error);
+}
+
+static void
+test_search (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = profile_text (DEVICE, MALLOC);
+  g_autofree char *dirs = g_strconcat ("/nonexistent::", test_tmpdir (), NULL);
+  g_autofree char *path = g_build_filename (test_tmpdir (), "mine.ini", NULL);
+
+  write_profile (test_tmpdir (), "mine.ini", text);
+  g_setenv ("GEMEM_PROFILES", dirs, TRUE);
+  g_autoptr (GememProfile) by_name = gemem_profile_load ("mine", &error), by_path = gemem_profile_load (path, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (by_name->path, ==, path);
+  g_assert_cmpstr (by_path->path, ==, path);
+
+  write_profile (test_tmpdir (), "generic.ini", text); /* before the installed and the built-in one */
+  g_autoptr (GememProfile) own = gemem_profile_load ("generic", &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (own->capacity, ==, GEMEM_GIB);
+
+  g_assert_null (gemem_profile_load ("h20", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpstr (error->message, ==,
+                   "profile 'h20': not found; did you mean 'h200'? known are a100, ascend910b, generic, h200, mine; "
+                   "a path has a '/' or ends in .ini");
+  g_clear_error (&error);
+  g_assert_null (gemem_profile_load ("./nowhere.ini", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
+  g_assert_nonnull (strstr (error->message, "nowhere.ini"));
+  g_clear_error (&error);
+  g_assert_null (gemem_profile_load (test_tmpdir (), &error)); /* a directory */
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_unsetenv ("GEMEM_PROFILES");
+}
+
+static void
+assert_refused (const char *text, gsize length, const char *message)
+{
+  g_autoptr (GError) error = NULL;
+  g_assert_null (gemem_profile_parse (text, length, "x.ini", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpstr (error->message, ==, message);
+}
+
+/* Line 6 of a whole profile is [malloc]. */
+static void
+test_bad (void)
+{
+  static const struct
+  {
+    const char *device, *malloc_group, *message;
+  } cases[] = {
+    { DEVICE, "base_ns=12us\nsource=guess: x\n", "x.ini:7: [malloc] base_ns: '12us' is not a whole number of nanoseconds" },
+    { DEVICE, "base_ns=-1\nsource=guess: x\n", "x.ini:7: [malloc] base_ns: '-1' is not a whole number of nanoseconds" },
+    { DEVICE, "base_ns=1\n", "x.ini:7: [malloc] base_ns: has no source; add 'base_ns_source=' with 'guess: ', 'fact: ' or 'measured: ' and the reason" },
+    { DEVICE, "base_ns=1\nbase_ns_source=guess: x\nper_mib_ns=1\n",
+      "x.ini:9: [malloc] per_mib_ns: has no source; add 'per_mib_ns_source=' with 'guess: ', 'fact: ' or 'measured: ' and the reason" },
+    { DEVICE, "base_ns=1\nsource=I know\n", "x.ini:8: [malloc] source: 'I know' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '" },
+    { DEVICE, "base_ns=1\nsource=guess:\n", "x.ini:8: [malloc] source: 'guess:' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '" },
+    { DEVICE, "source=guess: x\n", "x.ini:6: [malloc]: has no base_ns; add it (0 if it costs nothing)" },
+    { DEVICE, "base_ns=1\nper_mb_ns=1\nsource=guess: x\n", "x.ini:8: [malloc] per_mb_ns: unknown key; did you mean 'per_mib_ns'?" },
+    { DEVICE, "base_ns=1\ncolour=1\nsource=guess: x\n",
+      "x.ini:8: [malloc] colour: unknown key; known are base_ns, per_mib_ns, per_page_ns, synchronises, and their sources" },
+    { DEVICE, "base_ns=1\nsynchronises=perhaps\nsource=guess: x\n", "x.ini:8: [malloc] synchronises: 'perhaps' is neither yes nor no" },
+    { DEVICE, "base_ns=1\nbase_ns=2\nsource=guess: x\n", "x.ini:8: 'base_ns=2' is given twice, first in line 7; keep one" },
+    { DEVICE, "base_ns 1\n", "x.ini:7: 'base_ns 1' is no '[group]', 'key=value' or '# comment'; correct or remove the line" },
+    { DEVICE, MALLOC "[maloc]\n", "x.ini:11: [maloc]: unknown group; did you mean [malloc]?" },
+    { DEVICE, MALLOC "[malloc]\n", "x.ini:11: '[malloc]' is given twice, first in line 6; keep one" },
+    { DEVICE, MALLOC "[stream_sync]\nsynchronises=yes\nbase_ns=1\nsource=guess: x\n", "x.ini:51: '[stream_sync]' is given twice, first in line 11; keep one" },
+    { "a=1\n", MALLOC, "x.ini:1: 'a=1' is no '[group]', 'key=value' or '# comment'; keys come after a [group] line" },
+    { "[device]\nname=x\ncapacity=1GB/s\ngranularity=2MiB\nsource=guess: x\n", MALLOC, NULL },
+    { "[device]\nname=x\ncapacity=1GiB\ngranularity=3MiB\nsource=guess: x\n", MALLOC, "x.ini:4: [device] granularity: is not a power of two" },
+    { "[device]\nname=x\ncapacity=1GiB\nsource=guess: x\n", MALLOC, "x.ini:1: [device]: has no granularity; add it (as in 2MiB)" },
+    { "[device]\ncapacity=1GiB\ngranularity=2MiB\nsource=guess: x\n", MALLOC,
+      "x.ini:1: [device]: has no name; add the name of the device as people know it" },
+    { "", MALLOC, "x.ini: has no group [device]; add it (base_ns=0 for a call that costs nothing)" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = profile_text (cases[i].device, cases[i].malloc_group);
+      if (cases[i].message != NULL)
+        assert_refused (text, strlen (text), cases[i].message);
+      else
+        {
+          g_autoptr (GError) error = NULL; /* the rest of the message belongs to units.c */
+          g_assert_null (gemem_profile_parse (text, strlen (text), "x.ini", &error));
+          g_assert_true (g_str_has_prefix (error->message, "x.ini:3: [device] capacity: "));
+        }
+    }
+  assert_refused ("", 0, "x.ini: has no group [device]; add it (base_ns=0 for a call that costs nothing)");
+  assert_refused ("[device]\0", 9, "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
+  assert_refused ("\xff\xfe", 2, "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
+}
+
+/* Whoever says that a wait synchronises has misunderstood something. */
+static void
+test_waits_wait (void)
+{
+  g_autofree char *text = profile_text (DEVICE, MALLOC), *broken;
+  g_auto (GStrv) parts = g_strsplit (text, "[event_sync]\n", 2);
+  broken = g_strconcat (parts[0], "[event_sync]\nsynchronises=no\n", parts[1], NULL);
+  g_autoptr (GError) error = NULL;
+  g_assert_null (gemem_profile_parse (broken, strlen (broken), "x.ini", &error));
+  g_assert_nonnull (strstr (error->message, "[event_sync] synchronises: this call waits by its meaning; remove the key"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/profile/formula", test_formula);
+  g_test_add_func ("/profile/parse", test_parse);
+  g_test_add_func ("/profile/ours", test_ours);
+  g_test_add_func ("/profile/search", test_search);
+  g_test_add_func ("/profile/bad", test_bad);
+  g_test_add_func ("/profile/waits-wait", test_waits_wait);
+  return g_test_run ();
+}
