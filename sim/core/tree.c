@@ -1,8 +1,10 @@
 /* tree.c - an AVL tree with parent links, ordered by (group, size, address) (tree.h).
  *
- * An AVL tree is at most 1.44 log2 n deep and, filled in random order, within a few per cent of log2 n; a search is what every allocation
- * does, so the shallowest of the binary trees wins (figures: tests/bench/bench-containers.c).  Keys are compared without branches,
- * because which way a search turns cannot be predicted; the direction is the index of the child.
+ * Why this one: on the mix of an allocator (search, remove, insert; bench-containers) it and a red-black tree on the same nodes are equal
+ * within the noise, a treap takes half as much time again.  AVL is at most 1.44 log2 n deep where red-black may be 2 log2 n, and
+ * traces do insert in ascending order.  Wide nodes would need memory of their own, which an intrusive tree that is simply
+ * forgotten with its owner cannot have.  What counts most is the comparison: which way a search turns cannot be predicted, so keys
+ * are compared without branches and the direction is the index of the child (2.5 times faster at 100 nodes than comparing with "if").
  *
  * Invariants: balance = height (child[1]) - height (child[0]), in -1..1; node->child[d]->parent == node; the links of a node outside of a
  * tree mean nothing.  Insert and remove touch O(log n) nodes, O(1) on average above the place they change.
@@ -15,8 +17,8 @@
 static inline int
 below (const GememTreeNode *node, guint64 group, guint64 size, guint64 address)
 {
-  int less = node->address < address;
-  less = (node->size < size) | ((node->size == size) & less);
+  typedef unsigned __int128 Pair; /* compared with one subtraction and its borrow */
+  int less = ((Pair) node->size << 64 | node->address) < ((Pair) size << 64 | address);
   return (node->group < group) | ((node->group == group) & less);
 }
 

@@ -409,18 +409,11 @@ test_suggest (void)
 static void
 test_locale (void)
 {
-  static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "de_DE", "tr_TR.UTF-8" };
   g_autoptr (GError) error = NULL;
-  gboolean found = FALSE;
   Params params;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (names) && !found; i++)
-    found = setlocale (LC_ALL, names[i]) != NULL;
-  if (!found)
-    {
-      g_test_skip ("no locale with a decimal comma is installed");
-      return;
-    }
+  if (!test_use_comma_locale ())
+    return;
   apply (&params, "fraction=0.25,FREE_IDLE=TRUE", &error);
   g_assert_no_error (error);
   g_autofree char *text = gemem_params_describe (table, &params);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <glib/gstdio.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,4 +101,24 @@ test_tmpdir (void)
       atexit (remove_tmpdir);
     }
   return tmpdir;
+}
+
+gboolean
+test_use_comma_locale (void)
+{
+  static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    if (setlocale (LC_ALL, names[i]) != NULL)
+      return TRUE;
+
+  g_autofree char *path = g_build_filename (test_tmpdir (), "de_DE.UTF-8", NULL);
+  const char *argv[] = { "localedef", "-i", "de_DE", "-f", "UTF-8", path, NULL };
+  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
+                NULL, NULL, NULL);
+  g_setenv ("LOCPATH", test_tmpdir (), TRUE);
+  if (setlocale (LC_ALL, "de_DE.UTF-8") != NULL)
+    return TRUE;
+  g_test_skip ("no locale with a decimal comma is installed, and localedef cannot make one");
+  return FALSE;
 }

@@ -16,5 +16,9 @@ GPtrArray *test_shared_files (const char *dir, const char *suffix);
 /* An empty directory that is removed, with its content, at exit. */
 const char *test_tmpdir (void);
 
+/* Switches the process to a locale with a decimal comma, making one (localedef) where none is installed; FALSE, with the test marked as
+ * skipped, where that cannot be done.  Undo with setlocale (LC_ALL, "C"). */
+gboolean test_use_comma_locale (void);
+
 /* Fails with the message of @error. */
 #define test_assert_no_error(error) g_assert_no_error (error)
