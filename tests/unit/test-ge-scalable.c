@@ -527,6 +527,32 @@ test_streams_have_their_own_pools (void)
   rig_done (&rig);
 }
 
+/* What L1 may still take from the bottom pool limits largest_free: 8 MiB are left of the threshold, although 20 MiB lie idle below. */
+static void
+test_largest_free_keeps_threshold (void)
+{
+  Rig rig = rig_new ("ge-scalable:stack=two,page_mem_size_total_threshold=40MiB", "sim:capacity=64GiB");
+  const GememAllocatorClass *klass = rig.allocator->klass;
+
+  get (&rig, 1, 32 * P);
+  put (&rig, 1);
+  get (&rig, 2, 2 * P); /* leaves 30 idle pages that recycle cannot take */
+  get (&rig, 3, 30 * M);
+  rig.stream = 1;
+  get (&rig, 4, 20 * M); /* above the threshold, but nothing is idle in the bottom pool */
+  g_assert_cmpuint (reserved (&rig), ==, 52 * M);
+  put (&rig, 4);
+  recycle (&rig);
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 8 * M);
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 1), ==, 20 * M);
+  rig.stream = 0;
+  g_assert_cmphex (get (&rig, 5, 8 * M), ==, 32 * M + 12 * M); /* the top of the 20 MiB */
+  g_assert_cmpuint (reserved (&rig), ==, 52 * M);
+  g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0);
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 30 * P);
+  rig_done (&rig);
+}
+
 static gboolean
 refuse_sync (G_GNUC_UNUSED GememDevice *device, G_GNUC_UNUSED guint64 stream)
 {
@@ -774,6 +800,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-scalable/persistent-tryl", test_persistent_tryl);
   g_test_add_func ("/ge-scalable/recycle-order", test_recycle_order);
   g_test_add_func ("/ge-scalable/streams-have-their-own-pools", test_streams_have_their_own_pools);
+  g_test_add_func ("/ge-scalable/largest-free-keeps-threshold", test_largest_free_keeps_threshold);
   g_test_add_func ("/ge-scalable/failed-sync", test_failed_sync);
   g_test_add_func ("/ge-scalable/statistics", test_statistics);
   g_test_add_func ("/ge-scalable/check-finds-damage", test_check_finds_damage);
