@@ -92,8 +92,8 @@ gemem_pickle_refill (GememPickle *pickle)
     n = pickle->source.fill (pickle->source.data, 0, 0, &bytes, NULL);
   pickle->base += used;
   pickle->ended = pickle->failure != NULL || n < (gssize) FILL_SIZE;
-  pickle->start = pickle->at = bytes;
-  pickle->end = bytes + MAX (n, 0);
+  pickle->start = pickle->at = n > 0 ? bytes : (const guint8 *) "";
+  pickle->end = pickle->start + MAX (n, 0);
 }
 
 gboolean
