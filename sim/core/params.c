@@ -330,10 +330,16 @@ parse_value (const GememParam *param, const GememParamContext *context, const ch
 
 /* ---- fields */
 
+static gpointer
+field_of (const GememParam *param, gconstpointer dest)
+{
+  return (char *) dest + param->offset;
+}
+
 static Value
 load (const GememParam *param, gconstpointer dest)
 {
-  gconstpointer field = (const char *) dest + param->offset;
+  gconstpointer field = field_of (param, dest);
   Value value = { .number = 0 };
 
   switch (param->type)
@@ -364,7 +370,7 @@ load (const GememParam *param, gconstpointer dest)
 static void
 store (const GememParam *param, gpointer dest, Value value)
 {
-  gpointer field = (char *) dest + param->offset;
+  gpointer field = field_of (param, dest);
 
   switch (param->type)
     {
@@ -430,7 +436,7 @@ gemem_params_set (const GememParam *table, gpointer dest, const GememParamContex
     }
   if (param->type == GEMEM_PARAM_STRING)
     {
-      char *old = *(char **) ((char *) dest + param->offset);
+      char *old = *(char **) field_of (param, dest);
       store (param, dest, value); /* copies before the old text, which may be the new one, is freed */
       g_free (old);
     }
@@ -575,5 +581,5 @@ gemem_params_clear (const GememParam *table, gpointer dest)
 {
   for (const GememParam *param = table; param->name != NULL; param++)
     if (param->type == GEMEM_PARAM_STRING)
-      g_clear_pointer ((char **) ((char *) dest + param->offset), g_free);
+      g_clear_pointer ((char **) field_of (param, dest), g_free);
 }
