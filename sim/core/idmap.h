@@ -27,6 +27,8 @@ gpointer    gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed)
 /* Removes @key, copying its record to @record unless NULL; FALSE if it was not there. */
 gboolean    gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record);
 void        gemem_idmap_clear (GememIdMap *map);
+/* Asks the processor to fetch the place of @key; for loops that know the keys to come. */
+void        gemem_idmap_prefetch (const GememIdMap *map, guint64 key);
 /* Visits all entries: *@position starts at 0; FALSE at the end.  No insert or remove meanwhile. */
 gboolean    gemem_idmap_next (const GememIdMap *map, gsize *position, guint64 *key, gpointer *record);
 

@@ -69,15 +69,15 @@ find_blocking (GememAllocator *allocator, const GArray *spans, const GememReques
 }
 
 static void
-name_blocking (const GememIdMap *map, const GememSpan *span, GememOom *oom)
+name_blocking (const GememLiveTable *table, const GememSpan *span, GememOom *oom)
 {
   guint64 address = span->user != 0 ? span->user : span->address, id;
   gsize position = 0;
   gpointer record;
 
-  while (gemem_idmap_next (map, &position, &id, &record))
+  while (gemem_idmap_next (table->map, &position, &id, &record))
     {
-      const GememLive *live = record;
+      const GememLive *live = *(GememLive *const *) record;
       if (live->block.address == address && (live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
         {
           oom->blocking_id = id;
@@ -88,7 +88,7 @@ name_blocking (const GememIdMap *map, const GememSpan *span, GememOom *oom)
 }
 
 void
-gemem_audit (GememAllocator *allocator, const GememIdMap *map, const GememAccounts *accounts, const GememRequest *request, gboolean detail,
+gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts, const GememRequest *request, gboolean detail,
              GememOom *oom)
 {
   GememDevice *device = allocator->device;
@@ -112,6 +112,6 @@ gemem_audit (GememAllocator *allocator, const GememIdMap *map, const GememAccoun
       g_autoptr (GArray) spans = gemem_spans_of (allocator);
       const GememSpan *span = find_blocking (allocator, spans, request, info.free);
       if (span != NULL)
-        name_blocking (map, span, oom);
+        name_blocking (table, span, oom);
     }
 }

@@ -5,5 +5,5 @@
 
 /* Fills everything of @oom but seq, id, requested and stream, which the caller has set.  @detail FALSE: only what can be had without a
  * walk (the class avoidable/true, the sums). */
-void gemem_audit (GememAllocator *allocator, const GememIdMap *map, const GememAccounts *accounts, const GememRequest *request,
+void gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts, const GememRequest *request,
                   gboolean detail, GememOom *oom);

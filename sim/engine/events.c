@@ -15,6 +15,8 @@
 #include "sim/engine/audit.h"
 #include "sim/engine/run.h"
 
+#define PREFETCH 8 /* events that the look-up of ids runs ahead */
+
 G_GNUC_PRINTF (3, 4)
 static gboolean
 bad_event (GememRun *run, GError **error, const char *format, ...)
@@ -62,7 +64,7 @@ out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *
   GememOom oom = { .seq = run->seq, .id = event->id, .requested = event->size, .stream = event->stream };
   gboolean keep = result->oom->len < run->oom_max;
 
-  gemem_audit (run->allocator, run->live, &run->accounts, request, keep, &oom);
+  gemem_audit (run->allocator, &run->live, &run->accounts, request, keep, &oom);
   result->failed_allocs++;
   result->ooms++;
   run->epoch_ooms++;
@@ -100,7 +102,7 @@ do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   GememRequest request = { event->size, event->stream, event->pool };
   gboolean existed, served;
-  GememLive *live = gemem_idmap_insert (run->live, event->id, &existed);
+  GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 
   if (G_UNLIKELY (existed))
     return bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
@@ -164,34 +166,41 @@ skip_free (GememRun *run, const GememLive *live)
   gemem_accounts_end_demand (&run->accounts, live->requested);
 }
 
+/* @live was taken out, but has no block, or is between the request to free it and the completion. */
+static gboolean
+do_unusual_free (GememRun *run, const GememTraceEvent *event, GememLive *live, GError **error)
+{
+  if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
+    {
+      skip_free (run, live);
+      gemem_live_recycle (&run->live, live);
+      return TRUE;
+    }
+  *(GememLive **) gemem_idmap_insert (run->live.map, event->id, NULL) = live;
+  return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
+}
+
 static inline gboolean
 do_free (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememLive live;
+  GememLive *live = gemem_live_take (&run->live, event->id);
 
-  if (G_UNLIKELY (!gemem_idmap_remove (run->live, event->id, &live)))
+  if (G_UNLIKELY (live == NULL))
     return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
-  if (G_UNLIKELY (live.flags != 0))
-    {
-      if ((live.flags & GEMEM_LIVE_UNSERVED) == 0)
-        {
-          *(GememLive *) gemem_idmap_insert (run->live, event->id, NULL) = live;
-          return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
-        }
-      skip_free (run, &live);
-      return TRUE;
-    }
-  give_back (run, &live.block, FALSE);
-  account_end (run, &live);
+  if (G_UNLIKELY (live->flags != 0))
+    return do_unusual_free (run, event, live, error);
+  give_back (run, &live->block, FALSE);
+  account_end (run, live);
   if (G_UNLIKELY (run->log != NULL))
-    log_block (run, event, live.requested, &live.block);
+    log_block (run, event, live->requested, &live->block);
+  gemem_live_recycle (&run->live, live);
   return TRUE;
 }
 
 static gboolean
 do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememLive *live = gemem_idmap_lookup (run->live, event->id);
+  GememLive *live = gemem_live_find (&run->live, event->id);
 
   if (live == NULL)
     return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
@@ -211,31 +220,36 @@ do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
   return TRUE;
 }
 
+/* The end of a block that the allocator still has. */
+static void
+complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
+{
+  guint64 charged = run->device->call_time;
+
+  if ((live->flags & GEMEM_LIVE_REQUESTED) == 0) /* let go before the recording began */
+    give_back (run, &live->block, FALSE);
+  else
+    {
+      run->klass->complete (run->allocator, &live->block);
+      run->modelled_ns += run->device->call_time - charged;
+    }
+  account_end (run, live);
+  if (G_UNLIKELY (run->log != NULL))
+    log_block (run, event, live->requested, &live->block);
+}
+
 static gboolean
 do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememLive live;
-  guint64 charged = run->device->call_time;
+  GememLive *live = gemem_live_take (&run->live, event->id);
 
-  if (!gemem_idmap_remove (run->live, event->id, &live))
+  if (live == NULL)
     return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
-  if ((live.flags & GEMEM_LIVE_UNSERVED) != 0)
-    {
-      skip_free (run, &live);
-      return TRUE;
-    }
-  if ((live.flags & GEMEM_LIVE_GONE) != 0)
-    return TRUE;
-  if ((live.flags & GEMEM_LIVE_REQUESTED) == 0) /* let go before the recording began */
-    give_back (run, &live.block, FALSE);
-  else
-    {
-      run->klass->complete (run->allocator, &live.block);
-      run->modelled_ns += run->device->call_time - charged;
-    }
-  account_end (run, &live);
-  if (G_UNLIKELY (run->log != NULL))
-    log_block (run, event, live.requested, &live.block);
+  if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
+    skip_free (run, live);
+  else if ((live->flags & GEMEM_LIVE_GONE) == 0)
+    complete (run, event, live);
+  gemem_live_recycle (&run->live, live);
   return TRUE;
 }
 
@@ -262,7 +276,7 @@ adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
   GememAdopt adopt = { .address = event->address, .size = event->aux, .requested = event->size, .stream = event->stream,
                        .pool = event->pool, .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
   gboolean existed;
-  GememLive *live = gemem_idmap_insert (run->live, event->id, &existed);
+  GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 
   if (existed)
     return bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
@@ -301,7 +315,7 @@ do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
 static void
 do_use_on_stream (GememRun *run, const GememTraceEvent *event)
 {
-  GememLive *live = gemem_idmap_lookup (run->live, event->id);
+  GememLive *live = gemem_live_find (&run->live, event->id);
 
   /* Use of a block that is not there is no harm: recordings may begin in the middle. */
   if (live == NULL || live->flags != 0 || run->klass->use_on_stream == NULL)
@@ -485,14 +499,14 @@ after_event (GememRun *run, const GememTraceEvent *event)
 static gboolean
 look_closer (GememRun *run, GError **error)
 {
-  if (run->verify && !gemem_verify (run->allocator, run->live, &run->accounts, error))
+  if (run->verify && !gemem_verify (run->allocator, &run->live, &run->accounts, error))
     {
       g_prefix_error (error, "%s:event %" G_GUINT64_FORMAT ": ", run->name, run->seq);
       return FALSE;
     }
   if (run->seq == run->map_seq)
     {
-      gemem_map_take (run->allocator, run->live, run->result->map);
+      gemem_map_take (run->allocator, &run->live, run->result->map);
       run->stop = TRUE;
     }
   return TRUE;
@@ -521,6 +535,8 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {
       const GememTraceEvent *event = &events[i];
+      if (i + PREFETCH < n)
+        gemem_idmap_prefetch (run->live.map, events[i + PREFETCH].id);
       if (G_UNLIKELY (event->device != run->ordinal))
         continue;
       if (G_UNLIKELY (g_atomic_int_get (interrupted) != 0))
@@ -546,7 +562,7 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
 void
 gemem_run_free_all (GememRun *run)
 {
-  g_autoptr (GArray) rows = gemem_live_rows (run->live, TRUE);
+  g_autoptr (GArray) rows = gemem_live_rows (&run->live, TRUE);
 
   for (guint i = 0; i < rows->len; i++)
     {
@@ -557,7 +573,8 @@ gemem_run_free_all (GememRun *run)
         run->klass->free (run->allocator, &live->block, FALSE);
       gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
     }
-  gemem_idmap_clear (run->live);
+  gemem_live_clear (&run->live);
+  gemem_live_init (&run->live);
   run->accounts.demand = 0;
   run->accounts.reserved = run->device->held;
 }

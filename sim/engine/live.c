@@ -8,6 +8,21 @@
 
 #include "sim/engine/live.h"
 
+void
+gemem_live_init (GememLiveTable *table)
+{
+  table->map = gemem_idmap_new (sizeof (GememLive *));
+  table->unused = NULL;
+  gemem_slab_init (&table->slab, sizeof (GememLive));
+}
+
+void
+gemem_live_clear (GememLiveTable *table)
+{
+  gemem_idmap_free (table->map);
+  gemem_slab_clear (&table->slab);
+}
+
 static int
 compare_addresses (gconstpointer a, gconstpointer b)
 {
@@ -23,16 +38,16 @@ compare_ids (gconstpointer a, gconstpointer b)
 }
 
 GArray *
-gemem_live_rows (const GememIdMap *map, gboolean by_id)
+gemem_live_rows (const GememLiveTable *table, gboolean by_id)
 {
   GArray *rows = g_array_new (FALSE, FALSE, sizeof (GememLiveRow));
   gsize position = 0;
   gpointer record;
   guint64 id;
 
-  while (gemem_idmap_next (map, &position, &id, &record))
+  while (gemem_idmap_next (table->map, &position, &id, &record))
     {
-      const GememLive *live = record;
+      const GememLive *live = *(GememLive *const *) record;
       GememLiveRow row = { live->block.address, id, live };
       if ((live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
         g_array_append_val (rows, row);
@@ -178,10 +193,10 @@ check_books (GememAllocator *allocator, const GArray *rows, const GememAccounts 
 }
 
 gboolean
-gemem_verify (GememAllocator *allocator, const GememIdMap *map, const GememAccounts *accounts, GError **error)
+gemem_verify (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts, GError **error)
 {
   g_autoptr (GArray) spans = gemem_spans_of (allocator);
-  g_autoptr (GArray) rows = gemem_live_rows (map, FALSE);
+  g_autoptr (GArray) rows = gemem_live_rows (table, FALSE);
   guint64 physical = sum_physical (spans);
 
   if (physical != allocator->device->held)
@@ -192,10 +207,10 @@ gemem_verify (GememAllocator *allocator, const GememIdMap *map, const GememAccou
 }
 
 void
-gemem_map_take (GememAllocator *allocator, const GememIdMap *map, GArray *out)
+gemem_map_take (GememAllocator *allocator, const GememLiveTable *table, GArray *out)
 {
   g_autoptr (GArray) spans = gemem_spans_of (allocator);
-  g_autoptr (GArray) rows = gemem_live_rows (map, FALSE);
+  g_autoptr (GArray) rows = gemem_live_rows (table, FALSE);
 
   g_array_set_size (out, 0);
   for (guint i = 0; i < spans->len; i++)

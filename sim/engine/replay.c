@@ -226,7 +226,7 @@ add_stat (const char *name, guint64 value, const char *unit, gpointer data)
 static void
 count_leaks (GememRun *run)
 {
-  g_autoptr (GArray) rows = gemem_live_rows (run->live, TRUE);
+  g_autoptr (GArray) rows = gemem_live_rows (&run->live, TRUE);
   run->result->leaked_blocks = rows->len;
   run->result->end_live = run->accounts.live;
   run->result->end_allocated = run->accounts.allocated;
@@ -296,7 +296,7 @@ end (GememRun *run, gboolean ok, GError **error)
     gemem_device_destroy (run->device);
   gemem_ledger_clear (&run->ledger_storage);
   gemem_accounts_clear (&run->accounts);
-  gemem_idmap_free (run->live);
+  gemem_live_clear (&run->live);
   g_free (run->name);
   return ok;
 }
@@ -310,7 +310,7 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   run->result = gemem_result_new ();
   run->result->allocator = g_strdup (job->allocator->klass->name);
   run->result->label = g_strdup (job->allocator->label);
-  run->live = gemem_idmap_new (sizeof (GememLive));
+  gemem_live_init (&run->live);
   run->oom_max = job->oom_max > 0 ? job->oom_max : OOM_MAX_DEFAULT;
   run->clock = job->measure ? job->clock : NULL;
   run->verify = job->full_checks;

@@ -15,7 +15,7 @@ typedef struct
   const GememAllocatorClass *klass;
   GememAllocator *allocator;
   GememDevice *device;
-  GememIdMap *live;
+  GememLiveTable live;
   GememAccounts accounts;
   GememTimeline timeline;
   GememHistogram alloc_ns, free_ns, measured_alloc_ns, measured_free_ns;

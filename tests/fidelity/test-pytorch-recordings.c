@@ -1,0 +1,182 @@
+/* test-pytorch-recordings.c - real PyTorch recordings through `pytorch-caching`, on a device that places segments where they were.
+ *
+ * For each of the six: every allocation at its recorded address, the recorded device calls in order, and the facts of
+ * shared/traces/pytorch/expected.json: counts, initial state, peaks with their events, final state.  The smaller ones also pass the
+ * full checks after each event.
+ */
+#include "config.h"
+
+#include <json-glib/json-glib.h>
+
+#include "sim/engine/replay.h"
+#include "tests/util/testutil.h"
+
+static JsonNode *expected_root;
+
+typedef struct
+{
+  const char *name;
+  gboolean    full_checks;
+} Recording;
+
+static const Recording recordings[] = {
+  { "lm-small.pickle", TRUE },
+  { "lm-forward-a.pickle", TRUE },
+  { "lm-forward-backward-a.pickle", FALSE },
+  { "lm-forward-backward-b.pickle", FALSE },
+  { "lm-training-512.pickle.gz", FALSE },
+  { "lm-inference-1024.pickle", TRUE },
+};
+
+static GememTraceReader *
+open_recording (gpointer data, GError **error)
+{
+  const GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
+  return gemem_trace_open (data, NULL, &options, error);
+}
+
+static JsonObject *
+facts_of (const char *name)
+{
+  JsonObject *snapshots = json_object_get_object_member (json_node_get_object (expected_root), "snapshots");
+  JsonObject *file = json_object_get_object_member (snapshots, name);
+  JsonObject *devices = json_object_get_object_member (file, "devices");
+  g_assert_cmpuint (json_object_get_size (devices), ==, 1);
+  return json_object_get_object_member (devices, "0");
+}
+
+static guint64
+fact (JsonObject *facts, const char *name)
+{
+  g_assert_true (json_object_has_member (facts, name));
+  return (guint64) json_object_get_int_member (facts, name);
+}
+
+static gboolean
+is_allocator_event (const GememTraceEvent *event)
+{
+  return (event->flags & GEMEM_EVENT_INITIAL) == 0 && event->kind != GEMEM_EVENT_PHASE && event->kind != GEMEM_EVENT_STEP;
+}
+
+/* expected.json counts the allocator's own events from 0; the initial state is -1, and annotations do not count. */
+static gint64
+recorded_event (const char *path, guint64 seq)
+{
+  GememTraceReader *reader = open_recording ((gpointer) path, NULL);
+  const GememTraceEvent *events;
+  gint64 index = -1;
+  guint64 at = 0;
+  gssize n;
+
+  while ((n = gemem_trace_next (reader, &events, NULL)) > 0)
+    for (gssize i = 0; i < n; i++, at++)
+      if (at <= seq && is_allocator_event (&events[i]))
+        index++;
+  g_assert_cmpint (n, ==, 0);
+  g_assert_cmpuint (at, >, seq);
+  gemem_trace_close (reader);
+  return index;
+}
+
+#define equal(a, b) g_assert_cmpuint ((a), ==, (b))
+
+static void
+check_fidelity (const GememResult *result, JsonObject *facts)
+{
+  const GememFidelity *fidelity = &result->fidelity;
+  guint64 calls = fact (facts, "segment_alloc") + fact (facts, "segment_free") + fact (facts, "segment_map") + fact (facts, "segment_unmap");
+
+  if (fidelity->first_difference != G_MAXUINT64)
+    g_test_message ("event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER "x, got 0x%" G_GINT64_MODIFIER "x",
+                    fidelity->first_difference, fidelity->expected_address, fidelity->got_address);
+  equal (fidelity->first_difference, G_MAXUINT64);
+  equal (fidelity->compared, fact (facts, "alloc"));
+  equal (fidelity->equal, fact (facts, "alloc"));
+  equal (fidelity->first_segment_difference, G_MAXUINT64);
+  equal (fidelity->segments_compared, calls);
+  equal (fidelity->segments_equal, calls);
+}
+
+static void
+check_counts (const GememResult *result, const char *path, JsonObject *facts)
+{
+  JsonObject *initial = json_object_get_object_member (facts, "initial");
+
+  g_assert_false (result->partial);
+  equal (result->initial_blocks, fact (initial, "live_blocks"));
+  equal (result->initial_events, fact (initial, "live_blocks") + fact (initial, "segments"));
+  g_assert_cmpint (recorded_event (path, result->events - 1) + 1, ==, json_object_get_int_member (facts, "events"));
+  equal (result->allocs, fact (facts, "alloc"));
+  equal (result->frees, fact (facts, "free_completed"));
+  equal (result->ooms, fact (facts, "oom"));
+  equal (result->calls[GEMEM_CALL_MALLOC], fact (facts, "segment_alloc"));
+  equal (result->calls[GEMEM_CALL_FREE], fact (facts, "segment_free"));
+}
+
+static void
+check_state (const GememResult *result, const char *path, JsonObject *facts)
+{
+  JsonObject *final = json_object_get_object_member (facts, "final");
+
+  equal (result->peak_live, fact (facts, "peak_live_requested_bytes"));
+  g_assert_cmpint (recorded_event (path, result->peak_live_seq), ==, json_object_get_int_member (facts, "peak_live_event"));
+  equal (result->peak_allocated, fact (facts, "peak_allocated_bytes"));
+  equal (result->peak_reserved, fact (facts, "peak_reserved_bytes"));
+  /* The recording notes a segment before the request that caused it; the segment is held after that request. */
+  gint64 reserved = recorded_event (path, result->peak_reserved_seq), noted = json_object_get_int_member (facts, "peak_reserved_event");
+  g_assert_cmpint (reserved, ==, noted < 0 ? noted : noted + 1);
+  equal (result->end_live, fact (final, "live_requested_bytes"));
+  equal (result->end_allocated, fact (final, "allocated_bytes"));
+  equal (result->end_reserved, fact (final, "reserved_bytes"));
+  equal (result->leaked_blocks, fact (final, "live_blocks"));
+}
+
+static void
+test_recording (gconstpointer data)
+{
+  const Recording *recording = data;
+  g_autofree char *relative = g_build_filename ("traces", "pytorch", recording->name, NULL);
+  g_autofree char *path = test_shared_path (relative);
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GError) error = NULL;
+  GememResult *result;
+
+  if (path == NULL)
+    return;
+  g_assert_true (gemem_allocator_spec_parse ("pytorch-caching", specs, NULL));
+  GememJob job = { .allocator = specs->pdata[0], .device_spec = "sim:address=recorded,capacity=80GiB", .device_ordinal = -1,
+                   .source = open_recording, .source_data = path, .use_trace_settings = TRUE, .full_checks = recording->full_checks };
+  result = gemem_job_run (&job, &error);
+  g_assert_no_error (error);
+  JsonObject *facts = facts_of (recording->name);
+  check_fidelity (result, facts);
+  check_counts (result, path, facts);
+  check_state (result, path, facts);
+  gemem_result_free (result);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *path = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (recordings); i++)
+    {
+      g_autofree char *name = g_strconcat ("/recordings/", recordings[i].name, NULL);
+      g_test_add_data_func (name, &recordings[i], test_recording);
+    }
+  path = g_build_filename (g_getenv ("GEMEM_SHARED") != NULL ? g_getenv ("GEMEM_SHARED") : "../shared", "traces", "pytorch", "expected.json", NULL);
+  if (g_file_test (path, G_FILE_TEST_EXISTS))
+    {
+      JsonParser *parser = json_parser_new ();
+      json_parser_load_from_file (parser, path, &error);
+      g_assert_no_error (error);
+      expected_root = json_node_copy (json_parser_get_root (parser));
+      g_object_unref (parser);
+    }
+  int status = g_test_run ();
+  g_clear_pointer (&expected_root, json_node_unref);
+  return status;
+}
