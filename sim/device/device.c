@@ -109,7 +109,7 @@ with_defaults (const GememParam *table, const GPtrArray *defaults, const GPtrArr
     {
       const GememSetting *setting = g_ptr_array_index (defaults, i);
       const GememParam *param = gemem_params_find (table, setting->key);
-      if (param == NULL || !is_set (table, settings, param)) /* an unknown one is refused with the others */
+      if (!is_set (table, settings, param)) /* an unknown one is refused with the others */
         g_ptr_array_add (merged, (gpointer) setting);
     }
   for (guint i = 0; i < settings->len; i++)

@@ -46,11 +46,13 @@ typedef struct
 #define FIELD(name) .offset = G_STRUCT_OFFSET (FaultyParams, name)
 
 static const GememParam params[] = {
-  { .name = "nth", .type = GEMEM_PARAM_UINT, .default_text = "0", FIELD (nth), .help = "Call number N fails, counted from 1; 0: none." },
+  { .name = "nth", .type = GEMEM_PARAM_UINT, .default_text = "0", FIELD (nth),
+    .help = "Call number N fails, counted from 1; 0: none." },
   { .name = "every", .type = GEMEM_PARAM_UINT, .default_text = "0", FIELD (every), .help = "Every N-th call fails; 0: none." },
   { .name = "after", .type = GEMEM_PARAM_UINT, .default_text = "never", .special = "never=" NEVER_TEXT, FIELD (after),
     .help = "All calls after the first N fail." },
-  { .name = "rate", .type = GEMEM_PARAM_STRING, .default_text = "0%", FIELD (rate), .help = "Share of calls that fail at random, as in 1%." },
+  { .name = "rate", .type = GEMEM_PARAM_STRING, .default_text = "0%", FIELD (rate),
+    .help = "Share of calls that fail at random, as in 1%." },
   { .name = "seed", .type = GEMEM_PARAM_UINT, .default_text = "1", FIELD (seed), .help = "Seed of the random failures." },
   { .name = "call", .type = GEMEM_PARAM_STRING, .default_text = "memory", FIELD (call),
     .help = "Calls that may fail, '|' separated: names of device calls, 'memory' (malloc, reserve, create, map) or 'all'." },
@@ -340,7 +342,8 @@ check_effect (const FaultyParams *p, guint64 rate, GError **error)
   gboolean some = p->nth != 0 || p->every != 0 || p->after != NEVER || rate != 0;
 
   if (!some && strcmp (p->call, "memory") != 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: call=%s: nothing says when; add nth, every, after or rate", p->call);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: call=%s: nothing says when; add nth, every, after or rate",
+                 p->call);
   else if (rate == 0 && p->seed != 1)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: seed has no effect without rate; add rate=1%% or remove it");
   else

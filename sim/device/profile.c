@@ -69,14 +69,14 @@ note_line (Parser *parser, const char *line, guint number, char **group, GError 
     }
   else
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%.40s' is no '[group]', 'key=value' or '# comment'%s", parser->path, number,
-                   line, equals != NULL && *group == NULL ? "; keys come after a [group] line" : "; correct or remove the line");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%.40s' is no '[group]', 'key=value' or '# comment'%s", parser->path,
+                   number, line, equals != NULL && *group == NULL ? "; keys come after a [group] line" : "; correct or remove the line");
       return FALSE;
     }
   if (g_hash_table_contains (parser->lines, place))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%s' is given twice, first in line %u; keep one", parser->path, number, line,
-                   GPOINTER_TO_UINT (g_hash_table_lookup (parser->lines, place)));
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%s' is given twice, first in line %u; keep one", parser->path, number,
+                   line, GPOINTER_TO_UINT (g_hash_table_lookup (parser->lines, place)));
       g_free (place);
       return FALSE;
     }
@@ -124,7 +124,8 @@ numeric_text (Parser *parser, const char *group, const char *key, gboolean requi
 {
   char *text = g_key_file_get_value (parser->keys, group, key, NULL);
   if (text == NULL && required)
-    complain (parser, group, NULL, error, "has no %s; add it (%s)", key, g_str_has_suffix (key, "_ns") ? "0 if it costs nothing" : "as in 2MiB");
+    complain (parser, group, NULL, error, "has no %s; add it (%s)", key,
+              g_str_has_suffix (key, "_ns") ? "0 if it costs nothing" : "as in 2MiB");
   if (text != NULL && !check_source (parser, group, key, error))
     g_clear_pointer (&text, g_free);
   return text;
@@ -245,7 +246,8 @@ read_device (Parser *parser, GError **error)
   GememProfile *profile = parser->profile;
 
   if (!check_keys (parser, "device", known, error) || !read_size (parser, "device", "capacity", &profile->capacity, error)
-      || !read_size (parser, "device", "granularity", &profile->granularity, error) || !check_keys (parser, "allocator", known_allocator, error)
+      || !read_size (parser, "device", "granularity", &profile->granularity, error)
+      || !check_keys (parser, "allocator", known_allocator, error)
       || !read_ns (parser, "allocator", "hit_ns", TRUE, &profile->hit_ns, error))
     return FALSE;
   if (profile->granularity == 0 || (profile->granularity & (profile->granularity - 1)) != 0)
@@ -263,8 +265,8 @@ parse (Parser *parser, const char *text, gsize length, GError **error)
 
   if (!g_utf8_validate (text, length, NULL))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)",
-                   parser->path);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)", parser->path);
       return FALSE;
     }
   if (!note_lines (parser, text, error))

@@ -1,4 +1,4 @@
-/* test-device-time.c - the clock of the simulated device: exact costs of every call, waiting, streams and events, and what observers see. */
+/* test-device-time.c - the clock of the simulated device: exact costs of every call, waiting, streams and events, and the observer. */
 #include "config.h"
 
 #include <string.h>

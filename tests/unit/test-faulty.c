@@ -158,7 +158,8 @@ test_kinds (void)
         guint first = kinds[k] == GEMEM_CALL_RESERVE || kinds[k] == GEMEM_CALL_CREATE; /* made above */
 
         for (guint i = 0; i < 4; i++)
-          g_assert_cmpint (gemem_device_map (device, va + i * 2 * MIB, page, 0, 2 * MIB), ==, healthy || kinds[k] != GEMEM_CALL_MAP || i != 1);
+          g_assert_cmpint (gemem_device_map (device, va + i * 2 * MIB, page, 0, 2 * MIB), ==,
+                           healthy || kinds[k] != GEMEM_CALL_MAP || i != 1);
         if (kinds[k] == GEMEM_CALL_MAP)
           first = 4;
         for (guint i = 0; i < 4; i++)
@@ -358,11 +359,11 @@ test_bad (void)
     { "rate=101%", "device faulty: rate=101%: not a share; use 0% to 100%, as in rate=1%" },
     { "rate=0.5", "device faulty: rate=0.5: not a share; use 0% to 100%, as in rate=1%" },
     { "nth=1,call=free",
-      "device faulty: call=free: no call that can fail; use memory, all, malloc, reserve, create, map, unmap, memset, event_record, event_query, "
-      "stream_sync, device_sync" },
-    { "nth=1,call=unmapp",
-      "device faulty: call=unmapp: no call that can fail; did you mean 'unmap'? use memory, all, malloc, reserve, create, map, unmap, memset, "
+      "device faulty: call=free: no call that can fail; use memory, all, malloc, reserve, create, map, unmap, memset, "
       "event_record, event_query, stream_sync, device_sync" },
+    { "nth=1,call=unmapp",
+      "device faulty: call=unmapp: no call that can fail; did you mean 'unmap'? use memory, all, malloc, reserve, create, map, "
+      "unmap, memset, event_record, event_query, stream_sync, device_sync" },
     { "nth=1,call=malloc|", NULL },
   };
 

@@ -80,6 +80,23 @@ test_basic (void)
   gemem_idmap_free (NULL);
 }
 
+/* The key 0 has a place of its own, which must move with the table. */
+static void
+test_zero_moves (void)
+{
+  GememIdMap *map = gemem_idmap_new (sizeof (Record));
+
+  ((Record *) gemem_idmap_insert (map, 0, NULL))->twice = 4711;
+  for (guint64 key = 1; key <= 5000; key++)
+    put (map, key);
+  g_assert_cmpuint (((Record *) gemem_idmap_lookup (map, 0))->twice, ==, 4711);
+  for (guint64 key = 1; key <= 5000; key++)
+    take (map, key);
+  g_assert_cmpuint (((Record *) gemem_idmap_lookup (map, 0))->twice, ==, 4711);
+  g_assert_cmpuint (gemem_idmap_count (map), ==, 1);
+  gemem_idmap_free (map);
+}
+
 static void
 test_set (void)
 {
@@ -208,6 +225,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/idmap/basic", test_basic);
+  g_test_add_func ("/idmap/zero-moves", test_zero_moves);
   g_test_add_func ("/idmap/set", test_set);
   g_test_add_func ("/idmap/one-run", test_one_run);
   g_test_add_data_func ("/idmap/random/20", GSIZE_TO_POINTER (20), test_random);

@@ -1,0 +1,104 @@
+/* bench-device.c - what one malloc and free of a device costs on the host, with N blocks alive.
+ *
+ *   bench-device [SPEC BLOCKS]     default: all of the list below
+ *
+ * Random blocks are freed and others of 2 to 32 MiB taken in their place.  One JSON line per device and number of blocks: best of five runs
+ * of a million pairs, the loop's own cost included (the null device shows how much that is).
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/core/error.h"
+#include "sim/core/rng.h"
+#include "sim/core/units.h"
+#include "sim/device/device.h"
+
+#define RUNS 5
+#define PAIRS 1000000
+
+static const struct
+{
+  const char *spec;
+  guint       blocks;
+} cases[] = {
+  { "null", 1000 },
+  { "sim:capacity=unlimited", 1 },
+  { "sim:capacity=unlimited", 1000 },
+  { "sim:capacity=unlimited", 100000 },
+  { "sim:capacity=unlimited,address=first-fit", 1000 },
+  { "sim:capacity=unlimited,address=first-fit", 100000 },
+  { "faulty:capacity=unlimited", 1000 },
+};
+
+typedef struct
+{
+  guint64 address, size;
+} Block;
+
+static gint64
+run (const char *spec, guint blocks)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree Block *block = g_new (Block, blocks);
+  GememDevice *device = gemem_device_new (spec, NULL, 0, &error);
+  gint64 start, elapsed;
+  GememRng rng;
+
+  if (device == NULL)
+    {
+      fprintf (stderr, "bench-device: %s\n", error->message);
+      exit (gemem_error_exit_status (error));
+    }
+  gemem_rng_init (&rng, 1, "bench");
+  for (guint i = 0; i < blocks; i++)
+    {
+      block[i].size = (gemem_rng_below (&rng, 16) + 1) * 2 * GEMEM_MIB;
+      block[i].address = gemem_device_malloc (device, block[i].size, 0);
+    }
+  start = g_get_monotonic_time ();
+  for (guint pair = 0; pair < PAIRS; pair++)
+    {
+      guint64 random = gemem_rng_next (&rng);
+      Block *victim = &block[((random >> 32) * blocks) >> 32];
+      gemem_device_free (device, victim->address, victim->size);
+      victim->size = ((random & 15) + 1) * 2 * GEMEM_MIB;
+      victim->address = gemem_device_malloc (device, victim->size, 0);
+    }
+  elapsed = g_get_monotonic_time () - start;
+  for (guint i = 0; i < blocks; i++)
+    gemem_device_free (device, block[i].address, block[i].size);
+  g_assert_true (device->held == 0);
+  gemem_device_destroy (device);
+  return elapsed;
+}
+
+static void
+bench (const char *spec, guint blocks)
+{
+  gint64 best = G_MAXINT64;
+  for (guint i = 0; i < RUNS; i++)
+    best = MIN (best, run (spec, blocks));
+  printf ("{\"bench\":\"device\",\"device\":\"%s\",\"blocks\":%u,\"pairs\":%u,\"ns_per_pair\":%.1f}\n", spec, blocks, PAIRS,
+          (double) best * 1000 / PAIRS);
+  fflush (stdout);
+}
+
+int
+main (int argc, char **argv)
+{
+  guint64 blocks;
+
+  if (argc == 3 && gemem_parse_uint (argv[2], &blocks, NULL) && blocks > 0 && blocks <= 100000000)
+    bench (argv[1], (guint) blocks);
+  else if (argc == 1)
+    for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+      bench (cases[i].spec, cases[i].blocks);
+  else
+    {
+      fprintf (stderr, "usage: bench-device [SPEC BLOCKS]\n");
+      return 2;
+    }
+  return 0;
+}

@@ -1,0 +1,22 @@
+/* text-format.h - the words of the text twin, for its reader and its writer (grammar: text.c and doc/trace-formats.md). */
+#pragma once
+
+#include "traces/trace.h"
+
+#define TEXT_MAGIC "# gemem-trace: "
+#define TEXT_VERSION 1
+
+/* Bit i. */
+static const char *const text_event_flags[] = { "initial", "ambiguous", "small", "failed" };
+static const char *const text_trace_flags[]
+    = { "has-time", "has-addresses", "has-segments", "block-sizes", "starts-in-middle", "truncated", "has-completion", "is-vector" };
+
+/* What `aux` is called in events of @kind. */
+static inline const char *
+text_aux_name (guint8 kind)
+{
+  return kind == GEMEM_EVENT_ALLOC ? "block" : kind == GEMEM_EVENT_OOM ? "free" : "aux";
+}
+
+/* text-writer.c */
+GememTraceWriter *gemem_text_create (const char *path, const GememTraceInfo *info, GError **error);
