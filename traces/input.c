@@ -24,7 +24,7 @@
 #include "sim/core/error.h"
 #include "traces/input.h"
 
-#define WINDOW_SIZE ((gsize) 256 << 10) /* initial window, and the least that is read ahead */
+#define WINDOW_SIZE ((gsize) 256 << 10) /* at first */
 #define RAW_SIZE ((gsize) 128 << 10)
 #define HASH_SIZE ((gsize) 256 << 10)
 
@@ -362,7 +362,7 @@ make_room (GememInput *input)
     }
   if (input->end == input->capacity)
     {
-      input->capacity = MAX (WINDOW_SIZE, input->capacity * 2);
+      input->capacity *= 2;
       input->buffer = g_realloc (input->buffer, input->capacity);
     }
 }
@@ -506,6 +506,8 @@ input_new (const char *name)
   input->name = g_strdup (name);
   input->fd = -1;
   input->spool = -1;
+  input->capacity = WINDOW_SIZE;
+  input->buffer = g_malloc (WINDOW_SIZE);
   return input;
 }
 
