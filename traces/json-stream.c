@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/core/error.h"
+#include "traces/decimal.h"
 #include "traces/json-stream.h"
 
 #define FILL_SIZE ((gsize) 64 << 10)
@@ -280,42 +281,7 @@ is_number (const char *text)
 gboolean
 gemem_json_scaled (const GememJson *json, int scale, guint64 *magnitude, gboolean *negative)
 {
-  const char *at = json->text;
-  guint64 value = 0;
-  gint64 exponent = 0;
-  gboolean minus = *at == '-', point = FALSE;
-
-  for (at += minus; g_ascii_isdigit (*at) || *at == '.'; at++)
-    if (*at == '.')
-      point = TRUE;
-    else if (value > (G_MAXUINT64 - 9) / 10)
-      {
-        guint64 digit = (guint64) (*at - '0');
-        if (point) /* beyond 64 bits of precision */
-          continue;
-        if (value > (G_MAXUINT64 - digit) / 10)
-          return FALSE;
-        value = value * 10 + digit;
-      }
-    else
-      {
-        value = value * 10 + (guint64) (*at - '0');
-        exponent -= point;
-      }
-  if (*at == 'e' || *at == 'E')
-    exponent += CLAMP (g_ascii_strtoll (at + 1, NULL, 10), -1000, 1000);
-  for (exponent += scale; exponent < 0 && value > 0; exponent++)
-    value /= 10;
-  for (; exponent > 0 && value > 0; exponent--)
-    {
-      if (value > G_MAXUINT64 / 10)
-        return FALSE;
-      value *= 10;
-    }
-  *magnitude = value;
-  if (negative != NULL)
-    *negative = minus && value > 0;
-  return negative != NULL || !minus || value == 0;
+  return gemem_decimal_scaled (json->text, scale, magnitude, negative) != NULL;
 }
 
 static int
