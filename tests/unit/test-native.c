@@ -1,9 +1,10 @@
 /* test-native.c - the native format keeps every field, names every damage, and finds any event (traces/native*.c). */
 #include "config.h"
 
-#include <errno.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "sim/core/error.h"
 #include "sim/core/rng.h"
@@ -589,6 +590,45 @@ test_full_disk (void)
   gemem_trace_info_clear (&info);
 }
 
+/* The disk fills while the file is written beside its place: the file is named, and nothing stays. */
+static void
+test_disk_fills (void)
+{
+  static const char *const names[] = { "fills.gmt", "fills.txt" };
+  struct rlimit before, small = { 100000, 100000 };
+  GememTraceInfo info;
+  GememRng rng;
+
+  gemem_trace_info_init (&info, "random", "x");
+  gemem_rng_init (&rng, 8, "fills");
+  g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &before), ==, 0);
+  small.rlim_max = before.rlim_max;
+  signal (SIGXFSZ, SIG_IGN);
+  for (guint k = 0; k < G_N_ELEMENTS (names); k++)
+    {
+      g_autofree char *path = g_build_filename (test_tmpdir (), names[k], NULL);
+      GError *error = NULL;
+      guint files = count_files ();
+      GememTraceWriter *writer = gemem_trace_create (path, NULL, &info, &error);
+      gboolean good = TRUE;
+      g_assert_no_error (error);
+      g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &small), ==, 0);
+      for (guint i = 0; good && i < 300000; i++)
+        {
+          GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC, .id = gemem_rng_next (&rng) };
+          good = writer->write (writer, &event, 1, &error);
+        }
+      g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &before), ==, 0);
+      g_assert_false (good);
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
+      g_assert_true (g_str_has_prefix (error->message, path));
+      g_clear_error (&error);
+      writer->discard (writer);
+      g_assert_cmpuint (count_files (), ==, files);
+    }
+  gemem_trace_info_clear (&info);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -607,5 +647,6 @@ main (int argc, char **argv)
   g_test_add_func ("/native/devices", test_devices);
   g_test_add_func ("/native/writing", test_writing);
   g_test_add_func ("/native/full-disk", test_full_disk);
+  g_test_add_func ("/native/disk-fills", test_disk_fills);
   return g_test_run ();
 }
