@@ -1,3 +1,69 @@
-/* report.c - to be written */
+/* report.c - which emitter writes, and what is common to them; see report.h. */
 #include "config.h"
-#include <glib.h>
+
+#include <string.h>
+
+#include "sim/core/params.h"
+#include "sim/report/emitters.h"
+
+static const char *const formats[] = { "table", "json", "csv", "markdown", NULL };
+
+gboolean
+gemem_report_format_parse (const char *name, GememReportFormat *format, GError **error)
+{
+  for (guint i = 0; formats[i] != NULL; i++)
+    if (gemem_name_equal (name, formats[i]))
+      {
+        *format = (GememReportFormat) i;
+        return TRUE;
+      }
+  const char *near = gemem_suggest (name, formats);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown report format '%s'; %s%s%s", name, near != NULL ? "did you mean '" : "choose ",
+               near != NULL ? near : "table, json, csv or markdown", near != NULL ? "'?" : "");
+  return FALSE;
+}
+
+gboolean
+gemem_report_same_group (const GememResult *a, const GememResult *b)
+{
+  return g_strcmp0 (a->trace, b->trace) == 0 && a->device_ordinal == b->device_ordinal;
+}
+
+char *
+gemem_report_group (const GememResult *result)
+{
+  const char *trace = result->trace != NULL ? result->trace : "trace";
+  if (result->device_ordinal == GEMEM_DEVICE_HOST)
+    return g_strdup_printf ("%s, host memory", trace);
+  if (result->device_ordinal > 0)
+    return g_strdup_printf ("%s, device %d", trace, result->device_ordinal);
+  return g_strdup (trace);
+}
+
+void
+gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results, guint n, const GememReportOptions *options)
+{
+  switch (format)
+    {
+    case GEMEM_FORMAT_JSON:
+      gemem_report_json (out, results, n);
+      break;
+    case GEMEM_FORMAT_CSV:
+      gemem_report_csv (out, results, n);
+      break;
+    case GEMEM_FORMAT_MARKDOWN:
+      gemem_report_markdown (out, results, n);
+      break;
+    case GEMEM_FORMAT_TABLE:
+      if (options == NULL || !options->details)
+        gemem_report_table (out, results, n, options != NULL ? options->width : 0);
+      else
+        for (guint i = 0; i < n; i++)
+          {
+            if (i > 0)
+              g_string_append_c (out, '\n');
+            gemem_report_details (out, results[i]);
+          }
+      break;
+    }
+}

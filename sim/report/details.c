@@ -1,0 +1,216 @@
+/* details.c - one result in full, for people: what `replay` prints. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/units.h"
+#include "sim/report/emitters.h"
+#include "sim/report/measures.h"
+
+static void
+append_settings (GString *out, const char *title, const GPtrArray *settings)
+{
+  if (settings == NULL || settings->len == 0)
+    return;
+  g_string_append_printf (out, "\n%s\n", title);
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      g_string_append_printf (out, "  %-36s %s\n", setting->key, setting->value != NULL ? setting->value : "none");
+    }
+}
+
+static void
+append_measures (GString *out, const GememResult *result)
+{
+  char text[GEMEM_MEASURE_TEXT];
+  g_string_append (out, "\nmeasures\n");
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
+    if (gemem_measure_applies (measure, result))
+      {
+        g_string_append_printf (out, "  %-20s %14s", measure->title, gemem_measure_text (measure, result, text));
+        if (measure->unit == GEMEM_UNIT_BYTES && measure->integer (result) != GEMEM_UNLIMITED)
+          g_string_append_printf (out, "  %" G_GUINT64_FORMAT " bytes", measure->integer (result));
+        if (strcmp (measure->key, "peak_reserved") == 0)
+          g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_reserved_seq);
+        if (strcmp (measure->key, "peak_live") == 0)
+          g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_live_seq);
+        g_string_append_c (out, '\n');
+      }
+  if (result->least_capacity != 0 && !result->capacity_monotone)
+    g_string_append (out, "  (some larger capacities fail: least capacity is the first that fits in the search, not a guarantee above it)\n");
+}
+
+static void
+append_calls (GString *out, const GememResult *result)
+{
+  char text[GEMEM_FORMAT_MAX];
+  g_string_append (out, "\ndevice calls                          count      refused   modelled time\n");
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    if (result->calls[call] > 0)
+      g_string_append_printf (out, "  %-24s %16" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT " %15s\n", gemem_device_call_name ((GememDeviceCall) call),
+                              result->calls[call], result->refused[call], gemem_format_time (text, result->call_ns[call]));
+}
+
+static void
+append_latency (GString *out, const char *label, const GememHistogram *latency)
+{
+  char text[6][GEMEM_FORMAT_MAX];
+  if (latency->count == 0)
+    return;
+  g_string_append_printf (out, "  %-18s %12s %12s %12s %12s %12s %12s\n", label, gemem_format_time (text[0], latency->sum / latency->count),
+                          gemem_format_time (text[1], gemem_histogram_percentile (latency, 500)),
+                          gemem_format_time (text[2], gemem_histogram_percentile (latency, 900)),
+                          gemem_format_time (text[3], gemem_histogram_percentile (latency, 990)),
+                          gemem_format_time (text[4], gemem_histogram_percentile (latency, 999)), gemem_format_time (text[5], latency->max));
+}
+
+static void
+append_latencies (GString *out, const GememResult *result)
+{
+  g_string_append_printf (out, "\n%-20s %12s %12s %12s %12s %12s %12s\n", "latency", "mean", "p50", "p90", "p99", "p99.9", "max");
+  append_latency (out, "alloc, modelled", &result->alloc_ns);
+  append_latency (out, "free, modelled", &result->free_ns);
+  append_latency (out, "alloc, measured", &result->measured_alloc_ns);
+  append_latency (out, "free, measured", &result->measured_free_ns);
+}
+
+/* Which request failed, and why. */
+static void
+append_oom (GString *out, const GememOom *oom)
+{
+  char size[6][GEMEM_FORMAT_MAX];
+  g_string_append_printf (out, "  event %" G_GUINT64_FORMAT ": block %" G_GUINT64_FORMAT " of %s failed with %s live, %s allocated, %s reserved of %s\n",
+                          oom->seq, oom->id, gemem_format_size (size[0], oom->requested), gemem_format_size (size[1], oom->live),
+                          gemem_format_size (size[2], oom->allocated), gemem_format_size (size[3], oom->reserved),
+                          gemem_format_size (size[4], oom->capacity));
+  if (!oom->avoidable)
+    {
+      g_string_append_printf (out, "    true: no layout could have served it; %s would have to be freed first\n", gemem_format_size (size[5], oom->missing));
+      return;
+    }
+  g_string_append_printf (out, "    avoidable: the device has %s free and the cache %s in its largest piece", gemem_format_size (size[0], oom->device_free),
+                          gemem_format_size (size[1], oom->largest_free));
+  if (oom->blocking_id != 0)
+    g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s) it would fit", oom->blocking_id, gemem_format_size (size[2], oom->blocking_size));
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_ooms (GString *out, const GememResult *result)
+{
+  const guint shown = MIN (result->oom != NULL ? result->oom->len : 0, 20);
+  if (result->ooms == 0)
+    return;
+  g_string_append_printf (out, "\nfailed requests: %" G_GUINT64_FORMAT ", avoidable: %" G_GUINT64_FORMAT "\n", result->ooms, result->ooms_avoidable);
+  for (guint i = 0; i < shown; i++)
+    append_oom (out, &g_array_index (result->oom, GememOom, i));
+  if (result->ooms > shown)
+    g_string_append_printf (out, "  ... and %" G_GUINT64_FORMAT " more (--format=json keeps up to %u)\n", result->ooms - shown, result->oom->len);
+}
+
+static void
+append_streams (GString *out, const GememResult *result)
+{
+  char size[2][GEMEM_FORMAT_MAX];
+  if (result->streams == NULL || result->streams->len < 2)
+    return;
+  g_string_append (out, "\nstream                        allocs      peak live  peak allocated\n");
+  for (guint i = 0; i < result->streams->len; i++)
+    {
+      const GememStreamUse *use = &g_array_index (result->streams, GememStreamUse, i);
+      g_autofree char *name
+          = use->stream == G_MAXUINT64 ? g_strdup ("all others") : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", use->stream);
+      g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %15s\n", name, use->allocs, gemem_format_size (size[0], use->peak_live),
+                              gemem_format_size (size[1], use->peak_allocated));
+    }
+}
+
+static void
+append_classes (GString *out, const GememResult *result)
+{
+  char size[3][GEMEM_FORMAT_MAX];
+  if (result->classes == NULL || result->classes->len == 0)
+    return;
+  g_string_append (out, "\nrequests up to                allocs   live at peak  internal waste at peak\n");
+  for (guint i = 0; i < result->classes->len; i++)
+    {
+      const GememSizeClassUse *use = &g_array_index (result->classes, GememSizeClassUse, i);
+      if (use->allocs > 0)
+        g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %23s\n", gemem_format_size (size[0], use->limit), use->allocs,
+                                gemem_format_size (size[1], use->live_at_peak), gemem_format_size (size[2], use->internal_waste_at_peak));
+    }
+}
+
+static void
+append_epochs (GString *out, const GememResult *result)
+{
+  char size[5][GEMEM_FORMAT_MAX];
+  if (result->epochs == NULL || result->epochs->len < 2)
+    return;
+  g_string_append (out, "\nepoch      peak live  peak allocated   peak reserved  reserved at end    largest free   failed\n");
+  for (guint i = 0; i < result->epochs->len; i++)
+    {
+      const GememEpoch *epoch = &g_array_index (result->epochs, GememEpoch, i);
+      g_string_append_printf (out, "%5u %14s %15s %15s %16s %15s %8" G_GUINT64_FORMAT "\n", i + 1, gemem_format_size (size[0], epoch->peak_live),
+                              gemem_format_size (size[1], epoch->peak_allocated), gemem_format_size (size[2], epoch->peak_reserved),
+                              gemem_format_size (size[3], epoch->end_reserved), gemem_format_size (size[4], epoch->end_largest_free), epoch->ooms);
+    }
+}
+
+static void
+append_fidelity (GString *out, const GememResult *result)
+{
+  const GememFidelity *f = &result->fidelity;
+  if (f->compared == 0 && f->segments_compared == 0)
+    return;
+  g_string_append_printf (out, "\nfidelity: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions and %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                          " device calls as recorded\n", f->equal, f->compared, f->segments_equal, f->segments_compared);
+  if (f->first_difference != G_MAXUINT64 && f->equal < f->compared)
+    g_string_append_printf (out, "  first difference at event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER "x, here 0x%" G_GINT64_MODIFIER
+                            "x (exact addresses need -d sim:address=recorded)\n", f->first_difference, f->expected_address, f->got_address);
+}
+
+static void
+append_counts (GString *out, const GememResult *result)
+{
+  const struct
+  {
+    const char *text;
+    guint64 n;
+  } counts[] = {
+    { "blocks from before the recording, replayed first", result->initial_blocks },
+    { "requests of 0 bytes, which no real system passes on", result->zero_allocs },
+    { "frees of requests that had failed, skipped", result->skipped_frees },
+    { "blocks never freed by the trace", result->leaked_blocks },
+    { "graph events, which no allocator here acts on", result->unsupported },
+    { "inconsistent events left out (--allow-partial)", result->inconsistent },
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (counts); i++)
+    if (counts[i].n > 0)
+      g_string_append_printf (out, "  %" G_GUINT64_FORMAT " %s\n", counts[i].n, counts[i].text);
+}
+
+void
+gemem_report_details (GString *out, const GememResult *result)
+{
+  g_autofree char *group = gemem_report_group (result);
+  g_string_append_printf (out, "%s through %s on %s\n", group, result->label, result->device != NULL ? result->device : "a device");
+  g_string_append_printf (out, "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT " allocations, %" G_GUINT64_FORMAT " frees\n", result->events,
+                          result->allocs, result->frees);
+  append_counts (out, result);
+  if (result->partial)
+    g_string_append (out, "  PARTIAL: the run was interrupted or the trace is damaged; what follows holds for the part that was replayed\n");
+  if (result->failure != NULL)
+    g_string_append_printf (out, "  STOPPED: %s\n", result->failure);
+  append_measures (out, result);
+  append_ooms (out, result);
+  append_calls (out, result);
+  append_latencies (out, result);
+  append_streams (out, result);
+  append_classes (out, result);
+  append_epochs (out, result);
+  append_fidelity (out, result);
+  append_settings (out, "statistics as the system names them", result->stats);
+  append_settings (out, "parameters", result->parameters);
+}

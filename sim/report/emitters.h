@@ -1,0 +1,15 @@
+/* emitters.h - the emitters behind gemem_report_write(), one file each. */
+#pragma once
+
+#include "sim/report/report.h"
+
+void gemem_report_table (GString *out, GememResult *const *results, guint n, guint width);
+void gemem_report_details (GString *out, const GememResult *result);
+void gemem_report_json (GString *out, GememResult *const *results, guint n);
+void gemem_report_csv (GString *out, GememResult *const *results, guint n);
+void gemem_report_markdown (GString *out, GememResult *const *results, guint n);
+
+/* "gpt2-train.gmt", "gpt2-train.gmt, device 1": what the rows of one group have in common. */
+char *gemem_report_group (const GememResult *result);
+/* TRUE if @a and @b belong to one group: same trace, same device of it. */
+gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);

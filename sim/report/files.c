@@ -1,0 +1,63 @@
+/* files.c - writing a file completely or not at all.
+ *
+ * The text goes to a temporary file beside the target, which is renamed over it when all is written, so that a full disk leaves neither half a
+ * report nor destroys an old one.  Devices and pipes (/dev/stdout, /dev/full) are written directly.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/report/report.h"
+
+static gboolean
+write_all (int fd, const char *text, gsize length)
+{
+  while (length > 0)
+    {
+      gssize written = write (fd, text, length);
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written < 0)
+        return FALSE;
+      text += written;
+      length -= (gsize) written;
+    }
+  return TRUE;
+}
+
+/* Writes to the open @fd and closes it; errno says what failed. */
+static gboolean
+write_and_close (int fd, const char *text, gsize length)
+{
+  gboolean ok = write_all (fd, text, length);
+  int errnum = errno;
+  if (close (fd) != 0 && ok)
+    return FALSE;
+  errno = errnum;
+  return ok;
+}
+
+gboolean
+gemem_write_file (const char *path, const char *text, gssize length, GError **error)
+{
+  const gsize size = length >= 0 ? (gsize) length : strlen (text);
+  struct stat status;
+  gboolean direct = stat (path, &status) == 0 && !S_ISREG (status.st_mode);
+  g_autofree char *temporary = direct ? g_strdup (path) : g_strconcat (path, ".XXXXXX", NULL);
+  int fd = direct ? open (path, O_WRONLY | O_CLOEXEC) : g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
+  gboolean ok = fd >= 0 && write_and_close (fd, text, size);
+  if (ok && !direct)
+    ok = g_rename (temporary, path) == 0;
+  if (ok)
+    return TRUE;
+  int errnum = errno;
+  if (!direct && fd >= 0)
+    g_unlink (temporary);
+  gemem_error_set_errno (error, errnum, path, errnum == ENOSPC ? "free some space or write elsewhere; nothing was left behind" : "it was not written");
+  return FALSE;
+}

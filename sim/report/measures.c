@@ -1,0 +1,103 @@
+/* measures.c - see measures.h.  Every number in a report passes through here once, so that two reports cannot disagree. */
+#include "config.h"
+
+#include "sim/core/units.h"
+#include "sim/report/measures.h"
+#include "sim/report/report.h"
+
+#define DETAIL GEMEM_RANK_DETAIL
+#define MEASURED GEMEM_RANK_MEASURED
+#define CAPACITY GEMEM_RANK_CAPACITY
+
+/* Each measure is one function of the type its unit says; the other type is never called. */
+#define TYPE_BYTES guint64
+#define TYPE_COUNT guint64
+#define TYPE_NS guint64
+#define TYPE_RATIO double
+#define TYPE_PERCENT double
+#define GEMEM_MEASURE(key, title, unit, rank, value, help) \
+  static TYPE_##unit value_##key (const GememResult *r) \
+  { \
+    return value; \
+  }
+#include "sim/report/measures.def"
+#undef GEMEM_MEASURE
+
+#define FUNCTION_BYTES(key) .integer = value_##key
+#define FUNCTION_COUNT(key) .integer = value_##key
+#define FUNCTION_NS(key) .integer = value_##key
+#define FUNCTION_RATIO(key) .real = value_##key
+#define FUNCTION_PERCENT(key) .real = value_##key
+const GememMeasure gemem_measures[] = {
+#define GEMEM_MEASURE(key, title, unit, rank, value, help) { #key, title, GEMEM_UNIT_##unit, rank, help, FUNCTION_##unit (key) },
+#include "sim/report/measures.def"
+#undef GEMEM_MEASURE
+  { NULL }
+};
+
+const char *
+gemem_measure_name (guint index)
+{
+  return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].key : NULL;
+}
+
+const char *
+gemem_measure_help (guint index)
+{
+  return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].help : NULL;
+}
+
+gboolean
+gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
+{
+  if (measure->rank == GEMEM_RANK_MEASURED)
+    return result->measured_alloc_ns.count > 0;
+  if (measure->rank == GEMEM_RANK_CAPACITY)
+    return result->least_capacity != 0;
+  return TRUE;
+}
+
+static char *
+decimal (char *buffer, double value, int digits)
+{
+  char format[8];
+  g_snprintf (format, sizeof format, "%%.%df", digits);
+  return g_ascii_formatd (buffer, GEMEM_MEASURE_TEXT, format, value);
+}
+
+char *
+gemem_measure_text (const GememMeasure *measure, const GememResult *result, char *buffer)
+{
+  switch (measure->unit)
+    {
+    case GEMEM_UNIT_BYTES:
+      if (measure->integer (result) == GEMEM_UNLIMITED)
+        g_strlcpy (buffer, "none", GEMEM_MEASURE_TEXT);
+      else
+        gemem_format_size (buffer, measure->integer (result));
+      break;
+    case GEMEM_UNIT_NS:
+      gemem_format_time (buffer, measure->integer (result));
+      break;
+    case GEMEM_UNIT_COUNT:
+      g_snprintf (buffer, GEMEM_MEASURE_TEXT, "%" G_GUINT64_FORMAT, measure->integer (result));
+      break;
+    case GEMEM_UNIT_RATIO:
+      decimal (buffer, measure->real (result), 3);
+      break;
+    case GEMEM_UNIT_PERCENT:
+      decimal (buffer, 100 * measure->real (result), 1);
+      g_strlcat (buffer, " %", GEMEM_MEASURE_TEXT);
+      break;
+    }
+  return buffer;
+}
+
+char *
+gemem_measure_exact (const GememMeasure *measure, const GememResult *result, char *buffer)
+{
+  if (measure->real != NULL)
+    return decimal (buffer, measure->real (result), 6);
+  g_snprintf (buffer, GEMEM_MEASURE_TEXT, "%" G_GUINT64_FORMAT, measure->integer (result));
+  return buffer;
+}

@@ -1,0 +1,42 @@
+/* measures.h - the table made of measures.def, and how a value is printed. */
+#pragma once
+
+#include "sim/engine/result.h"
+
+typedef enum
+{
+  GEMEM_UNIT_BYTES,
+  GEMEM_UNIT_COUNT,
+  GEMEM_UNIT_NS,
+  GEMEM_UNIT_RATIO,
+  GEMEM_UNIT_PERCENT
+} GememMeasureUnit;
+
+enum
+{
+  GEMEM_RANK_DETAIL = 100,   /* full reports and files only            */
+  GEMEM_RANK_MEASURED = 101, /* only where the host clock was asked    */
+  GEMEM_RANK_CAPACITY = 102, /* only where --find-capacity was asked   */
+};
+
+typedef struct
+{
+  const char      *key, *title;
+  GememMeasureUnit unit;
+  int              rank;
+  const char      *help;
+  guint64 (*integer) (const GememResult *result); /* BYTES, COUNT, NS      */
+  double (*real) (const GememResult *result);     /* RATIO, PERCENT (of 1) */
+} GememMeasure;
+
+/* All of them; ends with a NULL key. */
+extern const GememMeasure gemem_measures[];
+
+/* TRUE if @measure says something about @result (measured, capacity: only when asked for). */
+gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *result);
+
+#define GEMEM_MEASURE_TEXT 48
+/* For people: "1.500 GiB", "12.3 %", "1.07", "3.2 us". */
+char *gemem_measure_text (const GememMeasure *measure, const GememResult *result, char *buffer);
+/* For files: an integer, or a decimal with six digits, whatever the locale. */
+char *gemem_measure_exact (const GememMeasure *measure, const GememResult *result, char *buffer);

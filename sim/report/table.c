@@ -1,0 +1,144 @@
+/* table.c - the comparison as an aligned table: a group of rows per trace, a column per measure.
+ *
+ * Columns give way by rank until the table fits the terminal; a row is never wrapped.  A column in which every row says the same
+ * zero (no failures, no retries) is kept only at rank 0.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/units.h"
+#include "sim/report/emitters.h"
+#include "sim/report/measures.h"
+
+#define MAX_COLUMNS 40
+
+typedef struct
+{
+  const GememMeasure *measure;
+  gsize width;
+} Column;
+
+typedef struct
+{
+  Column columns[MAX_COLUMNS];
+  guint  n;
+  gsize  label; /* width of the first column */
+} Layout;
+
+static void
+measure_widths (Layout *layout, GememResult *const *results, guint n)
+{
+  char text[GEMEM_MEASURE_TEXT];
+  layout->label = strlen ("allocator");
+  for (guint i = 0; i < n; i++)
+    layout->label = MAX (layout->label, (gsize) g_utf8_strlen (results[i]->label, -1));
+  for (guint c = 0; c < layout->n; c++)
+    {
+      Column *column = &layout->columns[c];
+      column->width = strlen (column->measure->title);
+      for (guint i = 0; i < n; i++)
+        column->width = MAX (column->width, strlen (gemem_measure_text (column->measure, results[i], text)));
+    }
+}
+
+static gsize
+total_width (const Layout *layout)
+{
+  gsize width = layout->label;
+  for (guint c = 0; c < layout->n; c++)
+    width += 2 + layout->columns[c].width;
+  return width;
+}
+
+/* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0 are left. */
+static gboolean
+drop_column (Layout *layout)
+{
+  guint worst = 0;
+  for (guint c = 1; c < layout->n; c++)
+    if (layout->columns[c].measure->rank >= layout->columns[worst].measure->rank)
+      worst = c;
+  if (layout->n == 0 || layout->columns[worst].measure->rank == 0)
+    return FALSE;
+  memmove (&layout->columns[worst], &layout->columns[worst + 1], (layout->n - worst - 1) * sizeof (Column));
+  layout->n--;
+  return TRUE;
+}
+
+static void
+choose_columns (Layout *layout, GememResult *const *results, guint n, guint width)
+{
+  layout->n = 0;
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL && layout->n < MAX_COLUMNS; measure++)
+    {
+      gboolean applies = FALSE;
+      for (guint i = 0; i < n && measure->rank != GEMEM_RANK_DETAIL; i++)
+        applies = applies || gemem_measure_applies (measure, results[i]);
+      if (applies)
+        layout->columns[layout->n++].measure = measure;
+    }
+  measure_widths (layout, results, n);
+  while (width > 0 && total_width (layout) > width && drop_column (layout))
+    ;
+}
+
+static void
+append_header (GString *out, const Layout *layout)
+{
+  g_string_append_printf (out, "%-*s", (int) layout->label, "allocator");
+  for (guint c = 0; c < layout->n; c++)
+    g_string_append_printf (out, "  %*s", (int) layout->columns[c].width, layout->columns[c].measure->title);
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_row (GString *out, const Layout *layout, const GememResult *result)
+{
+  char text[GEMEM_MEASURE_TEXT];
+  gsize characters = (gsize) g_utf8_strlen (result->label, -1);
+  g_string_append_printf (out, "%s%*s", result->label, (int) (layout->label - characters), "");
+  for (guint c = 0; c < layout->n; c++)
+    {
+      const Column *column = &layout->columns[c];
+      gboolean applies = gemem_measure_applies (column->measure, result);
+      g_string_append_printf (out, "  %*s", (int) column->width, applies ? gemem_measure_text (column->measure, result, text) : "-");
+    }
+  if (result->partial)
+    g_string_append (out, "  (partial)");
+  if (result->failure != NULL)
+    g_string_append (out, "  (stopped)");
+  g_string_append_c (out, '\n');
+}
+
+/* What all rows of a group share, and a sentence on failures. */
+static void
+append_group_facts (GString *out, GememResult *const *results, guint n)
+{
+  char live[GEMEM_FORMAT_MAX], capacity[GEMEM_FORMAT_MAX];
+  const GememResult *first = results[0];
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, peak live %s, device %s\n", first->events, gemem_format_size (live, first->peak_live),
+                          first->capacity == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (capacity, first->capacity));
+  for (guint i = 0; i < n; i++)
+    if (results[i]->fidelity.compared > 0)
+      g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded\n", results[i]->label,
+                              results[i]->fidelity.equal, results[i]->fidelity.compared);
+}
+
+void
+gemem_report_table (GString *out, GememResult *const *results, guint n, guint width)
+{
+  Layout layout;
+  choose_columns (&layout, results, n, width);
+  for (guint start = 0, end; start < n; start = end)
+    {
+      g_autofree char *group = gemem_report_group (results[start]);
+      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]); end++)
+        ;
+      g_string_append_printf (out, "%s%s\n", start > 0 ? "\n" : "", group);
+      append_group_facts (out, results + start, end - start);
+      append_header (out, &layout);
+      for (guint i = start; i < end; i++)
+        append_row (out, &layout, results[i]);
+    }
+}
