@@ -1,0 +1,126 @@
+/* json-fields.c - see json-fields.h.  Names are those of the structs in result.h; a new field there is a new line here. */
+#include "config.h"
+
+#include "sim/report/json-fields.h"
+
+#define TEXT(name) { #name, G_STRUCT_OFFSET (GememResult, name) }
+#define NUMBER(type, name) { #name, GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (type, name) }
+#define HEX(type, name) { #name, GEMEM_JSON_HEX, G_STRUCT_OFFSET (type, name) }
+#define BOOL(type, name) { #name, GEMEM_JSON_BOOL, G_STRUCT_OFFSET (type, name) }
+#define VALUE(name) NUMBER (GememResult, name)
+#define END { NULL, GEMEM_JSON_NUMBER, 0 }
+
+const GememJsonMember gemem_json_texts[] = {
+  TEXT (trace), TEXT (trace_sha256), TEXT (allocator), TEXT (label), TEXT (device), TEXT (failure), { NULL, 0 },
+};
+
+const GememJsonMember gemem_json_settings[] = { TEXT (parameters), TEXT (device_settings), TEXT (stats), { NULL, 0 } };
+
+const GememJsonMember gemem_json_histograms[]
+    = { TEXT (alloc_ns), TEXT (free_ns), TEXT (measured_alloc_ns), TEXT (measured_free_ns), { NULL, 0 } };
+
+const GememJsonField gemem_json_values[] = {
+  VALUE (events),
+  VALUE (initial_events),
+  VALUE (initial_blocks),
+  VALUE (allocs),
+  VALUE (frees),
+  VALUE (trims),
+  VALUE (failed_allocs),
+  VALUE (skipped_frees),
+  VALUE (zero_allocs),
+  VALUE (unsupported),
+  VALUE (inconsistent),
+  VALUE (peak_live),
+  VALUE (peak_live_seq),
+  VALUE (peak_allocated),
+  VALUE (peak_allocated_seq),
+  VALUE (peak_reserved),
+  VALUE (peak_reserved_seq),
+  VALUE (lower_bound),
+  VALUE (allocated_at_peak_reserved),
+  VALUE (live_at_peak_reserved),
+  VALUE (end_live),
+  VALUE (end_allocated),
+  VALUE (end_reserved),
+  VALUE (leaked_blocks),
+  VALUE (internal_at_peak),
+  VALUE (external_at_peak),
+  VALUE (internal_mean),
+  VALUE (external_mean),
+  BOOL (GememResult, time_weighted),
+  VALUE (largest_free_at_peak),
+  VALUE (retries),
+  VALUE (capacity),
+  VALUE (ooms),
+  VALUE (ooms_avoidable),
+  VALUE (modelled_total_ns),
+  VALUE (measured_total_ns),
+  VALUE (least_capacity),
+  BOOL (GememResult, capacity_monotone),
+  END,
+};
+
+const GememJsonField gemem_json_fidelity[] = {
+  NUMBER (GememFidelity, compared),          NUMBER (GememFidelity, equal),          NUMBER (GememFidelity, first_difference),
+  HEX (GememFidelity, expected_address),     HEX (GememFidelity, got_address),       NUMBER (GememFidelity, segments_compared),
+  NUMBER (GememFidelity, segments_equal),    NUMBER (GememFidelity, first_segment_difference),
+  END,
+};
+
+static const GememJsonField oom_fields[] = {
+  NUMBER (GememOom, seq),         NUMBER (GememOom, id),           NUMBER (GememOom, requested),   HEX (GememOom, stream),
+  NUMBER (GememOom, live),        NUMBER (GememOom, allocated),    NUMBER (GememOom, reserved),    NUMBER (GememOom, capacity),
+  NUMBER (GememOom, device_free), NUMBER (GememOom, largest_free), BOOL (GememOom, avoidable),     NUMBER (GememOom, missing),
+  NUMBER (GememOom, blocking_id), NUMBER (GememOom, blocking_size),
+  END,
+};
+
+static const GememJsonField timeline_fields[] = {
+  NUMBER (GememTimelinePoint, seq),       NUMBER (GememTimelinePoint, time),         NUMBER (GememTimelinePoint, live),
+  NUMBER (GememTimelinePoint, allocated), NUMBER (GememTimelinePoint, reserved),     NUMBER (GememTimelinePoint, live_max),
+  NUMBER (GememTimelinePoint, allocated_max), NUMBER (GememTimelinePoint, reserved_max), NUMBER (GememTimelinePoint, largest_free),
+  END,
+};
+
+static const GememJsonField map_fields[] = {
+  { "address", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.address) },
+  { "size", GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (GememMapSpan, span.size) },
+  { "segment", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.segment) },
+  { "segment_size", GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (GememMapSpan, span.segment_size) },
+  { "stream", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.stream) },
+  { "pool", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememMapSpan, span.pool) },
+  { "state", GEMEM_JSON_STATE, G_STRUCT_OFFSET (GememMapSpan, span.state) },
+  { "user", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.user) },
+  { "requested", GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (GememMapSpan, requested) },
+  END,
+};
+
+static const GememJsonField stream_fields[] = {
+  HEX (GememStreamUse, stream), NUMBER (GememStreamUse, peak_live), NUMBER (GememStreamUse, peak_allocated), NUMBER (GememStreamUse, allocs), END,
+};
+
+static const GememJsonField class_fields[] = {
+  NUMBER (GememSizeClassUse, limit), NUMBER (GememSizeClassUse, allocs), NUMBER (GememSizeClassUse, internal_waste_at_peak),
+  NUMBER (GememSizeClassUse, live_at_peak),
+  END,
+};
+
+static const GememJsonField epoch_fields[] = {
+  NUMBER (GememEpoch, peak_live),    NUMBER (GememEpoch, peak_allocated),   NUMBER (GememEpoch, peak_reserved),
+  NUMBER (GememEpoch, end_reserved), NUMBER (GememEpoch, end_largest_free), NUMBER (GememEpoch, ooms),
+  END,
+};
+
+#define ARRAY(name, fields, type, rows) { #name, fields, G_STRUCT_OFFSET (GememResult, name), sizeof (type), rows }
+const GememJsonArray gemem_json_arrays[] = {
+  ARRAY (oom, oom_fields, GememOom, FALSE),
+  ARRAY (streams, stream_fields, GememStreamUse, FALSE),
+  ARRAY (classes, class_fields, GememSizeClassUse, FALSE),
+  ARRAY (epochs, epoch_fields, GememEpoch, FALSE),
+  ARRAY (timeline, timeline_fields, GememTimelinePoint, TRUE),
+  ARRAY (map, map_fields, GememMapSpan, TRUE),
+  { NULL, NULL, 0, 0, FALSE },
+};
+
+const char *const gemem_json_states[] = { "live", "pending", "free", "overhead", "unmapped", NULL };

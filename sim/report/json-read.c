@@ -1,0 +1,445 @@
+/* json-read.c - reads back what json.c wrote: for `plot`, and for whoever compares with results of another day.
+ *
+ * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only the characters of JSON outside of
+ * strings (json-glib also takes comments and other quotes), and be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1
+ * must be there with its type; all errors are GEMEM_ERROR_INPUT "FILE: what; what to do" and leave @results as it was.
+ * "measures" and percentiles are not read: they are computed again.  Cost: json-glib's tree, about 15 times the file in memory.
+ */
+#include "config.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/params.h"
+#include "sim/engine/run.h"
+#include "sim/report/json-fields.h"
+#include "sim/report/report.h"
+
+#define MAX_DEPTH 16
+#define ADVICE "; give a file written by 'replay' or 'compare' with --format=json"
+
+typedef struct
+{
+  const char *path;
+  guint       index; /* of the result being read */
+  GError    **error;
+} Reading;
+
+static gboolean refuse (const Reading *reading, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static gboolean
+refuse (const Reading *reading, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *what = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_set_error (reading->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: result %u: %s" ADVICE, reading->path, reading->index, what);
+  return FALSE;
+}
+
+/* ---- before json-glib */
+
+/* NULL, or what is wrong with @text. */
+static const char *
+check_text (const char *text, gsize length)
+{
+  guint depth = 0;
+  if (!g_utf8_validate (text, (gssize) length, NULL))
+    return "not UTF-8 text";
+  for (const char *p = text; *p != '\0'; p++)
+    switch (*p)
+      {
+      case '"':
+        for (p++; *p != '"'; p++)
+          {
+            p += *p == '\\';
+            if (*p == '\0')
+              return "breaks off within a string";
+          }
+        break;
+      case '[':
+      case '{':
+        if (++depth > MAX_DEPTH)
+          return "nested deeper than any result";
+        break;
+      case ']':
+      case '}':
+        depth -= depth > 0;
+        break;
+      default:
+        if (!g_ascii_isalnum (*p) && strchr (" \t\r\n,:+-.", *p) == NULL)
+          return "not JSON";
+      }
+  return NULL;
+}
+
+/* ---- values */
+
+static JsonNode *
+member (const Reading *reading, JsonObject *object, const char *name, JsonNodeType type)
+{
+  JsonNode *node = json_object_get_member (object, name);
+  if (node != NULL && JSON_NODE_TYPE (node) == type)
+    return node;
+  refuse (reading, "no %s '%s'", type == JSON_NODE_OBJECT ? "object" : "array", name);
+  return NULL;
+}
+
+static JsonObject *
+member_object (const Reading *reading, JsonObject *object, const char *name)
+{
+  JsonNode *node = member (reading, object, name, JSON_NODE_OBJECT);
+  return node != NULL ? json_node_get_object (node) : NULL;
+}
+
+static JsonArray *
+member_array (const Reading *reading, JsonObject *object, const char *name)
+{
+  JsonNode *node = member (reading, object, name, JSON_NODE_ARRAY);
+  return node != NULL ? json_node_get_array (node) : NULL;
+}
+
+static gboolean
+holds (JsonNode *node, GType type)
+{
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == type;
+}
+
+static gboolean
+parse_digits (const char *text, guint base, guint64 *value)
+{
+  return g_ascii_isalnum (*text) && g_ascii_string_to_unsigned (text, base, 0, G_MAXUINT64, value, NULL);
+}
+
+static gboolean
+number (JsonNode *node, guint64 *value)
+{
+  if (node != NULL && JSON_NODE_HOLDS_NULL (node))
+    *value = G_MAXUINT64;
+  else if (holds (node, G_TYPE_INT64) && json_node_get_int (node) >= 0)
+    *value = (guint64) json_node_get_int (node);
+  else
+    return holds (node, G_TYPE_STRING) && parse_digits (json_node_get_string (node), 10, value);
+  return TRUE;
+}
+
+static gboolean
+hexadecimal (JsonNode *node, guint64 *value)
+{
+  if (node != NULL && JSON_NODE_HOLDS_NULL (node))
+    {
+      *value = G_MAXUINT64;
+      return TRUE;
+    }
+  return holds (node, G_TYPE_STRING) && g_str_has_prefix (json_node_get_string (node), "0x")
+         && parse_digits (json_node_get_string (node) + 2, 16, value);
+}
+
+static gboolean
+state (JsonNode *node, GememSpanState *value)
+{
+  for (guint i = 0; holds (node, G_TYPE_STRING) && gemem_json_states[i] != NULL; i++)
+    if (strcmp (json_node_get_string (node), gemem_json_states[i]) == 0)
+      {
+        *value = (GememSpanState) i;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static gboolean
+read_field (const GememJsonField *field, JsonNode *node, gpointer base)
+{
+  gpointer at = (char *) base + field->offset;
+  guint64 wide;
+  switch (field->type)
+    {
+    case GEMEM_JSON_NUMBER:
+      return number (node, at);
+    case GEMEM_JSON_HEX:
+      return hexadecimal (node, at);
+    case GEMEM_JSON_STATE:
+      return state (node, at);
+    case GEMEM_JSON_INDEX:
+      if (!number (node, &wide) || wide > G_MAXUINT32)
+        return FALSE;
+      *(guint32 *) at = (guint32) wide;
+      return TRUE;
+    case GEMEM_JSON_BOOL:
+      if (!holds (node, G_TYPE_BOOLEAN))
+        return FALSE;
+      *(gboolean *) at = json_node_get_boolean (node);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+read_struct (const Reading *reading, const char *name, const GememJsonField *fields, JsonObject *object, gpointer base)
+{
+  for (const GememJsonField *field = fields; field->name != NULL; field++)
+    if (!read_field (field, json_object_get_member (object, field->name), base))
+      return refuse (reading, "'%s' in '%s' is missing or of the wrong kind", field->name, name);
+  return TRUE;
+}
+
+/* ---- members of a result */
+
+static gboolean
+read_texts (const Reading *reading, JsonObject *object, GememResult *result)
+{
+  for (const GememJsonMember *text = gemem_json_texts; text->name != NULL; text++)
+    {
+      JsonNode *node = json_object_get_member (object, text->name);
+      gboolean empty = node != NULL && JSON_NODE_HOLDS_NULL (node) && strcmp (text->name, "label") != 0;
+      if (!empty && !holds (node, G_TYPE_STRING))
+        return refuse (reading, "'%s' is missing or no string", text->name);
+      *(char **) (gpointer) ((char *) result + text->offset) = empty ? NULL : json_node_dup_string (node);
+    }
+  JsonNode *ordinal = json_object_get_member (object, "device_ordinal"), *partial = json_object_get_member (object, "partial");
+  if (!holds (ordinal, G_TYPE_INT64) || json_node_get_int (ordinal) < -1 || json_node_get_int (ordinal) > G_MAXUINT16)
+    return refuse (reading, "'device_ordinal' is missing or no device");
+  if (!holds (partial, G_TYPE_BOOLEAN))
+    return refuse (reading, "'partial' is missing or neither true nor false");
+  result->device_ordinal = (int) json_node_get_int (ordinal);
+  result->partial = json_node_get_boolean (partial);
+  return TRUE;
+}
+
+static void
+setting_free (gpointer data)
+{
+  GememSetting *setting = data;
+  g_free (setting->key);
+  g_free (setting->value);
+  g_free (setting);
+}
+
+static gboolean
+read_settings (const Reading *reading, JsonObject *object, const char *name, GPtrArray **settings)
+{
+  JsonObject *source = member_object (reading, object, name);
+  JsonObjectIter iter;
+  const char *key;
+  JsonNode *node;
+  if (source == NULL)
+    return FALSE;
+  *settings = g_ptr_array_new_with_free_func (setting_free);
+  json_object_iter_init_ordered (&iter, source);
+  while (json_object_iter_next_ordered (&iter, &key, &node))
+    {
+      char *value = NULL;
+      if (holds (node, G_TYPE_STRING))
+        value = json_node_dup_string (node);
+      else if (holds (node, G_TYPE_INT64))
+        value = g_strdup_printf ("%" G_GINT64_FORMAT, json_node_get_int (node));
+      else if (!JSON_NODE_HOLDS_NULL (node))
+        return refuse (reading, "'%s' in '%s' is neither text nor a number", key, name);
+      GememSetting *setting = g_new (GememSetting, 1);
+      setting->key = g_strdup (key);
+      setting->value = value;
+      g_ptr_array_add (*settings, setting);
+    }
+  return TRUE;
+}
+
+static gboolean
+read_calls (const Reading *reading, JsonObject *object, GememResult *result)
+{
+  JsonObject *calls = member_object (reading, object, "calls");
+  for (guint call = 0; calls != NULL && call < GEMEM_CALL_COUNT; call++)
+    {
+      JsonObject *counts = member_object (reading, calls, gemem_device_call_name ((GememDeviceCall) call));
+      if (counts == NULL)
+        return FALSE;
+      if (!number (json_object_get_member (counts, "count"), &result->calls[call])
+          || !number (json_object_get_member (counts, "refused"), &result->refused[call])
+          || !number (json_object_get_member (counts, "modelled_ns"), &result->call_ns[call]))
+        return refuse (reading, "'%s' in 'calls' lacks a number", gemem_device_call_name ((GememDeviceCall) call));
+    }
+  return calls != NULL;
+}
+
+static gboolean
+read_buckets (JsonArray *buckets, GememHistogram *histogram)
+{
+  guint64 total = 0, end, count;
+  for (guint i = 0; i < json_array_get_length (buckets); i++)
+    {
+      JsonNode *node = json_array_get_element (buckets, i);
+      JsonArray *pair = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+      if (pair == NULL || json_array_get_length (pair) != 2 || !number (json_array_get_element (pair, 0), &end)
+          || !number (json_array_get_element (pair, 1), &count))
+        return FALSE;
+      guint bucket = gemem_histogram_bucket (end);
+      if (gemem_histogram_bucket_end (bucket) != end || histogram->buckets[bucket] != 0 || count == 0 || count > histogram->count - total)
+        return FALSE;
+      histogram->buckets[bucket] = count;
+      total += count;
+    }
+  return total == histogram->count;
+}
+
+static gboolean
+read_histogram (const Reading *reading, JsonObject *object, const char *name, GememHistogram *histogram)
+{
+  JsonObject *source = member_object (reading, object, name);
+  JsonArray *buckets = source != NULL ? member_array (reading, source, "buckets") : NULL;
+  if (buckets == NULL)
+    return FALSE;
+  gemem_histogram_init (histogram);
+  if (!number (json_object_get_member (source, "count"), &histogram->count) || !number (json_object_get_member (source, "sum"), &histogram->sum)
+      || !number (json_object_get_member (source, "min"), &histogram->min) || !number (json_object_get_member (source, "max"), &histogram->max)
+      || !read_buckets (buckets, histogram))
+    return refuse (reading, "'%s' is no histogram whose buckets add up to its count", name);
+  return TRUE;
+}
+
+/* A row of a "rows" array: values in the order of the columns, which is that of the table. */
+static gboolean
+read_row (const Reading *reading, const GememJsonArray *array, JsonNode *node, gpointer element)
+{
+  JsonArray *row = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+  guint column = 0;
+  for (const GememJsonField *field = array->fields; field->name != NULL; field++, column++)
+    if (row == NULL || column >= json_array_get_length (row) || !read_field (field, json_array_get_element (row, column), element))
+      return refuse (reading, "a row of '%s' has no good '%s'", array->name, field->name);
+  return TRUE;
+}
+
+static gboolean
+check_columns (const Reading *reading, const GememJsonArray *array, JsonObject *source)
+{
+  JsonArray *columns = member_array (reading, source, "columns");
+  guint column = 0;
+  for (const GememJsonField *field = array->fields; columns != NULL && field->name != NULL; field++, column++)
+    {
+      JsonNode *node = column < json_array_get_length (columns) ? json_array_get_element (columns, column) : NULL;
+      if (!holds (node, G_TYPE_STRING) || strcmp (json_node_get_string (node), field->name) != 0)
+        return refuse (reading, "column %u of '%s' is not '%s'", column, array->name, field->name);
+    }
+  return columns != NULL;
+}
+
+static gboolean
+read_array (const Reading *reading, const GememJsonArray *array, JsonObject *object, GememResult *result)
+{
+  GArray *elements = *(GArray **) (gpointer) ((char *) result + array->offset);
+  JsonObject *source = array->rows ? member_object (reading, object, array->name) : object;
+  if (source == NULL || (array->rows && !check_columns (reading, array, source)))
+    return FALSE;
+  JsonArray *nodes = member_array (reading, source, array->rows ? "rows" : array->name);
+  if (nodes == NULL)
+    return FALSE;
+  g_array_set_size (elements, json_array_get_length (nodes));
+  if (elements->len > 0)
+    memset (elements->data, 0, elements->len * array->size);
+  for (guint i = 0; i < elements->len; i++)
+    {
+      JsonNode *node = json_array_get_element (nodes, i);
+      gpointer element = elements->data + i * array->size;
+      if (array->rows ? !read_row (reading, array, node, element)
+                      : !JSON_NODE_HOLDS_OBJECT (node) || !read_struct (reading, array->name, array->fields, json_node_get_object (node), element))
+        return *reading->error != NULL ? FALSE : refuse (reading, "element %u of '%s' is no object", i, array->name);
+    }
+  return TRUE;
+}
+
+static GememResult *
+read_result (const Reading *reading, JsonObject *object)
+{
+  GememResult *result = gemem_result_new ();
+  JsonObject *values = member_object (reading, object, "values");
+  gboolean ok = values != NULL && read_struct (reading, "values", gemem_json_values, values, result) && read_texts (reading, object, result)
+                && read_calls (reading, object, result);
+  for (const GememJsonMember *list = gemem_json_settings; ok && list->name != NULL; list++)
+    ok = read_settings (reading, object, list->name, (GPtrArray **) (gpointer) ((char *) result + list->offset));
+  for (const GememJsonMember *histogram = gemem_json_histograms; ok && histogram->name != NULL; histogram++)
+    ok = read_histogram (reading, object, histogram->name, (GememHistogram *) (gpointer) ((char *) result + histogram->offset));
+  for (const GememJsonArray *array = gemem_json_arrays; ok && array->name != NULL; array++)
+    ok = read_array (reading, array, object, result);
+  JsonObject *fidelity = ok ? member_object (reading, object, "fidelity") : NULL;
+  ok = fidelity != NULL && read_struct (reading, "fidelity", gemem_json_fidelity, fidelity, &result->fidelity);
+  if (!ok)
+    g_clear_pointer (&result, gemem_result_free);
+  return result;
+}
+
+/* ---- the file */
+
+/* The array of results in the document, or NULL. */
+static JsonArray *
+find_results (const char *path, JsonNode *root, GError **error)
+{
+  JsonObject *object = root != NULL && JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root) : NULL;
+  JsonNode *schema = object != NULL ? json_object_get_member (object, "schema") : NULL;
+  JsonNode *version = object != NULL ? json_object_get_member (object, "version") : NULL;
+  JsonNode *results = object != NULL ? json_object_get_member (object, "results") : NULL;
+  if (!holds (schema, G_TYPE_STRING) || strcmp (json_node_get_string (schema), GEMEM_JSON_SCHEMA) != 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not a file of schema %s" ADVICE, path, GEMEM_JSON_SCHEMA);
+  else if (!holds (version, G_TYPE_INT64))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no version" ADVICE, path);
+  else if (json_node_get_int (version) != GEMEM_JSON_VERSION)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: version %" G_GINT64_FORMAT " of schema %s, but this program reads version %d; "
+                 "replay the trace again with this program", path, json_node_get_int (version), GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
+  else if (results == NULL || !JSON_NODE_HOLDS_ARRAY (results))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no array 'results'" ADVICE, path);
+  else
+    return json_node_get_array (results);
+  return NULL;
+}
+
+static gboolean
+read_results (const char *path, JsonArray *source, GPtrArray *results, GError **error)
+{
+  const guint before = results->len;
+  GError *local = NULL;
+  Reading reading = { path, 0, &local };
+  for (; reading.index < json_array_get_length (source); reading.index++)
+    {
+      JsonNode *node = json_array_get_element (source, reading.index);
+      GememResult *result = NULL;
+      if (JSON_NODE_HOLDS_OBJECT (node))
+        result = read_result (&reading, json_node_get_object (node));
+      else
+        refuse (&reading, "no object");
+      if (result == NULL)
+        {
+          while (results->len > before)
+            gemem_result_free (g_ptr_array_steal_index (results, results->len - 1));
+          g_propagate_error (error, local);
+          return FALSE;
+        }
+      g_ptr_array_add (results, result);
+    }
+  return TRUE;
+}
+
+gboolean
+gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autofree char *text = NULL;
+  gsize length = 0;
+  const char *problem;
+  if (!g_file_get_contents (path, &text, &length, &local))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s; give a file that can be read", local->message);
+      return FALSE;
+    }
+  if ((problem = check_text (text, length)) != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s" ADVICE, path, problem);
+      return FALSE;
+    }
+  g_autoptr (JsonParser) parser = json_parser_new_immutable ();
+  if (!json_parser_load_from_data (parser, text, (gssize) length, &local))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not JSON (%s)" ADVICE, path, local->message);
+      return FALSE;
+    }
+  JsonArray *source = find_results (path, json_parser_get_root (parser), error);
+  return source != NULL && read_results (path, source, results, error);
+}

@@ -1,0 +1,286 @@
+/* json.c - results as JSON, schema "gemem-result", version 1: everything a result holds, exactly.
+ *
+ * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls", latencies, arrays}]}.  "measures" are those of
+ * measures.def under their keys, the ones to read; "values" are the numbers they are made of.  Written by hand rather than through
+ * json-glib's tree: it would cost fifteen times the text in memory and can print NaN.  Ratios are decimals of six digits, finite by
+ * construction (gemem_result_*() are 0 when undefined).  How numbers are written: json-fields.h.  Latency buckets are sparse:
+ * [largest value of the bucket in ns, count].
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/report/emitters.h"
+#include "sim/report/json-fields.h"
+#include "sim/report/json.h"
+#include "sim/report/measures.h"
+
+void
+gemem_json_append_string (GString *out, const char *text)
+{
+  if (text == NULL)
+    {
+      g_string_append (out, "null");
+      return;
+    }
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_string_append_c (out, '"');
+  for (const char *p = valid; *p != '\0'; p++)
+    switch (*p)
+      {
+      case '"':
+      case '\\':
+        g_string_append_c (out, '\\');
+        g_string_append_c (out, *p);
+        break;
+      case '\n':
+        g_string_append (out, "\\n");
+        break;
+      case '\r':
+        g_string_append (out, "\\r");
+        break;
+      case '\t':
+        g_string_append (out, "\\t");
+        break;
+      default:
+        if ((guchar) *p < 0x20 || *p == 0x7f)
+          g_string_append_printf (out, "\\u%04x", *p);
+        else
+          g_string_append_c (out, *p);
+      }
+  g_string_append_c (out, '"');
+}
+
+void
+gemem_json_append_number (GString *out, guint64 value)
+{
+  if (value == G_MAXUINT64)
+    g_string_append (out, "null");
+  else if (value > G_MAXINT64)
+    g_string_append_printf (out, "\"%" G_GUINT64_FORMAT "\"", value);
+  else
+    g_string_append_printf (out, "%" G_GUINT64_FORMAT, value);
+}
+
+static void
+append_field (GString *out, const GememJsonField *field, gconstpointer base)
+{
+  gconstpointer at = (const char *) base + field->offset;
+  switch (field->type)
+    {
+    case GEMEM_JSON_NUMBER:
+      gemem_json_append_number (out, *(const guint64 *) at);
+      break;
+    case GEMEM_JSON_HEX:
+      if (*(const guint64 *) at == G_MAXUINT64)
+        g_string_append (out, "null");
+      else
+        g_string_append_printf (out, "\"0x%" G_GINT64_MODIFIER "x\"", *(const guint64 *) at);
+      break;
+    case GEMEM_JSON_INDEX:
+      g_string_append_printf (out, "%u", *(const guint32 *) at);
+      break;
+    case GEMEM_JSON_BOOL:
+      g_string_append (out, *(const gboolean *) at ? "true" : "false");
+      break;
+    case GEMEM_JSON_STATE:
+      g_string_append_printf (out, "\"%s\"", gemem_json_states[*(const GememSpanState *) at]);
+      break;
+    }
+}
+
+/* @start, then "name": value pairs with @between between them. */
+static void
+append_struct (GString *out, const GememJsonField *fields, gconstpointer base, const char *start, const char *between)
+{
+  for (const GememJsonField *field = fields; field->name != NULL; field++)
+    {
+      g_string_append_printf (out, "%s\"%s\": ", field == fields ? start : between, field->name);
+      append_field (out, field, base);
+    }
+}
+
+static void
+append_array (GString *out, const GememJsonArray *array, const GememResult *result)
+{
+  const GArray *elements = *(GArray *const *) ((const char *) result + array->offset);
+  const guint n = elements != NULL ? elements->len : 0;
+  if (array->rows)
+    {
+      g_string_append (out, "{\"columns\": [");
+      for (const GememJsonField *field = array->fields; field->name != NULL; field++)
+        g_string_append_printf (out, "%s\"%s\"", field == array->fields ? "" : ", ", field->name);
+      g_string_append (out, "], \"rows\": ");
+    }
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < n; i++)
+    {
+      gconstpointer element = elements->data + i * array->size;
+      g_string_append (out, i > 0 ? ",\n        " : "\n        ");
+      if (!array->rows)
+        {
+          append_struct (out, array->fields, element, "{", ", ");
+          g_string_append_c (out, '}');
+          continue;
+        }
+      for (const GememJsonField *field = array->fields; field->name != NULL; field++)
+        {
+          g_string_append_c (out, field == array->fields ? '[' : ',');
+          append_field (out, field, element);
+        }
+      g_string_append_c (out, ']');
+    }
+  g_string_append (out, n > 0 ? "\n      ]" : "]");
+  if (array->rows)
+    g_string_append_c (out, '}');
+}
+
+static void
+append_histogram (GString *out, const GememHistogram *histogram)
+{
+  static const struct { const char *name; guint permille; } percentiles[] = { { "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p99_9", 999 } };
+  g_string_append_printf (out, "{\"count\": %" G_GUINT64_FORMAT ", \"sum\": ", histogram->count);
+  gemem_json_append_number (out, histogram->sum);
+  g_string_append (out, ", \"min\": ");
+  gemem_json_append_number (out, histogram->min);
+  g_string_append (out, ", \"max\": ");
+  gemem_json_append_number (out, histogram->max);
+  for (gsize i = 0; i < G_N_ELEMENTS (percentiles); i++)
+    {
+      g_string_append_printf (out, ", \"%s\": ", percentiles[i].name);
+      gemem_json_append_number (out, gemem_histogram_percentile (histogram, percentiles[i].permille));
+    }
+  g_string_append (out, ", \"buckets\": [");
+  gboolean first = TRUE;
+  for (guint i = 0; i < GEMEM_HISTOGRAM_BUCKETS; i++)
+    if (histogram->buckets[i] > 0)
+      {
+        g_string_append (out, first ? "[" : ",[");
+        gemem_json_append_number (out, gemem_histogram_bucket_end (i));
+        g_string_append_printf (out, ",%" G_GUINT64_FORMAT "]", histogram->buckets[i]);
+        first = FALSE;
+      }
+  g_string_append (out, "]}");
+}
+
+/* @value as it stands if it is a number that JSON would not change, else as a string. */
+static void
+append_setting_value (GString *out, const char *value, gboolean numbers)
+{
+  gsize digits = value != NULL ? strspn (value, "0123456789") : 0;
+  if (numbers && digits > 0 && digits <= 18 && value[digits] == '\0' && (value[0] != '0' || digits == 1))
+    g_string_append (out, value);
+  else
+    gemem_json_append_string (out, value);
+}
+
+void
+gemem_json_append_settings (GString *out, const GPtrArray *settings, gboolean numbers, const char *indent)
+{
+  const guint n = settings != NULL ? settings->len : 0;
+  g_string_append_c (out, '{');
+  for (guint i = 0; i < n; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      g_string_append_printf (out, "%s\n%s  ", i > 0 ? "," : "", indent);
+      gemem_json_append_string (out, setting->key);
+      g_string_append (out, ": ");
+      append_setting_value (out, setting->value, numbers);
+    }
+  if (n > 0)
+    g_string_append_printf (out, "\n%s", indent);
+  g_string_append_c (out, '}');
+}
+
+void
+gemem_json_append_identity (GString *out, const GememResult *result, const char *indent)
+{
+  for (const GememJsonMember *member = gemem_json_texts; member->name != NULL; member++)
+    {
+      g_string_append_printf (out, "%s\"%s\": ", indent, member->name);
+      gemem_json_append_string (out, *(char *const *) (gconstpointer) ((const char *) result + member->offset));
+      g_string_append (out, ",\n");
+    }
+  g_string_append_printf (out, "%s\"device_ordinal\": %d,\n%s\"partial\": %s", indent, result->device_ordinal, indent,
+                          result->partial ? "true" : "false");
+}
+
+static void
+append_measures (GString *out, const GememResult *result)
+{
+  char text[GEMEM_MEASURE_TEXT];
+  const char *separator = "";
+  g_string_append (out, ",\n      \"measures\": {");
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
+    if (gemem_measure_applies (measure, result))
+      {
+        g_string_append_printf (out, "%s\n        \"%s\": ", separator, measure->key);
+        if (measure->real != NULL)
+          g_string_append (out, gemem_measure_exact (measure, result, text));
+        else
+          gemem_json_append_number (out, measure->integer (result));
+        separator = ",";
+      }
+  g_string_append (out, "\n      }");
+}
+
+static void
+append_calls (GString *out, const GememResult *result)
+{
+  g_string_append (out, ",\n      \"calls\": {");
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    {
+      g_string_append_printf (out, "%s\n        \"%s\": {\"count\": ", call > 0 ? "," : "", gemem_device_call_name ((GememDeviceCall) call));
+      gemem_json_append_number (out, result->calls[call]);
+      g_string_append (out, ", \"refused\": ");
+      gemem_json_append_number (out, result->refused[call]);
+      g_string_append (out, ", \"modelled_ns\": ");
+      gemem_json_append_number (out, result->call_ns[call]);
+      g_string_append_c (out, '}');
+    }
+  g_string_append (out, "\n      }");
+}
+
+static void
+append_result (GString *out, const GememResult *result)
+{
+  g_string_append (out, "    {\n");
+  gemem_json_append_identity (out, result, "      ");
+  append_measures (out, result);
+  g_string_append (out, ",\n      \"values\": ");
+  append_struct (out, gemem_json_values, result, "{\n        ", ",\n        ");
+  g_string_append (out, "\n      }");
+  for (const GememJsonMember *member = gemem_json_settings; member->name != NULL; member++)
+    {
+      const GPtrArray *settings = *(GPtrArray *const *) (gconstpointer) ((const char *) result + member->offset);
+      g_string_append_printf (out, ",\n      \"%s\": ", member->name);
+      gemem_json_append_settings (out, settings, member->offset == G_STRUCT_OFFSET (GememResult, stats), "      ");
+    }
+  append_calls (out, result);
+  for (const GememJsonMember *member = gemem_json_histograms; member->name != NULL; member++)
+    {
+      g_string_append_printf (out, ",\n      \"%s\": ", member->name);
+      append_histogram (out, (const GememHistogram *) (gconstpointer) ((const char *) result + member->offset));
+    }
+  g_string_append (out, ",\n      \"fidelity\": ");
+  append_struct (out, gemem_json_fidelity, &result->fidelity, "{", ", ");
+  g_string_append_c (out, '}');
+  for (const GememJsonArray *array = gemem_json_arrays; array->name != NULL; array++)
+    {
+      g_string_append_printf (out, ",\n      \"%s\": ", array->name);
+      append_array (out, array, result);
+    }
+  g_string_append (out, "\n    }");
+}
+
+void
+gemem_report_json (GString *out, GememResult *const *results, guint n)
+{
+  g_string_append_printf (out, "{\n  \"schema\": \"%s\",\n  \"version\": %d,\n  \"results\": [\n", GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
+  for (guint i = 0; i < n; i++)
+    {
+      append_result (out, results[i]);
+      g_string_append (out, i + 1 < n ? ",\n" : "\n");
+    }
+  g_string_append (out, "  ]\n}\n");
+}

@@ -1,0 +1,94 @@
+/* manifest.c - where a set of results came from: enough to make them again.
+ *
+ * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of its bytes, the allocator and the device with all their
+ * effective settings.  What belongs to this build and machine and not to the results stands apart under "environment", so that
+ * manifests of two machines can be compared without it.  No date, no host name, no user name.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <zstd.h>
+
+#include <json-glib/json-glib.h>
+
+#include "sim/report/json.h"
+#include "sim/report/report.h"
+
+static void
+append_arguments (GString *out, const char *const *argv)
+{
+  g_string_append (out, "  \"arguments\": [");
+  for (guint i = 0; argv != NULL && argv[i] != NULL; i++)
+    {
+      g_string_append (out, i > 0 ? ", " : "");
+      gemem_json_append_string (out, argv[i]);
+    }
+  g_string_append (out, "],\n");
+}
+
+static void
+append_run (GString *out, const GememResult *result)
+{
+  g_string_append (out, "    {\n");
+  gemem_json_append_identity (out, result, "      ");
+  g_string_append (out, ",\n      \"parameters\": ");
+  gemem_json_append_settings (out, result->parameters, FALSE, "      ");
+  g_string_append (out, ",\n      \"device_settings\": ");
+  gemem_json_append_settings (out, result->device_settings, FALSE, "      ");
+  g_string_append (out, "\n    }");
+}
+
+/* "Intel(R) Xeon(R) ...", or NULL: measured latencies mean nothing without it. */
+static char *
+processor_name (void)
+{
+  g_autofree char *text = NULL;
+  const char *line, *colon;
+  if (!g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL))
+    return NULL;
+  line = strstr (text, "model name");
+  colon = line != NULL ? strchr (line, ':') : NULL;
+  return colon != NULL ? g_strstrip (g_strndup (colon + 1, strcspn (colon + 1, "\n"))) : NULL;
+}
+
+static void
+append_environment (GString *out)
+{
+  struct utsname system;
+  const gboolean known = uname (&system) == 0;
+  g_autofree char *processor = processor_name ();
+  g_autofree char *kernel = known ? g_strdup_printf ("%s %s", system.sysname, system.release) : NULL;
+  g_autofree char *glib = g_strdup_printf ("%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
+  const struct
+  {
+    const char *key, *value;
+  } rows[] = {
+    { "compiler", GEMEM_COMPILER " " __VERSION__ }, { "cflags", GEMEM_CFLAGS }, { "glib", glib }, { "json_glib", JSON_VERSION_S },
+    { "zstd", ZSTD_versionString () },  { "kernel", kernel },        { "machine", known ? system.machine : NULL }, { "processor", processor },
+  };
+  g_string_append (out, "  \"environment\": {");
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_string_append_printf (out, "%s\n    \"%s\": ", i > 0 ? "," : "", rows[i].key);
+      gemem_json_append_string (out, rows[i].value);
+    }
+  g_string_append (out, "\n  }\n");
+}
+
+char *
+gemem_manifest (GememResult *const *results, guint n, const char *const *argv)
+{
+  GString *out = g_string_new ("{\n  \"schema\": \"gemem-manifest\",\n  \"version\": 1,\n  \"gemem\": \"" PACKAGE_VERSION "\",\n");
+  append_arguments (out, argv);
+  g_string_append (out, "  \"runs\": [\n");
+  for (guint i = 0; i < n; i++)
+    {
+      append_run (out, results[i]);
+      g_string_append (out, i + 1 < n ? ",\n" : "\n");
+    }
+  g_string_append (out, "  ],\n");
+  append_environment (out);
+  g_string_append (out, "}\n");
+  return g_string_free (out, FALSE);
+}

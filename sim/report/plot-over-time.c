@@ -1,0 +1,190 @@
+/* plot-over-time.c - timeline and fragmentation: a panel per allocator, all to one scale, one legend above them.
+ *
+ * Why panels and not one diagram of many lines: with ten allocators the lines lie over one another and nothing is to be seen.  In a panel
+ * of the timeline the filled areas are live, internal and external waste on top of one another, so its outline is what is reserved.  The x axis is time where
+ * the trace has times, else the number of the event; failed requests are marks on the upper edge.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/units.h"
+#include "sim/report/plot.h"
+
+#define WIDTH 1200
+#define HEAD 84
+#define FOOT 56
+#define GAP 46       /* between rows of panels: the title of the next one */
+#define LEFT 84
+#define LABEL_PX 9
+
+typedef struct
+{
+  guint n, columns, rows, panel_height, height;
+  guint64 bytes;         /* upper end of the y axis */
+  guint64 capacity;      /* 0: not drawn */
+  GememPlotAxis axis;
+  const GememPlotUnit *unit;
+} Layout;
+
+void
+gemem_plot_axis (GememPlotAxis *axis, const GememPlotGroup *group)
+{
+  guint64 from[2] = { G_MAXUINT64, G_MAXUINT64 }, to[2] = { 0, 0 };
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      for (guint p = 0; result->timeline != NULL && p < result->timeline->len; p++)
+        {
+          const GememTimelinePoint *point = &g_array_index (result->timeline, GememTimelinePoint, p);
+          from[0] = MIN (from[0], point->seq), to[0] = MAX (to[0], point->seq);
+          from[1] = MIN (from[1], point->time), to[1] = MAX (to[1], point->time);
+        }
+    }
+  axis->time = to[1] > from[1] && to[1] > 0;
+  axis->from = from[axis->time];
+  axis->to = MAX (to[axis->time], axis->from + 1);
+  axis->unit = axis->time ? gemem_plot_time_unit (axis->to) : gemem_plot_count_unit (axis->to);
+}
+
+static void
+lay_out (Layout *layout, GememPlotKind kind, const GememPlotGroup *group)
+{
+  *layout = (Layout){ .n = gemem_plot_timelines (group) };
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      layout->bytes = MAX (layout->bytes, MAX (result->peak_reserved, result->lower_bound));
+      if (result->capacity != GEMEM_UNLIMITED)
+        layout->capacity = MAX (layout->capacity, result->capacity);
+    }
+  if (layout->capacity > layout->bytes + layout->bytes / 2)
+    layout->capacity = 0; /* far above everything: it would only press the curves down */
+  layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
+  layout->columns = layout->n <= 3 ? 1 : layout->n <= 8 ? 2 : 3;
+  layout->rows = (layout->n + layout->columns - 1) / layout->columns;
+  layout->panel_height = layout->n == 1 ? 340 : layout->columns == 1 ? 200 : layout->columns == 2 ? 170 : 140;
+  layout->height = HEAD + FOOT + layout->rows * layout->panel_height + (layout->rows - 1) * GAP;
+  layout->unit = gemem_plot_size_unit (layout->bytes);
+  gemem_plot_axis (&layout->axis, group);
+  (void) kind;
+}
+
+/* Margins of panel @i, title, and labels of the axes that are on the outside. */
+static void
+append_panel (GString *out, const Layout *layout, guint i, const GememResult *result, const char *fact, const char *ylabel)
+{
+  const guint column = i % layout->columns, row = i / layout->columns;
+  const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch, right = left + pitch - 26;
+  const guint top = layout->height - HEAD - row * (layout->panel_height + GAP), bottom = top - layout->panel_height;
+  const guint characters = (right - left) / LABEL_PX - (guint) g_utf8_strlen (fact, -1) - 2;
+  g_autoptr (GString) name = g_string_new (NULL);
+  gemem_plot_append_quoted (name, result->label, MAX (characters, 12), FALSE);
+  g_string_append_printf (out, "\n# %u\n", i);
+  gemem_plot_append_fraction (out, "set lmargin at screen ", left * 1000 / WIDTH);
+  gemem_plot_append_fraction (out, "\nset rmargin at screen ", right * 1000 / WIDTH);
+  gemem_plot_append_fraction (out, "\nset tmargin at screen ", top * 1000 / layout->height);
+  gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / layout->height);
+  g_string_append_printf (out, "\nset title %s.'   %s' offset 0,-0.6\n", name->str, fact);
+  g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "", column == 0 ? "%g" : "");
+  if (i + layout->columns < layout->n)
+    g_string_append (out, "set xlabel ''\nset format x ''\n");
+  else
+    g_string_append_printf (out, "set xlabel '%s%s%s%s'\nset format x '%%g'\n", layout->axis.time ? "time" : "event", layout->axis.unit->name != NULL ? " (" : "",
+                            layout->axis.unit->name != NULL ? layout->axis.unit->name : "", layout->axis.unit->name != NULL ? ")" : "");
+  if (i == 0)
+    {
+      gemem_plot_append_fraction (out, "set key at screen 0.5,", (layout->height - 34) * 1000 / layout->height);
+      g_string_append (out, " center top horizontal Left reverse samplen 1.6 width 2 maxrows 1\n");
+    }
+  else
+    g_string_append (out, "unset key\n");
+}
+
+/* Where the failed requests were: the first point of the timeline at or after each. */
+static guint
+append_failures (GString *out, const GememResult *result, gboolean time)
+{
+  guint64 last = G_MAXUINT64;
+  guint n = 0, point = 0;
+  for (guint i = 0; result->oom != NULL && i < result->oom->len; i++)
+    {
+      guint64 at = g_array_index (result->oom, GememOom, i).seq;
+      while (point + 1 < result->timeline->len && g_array_index (result->timeline, GememTimelinePoint, point).seq < at)
+        point++;
+      if (time)
+        at = g_array_index (result->timeline, GememTimelinePoint, point).time;
+      if (at != last)
+        g_string_append_printf (out, "%s%" G_GUINT64_FORMAT, n++ > 0 ? " " : "set style data points\nfailures = '", at);
+      last = at;
+    }
+  g_string_append (out, n > 0 ? "'\n" : "");
+  return n;
+}
+
+static void
+append_timeline (GString *out, const Layout *layout, guint i, const GememResult *result)
+{
+  char text[GEMEM_FORMAT_MAX];
+  g_autofree char *ylabel = g_strdup_printf ("memory (%s)", layout->unit->name);
+  g_autofree char *failed = result->ooms > 0 ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms) : g_strdup ("");
+  g_autofree char *fact = g_strdup_printf ("peak %s%s", gemem_format_size (text, result->peak_reserved), failed);
+  append_panel (out, layout, i, result, fact, ylabel);
+  const guint failures = append_failures (out, result, layout->axis.time);
+  g_string_append_printf (out,
+                          "plot data index %u using (x($%u)):($5/unit) with fillsteps lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'external waste', \\\n"
+                          "  data index %u using (x($%u)):($4/unit) with fillsteps lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'internal waste', \\\n"
+                          "  data index %u using (x($%u)):($3/unit) with fillsteps lc rgb '" GEMEM_COLOUR_LIVE "' title 'live', \\\n"
+                          "  data index %u using (x($%u)):($5/unit) with steps lw 1.2 lc rgb '" GEMEM_COLOUR_INK "' title 'reserved', \\\n"
+                          "  %" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "' title 'lower bound'",
+                          i, 1 + layout->axis.time, i, 1 + layout->axis.time, i, 1 + layout->axis.time, i, 1 + layout->axis.time, result->lower_bound);
+  if (layout->capacity > 0)
+    g_string_append_printf (out, ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "' title 'capacity'", layout->capacity);
+  if (failures > 0)
+    g_string_append_printf (out, ", \\\n  for [at in failures] '+' every 1000 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "' notitle");
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_fragmentation (GString *out, const Layout *layout, guint i, const GememResult *result)
+{
+  const guint external = result->peak_reserved > 0 ? (guint) (1000.0 * (double) result->external_at_peak / (double) result->peak_reserved + 0.5) : 0;
+  g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the peak", external / 10, external % 10);
+  append_panel (out, layout, i, result, fact, "%");
+  g_string_append_printf (out,
+                          "plot data index %u using (x($%u)):($4 > 0 ? 100*($4-$3)/$4 : 0) with fillsteps lc rgb '" GEMEM_COLOUR_EXTERNAL
+                          "' title 'external waste / reserved', \\\n"
+                          "  data index %u using (x($%u)):(index($4-$3, $5)) with steps lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM
+                          "' title 'fragmentation: 1 - largest free / free'\n",
+                          i, 1 + layout->axis.time, i, 1 + layout->axis.time);
+}
+
+void
+gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base)
+{
+  Layout layout;
+  guint index = 0;
+  lay_out (&layout, kind, group);
+  gemem_plot_script_begin (out, base, WIDTH, layout.height);
+  g_string_append_printf (out, "unit = %s\ntop = %" G_GUINT64_FORMAT "/unit*1.06\nx(value) = value/%s\n", layout.unit->divisor, layout.bytes, layout.axis.unit->divisor);
+  if (kind == GEMEM_PLOT_FRAGMENTATION)
+    g_string_append (out, "top = 100\nindex(free, largest) = free > 0 ? 100*(1 - (largest < free ? largest : free)/free) : 0\n");
+  g_string_append_printf (out, "set multiplot\nset xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset yrange [0:top]\nset label 99 ", layout.axis.from,
+                          layout.axis.to);
+  gemem_plot_append_quoted (out, group->title, 100, FALSE);
+  gemem_plot_append_fraction (out, " at screen 0.5,", (layout.height - 20) * 1000 / layout.height);
+  g_string_append (out, " center font ',16' textcolor rgb '" GEMEM_COLOUR_INK "'\n");
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      if (result->timeline == NULL || result->timeline->len == 0)
+        continue;
+      if (kind == GEMEM_PLOT_TIMELINE)
+        append_timeline (out, &layout, index, result);
+      else
+        append_fragmentation (out, &layout, index, result);
+      g_string_append (out, index == 0 ? "unset label 99\n" : "");
+      index++;
+    }
+  gemem_plot_script_end (out);
+}

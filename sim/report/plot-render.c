@@ -1,0 +1,63 @@
+/* plot-render.c - running gnuplot, and drawing for a terminal.
+ *
+ * gnuplot reads neither the user's start file (-d) nor the environment's wishes for fonts and terminals, and runs in the C locale, so that the
+ * pictures depend on the script and on gnuplot's version alone.
+ */
+#include "config.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/params.h"
+#include "sim/core/units.h"
+#include "sim/report/plot.h"
+#include "sim/report/report.h"
+
+char *
+gemem_plot_program (const char *gnuplot)
+{
+  if (gnuplot != NULL && gnuplot[0] == '\0')
+    return NULL;
+  return g_find_program_in_path (gnuplot != NULL ? gnuplot : "gnuplot");
+}
+
+/* The first line of what gnuplot complained about. */
+static char *
+complaint (const char *text)
+{
+  for (const char *line = text; line != NULL && *line != '\0'; line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
+    if (strstr (line, "line ") != NULL)
+      return g_strndup (line, strcspn (line, "\n"));
+  return g_strndup (text != NULL ? text : "", text != NULL ? strcspn (text, "\n") : 0);
+}
+
+gboolean
+gemem_plot_run (const char *program, const char *dir, const char *script, const char *input, char **output, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autofree char *text = NULL, *messages = NULL, *reason = NULL;
+  g_autoptr (GSubprocessLauncher) launcher
+      = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+  g_subprocess_launcher_setenv (launcher, "LC_ALL", "C", TRUE);
+  for (const char *const *name = (const char *const[]){ "GNUTERM", "GNUPLOT_LIB", "GNUPLOT_FONTPATH", "GDFONTPATH", "GNUPLOT_DEFAULT_GDFONT", NULL }; *name != NULL; name++)
+    g_subprocess_launcher_unsetenv (launcher, *name);
+  if (dir != NULL)
+    g_subprocess_launcher_set_cwd (launcher, dir);
+  g_autoptr (GSubprocess) process = g_subprocess_launcher_spawn (launcher, &local, program, "-d", script, NULL);
+  if (process == NULL || !g_subprocess_communicate_utf8 (process, input, NULL, &text, &messages, &local))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; install gnuplot, or draw the .gp files elsewhere", program, local->message);
+      return FALSE;
+    }
+  if (!g_subprocess_get_successful (process))
+    {
+      reason = complaint (messages);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: gnuplot failed: %s; gnuplot 5.2 or newer with svg and pngcairo is needed",
+                   script[0] == '-' ? "drawing" : script, reason[0] != '\0' ? reason : "without a message");
+      return FALSE;
+    }
+  if (output != NULL)
+    *output = g_steal_pointer (&text);
+  return TRUE;
+}

@@ -1,0 +1,160 @@
+/* plot.c - groups, names and files of the plots; see report.h.
+ *
+ * One set of files per trace: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot is there.  Data and script are always written, so that
+ * whoever has the folder can change a colour and run `gnuplot comparison-SLUG.gp` in it.  What differs between two runs of the same
+ * program over the same results: nothing.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/params.h"
+#include "sim/report/emitters.h"
+#include "sim/report/plot.h"
+
+#define SLUG_MAX 80
+
+static const char *const kinds[] = { "comparison", "timeline", "fragmentation", NULL };
+
+const char *
+gemem_plot_kind_name (GememPlotKind kind)
+{
+  return kinds[kind];
+}
+
+static void
+group_free (gpointer data)
+{
+  GememPlotGroup *group = data;
+  g_free (group->title);
+  g_free (group->slug);
+  g_ptr_array_unref (group->results);
+  g_free (group);
+}
+
+/* "/tmp/GPT2 train.gmt" -> "gpt2-train"; device 1: "gpt2-train-device1". */
+static char *
+make_slug (const GememResult *result)
+{
+  static const char *const endings[] = { ".gz", ".zst", ".gmt", ".txt", ".json", ".jsonl", ".pickle", ".pkl", ".csv" };
+  g_autofree char *name = g_path_get_basename (result->trace != NULL ? result->trace : "trace");
+  GString *slug = g_string_new (NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
+    if (g_str_has_suffix (name, endings[i]) && strlen (name) > strlen (endings[i]))
+      name[strlen (name) - strlen (endings[i])] = '\0';
+  for (const char *p = name; *p != '\0' && slug->len < SLUG_MAX; p++)
+    if (g_ascii_isalnum (*p) || *p == '_' || (*p == '.' && slug->len > 0))
+      g_string_append_c (slug, g_ascii_tolower (*p));
+    else if (slug->len > 0 && slug->str[slug->len - 1] != '-')
+      g_string_append_c (slug, '-');
+  while (slug->len > 0 && strchr ("-.", slug->str[slug->len - 1]) != NULL)
+    g_string_truncate (slug, slug->len - 1);
+  if (slug->len == 0)
+    g_string_assign (slug, "trace");
+  if (result->device_ordinal == GEMEM_DEVICE_HOST)
+    g_string_append (slug, "-host");
+  else if (result->device_ordinal > 0)
+    g_string_append_printf (slug, "-device%d", result->device_ordinal);
+  return g_string_free (slug, FALSE);
+}
+
+static gboolean
+slug_taken (const GPtrArray *groups, const char *slug)
+{
+  for (guint i = 0; i < groups->len; i++)
+    if (strcmp (((const GememPlotGroup *) groups->pdata[i])->slug, slug) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static GememPlotGroup *
+add_group (GPtrArray *groups, GememResult *first)
+{
+  GememPlotGroup *group = g_new0 (GememPlotGroup, 1);
+  g_autofree char *slug = make_slug (first);
+  group->title = gemem_report_group (first);
+  group->slug = g_strdup (slug);
+  for (guint i = 2; slug_taken (groups, group->slug); i++)
+    {
+      g_free (group->slug);
+      group->slug = g_strdup_printf ("%s-%u", slug, i);
+    }
+  group->results = g_ptr_array_new ();
+  g_ptr_array_add (groups, group);
+  return group;
+}
+
+GPtrArray *
+gemem_plot_groups (GememResult *const *results, guint n)
+{
+  GPtrArray *groups = g_ptr_array_new_with_free_func (group_free);
+  for (guint i = 0; i < n; i++)
+    {
+      GememPlotGroup *group = NULL;
+      for (guint g = 0; g < groups->len && group == NULL; g++)
+        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->results->pdata[0], results[i]))
+          group = groups->pdata[g];
+      if (group == NULL)
+        group = add_group (groups, results[i]);
+      g_ptr_array_add (group->results, results[i]);
+    }
+  return groups;
+}
+
+guint
+gemem_plot_timelines (const GememPlotGroup *group)
+{
+  guint n = 0;
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      n += result->timeline != NULL && result->timeline->len > 0;
+    }
+  return n;
+}
+
+static gboolean
+write_file (const char *dir, const char *base, const char *ending, const GString *text, GError **error)
+{
+  g_autofree char *name = g_strconcat (base, ending, NULL);
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+  return gemem_write_file (path, text->str, (gssize) text->len, error);
+}
+
+static gboolean
+write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program, GError **error)
+{
+  g_autofree char *base = g_strdup_printf ("%s-%s", kinds[kind], group->slug), *name = g_strconcat (base, ".gp", NULL);
+  g_autoptr (GString) data = g_string_new (NULL), script = g_string_new (NULL);
+  gemem_plot_data (data, kind, group);
+  gemem_plot_script (script, kind, group, base);
+  return write_file (dir, base, ".dat", data, error) && write_file (dir, base, ".gp", script, error)
+         && (program == NULL || gemem_plot_run (program, dir, name, NULL, NULL, error));
+}
+
+gboolean
+gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot, gboolean *rendered, GError **error)
+{
+  g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
+  g_autofree char *program = gemem_plot_program (gnuplot);
+  if (rendered != NULL)
+    *rendered = program != NULL && n > 0;
+  if (g_mkdir_with_parents (dir, 0777) != 0)
+    {
+      gemem_error_set_errno (error, errno, dir, "name a folder that can be made and written");
+      return FALSE;
+    }
+  for (guint i = 0; i < groups->len; i++)
+    for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
+      {
+        const GememPlotGroup *group = groups->pdata[i];
+        if (kind != GEMEM_PLOT_COMPARISON && gemem_plot_timelines (group) == 0)
+          continue;
+        if (!write_plot (dir, (GememPlotKind) kind, group, program, error))
+          return FALSE;
+      }
+  return TRUE;
+}

@@ -1,0 +1,76 @@
+/* plot.h - what the files behind gemem_plot_write() share: a group of results, its units, and the pieces of a gnuplot script. */
+#pragma once
+
+#include "sim/engine/result.h"
+
+typedef enum
+{
+  GEMEM_PLOT_COMPARISON,
+  GEMEM_PLOT_TIMELINE,
+  GEMEM_PLOT_FRAGMENTATION,
+  GEMEM_PLOT_COUNT
+} GememPlotKind;
+
+/* A unit of an axis: what one of it is in the unit of the data. */
+typedef struct
+{
+  const char *name;
+  const char *divisor; /* as gnuplot reads it */
+} GememPlotUnit;
+
+/* The results of one trace, in the order of the tables. */
+typedef struct
+{
+  char      *title; /* as in tables */
+  char      *slug;  /* for file names: a-z, 0-9, '.', '_' and '-' */
+  GPtrArray *results;
+} GememPlotGroup;
+
+/* Groups of @results, in order of first occurrence; free with g_ptr_array_unref(). */
+GPtrArray *gemem_plot_groups (GememResult *const *results, guint n);
+/* Results of @group with at least one point in their timeline. */
+guint gemem_plot_timelines (const GememPlotGroup *group);
+const char *gemem_plot_kind_name (GememPlotKind kind);
+
+/* KiB, MiB, GiB or TiB by the magnitude of @bytes; ns to s; events, thousands or millions. */
+const GememPlotUnit *gemem_plot_size_unit (guint64 bytes);
+const GememPlotUnit *gemem_plot_time_unit (guint64 ns);
+const GememPlotUnit *gemem_plot_count_unit (guint64 count);
+
+/* @text between single quotes for gnuplot, one line, at most @max characters (the middle gives way; 0: all); @format: for tic labels, where
+ * '%' means something. */
+void gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean format);
+/* @thousandths / 1000 as a decimal. */
+void gemem_plot_append_fraction (GString *out, const char *before, guint thousandths);
+
+/* The data file: a commented header, then rows; exact integers. */
+void gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group);
+/* The script, to be run in the folder of the data; draws BASE.svg and BASE.png from BASE.dat. */
+void gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base);
+void gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base);
+/* Opens and closes the loop over the two terminals. */
+void gemem_plot_script_begin (GString *out, const char *base, guint width, guint height);
+void gemem_plot_script_end (GString *out);
+/* The range and place of points that all panels share. */
+typedef struct
+{
+  guint64 from, to; /* events, or ns if @time */
+  gboolean time;
+  const GememPlotUnit *unit;
+} GememPlotAxis;
+void gemem_plot_axis (GememPlotAxis *axis, const GememPlotGroup *group);
+
+/* The program to run: @gnuplot, or the one in PATH if it is NULL; NULL if there is none or @gnuplot is "". */
+char *gemem_plot_program (const char *gnuplot);
+/* Runs SCRIPT in @dir (NULL: here) with @input on standard input; standard output in *output unless that is NULL.  GEMEM_ERROR_FAILED with
+ * gnuplot's own words. */
+gboolean gemem_plot_run (const char *program, const char *dir, const char *script, const char *input, char **output, GError **error);
+
+/* Okabe and Ito's palette, told apart by colour-blind eyes; one meaning each in all pictures. */
+#define GEMEM_COLOUR_LIVE "#0072b2"
+#define GEMEM_COLOUR_INTERNAL "#e69f00"
+#define GEMEM_COLOUR_EXTERNAL "#d4d4d4"
+#define GEMEM_COLOUR_ALARM "#d55e00"
+#define GEMEM_COLOUR_GOOD "#009e73"
+#define GEMEM_COLOUR_INK "#222222"
