@@ -252,6 +252,13 @@ take_footer (NativeReader *reader, const guint8 *payload, guint64 place, GError 
 /* ---- the events */
 
 static gboolean
+events_damaged (NativeReader *reader, const char *problem, GError **error)
+{
+  g_autofree char *what = g_strdup_printf ("is damaged (%s)", problem);
+  return block_damaged (reader, NATIVE_EVENTS, what, error);
+}
+
+static gboolean
 start_chunk (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
 {
   if (block->first != reader->event)
@@ -262,8 +269,7 @@ start_chunk (NativeReader *reader, const NativeBlock *block, const guint8 *paylo
       reader->chunk++;
       return TRUE;
     }
-  g_autofree char *what = g_strdup_printf ("is damaged (%s)", problem);
-  return block_damaged (reader, block->type, what, error);
+  return events_damaged (reader, problem, error);
 }
 
 /* Reads one block and does what it says. */
@@ -279,23 +285,13 @@ advance (NativeReader *reader, GError **error)
     return FALSE;
   native_put64 (chain, block.checksum);
   total = gemem_checksum (chain, sizeof chain, reader->total);
-  switch (block.type)
-    {
-    case NATIVE_INFO:
-      if (!take_info (reader, &block, payload, error))
-        return FALSE;
-      break;
-    case NATIVE_STRINGS:
-      if (!take_strings (reader, &block, payload, error))
-        return FALSE;
-      break;
-    case NATIVE_EVENTS:
-      if (!start_chunk (reader, &block, payload, error))
-        return FALSE;
-      break;
-    default: /* block_limits() let nothing else through than the footer */
-      return take_footer (reader, payload, place, error);
-    }
+  if (block.type == NATIVE_FOOTER)
+    return take_footer (reader, payload, place, error);
+  /* block_limits() let no other type through */
+  if (!(block.type == NATIVE_INFO      ? take_info (reader, &block, payload, error)
+        : block.type == NATIVE_STRINGS ? take_strings (reader, &block, payload, error)
+                                       : start_chunk (reader, &block, payload, error)))
+    return FALSE;
   reader->total = total;
   reader->blocks++;
   return TRUE;
@@ -332,9 +328,8 @@ next_batch (NativeReader *reader, GememTraceEvent **events, GError **error)
         }
       if (n < 0)
         {
-          g_autofree char *what = g_strdup_printf ("is damaged (%s)", problem);
           reader->chunk--;
-          block_damaged (reader, NATIVE_EVENTS, what, error);
+          events_damaged (reader, problem, error);
           return -1;
         }
       if (!advance (reader, error))
