@@ -4,8 +4,10 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "sim/core/error.h"
 #include "sim/core/idmap.h"
 #include "tests/util/testutil.h"
+#include "traces/input.h"
 #include "traces/trace.h"
 
 #define FOLDER "traces/pytorch"
@@ -211,6 +213,36 @@ test_recording (gconstpointer data)
   gemem_trace_close (reader);
 }
 
+/* Cut anywhere, plain or compressed, a recording is an error that names the file, and never read as if it were whole. */
+static void
+test_truncated (void)
+{
+  static const struct { const char *name; guint positions; } files[] = {
+    { "lm-small.pickle", 6278 }, { "lm-forward-a.pickle", 50 }, { "lm-training-512.pickle.gz", 40 }, { "kineto-memory.json.gz", 20 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *relative = g_build_filename (FOLDER, files[i].name, NULL), *path = test_shared_path (relative), *data = NULL;
+      gsize size;
+      if (path == NULL)
+        return;
+      g_assert_true (g_file_get_contents (path, &data, &size, NULL));
+      for (guint k = 0; k < files[i].positions; k++)
+        {
+          g_autoptr (GBytes) part = g_bytes_new (data, (gsize) ((guint64) size * k / files[i].positions));
+          g_autoptr (GError) error = NULL;
+          g_assert_null (gemem_trace_open_input (gemem_input_new_from_bytes (part, "cut"), NULL, NULL, &error));
+          g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
+          g_assert_true (g_str_has_prefix (error->message, "cut: ") || g_str_has_prefix (error->message, "cut:"));
+          GememReadOptions options = { TRUE, -1 };
+          GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (part, "cut"), NULL, &options, NULL);
+          g_assert_true (reader == NULL || (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0);
+          gemem_trace_close (reader);
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -222,5 +254,6 @@ main (int argc, char **argv)
       g_autofree char *test = g_strdup_printf ("/pytorch-snapshot/recording/%s", names[i]);
       g_test_add_data_func (test, names[i], test_recording);
     }
+  g_test_add_func ("/pytorch-snapshot/truncated", test_truncated);
   return g_test_run ();
 }

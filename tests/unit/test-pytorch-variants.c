@@ -1,0 +1,459 @@
+/* test-pytorch-variants.c - snapshots made by hand: what the recordings do not show (peers.md 2.1, README of shared/traces).
+ *
+ * Several devices and streams, expandable segments, private pools, out-of-memory and snapshot events, blocks that wait for streams,
+ * hidden tails, settings, old layouts, both writers, the page of memory_viz, and everything that must be refused.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "tests/util/snapshot-writer.h"
+#include "tests/util/testutil.h"
+#include "traces/input.h"
+#include "traces/pytorch-state.h"
+#include "traces/trace.h"
+
+static GememTraceReader *
+open_bytes (GBytes *bytes, int device, gboolean partial, GError **error)
+{
+  GememReadOptions options = { partial, device };
+  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"), NULL, &options, error);
+}
+
+static void
+append_event (GString *out, const GememTraceReader *reader, const GememTraceEvent *event)
+{
+  g_string_append_printf (out, "%s%s", (event->flags & GEMEM_EVENT_INITIAL) != 0 ? "i:" : "", gemem_event_kind_name (event->kind));
+  if (event->id != 0)
+    g_string_append_printf (out, " #%" G_GUINT64_FORMAT, event->id);
+  if (event->address != 0)
+    g_string_append_printf (out, " %" G_GINT64_MODIFIER "x", event->address);
+  if (event->size != 0)
+    g_string_append_printf (out, ":%" G_GUINT64_FORMAT, event->size);
+  if (event->aux != 0)
+    g_string_append_printf (out, "/%" G_GUINT64_FORMAT, event->aux);
+  if (event->device != 0)
+    g_string_append_printf (out, " d%u", event->device);
+  if (event->stream != 0)
+    g_string_append_printf (out, " s%" G_GINT64_MODIFIER "x", event->stream);
+  if (event->pool != 0)
+    g_string_append_printf (out, " p%u", event->pool);
+  if (event->tag != 0)
+    g_string_append_printf (out, " '%s'", (char *) g_ptr_array_index (reader->info.strings, event->tag));
+  if ((event->flags & GEMEM_EVENT_SMALL) != 0)
+    g_string_append (out, " small");
+  if ((event->flags & GEMEM_EVENT_AMBIGUOUS) != 0)
+    g_string_append (out, " ?");
+  if (event->time != 0)
+    g_string_append_printf (out, " @%" G_GUINT64_FORMAT, event->time);
+  g_string_append_c (out, '\n');
+}
+
+/* All events, one a line, and the notes; or the error. */
+static char *
+read_all (GBytes *bytes, int device, gboolean partial)
+{
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = open_bytes (bytes, device, partial, &error);
+  GString *out = g_string_new (NULL);
+  const GememTraceEvent *events;
+  guint64 total = 0;
+  gssize n = 0;
+
+  if (reader == NULL)
+    {
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
+      return g_string_free (g_string_assign (out, error->message), FALSE);
+    }
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++, total++)
+      append_event (out, reader, &events[i]);
+  g_assert_no_error (error);
+  g_assert_cmpuint (total, ==, reader->info.events);
+  for (guint i = 0; i < reader->info.provenance->len; i++)
+    g_string_append_printf (out, "%s\n", (char *) g_ptr_array_index (reader->info.provenance, i));
+  gemem_trace_close (reader);
+  return g_string_free (out, FALSE);
+}
+
+static void
+expect_with (const char *text, int device, gboolean partial, const char *expected)
+{
+  g_autoptr (GBytes) python = snapshot_pickle (text, SNAPSHOT_PYTHON), cxx = snapshot_pickle (text, SNAPSHOT_CXX);
+  g_autofree char *got = read_all (python, device, partial);
+  g_assert_cmpstr (got, ==, expected);
+  g_autofree char *page_text = snapshot_page (cxx);
+  g_autoptr (GBytes) page = g_bytes_new (page_text, strlen (page_text));
+  g_autofree char *inside = read_all (page, device, partial);
+  if (g_str_has_prefix (expected, "x.pickle: byte")) /* the place differs between the writers */
+    g_assert_cmpstr (strstr (strchr (inside, ':') + 1, ": "), !=, NULL);
+  else
+    g_assert_cmpstr (inside, ==, expected);
+}
+
+static void
+expect (const char *text, const char *expected)
+{
+  expect_with (text, -1, FALSE, expected);
+}
+
+#define S0 "s 0 0x10000000 20971520 0 large 0 0 False\n"
+
+static void
+test_empty (void)
+{
+  expect ("", "");
+  expect ("t\nt\n", "");
+  expect (S0 "b 0x10000000 20971520 20971520 inactive\n", "i:segment-alloc 10000000:20971520\n");
+}
+
+static void
+test_events (void)
+{
+  expect ("t\ne segment_alloc 0x10000000 2097152 5 1000\ne alloc 0x10000000 100 5 1001\ne snapshot 0 100 0 1002\n"
+          "e oom 4096 1073741824 5 1003\ne free_requested 0x10000000 100 5 1004\ne free_completed 0x10000000 100 5 1007\n"
+          "e segment_free 0x10000000 2097152 5 1008\n",
+          "segment-alloc 10000000:2097152 s5 small\nalloc #1 10000000:100 s5 @1000\nsnapshot:100 @2000\noom:1073741824/4096 s5 @3000\n"
+          "free-requested #1 10000000:100 s5 @4000\nfree-completed #1 10000000:100 s5 @7000\nsegment-free 10000000:2097152 s5 small @8000\n");
+  /* An action of the future is passed over and told. */
+  expect ("t\ne teleport 0x10000000 512 0 1000\n", "note: events with the unknown action \"teleport\" and perhaps others are left out\n");
+}
+
+static void
+test_devices (void)
+{
+#define LIVE(device, blocks) "note: device " device ": " blocks " blocks are live after the last event, but not in the final segments\n"
+  static const char text[] = "s 2 0x30000000 2097152 0 small 0 0 False\nt\nt\ne alloc 0x10000000 512 0 2000\n"
+                             "t\ne alloc 0x10000000 1024 0 1500\ne alloc 0x20000000 1 0 1600\n";
+  expect (text, "i:segment-alloc 30000000:2097152 d2 small\nalloc #1 10000000:512 d1 @500000\nalloc #2 10000000:1024 d2\nalloc #3 20000000:1 d2 @100000\n"
+                LIVE ("1", "1") LIVE ("2", "2"));
+  expect_with (text, 1, FALSE, "alloc #1 10000000:512 d1\n" LIVE ("1", "1"));
+  expect_with (text, 2, FALSE, "i:segment-alloc 30000000:2097152 d2 small\nalloc #1 10000000:1024 d2\nalloc #2 20000000:1 d2 @100000\n" LIVE ("2", "2"));
+  expect_with (text, 7, FALSE, "");
+}
+
+static void
+test_initial (void)
+{
+  /* Final blocks that were not allocated, a block freed on the way, one that waited for a stream before, two that still do. */
+  expect ("s 0 0x10000000 2097152 7 small 0 0 False\nb 0x10000000 512 100 active_allocated\nb 0x10000200 1024 1000 active_pending_free\n"
+          "b 0x10000600 512 1 active_awaiting_free\nb 0x10000800 2093056 0 inactive\n"
+          "t\ne free_completed 0x10001000 3000 7 10\ne free_requested 0x10000200 1000 7 11\ne free_requested 0x10002000 513 7 12\ne free_completed 0x10002000 513 7 13\n",
+          "i:segment-alloc 10000000:2097152 s7 small\n"
+          "i:alloc #1 10000000:100/512 s7 small\ni:alloc #2 10000200:1000/1024 s7 small\ni:alloc #3 10000600:1/512 s7 small\n"
+          "i:alloc #4 10001000:3000/3072 s7 small\ni:alloc #5 10002000:513/1024 s7 small\n"
+          "i:free-requested #3 10000600:1 s7 small\ni:free-requested #4 10001000:3000 s7 small\n"
+          "free-completed #4 10001000:3000 s7\nfree-requested #2 10000200:1000 s7 @1000\nfree-requested #5 10002000:513 s7 @2000\n"
+          "free-completed #5 10002000:513 s7 @3000\n");
+  /* A segment that was there and is given back; its 2 MiB say that it was a small one. */
+  expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\ne segment_free 0x10000000 2097152 0 2\n",
+          "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:10/512 small\nfree-requested #1 10000000:10\nfree-completed #1 10000000:10\n"
+          "segment-free 10000000:2097152 small @1000\n");
+  /* A block in no segment at all: kept, and said to be doubtful. */
+  expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\n",
+          "i:alloc #1 10000000:10/512 ?\nfree-requested #1 10000000:10\nfree-completed #1 10000000:10\n");
+}
+
+/* Sizes of blocks that are freed on the way, in a large segment of 20 MiB (peers.md 1a.4, 2.1). */
+static void
+test_tails (void)
+{
+#define FREED(address, size) "e free_requested " address " " size " 0 5\ne free_completed " address " " size " 0 5\n"
+  /* Up to 1 MiB to the next block or to the end belongs to the block; no doubt. */
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "10485760") FREED ("0x10a80000", "9437184"),
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:10485760/11010048\ni:alloc #2 10a80000:9437184/9961472\n"
+          "free-requested #1 10000000:10485760\nfree-completed #1 10000000:10485760\nfree-requested #2 10a80000:9437184\nfree-completed #2 10a80000:9437184\n");
+  /* Exactly 1 MiB is still a tail; one more quantum is a free block. */
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "19922944"),
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:19922944/20971520\nfree-requested #1 10000000:19922944\nfree-completed #1 10000000:19922944\n");
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "19922432"),
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:19922432/19922432 ?\nfree-requested #1 10000000:19922432\nfree-completed #1 10000000:19922432\n");
+  /* Free memory follows; the first allocation in it shows where the block ends: 512 KiB behind its request. */
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\ne alloc 0x10480000 2097152 0 1\n" FREED ("0x10000000", "4194304") FREED ("0x10480000", "2097152"),
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:4194304/4718592 ?\nalloc #2 10480000:2097152\n"
+          "free-requested #1 10000000:4194304 @4000\nfree-completed #1 10000000:4194304 @4000\nfree-requested #2 10480000:2097152 @4000\n"
+          "free-completed #2 10480000:2097152 @4000\n");
+  /* Freed first: what comes later says nothing. */
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "4194304") "e alloc 0x10480000 2097152 0 9\n" FREED ("0x10480000", "2097152"),
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:4194304/4194304 ?\nfree-requested #1 10000000:4194304\nfree-completed #1 10000000:4194304\n"
+          "alloc #2 10480000:2097152 @4000\nfree-requested #2 10480000:2097152 @4000\nfree-completed #2 10480000:2097152 @4000\n"
+          "note: device 0: the clock ran backwards at 2 events, whose times were raised\n");
+  /* Blocks of max_split_size and more have their segment for themselves. */
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "14680064") "c max_split_size 8388608\n",
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:14680064/20971520\nfree-requested #1 10000000:14680064\nfree-completed #1 10000000:14680064\n");
+}
+
+static void
+test_expandable (void)
+{
+  /* Final: [0, 40) MiB mapped; of it [20, 40) was mapped on the way, [40, 60) unmapped: so [0, 20) and [40, 60) were there. */
+  expect ("s 0 0x40000000 41943040 3 large 0 0 True\nb 0x40000000 41943040 0 inactive\n"
+          "t\ne segment_map 0x41400000 20971520 3 1\ne segment_unmap 0x42800000 20971520 3 2\ne segment_map 0x50000000 2097152 3 3\n"
+          "e segment_unmap 0x50000000 2097152 3 4\n",
+          "i:segment-map 40000000:20971520 s3\ni:segment-map 42800000:20971520 s3\nsegment-map 41400000:20971520 s3\n"
+          "segment-unmap 42800000:20971520 s3 @1000\nsegment-map 50000000:2097152 s3 small @2000\nsegment-unmap 50000000:2097152 s3 small @3000\n");
+  /* One unmap over two maps and a page from before; one that leaves both ends. */
+  expect ("s 0 0x40000000 20971520 0 large 0 0 True\ns 0 0x43c00000 20971520 0 large 0 0 True\n"
+          "t\ne segment_map 0x40000000 41943040 0 1\ne segment_map 0x43c00000 20971520 0 1\ne segment_unmap 0x41400000 41943040 0 1\n",
+          "i:segment-map 42800000:20971520\nsegment-map 40000000:41943040\nsegment-map 43c00000:20971520\nsegment-unmap 41400000:41943040\n");
+  /* No tails in expandable segments. */
+  expect ("s 0 0x40000000 20971520 0 large 0 0 True\nb 0x40000000 20971520 0 inactive\nt\n" FREED ("0x40000000", "20971008"),
+          "i:segment-map 40000000:20971520\ni:alloc #1 40000000:20971008/20971008\nfree-requested #1 40000000:20971008\nfree-completed #1 40000000:20971008\n");
+}
+
+static void
+test_pools (void)
+{
+  /* Two private pools, numbered as they come; an allocation inside one is of that pool once its segment exists. */
+  expect ("s 0 0x10000000 2097152 0 small 0 0 False\ns 0 0x20000000 2097152 0 small 0 7 False\ns 0 0x30000000 2097152 0 small 1 0 False\n"
+          "b 0x30000000 512 8 active_allocated\n"
+          "t\ne alloc 0x10000000 8 0 1\ne alloc 0x30000200 8 0 1\ne alloc 0x20000000 8 0 1\ne free_requested 0x20000000 8 0 1\n"
+          "e free_completed 0x20000000 8 0 1\ne segment_alloc 0x20000000 2097152 0 1\ne alloc 0x20000000 8 0 1\n",
+          "i:segment-alloc 10000000:2097152 small\ni:segment-alloc 30000000:2097152 p2 small\ni:alloc #1 30000000:8/512 p2 small\n"
+          "alloc #2 10000000:8\nalloc #3 30000200:8 p2\nalloc #4 20000000:8\nfree-requested #4 20000000:8\nfree-completed #4 20000000:8\n"
+          "segment-alloc 20000000:2097152 small\nalloc #5 20000000:8 p1\n"
+          "note: device 0: 3 blocks are live after the last event, but not in the final segments\n");
+}
+
+static void
+test_old (void)
+{
+  /* Before 2023: no addresses of blocks, no requested size but a history, no pool, no time. */
+  expect ("s 0 0x10000000 2097152 0 small\nb - 512 - active_allocated 300\nb - 1024 - inactive\nb - 2048 - active_allocated 1600\n"
+          "t\ne alloc 0x10000200 1000 0 -\ne free_requested 0x10000200 1000 0 -\ne free_completed 0x10000200 1000 0 -\n",
+          "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:300/512 small\ni:alloc #2 10000600:1600/2048 small\n"
+          "alloc #3 10000200:1000\nfree-requested #3 10000200:1000\nfree-completed #3 10000200:1000\n");
+  /* torch.cuda.memory_snapshot() alone: a list of segments. */
+  g_autoptr (GBytes) list = g_bytes_new_static ("\x80\x04](}(X\7\0\0\0addressM\0\x10X\x0a\0\0\0total_sizeM\0\x20X\6\0\0\0blocks]ue.", 60);
+  g_autofree char *got = read_all (list, -1, FALSE);
+  g_assert_cmpstr (got, ==, "i:segment-alloc 1000:8192\n");
+}
+
+static void
+test_phases (void)
+{
+  /* Beginnings only, in order of time, in front of the first event that is not earlier; none before or behind the events. */
+  expect ("t\ne alloc 0x10000000 8 0 10\ne alloc 0x20000000 8 0 20\nn START late 0 21\nn START two 0 20\nn END two 0 20\nn START one 0 11\nn START early 0 9\n"
+          "n START elsewhere 1 15\n",
+          "alloc #1 10000000:8\nphase 'one' @1000\nphase 'two' @10000\nalloc #2 20000000:8 @10000\n"
+          "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
+}
+
+static void
+check_settings (const char *text, const char *expected)
+{
+  g_autoptr (GBytes) pickle = snapshot_pickle (text, SNAPSHOT_PYTHON);
+  GememTraceReader *reader = open_bytes (pickle, -1, FALSE, NULL);
+  g_assert_nonnull (reader);
+  g_assert_cmpstr (reader->info.settings, ==, expected);
+  gemem_trace_close (reader);
+}
+
+static void
+test_settings (void)
+{
+  check_settings ("c max_split_size -1\nc garbage_collection_threshold 0.0\nc expandable_segments False\nc PYTORCH_CUDA_ALLOC_CONF \n", "");
+  check_settings ("c max_split_size 134217728\nc garbage_collection_threshold 0.8\nc expandable_segments True\n",
+                  "max_split_size_mb=128,garbage_collection_threshold=0.8,expandable_segments=true");
+  check_settings ("c max_split_size 20971521\n", "max_split_size_mb=20971521B");
+  check_settings ("d 1 0\nd 2 0\nd 32768 1\n", "");
+  check_settings ("d 1 8\nd 2 8\nd 64 4\n", "roundup_power2_divisions=[1:8,2:8,4:0,8:0,16:0,32:0,64:4,128:0,256:0,512:0,1024:0,2048:0,4096:0,8192:0,16384:0,32768:0]");
+  check_settings ("c PYTORCH_CUDA_ALLOC_CONF backend:native, max_split_size_mb:64 ,per_process_memory_fraction:0.5,large_segment_size_mb:40\nc max_split_size 67108864\n",
+                  "max_split_size_mb=64,per_process_memory_fraction=0.5,large_segment_size_mb=40");
+  check_settings ("c PYTORCH_ALLOC_CONF max_non_split_rounding_mb:30\n", "max_non_split_rounding_mb=30");
+}
+
+/* peers.md 1a.3: rounding, without and with divisions. */
+static void
+test_rounding (void)
+{
+  GememPytorchSettings settings;
+
+  gemem_pytorch_settings_init (&settings);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1), ==, 512);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 512), ==, 512);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 513), ==, 1024);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1200 * 1024 + 1), ==, 1200 * 1024 + 512);
+  for (guint i = 0; i < GEMEM_PYTORCH_SLOTS; i++)
+    settings.divisions[i] = 4;
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 2048), ==, 2048); /* 512 * 4: not above it */
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 2049), ==, 2560);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1200), ==, 1536);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 5000), ==, 5120);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 5121), ==, 6144);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1 << 20), ==, 1 << 20);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (1 << 20) + 1), ==, (1 << 20) + (1 << 18));
+  settings.divisions[1] = 0; /* 2 to 4 MiB */
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (2 << 20) + 1), ==, (2 << 20) + 512);
+  settings.divisions[15] = 2; /* 32 GiB and above */
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (G_GUINT64_CONSTANT (64) << 30) + 1), ==, G_GUINT64_CONSTANT (96) << 30);
+}
+
+static void
+test_contradictions (void)
+{
+  expect ("t\ne alloc 0x10000000 8 0 1\ne alloc 0x10000000 8 0 2\n",
+          "x.pickle:device_traces[0][1]: 0x10000000 is allocated while it is live; the recording is damaged or has a gap");
+  expect ("t\nt\ne free_requested 0x10000000 8 0 1\ne free_requested 0x10000000 8 0 2\n",
+          "x.pickle:device_traces[1][1]: block 0x10000000 is freed a second time; the recording is damaged");
+  expect ("t\ne segment_alloc 0x10000000 8 0 1\ne segment_alloc 0x10000000 8 0 2\n",
+          "x.pickle:device_traces[0][1]: segment 0x10000000 is allocated a second time; the recording is damaged");
+  expect ("t\ne segment_map 0x10000000 4096 0 1\ne segment_map 0x10000800 4096 0 2\n",
+          "x.pickle:device_traces[0][1]: range 0x10000800 is mapped a second time; the recording is damaged");
+  expect (S0 "s 0 0x10100000 20971520 0 large 0 0 False\n",
+          "x.pickle:device_traces[0]: before the first event the segments at 0x10000000 and 0x10100000 overlap; segments and events of this file do not "
+          "belong together");
+  expect (S0 "b 0x10000000 512 8 active_allocated\nb 0x10000000 512 8 active_allocated\n",
+          "x.pickle:device_traces[0]: two blocks at 0x10000000 are live before the first event; segments and events of this file do not belong together");
+  /* What came before the contradiction can be had. */
+  expect_with ("t\ne alloc 0x10000000 8 0 1\ne alloc 0x10000000 8 0 2\n", -1, TRUE,
+               "alloc #1 10000000:8\npartial: x.pickle:device_traces[0][1]: 0x10000000 is allocated while it is live; the recording is damaged or has a gap\n");
+}
+
+static void
+expect_bad (const char *text, const char *expected)
+{
+  g_autoptr (GBytes) pickle = snapshot_pickle (text, SNAPSHOT_PYTHON);
+  g_autofree char *got = read_all (pickle, -1, FALSE);
+  if (!g_str_has_prefix (got, "x.pickle: byte ") || !g_str_has_suffix (got, expected))
+    g_error ("\"%s\" does not end in \"%s\"", got, expected);
+}
+
+static void
+test_values (void)
+{
+  expect_bad ("t\ne alloc 0x10000000 -8 0 1\n", ": \"size\" is -8, which no allocator could serve; the snapshot is damaged");
+  expect_bad ("t\ne alloc 0x10000000 1152921504606846976 0 1\n", ": \"size\" is 1152921504606846976, which no allocator could serve; the snapshot is damaged");
+  expect_bad ("t\ne alloc 0x10000000 0 0 1\n", ": \"alloc\" of 0 bytes at address 0x10000000; neither can be 0, the snapshot is damaged");
+  expect_bad ("t\ne alloc 0 8 0 1\n", ": \"alloc\" of 8 bytes at address 0x0; neither can be 0, the snapshot is damaged");
+  expect_bad ("t\ne alloc - 8 0 1\n", ": an event without \"addr\"; this is no snapshot of torch.cuda.memory");
+  expect_bad ("t\ne alloc 0x10000000 many 0 1\n", ": \"size\" is not an integer; this is no snapshot of torch.cuda.memory");
+  expect_bad ("t\ne - 0x10000000 8 0 1\n", ": an event without \"action\"; this is no snapshot of torch.cuda.memory");
+  expect_bad ("t\ne alloc 0x10000000 8 0 -1\n", ": \"time_us\" is -1, which no allocator could serve; the snapshot is damaged");
+  expect_bad ("s 0 - 4096 0 small\n", ": a segment without \"address\"; this is no snapshot of torch.cuda.memory");
+  expect_bad ("s 9999 4096 4096 0 small\n", ": \"device\" is 9999, which no allocator could serve; the snapshot is damaged");
+  expect_bad ("s 0 4096 4096 0 small\nb 4096 512 8 lost\n", ": a block in state \"lost\"; this state is not known");
+  expect_bad ("s 0 4096 4096 0 small\nb 4096 8192 8 active_allocated\n", ": block 0x1000 lies outside of its segment 0x1000; the snapshot is damaged");
+  g_autoptr (GBytes) other = g_bytes_new_static ("\x80\x04}(\x8c\1aK\1\x8c\1bK\2u.", 16);
+  g_autofree char *got = read_all (other, -1, FALSE);
+  g_assert_cmpstr (got, ==, "x.pickle: byte 16: neither \"segments\" nor \"device_traces\" in this pickle; it is no snapshot of torch.cuda.memory");
+}
+
+/* A file cut anywhere, as it is and in a page, is an error; with allow_partial it is marked, and never crashes. */
+static void
+test_truncated (void)
+{
+  static const char text[] = S0 "b 0x10000000 8388608 8388000 active_allocated\nb 0x10800000 12582912 0 inactive\nt\nt\ne free_requested 0x20000000 8 0 9\n"
+                             "e free_completed 0x20000000 8 0 9\ne alloc 0x10000000 8 0 10\nn START phase 1 10\nc max_split_size 20971520\nd 1 4\n";
+  for (guint style = 0; style < 3; style++)
+    {
+      g_autoptr (GBytes) pickle = snapshot_pickle (text, style == 2 ? SNAPSHOT_CXX : (SnapshotStyle) style);
+      g_autofree char *page = snapshot_page (pickle);
+      const char *data = style == 2 ? page : g_bytes_get_data (pickle, NULL);
+      gsize whole = style == 2 ? (gsize) (strstr (page, "\"}]") - page) : g_bytes_get_size (pickle);
+      guint partial = 0;
+      for (gsize size = 0; size < whole; size++)
+        {
+          g_autoptr (GBytes) part = g_bytes_new (data, size);
+          g_autoptr (GError) error = NULL;
+          GememTraceReader *reader = open_bytes (part, -1, FALSE, &error);
+          if (reader != NULL && style == 2) /* only padding is missing */
+            g_assert_cmpuint (whole - size, <=, 8);
+          else
+            {
+              g_assert_null (reader);
+              g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
+              gemem_trace_close (open_bytes (part, -1, TRUE, NULL));
+              reader = open_bytes (part, -1, TRUE, NULL);
+              partial += reader != NULL;
+              g_assert_true (reader == NULL || (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0);
+            }
+          gemem_trace_close (reader);
+        }
+      g_assert_cmpuint (partial, >, 100);
+    }
+}
+
+static void
+test_page_errors (void)
+{
+  static const struct { const char *text, *error; } pages[] = {
+    { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from" },
+    { "<html>let alloc_data = {}</html>", "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from" },
+    { "<html>local_files base64, \"base64\": \"gA*=\"", "this character does not belong into base64; the page was cut off or edited" },
+    { "<html>local_files \"base64\": \"gARL", "the page ends inside the base64 text; it was cut off, fetch it again" },
+    { "<html>local_files \"base64\" : \"gASAB\"", "the base64 text ends inside a group; the page was cut off or edited" },
+    { "<html>local_files 'base64': 'gAR9'", "the file ends in the middle of the pickle; it was cut off, fetch it again" },
+    { "<html>local_files base64:\"gAR9Li==\"", "neither \"segments\" nor \"device_traces\" in this pickle; it is no snapshot of torch.cuda.memory" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
+    {
+      g_autoptr (GBytes) page = g_bytes_new (pages[i].text, strlen (pages[i].text));
+      g_autofree char *got = read_all (page, -1, FALSE);
+      if (!g_str_has_suffix (got, pages[i].error))
+        g_error ("page %u: \"%s\"", i, got);
+    }
+}
+
+/* More events than a batch, and than a pickler's batch of 1000: nothing is lost at the seams. */
+static void
+test_many (void)
+{
+  g_autoptr (GString) text = g_string_new ("t\n");
+  for (guint i = 0; i < 5000; i++)
+    g_string_append_printf (text, "e alloc %u 8 0 %u\n", 4096 + 512 * i, i);
+  g_string_append (text, "t\n");
+  for (guint i = 0; i < 2500; i++)
+    g_string_append_printf (text, "e alloc %u 8 0 %u\n", 4096 + 512 * i, i);
+  for (guint i = 0; i < 3000; i++)
+    g_string_append_printf (text, "n START step 0 %u\n", 4999 - i);
+  for (guint style = 0; style < 2; style++)
+    {
+      g_autoptr (GBytes) pickle = snapshot_pickle (text->str, (SnapshotStyle) style);
+      GememTraceReader *reader = open_bytes (pickle, -1, FALSE, NULL);
+      const GememTraceEvent *events;
+      guint64 id = 0, phases = 0;
+      gssize n;
+      g_assert_nonnull (reader);
+      while ((n = gemem_trace_next (reader, &events, NULL)) > 0)
+        for (gssize i = 0; i < n; i++)
+          if (events[i].kind == GEMEM_EVENT_PHASE)
+            {
+              g_assert_cmpuint (events[i].time, ==, (2000 + phases++) * 1000);
+              g_assert_cmpuint (events[i].time, ==, id * 1000); /* right in front of the event of the same time */
+            }
+          else
+            {
+              g_assert_cmpuint (events[i].id, ==, ++id);
+              g_assert_cmpuint (events[i].device, ==, id > 5000);
+            }
+      g_assert_cmpint (n, ==, 0);
+      g_assert_cmpuint (id, ==, 7500);
+      g_assert_cmpuint (phases, ==, 3000);
+      gemem_trace_close (reader);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/pytorch-variants/empty", test_empty);
+  g_test_add_func ("/pytorch-variants/events", test_events);
+  g_test_add_func ("/pytorch-variants/devices", test_devices);
+  g_test_add_func ("/pytorch-variants/initial", test_initial);
+  g_test_add_func ("/pytorch-variants/tails", test_tails);
+  g_test_add_func ("/pytorch-variants/expandable", test_expandable);
+  g_test_add_func ("/pytorch-variants/pools", test_pools);
+  g_test_add_func ("/pytorch-variants/old", test_old);
+  g_test_add_func ("/pytorch-variants/phases", test_phases);
+  g_test_add_func ("/pytorch-variants/settings", test_settings);
+  g_test_add_func ("/pytorch-variants/rounding", test_rounding);
+  g_test_add_func ("/pytorch-variants/contradictions", test_contradictions);
+  g_test_add_func ("/pytorch-variants/values", test_values);
+  g_test_add_func ("/pytorch-variants/truncated", test_truncated);
+  g_test_add_func ("/pytorch-variants/page-errors", test_page_errors);
+  g_test_add_func ("/pytorch-variants/many", test_many);
+  return g_test_run ();
+}
