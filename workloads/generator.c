@@ -85,7 +85,7 @@ next (GememTraceReader *parent, const GememTraceEvent **events, GError **error)
   while (reader->events->len == 0)
     if (!reader->fill (reader))
       return 0;
-  *events = (const GememTraceEvent *) reader->events->data;
+  *events = (const GememTraceEvent *) (gconstpointer) reader->events->data;
   return reader->events->len;
 }
 
