@@ -32,6 +32,7 @@ typedef struct
 typedef struct
 {
   guint64 live, allocated, reserved;
+  guint64 high;                                     /* most that was reserved at any time during the last event */
   guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
   guint64 demand, peak_demand;                      /* bytes asked for, rounded, served or not */
   guint64 alignment_mask;
@@ -150,11 +151,12 @@ gemem_accounts_weigh (GememAccounts *accounts, guint64 weight)
   accounts->weight_sum += weight;
 }
 
-/* Takes the state after an event; TRUE: a peak of this epoch is to be raised. */
+/* Takes the state after an event, and the most that was reserved meanwhile (an allocator may obtain before it returns).
+ * TRUE: a peak of this epoch is to be raised. */
 static inline gboolean
-gemem_accounts_sample (GememAccounts *accounts, guint64 reserved)
+gemem_accounts_sample (GememAccounts *accounts, guint64 reserved, guint64 high)
 {
   accounts->reserved = reserved;
-  return accounts->live > accounts->peak_live || accounts->allocated > accounts->peak_allocated
-         || reserved > accounts->peak_reserved;
+  accounts->high = high;
+  return accounts->live > accounts->peak_live || accounts->allocated > accounts->peak_allocated || high > accounts->peak_reserved;
 }

@@ -452,7 +452,7 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
 
   accounts->peak_live = MAX (accounts->peak_live, accounts->live);
   accounts->peak_allocated = MAX (accounts->peak_allocated, accounts->allocated);
-  accounts->peak_reserved = MAX (accounts->peak_reserved, accounts->reserved);
+  accounts->peak_reserved = MAX (accounts->peak_reserved, accounts->high);
   if (accounts->live > result->peak_live)
     {
       result->peak_live = accounts->live;
@@ -464,9 +464,9 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
       result->peak_allocated_seq = run->seq;
       accounts->peak_stamp++;
     }
-  if (accounts->reserved > result->peak_reserved)
+  if (accounts->high > result->peak_reserved)
     {
-      result->peak_reserved = accounts->reserved;
+      result->peak_reserved = accounts->high;
       result->peak_reserved_seq = run->seq;
       result->live_at_peak_reserved = accounts->live;
       result->allocated_at_peak_reserved = accounts->allocated;
@@ -487,11 +487,13 @@ after_event (GememRun *run, const GememTraceEvent *event)
 {
   GememAccounts *accounts = &run->accounts;
 
-  if (G_UNLIKELY (gemem_accounts_sample (accounts, run->device->held)))
+  if (G_UNLIKELY (gemem_accounts_sample (accounts, run->device->held, run->device->peak_held)))
     gemem_run_raise_peaks (run, event->stream);
+  for (GememDevice *device = run->device; device != NULL; device = device->inner)
+    device->peak_held = device->held; /* from here on: the peak of the next event */
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
-  if (G_UNLIKELY (gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->reserved)))
+  if (G_UNLIKELY (gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->high)))
     close_point (run, event->stream);
 }
 
@@ -577,4 +579,5 @@ gemem_run_free_all (GememRun *run)
   gemem_live_init (&run->live);
   run->accounts.demand = 0;
   run->accounts.reserved = run->device->held;
+  run->device->peak_held = run->device->held;
 }

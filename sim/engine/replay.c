@@ -101,7 +101,7 @@ begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **err
                && run->klass->adopt_block != NULL && policy_is_recorded (run->device);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   begin_ledger (run, info);
-  run->accounts.reserved = run->device->held; /* what the allocator took before the first event */
+  gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held); /* what the allocator took before the first event */
   gemem_run_raise_peaks (run, 0);
   return TRUE;
 }
@@ -252,6 +252,7 @@ gather (GememRun *run)
   gemem_accounts_finish (&run->accounts, run->has_time, result);
   result->internal_at_peak = above (result->allocated_at_peak_reserved, result->live_at_peak_reserved);
   result->external_at_peak = above (result->peak_reserved, result->allocated_at_peak_reserved);
+  run->device->peak_held = result->peak_reserved;
   memcpy (result->calls, run->device->calls, sizeof result->calls);
   memcpy (result->refused, run->device->refused, sizeof result->refused);
   memcpy (result->call_ns, run->device->call_ns, sizeof result->call_ns);

@@ -102,7 +102,7 @@ struct _GememResult
   guint64 zero_allocs;        /* requests of 0 bytes: no real system passes them on               */
   guint64 unsupported;        /* graph events: known to the trace, not to the allocators          */
   guint64 inconsistent;       /* --allow-partial: unknown or doubled ids, not replayed            */
-  /* peaks, and the seq of the first event after which they held */
+  /* peaks, and the seq of the first event after which they held; of `reserved` also what is held only during an event */
   guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved, peak_reserved_seq;
   guint64 lower_bound;        /* max over time of the bytes asked for, each rounded to the allocator's alignment, whether served or not:
                                  a property of the trace; more than the capacity means that nothing could make it fit */

@@ -2,7 +2,7 @@
  *
  * Settings are merged as text, key by key, so that a device class sees one list in which each key stands once and names in its
  * messages what the user wrote.  A key of the trace that the chosen device class does not have is left out: it described
- * another kind of device.
+ * another kind of device.  A wrapper (faulty) passes on what is not its own, so there the device beneath counts.
  */
 #include "config.h"
 
@@ -63,7 +63,7 @@ merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray
 {
   GString *text = g_string_new (NULL);
 
-  for (guint i = 0; settings != NULL && i < settings->len; i++)
+  for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
       if (!is_overridden (klass, setting->key, overrides, capacity))
@@ -102,23 +102,50 @@ known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
   return g_string_free (known, FALSE);
 }
 
+/* The class whose settings the keys of the trace and of the allocator are: @name's, or that of the device beneath a wrapper. */
+static const GememDeviceClass *
+settings_class (const char *name, gsize length, const GPtrArray *settings)
+{
+  const GememDeviceClass *klass = find_class (name, length);
+  const char *beneath = "sim";
+
+  if (klass == NULL || !g_str_equal (klass->name, "faulty"))
+    return klass;
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (gemem_name_equal (setting->key, "on"))
+        beneath = setting->value;
+    }
+  return find_class (beneath, strlen (beneath));
+}
+
 GememDevice *
 gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity, GError **error)
 {
   const char *spec = job->device_spec != NULL ? job->device_spec : "sim";
   gsize length = strcspn (spec, ":");
-  const GememDeviceClass *klass = find_class (spec, length);
   const GPtrArray *overrides = job->allocator->device;
-  g_autofree char *defaults = NULL, *merged = NULL;
+  gboolean merging = (overrides != NULL && overrides->len > 0) || capacity > 0;
+  g_autoptr (GPtrArray) settings = NULL;
+  g_autofree char *defaults = NULL, *merged = NULL, *text = NULL;
+  const GememDeviceClass *klass;
 
+  if (!merging && info->device == NULL)
+    return gemem_device_new (spec, NULL, ordinal, error);
+  settings = gemem_settings_parse (spec[length] == ':' ? spec + length + 1 : "", error);
+  if (settings == NULL && !merging)
+    {
+      g_clear_error (error);
+      return gemem_device_new (spec, NULL, ordinal, error); /* not of settings: the class knows */
+    }
+  if (settings == NULL)
+    return NULL;
+  klass = settings_class (spec, length, settings);
   if (info->device != NULL && klass != NULL && (defaults = known_defaults (klass, info->device, error)) == NULL)
     return NULL;
-  if ((overrides != NULL && overrides->len > 0) || capacity > 0)
+  if (merging)
     {
-      g_autoptr (GPtrArray) settings = spec[length] == ':' ? gemem_settings_parse (spec + length + 1, error) : NULL;
-      g_autofree char *text = NULL;
-      if (spec[length] == ':' && settings == NULL)
-        return NULL;
       text = merge (klass, settings, overrides, capacity);
       merged = g_strdup_printf ("%.*s:%s", (int) length, spec, text);
     }

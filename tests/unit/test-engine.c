@@ -164,6 +164,34 @@ test_many_streams (void)
   gemem_allocator_spec_free (spec);
 }
 
+/* What is held only while a request is served is a peak too. */
+static void
+test_transient (void)
+{
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_FREE (1), TEST_ALLOC (2, 100) };
+  TestTrace trace = TEST_TRACE (events);
+  GememAllocatorSpec *spec = test_spec (&slots_class);
+  GememJob job = test_job (spec, &trace);
+  GememResult *result;
+
+  job.device_spec = "sim:capacity=10000";
+  job.timeline_points = 10;
+  job.repeat = 2;
+  slots_faults.transient = TRUE;
+  result = test_job_run (&job);
+  equal (result->peak_reserved, 5096);
+  equal (result->peak_reserved_seq, 2); /* the first time the segment is there as well */
+  equal (result->end_reserved, 4096);
+  equal (result->external_mean, 3840 * 4 / 6 + 4096 * 2 / 6);
+  equal (g_array_index (result->timeline, GememTimelinePoint, 0).reserved_max, 4096);
+  equal (g_array_index (result->timeline, GememTimelinePoint, 1).reserved_max, 4096);
+  equal (g_array_index (result->timeline, GememTimelinePoint, 2).reserved_max, 5096);
+  equal (g_array_index (result->timeline, GememTimelinePoint, 2).reserved, 4096);
+  equal (g_array_index (result->epochs, GememEpoch, 1).peak_reserved, 5096);
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
+}
+
 /* ---- out of memory */
 
 static void
@@ -549,6 +577,11 @@ test_device_settings (void)
   result = test_job_run (&job);
   equal (result->capacity, 2000);
   gemem_result_free (result);
+  job.device_spec = "faulty:nth=1,call=malloc"; /* the settings go to the device beneath */
+  result = test_job_run (&job);
+  equal (result->capacity, 1000);
+  equal (result->ooms, 1);
+  gemem_result_free (result);
   job.allocator = specs->pdata[1];
   result = test_job_run (&job);
   equal (result->capacity, 3000);
@@ -800,6 +833,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/time-of-no-length", test_time_of_no_length);
   g_test_add_func ("/engine/streams", test_streams);
   g_test_add_func ("/engine/many-streams", test_many_streams);
+  g_test_add_func ("/engine/transient", test_transient);
   g_test_add_func ("/engine/oom/avoidable", test_oom_avoidable);
   g_test_add_func ("/engine/oom/both-neighbours", test_oom_both_neighbours);
   g_test_add_func ("/engine/oom/true", test_oom_true);

@@ -73,6 +73,8 @@ slots_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   g_string_append_printf (slots_log, "alloc %" G_GUINT64_FORMAT ";", request->size);
   if (capacity >= slots_faults.refuse_from && capacity < slots_faults.refuse_to)
     return FALSE;
+  if (slots_faults.transient)
+    gemem_device_free (allocator->device, gemem_device_malloc (allocator->device, 1000, 0), 1000);
   if (slots->segment == 0 && (slots->segment = gemem_device_malloc (allocator->device, SLOTS * SLOT, 0)) == 0)
     return FALSE;
   for (guint from = 0; from + n <= SLOTS; from++)

@@ -23,6 +23,7 @@ typedef struct
   gboolean overlap;     /* walk reports a span twice */
   gboolean keep;        /* destroy does not return the segment */
   gboolean bad_check;   /* check fails */
+  gboolean transient;   /* each request takes 1000 bytes more from the device and returns them at once */
   guint64  refuse_from, refuse_to; /* requests fail on a device whose capacity lies in [from, to) */
 } SlotsFaults;
 
