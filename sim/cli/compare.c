@@ -1,0 +1,34 @@
+/* compare.c - `gemem-sim compare`: traces through many allocators, a row each. */
+#include "config.h"
+
+#include "sim/cli/run.h"
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_compare;
+  if (!gemem_want_arguments (&gemem_command_compare, arguments, 1, 10000, error))
+    return 2;
+  GememRun *done = gemem_run (arguments, "*", NULL, error);
+  if (done == NULL)
+    return 2;
+  int status = done->status;
+  if (!gemem_run_report (done, FALSE, error))
+    status = 1;
+  gemem_run_free (done);
+  return status;
+}
+
+const GememCommand gemem_command_compare = {
+  .name = "compare",
+  .synopsis = "TRACE...",
+  .summary = "Replay traces through many allocators, a row each",
+  .description = "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults. Settings recorded in a trace are the\n"
+                 "defaults of the allocator that recorded it.",
+  .examples = "  gemem-sim compare step.gmt --plots plots\n"
+              "      all allocators, a table and pictures\n"
+              "  gemem-sim compare step.gmt -a 'paddle-*' -a 'pytorch-caching:max_split_size_mb=64|128|256'\n"
+              "      a family, and one allocator with three settings\n",
+  .options = { gemem_run_entries, gemem_source_entries },
+  .run = run,
+};

@@ -1,0 +1,80 @@
+/* help.c - `gemem-sim help`: a command, an allocator, a generator, a device or a format by name; also the man page and the completion. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/cli.h"
+
+static gboolean want_manual, want_completion;
+
+static const GOptionEntry entries[] = {
+  { "man", 0, 0, G_OPTION_ARG_NONE, &want_manual, "Write the whole manual as a man page", NULL },
+  { "bash-completion", 0, 0, G_OPTION_ARG_NONE, &want_completion, "Write the completion for bash", NULL },
+  { NULL }
+};
+
+static gboolean
+named (const GememTopic *topic, const char *word)
+{
+  if (gemem_name_equal (topic->name, word))
+    return TRUE;
+  g_auto (GStrv) aliases = g_strsplit (topic->aliases != NULL ? topic->aliases : "", "|", -1);
+  for (char **alias = aliases; *alias != NULL; alias++)
+    if (gemem_name_equal (*alias, word))
+      return TRUE;
+  return FALSE;
+}
+
+/* The help of everything called @word, or NULL. */
+static char *
+help_on (const char *word, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GArray) topics = gemem_topics (NULL, NULL);
+  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
+    {
+      if (gemem_name_equal ((*command)->name, word))
+        return gemem_command_usage (*command);
+      g_ptr_array_add (names, (gpointer) (*command)->name);
+    }
+  for (guint i = 0; i < topics->len; i++)
+    {
+      const GememTopic *topic = &g_array_index (topics, GememTopic, i);
+      if (named (topic, word))
+        return gemem_topic_help (topic);
+      g_ptr_array_add (names, (gpointer) topic->name);
+    }
+  g_ptr_array_add (names, NULL);
+  const char *near = gemem_suggest (word, (const char *const *) names->pdata);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "no help on '%s'; %s%s%s", word, near != NULL ? "did you mean '" : "see 'gemem-sim help' and ",
+               near != NULL ? near : "'gemem-sim list'", near != NULL ? "'?" : "");
+  return NULL;
+}
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_help;
+  g_autofree char *text = NULL;
+  if (!gemem_want_arguments (&gemem_command_help, arguments, 0, 1, error))
+    return 2;
+  if (want_manual)
+    text = gemem_manual ();
+  else if (want_completion)
+    text = gemem_completion ();
+  else if (arguments[0] == NULL)
+    text = gemem_overview ();
+  else
+    text = help_on (arguments[0], error);
+  if (text == NULL)
+    return 2;
+  return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
+}
+
+const GememCommand gemem_command_help = {
+  .name = "help",
+  .synopsis = "[COMMAND|ALLOCATOR|GENERATOR|DEVICE|FORMAT]",
+  .summary = "Explain a command, or an allocator and its parameters",
+  .options = { entries },
+  .run = run,
+};

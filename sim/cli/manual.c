@@ -1,0 +1,139 @@
+/* manual.c - gemem-sim(1), written from the command structs, the parameter tables and the measures.
+ *
+ * Troff of the man macros; every text is escaped, no date is written (the page is the same on every build).
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/cli.h"
+#include "sim/report/report.h"
+
+/* @text with what troff would interpret made literal. */
+static void
+append_text (GString *out, const char *text)
+{
+  gboolean line_start = TRUE;
+  for (; *text != '\0'; text++)
+    {
+      if (line_start && (*text == '.' || *text == '\''))
+        g_string_append (out, "\\&");
+      line_start = *text == '\n';
+      if (*text == '\\')
+        g_string_append (out, "\\e");
+      else if (*text == '-')
+        g_string_append (out, "\\-");
+      else
+        g_string_append_c (out, *text);
+    }
+}
+
+static void
+append_line (GString *out, const char *macro, const char *text)
+{
+  g_string_append (out, macro);
+  append_text (out, text);
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_entries (GString *out, const GOptionEntry *entries)
+{
+  for (; entries->long_name != NULL; entries++)
+    {
+      g_string_append (out, ".TP\n");
+      if (entries->short_name != 0)
+        g_string_append_printf (out, "\\fB\\-%c\\fR, ", entries->short_name);
+      g_string_append (out, "\\fB\\-\\-");
+      append_text (out, entries->long_name);
+      g_string_append (out, "\\fR");
+      if (entries->arg_description != NULL)
+        {
+          g_string_append (out, "=\\fI");
+          append_text (out, entries->arg_description);
+          g_string_append (out, "\\fR");
+        }
+      g_string_append_c (out, '\n');
+      append_line (out, "", entries->description);
+    }
+}
+
+static void
+append_command (GString *out, const GememCommand *command)
+{
+  g_autofree char *title = g_strdup_printf ("gemem-sim %s %s", command->name, command->synopsis);
+  append_line (out, ".SS ", title);
+  append_line (out, "", command->summary);
+  if (command->description != NULL)
+    {
+      g_string_append (out, ".PP\n");
+      append_line (out, "", command->description);
+    }
+  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+    append_entries (out, *list);
+  if (command->examples != NULL)
+    {
+      g_string_append (out, ".PP\n.nf\n");
+      append_line (out, "", command->examples);
+      g_string_append (out, ".fi\n");
+    }
+}
+
+static void
+append_topics (GString *out, const char *kind, const char *title)
+{
+  g_autoptr (GArray) topics = gemem_topics (kind, NULL);
+  append_line (out, ".SH ", title);
+  for (guint i = 0; i < topics->len; i++)
+    {
+      const GememTopic *topic = &g_array_index (topics, GememTopic, i);
+      g_autofree char *help = gemem_topic_help (topic);
+      append_line (out, ".SS ", topic->name);
+      g_string_append (out, ".nf\n");
+      append_line (out, "", help);
+      g_string_append (out, ".fi\n");
+    }
+}
+
+static void
+append_measures (GString *out)
+{
+  g_string_append (out, ".SH MEASURES\nEach is defined once and means the same in every table, file and plot.\n");
+  for (guint i = 0; gemem_measure_name (i) != NULL; i++)
+    {
+      g_string_append (out, ".TP\n\\fB");
+      append_text (out, gemem_measure_name (i));
+      g_string_append (out, "\\fR\n");
+      append_line (out, "", gemem_measure_help (i));
+    }
+}
+
+char *
+gemem_manual (void)
+{
+  GString *out = g_string_new (".TH GEMEM\\-SIM 1 \"\" \"gemem " PACKAGE_VERSION "\" \"User Commands\"\n"
+                               ".SH NAME\ngemem\\-sim \\- replay memory workloads through device\\-memory allocators\n"
+                               ".SH SYNOPSIS\n.B gemem\\-sim\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n"
+                               ".SH DESCRIPTION\n"
+                               "Replays a memory workload, recorded from a real program or generated, through any device\\-memory allocator on a\n"
+                               "simulated device, deterministically, and reports peak, fragmentation and latency side by side, with plots.\n"
+                               "Results go to standard output, messages to standard error.\n"
+                               ".PP\nAn allocator is written \\fINAME\\fR[:\\fIkey\\fR=\\fIvalue\\fR,...]. Parameters bear the names they have in the real system; \\- and _ are\n"
+                               "the same, sizes take units (512MiB, 2GB, 80% of the device), times too (30us). Globs in \\fINAME\\fR and lists in\n"
+                               "values (a|b|c) give several allocators.\n");
+  g_string_append (out, ".SH COMMANDS\n");
+  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
+    append_command (out, *command);
+  append_topics (out, "allocator", "ALLOCATORS");
+  append_topics (out, "device", "DEVICES");
+  append_topics (out, "generator", "GENERATORS");
+  append_topics (out, "format", "TRACE FORMATS");
+  append_measures (out);
+  g_string_append (out, ".SH EXIT STATUS\n.nf\n0    success\n1    failure (I/O, full disk)\n2    usage\n3    bad or partial input\n"
+                        "4    a request failed, under \\-\\-fail\\-on\\-oom\n5    worse than the baseline\n77   the device is not available\n"
+                        "130  interrupted; partial results are marked\n.fi\n"
+                        ".SH ENVIRONMENT\n.TP\n\\fBGEMEM_PLUGIN_PATH\\fR\nDirectories with allocator plugins, separated by colons.\n"
+                        ".TP\n\\fBGEMEM_PROFILES\\fR\nDirectory of device profiles, searched before the installed ones.\n"
+                        ".TP\n\\fBCOLUMNS\\fR\nWidth of tables when standard output is not a terminal.\n");
+  return g_string_free (out, FALSE);
+}

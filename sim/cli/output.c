@@ -1,0 +1,108 @@
+/* output.c - where words go: results to stdout or a file, messages to stderr, and signals into one flag. */
+#include "config.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sim/cli/cli.h"
+#include "sim/core/units.h"
+#include "sim/report/report.h"
+
+gint gemem_interrupted;
+
+static void
+say (const char *kind, const char *format, va_list arguments)
+{
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  fflush (stdout);
+  g_printerr (GEMEM_PROGRAM ": %s: %s\n", kind, text);
+}
+
+void
+gemem_note (const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  say ("note", format, arguments);
+  va_end (arguments);
+}
+
+void
+gemem_warn (const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  say ("warning", format, arguments);
+  va_end (arguments);
+}
+
+void
+gemem_print_error (const GError *error)
+{
+  fflush (stdout);
+  g_printerr (GEMEM_PROGRAM ": error: %s\n", error->message);
+}
+
+gboolean
+gemem_put (const char *path, const char *text, gsize length, GError **error)
+{
+  if (path != NULL && strcmp (path, "-") != 0)
+    return gemem_write_file (path, text, (gssize) length, error);
+  if (fwrite (text, 1, length, stdout) != length || fflush (stdout) != 0)
+    {
+      gemem_error_set_errno (error, errno, "standard output", "nothing after this point was written");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max, GError **error)
+{
+  guint n = g_strv_length (arguments);
+  if (n < min)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
+                 max == 1 || min == 1 ? command->synopsis : "an argument", command->name, command->synopsis);
+  else if (n > max)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]... %s",
+                 command->name, arguments[max], command->name, command->synopsis);
+  return n >= min && n <= max;
+}
+
+guint
+gemem_terminal_width (void)
+{
+  const char *columns = g_getenv ("COLUMNS");
+  guint64 width;
+  struct winsize size;
+  if (isatty (STDOUT_FILENO) && ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  if (columns != NULL && gemem_parse_uint (columns, &width, NULL) && width < 10000)
+    return (guint) width;
+  return 0;
+}
+
+static void
+interrupt (int signal_number)
+{
+  /* A second signal ends the program at once. */
+  if (g_atomic_int_get (&gemem_interrupted) != 0)
+    _exit (130);
+  g_atomic_int_set (&gemem_interrupted, 1);
+}
+
+void
+gemem_catch_interrupts (void)
+{
+  struct sigaction action = { .sa_handler = interrupt };
+  sigemptyset (&action.sa_mask);
+  sigaction (SIGINT, &action, NULL);
+  sigaction (SIGTERM, &action, NULL);
+}

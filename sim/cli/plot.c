@@ -1,0 +1,46 @@
+/* plot.c - `gemem-sim plot`: pictures of saved results, or of traces replayed for them. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/cli.h"
+#include "sim/report/report.h"
+
+static char *directory;
+
+static const GOptionEntry entries[] = {
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &directory, "Write into DIR (default: plots)", "DIR" },
+  { NULL }
+};
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_plot;
+  gboolean rendered;
+  if (!gemem_want_arguments (&gemem_command_plot, arguments, 1, 10000, error))
+    return 2;
+  if (directory == NULL)
+    directory = g_strdup ("plots");
+  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  for (char **path = arguments; *path != NULL; path++)
+    if (!gemem_results_read_json (*path, results, error))
+      return 3;
+  if (!gemem_plot_write (directory, (GememResult *const *) results->pdata, results->len, NULL, &rendered, error))
+    return 1;
+  g_autofree char *text = g_strdup_printf ("%s/\n", directory);
+  if (!rendered)
+    gemem_warn ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them with 'gnuplot *.gp' there", directory);
+  return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
+}
+
+const GememCommand gemem_command_plot = {
+  .name = "plot",
+  .synopsis = "RESULT.json...",
+  .summary = "Draw saved results: comparison, timeline and fragmentation",
+  .description = "The results are those of 'replay' or 'compare' with --format=json. Data (.dat) and gnuplot scripts (.gp) are always written;\n"
+                 "pictures (.svg, .png) when gnuplot is there.",
+  .examples = "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n",
+  .options = { entries },
+  .run = run,
+};

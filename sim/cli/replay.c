@@ -1,0 +1,52 @@
+/* replay.c - `gemem-sim replay`: one trace through one allocator, everything that was found out. */
+#include "config.h"
+
+#include "sim/cli/run.h"
+
+static char *events_path;
+static gboolean stop_at_oom;
+
+static const GOptionEntry entries[] = {
+  { "events", 0, 0, G_OPTION_ARG_FILENAME, &events_path, "Write every decision as CSV: seq,kind,id,size,address,block,reserved", "FILE" },
+  { "stop-at-oom", 0, 0, G_OPTION_ARG_NONE, &stop_at_oom, "End at the first request that fails", NULL },
+  { NULL }
+};
+
+static void
+setup (GememJob *job)
+{
+  job->events_path = events_path;
+  job->stop_at_oom = stop_at_oom;
+}
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_replay;
+  if (!gemem_want_arguments (&gemem_command_replay, arguments, 1, 1, error))
+    return 2;
+  GememRun *done = gemem_run (arguments, NULL, setup, error);
+  if (done == NULL)
+    return 2;
+  int status = done->status;
+  if (!gemem_run_report (done, TRUE, error))
+    status = 1;
+  gemem_run_free (done);
+  return status;
+}
+
+const GememCommand gemem_command_replay = {
+  .name = "replay",
+  .synopsis = "TRACE",
+  .summary = "Replay a trace through an allocator and report everything",
+  .description = "TRACE is a file in any format of 'gemem-sim list formats', plain, .gz or .zst; '-' is standard input. Without -a the\n"
+                 "allocator that recorded the trace is used, with the settings found in the trace. Several -a give a report each.",
+  .examples = "  gemem-sim replay step.gmt -a pytorch-caching\n"
+              "      one training step, the defaults of PyTorch\n"
+              "  gemem-sim replay step.gmt -a pytorch-caching:max_split_size_mb=128 -d sim:capacity=16GiB --fail-on-oom\n"
+              "      does it fit in 16 GiB with this setting? exit status 4 if not\n"
+              "  gemem-sim replay snapshot.pickle -d sim:address=recorded --events decisions.csv\n"
+              "      the recorded segments, every decision in a file\n",
+  .options = { entries, gemem_run_entries, gemem_source_entries },
+  .run = run,
+};

@@ -1,0 +1,308 @@
+/* run.c - from the shared options of replay, compare and plot to jobs, results, and what is written about them.
+ *
+ * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not depend on --jobs.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/cli/run.h"
+#include "sim/core/units.h"
+#include "sim/report/report.h"
+
+static char **allocators;
+static char *device_spec;
+static char *format_name;
+static char *output;
+static char *plots;
+static char *manifest;
+static char *map;
+static char *dumb;
+static int jobs;
+static int repeat;
+static int points = GEMEM_TIMELINE_POINTS_DEFAULT;
+static gboolean no_trace_settings;
+static gboolean fail_on_oom;
+static gboolean find_capacity;
+static gboolean full_checks;
+static gboolean measure;
+
+const GOptionEntry gemem_run_entries[] = {
+  { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
+    "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64) give several", "NAME[:KEY=VALUE,...]" },
+  { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec, "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200", "SPEC" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown", "FORMAT" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout", "FILE" },
+  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots, "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
+  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb, "Draw comparison, timeline or fragmentation as text", "NAME" },
+  { "map", 0, 0, G_OPTION_ARG_FILENAME, &map, "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg", "FILE" },
+  { "manifest", 0, 0, G_OPTION_ARG_FILENAME, &manifest, "Write arguments, effective parameters, hashes and version as JSON", "FILE" },
+  { "jobs", 'j', 0, G_OPTION_ARG_INT, &jobs, "Runs at the same time (default: one per processor); results do not depend on it", "N" },
+  { "repeat", 0, 0, G_OPTION_ARG_INT, &repeat, "Replay the trace N times through the same allocator; shows drift", "N" },
+  { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity, "Find the least device capacity on which nothing fails", NULL },
+  { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &fail_on_oom, "Exit with status 4 if any request failed", NULL },
+  { "check", 0, 0, G_OPTION_ARG_NONE, &full_checks, "Walk and check the allocator after every event (slow)", NULL },
+  { "measure", 0, 0, G_OPTION_ARG_NONE, &measure, "Also measure latencies with the host clock (not deterministic)", NULL },
+  { "timeline-points", 0, 0, G_OPTION_ARG_INT, &points, "At most N points in the timeline (default 2000); peaks are never lost", "N" },
+  { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings, "Ignore the allocator settings recorded in the trace", NULL },
+  { NULL }
+};
+
+static guint64
+host_clock (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (guint64) now.tv_sec * G_GUINT64_CONSTANT (1000000000) + (guint64) now.tv_nsec;
+}
+
+static gboolean
+check_numbers (GError **error)
+{
+  const struct { const char *name; int value, min; } numbers[]
+      = { { "jobs", jobs, 0 }, { "repeat", repeat, 0 }, { "timeline-points", points, 0 } };
+  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
+    if (numbers[i].value < numbers[i].min)
+      {
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--%s=%d: out of range; give a number from %d on", numbers[i].name,
+                     numbers[i].value, numbers[i].min);
+        return FALSE;
+      }
+  GememReportFormat format;
+  if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
+    return FALSE;
+  if (dumb != NULL && strcmp (dumb, "comparison") != 0 && strcmp (dumb, "timeline") != 0 && strcmp (dumb, "fragmentation") != 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--plot-terminal=%s: unknown plot; choose comparison, timeline or fragmentation", dumb);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
+static GPtrArray *
+choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  for (char **name = allocators; name != NULL && *name != NULL; name++)
+    if (!gemem_allocator_spec_parse (*name, specs, error))
+      return NULL;
+  if (specs->len == 0 && fallback != NULL && !gemem_allocator_spec_parse (fallback, specs, error))
+    return NULL;
+  if (specs->len == 0)
+    {
+      GememTraceReader *reader = gemem_source_file_open (first, error);
+      if (reader == NULL)
+        return NULL;
+      g_autofree char *recorded = g_strdup (reader->info.allocator);
+      gemem_trace_close (reader);
+      if (recorded == NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s does not say which allocator recorded it; choose one with -a NAME ('gemem-sim list' shows them)", first->path);
+          return NULL;
+        }
+      if (!gemem_allocator_spec_parse (recorded, specs, error))
+        return NULL;
+    }
+  return g_steal_pointer (&specs);
+}
+
+/* Which devices of the trace to replay: --trace-device, or all that occur. */
+static GArray *
+choose_devices (GememSourceFile *file, GError **error)
+{
+  int chosen = gemem_source_device ();
+  if (chosen < 0)
+    return gemem_trace_devices (gemem_source_file_open, file, error);
+  GArray *devices = g_array_new (FALSE, FALSE, sizeof (guint16));
+  guint16 device = (guint16) chosen;
+  g_array_append_val (devices, device);
+  return devices;
+}
+
+static void
+append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const GPtrArray *specs, GememJobSetup setup)
+{
+  for (guint d = 0; d < devices->len; d++)
+    for (guint a = 0; a < specs->len; a++)
+      {
+        GememJob job = {
+          .allocator = specs->pdata[a],
+          .device_spec = device_spec,
+          .device_ordinal = g_array_index (devices, guint16, d),
+          .source = gemem_source_file_open,
+          .source_data = file,
+          .use_trace_settings = !no_trace_settings,
+          .allow_partial = gemem_source_allow_partial (),
+          .repeat = (guint) repeat,
+          .timeline_points = (guint) points,
+          .keep_map = map != NULL,
+          .measure = measure,
+          .clock = host_clock,
+          .full_checks = full_checks,
+          .find_capacity = find_capacity,
+          .interrupted = &gemem_interrupted,
+        };
+        if (setup != NULL)
+          setup (&job);
+        g_array_append_val (list, job);
+      }
+}
+
+/* Moves what is worth keeping into @run; prints what failed. */
+static void
+collect (GememRun *run, const GememJob *job, GememResult *result, GError *error)
+{
+  int status = 0;
+  if (result == NULL)
+    {
+      gemem_print_error (error);
+      status = gemem_error_exit_status (error);
+      g_error_free (error);
+    }
+  else
+    {
+      g_free (result->trace);
+      result->trace = g_strdup (((GememSourceFile *) job->source_data)->path);
+      if (result->failure != NULL)
+        gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
+      g_ptr_array_add (run->results, result);
+      if (g_atomic_int_get (&gemem_interrupted) != 0)
+        status = 130;
+      else if (result->partial)
+        status = 3;
+      else if (result->failure != NULL)
+        status = 1;
+      else if (fail_on_oom && result->ooms > 0)
+        status = 4;
+    }
+  if (run->status == 0)
+    run->status = status;
+}
+
+GememRun *
+gemem_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
+{
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
+  g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
+  g_autoptr (GPtrArray) specs = NULL;
+  if (!check_numbers (error))
+    return NULL;
+  for (char **path = paths; *path != NULL; path++)
+    {
+      GememSourceFile *file = gemem_source_file_new (*path, error);
+      if (file == NULL)
+        return NULL;
+      g_ptr_array_add (files, file);
+      if (specs == NULL && (specs = choose_allocators (file, default_allocator, error)) == NULL)
+        return NULL;
+      g_autoptr (GArray) devices = choose_devices (file, error);
+      if (devices == NULL)
+        return NULL;
+      if (devices->len == 0)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no allocation events; nothing to replay", *path);
+          return NULL;
+        }
+      append_jobs (list, file, devices, specs, setup);
+    }
+
+  gemem_catch_interrupts ();
+  g_autofree GememResult **results = g_new0 (GememResult *, list->len);
+  g_autofree GError **errors = g_new0 (GError *, list->len);
+  gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
+  GememRun *run = g_new0 (GememRun, 1);
+  run->results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  for (guint i = 0; i < list->len; i++)
+    collect (run, &g_array_index (list, GememJob, i), results[i], errors[i]);
+  return run;
+}
+
+void
+gemem_run_free (GememRun *run)
+{
+  if (run == NULL)
+    return;
+  g_ptr_array_unref (run->results);
+  g_free (run);
+}
+
+static gboolean
+write_plots (const GememRun *run, GError **error)
+{
+  gboolean rendered = FALSE;
+  if (!gemem_plot_write (plots, (GememResult *const *) run->results->pdata, run->results->len, NULL, &rendered, error))
+    return FALSE;
+  if (!rendered)
+    gemem_note ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them with 'gnuplot *.gp' there", plots);
+  return TRUE;
+}
+
+static gboolean
+write_map (const GememRun *run, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  gboolean svg = g_str_has_suffix (map, ".svg");
+  for (guint i = 0; i < run->results->len; i++)
+    if (svg)
+      {
+        gemem_map_svg (text, run->results->pdata[i]);
+        break;
+      }
+    else
+      gemem_map_text (text, run->results->pdata[i], gemem_terminal_width ());
+  if (svg && run->results->len > 1)
+    gemem_note ("%s shows the first of %u runs; an SVG map is made of one run at a time", map, run->results->len);
+  return gemem_put (map, text->str, text->len, error);
+}
+
+static gboolean
+write_manifest (const GememRun *run, GError **error)
+{
+  g_autofree char *command_line = NULL;
+  gsize length = 0;
+  g_auto (GStrv) arguments = NULL;
+  if (g_file_get_contents ("/proc/self/cmdline", &command_line, &length, NULL))
+    {
+      g_autoptr (GPtrArray) words = g_ptr_array_new ();
+      for (const char *word = command_line; word < command_line + length; word += strlen (word) + 1)
+        g_ptr_array_add (words, g_strdup (word));
+      g_ptr_array_add (words, NULL);
+      arguments = (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
+    }
+  g_autofree char *text
+      = gemem_manifest ((GememResult *const *) run->results->pdata, run->results->len, (const char *const *) arguments);
+  return gemem_put (manifest, text, strlen (text), error);
+}
+
+gboolean
+gemem_run_report (const GememRun *run, gboolean details, GError **error)
+{
+  GememReportFormat format = GEMEM_FORMAT_TABLE;
+  if (run->results->len == 0)
+    return TRUE;
+  if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
+    return FALSE;
+  GememReportOptions options = { details, output == NULL ? gemem_terminal_width () : 0 };
+  g_autoptr (GString) text = g_string_new (NULL);
+  gemem_report_write (text, format, (GememResult *const *) run->results->pdata, run->results->len, &options);
+  if (!gemem_put (output, text->str, text->len, error))
+    return FALSE;
+  if (plots != NULL && !write_plots (run, error))
+    return FALSE;
+  if (map != NULL && !write_map (run, error))
+    return FALSE;
+  if (manifest != NULL && !write_manifest (run, error))
+    return FALSE;
+  if (dumb != NULL)
+    {
+      guint width = gemem_terminal_width ();
+      g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) run->results->pdata, run->results->len, dumb,
+                                                  width > 0 ? width : 100, 28, NULL, error);
+      return drawing != NULL && gemem_put (NULL, drawing, strlen (drawing), error);
+    }
+  return TRUE;
+}

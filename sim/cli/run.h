@@ -1,0 +1,47 @@
+/* run.h - the options that replay, compare and plot share, and running the jobs they describe.
+ *
+ * A run is: traces x allocators x devices of the trace -> jobs -> results, in that order.  One failing run does not take the others with it:
+ * its error is printed and decides the exit status, the rest is reported.
+ */
+#pragma once
+
+#include "sim/cli/cli.h"
+#include "sim/engine/replay.h"
+
+typedef struct
+{
+  GPtrArray *results; /* GememResult, in order */
+  int        status;  /* exit status so far: that of the first run that failed, else of what the results say */
+} GememRun;
+
+extern const GOptionEntry gemem_run_entries[];
+
+/* Adjustments a command makes to every job before it runs; NULL for none. */
+typedef void (*GememJobSetup) (GememJob *job);
+
+/* Runs @default_allocator (when no -a is given) or the chosen ones over @paths.  NULL with @error when nothing could be started. */
+GememRun *gemem_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error);
+void      gemem_run_free (GememRun *run);
+
+/* Writes the report (--format, --output), the plots (--plots) and the manifest (--manifest). */
+gboolean gemem_run_report (const GememRun *run, gboolean details, GError **error);
+
+/* ---- source.c: opening traces by the shared options */
+
+extern const GOptionEntry gemem_source_entries[];
+
+typedef struct
+{
+  char *path; /* what the user typed, for messages */
+  char *file; /* what to open: standard input is spooled, so that it can be read again */
+  int   fd;
+} GememSourceFile;
+
+GememSourceFile  *gemem_source_file_new (const char *path, GError **error);
+void              gemem_source_file_free (GememSourceFile *file);
+GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
+int               gemem_source_device (void); /* --trace-device, or -1 */
+gboolean          gemem_source_allow_partial (void);
+
+/* Writes all events of @reader to @path ("-": stdout) in @format (NULL: by extension); complete or not at all. */
+gboolean gemem_copy_trace (GememTraceReader *reader, const char *path, const char *format, GError **error);

@@ -1,0 +1,152 @@
+/* source.c - opening traces by the options that all commands reading traces share.
+ *
+ * Every job opens its trace afresh, so standard input is first spooled to an unlinked file.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/cli/run.h"
+#include "sim/core/units.h"
+
+static char *trace_format;
+static char *trace_device;
+static gboolean allow_partial;
+
+const GOptionEntry gemem_source_entries[] = {
+  { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format, "Read the trace as FORMAT instead of recognising it (gemem-sim list formats)", "FORMAT" },
+  { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device, "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
+  { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
+  { NULL }
+};
+
+/* Copies standard input to an unlinked file; returns its descriptor. */
+static int
+spool (GError **error)
+{
+  g_autofree char *name = NULL;
+  char buffer[65536];
+  int fd = g_file_open_tmp ("gemem-XXXXXX", &name, error);
+  if (fd < 0)
+    return -1;
+  unlink (name);
+  for (;;)
+    {
+      ssize_t n = read (STDIN_FILENO, buffer, sizeof buffer);
+      if (n == 0)
+        return fd;
+      if (n < 0 && errno == EINTR)
+        continue;
+      for (ssize_t done = 0; n > 0 && done < n;)
+        {
+          ssize_t written = write (fd, buffer + done, (size_t) (n - done));
+          if (written < 0 && errno != EINTR)
+            n = -1;
+          else if (written > 0)
+            done += written;
+        }
+      if (n < 0)
+        {
+          gemem_error_set_errno (error, errno, "standard input", "it is kept in a temporary file; see TMPDIR");
+          close (fd);
+          return -1;
+        }
+    }
+}
+
+GememSourceFile *
+gemem_source_file_new (const char *path, GError **error)
+{
+  GememSourceFile *file = g_new0 (GememSourceFile, 1);
+  file->path = g_strdup (path);
+  file->fd = -1;
+  if (strcmp (path, "-") != 0)
+    {
+      file->file = g_strdup (path);
+      return file;
+    }
+  file->fd = spool (error);
+  if (file->fd < 0)
+    {
+      gemem_source_file_free (file);
+      return NULL;
+    }
+  file->file = g_strdup_printf ("/dev/fd/%d", file->fd);
+  return file;
+}
+
+void
+gemem_source_file_free (GememSourceFile *file)
+{
+  if (file == NULL)
+    return;
+  if (file->fd >= 0)
+    close (file->fd);
+  g_free (file->path);
+  g_free (file->file);
+  g_free (file);
+}
+
+int
+gemem_source_device (void)
+{
+  guint64 number;
+  if (trace_device == NULL)
+    return -1;
+  if (gemem_name_equal (trace_device, "host"))
+    return GEMEM_DEVICE_HOST;
+  return gemem_parse_uint (trace_device, &number, NULL) && number < GEMEM_DEVICE_HOST ? (int) number : -2;
+}
+
+gboolean
+gemem_source_allow_partial (void)
+{
+  return allow_partial;
+}
+
+GememTraceReader *
+gemem_source_file_open (gpointer data, GError **error)
+{
+  GememSourceFile *file = data;
+  GememReadOptions options = { allow_partial, gemem_source_device () };
+  if (options.device == -2)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);
+      return NULL;
+    }
+  return gemem_trace_open (file->file, trace_format, &options, error);
+}
+
+static gboolean
+copy_events (GememTraceReader *reader, GememTraceWriter *writer, GError **error)
+{
+  const GememTraceEvent *events;
+  gssize n;
+  while ((n = gemem_trace_next (reader, &events, error)) > 0)
+    {
+      if (!writer->write (writer, events, (gsize) n, error))
+        return FALSE;
+      if (g_atomic_int_get (&gemem_interrupted) != 0)
+        {
+          g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "interrupted; nothing was written");
+          return FALSE;
+        }
+    }
+  return n == 0;
+}
+
+gboolean
+gemem_copy_trace (GememTraceReader *reader, const char *path, const char *format, GError **error)
+{
+  gemem_catch_interrupts ();
+  GememTraceWriter *writer = gemem_trace_create (path, format, &reader->info, error);
+  if (writer == NULL)
+    return FALSE;
+  if (copy_events (reader, writer, error))
+    return writer->finish (writer, error);
+  writer->discard (writer);
+  return FALSE;
+}

@@ -1,0 +1,107 @@
+/* topics.c - one view of all registries: whatever has a name, a summary and perhaps parameters.
+ *
+ * help, list, the man page and the completion iterate this and nothing else, so that a new allocator, generator, device or format appears
+ * in all of them by being in its own list.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/allocator.h"
+#include "sim/cli/cli.h"
+#include "traces/trace.h"
+#include "workloads/generator.h"
+
+const char *const gemem_topic_kinds[] = { "allocator", "generator", "device", "format", NULL };
+
+static void
+append (GArray *topics, const char *kind, const char *name, const char *aliases, const char *summary, const char *origin,
+        const GememParam *params)
+{
+  GememTopic topic = { kind, name, aliases, summary, origin, params };
+  g_array_append_val (topics, topic);
+}
+
+static void
+append_kind (GArray *topics, const char *kind)
+{
+  if (strcmp (kind, "allocator") == 0)
+    for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+      append (topics, kind, (*c)->name, (*c)->aliases, (*c)->summary, (*c)->origin, (*c)->params);
+  else if (strcmp (kind, "generator") == 0)
+    for (const GememGenerator *const *g = gemem_generators (); *g != NULL; g++)
+      append (topics, kind, (*g)->name, (*g)->aliases, (*g)->summary, (*g)->origin, (*g)->params);
+  else if (strcmp (kind, "device") == 0)
+    for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
+      append (topics, kind, (*d)->name, (*d)->aliases, (*d)->summary, NULL, (*d)->params);
+  else
+    for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)
+      append (topics, kind, (*f)->name, (*f)->aliases, (*f)->summary, (*f)->origin, NULL);
+}
+
+/* "allocators" means "allocator". */
+static gboolean
+kind_matches (const char *word, const char *kind)
+{
+  g_autofree char *plural = g_strconcat (kind, "s", NULL);
+  return gemem_name_equal (word, kind) || gemem_name_equal (word, plural);
+}
+
+GArray *
+gemem_topics (const char *kind, GError **error)
+{
+  GArray *topics = g_array_new (FALSE, FALSE, sizeof (GememTopic));
+  gboolean known = FALSE;
+  for (const char *const *k = gemem_topic_kinds; *k != NULL; k++)
+    if (kind == NULL || kind_matches (kind, *k))
+      {
+        append_kind (topics, *k);
+        known = TRUE;
+      }
+  if (known)
+    return topics;
+  g_array_unref (topics);
+  const char *near = gemem_suggest (kind, gemem_topic_kinds);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "nothing is called '%s'; %s%s%s", kind, near != NULL ? "did you mean '" : "choose ",
+               near != NULL ? near : "allocators, generators, devices or formats", near != NULL ? "'?" : "");
+  return NULL;
+}
+
+static const char *
+type_name (const GememParam *param)
+{
+  static const char *const names[] = { "yes|no", "N", "N", "SIZE", "TIME", "REAL", NULL, "TEXT" };
+  return param->type == GEMEM_PARAM_CHOICE ? param->choices : names[param->type];
+}
+
+static void
+append_param (GString *out, const GememParam *param)
+{
+  g_string_append_printf (out, "  %s=%s", param->name, type_name (param));
+  if (param->unit != NULL)
+    g_string_append_printf (out, " [%s]", param->unit);
+  g_string_append_printf (out, "  (default: %s", param->default_text != NULL ? param->default_text : "none");
+  if (param->min != NULL || param->max != NULL)
+    g_string_append_printf (out, "; %s to %s", param->min != NULL ? param->min : "", param->max != NULL ? param->max : "");
+  g_string_append_printf (out, ")\n      %s\n", param->help);
+  if (param->aliases != NULL)
+    g_string_append_printf (out, "      Also: %s\n", param->aliases);
+  if (param->conflicts != NULL)
+    g_string_append_printf (out, "      Not together with: %s\n", param->conflicts);
+}
+
+char *
+gemem_topic_help (const GememTopic *topic)
+{
+  GString *out = g_string_new (NULL);
+  g_string_append_printf (out, "%s (%s): %s.\n", topic->name, topic->kind, topic->summary);
+  if (topic->aliases != NULL)
+    g_string_append_printf (out, "Also called: %s\n", topic->aliases);
+  if (topic->origin != NULL)
+    g_string_append_printf (out, "Origin: %s\n", topic->origin);
+  if (topic->params != NULL && topic->params->name != NULL)
+    g_string_append (out, "\nParameters:\n");
+  for (const GememParam *param = topic->params; param != NULL && param->name != NULL; param++)
+    append_param (out, param);
+  return g_string_free (out, FALSE);
+}
