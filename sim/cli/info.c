@@ -1,0 +1,256 @@
+/* info.c - `gemem-sim info`: what is in a trace. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/run.h"
+#include "sim/core/units.h"
+#include "sim/report/report.h"
+#include "traces/summary.h"
+
+static char *format_name;
+
+static const GOptionEntry entries[] = {
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default) or json", "FORMAT" },
+  { NULL }
+};
+
+static void
+append_size (GString *out, const char *label, guint64 bytes)
+{
+  char text[GEMEM_FORMAT_MAX];
+  g_string_append_printf (out, "  %-22s %s (%" G_GUINT64_FORMAT " bytes)", label, gemem_format_size (text, bytes), bytes);
+}
+
+/* Bars over powers of two, from the first to the last that is not empty. */
+static void
+append_sizes (GString *out, const GememHistogram *sizes)
+{
+  guint64 octaves[65] = { 0 }, most = 0;
+  guint first = 64, last = 0;
+  for (guint b = 0; b < GEMEM_HISTOGRAM_BUCKETS; b++)
+    if (sizes->buckets[b] > 0)
+      {
+        guint64 end = gemem_histogram_bucket_end (b);
+        guint octave = end > 0 ? 63 - (guint) __builtin_clzll (end) : 0;
+        octaves[octave] += sizes->buckets[b];
+        first = MIN (first, octave);
+        last = MAX (last, octave);
+      }
+  for (guint o = first; o <= last; o++)
+    most = MAX (most, octaves[o]);
+  for (guint o = first; o <= last && most > 0; o++)
+    {
+      char from[GEMEM_FORMAT_MAX];
+      int width = (int) (octaves[o] * 50 / most);
+      g_string_append_printf (out, "    from %10s %9" G_GUINT64_FORMAT "  %.*s\n", gemem_format_size (from, G_GUINT64_CONSTANT (1) << o), octaves[o],
+                              octaves[o] > 0 ? MAX (width, 1) : 0, "##################################################");
+    }
+}
+
+static void
+append_lifetimes (GString *out, const char *label, const GememHistogram *lifetimes, gboolean time)
+{
+  const guint marks[] = { 500, 900, 990 };
+  const char *const names[] = { "median", "p90", "p99" };
+  if (lifetimes->count == 0)
+    return;
+  g_string_append_printf (out, "  %-22s", label);
+  for (guint i = 0; i <= G_N_ELEMENTS (marks); i++)
+    {
+      guint64 value = i < G_N_ELEMENTS (marks) ? gemem_histogram_percentile (lifetimes, marks[i]) : lifetimes->max;
+      char text[GEMEM_FORMAT_MAX];
+      if (time)
+        gemem_format_time (text, value);
+      else
+        g_snprintf (text, sizeof text, "%" G_GUINT64_FORMAT, value);
+      g_string_append_printf (out, "%s%s %s", i == 0 ? " " : ", ", i < G_N_ELEMENTS (marks) ? names[i] : "max", text);
+    }
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
+{
+  char text[GEMEM_FORMAT_MAX];
+  if (s->device == GEMEM_DEVICE_HOST)
+    g_string_append (out, "\nhost memory\n");
+  else
+    g_string_append_printf (out, "\ndevice %u\n", s->device);
+  g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT, "events", s->events);
+  for (guint kind = 1; kind < GEMEM_EVENT_KIND_COUNT; kind++)
+    if (s->by_kind[kind] > 0)
+      g_string_append_printf (out, ", %s %" G_GUINT64_FORMAT, gemem_event_kind_name (kind), s->by_kind[kind]);
+  g_string_append_c (out, '\n');
+  if (has_time)
+    g_string_append_printf (out, "  %-22s %s\n", "duration", gemem_format_time (text, s->last_time - s->first_time));
+  if (s->initial_blocks > 0)
+    {
+      append_size (out, "live at the start", s->initial_bytes);
+      g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks\n", s->initial_blocks);
+    }
+  append_size (out, "peak live", s->peak_live);
+  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks, after event %" G_GUINT64_FORMAT, s->peak_live_blocks, s->peak_live_seq);
+  if (has_time)
+    g_string_append_printf (out, " at %s", gemem_format_time (text, s->peak_live_time));
+  g_string_append_c (out, '\n');
+  append_size (out, "lower bound, 256 B", s->lower_bound_256);
+  g_string_append (out, "\n");
+  append_size (out, "lower bound, 512 B", s->lower_bound_512);
+  g_string_append (out, "\n");
+  if (s->peak_reserved > 0)
+    {
+      append_size (out, "peak reserved, recorded", s->peak_reserved);
+      g_string_append_c (out, '\n');
+    }
+  append_size (out, "live at the end", s->end_live);
+  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks\n", s->end_blocks);
+  append_lifetimes (out, "lifetime, events", &s->lifetimes_events, FALSE);
+  append_lifetimes (out, "lifetime, time", &s->lifetimes_ns, TRUE);
+  g_string_append_printf (out, "  %-22s %u\n", "streams", s->streams->len);
+  for (guint i = 0; s->streams->len > 1 && i < s->streams->len; i++)
+    {
+      const GememStreamSummary *use = &g_array_index (s->streams, GememStreamSummary, i);
+      g_string_append_printf (out, "    0x%" G_GINT64_MODIFIER "x: %" G_GUINT64_FORMAT " allocations, %s in all\n", use->stream, use->allocs,
+                              gemem_format_size (text, use->bytes));
+    }
+  g_string_append (out, "  sizes requested\n");
+  append_sizes (out, &s->sizes);
+}
+
+static void
+append_table (GString *out, const char *path, const GememTraceInfo *info, const GememTraceSummary *summary)
+{
+  g_string_append_printf (out, "%s\n  %-22s %s\n", path, "format", info->format);
+  if (info->sha256 != NULL)
+    g_string_append_printf (out, "  %-22s %s\n", "sha256", info->sha256);
+  for (guint i = 0; i < info->provenance->len; i++)
+    g_string_append_printf (out, "  %s\n", (const char *) info->provenance->pdata[i]);
+  if (info->allocator != NULL)
+    g_string_append_printf (out, "  %-22s %s%s%s\n", "recorded allocator", info->allocator, info->settings != NULL && *info->settings ? ":" : "",
+                            info->settings != NULL ? info->settings : "");
+  if (info->device != NULL)
+    g_string_append_printf (out, "  %-22s %s\n", "recorded device", info->device);
+  if (info->flags & GEMEM_TRACE_BLOCK_SIZES)
+    g_string_append (out, "  sizes are block sizes as the recorded allocator rounded them, not requests\n");
+  if (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE)
+    g_string_append (out, "  the recording starts in the middle of a program\n");
+  if (info->flags & GEMEM_TRACE_TRUNCATED)
+    g_string_append (out, "  the end is missing\n");
+  g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT "\n", "events", summary->events);
+  if (info->skipped > 0)
+    g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT "\n", "skipped in the file", info->skipped);
+  for (guint i = 0; i < summary->devices->len; i++)
+    append_device (out, summary->devices->pdata[i], (info->flags & GEMEM_TRACE_HAS_TIME) != 0);
+}
+
+static void
+append_number (GString *out, const char *name, guint64 value)
+{
+  g_string_append_printf (out, "\"%s\": %" G_GUINT64_FORMAT ", ", name, value);
+}
+
+static void
+append_percentiles (GString *out, const char *name, const GememHistogram *histogram)
+{
+  g_string_append_printf (out,
+                          "\"%s\": {\"count\": %" G_GUINT64_FORMAT ", \"p50\": %" G_GUINT64_FORMAT ", \"p90\": %" G_GUINT64_FORMAT
+                          ", \"p99\": %" G_GUINT64_FORMAT ", \"max\": %" G_GUINT64_FORMAT "}",
+                          name, histogram->count, gemem_histogram_percentile (histogram, 500), gemem_histogram_percentile (histogram, 900),
+                          gemem_histogram_percentile (histogram, 990), histogram->max);
+}
+
+static void
+append_json (GString *out, const char *path, const GememTraceInfo *info, const GememTraceSummary *summary)
+{
+  g_string_append (out, "{\"schema\": \"gemem-info\", \"version\": 1, \"trace\": ");
+  gemem_json_append_string (out, path);
+  g_string_append (out, ", \"format\": ");
+  gemem_json_append_string (out, info->format);
+  g_string_append (out, ", \"sha256\": ");
+  gemem_json_append_string (out, info->sha256);
+  g_string_append (out, ", \"allocator\": ");
+  gemem_json_append_string (out, info->allocator);
+  g_string_append (out, ", \"settings\": ");
+  gemem_json_append_string (out, info->settings);
+  g_string_append (out, ", ");
+  append_number (out, "events", summary->events);
+  append_number (out, "skipped", info->skipped);
+  append_number (out, "inferred", info->ambiguities);
+  g_string_append (out, "\"devices\": [");
+  for (guint i = 0; i < summary->devices->len; i++)
+    {
+      const GememDeviceSummary *s = summary->devices->pdata[i];
+      g_string_append (out, i == 0 ? "\n  {" : ",\n  {");
+      append_number (out, "device", s->device);
+      append_number (out, "events", s->events);
+      append_number (out, "allocs", s->by_kind[GEMEM_EVENT_ALLOC]);
+      append_number (out, "initial_blocks", s->initial_blocks);
+      append_number (out, "initial_bytes", s->initial_bytes);
+      append_number (out, "peak_live", s->peak_live);
+      append_number (out, "peak_live_event", s->peak_live_seq);
+      append_number (out, "peak_live_time_ns", s->peak_live_time);
+      append_number (out, "lower_bound_256", s->lower_bound_256);
+      append_number (out, "lower_bound_512", s->lower_bound_512);
+      append_number (out, "peak_reserved_recorded", s->peak_reserved);
+      append_number (out, "end_live", s->end_live);
+      append_number (out, "streams", s->streams->len);
+      append_percentiles (out, "sizes", &s->sizes);
+      g_string_append (out, ", ");
+      append_percentiles (out, "lifetimes_events", &s->lifetimes_events);
+      g_string_append (out, ", ");
+      append_percentiles (out, "lifetimes_ns", &s->lifetimes_ns);
+      g_string_append (out, "}");
+    }
+  g_string_append (out, "]}\n");
+}
+
+static gboolean
+show (const char *path, gboolean json, GError **error)
+{
+  GememSourceFile *file = gemem_source_file_new (path, error);
+  GememTraceReader *reader = file != NULL ? gemem_source_file_open (file, error) : NULL;
+  GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, error) : NULL;
+  gboolean ok = summary != NULL;
+  if (ok)
+    {
+      g_autoptr (GString) out = g_string_new (NULL);
+      if (json)
+        append_json (out, path, &reader->info, summary);
+      else
+        append_table (out, path, &reader->info, summary);
+      ok = gemem_put (NULL, out->str, out->len, error);
+    }
+  gemem_trace_summary_free (summary);
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  gemem_source_file_free (file);
+  return ok;
+}
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_info;
+  gboolean json = format_name != NULL && gemem_name_equal (format_name, "json");
+  if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
+    return 2;
+  if (format_name != NULL && !json && !gemem_name_equal (format_name, "table"))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--format=%s: unknown format; choose table or json", format_name);
+      return 2;
+    }
+  for (char **path = arguments; *path != NULL; path++)
+    if (!show (*path, json, error))
+      return 1;
+  return 0;
+}
+
+const GememCommand gemem_command_info = {
+  .name = "info",
+  .synopsis = "TRACE...",
+  .summary = "Show what is in a trace: events, sizes, lifetimes, peak and lower bound",
+  .examples = "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n",
+  .options = { entries, gemem_source_entries },
+  .run = run,
+};
