@@ -1,3 +1,4 @@
+#!/bin/sh
 # env.sh SRCDIR BUILDDIR SHARED - the one environment all tests run in; source it to run a test by hand:
 #   . tests/util/env.sh . . ../shared; tests/unit/test-units
 # Fixed locale, zone and home, so that a test sees the same world everywhere.

@@ -57,7 +57,7 @@ def decode(options):
     for _ in range(options.steps):
         prompt = int(torch.randint(16, options.length, ()))
         tokens, caches = torch.randint(32000, (options.batch, prompt), device=options.device), None
-        for _ in range(int(torch.randint(16, 64, ()))):
+        for _ in range(int(torch.randint(8, 24, ()))):
             logits, caches = model(tokens, caches)
             tokens = logits[:, -1:].argmax(dim=-1)
     return model
@@ -68,7 +68,7 @@ WORKLOADS = {  # name: (run, batch, length, steps)
     "llama-train": (train(models.llama_style, token_batches(32000), token_loss), 1, 384, 3),
     "resnet50-train": (train(models.ResNet50, image_batches, F.cross_entropy), 8, 0, 3),
     "vit-train": (train(models.VisionTransformer, image_batches, F.cross_entropy), 4, 0, 3),
-    "llama-decode": (decode, 1, 384, 8),
+    "llama-decode": (decode, 1, 384, 4),
 }
 
 
