@@ -1,10 +1,11 @@
 #!/bin/sh
-# env.sh SRCDIR BUILDDIR SHARED - the one environment all tests run in; source it to run a test by hand:
-#   . tests/util/env.sh . . ../shared; tests/unit/test-units
-# Fixed locale, zone and home, so that a test sees the same world everywhere.
-GEMEM_SRCDIR=${GEMEM_SRCDIR:-$(cd "$1" && pwd)}
-GEMEM_BUILDDIR=${GEMEM_BUILDDIR:-$(cd "$2" && pwd)}
-GEMEM_SHARED=${GEMEM_SHARED:-$3}
+# env.sh - the one environment all tests run in.  Set GEMEM_SRCDIR, GEMEM_BUILDDIR (default: here) and GEMEM_SHARED (default:
+# ../shared beside the source), then source it; to run a test by hand in a source build:
+#   . tests/util/env.sh; make tests/unit/test-units && tests/unit/test-units
+# Fixed locale, zone and width, so that a test sees the same world everywhere.
+GEMEM_SRCDIR=$(cd "${GEMEM_SRCDIR:-.}" && pwd)
+GEMEM_BUILDDIR=$(cd "${GEMEM_BUILDDIR:-.}" && pwd)
+GEMEM_SHARED=${GEMEM_SHARED:-$GEMEM_SRCDIR/../shared}
 GEMEM_PROFILES=$GEMEM_SRCDIR/sim/device/profiles
 PATH=$GEMEM_BUILDDIR:$PATH
 LC_ALL=C TZ=UTC0 COLUMNS=120
