@@ -68,7 +68,7 @@ AS_IF([test "$with_sqlite" != no], [
 AC_DEFUN([GEMEM_WARNINGS], [
 AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (developers and CI)])])
 AX_APPEND_COMPILE_FLAGS([-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition dnl
-  -Wwrite-strings -Wundef -Wformat=2 -Wno-format-nonliteral -Wvla -Wnull-dereference -Wduplicated-cond -Wlogical-op -Wcast-align dnl
+  -Wwrite-strings -Wundef -Wformat=2 -Wno-format-nonliteral -Wvla -Wnull-dereference -Wduplicated-cond -Wlogical-op dnl
   -Wno-unused-parameter -Wno-missing-field-initializers], [WARN_CFLAGS], [-Werror])
 AX_APPEND_COMPILE_FLAGS([-ffp-contract=off -fvisibility=hidden -fno-semantic-interposition], [CODE_CFLAGS], [-Werror])
 enable_werror_text="on"
