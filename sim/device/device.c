@@ -79,6 +79,12 @@ gemem_device_class_find (const char *name, GError **error)
         return classes[i];
       known[i] = classes[i]->name;
     }
+  if (gemem_name_equal (name, "cuda"))
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
+                           "device 'cuda': this version has no CUDA device; replay on a simulated one, for example -d sim:profile=h200");
+      return NULL;
+    }
   g_autofree char *list = g_strjoinv (", ", (char **) known);
   nearest = gemem_suggest (name, known);
   if (nearest != NULL)

@@ -1,0 +1,138 @@
+#!/bin/sh
+# test-cli.sh - gemem-sim as a person types it: every command, every exit status, wrong input answered with one line that helps.
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+# shellcheck disable=SC2154 # out and err come from tap.sh
+
+printf 'a 1 1048576\na 2 524288\nf 1\na 3 2097152\nf 2\nf 3\n' > small.ops
+
+# ---- success
+run 0 gemem-sim --help;               says out '^Commands:'
+run 0 gemem-sim --version;            says out '^gemem-sim [0-9]'
+run 0 gemem-sim help replay;          says out '^Usage: gemem-sim replay'
+run 0 gemem-sim help pytorch-caching; says out 'max_split_size_mb='
+run 0 gemem-sim help transformer-train
+run 0 gemem-sim help sim;             says out 'capacity=SIZE'
+run 0 gemem-sim list;                 says out '^Allocators'; says out '^Formats'
+run 0 gemem-sim list allocators --names
+check 'list and help agree on every allocator' sh -c 'for a in $(gemem-sim list allocators --names); do gemem-sim help "$a" >/dev/null || exit 1; done'
+check 'list --format=json is JSON' sh -c 'gemem-sim list --format=json | jq -e "length > 5"'
+check 'every command has a help' sh -c 'for c in replay compare plot info validate convert generate list help version; do gemem-sim $c --help | grep -q "^Usage" || exit 1; done'
+run 0 gemem-sim replay small.ops -a direct
+says out 'peak reserved'; silent err
+run 0 gemem-sim compare small.ops
+check 'compare has a row for every allocator' sh -c 'gemem-sim compare small.ops -f csv | cut -d, -f4 | tail -n +2 > rows; gemem-sim list allocators --names | diff - rows'
+check 'compare through every parameter list' sh -c 'test $(gemem-sim compare small.ops -f csv -a "paddle-auto-growth:chunk_mb=0|64" | wc -l) = 3'
+for format in table json csv markdown; do run 0 gemem-sim compare small.ops -f $format; done
+check 'JSON names its schema' sh -c 'gemem-sim compare small.ops -f json | jq -e ".schema == \"gemem-result\" and (.results | length) > 1"'
+check 'direct: peak reserved is peak live' sh -c 'gemem-sim replay small.ops -a direct -f csv | tail -1 | grep -q 2621440'
+run 0 gemem-sim info small.ops;       says out 'peak live'
+check 'info --format=json is JSON' sh -c 'gemem-sim info small.ops --format=json | jq -e ".events == 6 and .devices[0].peak_live == 2621440"'
+run 0 gemem-sim validate small.ops;   says out 'small.ops: valid'
+run 0 gemem-sim convert small.ops small.gmt
+run 0 gemem-sim convert small.gmt small.txt
+run 0 gemem-sim convert small.txt again.gmt
+check 'native and text hold the same' cmp small.gmt again.gmt
+check 'a trace on standard input' sh -c 'gemem-sim replay - -a direct -f csv < small.ops > a.csv && gemem-sim replay small.ops -a direct -f csv > b.csv && diff a.csv b.csv | grep -c . | grep -qx 4'
+run 0 gemem-sim generate random:events=1000,live=50 --seed 3 -o random.gmt
+run 0 gemem-sim generate transformer-train:layers=2,width=64,sequence=32,iterations=2
+check 'same seed, same file' sh -c 'gemem-sim generate random:events=1000,live=50 --seed 3 -o random2.gmt && cmp random.gmt random2.gmt'
+check 'another seed, another file' sh -c 'gemem-sim generate random:events=1000,live=50 --seed 4 -o random3.gmt && ! cmp -s random.gmt random3.gmt'
+run 0 gemem-sim replay random.gmt -a pytorch-caching --events events.csv
+check 'events: header and a row for each event' sh -c 'head -1 events.csv | grep -qx "seq,kind,id,size,address,block,reserved" && test $(wc -l < events.csv) -gt 1000'
+run 0 gemem-sim compare random.gmt --plots plots
+check 'plots: data and script' sh -c 'ls plots/*.dat plots/*.gp'
+run 0 gemem-sim compare random.gmt -f json -o saved.json
+run 0 gemem-sim plot saved.json -o drawn
+run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.txt --manifest manifest.json
+check 'manifest is JSON with arguments' jq -e '.arguments | index("random.gmt")' manifest.json
+run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.svg
+run 0 gemem-sim replay random.gmt -a direct --find-capacity; says out 'least capacity'
+run 0 gemem-sim replay random.gmt -a ge-scalable --repeat 3; says out '^epoch'
+run 0 gemem-sim replay random.gmt -a paddle-buddy --check
+check 'the man page has no troff errors' sh -c 'gemem-sim help --man > m.1; command -v man >/dev/null || exit 0; test -z "$(man --warnings -l -Tutf8 m.1 2>&1 >/dev/null)"'
+check 'the completion is valid bash' sh -c 'gemem-sim help --bash-completion > c.bash && bash -n c.bash'
+check 'the completion completes commands' bash -c '. ./c.bash; COMP_WORDS=(gemem-sim comp); COMP_CWORD=1; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = compare'
+check 'the completion completes allocators' bash -c '. ./c.bash; COMP_WORDS=(gemem-sim replay -a pyt); COMP_CWORD=3; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = pytorch-caching'
+
+# ---- 2: usage, with a suggestion where there is one
+run 2 gemem-sim
+run 2 gemem-sim replya small.ops;                     says err "unknown command 'replya'; did you mean 'replay'"
+run 2 gemem-sim replay;                               says err 'TRACE is missing'
+run 2 gemem-sim replay small.ops other.ops -a direct; says err "too many arguments, from 'other.ops'"
+run 2 gemem-sim replay small.ops --alocator=direct;   says err 'did you mean --allocator'
+run 2 gemem-sim replay small.ops;                     says err 'choose one with -a'
+run 2 gemem-sim replay small.ops -a pytorch-cacheing; says err "did you mean 'pytorch-caching'"
+run 2 gemem-sim replay small.ops -a pytorch-caching:max_split_size=3; says err 'max_split_size_mb'
+run 2 gemem-sim replay small.ops -a pytorch-caching:max_split_size_mb=abc; says err 'max_split_size_mb'
+run 2 gemem-sim replay small.ops -a 'nothing-*'
+run 2 gemem-sim replay small.ops -a direct -d sim:capacity=12XB; says err 'capacity'
+run 2 gemem-sim replay small.ops -a direct -d sim:capcity=1GiB;  says err 'capacity'
+run 2 gemem-sim replay small.ops -a direct -d sym;    says err "did you mean 'sim'"
+run 2 gemem-sim replay small.ops -a direct -d sim:profile=nosuch; says err 'nosuch'
+run 2 gemem-sim compare small.ops -f jsn;             says err "did you mean 'json'"
+run 2 gemem-sim compare small.ops --jobs=-1;          says err 'jobs=-1'
+run 2 gemem-sim compare small.ops --jobs=many;        says err 'many'
+run 2 gemem-sim generate randm;                       says err "did you mean 'random'"
+run 2 gemem-sim generate random:size_min=2GiB;        says err 'size_min'
+run 2 gemem-sim generate random --seed x;             says err 'seed'
+run 2 gemem-sim list alocators;                       says err 'allocator'
+run 2 gemem-sim help pytorch;                         says err 'no help on'
+run 2 gemem-sim convert small.ops out.unknown;        says err 'out.unknown'
+run 2 gemem-sim replay small.ops -a direct --trace-format=pickel
+run 2 gemem-sim replay small.ops -a direct --trace-device=x; says err 'trace-device=x'
+run 2 gemem-sim compare small.ops --plot-terminal=pie;       says err 'pie'
+
+# ---- 1: the system refused
+run 1 gemem-sim replay missing.ops -a direct;         says err 'missing.ops: No such file'
+run 1 gemem-sim replay . -a direct;                   says err 'directory'
+run 1 gemem-sim replay small.ops -a direct -o nodir/x.json; says err 'nodir/x.json'
+run 1 gemem-sim replay random.gmt -a direct --events nodir/e.csv; says err 'nodir/e.csv'
+run 1 gemem-sim convert small.ops nodir/x.gmt;        says err 'nodir/x.gmt'
+if [ -w /dev/full ]; then
+  run 1 sh -c 'gemem-sim compare small.ops > /dev/full';       says err 'No space left'
+  run 1 gemem-sim compare small.ops -o /dev/full;              says err '/dev/full: No space left'
+  run 1 gemem-sim replay random.gmt -a direct --events /dev/full; says err '/dev/full'
+  run 1 gemem-sim convert random.gmt /dev/full -f native;      says err '/dev/full'
+else
+  skip 'full disk' 'no /dev/full here'
+fi
+
+# ---- 3: bad or partial input
+: > empty
+run 3 gemem-sim replay empty -a direct;               says err '^gemem-sim: error: empty'
+printf '\001\002\003\377noise' > noise
+run 3 gemem-sim info noise;                           says err 'noise'
+head -c 300 random.gmt > cut.gmt
+run 3 gemem-sim replay cut.gmt -a direct;             says err 'cut.gmt'
+run 3 gemem-sim validate cut.gmt
+printf 'a 1 100\na 1 100\nf 1\nf 9\n' > bad.ops
+run 3 gemem-sim validate bad.ops;                     says out 'event 1: error: double alloc'; says out 'event 3: error: orphan free'
+run 3 gemem-sim replay bad.ops -a direct;             says err 'bad.ops'
+printf 'a 1 -5\n' > negative.ops
+run 3 gemem-sim info negative.ops;                    says err 'negative.ops:1'
+printf 'a 1 99999999999999999999999\n' > enormous.ops
+run 3 gemem-sim info enormous.ops;                    says err 'enormous.ops:1'
+printf '{"schema": "other"}' > other.json
+run 3 gemem-sim plot other.json;                      says err 'other.json'
+check 'nothing half-written is left behind' sh -c 'test -z "$(ls | grep -E "XXXXXX|tmp|\.part")"'
+head -c 3000 random.gmt > part.gmt
+run 3 gemem-sim replay part.gmt -a direct
+
+# ---- 4: out of memory, when asked
+run 0 gemem-sim replay small.ops -a direct -d sim:capacity=2MiB;  says out 'failed'
+run 4 gemem-sim replay small.ops -a direct -d sim:capacity=2MiB --fail-on-oom; says out 'true: no layout'
+run 4 gemem-sim compare small.ops -d sim:capacity=2MiB --fail-on-oom
+
+# ---- 77: a device that is not here
+run 77 gemem-sim replay small.ops -a direct -d cuda:0; says err 'cuda'
+
+# ---- 130: interrupted
+gemem-sim generate random:events=3000000 -o long.gmt 2>/dev/null
+gemem-sim replay long.gmt -a pytorch-caching --repeat 1000 > partial.txt 2>"$err" &
+pid=$!
+sleep 1; kill -INT $pid 2>/dev/null || kill -TERM $pid; wait $pid; status=$?
+ok $((status != 130)) "an interrupted run exits with 130 (got $status)"
+check 'its partial result is kept and marked' grep -q PARTIAL partial.txt
+
+done_testing
