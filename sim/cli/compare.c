@@ -1,7 +1,7 @@
 /* compare.c - `gemem-sim compare`: traces through many allocators, a row each. */
 #include "config.h"
 
-#include "sim/cli/run.h"
+#include "sim/cli/batch.h"
 
 static int
 run (char **arguments, GError **error)
@@ -9,13 +9,13 @@ run (char **arguments, GError **error)
   extern const GememCommand gemem_command_compare;
   if (!gemem_want_arguments (&gemem_command_compare, arguments, 1, 10000, error))
     return 2;
-  GememRun *done = gemem_run (arguments, "*", NULL, error);
+  GememBatch *done = gemem_batch_run (arguments, "*", NULL, error);
   if (done == NULL)
     return 2;
   int status = done->status;
-  if (!gemem_run_report (done, FALSE, error))
+  if (!gemem_batch_report (done, FALSE, error))
     status = 1;
-  gemem_run_free (done);
+  gemem_batch_free (done);
   return status;
 }
 
@@ -29,6 +29,6 @@ const GememCommand gemem_command_compare = {
               "      all allocators, a table and pictures\n"
               "  gemem-sim compare step.gmt -a 'paddle-*' -a 'pytorch-caching:max_split_size_mb=64|128|256'\n"
               "      a family, and one allocator with three settings\n",
-  .options = { gemem_run_entries, gemem_source_entries },
+  .options = { gemem_batch_entries, gemem_source_entries },
   .run = run,
 };

@@ -1,7 +1,7 @@
 /* convert.c - `gemem-sim convert`: any trace to another format. */
 #include "config.h"
 
-#include "sim/cli/run.h"
+#include "sim/cli/batch.h"
 
 static char *format;
 

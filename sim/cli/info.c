@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/cli/run.h"
+#include "sim/cli/batch.h"
 #include "sim/core/units.h"
 #include "sim/report/report.h"
 #include "traces/summary.h"

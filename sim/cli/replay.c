@@ -1,7 +1,7 @@
 /* replay.c - `gemem-sim replay`: one trace through one allocator, everything that was found out. */
 #include "config.h"
 
-#include "sim/cli/run.h"
+#include "sim/cli/batch.h"
 
 static char *events_path;
 static gboolean stop_at_oom;
@@ -25,13 +25,13 @@ run (char **arguments, GError **error)
   extern const GememCommand gemem_command_replay;
   if (!gemem_want_arguments (&gemem_command_replay, arguments, 1, 1, error))
     return 2;
-  GememRun *done = gemem_run (arguments, NULL, setup, error);
+  GememBatch *done = gemem_batch_run (arguments, NULL, setup, error);
   if (done == NULL)
     return 2;
   int status = done->status;
-  if (!gemem_run_report (done, TRUE, error))
+  if (!gemem_batch_report (done, TRUE, error))
     status = 1;
-  gemem_run_free (done);
+  gemem_batch_free (done);
   return status;
 }
 
@@ -47,6 +47,6 @@ const GememCommand gemem_command_replay = {
               "      does it fit in 16 GiB with this setting? exit status 4 if not\n"
               "  gemem-sim replay snapshot.pickle -d sim:address=recorded --events decisions.csv\n"
               "      the recorded segments, every decision in a file\n",
-  .options = { entries, gemem_run_entries, gemem_source_entries },
+  .options = { entries, gemem_batch_entries, gemem_source_entries },
   .run = run,
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/cli/run.h"
+#include "sim/cli/batch.h"
 #include "sim/core/units.h"
 
 static char *trace_format;

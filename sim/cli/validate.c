@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/cli/run.h"
+#include "sim/cli/batch.h"
 #include "traces/validate.h"
 
 static void

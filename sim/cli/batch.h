@@ -1,4 +1,4 @@
-/* run.h - the options that replay, compare and plot share, and running the jobs they describe.
+/* batch.h - the options that replay, compare and plot share, and running the jobs they describe.
  *
  * A run is: traces x allocators x devices of the trace -> jobs -> results, in that order.  One failing run does not take the others with it:
  * its error is printed and decides the exit status, the rest is reported.
@@ -12,19 +12,19 @@ typedef struct
 {
   GPtrArray *results; /* GememResult, in order */
   int        status;  /* exit status so far: that of the first run that failed, else of what the results say */
-} GememRun;
+} GememBatch;
 
-extern const GOptionEntry gemem_run_entries[];
+extern const GOptionEntry gemem_batch_entries[];
 
 /* Adjustments a command makes to every job before it runs; NULL for none. */
 typedef void (*GememJobSetup) (GememJob *job);
 
 /* Runs @default_allocator (when no -a is given) or the chosen ones over @paths.  NULL with @error when nothing could be started. */
-GememRun *gemem_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error);
-void      gemem_run_free (GememRun *run);
+GememBatch *gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error);
+void      gemem_batch_free (GememBatch *batch);
 
 /* Writes the report (--format, --output), the plots (--plots) and the manifest (--manifest). */
-gboolean gemem_run_report (const GememRun *run, gboolean details, GError **error);
+gboolean gemem_batch_report (const GememBatch *batch, gboolean details, GError **error);
 
 /* ---- source.c: opening traces by the shared options */
 

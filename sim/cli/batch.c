@@ -1,4 +1,4 @@
-/* run.c - from the shared options of replay, compare and plot to jobs, results, and what is written about them.
+/* batch.c - from the shared options of replay, compare and plot to jobs, results, and what is written about them.
  *
  * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not depend on --jobs.
  */
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sim/cli/run.h"
+#include "sim/cli/batch.h"
 #include "sim/core/units.h"
 #include "sim/report/report.h"
 
@@ -29,7 +29,7 @@ static gboolean find_capacity;
 static gboolean full_checks;
 static gboolean measure;
 
-const GOptionEntry gemem_run_entries[] = {
+const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
     "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64) give several", "NAME[:KEY=VALUE,...]" },
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec, "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200", "SPEC" },
@@ -154,7 +154,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
 
 /* Moves what is worth keeping into @run; prints what failed. */
 static void
-collect (GememRun *run, const GememJob *job, GememResult *result, GError *error)
+collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error)
 {
   int status = 0;
   if (result == NULL)
@@ -169,7 +169,7 @@ collect (GememRun *run, const GememJob *job, GememResult *result, GError *error)
       result->trace = g_strdup (((GememSourceFile *) job->source_data)->path);
       if (result->failure != NULL)
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
-      g_ptr_array_add (run->results, result);
+      g_ptr_array_add (batch->results, result);
       if (g_atomic_int_get (&gemem_interrupted) != 0)
         status = 130;
       else if (result->partial)
@@ -179,12 +179,12 @@ collect (GememRun *run, const GememJob *job, GememResult *result, GError *error)
       else if (fail_on_oom && result->ooms > 0)
         status = 4;
     }
-  if (run->status == 0)
-    run->status = status;
+  if (batch->status == 0)
+    batch->status = status;
 }
 
-GememRun *
-gemem_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
+GememBatch *
+gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
@@ -214,27 +214,27 @@ gemem_run (char **paths, const char *default_allocator, GememJobSetup setup, GEr
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
-  GememRun *run = g_new0 (GememRun, 1);
-  run->results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  GememBatch *batch = g_new0 (GememBatch, 1);
+  batch->results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   for (guint i = 0; i < list->len; i++)
-    collect (run, &g_array_index (list, GememJob, i), results[i], errors[i]);
-  return run;
+    collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
+  return batch;
 }
 
 void
-gemem_run_free (GememRun *run)
+gemem_batch_free (GememBatch *batch)
 {
-  if (run == NULL)
+  if (batch == NULL)
     return;
-  g_ptr_array_unref (run->results);
-  g_free (run);
+  g_ptr_array_unref (batch->results);
+  g_free (batch);
 }
 
 static gboolean
-write_plots (const GememRun *run, GError **error)
+write_plots (const GememBatch *batch, GError **error)
 {
   gboolean rendered = FALSE;
-  if (!gemem_plot_write (plots, (GememResult *const *) run->results->pdata, run->results->len, NULL, &rendered, error))
+  if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len, NULL, &rendered, error))
     return FALSE;
   if (!rendered)
     gemem_note ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them with 'gnuplot *.gp' there", plots);
@@ -242,25 +242,25 @@ write_plots (const GememRun *run, GError **error)
 }
 
 static gboolean
-write_map (const GememRun *run, GError **error)
+write_map (const GememBatch *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   gboolean svg = g_str_has_suffix (map, ".svg");
-  for (guint i = 0; i < run->results->len; i++)
+  for (guint i = 0; i < batch->results->len; i++)
     if (svg)
       {
-        gemem_map_svg (text, run->results->pdata[i]);
+        gemem_map_svg (text, batch->results->pdata[i]);
         break;
       }
     else
-      gemem_map_text (text, run->results->pdata[i], gemem_terminal_width ());
-  if (svg && run->results->len > 1)
-    gemem_note ("%s shows the first of %u runs; an SVG map is made of one run at a time", map, run->results->len);
+      gemem_map_text (text, batch->results->pdata[i], gemem_terminal_width ());
+  if (svg && batch->results->len > 1)
+    gemem_note ("%s shows the first of %u runs; an SVG map is made of one run at a time", map, batch->results->len);
   return gemem_put (map, text->str, text->len, error);
 }
 
 static gboolean
-write_manifest (const GememRun *run, GError **error)
+write_manifest (const GememBatch *batch, GError **error)
 {
   g_autofree char *command_line = NULL;
   gsize length = 0;
@@ -274,33 +274,33 @@ write_manifest (const GememRun *run, GError **error)
       arguments = (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
     }
   g_autofree char *text
-      = gemem_manifest ((GememResult *const *) run->results->pdata, run->results->len, (const char *const *) arguments);
+      = gemem_manifest ((GememResult *const *) batch->results->pdata, batch->results->len, (const char *const *) arguments);
   return gemem_put (manifest, text, strlen (text), error);
 }
 
 gboolean
-gemem_run_report (const GememRun *run, gboolean details, GError **error)
+gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
 {
   GememReportFormat format = GEMEM_FORMAT_TABLE;
-  if (run->results->len == 0)
+  if (batch->results->len == 0)
     return TRUE;
   if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
     return FALSE;
   GememReportOptions options = { details, output == NULL ? gemem_terminal_width () : 0 };
   g_autoptr (GString) text = g_string_new (NULL);
-  gemem_report_write (text, format, (GememResult *const *) run->results->pdata, run->results->len, &options);
+  gemem_report_write (text, format, (GememResult *const *) batch->results->pdata, batch->results->len, &options);
   if (!gemem_put (output, text->str, text->len, error))
     return FALSE;
-  if (plots != NULL && !write_plots (run, error))
+  if (plots != NULL && !write_plots (batch, error))
     return FALSE;
-  if (map != NULL && !write_map (run, error))
+  if (map != NULL && !write_map (batch, error))
     return FALSE;
-  if (manifest != NULL && !write_manifest (run, error))
+  if (manifest != NULL && !write_manifest (batch, error))
     return FALSE;
   if (dumb != NULL)
     {
       guint width = gemem_terminal_width ();
-      g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) run->results->pdata, run->results->len, dumb,
+      g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) batch->results->pdata, batch->results->len, dumb,
                                                   width > 0 ? width : 100, 28, NULL, error);
       return drawing != NULL && gemem_put (NULL, drawing, strlen (drawing), error);
     }
