@@ -161,7 +161,9 @@ recognise (GememInput *input, GError **error)
       if (formats[i]->open == NULL || formats[i]->probe == NULL)
         continue;
       int confidence = formats[i]->probe (head, MIN ((gsize) size, PROBE_SIZE));
-      int score = 2 * confidence + (confidence > 0 && extension != NULL && listed (formats[i]->extensions, extension) ? 1 : 0);
+      gboolean hinted = extension != NULL && listed (formats[i]->extensions, extension);
+      /* A file that looks like nothing is still read as what its name says: that reader knows which line is wrong. */
+      int score = 2 * (confidence == 0 && hinted ? 1 : confidence) + (confidence > 0 && hinted ? 1 : 0);
       if (score > best_score)
         {
           best = formats[i];

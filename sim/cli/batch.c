@@ -152,7 +152,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
       }
 }
 
-/* Moves what is worth keeping into @run; prints what failed. */
+/* Moves what is worth keeping into @batch; prints what failed. */
 static void
 collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error)
 {
@@ -165,8 +165,11 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
     }
   else
     {
+      GememSourceFile *file = job->source_data;
       g_free (result->trace);
-      result->trace = g_strdup (((GememSourceFile *) job->source_data)->path);
+      g_free (result->trace_sha256);
+      result->trace = g_strdup (file->path);
+      result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
       if (result->failure != NULL)
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
       g_ptr_array_add (batch->results, result);

@@ -35,11 +35,13 @@ typedef struct
   char *path; /* what the user typed, for messages */
   char *file; /* what to open: standard input is spooled, so that it can be read again */
   int   fd;
+  char *sha256; /* of the stored bytes, hex; computed when first asked for */
 } GememSourceFile;
 
 GememSourceFile  *gemem_source_file_new (const char *path, GError **error);
 void              gemem_source_file_free (GememSourceFile *file);
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
+const char       *gemem_source_file_sha256 (GememSourceFile *file);       /* NULL if it cannot be read */
 int               gemem_source_device (void); /* --trace-device, or -1 */
 gboolean          gemem_source_allow_partial (void);
 

@@ -1,14 +1,40 @@
 /* convert.c - `gemem-sim convert`: any trace to another format. */
 #include "config.h"
 
+#include <string.h>
+
 #include "sim/cli/batch.h"
 
 static char *format;
+static char **notes;
 
 static const GOptionEntry entries[] = {
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Write FORMAT whatever the extension of OUTPUT", "FORMAT" },
+  { "note", 0, 0, G_OPTION_ARG_STRING_ARRAY, &notes, "Keep KEY=VALUE with the trace: where it comes from, how it was made; repeatable", "KEY=VALUE" },
   { NULL }
 };
+
+/* Where the trace comes from travels with it. */
+static gboolean
+note_provenance (GememTraceInfo *info, GememSourceFile *file, GError **error)
+{
+  g_autofree char *base = g_path_get_basename (file->path);
+  for (char **note = notes; note != NULL && *note != NULL; note++)
+    {
+      const char *equal = strchr (*note, '=');
+      if (equal == NULL || equal == *note)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--note=%s: not KEY=VALUE; write for example --note 'model=GPT-2 small'", *note);
+          return FALSE;
+        }
+      g_autofree char *key = g_strndup (*note, (gsize) (equal - *note));
+      gemem_trace_info_note (info, key, "%s", equal + 1);
+    }
+  gemem_trace_info_note (info, "converted", "from %s by gemem-sim " PACKAGE_VERSION, base);
+  if (info->sha256 == NULL)
+    info->sha256 = g_strdup (gemem_source_file_sha256 (file));
+  return TRUE;
+}
 
 static int
 run (char **arguments, GError **error)
@@ -18,7 +44,9 @@ run (char **arguments, GError **error)
     return 2;
   GememSourceFile *file = gemem_source_file_new (arguments[0], error);
   GememTraceReader *reader = file != NULL ? gemem_source_file_open (file, error) : NULL;
-  int status = reader != NULL && gemem_copy_trace (reader, arguments[1], format, error) ? 0 : 1;
+  int status = 1;
+  if (reader != NULL && note_provenance (&reader->info, file, error) && gemem_copy_trace (reader, arguments[1], format, error))
+    status = 0;
   if (status == 0 && (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0)
     {
       gemem_warn ("%s: the end is missing; %s holds what was whole and says so", arguments[0], arguments[1]);

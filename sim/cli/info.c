@@ -123,7 +123,7 @@ append_table (GString *out, const char *path, const GememTraceInfo *info, const 
 {
   g_string_append_printf (out, "%s\n  %-22s %s\n", path, "format", info->format);
   if (info->sha256 != NULL)
-    g_string_append_printf (out, "  %-22s %s\n", "sha256", info->sha256);
+    g_string_append_printf (out, "  %-22s %s\n", "sha256 of the source", info->sha256);
   for (guint i = 0; i < info->provenance->len; i++)
     g_string_append_printf (out, "  %s\n", (const char *) info->provenance->pdata[i]);
   if (info->allocator != NULL)

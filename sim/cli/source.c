@@ -11,6 +11,7 @@
 
 #include "sim/cli/batch.h"
 #include "sim/core/units.h"
+#include "traces/input.h"
 
 static char *trace_format;
 static char *trace_device;
@@ -87,7 +88,23 @@ gemem_source_file_free (GememSourceFile *file)
     close (file->fd);
   g_free (file->path);
   g_free (file->file);
+  g_free (file->sha256);
   g_free (file);
+}
+
+const char *
+gemem_source_file_sha256 (GememSourceFile *file)
+{
+  if (file->sha256 == NULL)
+    {
+      GememInput *input = gemem_input_open (file->file, NULL);
+      if (input != NULL)
+        {
+          file->sha256 = gemem_input_sha256 (input, NULL);
+          gemem_input_close (input);
+        }
+    }
+  return file->sha256;
 }
 
 int

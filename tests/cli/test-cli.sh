@@ -32,7 +32,9 @@ run 0 gemem-sim validate small.ops;   says out 'small.ops: valid'
 run 0 gemem-sim convert small.ops small.gmt
 run 0 gemem-sim convert small.gmt small.txt
 run 0 gemem-sim convert small.txt again.gmt
-check 'native and text hold the same' cmp small.gmt again.gmt
+run 0 gemem-sim convert small.gmt noted.txt --note 'model=a b' --note host=x;  check 'notes are kept' grep -q 'model: a b' noted.txt
+run 2 gemem-sim convert small.gmt noted.txt --note model; says err 'not KEY=VALUE'
+check 'native and text hold the same events' sh -c 'for f in small.gmt small.txt again.gmt; do gemem-sim convert $f - -f text | grep -v "^#" > $f.events; done; cmp small.gmt.events again.gmt.events && cmp small.gmt.events small.txt.events'
 check 'a trace on standard input' sh -c 'gemem-sim replay - -a direct -f csv < small.ops > a.csv && gemem-sim replay small.ops -a direct -f csv > b.csv && diff a.csv b.csv | grep -c . | grep -qx 4'
 run 0 gemem-sim generate random:events=1000,live=50 --seed 3 -o random.gmt
 run 0 gemem-sim generate transformer-train:layers=2,width=64,sequence=32,iterations=2
@@ -77,7 +79,7 @@ run 2 gemem-sim generate randm;                       says err "did you mean 'ra
 run 2 gemem-sim generate random:size_min=2GiB;        says err 'size_min'
 run 2 gemem-sim generate random --seed x;             says err 'seed'
 run 2 gemem-sim list alocators;                       says err 'allocator'
-run 2 gemem-sim help pytorch;                         says err 'no help on'
+run 2 gemem-sim help pytorsh;                         says err 'no help on'
 run 2 gemem-sim convert small.ops out.unknown;        says err 'out.unknown'
 run 2 gemem-sim replay small.ops -a direct --trace-format=pickel
 run 2 gemem-sim replay small.ops -a direct --trace-device=x; says err 'trace-device=x'
