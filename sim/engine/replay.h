@@ -16,7 +16,7 @@
 
 GEMEM_BEGIN_DECLS
 
-/* Opens the trace afresh; called once per epoch and per capacity probe, from any thread. */
+/* Opens the trace afresh; called once per epoch, once more for the map, and some 50 times for the least capacity; from any thread. */
 typedef GememTraceReader *(*GememTraceSource) (gpointer data, GError **error);
 
 typedef struct
@@ -27,16 +27,16 @@ typedef struct
   GememTraceSource source;
   gpointer         source_data;
   gboolean         use_trace_settings; /* settings recorded in the trace are the default parameters (if made by this allocator) */
-  gboolean         allow_partial;
+  gboolean         allow_partial;    /* events that cannot be are left out and counted, a reader that fails ends the run as partial */
   guint            repeat;           /* epochs; 0 = 1. The allocator lives on, the trace starts again; live blocks are freed between */
   gboolean         stop_at_oom;      /* the first failed request ends the replay                  */
   guint            timeline_points;  /* at most; 0: no timeline                                   */
-  gboolean         keep_map;         /* fill result.map                                           */
+  gboolean         keep_map;         /* fill result.map; costs a second pass up to the peak       */
   gboolean         measure;          /* take host-clock latencies with `clock`                    */
   guint64        (*clock) (void);    /* ns, monotonic; needed when measure                        */
   const char      *events_path;      /* --events FILE, or NULL                                    */
   gboolean         full_checks;      /* walk and check after every event                          */
-  gboolean         find_capacity;
+  gboolean         find_capacity;    /* fill result.least_capacity                                */
   const gint      *interrupted;      /* atomic; non-zero stops the run, result marked partial     */
   guint            oom_max;          /* failed requests kept in detail; 0 = 100                   */
 } GememJob;
