@@ -104,8 +104,13 @@ choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
                        "%s does not say which allocator recorded it; choose one with -a NAME ('gemem-sim list' shows them)", first->path);
           return NULL;
         }
-      if (!gemem_allocator_spec_parse (recorded, specs, error))
-        return NULL;
+      if (!gemem_allocator_spec_parse (recorded, specs, NULL))
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s was recorded with '%s', which is not among the allocators here; choose one with -a NAME ('gemem-sim list' shows them)",
+                       first->path, recorded);
+          return NULL;
+        }
     }
   return g_steal_pointer (&specs);
 }
