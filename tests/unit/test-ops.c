@@ -177,11 +177,20 @@ test_not_recognised (void)
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     {
       GError *error = NULL;
-      GememTraceReader *reader = open_text (texts[i], NULL, FALSE, &error);
+      GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
+      g_autoptr (GBytes) bytes = g_bytes_new_static (texts[i], strlen (texts[i]));
+      GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "nameless"), NULL, &options, &error);
       g_assert_true (reader == NULL || strcmp (reader->format->name, "ops") != 0);
       g_clear_error (&error);
       gemem_trace_close (reader);
     }
+}
+
+/* What looks like nothing is read as what its name says, so that the message can name the line. */
+static void
+test_named (void)
+{
+  assert_refused ("apple 1 2\n", 0, "t.ops:1: 'apple' is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
 }
 
 typedef struct
@@ -298,6 +307,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ops/headers", test_headers);
   g_test_add_func ("/ops/refused", test_refused);
   g_test_add_func ("/ops/not-recognised", test_not_recognised);
+  g_test_add_func ("/ops/named", test_named);
   g_test_add_func ("/ops/vectors", test_vectors);
   g_test_add_func ("/ops/all-vectors", test_all_vectors);
   return g_test_run ();
