@@ -102,6 +102,7 @@ struct _GememDevice
   guint64                 held, peak_held; /* physical bytes held through this device object        */
   guint64                 now;             /* virtual clock, ns                                      */
   guint64                 call_time;       /* ns charged for calls since creation                    */
+  guint                   cost_numbers, cost_guesses; /* figures of the cost model, and how many of them are guesses */
   guint64                 hit_ns;          /* modelled host cost of one alloc or free without any call (profile); 0: none given */
   guint64                 misuses;         /* calls with an address, page or size that was never handed out: a bug of the caller */
   guint64                 unexpected;      /* address policy `recorded`: mallocs that no recorded segment stood for */

@@ -451,6 +451,8 @@ sim_create (gconstpointer given, GError **error)
   self->base.params = &self->params;
   self->base.capacity = p.capacity;
   self->base.hit_ns = profile->hit_ns;
+  self->base.cost_numbers = profile->numbers;
+  self->base.cost_guesses = profile->guesses;
   self->allocations = (GememRegion) { .floor = p.base, .step = p.step, .reuse = p.address == ADDRESS_FIRST_FIT };
   if (p.address == ADDRESS_RECORDED)
     self->allocations.floor = BEYOND_RECORDED;

@@ -257,6 +257,8 @@ gather (GememRun *run)
   memcpy (result->refused, run->device->refused, sizeof result->refused);
   memcpy (result->call_ns, run->device->call_ns, sizeof result->call_ns);
   result->retries = run->allocator->retries;
+  result->cost_numbers = run->device->cost_numbers;
+  result->cost_guesses = run->device->cost_guesses;
   result->alloc_ns = run->alloc_ns;
   result->free_ns = run->free_ns;
   result->modelled_total_ns = run->modelled_ns;

@@ -118,6 +118,7 @@ struct _GememResult
   guint64 calls[GEMEM_CALL_COUNT], refused[GEMEM_CALL_COUNT], call_ns[GEMEM_CALL_COUNT];
   guint64 retries;
   guint64 capacity;
+  guint64 cost_numbers, cost_guesses;   /* figures of the device profile behind the modelled latencies, and how many are guesses */
   /* out of memory; at most `oom_max` kept, all counted */
   guint64 ooms, ooms_avoidable;
   GArray *oom;                /* GememOom */
