@@ -7,6 +7,15 @@
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
 
+static int
+widest_key (const GPtrArray *settings)
+{
+  gsize width = 20;
+  for (guint i = 0; i < settings->len; i++)
+    width = MAX (width, strlen (((const GememSetting *) settings->pdata[i])->key));
+  return (int) width;
+}
+
 static void
 append_settings (GString *out, const char *title, const GPtrArray *settings)
 {
@@ -16,8 +25,29 @@ append_settings (GString *out, const char *title, const GPtrArray *settings)
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
-      g_string_append_printf (out, "  %-36s %s\n", setting->key, setting->value != NULL ? setting->value : "none");
+      const char *value = setting->value == NULL ? "none" : setting->value[0] == '\0' ? "''" : setting->value;
+      g_string_append_printf (out, "  %-*s  %s\n", widest_key (settings), setting->key, value);
     }
+}
+
+/* The system's own counters; those that are 0 are only counted. */
+static void
+append_stats (GString *out, const GPtrArray *stats)
+{
+  guint zeros = 0;
+  if (stats == NULL || stats->len == 0)
+    return;
+  g_string_append (out, "\nstatistics as the system names them\n");
+  for (guint i = 0; i < stats->len; i++)
+    {
+      const GememSetting *stat = stats->pdata[i];
+      if (g_strcmp0 (stat->value, "0") == 0)
+        zeros++;
+      else
+        g_string_append_printf (out, "  %-*s  %20s\n", widest_key (stats), stat->key, stat->value != NULL ? stat->value : "none");
+    }
+  if (zeros > 0)
+    g_string_append_printf (out, "  and %u that are 0\n", zeros);
 }
 
 static void
@@ -211,6 +241,6 @@ gemem_report_details (GString *out, const GememResult *result)
   append_classes (out, result);
   append_epochs (out, result);
   append_fidelity (out, result);
-  append_settings (out, "statistics as the system names them", result->stats);
+  append_stats (out, result->stats);
   append_settings (out, "parameters", result->parameters);
 }

@@ -1,6 +1,7 @@
 /* manifest.c - where a set of results came from: enough to make them again.
  *
- * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of its bytes, the allocator and the device with all their
+ * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of its file (and, as
+ * "trace_sha256", that of the recording it was converted from, where known), the allocator and the device with all their
  * effective settings.  What belongs to this build and machine and not to the results stands apart under "environment", so that
  * manifests of two machines can be compared without it.  No date, no host name, no user name.
  */
@@ -10,6 +11,7 @@
 #include <sys/utsname.h>
 #include <zstd.h>
 
+#include <gio/gio.h>
 #include <json-glib/json-glib.h>
 
 #include "sim/report/json.h"
@@ -27,10 +29,27 @@ append_arguments (GString *out, const char *const *argv)
   g_string_append (out, "],\n");
 }
 
-static void
-append_run (GString *out, const GememResult *result)
+/* The hash of the bytes of the file at @path, as it is now; NULL: it cannot be read. */
+static char *
+hash_file (const char *path)
 {
-  g_string_append (out, "    {\n");
+  guint8 buffer[65536];
+  gssize n = -1;
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autoptr (GFileInputStream) stream = g_file_read (file, NULL, NULL);
+  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA256);
+  while (stream != NULL && (n = g_input_stream_read (G_INPUT_STREAM (stream), buffer, sizeof buffer, NULL, NULL)) > 0)
+    g_checksum_update (checksum, buffer, n);
+  return n == 0 ? g_strdup (g_checksum_get_string (checksum)) : NULL;
+}
+
+/* @hash: of the trace's file. */
+static void
+append_run (GString *out, const GememResult *result, const char *hash)
+{
+  g_string_append (out, "    {\n      \"file_sha256\": ");
+  gemem_json_append_string (out, hash);
+  g_string_append (out, ",\n");
   gemem_json_append_identity (out, result, "      ");
   g_string_append (out, ",\n      \"parameters\": ");
   gemem_json_append_settings (out, result->parameters, FALSE, "      ");
@@ -82,9 +101,15 @@ gemem_manifest (GememResult *const *results, guint n, const char *const *argv)
   GString *out = g_string_new ("{\n  \"schema\": \"gemem-manifest\",\n  \"version\": 1,\n  \"gemem\": \"" PACKAGE_VERSION "\",\n");
   append_arguments (out, argv);
   g_string_append (out, "  \"runs\": [\n");
+  g_autofree char *hash = NULL;
   for (guint i = 0; i < n; i++)
     {
-      append_run (out, results[i]);
+      if (i == 0 || g_strcmp0 (results[i]->trace, results[i - 1]->trace) != 0)
+        {
+          g_free (hash);
+          hash = results[i]->trace != NULL ? hash_file (results[i]->trace) : NULL;
+        }
+      append_run (out, results[i], hash);
       g_string_append (out, i + 1 < n ? ",\n" : "\n");
     }
   g_string_append (out, "  ],\n");

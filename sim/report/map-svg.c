@@ -13,7 +13,7 @@
 #include "sim/report/emitters.h"
 #include "sim/report/map.h"
 
-#define MAX_BARS 120
+#define MAX_BARS 64
 #define LEFT 150     /* of the bars, px; left of it the addresses */
 #define WIDTH 900    /* of the widest bar */
 #define RIGHT 170    /* for size and share */
@@ -140,7 +140,7 @@ append_bar (GString *out, const GememResult *result, const GememMapSegment *segm
   g_string_append_printf (out, " y=\"%u\">%s, %u.%u %% live</text>\n", y + 12, gemem_format_size (size, segment->mapped), live / 10, live % 10);
 }
 
-/* A round number of bytes that divides @widest into three to seven steps. */
+/* A power of two that divides @widest into three to seven steps. */
 static guint64
 tick_step (guint64 widest)
 {
@@ -153,9 +153,12 @@ tick_step (guint64 widest)
 static void
 append_axis (GString *out, guint64 widest, guint bars)
 {
-  char size[GEMEM_FORMAT_MAX];
+  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
   const guint bottom = TOP + bars * PITCH;
   const guint64 step = tick_step (widest);
+  guint unit = 0;
+  while (step >> (10 * (unit + 1)) > 0)
+    unit++;
   for (guint64 at = 0; at <= widest; at += step)
     {
       const guint64 x = LEFT * 100 + scale (at, widest);
@@ -164,11 +167,11 @@ append_axis (GString *out, guint64 widest, guint bars)
       append_pixels (out, "x2", x);
       g_string_append_printf (out, " y1=\"%u\" y2=\"%u\"/>\n<text class=\"tick\"", TOP - 6, bottom + 4);
       append_pixels (out, "x", x);
-      g_string_append_printf (out, " y=\"%u\">%s</text>\n", bottom + 19, gemem_format_size_exact (size, at));
+      g_string_append_printf (out, " y=\"%u\">%" G_GUINT64_FORMAT "</text>\n", bottom + 19, at >> (10 * unit));
       if (at > G_MAXUINT64 - step)
         break;
     }
-  g_string_append_printf (out, "<text class=\"middle\" x=\"%u\" y=\"%u\">bytes from the start of the segment</text>\n", LEFT + WIDTH / 2, bottom + 40);
+  g_string_append_printf (out, "<text class=\"middle\" x=\"%u\" y=\"%u\">%s from the start of the segment</text>\n", LEFT + WIDTH / 2, bottom + 40, units[unit]);
 }
 
 static void
@@ -192,7 +195,7 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
 {
   char size[GEMEM_FORMAT_MAX];
   const guint live = gemem_map_permille (view->live, view->mapped);
-  g_autofree char *group = gemem_report_group (result);
+  g_autofree char *group = gemem_report_title (result);
   const guint width = LEFT + WIDTH + RIGHT;
   g_string_append_printf (out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n<title>", width,
                           height, width, height);
@@ -200,7 +203,7 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
   g_string_append (out, ", ");
   append_escaped (out, result->label);
   g_string_append (out, ": segment map</title>\n<style>text{font:12px \"DejaVu Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:\"DejaVu Sans Mono\",monospace}"
-                        ".tick,.middle{text-anchor:middle}line.tick{stroke:#bbb}.head{font-size:17px;font-weight:bold}.segment{fill:none;stroke:#555}");
+                        ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:17px;font-weight:bold}.segment{fill:none;stroke:#555}");
   for (guint s = 0; s < G_N_ELEMENTS (states); s++)
     g_string_append_printf (out, ".%s{fill:%s}", states[s].name, states[s].colour);
   g_string_append_printf (out, "</style>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n<text class=\"head\" x=\"%u\" y=\"26\">", width, height, LEFT);

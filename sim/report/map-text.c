@@ -12,7 +12,7 @@
 #include "sim/report/emitters.h"
 #include "sim/report/map.h"
 
-#define MAX_ROWS 48
+#define MAX_ROWS 40
 #define ROW_PREFIX 44 /* columns before the pages */
 #define MIN_PAGES 16
 
@@ -102,7 +102,7 @@ gemem_map_text (GString *out, const GememResult *result, guint width)
   GememMapView view;
   g_autofree char *group = gemem_report_group (result);
   gemem_map_view_init (&view, result, MAX_ROWS);
-  g_string_append_printf (out, "%s through %s: memory at the reserved peak, after event %" G_GUINT64_FORMAT "\n", group, result->label,
+  g_string_append_printf (out, "%s%s through %s: memory at the reserved peak, after event %" G_GUINT64_FORMAT "\n", out->len > 0 ? "\n" : "", group, result->label,
                           result->peak_reserved_seq);
   if (view.total == 0)
     g_string_append (out, "  no segments\n");

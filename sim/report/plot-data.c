@@ -33,9 +33,8 @@ append_comment (GString *out, const char *before, const char *text)
   g_string_append_c (out, '\n');
 }
 
-/* What is written behind the bar. */
-static char *
-bar_text (const GememResult *result)
+char *
+gemem_plot_bar_text (const GememResult *result)
 {
   char size[GEMEM_FORMAT_MAX];
   GString *text = g_string_new (gemem_format_size (size, result->peak_reserved));
@@ -51,15 +50,15 @@ bar_text (const GememResult *result)
 static void
 append_comparison (GString *out, const GememPlotGroup *group)
 {
-  g_string_append (out, "# bytes at the reserved peak: live + internal + external = peak_reserved; latencies of an allocation, modelled, ns\n"
-                        "# row peak_reserved live internal external lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time failed "
-                        "text allocator\n");
+  g_string_append (out, "# bytes; latencies of an allocation, modelled, ns\n"
+                        "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
+                        "failed text allocator\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *r = group->results->pdata[i];
-      g_autofree char *text = bar_text (r);
-      g_string_append_printf (out, "%u " U " " U " " U " " U " " U " %u", i, r->peak_reserved, r->live_at_peak_reserved, r->internal_at_peak, r->external_at_peak,
-                              r->lower_bound, (guint) (1000 * gemem_result_utilisation (r) + 0.5));
+      g_autofree char *text = gemem_plot_bar_text (r);
+      g_string_append_printf (out, "%u " U " " U " " U " " U " %u", i, r->peak_live, r->peak_allocated, r->peak_reserved, r->lower_bound,
+                              (guint) (1000 * gemem_result_utilisation (r) + 0.5));
       g_string_append_printf (out, " " U " " U " " U " " U " " U, gemem_histogram_percentile (&r->alloc_ns, 500), gemem_histogram_percentile (&r->alloc_ns, 990),
                               r->alloc_ns.max, r->modelled_total_ns, r->ooms);
       append_text (out, text);
@@ -108,7 +107,7 @@ static void
 append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
 {
   const guint n = gemem_plot_timelines (group);
-  const guint max = n <= 3 ? 2000 : n <= 8 ? 800 : 500;
+  const guint max = n <= 3 ? 1000 : n <= 8 ? 500 : 350;
   guint index = 0;
   g_string_append (out, kind == GEMEM_PLOT_TIMELINE
                             ? "# bytes, the largest value of each between this row and the one before; time in ns\n# event time live allocated reserved\n"

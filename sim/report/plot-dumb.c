@@ -1,7 +1,7 @@
 /* plot-dumb.c - plots as text for a terminal, by gnuplot's `dumb` terminal: a look without leaving the shell.
  *
- * One diagram per trace.  timeline: live (the same for all) and what each allocator reserved; fragmentation: external waste of each;
- * comparison: a row of characters per allocator, which needs no gnuplot's help to be drawn but is drawn by it for one look.
+ * One diagram per trace.  timeline: live (the same for all) and what each allocator reserved; fragmentation: external waste as a share of
+ * what is reserved; comparison: a bar per allocator.  Curves that coincide hide one another: the last one is seen.
  */
 #include "config.h"
 
@@ -52,23 +52,56 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   g_string_append_c (out, '\n');
 }
 
+/* Bars of characters: boxes would be drawn as their outlines. */
 static void
-append_comparison (GString *out, const GememPlotGroup *group)
+append_comparison (GString *out, const GememPlotGroup *group, guint columns)
 {
   guint64 bytes = 1;
+  glong names = 10, texts = 0;
   for (guint i = 0; i < group->results->len; i++)
-    bytes = MAX (bytes, ((const GememResult *) group->results->pdata[i])->peak_reserved);
+    {
+      const GememResult *result = group->results->pdata[i];
+      g_autofree char *text = gemem_plot_bar_text (result);
+      bytes = MAX (bytes, MAX (result->peak_reserved, result->lower_bound));
+      names = MAX (names, g_utf8_strlen (result->label, -1));
+      texts = MAX (texts, g_utf8_strlen (text, -1));
+    }
+  names = MIN (names, (glong) columns * 2 / 5);
+  const guint room = columns - (guint) names - 6, bar = room - MIN ((guint) texts + 3, room / 2);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
-  g_string_append_printf (out, "unit = %s\nset xlabel 'peak reserved (%s), | lower bound'\nset xrange [0:*]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (", unit->divisor,
-                          unit->name, group->results->len - 1);
+  g_string_append_printf (out, "largest = %" G_GUINT64_FORMAT ".0\nbar(value) = int(%u*value/largest + 0.5)\n", bytes, bar);
+  g_string_append (out, "full = '");
+  for (guint i = 0; i < bar; i++)
+    g_string_append_c (out, '=');
+  g_string_append_printf (out, "'\nblank = '%*s'\nset lmargin %ld\nset rmargin 3\nset xlabel 'peak reserved (%s); | is the lower bound'\n"
+                               "set xrange [0:%u.0*largest/%s/%u]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (", (int) bar, "", names + 2, unit->name, room, unit->divisor, bar,
+                          group->results->len - 1);
   for (guint i = 0; i < group->results->len; i++)
     {
       g_string_append (out, i > 0 ? ", " : "");
-      gemem_plot_append_quoted (out, ((const GememResult *) group->results->pdata[i])->label, 32, TRUE);
+      gemem_plot_append_quoted (out, ((const GememResult *) group->results->pdata[i])->label, (guint) names, TRUE);
       g_string_append_printf (out, " %u", i);
     }
-  g_string_append (out, ")\nplot $data using (0):1:($2/unit):(0) with vectors nohead lt 3 notitle, "
-                        "$data using ($6/unit):1:('|') with labels notitle, $data using ($2/unit):1:13 with labels left offset 1,0 notitle\n");
+  g_string_append_printf (out, ")\nplot $data using (0):1:(full[1:bar($4)].blank[1:bar($5)-bar($4)].'  '.strcol(12)) with labels left offset 0.5,0 notitle, "
+                               "$data using ($5/%s):1:('|') with labels notitle\n", unit->divisor);
+}
+
+/* Without the page feed and empty lines that gnuplot begins with, and spaces at the ends of lines. */
+static char *
+tidy (const char *text)
+{
+  GString *out = g_string_new (NULL);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (char **line = lines; *line != NULL; line++)
+    {
+      g_strdelimit (*line, "\f", ' ');
+      g_strchomp (*line);
+      if (out->len > 0 || (*line)[0] != '\0')
+        g_string_append_printf (out, "%s\n", *line);
+    }
+  while (g_str_has_suffix (out->str, "\n\n"))
+    g_string_truncate (out, out->len - 1);
+  return g_string_free (out, FALSE);
 }
 
 char *
@@ -78,7 +111,8 @@ gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint c
   g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
   g_autofree char *program = gemem_plot_program (gnuplot);
   guint kind = 0;
-  char *output = NULL;
+  g_autofree char *output = NULL;
+  columns = MAX (columns, 40);
   while (names[kind] != NULL && !gemem_name_equal (name, names[kind]))
     kind++;
   if (names[kind] == NULL)
@@ -92,22 +126,22 @@ gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint c
       return NULL;
     }
   g_autoptr (GString) script = g_string_new (NULL);
-  g_string_append_printf (script, "set encoding utf8\nset decimalsign '.'\nset datafile missing 'NaN'\nset terminal dumb noenhanced mono size %u,%u\nset key outside bottom center\n",
-                          MAX (columns, 40), MAX (rows, 12));
   for (guint i = 0; i < groups->len; i++)
     {
       const GememPlotGroup *group = groups->pdata[i];
       if (kind != GEMEM_PLOT_COMPARISON && gemem_plot_timelines (group) == 0)
         continue;
+      const guint height = kind == GEMEM_PLOT_COMPARISON ? MIN (MAX (rows, 12), 2 * group->results->len + 7) : MAX (rows, 12);
+      g_string_append_printf (script, "reset\nset encoding utf8\nset decimalsign '.'\nset datafile missing 'NaN'\n"
+                                      "set terminal dumb noenhanced mono size %u,%u\nset key outside bottom center\n", columns, height);
       append_data (script, (GememPlotKind) kind, group);
       g_string_append (script, "set title ");
       gemem_plot_append_quoted (script, group->title, 100, FALSE);
       g_string_append_c (script, '\n');
       if (kind == GEMEM_PLOT_COMPARISON)
-        append_comparison (script, group);
+        append_comparison (script, group, columns);
       else
         append_over_time (script, (GememPlotKind) kind, group);
-      g_string_append (script, "reset\n");
     }
-  return gemem_plot_run (program, NULL, "-", script->str, &output, error) ? output : NULL;
+  return gemem_plot_run (program, NULL, "-", script->str, &output, error) ? tidy (output) : NULL;
 }

@@ -12,19 +12,22 @@
 #include "sim/report/plot.h"
 
 #define WIDTH 1200
-#define HEAD 84
-#define FOOT 56
-#define GAP 46       /* between rows of panels: the title of the next one */
+#define HEAD 106
+#define FOOT 64
+#define GAP 56       /* between rows of panels: the title of the next one */
+#define STEPS_MAX 200 /* with more points a line looks the same as steps, and the file is a tenth in size */
 #define LEFT 84
-#define LABEL_PX 9
+#define LABEL_PX 8
 
 typedef struct
 {
   guint n, columns, rows, panel_height, height;
   guint64 bytes;         /* upper end of the y axis */
   guint64 capacity;      /* 0: not drawn */
+  gboolean failures;     /* some request failed */
   GememPlotAxis axis;
   const GememPlotUnit *unit;
+  const char *area, *line; /* plotting styles */
 } Layout;
 
 void
@@ -48,15 +51,21 @@ gemem_plot_axis (GememPlotAxis *axis, const GememPlotGroup *group)
 }
 
 static void
-lay_out (Layout *layout, GememPlotKind kind, const GememPlotGroup *group)
+lay_out (Layout *layout, const GememPlotGroup *group)
 {
-  *layout = (Layout){ .n = gemem_plot_timelines (group) };
+  *layout = (Layout){ .n = gemem_plot_timelines (group), .area = "fillsteps", .line = "steps" };
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
       layout->bytes = MAX (layout->bytes, MAX (result->peak_reserved, result->lower_bound));
+      layout->failures = layout->failures || result->ooms > 0;
       if (result->capacity != GEMEM_UNLIMITED)
         layout->capacity = MAX (layout->capacity, result->capacity);
+      if (result->timeline != NULL && result->timeline->len > STEPS_MAX)
+        {
+          layout->area = "filledcurves y1=0";
+          layout->line = "lines";
+        }
     }
   if (layout->capacity > layout->bytes + layout->bytes / 2)
     layout->capacity = 0; /* far above everything: it would only press the curves down */
@@ -67,7 +76,6 @@ lay_out (Layout *layout, GememPlotKind kind, const GememPlotGroup *group)
   layout->height = HEAD + FOOT + layout->rows * layout->panel_height + (layout->rows - 1) * GAP;
   layout->unit = gemem_plot_size_unit (layout->bytes);
   gemem_plot_axis (&layout->axis, group);
-  (void) kind;
 }
 
 /* Margins of panel @i, title, and labels of the axes that are on the outside. */
@@ -77,28 +85,21 @@ append_panel (GString *out, const Layout *layout, guint i, const GememResult *re
   const guint column = i % layout->columns, row = i / layout->columns;
   const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch, right = left + pitch - 26;
   const guint top = layout->height - HEAD - row * (layout->panel_height + GAP), bottom = top - layout->panel_height;
-  const guint characters = (right - left) / LABEL_PX - (guint) g_utf8_strlen (fact, -1) - 2;
+  const guint characters = (right - left) / LABEL_PX;
   g_autoptr (GString) name = g_string_new (NULL);
-  gemem_plot_append_quoted (name, result->label, MAX (characters, 12), FALSE);
+  gemem_plot_append_quoted (name, result->label, characters, FALSE);
   g_string_append_printf (out, "\n# %u\n", i);
   gemem_plot_append_fraction (out, "set lmargin at screen ", left * 1000 / WIDTH);
   gemem_plot_append_fraction (out, "\nset rmargin at screen ", right * 1000 / WIDTH);
   gemem_plot_append_fraction (out, "\nset tmargin at screen ", top * 1000 / layout->height);
   gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / layout->height);
-  g_string_append_printf (out, "\nset title %s.'   %s' offset 0,-0.6\n", name->str, fact);
+  g_string_append_printf (out, "\nset title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
   g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "", column == 0 ? "%g" : "");
   if (i + layout->columns < layout->n)
     g_string_append (out, "set xlabel ''\nset format x ''\n");
   else
-    g_string_append_printf (out, "set xlabel '%s%s%s%s'\nset format x '%%g'\n", layout->axis.time ? "time" : "event", layout->axis.unit->name != NULL ? " (" : "",
+    g_string_append_printf (out, "set xlabel '%s%s%s%s' offset 0,0.4\nset format x '%%g'\n", layout->axis.time ? "time" : "event", layout->axis.unit->name != NULL ? " (" : "",
                             layout->axis.unit->name != NULL ? layout->axis.unit->name : "", layout->axis.unit->name != NULL ? ")" : "");
-  if (i == 0)
-    {
-      gemem_plot_append_fraction (out, "set key at screen 0.5,", (layout->height - 34) * 1000 / layout->height);
-      g_string_append (out, " center top horizontal Left reverse samplen 1.6 width 2 maxrows 1\n");
-    }
-  else
-    g_string_append (out, "unset key\n");
 }
 
 /* Where the failed requests were: the first point of the timeline at or after each. */
@@ -115,7 +116,7 @@ append_failures (GString *out, const GememResult *result, gboolean time)
       if (time)
         at = g_array_index (result->timeline, GememTimelinePoint, point).time;
       if (at != last)
-        g_string_append_printf (out, "%s%" G_GUINT64_FORMAT, n++ > 0 ? " " : "set style data points\nfailures = '", at);
+        g_string_append_printf (out, "%s%" G_GUINT64_FORMAT, n++ > 0 ? " " : "failures = '", at);
       last = at;
     }
   g_string_append (out, n > 0 ? "'\n" : "");
@@ -131,17 +132,25 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
   g_autofree char *fact = g_strdup_printf ("peak %s%s", gemem_format_size (text, result->peak_reserved), failed);
   append_panel (out, layout, i, result, fact, ylabel);
   const guint failures = append_failures (out, result, layout->axis.time);
-  g_string_append_printf (out,
-                          "plot data index %u using (x($%u)):($5/unit) with fillsteps lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'external waste', \\\n"
-                          "  data index %u using (x($%u)):($4/unit) with fillsteps lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'internal waste', \\\n"
-                          "  data index %u using (x($%u)):($3/unit) with fillsteps lc rgb '" GEMEM_COLOUR_LIVE "' title 'live', \\\n"
-                          "  data index %u using (x($%u)):($5/unit) with steps lw 1.2 lc rgb '" GEMEM_COLOUR_INK "' title 'reserved', \\\n"
-                          "  %" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "' title 'lower bound'",
-                          i, 1 + layout->axis.time, i, 1 + layout->axis.time, i, 1 + layout->axis.time, i, 1 + layout->axis.time, result->lower_bound);
+  const struct
+  {
+    guint column;
+    const char *style, *look;
+  } curves[] = {
+    { 5, layout->area, "lc rgb '" GEMEM_COLOUR_EXTERNAL "'" },
+    { 4, layout->area, "lc rgb '" GEMEM_COLOUR_INTERNAL "'" },
+    { 3, layout->area, "lc rgb '" GEMEM_COLOUR_LIVE "'" },
+    { 5, layout->line, "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'" },
+  };
+  g_string_append (out, "plot ");
+  for (gsize c = 0; c < G_N_ELEMENTS (curves); c++)
+    g_string_append_printf (out, "data index %u using (x($%u)):($%u/unit) with %s %s, \\\n  ", i, 1 + layout->axis.time, curves[c].column,
+                            curves[c].style, curves[c].look);
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "'", result->lower_bound);
   if (layout->capacity > 0)
-    g_string_append_printf (out, ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "' title 'capacity'", layout->capacity);
+    g_string_append_printf (out, ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "'", layout->capacity);
   if (failures > 0)
-    g_string_append_printf (out, ", \\\n  for [at in failures] '+' every 1000 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "' notitle");
+    g_string_append (out, ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM"'");
   g_string_append_c (out, '\n');
 }
 
@@ -150,13 +159,45 @@ append_fragmentation (GString *out, const Layout *layout, guint i, const GememRe
 {
   const guint external = result->peak_reserved > 0 ? (guint) (1000.0 * (double) result->external_at_peak / (double) result->peak_reserved + 0.5) : 0;
   g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the peak", external / 10, external % 10);
-  append_panel (out, layout, i, result, fact, "%");
+  append_panel (out, layout, i, result, fact, "share (%)");
   g_string_append_printf (out,
-                          "plot data index %u using (x($%u)):($4 > 0 ? 100*($4-$3)/$4 : 0) with fillsteps lc rgb '" GEMEM_COLOUR_EXTERNAL
-                          "' title 'external waste / reserved', \\\n"
-                          "  data index %u using (x($%u)):(index($4-$3, $5)) with steps lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM
-                          "' title 'fragmentation: 1 - largest free / free'\n",
-                          i, 1 + layout->axis.time, i, 1 + layout->axis.time);
+                          "plot data index %u using (x($%u)):($4 > 0 ? 100*($4-$3)/$4 : 0) with %s lc rgb '" GEMEM_COLOUR_EXTERNAL
+                          "', \\\n"
+                          "  data index %u using (x($%u)):(index($4-$3, $5)) with %s lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM
+                          "'\n",
+                          i, 1 + layout->axis.time, layout->area, i, 1 + layout->axis.time, layout->line);
+}
+
+static void
+append_legend (GString *out, GememPlotKind kind, const Layout *layout)
+{
+  static const GememPlotKey timeline[] = {
+    { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'", "reserved" },
+    { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "external waste" },
+    { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_INTERNAL "'", "internal waste" },
+    { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_LIVE "'", "live" },
+    { GEMEM_PLOT_LINE, "dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "'", "lower bound" },
+  };
+  static const GememPlotKey fragmentation[] = {
+    { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "external waste / reserved" },
+    { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'", "fragmentation: 1 - largest free / free" },
+  };
+  static const GememPlotKey capacity = { GEMEM_PLOT_LINE, "dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "'", "capacity" };
+  static const GememPlotKey failure = { GEMEM_PLOT_POINT, "pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'", "failed request" };
+  GememPlotKey keys[8];
+  guint n = 0;
+  if (kind == GEMEM_PLOT_FRAGMENTATION)
+    {
+      gemem_plot_script_legend (out, fragmentation, G_N_ELEMENTS (fragmentation), 0, 46, WIDTH, layout->height);
+      return;
+    }
+  for (; n < G_N_ELEMENTS (timeline); n++)
+    keys[n] = timeline[n];
+  if (layout->capacity > 0)
+    keys[n++] = capacity;
+  if (layout->failures)
+    keys[n++] = failure;
+  gemem_plot_script_legend (out, keys, n, 0, 46, WIDTH, layout->height);
 }
 
 void
@@ -164,16 +205,15 @@ gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGr
 {
   Layout layout;
   guint index = 0;
-  lay_out (&layout, kind, group);
+  lay_out (&layout, group);
   gemem_plot_script_begin (out, base, WIDTH, layout.height);
   g_string_append_printf (out, "unit = %s\ntop = %" G_GUINT64_FORMAT "/unit*1.06\nx(value) = value/%s\n", layout.unit->divisor, layout.bytes, layout.axis.unit->divisor);
   if (kind == GEMEM_PLOT_FRAGMENTATION)
     g_string_append (out, "top = 100\nindex(free, largest) = free > 0 ? 100*(1 - (largest < free ? largest : free)/free) : 0\n");
-  g_string_append_printf (out, "set multiplot\nset xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset yrange [0:top]\nset label 99 ", layout.axis.from,
+  g_string_append_printf (out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset yrange [0:top]\nset multiplot\n", layout.axis.from,
                           layout.axis.to);
-  gemem_plot_append_quoted (out, group->title, 100, FALSE);
-  gemem_plot_append_fraction (out, " at screen 0.5,", (layout.height - 20) * 1000 / layout.height);
-  g_string_append (out, " center font ',16' textcolor rgb '" GEMEM_COLOUR_INK "'\n");
+  gemem_plot_script_title (out, group, kind == GEMEM_PLOT_TIMELINE ? "memory over time" : "fragmentation over time", layout.height);
+  append_legend (out, kind, &layout);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
@@ -183,7 +223,7 @@ gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGr
         append_timeline (out, &layout, index, result);
       else
         append_fragmentation (out, &layout, index, result);
-      g_string_append (out, index == 0 ? "unset label 99\n" : "");
+      g_string_append (out, index == 0 ? "unset label\nunset object\nunset arrow\n" : "");
       index++;
     }
   gemem_plot_script_end (out);

@@ -9,6 +9,9 @@
 
 #include "sim/report/plot.h"
 
+#define ELLIPSIS "\342\200\246"
+#define KEY_CHARACTER 8 /* px of a character in a legend */
+
 static const GememPlotUnit size_units[] = {
   { "B", "1.0" }, { "KiB", "2.0**10" }, { "MiB", "2.0**20" }, { "GiB", "2.0**30" }, { "TiB", "2.0**40" }, { "PiB", "2.0**50" },
 };
@@ -43,21 +46,50 @@ gemem_plot_count_unit (guint64 count)
   return unit_of (count_units, G_N_ELEMENTS (count_units), 1000, count < 100000 ? 0 : count);
 }
 
-/* @text in one line of at most @max characters. */
+/* "name:max_split_size_mb=64" with keys of at most @key characters: the values tell two settings apart, not the keys. */
+static char *
+shorten_keys (const char *label, guint key)
+{
+  GString *out = g_string_new (NULL);
+  const char *colon = strchr (label, ':'), *p = colon + 1;
+  g_string_append_len (out, label, p - label);
+  while (*p != '\0')
+    {
+      const gsize name = strcspn (p, "=,"), item = strcspn (p, ",");
+      const gboolean cut = p[name] == '=' && name > key + 1;
+      g_string_append_len (out, p, (gssize) (cut ? key : name));
+      g_string_append (out, cut ? ELLIPSIS : "");
+      g_string_append_len (out, p + name, (gssize) (item - name) + (p[item] == ','));
+      p += item + (p[item] == ',');
+    }
+  return g_string_free (out, FALSE);
+}
+
+static gboolean
+fits (const char *text, guint max)
+{
+  return max == 0 || g_utf8_strlen (text, -1) <= (glong) max;
+}
+
+/* @text in one line of at most @max characters: keys of settings give way first, then the middle. */
 static char *
 shorten (const char *text, guint max)
 {
-  char *valid = g_utf8_make_valid (text, -1);
-  const glong length = g_utf8_strlen (valid, -1);
-  for (char *p = valid; *p != '\0'; p++)
+  g_autofree char *line = g_utf8_make_valid (text, -1);
+  for (char *p = line; *p != '\0'; p++)
     if ((guchar) *p < 0x20 || *p == 0x7f)
       *p = ' ';
-  if (max == 0 || length <= (glong) max)
-    return valid;
-  const glong head = max / 2, tail = (glong) max - head - 1;
-  g_autofree char *first = g_utf8_substring (valid, 0, head), *last = g_utf8_substring (valid, length - tail, length);
-  g_free (valid);
-  return g_strconcat (first, "\342\200\246", last, NULL);
+  for (guint key = 16; key >= 4 && !fits (line, max) && strchr (text, ':') != NULL && g_utf8_validate (text, -1, NULL); key--)
+    {
+      g_autofree char *shorter = shorten_keys (line, key);
+      if (fits (shorter, max))
+        return g_steal_pointer (&shorter);
+    }
+  if (fits (line, max))
+    return g_steal_pointer (&line);
+  const glong length = g_utf8_strlen (line, -1), head = max / 2, tail = (glong) max - head - 1;
+  g_autofree char *first = g_utf8_substring (line, 0, head), *last = g_utf8_substring (line, length - tail, length);
+  return g_strconcat (first, ELLIPSIS, last, NULL);
 }
 
 void
@@ -97,8 +129,51 @@ gemem_plot_script_begin (GString *out, const char *base, guint width, guint heig
                           "set border 3 lc rgb '#888888'\n"
                           "set tics nomirror out scale 0.5 textcolor rgb '" GEMEM_COLOUR_INK "'\n"
                           "set grid back lc rgb '#e6e6e6' lt 1\n"
-                          "set style fill solid 1.0 noborder\n",
+                          "set style fill solid 1.0 noborder\n"
+                          "unset key\n",
                           base, base, base, base, width, height, width, height, base);
+}
+
+static guint
+key_width (const GememPlotKey *key)
+{
+  return 30 + KEY_CHARACTER * (guint) strlen (key->text) + 16;
+}
+
+void
+gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y, guint width, guint height)
+{
+  guint total = 0;
+  for (guint i = 0; i < n; i++)
+    total += key_width (&keys[i]);
+  x = x > 0 ? MIN (x, width - MIN (total, width)) : (width - MIN (total, width)) / 2;
+  for (guint i = 0; i < n; x += key_width (&keys[i++]))
+    {
+      const gboolean box = keys[i].sample == GEMEM_PLOT_BOX, line = keys[i].sample == GEMEM_PLOT_LINE;
+      gemem_plot_append_fraction (out, box ? "set object rect from screen " : line ? "set arrow from screen " : "set label '' at screen ",
+                                  (x + (box || line ? 0 : 12)) * 1000 / width);
+      gemem_plot_append_fraction (out, ",", (height - y - (box ? 5 : 0)) * 1000 / height);
+      if (box || line)
+        {
+          gemem_plot_append_fraction (out, " to screen ", (x + 22) * 1000 / width);
+          gemem_plot_append_fraction (out, ",", (height - y + (box ? 5 : 0)) * 1000 / height);
+        }
+      g_string_append_printf (out, " %s%s\n", box ? "fs solid noborder fc " : line ? "nohead " : "point ", keys[i].look);
+      g_string_append_printf (out, "set label '%s'", keys[i].text);
+      gemem_plot_append_fraction (out, " at screen ", (x + 28) * 1000 / width);
+      gemem_plot_append_fraction (out, ",", (height - y) * 1000 / height);
+      g_string_append (out, " left\n");
+    }
+}
+
+void
+gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what, guint height)
+{
+  g_autofree char *title = g_strdup_printf ("%s: %s", group->title, what);
+  g_string_append (out, "set label ");
+  gemem_plot_append_quoted (out, title, 110, FALSE);
+  gemem_plot_append_fraction (out, " at screen 0.5,", (height - 18) * 1000 / height);
+  g_string_append (out, " center font ',16' textcolor rgb '" GEMEM_COLOUR_INK "'\n");
 }
 
 void

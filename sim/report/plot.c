@@ -75,7 +75,7 @@ add_group (GPtrArray *groups, GememResult *first)
 {
   GememPlotGroup *group = g_new0 (GememPlotGroup, 1);
   g_autofree char *slug = make_slug (first);
-  group->title = gemem_report_group (first);
+  group->title = gemem_report_title (first);
   group->slug = g_strdup (slug);
   for (guint i = 2; slug_taken (groups, group->slug); i++)
     {

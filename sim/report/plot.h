@@ -21,7 +21,7 @@ typedef struct
 /* The results of one trace, in the order of the tables. */
 typedef struct
 {
-  char      *title; /* as in tables */
+  char      *title; /* as in tables, without folders */
   char      *slug;  /* for file names: a-z, 0-9, '.', '_' and '-' */
   GPtrArray *results;
 } GememPlotGroup;
@@ -37,12 +37,14 @@ const GememPlotUnit *gemem_plot_size_unit (guint64 bytes);
 const GememPlotUnit *gemem_plot_time_unit (guint64 ns);
 const GememPlotUnit *gemem_plot_count_unit (guint64 count);
 
-/* @text between single quotes for gnuplot, one line, at most @max characters (the middle gives way; 0: all); @format: for tic labels, where
- * '%' means something. */
+/* @text between single quotes for gnuplot, one line, at most @max characters (0: all; keys of settings give way, then the middle);
+ * @format: for tic labels, where '%' means something. */
 void gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean format);
 /* @thousandths / 1000 as a decimal. */
 void gemem_plot_append_fraction (GString *out, const char *before, guint thousandths);
 
+/* What is written behind a bar: "16.00 GiB, 15 failed". */
+char *gemem_plot_bar_text (const GememResult *result);
 /* The data file: a commented header, then rows; exact integers. */
 void gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group);
 /* The script, to be run in the folder of the data; draws BASE.svg and BASE.png from BASE.dat. */
@@ -51,7 +53,18 @@ void gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, co
 void gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base);
 /* Opens and closes the loop over the two terminals. */
 void gemem_plot_script_begin (GString *out, const char *base, guint width, guint height);
+/* The title of the whole picture, undone like a legend. */
+void gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what, guint height);
 void gemem_plot_script_end (GString *out);
+/* An entry of a legend: a box, or a line or point with gnuplot's words for how it looks. */
+typedef struct
+{
+  enum { GEMEM_PLOT_BOX, GEMEM_PLOT_LINE, GEMEM_PLOT_POINT } sample;
+  const char *look, *text;
+} GememPlotKey;
+/* Draws a legend in one line, @y px below the upper edge, from @x px on (0: centred; further left if it is too long), on a picture of @width * @height.  gnuplot's own
+ * legend wraps at the width of a panel.  To be undone with `unset label; unset object; unset arrow` after the first plot. */
+void gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y, guint width, guint height);
 /* The range and place of points that all panels share. */
 typedef struct
 {

@@ -40,6 +40,15 @@ gemem_report_group (const GememResult *result)
   return g_strdup (trace);
 }
 
+char *
+gemem_report_title (const GememResult *result)
+{
+  g_autofree char *group = gemem_report_group (result);
+  const char *trace = result->trace != NULL ? result->trace : "trace";
+  g_autofree char *name = g_path_get_basename (trace);
+  return g_strconcat (name, group + strlen (trace), NULL);
+}
+
 void
 gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results, guint n, const GememReportOptions *options)
 {

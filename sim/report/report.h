@@ -43,7 +43,7 @@ void gemem_map_text (GString *out, const GememResult *result, guint width);
 /* The same as SVG, own writer, deterministic. */
 void gemem_map_svg (GString *out, const GememResult *result);
 
-/* arguments, effective parameters, trace hash, version, compiler: JSON. */
+/* arguments, effective parameters, trace hash (the files are read for it), version, compiler: JSON. */
 char *gemem_manifest (GememResult *const *results, guint n, const char *const *argv);
 
 /* The measures of measures.def in the order of the tables: name as in tables and files, and its definition; NULL past the end. */
