@@ -4,16 +4,20 @@
  *
  * The events are generated before the clock starts and ids become dense slots, so the time is alloc() and free() of the allocator and the
  * device calls they make, without the engine.  One JSON line per allocator and workload: best of five runs, each on a new device.
+ * "live" is the question how the cost grows with the number of live blocks: random sizes and lifetimes, 1e3 to 1e6 of them live, timed
+ * only after that many have come to be.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/bench/bench.h"
 #include "tests/util/vectors.h"
 #include "workloads/generator.h"
 
 #define RUNS 5
+#define LIVE_EVENTS 500000 /* timed, once the blocks are there */
 
 typedef struct
 {
@@ -81,16 +85,15 @@ load (const char *workload, guint64 *slots)
   return operations;
 }
 
-/* Nanoseconds of one run; the frees of requests that failed are left out. */
+/* Carries out operations[from..to), without the frees of requests that failed; counts those.  Returns nanoseconds. */
 static guint64
-run (GememAllocator *a, const GArray *operations, GememBlock *blocks, guint64 *failures)
+run (GememAllocator *a, const GArray *operations, guint from, guint to, GememBlock *blocks, guint64 *failures)
 {
-  const Operation *operation = (const Operation *) (gconstpointer) operations->data, *end = operation + operations->len;
+  const Operation *first = (const Operation *) (gconstpointer) operations->data, *operation = first + from, *end = first + to;
   gboolean (*alloc) (GememAllocator *, const GememRequest *, GememBlock *) = a->klass->alloc;
   void (*release) (GememAllocator *, const GememBlock *, gboolean) = a->klass->free;
   const gint64 start = g_get_monotonic_time ();
 
-  *failures = 0;
   for (; operation < end; operation++)
     if (operation->size == 0)
       {
@@ -111,30 +114,36 @@ run (GememAllocator *a, const GArray *operations, GememBlock *blocks, guint64 *f
   return (guint64) (g_get_monotonic_time () - start) * 1000;
 }
 
-static void
-measure (const GememAllocatorClass *klass, const char *workload, const GArray *operations, guint64 slots)
+typedef struct
 {
-  guint64 best = G_MAXUINT64, failures = 0, calls = 0, peak = 0;
+  guint64 ns, failures, calls, peak;
+} Figures;
 
-  for (guint i = 0; i < RUNS; i++)
+/* The best of some runs over operations[from..). */
+static Figures
+measure (const GememAllocatorClass *klass, const GArray *operations, guint from, guint64 slots)
+{
+  Figures best = { .ns = G_MAXUINT64 };
+
+  for (guint i = 0; i < bench_size (RUNS, 1); i++)
     {
       g_autofree GememBlock *blocks = g_new0 (GememBlock, slots);
-      GememAllocator *a = test_allocator_new (klass->name, "sim:capacity=256GiB");
-      const guint64 ns = run (a, operations, blocks, &failures);
+      GememAllocator *a = test_allocator_new (klass->name, "sim:capacity=1TiB");
+      Figures figures = { 0 };
 
-      best = MIN (best, ns);
-      calls = a->device->calls[GEMEM_CALL_MALLOC] + a->device->calls[GEMEM_CALL_FREE];
-      peak = a->device->peak_held;
+      run (a, operations, 0, from, blocks, &figures.failures);
+      figures.ns = run (a, operations, from, operations->len, blocks, &figures.failures);
+      figures.calls = a->device->calls[GEMEM_CALL_MALLOC] + a->device->calls[GEMEM_CALL_FREE];
+      figures.peak = a->device->peak_held;
+      if (figures.ns < best.ns)
+        best = figures;
       test_allocator_destroy (a);
     }
-  printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
-          "\"device_calls\":%" G_GUINT64_FORMAT ",\"peak_reserved\":%" G_GUINT64_FORMAT ",\"failed\":%" G_GUINT64_FORMAT "}\n",
-          klass->name, workload, operations->len, (double) best / operations->len, operations->len * 1e9 / (double) MAX (best, 1), calls, peak, failures);
-  fflush (stdout);
+  return best;
 }
 
 static void
-bench (const char *workload, int n_names, char **names)
+bench_workload (const char *workload, int n_names, char **names)
 {
   guint64 slots;
   g_autoptr (GArray) operations = load (workload, &slots);
@@ -145,18 +154,48 @@ bench (const char *workload, int n_names, char **names)
 
       for (int i = 0; i < n_names; i++)
         wanted = wanted || gemem_name_equal (names[i], (*c)->name);
-      if (wanted)
-        measure (*c, workload, operations, slots);
+      if (!wanted)
+        continue;
+      const Figures f = measure (*c, operations, 0, slots);
+      printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
+              "\"device_calls\":%" G_GUINT64_FORMAT ",\"peak_reserved\":%" G_GUINT64_FORMAT ",\"failed\":%" G_GUINT64_FORMAT "}\n",
+              (*c)->name, workload, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1), f.calls,
+              f.peak, f.failures);
+      fflush (stdout);
+    }
+}
+
+/* A geometric lifetime of mean n leaves n (1 - e^-k) blocks live after k n requests; 3 n requests are 95 % of the way. */
+static void
+bench_live (guint64 live, guint64 timed)
+{
+  const guint64 warm_up = 6 * live;
+  g_autofree char *workload = g_strdup_printf ("random:events=%" G_GUINT64_FORMAT ",live=%" G_GUINT64_FORMAT ",size_max=64KiB,drain=no", warm_up + timed, live);
+  guint64 slots;
+  g_autoptr (GArray) operations = load (workload, &slots);
+
+  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+    {
+      const Figures f = measure (*c, operations, operations->len - (guint) timed, slots);
+      printf ("{\"bench\":\"live\",\"allocator\":\"%s\",\"live\":%" G_GUINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT ",\"ns_per_event\":%.2f}\n",
+              (*c)->name, live, timed, (double) f.ns / (double) timed);
+      fflush (stdout);
     }
 }
 
 int
 main (int argc, char **argv)
 {
+  const gboolean quick = bench_size (FALSE, TRUE) != FALSE;
+
   if (argc > 1)
-    bench (argv[1], argc - 2, argv + 2);
+    bench_workload (argv[1], argc - 2, argv + 2);
+  else if (quick)
+    bench_workload ("random:events=2000", 0, NULL);
   else
     for (guint i = 0; i < G_N_ELEMENTS (workloads); i++)
-      bench (workloads[i], 0, NULL);
+      bench_workload (workloads[i], 0, NULL);
+  for (guint64 live = 1000; argc == 1 && live <= bench_size (1000000, 1000); live *= 10)
+    bench_live (live, bench_size (LIVE_EVENTS, 1000));
   return 0;
 }

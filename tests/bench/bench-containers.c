@@ -17,8 +17,9 @@
 #include "sim/core/idmap.h"
 #include "sim/core/rng.h"
 #include "sim/core/tree.h"
+#include "tests/bench/bench.h"
 
-#define ROUNDS 5
+#define ROUNDS bench_size (5, 1)
 
 typedef struct
 {
@@ -346,14 +347,14 @@ bench_idmap (const char *name, Round *ours, Round *glib, guint64 n, guint64 step
 int
 main (void)
 {
-  static const guint64 sizes[] = { 100, 10000, 1000000 };
+  const guint64 most = bench_size (1000000, 100);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
-    bench_ordered (sizes[i], sizes[i] < 1000000 ? 1000000 : 300000);
-  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
+  for (guint64 n = 100; n <= most; n *= 100)
+    bench_ordered (n, bench_size (n < 1000000 ? 1000000 : 300000, 1000));
+  for (guint64 n = 100; n <= most; n *= 100)
     {
-      bench_idmap ("idmap-lookup", idmap_lookup, hash_lookup, sizes[i], 2000000);
-      bench_idmap ("idmap-window", idmap_window, hash_window, sizes[i], 1000000);
+      bench_idmap ("idmap-lookup", idmap_lookup, hash_lookup, n, bench_size (2000000, 1000));
+      bench_idmap ("idmap-window", idmap_window, hash_window, n, bench_size (1000000, 1000));
     }
   return 0;
 }

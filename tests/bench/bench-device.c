@@ -14,9 +14,8 @@
 #include "sim/core/rng.h"
 #include "sim/core/units.h"
 #include "sim/device/device.h"
+#include "tests/bench/bench.h"
 
-#define RUNS 5
-#define PAIRS 1000000
 
 static const struct
 {
@@ -38,7 +37,7 @@ typedef struct
 } Block;
 
 static gint64
-run (const char *spec, guint blocks)
+run (const char *spec, guint blocks, guint pairs)
 {
   g_autoptr (GError) error = NULL;
   g_autofree Block *block = g_new (Block, blocks);
@@ -58,7 +57,7 @@ run (const char *spec, guint blocks)
       block[i].address = gemem_device_malloc (device, block[i].size, 0);
     }
   start = g_get_monotonic_time ();
-  for (guint pair = 0; pair < PAIRS; pair++)
+  for (guint pair = 0; pair < pairs; pair++)
     {
       guint64 random = gemem_rng_next (&rng);
       Block *victim = &block[((random >> 32) * blocks) >> 32];
@@ -77,11 +76,13 @@ run (const char *spec, guint blocks)
 static void
 bench (const char *spec, guint blocks)
 {
+  const guint runs = (guint) bench_size (5, 1), pairs = (guint) bench_size (1000000, 1000);
   gint64 best = G_MAXINT64;
-  for (guint i = 0; i < RUNS; i++)
-    best = MIN (best, run (spec, blocks));
-  printf ("{\"bench\":\"device\",\"device\":\"%s\",\"blocks\":%u,\"pairs\":%u,\"ns_per_pair\":%.1f}\n", spec, blocks, PAIRS,
-          (double) best * 1000 / PAIRS);
+
+  for (guint i = 0; i < runs; i++)
+    best = MIN (best, run (spec, blocks, pairs));
+  printf ("{\"bench\":\"device\",\"device\":\"%s\",\"blocks\":%u,\"pairs\":%u,\"ns_per_pair\":%.1f}\n", spec, blocks, pairs,
+          (double) best * 1000 / pairs);
   fflush (stdout);
 }
 

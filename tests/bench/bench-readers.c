@@ -1,6 +1,7 @@
 /* bench-readers.c - how fast the readers of foreign formats are, in MB/s of the (uncompressed) file, one core, best of five.
  *
- *   bench-readers [MB]      (default 256)
+ *   bench-readers [MB [NAME]]   (default 256, all)
+ *   bench-readers list          arguments whose instructions can be counted (in counted(), see run-bench.sh), one set per line
  *
  * The files are synthesised: a PyTorch snapshot as Python pickles it (memoised keys, shared call stacks, lists in batches of 1000; about
  * 58 bytes an event), the log of RMM, a profiler trace with one [memory] event in four.  "pickle" is the machine alone, one pass;
@@ -13,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/bench/bench.h"
 #include "tests/util/testutil.h"
 #include "traces/input.h"
 #include "traces/pickle.h"
 #include "traces/trace.h"
 
-#define RUNS 5
 #define LIVE 4096
 #define STACKS 500
 #define FRAMES 40
@@ -101,7 +102,7 @@ put_stack (guint number, const guint32 *keys)
   return entry;
 }
 
-static guint64
+static void
 write_snapshot (const char *path, guint64 size)
 {
   static const char *const words[] = { "action", "addr", "size", "stream", "time_us", "frames", "alloc", "free_requested", "free_completed" };
@@ -163,7 +164,6 @@ write_snapshot (const char *path, guint64 size)
     }
   PUT ("eeu.");
   fclose (file);
-  return events;
 }
 
 static void
@@ -253,18 +253,24 @@ run_reader (const char *path)
   return count;
 }
 
+static G_GNUC_NO_INLINE guint64
+counted (guint64 (*run) (const char *path), const char *path)
+{
+  return run (path);
+}
+
 static void
-measure (const char *name, const char *path, guint64 (*run) (const char *path))
+measure (const char *name, const char *path, guint64 (*run) (const char *path), guint64 runs)
 {
   double best = G_MAXDOUBLE;
   guint64 events = 0;
   GStatBuf status;
 
   g_stat (path, &status);
-  for (guint i = 0; i < RUNS; i++)
+  for (guint64 i = 0; i < runs; i++)
     {
       gint64 start = g_get_monotonic_time ();
-      events = run (path);
+      events = counted (run, path);
       best = MIN (best, (double) (g_get_monotonic_time () - start) / 1e6);
     }
   printf ("{\"bench\":\"%s-read\",\"bytes\":%" G_GINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT ",\"mb_per_s\":%.0f,\"events_per_s\":%.0f}\n", name,
@@ -272,23 +278,37 @@ measure (const char *name, const char *path, guint64 (*run) (const char *path))
   fflush (stdout);
 }
 
+static const struct
+{
+  const char *name;
+  void (*write) (const char *path, guint64 size);
+  guint64 (*run) (const char *path);
+} readers[] = {
+  { "pickle", write_snapshot, run_pickle },
+  { "pytorch-snapshot", write_snapshot, run_reader },
+  { "rmm-csv", write_rmm, run_reader },
+  { "kineto", write_kineto, run_reader },
+};
+
 int
 main (int argc, char **argv)
 {
-  guint64 size = (argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : 256) * 1000000;
+  const char *wanted = argc > 2 ? argv[2] : NULL;
+  const gboolean listing = argc == 2 && g_str_equal (argv[1], "list");
+  guint64 size = 1000000 * (argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : bench_size (256, 2));
   g_autofree char *path = g_build_filename (test_tmpdir (), "trace", NULL);
+  guint done = 0;
 
-  if (size == 0)
-    {
-      fprintf (stderr, "usage: bench-readers [MB]\n");
-      return 2;
-    }
-  write_snapshot (path, size);
-  measure ("pickle", path, run_pickle);
-  measure ("pytorch-snapshot", path, run_reader);
-  write_rmm (path, size);
-  measure ("rmm-csv", path, run_reader);
-  write_kineto (path, size);
-  measure ("kineto", path, run_reader);
-  return 0;
+  for (gsize i = 0; i < G_N_ELEMENTS (readers); i++)
+    if (listing)
+      done += printf ("8 %s\n", readers[i].name) > 0;
+    else if (size > 0 && (wanted == NULL || g_str_equal (wanted, readers[i].name)))
+      {
+        readers[i].write (path, size);
+        measure (readers[i].name, path, readers[i].run, wanted != NULL ? 1 : bench_size (5, 1));
+        done++;
+      }
+  if (done == 0)
+    fprintf (stderr, "usage: bench-readers list | [MB [NAME]]\n");
+  return done > 0 ? 0 : 2;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "sim/engine/replay.h"
+#include "tests/bench/bench.h"
 #include "tests/util/testutil.h"
 #include "workloads/generator.h"
 
@@ -122,7 +123,7 @@ bench_decode (const char *trace, const char *path)
   gint64 best = G_MAXINT64;
   guint64 count = 0;
 
-  for (guint i = 0; i < 5; i++)
+  for (guint i = 0; i < bench_size (5, 1); i++)
     {
       gint64 began = g_get_monotonic_time ();
       GError *error = NULL;
@@ -171,7 +172,7 @@ bench_allocators (const char *trace, const char *path)
   for (guint s = 0; s < specs->len; s++)
     {
       const GememAllocatorSpec *spec = specs->pdata[s];
-      guint rounds = g_str_equal (spec->klass->name, "direct") ? 5 : 3;
+      guint rounds = (guint) bench_size (g_str_equal (spec->klass->name, "direct") ? 5 : 3, 1);
       gint64 best = G_MAXINT64;
       guint64 events = 0, ooms = 0;
       for (guint i = 0; i < rounds; i++)
@@ -239,8 +240,8 @@ bench_memory (guint64 events)
 int
 main (int argc, char **argv)
 {
-  guint64 events = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : 10000000;
-  guint64 memory_events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10) : 100000000;
+  guint64 events = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : bench_size (10000000, 10000);
+  guint64 memory_events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10) : bench_size (100000000, 100000);
 
   if (argc > 4 || events == 0)
     {

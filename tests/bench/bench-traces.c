@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "sim/core/rng.h"
+#include "tests/bench/bench.h"
 #include "tests/util/testutil.h"
 #include "traces/trace.h"
 
@@ -187,9 +188,9 @@ measure (const char *format, gboolean full, guint64 events)
   double write = G_MAXDOUBLE, read = G_MAXDOUBLE;
   GStatBuf status;
 
-  for (guint i = 0; i < 3; i++)
+  for (guint i = 0; i < bench_size (3, 1); i++)
     write = MIN (write, write_trace (path, format, full, events));
-  for (guint i = 0; i < 5; i++)
+  for (guint i = 0; i < bench_size (5, 1); i++)
     read = MIN (read, read_trace (path, events));
   g_stat (path, &status);
   printf ("{\"bench\":\"%s-write\",\"trace\":\"%s\",\"events\":%" G_GUINT64_FORMAT ",\"events_per_s\":%.0f,\"ns_per_event\":%.2f}\n", format, kind, events,
@@ -205,7 +206,7 @@ measure (const char *format, gboolean full, guint64 events)
 int
 main (int argc, char **argv)
 {
-  guint64 events = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : 10000000;
+  guint64 events = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : bench_size (10000000, 10000);
 
   if (events == 0)
     {
