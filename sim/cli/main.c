@@ -98,6 +98,39 @@ gemem_overview (void)
   return g_string_free (out, FALSE);
 }
 
+/* TRUE if @letter is a short option of @command that takes a value. */
+static gboolean
+takes_value (const GememCommand *command, char letter)
+{
+  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
+      if (entry->short_name == letter)
+        return entry->arg != G_OPTION_ARG_NONE;
+  return FALSE;
+}
+
+/* "-j4" becomes "-j" "4", which GOption understands.  The words belong to the caller (g_strfreev). */
+static char **
+separate_values (const GememCommand *command, int argc, char **argv)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  gboolean options = TRUE;
+  for (int i = 0; i < argc; i++)
+    {
+      const char *word = argv[i];
+      options = options && strcmp (word, "--") != 0;
+      if (i > 0 && options && word[0] == '-' && word[1] != '-' && word[1] != '\0' && word[2] != '\0' && takes_value (command, word[1]))
+        {
+          g_ptr_array_add (words, g_strndup (word, 2));
+          g_ptr_array_add (words, g_strdup (word + 2));
+        }
+      else
+        g_ptr_array_add (words, g_strdup (word));
+    }
+  g_ptr_array_add (words, NULL);
+  return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
+}
+
 /* "Unknown option --foo" gets the nearest known one. */
 static void
 suggest_option (const GememCommand *command, GError *parse_error, GError **error)
@@ -108,7 +141,10 @@ suggest_option (const GememCommand *command, GError *parse_error, GError **error
       g_ptr_array_add (names, (gpointer) entry->long_name);
   g_ptr_array_add (names, NULL);
 
-  g_autofree char *message = g_strdup (parse_error->message);
+  g_auto (GStrv) opened = g_strsplit (parse_error->message, "\u201c", -1);
+  g_autofree char *half = g_strjoinv ("'", opened);
+  g_auto (GStrv) closed = g_strsplit (half, "\u201d", -1);
+  g_autofree char *message = g_strjoinv ("'", closed);
   const char *dashes = strstr (message, "--");
   if (g_error_matches (parse_error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && dashes != NULL)
     {
@@ -133,26 +169,22 @@ run_command (const GememCommand *command, int argc, char **argv, GError **error)
 {
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_autoptr (GError) parse_error = NULL;
+  g_auto (GStrv) words = separate_values (command, argc, argv);
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, help_entries, NULL);
   for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
     g_option_context_add_main_entries (context, *list, NULL);
-  if (!g_option_context_parse (context, &argc, &argv, &parse_error))
+  if (!g_option_context_parse_strv (context, &words, &parse_error))
     {
       suggest_option (command, parse_error, error);
       return 2;
-    }
-  if (argc > 1 && strcmp (argv[1], "--") == 0)
-    {
-      argv++;
-      argc--;
     }
   if (show_help)
     {
       g_autofree char *text = gemem_command_usage (command);
       return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
     }
-  return command->run (argv + 1, error);
+  return command->run (words + (words[1] != NULL && strcmp (words[1], "--") == 0 ? 2 : 1), error);
 }
 
 static int

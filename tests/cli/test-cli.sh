@@ -76,7 +76,8 @@ run 2 gemem-sim replay small.ops -a direct -d sym;    says err "did you mean 'si
 run 2 gemem-sim replay small.ops -a direct -d sim:profile=nosuch; says err 'nosuch'
 run 2 gemem-sim compare small.ops -f jsn;             says err "did you mean 'json'"
 run 2 gemem-sim compare small.ops --jobs=-1;          says err 'jobs=-1'
-run 2 gemem-sim compare small.ops --jobs=many;        says err 'many'
+run 2 gemem-sim compare small.ops --jobs=many;        says err "value 'many'"
+run 0 gemem-sim compare small.ops -j1 -fcsv -adirect; says out 'small.ops'
 run 2 gemem-sim generate randm;                       says err "did you mean 'random'"
 run 2 gemem-sim generate random:size_min=2GiB;        says err 'size_min'
 run 2 gemem-sim generate random --seed x;             says err 'seed'
