@@ -1,0 +1,501 @@
+/* test-conformance.c - what allocator.h promises, demanded of every registered allocator under every variant of its settings.
+ *
+ * No allocator is named here: a new line in allocators.def is tested without a change.  The oracle (tests/util/trial.h) compares
+ * walk, check and the device with the program's view after every operation; these tests choose the operations: a bit of everything,
+ * the edges of sizes, largest_free tried out, trim, streams, pools, completions, and life after life on one device.
+ *
+ * largest_free is tried out on a second allocator that has repeated everything so far, so that trying does not disturb.
+ */
+#include "config.h"
+
+#include "sim/core/rng.h"
+#include "tests/util/sequence.h"
+#include "tests/util/variants.h"
+
+#define KIB G_GUINT64_CONSTANT (1024)
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+#define ROOM (64 * GIB)  /* never short */
+#define TIGHT (192 * MIB) /* often short */
+
+typedef void (*Check) (const TestSubject *subject);
+
+typedef struct
+{
+  const GememAllocatorClass *klass;
+  Check                      check;
+} Case;
+
+/* Runs @check for all variants, with room and without, on both address policies. */
+static void
+for_variants (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (GPtrArray) variants = test_variants (c->klass, TIGHT);
+
+  for (guint i = 0; i < variants->len && !g_test_failed (); i++)
+    for (guint world = 0; world < 4; world++)
+      {
+        const TestSubject subject = { .klass = c->klass, .settings = g_ptr_array_index (variants, i), .verify_every = 1,
+                                      .capacity = world / 2 == 0 ? ROOM : TIGHT, .first_fit = world % 2 };
+
+        c->check (&subject);
+      }
+}
+
+static void
+fail_with (const TestSubject *subject, const char *problem)
+{
+  g_autofree char *allocator = test_subject_allocator (subject), *device = test_subject_device (subject);
+
+  g_test_message ("%s on %s: %s", allocator, device, problem);
+  g_test_fail ();
+}
+
+static TestTrial *
+start (const TestSubject *subject)
+{
+  g_autoptr (GError) error = NULL;
+  TestTrial *trial = test_trial_new (subject, &error);
+
+  g_assert_no_error (error);
+  return trial;
+}
+
+static void
+finish (TestTrial *trial)
+{
+  const TestSubject *subject = trial->subject;
+  g_autofree char *problem = test_trial_finish (trial);
+
+  if (problem != NULL)
+    fail_with (subject, problem);
+}
+
+/* A demand of this test upon @trial. */
+static void
+demand (TestTrial *trial, gboolean holds, const char *what)
+{
+  if (!holds && trial->problem == NULL)
+    trial->problem = g_strdup_printf ("operation %" G_GUINT64_FORMAT ": not so: %s", trial->operations, what);
+}
+
+static gboolean
+step (TestTrial *trial, TestOpKind kind, guint32 id, guint64 size, guint64 stream)
+{
+  const TestOp op = { .kind = kind, .id = id, .size = size, .stream = stream };
+
+  return trial->problem == NULL && test_trial_step (trial, &op) && (kind != TEST_ALLOC || trial->ok);
+}
+
+/* ---- the class itself */
+
+static void
+count_stat (const char *name, guint64 value, const char *unit, gpointer data)
+{
+  g_assert_nonnull (name);
+  g_assert_nonnull (unit);
+  (*(guint *) data)++;
+}
+
+static void
+test_class (gconstpointer data)
+{
+  const GememAllocatorClass *klass = ((const Case *) data)->klass;
+  const TestSubject subject = { .klass = klass, .capacity = ROOM };
+  TestTrial *trial = start (&subject);
+  guint stats = 0;
+
+  g_assert_cmpuint (klass->abi, ==, GEMEM_ALLOCATOR_ABI);
+  g_assert_cmpstr (klass->name, !=, "");
+  g_assert_nonnull (klass->summary);
+  g_assert_false (g_str_has_suffix (klass->summary, "."));
+  g_assert_nonnull (klass->origin);
+  g_assert_cmpuint (klass->alignment, >, 0);
+  g_assert_cmpuint (klass->alignment & (klass->alignment - 1), ==, 0);
+  g_assert_cmpuint (klass->alignment_offset, <, klass->alignment);
+  g_assert_true ((klass->capabilities & GEMEM_CAP_TRIM) == 0 || klass->trim != NULL);
+  g_assert_true ((klass->capabilities & GEMEM_CAP_ADOPT) == 0
+                 || (klass->adopt_segment != NULL && klass->adopt_block != NULL && klass->adopt_done != NULL));
+  for (const GememParam *row = klass->params; row != NULL && row->name != NULL; row++)
+    g_assert_true (row->help != NULL && g_str_has_suffix (row->help, "."));
+  g_assert_true (trial->allocator->klass == klass);
+  g_assert_true (trial->allocator->device == trial->device);
+  if (klass->stats != NULL)
+    klass->stats (trial->allocator, count_stat, &stats);
+  g_assert_true (klass->stats == NULL || stats > 0);
+  g_assert_cmpuint (trial->device->held, ==, 0); /* nothing is taken before the first request */
+  finish (trial);
+}
+
+/* ---- a bit of everything */
+
+static GArray *
+mixed (const TestSubject *subject, guint64 seed, guint operations)
+{
+  const TestMix mix = { .operations = operations, .live = 24, .largest = subject->capacity == TIGHT ? 24 * MIB : 40 * MIB,
+                        .streams = 3, .pools = 2, .uses = TRUE, .trims = 20, .hostile = 10 };
+
+  return test_sequence (seed, "conformance", &mix);
+}
+
+static void
+check_mixed (const TestSubject *subject)
+{
+  g_autoptr (GArray) ops = mixed (subject, 1, 300);
+  TestTrial *trial = start (subject);
+
+  if (test_trial_run (trial, (const TestOp *) (gconstpointer) ops->data, ops->len))
+    test_trial_drain (trial);
+  finish (trial);
+}
+
+/* ---- sizes */
+
+/* Settings may leave no memory at all; but what serves one byte serves eighty. */
+static void
+check_single_bytes (const TestSubject *subject)
+{
+  TestTrial *trial = start (subject);
+  const gboolean usable = step (trial, TEST_ALLOC, 0, 1, 0);
+
+  demand (trial, usable || subject->settings[0] != '\0', "the defaults serve a byte");
+  for (guint32 id = 1; id < 80; id++)
+    demand (trial, step (trial, TEST_ALLOC, id, 1, 0) == usable, "a byte is served like the first one");
+  for (guint32 id = 0; id < 80; id += 2)
+    step (trial, TEST_FREE, id, 0, 0);
+  for (guint32 id = 80; id < 120; id++)
+    demand (trial, step (trial, TEST_ALLOC, id, 1, 0) == usable, "freed bytes are served again");
+  test_trial_drain (trial);
+  finish (trial);
+}
+
+/* Beyond every device; where rounding up could wrap, among others. */
+static const guint64 huge_sizes[] = {
+  G_GUINT64_CONSTANT (1) << 50, G_GUINT64_CONSTANT (1) << 60, (G_GUINT64_CONSTANT (1) << 60) - 1, G_GUINT64_CONSTANT (1) << 63,
+  G_MAXINT64,                   G_MAXUINT64 / 2 - 65,         G_MAXUINT64 - (2 << 20),            G_MAXUINT64 - 65536,
+  G_MAXUINT64 - 512,            G_MAXUINT64 - 511,            G_MAXUINT64 - 320,                  G_MAXUINT64 - 255,
+  G_MAXUINT64 - 64,             G_MAXUINT64 - 63,             G_MAXUINT64 - 1,                    G_MAXUINT64,
+};
+
+/* Nothing is cached while they come, so nothing may have changed: the requests between them fare as if they had not been. */
+static void
+check_huge (const TestSubject *subject)
+{
+  TestTrial *trial = start (subject), *twin = start (subject);
+
+  for (guint32 round = 0; round < 3; round++)
+    {
+      const guint64 held = trial->device->held;
+      gboolean served;
+
+      for (guint32 i = 0; i < G_N_ELEMENTS (huge_sizes); i++)
+        {
+          step (trial, TEST_ALLOC, 100 * (round + 1) + i, huge_sizes[i], 0);
+          demand (trial, !trial->ok, "a request beyond every device is refused");
+          demand (trial, trial->device->held == held, "refusing takes nothing and returns nothing");
+        }
+      served = step (trial, TEST_ALLOC, round, 3 * MIB, 0);
+      demand (trial, served == step (twin, TEST_ALLOC, round, 3 * MIB, 0), "the next ordinary request is served as without them");
+      demand (trial, test_trial_block (trial, round)->block.address == test_trial_block (twin, round)->block.address, "and where it would be");
+    }
+  test_trial_drain (trial);
+  finish (trial);
+  finish (twin);
+}
+
+/* What zero bytes mean differs: refused, a null pointer, or a least block; in no case is anything damaged. */
+static void
+check_zero (const TestSubject *subject)
+{
+  TestTrial *trial = start (subject);
+
+  for (guint32 id = 0; id < 6; id++)
+    step (trial, TEST_ALLOC, id, id % 2 == 0 ? 0 : 100, 0);
+  step (trial, TEST_FREE, 0, 0, 0);
+  step (trial, TEST_FREE, 1, 0, 0);
+  step (trial, TEST_ALLOC, 6, 0, 0);
+  test_trial_drain (trial);
+  finish (trial);
+}
+
+/* ---- largest_free */
+
+/* A trial that has run the first @n operations, unverified. */
+static TestTrial *
+repeat (const TestSubject *subject, const GArray *ops, guint n)
+{
+  TestSubject quick = *subject;
+  TestTrial *trial;
+
+  quick.verify_every = 0;
+  trial = start (&quick);
+  test_trial_run (trial, (const TestOp *) (gconstpointer) ops->data, n);
+  trial->subject = subject;
+  return trial;
+}
+
+/* How a request fared. */
+typedef enum
+{
+  REFUSED,
+  FROM_DEVICE,        /* memory was asked for                        */
+  AFTER_DEVICE_CALLS, /* others: synchronisation, queries, releases  */
+  FROM_CACHE,
+} Way;
+
+/* A request of @size on @stream after the first @n operations. */
+static Way
+way_of (const TestSubject *subject, const GArray *ops, guint n, guint64 size, guint64 stream)
+{
+  TestTrial *trial = repeat (subject, ops, n);
+  const guint64 memory = test_trial_memory_calls (trial), calls = test_trial_device_calls (trial);
+  Way way = step (trial, TEST_ALLOC, ops->len, size, stream) ? FROM_CACHE : REFUSED;
+
+  if (way == FROM_CACHE && test_trial_memory_calls (trial) != memory)
+    way = FROM_DEVICE;
+  else if (way == FROM_CACHE && test_trial_device_calls (trial) != calls)
+    way = AFTER_DEVICE_CALLS;
+  finish (trial);
+  return way;
+}
+
+/* No more than largest_free comes without any device call; what polls events does so for smaller requests too. */
+static void
+try_largest (TestTrial *trial, const GArray *ops, guint n, guint64 stream)
+{
+  const TestSubject *subject = trial->subject;
+  const guint64 largest = subject->klass->largest_free (trial->allocator, stream);
+  static const guint64 above[] = { 512, 64 * KIB, 3 * MIB };
+
+  if (largest > 0)
+    demand (trial, way_of (subject, ops, n, largest, stream) >= AFTER_DEVICE_CALLS, "a request of largest_free bytes brings no memory from the device");
+  demand (trial, way_of (subject, ops, n, largest + 1, stream) != FROM_CACHE, "one byte more needs the device");
+  demand (trial, way_of (subject, ops, n, largest + above[n % G_N_ELEMENTS (above)], stream) != FROM_CACHE, "much more needs the device");
+}
+
+static void
+check_largest_free (const TestSubject *subject)
+{
+  g_autoptr (GArray) ops = mixed (subject, 2, 120);
+  TestTrial *trial = start (subject);
+
+  for (guint i = 0; i < ops->len && trial->problem == NULL; i++)
+    if (test_trial_step (trial, &g_array_index (ops, TestOp, i)) && i % 10 == 9)
+      try_largest (trial, ops, i + 1, i / 10 % 4); /* stream 3 is never used */
+  finish (trial);
+}
+
+/* ---- trim */
+
+typedef struct
+{
+  guint64 live, other;
+} Sums;
+
+static void
+add_span (const GememSpan *span, gpointer data)
+{
+  Sums *sums = data;
+
+  if (span->state != GEMEM_SPAN_UNMAPPED)
+    *(span->state == GEMEM_SPAN_LIVE ? &sums->live : &sums->other) += span->size;
+}
+
+static Sums
+sums_of (const TestTrial *trial)
+{
+  Sums sums = { 0 };
+
+  trial->subject->klass->walk (trial->allocator, add_span, &sums);
+  return sums;
+}
+
+/* That live blocks stay is the oracle's part. */
+static void
+check_trim (const TestSubject *subject)
+{
+  g_autoptr (GArray) ops = mixed (subject, 3, 160);
+  TestTrial *trial = start (subject);
+
+  for (guint i = 0; i < ops->len && trial->problem == NULL; i++)
+    {
+      test_trial_step (trial, &g_array_index (ops, TestOp, i));
+      if (i % 10 == 9)
+        {
+          const Sums before = sums_of (trial);
+          guint64 held;
+
+          step (trial, TEST_TRIM, 0, 0, 0);
+          held = trial->device->held;
+          demand (trial, held >= before.live && sums_of (trial).live == before.live, "trim returns free memory only");
+          step (trial, TEST_TRIM, 0, 0, 0);
+          demand (trial, trial->device->held == held, "a second trim finds nothing");
+        }
+    }
+  test_trial_drain (trial);
+  demand (trial, sums_of (trial).live == 0, "nothing is live in the end");
+  finish (trial);
+}
+
+/* ---- streams, pools, completions */
+
+/* Blocks used on other streams are not handed out again before that work is done: the oracle sees them leave, walk must not lose them. */
+static void
+check_streams (const TestSubject *subject)
+{
+  TestTrial *trial = start (subject);
+  guint32 id = 0;
+
+  for (guint round = 0; round < 12; round++)
+    {
+      for (guint64 stream = 0; stream < 4; stream++, id++)
+        {
+          step (trial, TEST_ALLOC, id, (KIB << round) + stream, stream);
+          step (trial, TEST_USE, id, 0, (stream + round) % 5);
+          step (trial, TEST_USE, id, 0, (stream + 1) % 5);
+        }
+      for (guint32 freed = id - 4; freed < id; freed += 1 + round % 2)
+        step (trial, TEST_FREE, freed, 0, 0);
+      step (trial, TEST_SYNC, 0, 0, round % 3 == 2 ? G_MAXUINT64 : round % 4);
+    }
+  test_trial_drain (trial);
+  finish (trial);
+}
+
+static void
+check_pools (const TestSubject *subject)
+{
+  TestTrial *trial = start (subject);
+  guint32 id = 0;
+
+  for (guint round = 0; round < 8 && trial->problem == NULL; round++)
+    for (guint32 pool = 0; pool < 4; pool++, id++)
+      {
+        const TestOp op = { .kind = TEST_ALLOC, .id = id, .size = 100000 + 70000 * pool * round, .pool = pool };
+
+        test_trial_step (trial, &op);
+        if (id >= 6 && id % 3 != 0)
+          step (trial, TEST_FREE, id - 6, 0, 0);
+        if (round == 5)
+          step (trial, TEST_TRIM, 0, 0, 0);
+      }
+  test_trial_drain (trial);
+  finish (trial);
+}
+
+/* With room for all there is no reason to reuse a block whose completion is owed. */
+static void
+check_completion (const TestSubject *subject)
+{
+  TestTrial *trial = start (subject);
+  const gboolean roomy = subject->capacity == ROOM && subject->klass->complete != NULL && subject->settings[0] == '\0';
+
+  for (guint32 id = 0; id < 8; id++)
+    step (trial, TEST_ALLOC, id, 3 * MIB >> (id % 3), id % 2);
+  for (guint32 id = 0; id < 8; id++)
+    step (trial, TEST_FREE_LATER, id, 0, 0);
+  for (guint32 id = 8; id < 16; id++)
+    {
+      const TestBlock *b, *owed;
+
+      step (trial, TEST_ALLOC, id, 3 * MIB >> (id % 3), id % 2);
+      b = test_trial_block (trial, id);
+      for (guint32 other = 0; roomy && other < 8; other++)
+        {
+          owed = test_trial_block (trial, other);
+          demand (trial, b->block.address + b->size <= owed->block.address || owed->block.address + owed->size <= b->block.address,
+                  "a block is not reused before its completion");
+        }
+    }
+  step (trial, TEST_TRIM, 0, 0, 0);
+  for (guint32 id = 0; id < 8; id += 2)
+    step (trial, TEST_COMPLETE, id, 0, 0);
+  for (guint32 id = 16; id < 24; id++)
+    step (trial, TEST_ALLOC, id, 3 * MIB >> (id % 3), id % 2);
+  finish (trial); /* with blocks live and completions owed */
+}
+
+/* ---- life */
+
+/* Destroyed with live blocks and made anew on the same device: where addresses are reused, every life is the same. */
+static void
+check_lives (const TestSubject *subject)
+{
+  g_autoptr (GArray) ops = mixed (subject, 4, 120);
+  g_autofree char *text = test_subject_device (subject);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) first = g_array_new (FALSE, FALSE, sizeof (guint64));
+  GememDevice *device = gemem_device_new (text, NULL, 0, &error);
+
+  g_assert_no_error (error);
+  for (guint life = 0; life < 3; life++)
+    {
+      TestTrial *trial = test_trial_new_on (subject, device, &error);
+      g_autofree char *problem = NULL;
+
+      g_assert_no_error (error);
+      test_trial_run (trial, (const TestOp *) (gconstpointer) ops->data, ops->len);
+      for (guint32 id = 0; id < trial->blocks->len; id++)
+        {
+          const guint64 address = test_trial_block (trial, id)->block.address;
+
+          if (life == 0)
+            g_array_append_val (first, address);
+          else if (subject->first_fit)
+            demand (trial, g_array_index (first, guint64, id) == address, "a second life repeats the first");
+        }
+      problem = test_trial_dissolve (trial);
+      if (problem != NULL)
+        fail_with (subject, problem);
+    }
+  gemem_device_destroy (device);
+}
+
+/* Never used. */
+static void
+check_empty (const TestSubject *subject)
+{
+  TestTrial *trial = start (subject);
+
+  test_trial_verify (trial);
+  for (guint64 stream = 0; stream < 4; stream++)
+    demand (trial, subject->klass->largest_free (trial->allocator, stream) == 0, "nothing is free before the first request");
+  step (trial, TEST_TRIM, 0, 0, 0);
+  step (trial, TEST_SYNC, 0, 0, G_MAXUINT64);
+  finish (trial);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct
+  {
+    const char *name;
+    Check       check;
+  } checks[] = {
+    { "mixed", check_mixed },     { "single-bytes", check_single_bytes }, { "huge", check_huge },       { "zero", check_zero },
+    { "trim", check_trim },       { "largest-free", check_largest_free }, { "streams", check_streams }, { "pools", check_pools },
+    { "completion", check_completion }, { "lives", check_lives },         { "empty", check_empty },
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+    {
+      g_autofree char *class_path = g_strdup_printf ("/conformance/%s/class", (*c)->name);
+      Case *of_class = g_new0 (Case, 1);
+
+      of_class->klass = *c;
+      g_test_add_data_func_full (class_path, of_class, test_class, g_free);
+      for (guint i = 0; i < G_N_ELEMENTS (checks); i++)
+        {
+          g_autofree char *path = g_strdup_printf ("/conformance/%s/%s", (*c)->name, checks[i].name);
+          Case *one = g_new0 (Case, 1);
+
+          one->klass = *c;
+          one->check = checks[i].check;
+          g_test_add_data_func_full (path, one, for_variants, g_free);
+        }
+    }
+  return g_test_run ();
+}

@@ -1,0 +1,290 @@
+/* test-device-faults.c - every registered allocator on a device whose calls fail: call n for every n, every k-th, at random.
+ *
+ * A fixed workload is run once to count the calls of a kind, then once for each of them with that one call failing (the faulty device's
+ * `nth=n,call=KIND`).  However a call fails: no crash, nothing lost (the oracle of tests/util/trial.h after every operation), nothing held
+ * after destroy; and when the fault is over, the refused request is served as if nothing had been.  Which kinds of calls can fail is asked
+ * of the faulty device, which allocator makes them is found by counting: nothing is listed here.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/util/sequence.h"
+#include "tests/util/variants.h"
+
+#define MIB (G_GUINT64_CONSTANT (1) << 20)
+#define ROOM (G_GUINT64_CONSTANT (64) << 30)
+#define TIGHT (160 * MIB)
+#define SPARE_ID 100000 /* above those of the workload */
+
+static guint
+scale (void)
+{
+  return g_getenv ("GEMEM_QUICK") != NULL ? 3 : 1;
+}
+
+/* Ordinary requests; on TIGHT the ladders of the allocators are climbed. */
+static GArray *
+workload (void)
+{
+  static const TestMix mix
+      = { .operations = 220, .live = 24, .largest = 20 * MIB, .streams = 3, .pools = 2, .uses = TRUE, .trims = 25 };
+
+  return test_sequence (11, "faults", &mix);
+}
+
+static void
+fail_with (const TestSubject *subject, const char *problem)
+{
+  g_autofree char *allocator = test_subject_allocator (subject), *device = test_subject_device (subject);
+
+  g_test_message ("%s on %s: %s", allocator, device, problem);
+  g_test_fail ();
+}
+
+static TestTrial *
+start (const TestSubject *subject)
+{
+  g_autoptr (GError) error = NULL;
+  TestTrial *trial = test_trial_new (subject, &error);
+
+  g_assert_no_error (error);
+  return trial;
+}
+
+static void
+finish (TestTrial *trial)
+{
+  const TestSubject *subject = trial->subject;
+  g_autofree char *problem = test_trial_finish (trial);
+
+  if (problem != NULL)
+    fail_with (subject, problem);
+}
+
+/* The same request again, under a new id, up to @times; TRUE if it was served. */
+static gboolean
+ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
+{
+  TestOp again = *op;
+
+  trial->ok = FALSE;
+  while (times-- > 0 && !trial->ok)
+    {
+      again.id = (*spare)++;
+      if (!test_trial_step (trial, &again))
+        return FALSE;
+    }
+  return trial->ok;
+}
+
+/* Runs @ops; where there is room for all, a refused request must be served when it comes again, at latest the @patience-th time; 0: not
+ * demanded. */
+static void
+run (TestTrial *trial, const GArray *ops, guint patience)
+{
+  guint32 spare = SPARE_ID;
+
+  for (guint i = 0; i < ops->len && trial->problem == NULL; i++)
+    {
+      const TestOp *op = &g_array_index (ops, TestOp, i);
+
+      if (!test_trial_step (trial, op) || op->kind != TEST_ALLOC || trial->ok || patience == 0)
+        continue;
+      if (!ask_again (trial, op, &spare, patience) && trial->problem == NULL)
+        trial->problem = g_strdup_printf ("operation %u: refused for good: %" G_GUINT64_FORMAT " bytes", i, op->size);
+    }
+}
+
+/* Without live blocks and cache, does each stream get what a new allocator gives? */
+static void
+demand_recovery (TestTrial *trial, guint64 served)
+{
+  const TestOp trim = { .kind = TEST_TRIM };
+  guint32 spare = 2 * SPARE_ID;
+
+  if (trial->problem != NULL || !test_trial_drain (trial) || !test_trial_step (trial, &trim))
+    return;
+  for (guint64 stream = 0; stream < 3; stream++)
+    {
+      const TestOp op = { .kind = TEST_ALLOC, .size = served, .stream = stream };
+
+      if (!ask_again (trial, &op, &spare, 1) && trial->problem == NULL)
+        trial->problem = g_strdup_printf ("after the fault, %" G_GUINT64_FORMAT " bytes on stream %" G_GUINT64_FORMAT " are refused", served,
+                                          stream);
+      test_trial_drain (trial);
+    }
+}
+
+/* ---- call n */
+
+static guint64
+eligible_calls (const TestSubject *subject, const GArray *ops, GememDeviceCall call)
+{
+  TestSubject healthy = *subject;
+  TestTrial *trial;
+  guint64 calls;
+
+  healthy.faults = NULL;
+  healthy.verify_every = 0;
+  trial = start (&healthy);
+  run (trial, ops, 0);
+  calls = trial->device->calls[call];
+  finish (trial);
+  return calls;
+}
+
+/* The workload with call @n of the kind failing; with room the run must go on as if nothing had been. */
+static void
+fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64 n)
+{
+  g_autofree char *faults = g_strdup_printf ("nth=%" G_GUINT64_FORMAT ",call=%s", n, gemem_device_call_name (call));
+  TestTrial *trial;
+
+  subject->faults = faults;
+  trial = start (subject);
+  run (trial, ops, subject->capacity == ROOM ? 1 : 0);
+  if (trial->problem == NULL && gemem_faulty_device_injected (trial->device, call) != 1)
+    trial->problem = g_strdup ("the call that was to fail was never made");
+  demand_recovery (trial, 2 * MIB);
+  finish (trial);
+  subject->faults = NULL;
+}
+
+static gboolean
+can_fail (GememDeviceCall call)
+{
+  g_autofree char *text = g_strdup_printf ("faulty:nth=1,call=%s", gemem_device_call_name (call));
+  GememDevice *device = gemem_device_new (text, NULL, 0, NULL);
+
+  if (device != NULL)
+    gemem_device_destroy (device);
+  return device != NULL;
+}
+
+/* Settings whose every call is tried: the defaults and each choice of a kind. */
+static GPtrArray *
+few_variants (const GememAllocatorClass *klass)
+{
+  GPtrArray *variants = test_variants (klass, TIGHT);
+
+  for (guint i = 0; i < variants->len;)
+    {
+      const char *key = g_ptr_array_index (variants, i);
+      g_autofree char *name = g_strndup (key, strcspn (key, "="));
+      const GememParam *row = *key != '\0' ? gemem_params_find (klass->params, name) : NULL;
+
+      if (*key == '\0' || (row != NULL && row->type == GEMEM_PARAM_CHOICE && strchr (key, ',') == NULL))
+        i++;
+      else
+        g_ptr_array_remove_index (variants, i);
+    }
+  return variants;
+}
+
+static void
+test_nth (gconstpointer data)
+{
+  const GememAllocatorClass *klass = data;
+  g_autoptr (GPtrArray) variants = few_variants (klass);
+  g_autoptr (GArray) ops = workload ();
+  guint64 tried = 0;
+
+  for (guint i = 0; i < variants->len; i++)
+    for (guint roomy = 0; roomy < 2; roomy++)
+      for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+        {
+          TestSubject subject = { .klass = klass, .settings = g_ptr_array_index (variants, i), .capacity = roomy ? ROOM : TIGHT,
+                                  .first_fit = TRUE, .verify_every = 1 };
+          const guint64 calls = can_fail (call) ? eligible_calls (&subject, ops, call) : 0;
+
+          for (guint64 n = 1; n <= calls && !g_test_failed (); n += scale (), tried++)
+            fail_nth (&subject, ops, call, n);
+        }
+  g_assert_cmpuint (tried, >, 10);
+  g_test_message ("%" G_GUINT64_FORMAT " faults in %u variants", tried, variants->len);
+}
+
+/* ---- every k-th call, and at random */
+
+static void
+run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capacity, const char *faults, guint patience)
+{
+  const TestSubject subject
+      = { .klass = klass, .settings = settings, .capacity = capacity, .first_fit = TRUE, .faults = faults, .verify_every = 1 };
+  g_autoptr (GArray) ops = workload ();
+  TestTrial *trial = start (&subject);
+
+  run (trial, ops, patience);
+  test_trial_drain (trial);
+  finish (trial);
+}
+
+/* A request makes few device calls, and not all its attempts can hit the k-th; "all" may also fail what the retries need. */
+static void
+test_every (gconstpointer data)
+{
+  const GememAllocatorClass *klass = data;
+  g_autoptr (GPtrArray) variants = test_variants (klass, TIGHT);
+
+  for (guint i = 0; i < variants->len && !g_test_failed (); i++)
+    for (guint k = 1; k <= 7; k += 2)
+      {
+        const char *settings = g_ptr_array_index (variants, i);
+        g_autofree char *memory = g_strdup_printf ("every=%u", k), *all = g_strdup_printf ("every=%u,call=all", k);
+
+        run_faulty (klass, settings, ROOM, memory, k > 1 && *settings == '\0' ? k : 0);
+        run_faulty (klass, settings, ROOM, all, 0);
+        run_faulty (klass, settings, TIGHT, all, 0);
+      }
+}
+
+static void
+test_random (gconstpointer data)
+{
+  const GememAllocatorClass *klass = data;
+  g_autoptr (GPtrArray) variants = few_variants (klass);
+
+  for (guint i = 0; i < variants->len; i++)
+    for (guint seed = 1; seed <= 24 / scale () && !g_test_failed (); seed++)
+      {
+        g_autofree char *faults = g_strdup_printf ("seed=%u,rate=%u%%,call=all", seed, 1 + seed * 7 % 60);
+
+        run_faulty (klass, g_ptr_array_index (variants, i), seed % 2 == 0 ? ROOM : TIGHT, faults, 0);
+      }
+}
+
+/* A device that refuses all from call n on: out of memory for good, and still nothing lost. */
+static void
+test_after (gconstpointer data)
+{
+  const GememAllocatorClass *klass = data;
+
+  for (guint n = 0; n < 24 && !g_test_failed (); n++)
+    {
+      g_autofree char *faults = g_strdup_printf ("after=%u,call=all", n);
+
+      run_faulty (klass, "", ROOM, faults, 0);
+      run_faulty (klass, "", TIGHT, faults, 0);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct
+  {
+    const char   *name;
+    GTestDataFunc function;
+  } tests[] = { { "nth", test_nth }, { "every", test_every }, { "random", test_random }, { "after", test_after } };
+
+  g_test_init (&argc, &argv, NULL);
+  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+    for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
+      {
+        g_autofree char *path = g_strdup_printf ("/faults/%s/%s", (*c)->name, tests[i].name);
+
+        g_test_add_data_func (path, *c, tests[i].function);
+      }
+  return g_test_run ();
+}

@@ -1,0 +1,191 @@
+/* naive-growth.c - Paddle's AutoGrowthBestFitAllocator of the P2 era, one per stream, from paddle.md 3.1 and 3.4, over one array. */
+#include "config.h"
+
+#include "tests/util/naive-models.h"
+
+#define MIB (G_GUINT64_CONSTANT (1) << 20)
+
+typedef struct
+{
+  guint64  address, size, chunk, stream;
+  gboolean free;
+  guint32  id; /* unless free */
+} Block;
+
+typedef struct
+{
+  Naive   base;
+  guint64 least; /* C: least bytes of a chunk */
+  GArray *blocks;
+} Model;
+
+#define BLOCK(model, i) (&g_array_index ((model)->blocks, Block, i))
+#define EVERY_STREAM G_MAXUINT64
+
+static Naive *
+create (guint64 least)
+{
+  Model *model = g_new0 (Model, 1);
+
+  model->least = least;
+  model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
+  return &model->base;
+}
+
+static void
+destroy (Naive *naive)
+{
+  g_array_unref (((Model *) naive)->blocks);
+}
+
+/* FreeIdleChunks() of one allocator, or of all. */
+static void
+free_idle_chunks (Model *model, guint64 stream)
+{
+  for (guint i = 0; i < model->blocks->len;)
+    {
+      const Block *block = BLOCK (model, i);
+      const gboolean last = i + 1 == model->blocks->len || BLOCK (model, i + 1)->chunk != block->chunk;
+
+      if (block->free && block->address == block->chunk && last && (stream == EVERY_STREAM || block->stream == stream))
+        {
+          naive_device_free (&model->base.device, block->address);
+          g_array_remove_index (model->blocks, i);
+        }
+      else
+        i++;
+    }
+}
+
+static int
+best_fit (Model *model, guint64 size, guint64 stream)
+{
+  int best = -1;
+
+  for (guint i = 0; i < model->blocks->len; i++)
+    {
+      const Block *b = BLOCK (model, i);
+
+      if (b->free && b->stream == stream && b->size >= size && (best < 0 || b->size < BLOCK (model, best)->size))
+        best = (int) i;
+    }
+  return best;
+}
+
+static int
+grow (Model *model, guint64 size, guint64 stream)
+{
+  const guint64 bytes = MAX (size, model->least), address = naive_device_malloc (&model->base.device, bytes);
+  const Block block = { address, bytes, address, stream, TRUE, 0 };
+  guint at = 0;
+
+  if (address == 0)
+    return -1;
+  while (at < model->blocks->len && BLOCK (model, at)->address < address)
+    at++;
+  g_array_insert_val (model->blocks, at, block);
+  return (int) at;
+}
+
+/* Best fit, else a chunk, else one again without the allocator's idle chunks, else without anybody's. */
+static int
+obtain (Model *model, guint64 size, guint64 stream)
+{
+  int i = best_fit (model, size, stream);
+
+  if (i < 0)
+    i = grow (model, size, stream);
+  if (i < 0)
+    {
+      free_idle_chunks (model, stream);
+      i = grow (model, size, stream);
+    }
+  if (i < 0)
+    {
+      free_idle_chunks (model, EVERY_STREAM);
+      i = grow (model, size, stream);
+    }
+  return i;
+}
+
+static gboolean
+alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *block)
+{
+  Model *model = (Model *) naive;
+  const guint64 size = (request->size + 255) / 256 * 256;
+  guint64 rest;
+  int i;
+
+  if (request->size > G_MAXUINT64 - 512)
+    return FALSE;
+  i = obtain (model, size, request->stream);
+  if (i < 0)
+    return FALSE;
+  rest = BLOCK (model, i)->size - size;
+  if (rest > 0)
+    {
+      Block high = *BLOCK (model, i);
+
+      BLOCK (model, i)->size = rest;
+      high.address += rest;
+      high.size = size;
+      g_array_insert_val (model->blocks, ++i, high);
+    }
+  BLOCK (model, i)->free = FALSE;
+  BLOCK (model, i)->id = id;
+  *address = BLOCK (model, i)->address;
+  *block = size;
+  return TRUE;
+}
+
+static void
+join (Model *model, guint i)
+{
+  if (i + 1 >= model->blocks->len || BLOCK (model, i)->chunk != BLOCK (model, i + 1)->chunk)
+    return;
+  if (!BLOCK (model, i)->free || !BLOCK (model, i + 1)->free)
+    return;
+  BLOCK (model, i)->size += BLOCK (model, i + 1)->size;
+  g_array_remove_index (model->blocks, i + 1);
+}
+
+static void
+release (Naive *naive, guint32 id, gboolean completion_follows)
+{
+  Model *model = (Model *) naive;
+  guint i = 0;
+
+  while (BLOCK (model, i)->free || BLOCK (model, i)->id != id)
+    i++;
+  BLOCK (model, i)->free = TRUE;
+  join (model, i);
+  if (i > 0)
+    join (model, i - 1);
+}
+
+static void
+trim (Naive *naive)
+{
+  free_idle_chunks ((Model *) naive, EVERY_STREAM);
+}
+
+static Naive *
+create_plain (void)
+{
+  return create (0);
+}
+
+static Naive *
+create_chunk (void)
+{
+  return create (4 * MIB);
+}
+
+#define GROWTH(text, function)                                                                                                            \
+  {                                                                                                                                       \
+    .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = release, .trim = trim,                    \
+    .destroy = destroy                                                                                                                    \
+  }
+
+const NaiveClass naive_growth_plain = GROWTH ("preset=P2", create_plain);
+const NaiveClass naive_growth_chunk = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4", create_chunk);

@@ -1,0 +1,12 @@
+/* naive-models.h - the models by name, for the list in naive.c. */
+#pragma once
+
+#include "tests/util/naive.h"
+
+extern const NaiveClass naive_direct;
+extern const NaiveClass naive_caching;       /* naive-caching.c */
+extern const NaiveClass naive_buddy_default; /* naive-buddy.c   */
+extern const NaiveClass naive_buddy_fixed;
+extern const NaiveClass naive_buddy_initial;
+extern const NaiveClass naive_growth_plain;  /* naive-growth.c  */
+extern const NaiveClass naive_growth_chunk;

@@ -1,0 +1,147 @@
+/* sequence.c - see sequence.h.
+ *
+ * What makes allocators go wrong is sought out: sizes that recur (exact fits and ties), sizes around powers of two and rounding
+ * units, log-uniform ones, and hostile ones; numbers of live blocks that rise and fall, so that caches fill, merge and empty.
+ */
+#include "config.h"
+
+#include "sim/core/rng.h"
+#include "tests/util/sequence.h"
+
+#define FAVOURITES 12
+
+typedef struct
+{
+  const TestMix *mix;
+  GememRng       rng;
+  guint64        favourites[FAVOURITES];
+  GArray        *ops;
+  GArray        *live, *owed; /* ids */
+  guint32        next_id;
+  guint          target;      /* live blocks aimed at */
+} Maker;
+
+static guint64
+draw (Maker *m, guint64 bound)
+{
+  return gemem_rng_below (&m->rng, bound);
+}
+
+static guint64
+draw_size (Maker *m)
+{
+  const guint64 largest = m->mix->largest;
+  guint64 size;
+
+  if (draw (m, 1000) < m->mix->hostile)
+    return draw (m, 4) == 0 ? G_MAXUINT64 - draw (m, 1024) : gemem_rng_log_uniform (&m->rng, G_GUINT64_CONSTANT (1) << 44, G_MAXUINT64);
+  switch (draw (m, 8))
+    {
+    case 0:
+    case 1:
+    case 2:
+      return m->favourites[draw (m, FAVOURITES)];
+    case 3:
+      size = G_GUINT64_CONSTANT (1) << draw (m, 64 - (guint) __builtin_clzll (largest));
+      size += draw (m, 3) - 1;
+      break;
+    case 4:
+      size = gemem_rng_log_uniform (&m->rng, 1, largest);
+      size = (size & ~G_GUINT64_CONSTANT (511)) + draw (m, 3) - 1;
+      break;
+    default:
+      size = gemem_rng_log_uniform (&m->rng, 1, largest);
+    }
+  return size == 0 || size > largest ? largest : size;
+}
+
+static void
+add (Maker *m, TestOpKind kind, guint32 id, guint64 size, guint64 stream, guint32 pool)
+{
+  const TestOp op = { .kind = kind, .id = id, .size = size, .stream = stream, .pool = pool };
+
+  g_array_append_val (m->ops, op);
+}
+
+static guint32
+take (Maker *m, GArray *ids)
+{
+  const guint i = (guint) draw (m, ids->len);
+  const guint32 id = g_array_index (ids, guint32, i);
+
+  g_array_remove_index_fast (ids, i);
+  return id;
+}
+
+static void
+add_free (Maker *m)
+{
+  const gboolean later = m->mix->uses && draw (m, 6) == 0;
+  const guint32 id = take (m, m->live);
+
+  add (m, later ? TEST_FREE_LATER : TEST_FREE, id, 0, 0, 0);
+  if (later)
+    g_array_append_val (m->owed, id);
+}
+
+static void
+add_alloc (Maker *m)
+{
+  const guint32 pool = m->mix->pools > 1 && draw (m, 4) == 0 ? (guint32) draw (m, m->mix->pools) : 0;
+
+  add (m, TEST_ALLOC, m->next_id, draw_size (m), draw (m, m->mix->streams), pool);
+  g_array_append_val (m->live, m->next_id);
+  m->next_id++;
+}
+
+/* TRUE: an operation that concerns streams was added. */
+static gboolean
+add_stream_work (Maker *m)
+{
+  const guint64 die = draw (m, 100);
+
+  if (!m->mix->uses || die >= 15)
+    return FALSE;
+  if (die < 6 && m->live->len > 0)
+    add (m, TEST_USE, g_array_index (m->live, guint32, draw (m, m->live->len)), 0, draw (m, m->mix->streams + 1), 0);
+  else if (die < 13 && m->owed->len > 0)
+    add (m, TEST_COMPLETE, take (m, m->owed), 0, 0, 0);
+  else if (die == 13)
+    add (m, TEST_SYNC, 0, 0, draw (m, 3) == 0 ? G_MAXUINT64 : draw (m, m->mix->streams), 0);
+  else
+    return FALSE;
+  return TRUE;
+}
+
+static void
+add_one (Maker *m)
+{
+  if (draw (m, 64) == 0)
+    m->target = (guint) draw (m, m->mix->live + 1);
+  if (draw (m, 1000) < m->mix->trims)
+    add (m, TEST_TRIM, 0, 0, 0, 0);
+  else if (add_stream_work (m))
+    return;
+  else if (m->live->len > 0 && (m->live->len >= m->mix->live || draw (m, 8) < (m->live->len > m->target ? 6 : 2)))
+    add_free (m);
+  else
+    add_alloc (m);
+}
+
+GArray *
+test_sequence (guint64 seed, const char *purpose, const TestMix *mix)
+{
+  Maker m = { .mix = mix, .target = mix->live };
+
+  gemem_rng_init (&m.rng, seed, purpose);
+  m.ops = g_array_sized_new (FALSE, FALSE, sizeof (TestOp), mix->operations);
+  m.live = g_array_new (FALSE, FALSE, sizeof (guint32));
+  m.owed = g_array_new (FALSE, FALSE, sizeof (guint32));
+  for (guint i = 0; i < FAVOURITES; i++)
+    m.favourites[i] = gemem_rng_log_uniform (&m.rng, 1, mix->largest);
+  while (m.ops->len < mix->operations)
+    add_one (&m);
+  g_array_unref (m.live);
+  g_array_unref (m.owed);
+  return m.ops;
+}

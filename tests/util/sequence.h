@@ -1,0 +1,19 @@
+/* sequence.h - random lists of operations: the same for the same seed everywhere. */
+#pragma once
+
+#include "tests/util/trial.h"
+
+typedef struct
+{
+  guint    operations;
+  guint    live;       /* most blocks alive at once                            */
+  guint64  largest;    /* request, but for hostile ones                        */
+  guint    streams;    /* 1: all on stream 0                                   */
+  guint    pools;      /* 1: the default pool only                             */
+  gboolean uses;       /* use_on_stream, completions and synchronisation too   */
+  guint    trims;      /* of a thousand operations                             */
+  guint    hostile;    /* of a thousand requests: beyond any device            */
+} TestMix;
+
+/* GArray of TestOp; ids ascend from 0. */
+GArray *test_sequence (guint64 seed, const char *purpose, const TestMix *mix);

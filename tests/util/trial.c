@@ -1,0 +1,540 @@
+/* trial.c - see trial.h.  The live blocks are kept sorted by address: an overlap is an overlap with a neighbour. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/util/trial.h"
+
+#define HEX "0x%" G_GINT64_MODIFIER "x"
+#define U64 "%" G_GUINT64_FORMAT
+
+/* ---- names */
+
+char *
+test_subject_allocator (const TestSubject *subject)
+{
+  const gboolean plain = subject->settings == NULL || *subject->settings == '\0';
+
+  return plain ? g_strdup (subject->klass->name) : g_strdup_printf ("%s:%s", subject->klass->name, subject->settings);
+}
+
+char *
+test_subject_device (const TestSubject *subject)
+{
+  g_autofree char *beneath = g_strdup_printf ("capacity=" U64 ",address=%s", subject->capacity, subject->first_fit ? "first-fit" : "bump");
+
+  return subject->faults != NULL ? g_strdup_printf ("faulty:%s,%s", subject->faults, beneath) : g_strconcat ("sim:", beneath, NULL);
+}
+
+/* ---- life */
+
+static GememAllocator *
+create_allocator (const TestSubject *subject, GememDevice *device, GError **error)
+{
+  g_autoptr (GPtrArray) settings = gemem_settings_parse (subject->settings != NULL ? subject->settings : "", error);
+  g_autoptr (GPtrArray) none = g_ptr_array_new ();
+  const GememAllocatorSpec spec = { subject->klass, (char *) subject->klass->name, settings, none };
+
+  return settings != NULL ? gemem_allocator_new (&spec, NULL, device, error) : NULL;
+}
+
+TestTrial *
+test_trial_new_on (const TestSubject *subject, GememDevice *device, GError **error)
+{
+  GememAllocator *allocator = create_allocator (subject, device, error);
+  TestTrial *trial;
+
+  if (allocator == NULL)
+    return NULL;
+  trial = g_new0 (TestTrial, 1);
+  trial->subject = subject;
+  trial->allocator = allocator;
+  trial->device = device;
+  trial->blocks = g_array_new (FALSE, TRUE, sizeof (TestBlock));
+  trial->live = g_array_new (FALSE, FALSE, sizeof (guint32));
+  if (subject->naive != NULL)
+    trial->naive = naive_new (subject->naive, subject->capacity, subject->first_fit);
+  return trial;
+}
+
+TestTrial *
+test_trial_new (const TestSubject *subject, GError **error)
+{
+  g_autofree char *text = test_subject_device (subject);
+  GememDevice *device = gemem_device_new (text, NULL, 0, error);
+  TestTrial *trial = device != NULL ? test_trial_new_on (subject, device, error) : NULL;
+
+  if (trial == NULL && device != NULL)
+    gemem_device_destroy (device);
+  return trial;
+}
+
+char *
+test_trial_dissolve (TestTrial *trial)
+{
+  char *problem = g_steal_pointer (&trial->problem);
+  const GememDevice *device = trial->device;
+
+  gemem_allocator_destroy (trial->allocator);
+  if (problem == NULL && device->held != 0)
+    problem = g_strdup_printf ("after destroy the device still holds " U64 " bytes", device->held);
+  if (problem == NULL && device->misuses != 0)
+    problem = g_strdup_printf ("destroy made " U64 " wrong device calls", device->misuses);
+  naive_free (trial->naive);
+  g_array_unref (trial->blocks);
+  g_array_unref (trial->live);
+  g_free (trial);
+  return problem;
+}
+
+char *
+test_trial_finish (TestTrial *trial)
+{
+  GememDevice *device = trial->device;
+  char *problem = test_trial_dissolve (trial);
+
+  gemem_device_destroy (device);
+  return problem;
+}
+
+G_GNUC_PRINTF (2, 3)
+static gboolean
+broken (TestTrial *trial, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  if (trial->problem != NULL)
+    return FALSE;
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  trial->problem = g_strdup_printf ("operation " U64 ": %s", trial->operations, text);
+  return FALSE;
+}
+
+/* ---- the oracle's books */
+
+static TestBlock *
+block_at (TestTrial *trial, guint32 id)
+{
+  if (id >= trial->blocks->len)
+    g_array_set_size (trial->blocks, id + 1);
+  return &g_array_index (trial->blocks, TestBlock, id);
+}
+
+const TestBlock *
+test_trial_block (const TestTrial *trial, guint32 id)
+{
+  static const TestBlock none;
+
+  return id < trial->blocks->len ? &g_array_index (trial->blocks, TestBlock, id) : &none;
+}
+
+static const TestBlock *
+live_at (const TestTrial *trial, guint i)
+{
+  return test_trial_block (trial, g_array_index (trial->live, guint32, i));
+}
+
+/* Index of the first live block at or above @address. */
+static guint
+live_from (const TestTrial *trial, guint64 address)
+{
+  guint low = 0, high = trial->live->len;
+
+  while (low < high)
+    {
+      const guint middle = low + (high - low) / 2;
+
+      if (live_at (trial, middle)->block.address < address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static gboolean
+enter_live (TestTrial *trial, guint32 id)
+{
+  const TestBlock *b = block_at (trial, id);
+  const guint64 address = b->block.address;
+  const guint at = live_from (trial, address);
+  const TestBlock *below = at > 0 ? live_at (trial, at - 1) : NULL, *above = at < trial->live->len ? live_at (trial, at) : NULL;
+
+  if ((below != NULL && address - below->block.address < below->size) || (above != NULL && above->block.address - address < b->size))
+    return broken (trial, "id %u at " HEX " of " U64 " bytes overlaps a live block", id, address, b->size);
+  g_array_insert_val (trial->live, at, id);
+  trial->live_bytes += b->size;
+  trial->allocated += b->block.size;
+  return TRUE;
+}
+
+static void
+leave_live (TestTrial *trial, const TestBlock *b)
+{
+  g_array_remove_index (trial->live, live_from (trial, b->block.address));
+  trial->live_bytes -= b->size;
+  trial->allocated -= b->block.size;
+}
+
+/* ---- operations */
+
+static gboolean
+check_answer (TestTrial *trial, const TestBlock *b)
+{
+  const GememAllocatorClass *klass = trial->subject->klass;
+
+  if (b->block.address == 0 || b->block.size < b->size)
+    return broken (trial, "%s", b->block.address == 0 ? "success without an address" : "the block is smaller than the request");
+  if (b->block.address % klass->alignment != klass->alignment_offset)
+    return broken (trial, "address " HEX " is not " U64 " modulo " U64, b->block.address, klass->alignment_offset, klass->alignment);
+  return TRUE;
+}
+
+static gboolean
+compare_naive (TestTrial *trial, const TestOp *op, const TestBlock *b)
+{
+  const NaiveRequest request = { op->size, op->stream, op->pool };
+  guint64 address = 0, size = 0;
+  const gboolean ok = trial->naive->klass->alloc (trial->naive, op->id, &request, &address, &size);
+
+  if (ok != trial->ok)
+    return broken (trial, "the allocator %s, the model %s", trial->ok ? "succeeds" : "fails", ok ? "succeeds" : "fails");
+  if (ok && (address != b->block.address || size != b->block.size))
+    return broken (trial, "the allocator gives " HEX " of " U64 ", the model " HEX " of " U64, b->block.address, b->block.size, address, size);
+  return TRUE;
+}
+
+static gboolean
+do_alloc (TestTrial *trial, const TestOp *op)
+{
+  const GememRequest request = { op->size, op->stream, op->pool };
+  TestBlock *b = block_at (trial, op->id);
+
+  if (b->state != TEST_BLOCK_NONE)
+    return TRUE;
+  *b = (TestBlock) { .size = op->size, .stream = op->stream, .pool = op->pool };
+  trial->allocs++;
+  trial->ok = trial->subject->klass->alloc (trial->allocator, &request, &b->block);
+  trial->failures += !trial->ok;
+  if (trial->naive != NULL && !compare_naive (trial, op, b))
+    return FALSE;
+  if (!trial->ok || (op->size == 0 && b->block.address == 0))
+    return TRUE;
+  b->state = TEST_BLOCK_LIVE;
+  return check_answer (trial, b) && enter_live (trial, op->id);
+}
+
+static void
+do_free (TestTrial *trial, guint32 id, gboolean later)
+{
+  TestBlock *b = block_at (trial, id);
+  const GememAllocatorClass *klass = trial->subject->klass;
+
+  if (b->state != TEST_BLOCK_LIVE)
+    return;
+  leave_live (trial, b);
+  b->state = later && klass->complete != NULL ? TEST_BLOCK_PENDING : TEST_BLOCK_NONE;
+  klass->free (trial->allocator, &b->block, later);
+  if (trial->naive != NULL)
+    trial->naive->klass->free (trial->naive, id, later);
+}
+
+static void
+do_complete (TestTrial *trial, guint32 id)
+{
+  TestBlock *b = block_at (trial, id);
+
+  if (b->state != TEST_BLOCK_PENDING)
+    return;
+  b->state = TEST_BLOCK_NONE;
+  trial->subject->klass->complete (trial->allocator, &b->block);
+  if (trial->naive != NULL && trial->naive->klass->complete != NULL)
+    trial->naive->klass->complete (trial->naive, id);
+}
+
+static void
+do_use (TestTrial *trial, guint32 id, guint64 stream)
+{
+  const TestBlock *b = block_at (trial, id);
+
+  if (b->state != TEST_BLOCK_LIVE || trial->subject->klass->use_on_stream == NULL)
+    return;
+  trial->subject->klass->use_on_stream (trial->allocator, &b->block, stream);
+  if (trial->naive != NULL && trial->naive->klass->use_on_stream != NULL)
+    trial->naive->klass->use_on_stream (trial->naive, id, stream);
+}
+
+static void
+do_sync (TestTrial *trial, guint64 stream)
+{
+  if (stream == G_MAXUINT64)
+    gemem_device_sync (trial->device);
+  else
+    gemem_device_stream_sync (trial->device, stream);
+  if (trial->subject->klass->sync != NULL)
+    trial->subject->klass->sync (trial->allocator, stream);
+}
+
+static gboolean
+do_trim (TestTrial *trial)
+{
+  const guint64 held = trial->device->held;
+
+  if (trial->subject->klass->trim == NULL)
+    return TRUE;
+  trial->subject->klass->trim (trial->allocator);
+  if (trial->naive != NULL && trial->naive->klass->trim != NULL)
+    trial->naive->klass->trim (trial->naive);
+  return trial->device->held <= held || broken (trial, "trim took memory");
+}
+
+gboolean
+test_trial_step (TestTrial *trial, const TestOp *op)
+{
+  gboolean fine = TRUE;
+
+  trial->operations++;
+  switch ((TestOpKind) op->kind)
+    {
+    case TEST_ALLOC:
+      fine = do_alloc (trial, op);
+      break;
+    case TEST_FREE:
+    case TEST_FREE_LATER:
+      do_free (trial, op->id, op->kind == TEST_FREE_LATER);
+      break;
+    case TEST_COMPLETE:
+      do_complete (trial, op->id);
+      break;
+    case TEST_USE:
+      do_use (trial, op->id, op->stream);
+      break;
+    case TEST_SYNC:
+      do_sync (trial, op->stream);
+      break;
+    case TEST_TRIM:
+      fine = do_trim (trial);
+      break;
+    }
+  if (fine && trial->device->misuses != 0)
+    fine = broken (trial, "a device call with an address or size that was never handed out");
+  if (fine && trial->naive != NULL && trial->naive->device.held != trial->device->held)
+    fine = broken (trial, "held are " U64 " bytes, by the model " U64, trial->device->held, trial->naive->device.held);
+  if (fine && trial->subject->verify_every != 0 && trial->operations % trial->subject->verify_every == 0)
+    fine = test_trial_verify (trial);
+  return fine;
+}
+
+gboolean
+test_trial_run (TestTrial *trial, const TestOp *ops, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    if (!test_trial_step (trial, &ops[i]))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+test_trial_drain (TestTrial *trial)
+{
+  for (guint32 id = 0; id < trial->blocks->len; id++)
+    {
+      do_free (trial, id, FALSE);
+      do_complete (trial, id);
+    }
+  return test_trial_verify (trial);
+}
+
+guint64
+test_trial_memory_calls (const TestTrial *trial)
+{
+  const guint64 *calls = trial->device->calls;
+
+  return calls[GEMEM_CALL_MALLOC] + calls[GEMEM_CALL_RESERVE] + calls[GEMEM_CALL_CREATE] + calls[GEMEM_CALL_MAP];
+}
+
+guint64
+test_trial_device_calls (const TestTrial *trial)
+{
+  guint64 sum = 0;
+
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    sum += trial->device->calls[call];
+  return sum;
+}
+
+/* ---- what walk says */
+
+static void
+add_span (const GememSpan *span, gpointer data)
+{
+  g_array_append_vals (data, span, 1);
+}
+
+static int
+compare_users (gconstpointer a, gconstpointer b)
+{
+  const guint64 x = ((const GememSpan *) a)->user, y = ((const GememSpan *) b)->user;
+
+  return x < y ? -1 : x > y;
+}
+
+/* Segments ascend and do not overlap; the spans of each fill it, in order. */
+static gboolean
+verify_tiling (TestTrial *trial, const GArray *spans)
+{
+  guint64 end = 0, segment = 0, segment_end = 0;
+
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const GememSpan *s = &g_array_index (spans, GememSpan, i);
+
+      if (i == 0 || s->segment != segment)
+        {
+          if (end != segment_end || s->segment < end)
+            return broken (trial, "walk: the segment " HEX " begins before the one below is full", s->segment);
+          end = segment = s->segment;
+          segment_end = segment + s->segment_size;
+        }
+      if (s->address != end || s->size == 0 || s->size > segment_end - end || segment_end - segment != s->segment_size)
+        return broken (trial, "walk: span " HEX " of " U64 " leaves a gap, overlaps, or leaves its segment", s->address, s->size);
+      end += s->size;
+    }
+  return end == segment_end || broken (trial, "walk: the last segment is not full");
+}
+
+/* The live spans are the live blocks, one for one. */
+static gboolean
+verify_live (TestTrial *trial, GArray *live)
+{
+  g_array_sort (live, compare_users);
+  if (live->len != trial->live->len)
+    return broken (trial, "walk: %u live spans, the program holds %u blocks", live->len, trial->live->len);
+  for (guint i = 0; i < live->len; i++)
+    {
+      const GememSpan *s = &g_array_index (live, GememSpan, i);
+      const TestBlock *b = live_at (trial, i);
+
+      if (s->user != b->block.address)
+        return broken (trial, "walk: a live span for " HEX ", the program holds " HEX, s->user, b->block.address);
+      if (s->user < s->address || s->user - s->address > s->size || b->size > s->size - (s->user - s->address) || b->block.size > s->size)
+        return broken (trial, "walk: the span at " HEX " does not hold the block " HEX, s->address, s->user);
+      if (s->pool != b->pool && (trial->subject->klass->capabilities & GEMEM_CAP_POOLS) != 0)
+        return broken (trial, "walk: the block " HEX " is in pool %u, it was asked of %u", s->user, s->pool, b->pool);
+    }
+  return TRUE;
+}
+
+static gboolean
+verify_largest_free (TestTrial *trial, guint64 reusable)
+{
+  for (guint64 stream = 0; stream < 4; stream++)
+    if (trial->subject->klass->largest_free (trial->allocator, stream) > reusable)
+      return broken (trial, "largest_free of stream " U64 " is beyond the " U64 " bytes that are free at all", stream, reusable);
+  return TRUE;
+}
+
+gboolean
+test_trial_verify (TestTrial *trial)
+{
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+  g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+  g_autoptr (GError) error = NULL;
+  guint64 physical = 0, reusable = 0;
+
+  if (!trial->subject->klass->check (trial->allocator, &error))
+    return broken (trial, "check: %s", error->message);
+  trial->subject->klass->walk (trial->allocator, add_span, spans);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const GememSpan *s = &g_array_index (spans, GememSpan, i);
+
+      physical += s->state != GEMEM_SPAN_UNMAPPED ? s->size : 0;
+      reusable += s->state == GEMEM_SPAN_FREE ? s->size : 0;
+      if (s->state == GEMEM_SPAN_LIVE)
+        g_array_append_vals (live, s, 1);
+    }
+  if (physical != trial->device->held)
+    return broken (trial, "walk: " U64 " bytes, the device lends " U64, physical, trial->device->held);
+  /* requested + internal + external = reserved, none of them negative */
+  if (trial->allocated < trial->live_bytes || trial->allocated > trial->device->held)
+    return broken (trial, "requested " U64 ", allocated " U64 ", reserved " U64 " do not ascend", trial->live_bytes, trial->allocated,
+                   trial->device->held);
+  return verify_tiling (trial, spans) && verify_live (trial, live) && verify_largest_free (trial, reusable);
+}
+
+/* ---- the whole */
+
+char *
+test_trial_of (const TestSubject *subject, const TestOp *ops, gsize n)
+{
+  g_autoptr (GError) error = NULL;
+  TestTrial *trial = test_trial_new (subject, &error);
+
+  if (trial == NULL)
+    return g_strdup (error->message);
+  if (test_trial_run (trial, ops, n) && test_trial_verify (trial))
+    test_trial_drain (trial);
+  return test_trial_finish (trial);
+}
+
+/* In the child, whose every word goes to the parent: what assertions print would not be TAP. */
+static void
+tell (int fd, const TestSubject *subject, const TestOp *ops, gsize n)
+{
+  const struct rlimit none = { 0, 0 };
+  char *problem;
+
+  setrlimit (RLIMIT_CORE, &none);
+  dup2 (fd, STDOUT_FILENO);
+  dup2 (fd, STDERR_FILENO);
+  problem = test_trial_of (subject, ops, n);
+  if (problem != NULL && write (fd, problem, strlen (problem)) < 0)
+    _exit (2);
+  _exit (problem != NULL);
+}
+
+static char *
+read_all (int fd)
+{
+  GString *text = g_string_new (NULL);
+  char buffer[512];
+  ssize_t got;
+
+  while ((got = read (fd, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR))
+    g_string_append_len (text, buffer, MAX (got, 0));
+  close (fd);
+  return g_strstrip (g_string_free (text, FALSE));
+}
+
+char *
+test_trial_guarded (const TestSubject *subject, const TestOp *ops, gsize n)
+{
+  g_autofree char *said = NULL;
+  int fds[2], status;
+  pid_t child;
+
+  g_assert_cmpint (pipe (fds), ==, 0);
+  fflush (NULL);
+  child = fork ();
+  g_assert_cmpint (child, >=, 0);
+  if (child == 0)
+    tell (fds[1], subject, ops, n);
+  close (fds[1]);
+  said = read_all (fds[0]);
+  while (waitpid (child, &status, 0) < 0)
+    g_assert_cmpint (errno, ==, EINTR);
+  if (WIFSIGNALED (status))
+    return g_strdup_printf ("killed by signal %d: %s", WTERMSIG (status), said);
+  if (WEXITSTATUS (status) != 0)
+    return *said != '\0' ? g_steal_pointer (&said) : g_strdup_printf ("exit status %d", WEXITSTATUS (status));
+  return NULL;
+}

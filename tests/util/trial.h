@@ -1,0 +1,103 @@
+/* trial.h - a list of operations run against one allocator, every answer checked.
+ *
+ * A trial holds a device, an allocator and an oracle that knows only what any allocator promises (allocator.h): which blocks are live and
+ * where.  After each operation the answer is compared with the oracle and, where the subject has one, with a naive model of the same
+ * specification (naive.h); every `verify_every` operations walk(), check() and the device are compared with both.  A broken promise is
+ * not an assertion but a text, so that a failing list can be shrunk (shrink.h).
+ *
+ * Operations that make no sense (free of an id that has no block) are skipped: any part of a list is a list.
+ */
+#pragma once
+
+#include "allocators/allocator.h"
+#include "tests/util/naive.h"
+
+typedef enum
+{
+  TEST_ALLOC,
+  TEST_FREE,
+  TEST_FREE_LATER, /* a completion follows */
+  TEST_COMPLETE,
+  TEST_USE,
+  TEST_SYNC,       /* stream G_MAXUINT64: the device */
+  TEST_TRIM,
+} TestOpKind;
+
+typedef struct
+{
+  guint8  kind; /* TestOpKind */
+  guint32 id;
+  guint32 pool;
+  guint64 size, stream;
+} TestOp;
+
+/* What is on trial. */
+typedef struct
+{
+  const GememAllocatorClass *klass;
+  const char                *settings;     /* "key=value,..."; NULL: defaults */
+  guint64                    capacity;     /* of the device                   */
+  gboolean                   first_fit;    /* its address policy, else bump   */
+  const char                *faults;       /* of a faulty device around it, "nth=5,call=malloc"; NULL: none */
+  const NaiveClass          *naive;        /* or NULL */
+  guint                      verify_every; /* operations; 0: only at the end */
+} TestSubject;
+
+typedef enum
+{
+  TEST_BLOCK_NONE,    /* never asked for, refused, or of zero bytes */
+  TEST_BLOCK_LIVE,
+  TEST_BLOCK_PENDING, /* a completion is owed */
+} TestBlockState;
+
+typedef struct
+{
+  TestBlockState state;
+  GememBlock     block;
+  guint64        size, stream;
+  guint32        pool;
+} TestBlock;
+
+typedef struct
+{
+  const TestSubject *subject;
+  GememDevice       *device;
+  GememAllocator    *allocator;
+  Naive             *naive;
+  GArray            *blocks;  /* TestBlock by id */
+  GArray            *live;    /* ids of live blocks, by address */
+  guint64            live_bytes, allocated; /* sums of sizes asked for, and of block sizes */
+  guint64            operations, allocs, failures;
+  gboolean           ok;      /* the last TEST_ALLOC got a block */
+  char              *problem; /* the first broken promise */
+} TestTrial;
+
+/* NULL with @error when the class refuses the settings. */
+TestTrial *test_trial_new (const TestSubject *subject, GError **error);
+/* The same on a @device that the caller keeps. */
+TestTrial *test_trial_new_on (const TestSubject *subject, GememDevice *device, GError **error);
+/* FALSE: a promise was broken, see trial->problem. */
+gboolean test_trial_step (TestTrial *trial, const TestOp *op);
+gboolean test_trial_run (TestTrial *trial, const TestOp *ops, gsize n);
+gboolean test_trial_verify (TestTrial *trial);
+/* Frees what is live and completes what is owed. */
+gboolean test_trial_drain (TestTrial *trial);
+/* Destroys allocator and device: nothing may be held, nothing misused.  Returns the problem, to be freed, or NULL; frees @trial. */
+char *test_trial_finish (TestTrial *trial);
+/* The same, but the device stays. */
+char *test_trial_dissolve (TestTrial *trial);
+
+const TestBlock *test_trial_block (const TestTrial *trial, guint32 id);
+
+/* Device calls that bring memory (malloc, reserve, create, map), and all; refused ones too. */
+guint64 test_trial_memory_calls (const TestTrial *trial);
+guint64 test_trial_device_calls (const TestTrial *trial);
+
+/* The whole: NULL, or what is wrong. */
+char *test_trial_of (const TestSubject *subject, const TestOp *ops, gsize n);
+/* The same in a child process, so that a crash is a problem like any other. */
+char *test_trial_guarded (const TestSubject *subject, const TestOp *ops, gsize n);
+
+/* "NAME:settings" and "sim:..." as on the command line. */
+char *test_subject_allocator (const TestSubject *subject);
+char *test_subject_device (const TestSubject *subject);

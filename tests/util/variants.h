@@ -1,0 +1,9 @@
+/* variants.h - the settings under which a class is tested, derived from its table alone. */
+#pragma once
+
+#include "allocators/allocator.h"
+
+/* "key=value,..." texts (GPtrArray of char *): the defaults (""), each BOOL the other way, each CHOICE, least and middling numbers, and
+ * each of these together with each CHOICE; those that create() refuses on a device of @capacity are left out, and texts that give
+ * the same effective parameters are given once. */
+GPtrArray *test_variants (const GememAllocatorClass *klass, guint64 capacity);
