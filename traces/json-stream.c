@@ -42,7 +42,8 @@ fail (const GememJson *json, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  g_autofree char *raw = g_strdup_vprintf (format, arguments);
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (json->input), json->line, text);
   return -1;

@@ -72,7 +72,8 @@ fail (const Kineto *kineto, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  g_autofree char *raw = g_strdup_vprintf (format, arguments);
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (kineto->input),
                gemem_json_line (kineto->json), text);
@@ -151,15 +152,21 @@ keep (Kineto *kineto, const Fields *fields, GError **error)
                     .sequence = (guint32) kineto->n, .has_total = fields->has_total };
 
   if (!fields->has_time || !fields->has_type || !fields->has_bytes)
-    return fail (kineto, error, "a memory event without %s; the trace is damaged", !fields->has_time ? "ts" : !fields->has_type ? "Device Type" : "Bytes");
+    return fail (kineto, error, "a memory event without %s; the trace is damaged",
+                 !fields->has_time   ? "ts"
+                 : !fields->has_type ? "Device Type"
+                                     : "Bytes");
   if (!fields->has_address && !fields->oom)
-    return fail (kineto, error, "memory events without Addr, as PyTorch wrote them in 2021, do not tell which block is freed; record again with a newer one");
+    return fail (
+        kineto, error,
+        "memory events without Addr, as PyTorch wrote them in 2021, do not tell which block is freed; record again with a newer one");
   if (fields->bytes >= MAX_SIZE)
     return fail (kineto, error, "%" G_GUINT64_FORMAT " bytes are more than any allocator could serve; the trace is damaged", fields->bytes);
   if (fields->type != 0 && fields->device < 0)
     return fail (kineto, error, "a memory event of an accelerator without a usable Device Id; the trace is damaged");
   if (kineto->n == MAX_RECORDS)
-    return fail (kineto, error, "more than %" G_GSIZE_FORMAT " memory events, which must all be held to sort them; record fewer steps", MAX_RECORDS);
+    return fail (kineto, error, "more than %" G_GSIZE_FORMAT " memory events, which must all be held to sort them; record fewer steps",
+                 MAX_RECORDS);
   if (fields->type != 0 && kineto->type == 0)
     kineto->type = fields->type;
   record.device = (guint16) (fields->type == 0 ? HOST : fields->device);
@@ -353,9 +360,10 @@ pair (Kineto *kineto, Device *device, Record *record, guint64 *last_id, GError *
       found = gemem_idmap_insert (device->live, record->address, &existed);
       if (existed)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:event %u: 0x%" G_GINT64_MODIFIER "x is allocated while it is live (ts %" G_GINT64_FORMAT
-                       " ns); a free is missing in the trace, or two traces were joined", gemem_input_name (kineto->input), record->sequence,
-                       record->address, record->time);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "%s:event %u: 0x%" G_GINT64_MODIFIER "x is allocated while it is live (ts %" G_GINT64_FORMAT
+                       " ns); a free is missing in the trace, or two traces were joined",
+                       gemem_input_name (kineto->input), record->sequence, record->address, record->time);
           return -1;
         }
       found->size = record->size;
@@ -373,13 +381,16 @@ note_device (Kineto *kineto, guint number, const Device *device)
   if (device->before > 0)
     {
       info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
-      gemem_trace_info_note (info, "missing", "%s: %" G_GUINT64_FORMAT " bytes are allocated before the first event, by blocks that are not in the file",
+      gemem_trace_info_note (info, "missing",
+                             "%s: %" G_GUINT64_FORMAT " bytes are allocated before the first event, by blocks that are not in the file",
                              name, device->before);
     }
   if (device->mismatches > 0)
-    gemem_trace_info_note (info, "note", "%s: Total Allocated differs from the running sum at %" G_GUINT64_FORMAT " events", name, device->mismatches);
+    gemem_trace_info_note (info, "note", "%s: Total Allocated differs from the running sum at %" G_GUINT64_FORMAT " events", name,
+                           device->mismatches);
   if (device->sizes > 0)
-    gemem_trace_info_note (info, "note", "%s: %" G_GUINT64_FORMAT " blocks are freed with another size than they were allocated with", name, device->sizes);
+    gemem_trace_info_note (info, "note", "%s: %" G_GUINT64_FORMAT " blocks are freed with another size than they were allocated with", name,
+                           device->sizes);
 }
 
 /* Drops frees of blocks from before, numbers the others, and starts time at 0. */
@@ -387,7 +398,7 @@ static gboolean
 settle (Kineto *kineto, GError **error)
 {
   GememTraceInfo *info = &kineto->reader.info;
-  Device *devices = g_new0 (Device, HOST + 1);
+  g_autofree Device *devices = g_new0 (Device, MAX_DEVICES + 2); /* the last one is the host */
   guint64 last_id = 0, unknown = 0;
   gint64 origin = kineto->n > 0 ? kineto->records[0].time : 0;
   gsize keep = 0;
@@ -396,7 +407,7 @@ settle (Kineto *kineto, GError **error)
   for (gsize i = 0; i < kineto->n && result >= 0; i++)
     {
       Record *record = &kineto->records[i];
-      Device *device = &devices[record->device];
+      Device *device = &devices[MIN (record->device, MAX_DEVICES + 1)];
       if (device->live == NULL)
         device->live = gemem_idmap_new (sizeof (Live));
       result = pair (kineto, device, record, &last_id, error);
@@ -406,13 +417,12 @@ settle (Kineto *kineto, GError **error)
         kineto->records[keep++] = *record;
     }
   kineto->n = keep;
-  for (guint i = 0; i <= HOST; i++)
+  for (guint i = 0; i <= MAX_DEVICES + 1; i++)
     if (devices[i].live != NULL)
       {
-        note_device (kineto, i, &devices[i]);
+        note_device (kineto, i <= MAX_DEVICES ? i : HOST, &devices[i]);
         gemem_idmap_free (devices[i].live);
       }
-  g_free (devices);
   info->skipped += unknown;
   if (unknown > 0)
     {
@@ -435,7 +445,8 @@ load (Kineto *kineto, GError **error)
     }
   info->skipped += kineto->other;
   select_devices (kineto);
-  qsort (kineto->records, kineto->n, sizeof *kineto->records, compare_records);
+  if (kineto->n > 0)
+    qsort (kineto->records, kineto->n, sizeof *kineto->records, compare_records);
   if (!settle (kineto, damage == NULL ? &damage : NULL) && !kineto->options.allow_partial)
     {
       g_propagate_error (error, g_steal_pointer (&damage));

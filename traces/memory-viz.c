@@ -84,8 +84,10 @@ find_text (Page *page, GError **error)
         break;
       gemem_input_consume (page->input, size - MAX_PATTERN);
     }
-  return fail (page, 0, error, old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from"
-                                        : "no \"base64\" text in this page; read the pickle it was made from") == 0;
+  return fail (page, 0, error,
+               old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from"
+                        : "no \"base64\" text in this page; read the pickle it was made from")
+         == 0;
 }
 
 /* ---- decoding */
@@ -221,6 +223,8 @@ page_open (GememInput *input, const GememReadOptions *options, GError **error)
   GememSnapshotBytes bytes = { { page_fill, page, gemem_input_name (input) }, page_rewind, page_close, input };
 
   page->input = input;
+  page->capacity = 2 * CHUNK;
+  page->buffer = g_malloc (page->capacity);
   return gemem_pytorch_snapshot_open (&gemem_format_memory_viz, &bytes, options, error);
 }
 

@@ -48,9 +48,10 @@ static const struct
   const char *name;
   Column      column;
 } columns[] = {
-  { "id", COLUMN_ID },       { "buffer", COLUMN_ID },     { "buffer_id", COLUMN_ID },           { "lower", COLUMN_LOWER }, { "start", COLUMN_LOWER },
-  { "begin", COLUMN_LOWER }, { "upper", COLUMN_UPPER },   { "end", COLUMN_END },                { "size", COLUMN_SIZE },   { "alignment", COLUMN_ALIGNMENT },
-  { "hint", COLUMN_HINT },   { "gaps", COLUMN_GAPS },     { "offset", COLUMN_OFFSET },
+  { "id", COLUMN_ID },         { "buffer", COLUMN_ID },           { "buffer_id", COLUMN_ID }, { "lower", COLUMN_LOWER },
+  { "start", COLUMN_LOWER },   { "begin", COLUMN_LOWER },         { "upper", COLUMN_UPPER },  { "end", COLUMN_END },
+  { "size", COLUMN_SIZE },     { "alignment", COLUMN_ALIGNMENT }, { "hint", COLUMN_HINT },    { "gaps", COLUMN_GAPS },
+  { "offset", COLUMN_OFFSET },
 };
 
 typedef struct
@@ -87,7 +88,8 @@ fail (const Minimalloc *minimalloc, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  g_autofree char *raw = g_strdup_vprintf (format, arguments);
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (minimalloc->input),
                MAX (gemem_input_line_number (minimalloc->input), 1), text);
@@ -133,7 +135,8 @@ read_header (Minimalloc *minimalloc, const char *line, gsize size, GError **erro
       const char *field = next_field (&at, end, &length);
       Column column = find_column (field, length);
       if (column == N_COLUMNS)
-        return fail (minimalloc, error, "column \"%.*s\" is not known; known are id, lower, upper (or end), size, alignment, hint, gaps, offset",
+        return fail (minimalloc, error,
+                     "column \"%.*s\" is not known; known are id, lower, upper (or end), size, alignment, hint, gaps, offset",
                      (int) MIN (length, 40), field);
       if (have[column])
         return fail (minimalloc, error, "column \"%.*s\" is there twice; remove one", (int) length, field);
@@ -237,10 +240,11 @@ read_row (Minimalloc *minimalloc, const char *line, gsize size, GError **error)
         return FALSE;
     }
   if (i < minimalloc->n_columns || at != NULL)
-    return fail (minimalloc, error, "the row has %s columns than the header; correct it or fetch the file again", at != NULL ? "more" : "fewer");
+    return fail (minimalloc, error, "the row has %s columns than the header; correct it or fetch the file again",
+                 at != NULL ? "more" : "fewer");
   if (lifetime.lower >= lifetime.upper)
-    return fail (minimalloc, error, "the buffer ends at %" G_GINT64_FORMAT ", not after its start at %" G_GINT64_FORMAT "; correct the row", lifetime.upper,
-                 lifetime.lower);
+    return fail (minimalloc, error, "the buffer ends at %" G_GINT64_FORMAT ", not after its start at %" G_GINT64_FORMAT "; correct the row",
+                 lifetime.upper, lifetime.lower);
   if (minimalloc->lifetimes->len == MAX_ROWS)
     return fail (minimalloc, error, "more than %u lifetimes, which must all be held; split the table", MAX_ROWS);
   g_array_append_val (minimalloc->lifetimes, lifetime);
@@ -263,7 +267,8 @@ read_table (Minimalloc *minimalloc, GError **error)
       behind += ended && length > 0;
       if (ended)
         continue;
-      if (minimalloc->n_columns == 0 ? !read_header (minimalloc, line, length, error) : whole && !read_row (minimalloc, line, length, error))
+      if (minimalloc->n_columns == 0 ? !read_header (minimalloc, line, length, error)
+                                     : whole && !read_row (minimalloc, line, length, error))
         return FALSE;
       if (!whole)
         return fail (minimalloc, error, "the last line has no end; the table may be cut off, add the line end or fetch it again");
@@ -307,15 +312,23 @@ make_edges (Minimalloc *minimalloc)
 static void
 add_notes (Minimalloc *minimalloc)
 {
-  static const struct { Column column; const char *what; } left_out[] = {
-    { COLUMN_ALIGNMENT, "alignment above 1" }, { COLUMN_HINT, "a hint" }, { COLUMN_GAPS, "gaps (taken as in use)" }, { COLUMN_OFFSET, "an offset" },
+  static const struct
+  {
+    Column      column;
+    const char *what;
+  } left_out[] = {
+    { COLUMN_ALIGNMENT, "alignment above 1" },
+    { COLUMN_HINT, "a hint" },
+    { COLUMN_GAPS, "gaps (taken as in use)" },
+    { COLUMN_OFFSET, "an offset" },
   };
   GememTraceInfo *info = &minimalloc->reader.info;
 
   gemem_trace_info_note (info, "time", "logical, one step is 1 ns");
   for (guint i = 0; i < G_N_ELEMENTS (left_out); i++)
     if (minimalloc->noted[left_out[i].column] > 0)
-      gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " buffers have %s, which is left out", minimalloc->noted[left_out[i].column], left_out[i].what);
+      gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " buffers have %s, which is left out",
+                             minimalloc->noted[left_out[i].column], left_out[i].what);
 }
 
 /* ---- reader */

@@ -18,16 +18,74 @@ const char *
 gemem_pickle_opcode_name (guint8 opcode)
 {
   static const char *const names[256] = {
-    ['('] = "MARK", ['.'] = "STOP", ['0'] = "POP", ['1'] = "POP_MARK", ['2'] = "DUP", ['F'] = "FLOAT", ['I'] = "INT", ['J'] = "BININT",
-    ['K'] = "BININT1", ['L'] = "LONG", ['M'] = "BININT2", ['N'] = "NONE", ['P'] = "PERSID", ['Q'] = "BINPERSID", ['R'] = "REDUCE", ['S'] = "STRING",
-    ['T'] = "BINSTRING", ['U'] = "SHORT_BINSTRING", ['V'] = "UNICODE", ['X'] = "BINUNICODE", ['a'] = "APPEND", ['b'] = "BUILD", ['c'] = "GLOBAL",
-    ['d'] = "DICT", ['}'] = "EMPTY_DICT", ['e'] = "APPENDS", ['g'] = "GET", ['h'] = "BINGET", ['i'] = "INST", ['j'] = "LONG_BINGET", ['l'] = "LIST",
-    [']'] = "EMPTY_LIST", ['o'] = "OBJ", ['p'] = "PUT", ['q'] = "BINPUT", ['r'] = "LONG_BINPUT", ['s'] = "SETITEM", ['t'] = "TUPLE",
-    [')'] = "EMPTY_TUPLE", ['u'] = "SETITEMS", ['G'] = "BINFLOAT", [0x80] = "PROTO", [0x81] = "NEWOBJ", [0x82] = "EXT1", [0x83] = "EXT2",
-    [0x84] = "EXT4", [0x85] = "TUPLE1", [0x86] = "TUPLE2", [0x87] = "TUPLE3", [0x88] = "NEWTRUE", [0x89] = "NEWFALSE", [0x8a] = "LONG1",
-    [0x8b] = "LONG4", ['B'] = "BINBYTES", ['C'] = "SHORT_BINBYTES", [0x8c] = "SHORT_BINUNICODE", [0x8d] = "BINUNICODE8", [0x8e] = "BINBYTES8",
-    [0x8f] = "EMPTY_SET", [0x90] = "ADDITEMS", [0x91] = "FROZENSET", [0x92] = "NEWOBJ_EX", [0x93] = "STACK_GLOBAL", [0x94] = "MEMOIZE",
-    [0x95] = "FRAME", [0x96] = "BYTEARRAY8", [0x97] = "NEXT_BUFFER", [0x98] = "READONLY_BUFFER",
+    ['('] = "MARK",
+    ['.'] = "STOP",
+    ['0'] = "POP",
+    ['1'] = "POP_MARK",
+    ['2'] = "DUP",
+    ['F'] = "FLOAT",
+    ['I'] = "INT",
+    ['J'] = "BININT",
+    ['K'] = "BININT1",
+    ['L'] = "LONG",
+    ['M'] = "BININT2",
+    ['N'] = "NONE",
+    ['P'] = "PERSID",
+    ['Q'] = "BINPERSID",
+    ['R'] = "REDUCE",
+    ['S'] = "STRING",
+    ['T'] = "BINSTRING",
+    ['U'] = "SHORT_BINSTRING",
+    ['V'] = "UNICODE",
+    ['X'] = "BINUNICODE",
+    ['a'] = "APPEND",
+    ['b'] = "BUILD",
+    ['c'] = "GLOBAL",
+    ['d'] = "DICT",
+    ['}'] = "EMPTY_DICT",
+    ['e'] = "APPENDS",
+    ['g'] = "GET",
+    ['h'] = "BINGET",
+    ['i'] = "INST",
+    ['j'] = "LONG_BINGET",
+    ['l'] = "LIST",
+    [']'] = "EMPTY_LIST",
+    ['o'] = "OBJ",
+    ['p'] = "PUT",
+    ['q'] = "BINPUT",
+    ['r'] = "LONG_BINPUT",
+    ['s'] = "SETITEM",
+    ['t'] = "TUPLE",
+    [')'] = "EMPTY_TUPLE",
+    ['u'] = "SETITEMS",
+    ['G'] = "BINFLOAT",
+    [0x80] = "PROTO",
+    [0x81] = "NEWOBJ",
+    [0x82] = "EXT1",
+    [0x83] = "EXT2",
+    [0x84] = "EXT4",
+    [0x85] = "TUPLE1",
+    [0x86] = "TUPLE2",
+    [0x87] = "TUPLE3",
+    [0x88] = "NEWTRUE",
+    [0x89] = "NEWFALSE",
+    [0x8a] = "LONG1",
+    [0x8b] = "LONG4",
+    ['B'] = "BINBYTES",
+    ['C'] = "SHORT_BINBYTES",
+    [0x8c] = "SHORT_BINUNICODE",
+    [0x8d] = "BINUNICODE8",
+    [0x8e] = "BINBYTES8",
+    [0x8f] = "EMPTY_SET",
+    [0x90] = "ADDITEMS",
+    [0x91] = "FROZENSET",
+    [0x92] = "NEWOBJ_EX",
+    [0x93] = "STACK_GLOBAL",
+    [0x94] = "MEMOIZE",
+    [0x95] = "FRAME",
+    [0x96] = "BYTEARRAY8",
+    [0x97] = "NEXT_BUFFER",
+    [0x98] = "READONLY_BUFFER",
   };
   return names[opcode] != NULL ? names[opcode] : "unknown";
 }
@@ -62,8 +120,11 @@ gemem_pickle_fail_truncated (GememPickle *pickle, GError **error)
 int
 gemem_pickle_fail_refused (GememPickle *pickle, guint8 opcode, GError **error)
 {
-  return gemem_pickle_fail (pickle, error, "opcode %s (0x%02x) is refused: a memory snapshot holds plain data only, and this could run code or is no pickle of "
-               "protocol 2 to 5; do not load this file in Python either unless you trust it", gemem_pickle_opcode_name (opcode), opcode);
+  return gemem_pickle_fail (
+      pickle, error,
+      "opcode %s (0x%02x) is refused: a memory snapshot holds plain data only, and this could run code or is no pickle of "
+      "protocol 2 to 5; do not load this file in Python either unless you trust it",
+      gemem_pickle_opcode_name (opcode), opcode);
 }
 
 int
@@ -75,7 +136,8 @@ gemem_pickle_fail_full (GememPickle *pickle, GError **error)
 int
 gemem_pickle_fail_operands (GememPickle *pickle, guint8 opcode, GError **error)
 {
-  return gemem_pickle_fail (pickle, error, "%s finds the wrong values on the stack; the pickle is damaged", gemem_pickle_opcode_name (opcode));
+  return gemem_pickle_fail (pickle, error, "%s finds the wrong values on the stack; the pickle is damaged",
+                            gemem_pickle_opcode_name (opcode));
 }
 
 /* ---- bytes */

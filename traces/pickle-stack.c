@@ -172,7 +172,8 @@ gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError
     return gemem_pickle_fail_operands (pickle, opcode, error);
   /* Every entry costs its writer a byte at least, so an honest index is below the offset. */
   if (index >= GEMEM_PICKLE_MAX_MEMO || index > gemem_pickle_offset (pickle))
-    return gemem_pickle_fail (pickle, error, "memo entry %" G_GUINT64_FORMAT " is out of bounds; the pickle is damaged or too large", index);
+    return gemem_pickle_fail (pickle, error, "memo entry %" G_GUINT64_FORMAT " is out of bounds; the pickle is damaged or too large",
+                              index);
   if (index >= pickle->memo_capacity)
     {
       gsize capacity = MAX (pickle->memo_capacity * 2, 1024);
@@ -189,7 +190,8 @@ gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError
     payload = (guint32) 1 << 27 | (guint32) (value->pair >> 32 & 0x1fff) << 14 | (guint32) (value->pair & 0x3fff);
   else if (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST && value->type != GEMEM_PICKLE_DICT
            && value->type != GEMEM_PICKLE_BYTES)
-    return gemem_pickle_fail (pickle, error, "%s of a number; no writer of snapshots does that, the pickle is damaged", gemem_pickle_opcode_name (opcode));
+    return gemem_pickle_fail (pickle, error, "%s of a number; no writer of snapshots does that, the pickle is damaged",
+                              gemem_pickle_opcode_name (opcode));
   pickle->memo_size += pickle->memo[index] == 0;
   pickle->memo[index] = value->type | payload << 4;
   return 0;
@@ -200,7 +202,8 @@ gemem_pickle_memo_get (GememPickle *pickle, guint8 opcode, guint32 index, GError
 {
   guint32 entry = index < pickle->memo_capacity ? pickle->memo[index] : 0;
   if (entry == 0)
-    return gemem_pickle_fail (pickle, error, "%s of memo entry %u, which was never stored; the pickle is damaged", gemem_pickle_opcode_name (opcode), index);
+    return gemem_pickle_fail (pickle, error, "%s of memo entry %u, which was never stored; the pickle is damaged",
+                              gemem_pickle_opcode_name (opcode), index);
   GememPickleValue *value = push (pickle, (GememPickleType) (entry & 15));
   if (value == NULL)
     return gemem_pickle_fail_full (pickle, error);

@@ -23,7 +23,9 @@ static int
 push_long (GememPickle *pickle, guint8 opcode, guint64 n, GError **error)
 {
   if (n > 8)
-    return gemem_pickle_fail (pickle, error, "an int of %" G_GUINT64_FORMAT " bytes (%s); at most 8 are read, no address or size needs more", n, gemem_pickle_opcode_name (opcode));
+    return gemem_pickle_fail (pickle, error,
+                              "an int of %" G_GUINT64_FORMAT " bytes (%s); at most 8 are read, no address or size needs more", n,
+                              gemem_pickle_opcode_name (opcode));
   if ((gsize) (pickle->end - pickle->at) < n)
     return gemem_pickle_fail_truncated (pickle, error);
   guint64 value = little (pickle->at, (guint) n);
@@ -88,12 +90,15 @@ start (GememPickle *pickle, GError **error)
 {
   gemem_pickle_refill (pickle);
   if (pickle->end - pickle->at < 2)
-    return pickle->end == pickle->at && pickle->failure == NULL ? gemem_pickle_fail (pickle, error, "the file is empty; name a recorded snapshot")
-                                                                : gemem_pickle_fail_truncated (pickle, error);
+    return pickle->end == pickle->at && pickle->failure == NULL
+               ? gemem_pickle_fail (pickle, error, "the file is empty; name a recorded snapshot")
+               : gemem_pickle_fail_truncated (pickle, error);
   if (pickle->at[0] != 0x80)
-    return gemem_pickle_fail (pickle, error, "this is no pickle of protocol 2 or later; save the snapshot with torch.cuda.memory._dump_snapshot()");
+    return gemem_pickle_fail (pickle, error,
+                              "this is no pickle of protocol 2 or later; save the snapshot with torch.cuda.memory._dump_snapshot()");
   if (pickle->at[1] < 2 || pickle->at[1] > 5)
-    return gemem_pickle_fail (pickle, error, "pickle protocol %u is not known; save the snapshot again with protocol 2 to 5", pickle->at[1]);
+    return gemem_pickle_fail (pickle, error, "pickle protocol %u is not known; save the snapshot again with protocol 2 to 5",
+                              pickle->at[1]);
   pickle->at += 2;
   pickle->started = TRUE;
   return 0;
@@ -176,7 +181,8 @@ run_plain (GememPickle *pickle, guint8 opcode, GError **error)
       break;
     case '(':
       if (pickle->n_marks == GEMEM_PICKLE_MAX_NESTING)
-        return gemem_pickle_fail (pickle, error, "objects are nested more than %u deep; this is no memory snapshot", GEMEM_PICKLE_MAX_NESTING);
+        return gemem_pickle_fail (pickle, error, "objects are nested more than %u deep; this is no memory snapshot",
+                                  GEMEM_PICKLE_MAX_NESTING);
       pickle->marks[pickle->n_marks++] = pickle->top;
       value = push (pickle, GEMEM_PICKLE_MARK);
       break;
@@ -309,7 +315,8 @@ gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path)
       {
         counting = FALSE;
         /* An empty dict that is an item beside this one has neither a mark nor a key above it. */
-        path->dicts += stack[i].state == GEMEM_PICKLE_OPEN && (stack[i + 1].type == GEMEM_PICKLE_MARK || stack[i + 1].type == GEMEM_PICKLE_STRING);
+        path->dicts +=
+            stack[i].state == GEMEM_PICKLE_OPEN && (stack[i + 1].type == GEMEM_PICKLE_MARK || stack[i + 1].type == GEMEM_PICKLE_STRING);
       }
   path->lists = MIN (lists, 2);
   path->position = lists >= 2 ? stack[value].count + lists - 2 : 0;

@@ -74,9 +74,11 @@ fail (const GememPytorchRecords *records, GError **error, const char *format, ..
 {
   va_list arguments;
   va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  g_autofree char *raw = g_strdup_vprintf (format, arguments);
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s", records->name, gemem_pickle_offset (records->pickle), text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s", records->name,
+               gemem_pickle_offset (records->pickle), text);
   return FALSE;
 }
 
@@ -84,7 +86,8 @@ fail (const GememPytorchRecords *records, GError **error, const char *format, ..
 
 /* A number in [0, @limit) under @key; @fallback if it is absent, unless @required names what must have it. */
 static gboolean
-get_number (const GememPytorchRecords *records, guint key, guint64 limit, const char *required, guint64 fallback, guint64 *number, GError **error)
+get_number (const GememPytorchRecords *records, guint key, guint64 limit, const char *required, guint64 fallback, guint64 *number,
+            GError **error)
 {
   const GememPickleValue *value = gemem_pickle_get (records->pickle, key);
 
@@ -95,7 +98,8 @@ get_number (const GememPytorchRecords *records, guint key, guint64 limit, const 
   else if (value->type != GEMEM_PICKLE_INT)
     return fail (records, error, "\"%s\" is not an integer; this is no snapshot of torch.cuda.memory", keys[key]);
   else if (value->integer < 0 || (guint64) value->integer >= limit)
-    return fail (records, error, "\"%s\" is %" G_GINT64_FORMAT ", which no allocator could serve; the snapshot is damaged", keys[key], value->integer);
+    return fail (records, error, "\"%s\" is %" G_GINT64_FORMAT ", which no allocator could serve; the snapshot is damaged", keys[key],
+                 value->integer);
   else
     *number = (guint64) value->integer;
   return TRUE;
@@ -203,7 +207,8 @@ read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError *
         block.address = at;
       at = block.address + block.block;
       if (block.address < segment->address || at > segment->address + segment->size)
-        return fail (records, error, "block 0x%" G_GINT64_MODIFIER "x lies outside of its segment 0x%" G_GINT64_MODIFIER "x; the snapshot is damaged",
+        return fail (records, error,
+                     "block 0x%" G_GINT64_MODIFIER "x lies outside of its segment 0x%" G_GINT64_MODIFIER "x; the snapshot is damaged",
                      block.address, segment->address);
       if (block.freed)
         continue;
@@ -256,7 +261,8 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
     {
       record->kind = GEMEM_PYTORCH_UNKNOWN;
       record->name = get_text (records, K_ACTION);
-      return gemem_pickle_get (records->pickle, K_ACTION) != NULL || fail (records, error, "an event without \"action\"; this is no snapshot of torch.cuda.memory");
+      return gemem_pickle_get (records->pickle, K_ACTION) != NULL
+             || fail (records, error, "an event without \"action\"; this is no snapshot of torch.cuda.memory");
     }
   sized = event->kind != GEMEM_EVENT_OOM && event->kind != GEMEM_EVENT_SNAPSHOT;
   placed = sized;
@@ -266,7 +272,8 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
       || !get_number (records, K_TIME_US, G_MAXINT64 / 1000, NULL, 0, &event->time, error))
     return FALSE;
   if (sized && (event->size == 0 || event->address == 0))
-    return fail (records, error, "\"%s\" of %" G_GUINT64_FORMAT " bytes at address 0x%" G_GINT64_MODIFIER "x; neither can be 0, the snapshot is damaged",
+    return fail (records, error,
+                 "\"%s\" of %" G_GUINT64_FORMAT " bytes at address 0x%" G_GINT64_MODIFIER "x; neither can be 0, the snapshot is damaged",
                  get_text (records, K_ACTION), event->size, event->address);
   if (!placed)
     event->address = 0;
@@ -284,7 +291,9 @@ read_annotation (GememPytorchRecords *records, GememPytorchRecord *record, GErro
 
   memset (&record->event, 0, sizeof record->event);
   record->kind = GEMEM_PYTORCH_ANNOTATION;
-  record->device = device != NULL && device->type == GEMEM_PICKLE_INT && device->integer >= 0 && device->integer < MAX_DEVICES ? (guint) device->integer : 0;
+  record->device = device != NULL && device->type == GEMEM_PICKLE_INT && device->integer >= 0 && device->integer < MAX_DEVICES
+                       ? (guint) device->integer
+                       : 0;
   record->begin = get_word (records, K_STAGE) == W_START;
   record->name = get_text (records, K_NAME);
   return get_number (records, K_TIME_US, G_MAXINT64 / 1000, NULL, 0, &record->event.time, error);

@@ -115,8 +115,8 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
 
   if (!gemem_pytorch_state_event (&device->state, &record->event, &reason))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: %s", snapshot->bytes.source.name, record->device,
-                   record->index, reason->message);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: %s", snapshot->bytes.source.name,
+                   record->device, record->index, reason->message);
       return FALSE;
     }
   if (device->events++ == 0)
@@ -170,7 +170,10 @@ first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **err
     case GEMEM_PYTORCH_UNKNOWN:
       info->skipped += wanted (snapshot, record->device);
       if (snapshot->unknown++ == 0)
-        gemem_trace_info_note (info, "note", "events with the unknown action \"%.40s\" and perhaps others are left out", record->name);
+        {
+          g_autofree char *name = g_strescape (record->name, NULL);
+          gemem_trace_info_note (info, "note", "events with the unknown action \"%.40s\" and perhaps others are left out", name);
+        }
       snapshot->accepted++;
       return TRUE;
     case GEMEM_PYTORCH_ANNOTATION:
@@ -246,7 +249,7 @@ settle_phases (Snapshot *snapshot, Device *device)
   for (guint i = 0; i < device->phases->len; i++)
     {
       Phase phase = g_array_index (device->phases, Phase, i);
-      if (snapshot->has_time && phase.time >= device->first && phase.time <= device->last)
+      if (snapshot->has_time && device->events > 0 && phase.time >= device->first && phase.time <= device->last)
         g_array_index (device->phases, Phase, keep++) = phase;
     }
   snapshot->reader.info.skipped += device->phases->len - keep;
@@ -260,22 +263,29 @@ add_facts (Snapshot *snapshot, guint number)
   GememTraceInfo *info = &snapshot->reader.info;
   Device *device = g_ptr_array_index (snapshot->devices, number);
   const GememPytorchState *state = &device->state;
-  guint64 initial = state->segments->len + state->blocks->len;
+  guint64 initial = state->segments->len + state->blocks->len, ambiguous = 0;
 
   for (guint i = 0; i < state->blocks->len; i++)
     {
       const GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, i);
       initial += block->pending;
-      info->ambiguities += block->ambiguous;
+      ambiguous += block->ambiguous;
     }
+  info->ambiguities += ambiguous;
+  if (ambiguous > 0)
+    gemem_trace_info_note (info, "ambiguous",
+                           "device %u: of the sizes of initial blocks %" G_GUINT64_FORMAT " are inferred from later addresses, %" G_GUINT64_FORMAT
+                           " are guessed to be the rounded request",
+                           number, state->inferred, ambiguous - state->inferred);
   info->events += initial + device->events + device->phases->len;
   if (initial > 0)
     info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
   if (device->backwards > 0)
-    gemem_trace_info_note (info, "note", "device %u: the clock ran backwards at %" G_GUINT64_FORMAT " events, whose times were raised", number,
-                           device->backwards);
+    gemem_trace_info_note (info, "note", "device %u: the clock ran backwards at %" G_GUINT64_FORMAT " events, whose times were raised",
+                           number, device->backwards);
   if (state->unexplained > 0)
-    gemem_trace_info_note (info, "note", "device %u: %" G_GUINT64_FORMAT " blocks are live after the last event, but not in the final segments", number,
+    gemem_trace_info_note (info, "note",
+                           "device %u: %" G_GUINT64_FORMAT " blocks are live after the last event, but not in the final segments", number,
                            state->unexplained);
 }
 
@@ -315,8 +325,8 @@ settle (Snapshot *snapshot, GError **error)
       device->last = device->first;
       add_facts (snapshot, i);
     }
-  info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0)
-                 | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
+  info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
+                 | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0) | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
   if (snapshot->phases_lost > 0)
     gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out", snapshot->phases_lost, MAX_PHASES);
   return TRUE;
@@ -438,8 +448,10 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
   device->delivered++;
   if (id == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: block 0x%" G_GINT64_MODIFIER
-                   "x is gone; the file changed while it was read", snapshot->bytes.source.name, record->device, record->index, event->address);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: block 0x%" G_GINT64_MODIFIER
+                   "x is gone; the file changed while it was read",
+                   snapshot->bytes.source.name, record->device, record->index, event->address);
       return FALSE;
     }
   event->id = id != G_MAXUINT64 ? id : 0;
@@ -508,7 +520,8 @@ snapshot_close (GememTraceReader *reader)
 }
 
 GememTraceReader *
-gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes, const GememReadOptions *options, GError **error)
+gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes, const GememReadOptions *options,
+                             GError **error)
 {
   Snapshot *snapshot = g_new0 (Snapshot, 1);
 

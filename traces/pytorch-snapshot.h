@@ -14,7 +14,7 @@ typedef struct
 } GememSnapshotBytes;
 
 /* Takes over @bytes in all cases. */
-GememTraceReader *gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes, const GememReadOptions *options,
-                                               GError **error);
+GememTraceReader *gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes,
+                                               const GememReadOptions *options, GError **error);
 
 extern const GememTraceFormat gemem_format_pytorch_snapshot;

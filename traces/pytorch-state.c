@@ -154,7 +154,9 @@ range_remove (GArray *ranges, Range range)
 static guint64
 add_initial_block (GememPytorchState *state, const GememTraceEvent *event, gboolean pending)
 {
-  GememPytorchBlock block = { .address = event->address, .size = event->size, .stream = event->stream, .pending = pending, .freed = pending };
+  GememPytorchBlock block = {
+    .address = event->address, .size = event->size, .stream = event->stream, .pending = pending, .freed = pending
+  };
   g_array_append_val (state->blocks, block);
   return (guint64) state->blocks->len << 1 | 1;
 }
@@ -309,8 +311,10 @@ finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
     {
       const GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, i);
       if (block[-1].address == block->address)
-        return fail (error, "two blocks at 0x%" G_GINT64_MODIFIER "x are live before the first event; segments and events of this file do not "
-                     "belong together", block->address);
+        return fail (error,
+                     "two blocks at 0x%" G_GINT64_MODIFIER "x are live before the first event; segments and events of this file do not "
+                     "belong together",
+                     block->address);
     }
   return TRUE;
 }
@@ -418,7 +422,10 @@ gemem_pytorch_state_look (GememPytorchState *state, const GememTraceEvent *event
   else if (event->address < end || event->address >= block->limit)
     return;
   else if (event->address - end <= MAX_TAIL)
-    block->block = event->address - block->address;
+    {
+      block->block = event->address - block->address;
+      state->inferred++;
+    }
   block->limit = 0;
   state->open--;
 }

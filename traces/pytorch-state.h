@@ -68,6 +68,7 @@ typedef struct
   guint64     events;
   guint64     unexplained; /* live at the end by the events, absent from the final blocks */
   guint       open;        /* blocks whose tail is looked for                              */
+  guint64     inferred;    /* blocks whose tail a later address showed                     */
 } GememPytorchState;
 
 void gemem_pytorch_state_init (GememPytorchState *state);

@@ -31,7 +31,8 @@
 #define DAY (86400 * SECOND)
 
 static const char header[] = "Thread,Time,Action,Pointer,Size,Stream";
-static const char old_header[] = "Event Type,Device ID,Address,Stream,Size (bytes),Free Memory,Total Memory,Current Allocs,Start,End,Elapsed,Location";
+static const char old_header[] =
+    "Event Type,Device ID,Address,Stream,Size (bytes),Free Memory,Total Memory,Current Allocs,Start,End,Elapsed,Location";
 
 extern const GememTraceFormat gemem_format_rmm_csv;
 
@@ -260,7 +261,8 @@ advance_clock (Rmm *rmm, guint64 clock, GError **error)
   else if (clock > rmm->clock || rmm->old || rmm->clock - clock <= SECOND) /* threads racing, perhaps around midnight */
     rmm->late++;
   else
-    return fail (rmm, error, "time runs %" G_GUINT64_FORMAT ".%03u s backwards; logs were joined or sorted otherwise, split them or sort them by time",
+    return fail (rmm, error,
+                 "time runs %" G_GUINT64_FORMAT ".%03u s backwards; logs were joined or sorted otherwise, split them or sort them by time",
                  (rmm->clock - clock) / SECOND, (guint) ((rmm->clock - clock) % SECOND / 1000000));
   rmm->last = rmm->clock + rmm->days * DAY - rmm->origin;
   return TRUE;
@@ -292,7 +294,9 @@ free_row (Rmm *rmm, const Row *row, guint *n, GError **error)
       return TRUE;
     }
   if (!rmm->options.allow_partial)
-    return fail (rmm, error, "0x%" G_GINT64_MODIFIER "x is freed, but not live by this log; if the log starts in the middle, use --allow-partial to leave such frees out",
+    return fail (rmm, error,
+                 "0x%" G_GINT64_MODIFIER
+                 "x is freed, but not live by this log; if the log starts in the middle, use --allow-partial to leave such frees out",
                  row->pointer);
   rmm->unknown++;
   rmm->reader.info.skipped++;
@@ -336,7 +340,8 @@ take_row (Rmm *rmm, const Row *row, guint *n, GError **error)
     }
   guint64 *id = gemem_idmap_insert (rmm->live[row->device], row->pointer, &existed);
   if (existed)
-    return fail (rmm, error, "0x%" G_GINT64_MODIFIER "x is allocated while it is live; a free is missing, or the logs of several resources were joined",
+    return fail (rmm, error,
+                 "0x%" G_GINT64_MODIFIER "x is allocated while it is live; a free is missing, or the logs of several resources were joined",
                  row->pointer);
   *id = ++rmm->last_id;
   add_event (rmm, n, GEMEM_EVENT_ALLOC, row, *id);
@@ -350,9 +355,11 @@ note_end (Rmm *rmm)
 {
   GememTraceInfo *info = &rmm->reader.info;
   if (rmm->late > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " rows are a little earlier than the row before, their times were raised", rmm->late);
+    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " rows are a little earlier than the row before, their times were raised",
+                           rmm->late);
   if (rmm->unknown > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " frees of pointers that this log never allocated are left out", rmm->unknown);
+    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " frees of pointers that this log never allocated are left out",
+                           rmm->unknown);
   if (rmm->nothing > 0)
     gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " rows with a null pointer are left out", rmm->nothing);
 }

@@ -105,7 +105,9 @@ put_stack (guint number, const guint32 *keys)
 static void
 write_snapshot (const char *path, guint64 size)
 {
-  static const char *const words[] = { "action", "addr", "size", "stream", "time_us", "frames", "alloc", "free_requested", "free_completed" };
+  static const char *const words[] = {
+    "action", "addr", "size", "stream", "time_us", "frames", "alloc", "free_requested", "free_completed"
+  };
   guint32 keys[G_N_ELEMENTS (words)] = { 0 }, frame_keys[3], stacks[STACKS];
   guint64 events = 0;
 
@@ -174,8 +176,9 @@ write_rmm (const char *path, guint64 size)
   for (guint64 i = 0; (guint64) ftell (file) < size; i++)
     {
       guint64 ms = i / 100, block = i / 2 % LIVE;
-      fprintf (file, "2342727,%02u:%02u:%02u.%06u,%s,0x7f%010x,%u,0x%x\n", (guint) (ms / 3600000 % 24), (guint) (ms / 60000 % 60), (guint) (ms / 1000 % 60),
-               (guint) (ms % 1000 * 1000 + i % 100 * 10), i % 2 == 0 ? "allocate" : "free", (guint) block * 65536, (guint) (block * 77 + 1), (guint) block % 3);
+      fprintf (file, "2342727,%02u:%02u:%02u.%06u,%s,0x7f%010x,%u,0x%x\n", (guint) (ms / 3600000 % 24), (guint) (ms / 60000 % 60),
+               (guint) (ms / 1000 % 60), (guint) (ms % 1000 * 1000 + i % 100 * 10), i % 2 == 0 ? "allocate" : "free", (guint) block * 65536,
+               (guint) (block * 77 + 1), (guint) block % 3);
     }
   fclose (file);
 }
@@ -187,12 +190,18 @@ write_kineto (const char *path, guint64 size)
   fprintf (file, "{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [\n");
   for (guint64 i = 0; (guint64) ftell (file) < size; i++)
     if (i % 4 != 0)
-      fprintf (file, "  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mul\", \"pid\": 783658, \"tid\": 785244,\n    \"ts\": %u, \"dur\": 28,\n"
-                     "    \"args\": {\n      \"External id\": 3427,\"Ev Idx\": %u\n    }\n  },\n", (guint) i, (guint) i);
+      fprintf (file,
+               "  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mul\", \"pid\": 783658, \"tid\": 785244,\n    \"ts\": %u, "
+               "\"dur\": 28,\n"
+               "    \"args\": {\n      \"External id\": 3427,\"Ev Idx\": %u\n    }\n  },\n",
+               (guint) i, (guint) i);
     else
-      fprintf (file, "  {\n    \"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\",\n    \"pid\": 783658, \"tid\": 785244,\n"
-                     "    \"ts\": %u,\n    \"args\": {\n      \"Ev Idx\": %u, \"Device Type\": 1, \"Device Id\": 1, \"Addr\": %u, \"Bytes\": %s5242880, "
-                     "\"Total Allocated\": 5435638784, \"Total Reserved\": 12782141440\n    }\n  },\n",
+      fprintf (file,
+               "  {\n    \"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\",\n    \"pid\": 783658, "
+               "\"tid\": 785244,\n"
+               "    \"ts\": %u,\n    \"args\": {\n      \"Ev Idx\": %u, \"Device Type\": 1, \"Device Id\": 1, \"Addr\": %u, \"Bytes\": "
+               "%s5242880, "
+               "\"Total Allocated\": 5435638784, \"Total Reserved\": 12782141440\n    }\n  },\n",
                (guint) i, (guint) i, (guint) (i / 8 % LIVE + 1) * 512, i % 8 == 0 ? "" : "-");
   fprintf (file, "  {\"ph\": \"i\"}\n  ]\n}\n");
   fclose (file);
@@ -273,8 +282,9 @@ measure (const char *name, const char *path, guint64 (*run) (const char *path), 
       events = counted (run, path);
       best = MIN (best, (double) (g_get_monotonic_time () - start) / 1e6);
     }
-  printf ("{\"bench\":\"%s-read\",\"bytes\":%" G_GINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT ",\"mb_per_s\":%.0f,\"events_per_s\":%.0f}\n", name,
-          (gint64) status.st_size, events, (double) status.st_size / best / 1e6, (double) events / best);
+  printf ("{\"bench\":\"%s-read\",\"bytes\":%" G_GINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT
+          ",\"mb_per_s\":%.0f,\"events_per_s\":%.0f}\n",
+          name, (gint64) status.st_size, events, (double) status.st_size / best / 1e6, (double) events / best);
   fflush (stdout);
 }
 

@@ -51,7 +51,8 @@ test_tokens (void)
   expect ("\"x\"", "s<x>.");
   expect ("-1.5e+3", "n<-1.5e+3>.");
   expect ("[0,-0,0.5,1E5,123456789012345678901234567890]", "[n<0>n<-0>n<0.5>n<1E5>n<123456789012345678901234567890>].");
-  expect ("[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"]", "[s<\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>].");
+  expect ("[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"]",
+          "[s<\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>].");
   expect ("[\"\\ud83d\"]", "[s<\xef\xbf\xbd>]."); /* a lone surrogate is replaced */
   expect ("[\"\\ud83d\\u0041\"]", "[s<\xef\xbf\xbd" "A>].");
 }
@@ -60,7 +61,8 @@ static void
 test_damage (void)
 {
   static const char *const cut = "the JSON text ends too early; the file was cut off, fetch it again";
-  static const char *const texts[] = { "", "{", "[", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "[1", "[1,", "\"x", "[\"\\", "[\"\\u00", "[tr" };
+  static const char *const texts[] = { "",          "{",  "[",   "{\"a", "{\"a\"", "{\"a\":",  "{\"a\":1",
+                                       "{\"a\":1,", "[1", "[1,", "\"x",  "[\"\\",  "[\"\\u00", "[tr" };
 
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     {

@@ -10,9 +10,10 @@
 #include "traces/input.h"
 #include "traces/trace.h"
 
-#define EVENT(ts, type, device, addr, bytes, total) \
-  "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" ts ",\"args\":{\"Device Type\":" type \
-  ",\"Device Id\":" device ",\"Addr\":" addr ",\"Bytes\":" bytes ",\"Total Allocated\":" total ",\"Total Reserved\":1000}}"
+#define EVENT(ts, type, device, addr, bytes, total)                                                                                        \
+  "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" ts                           \
+  ",\"args\":{\"Device Type\":" type ",\"Device Id\":" device ",\"Addr\":" addr ",\"Bytes\":" bytes ",\"Total Allocated\":" total          \
+  ",\"Total Reserved\":1000}}"
 #define TRACE(events) "{\"schemaVersion\":1,\"traceEvents\":[" events "],\"traceName\":\"x\"}"
 #define OTHER "{\"ph\":\"X\",\"name\":\"aten::mul\",\"ts\":1,\"dur\":2,\"args\":{\"Bytes\":7}}"
 
@@ -41,8 +42,8 @@ run (const char *text, int device, gboolean partial)
   GString *out = g_string_new (NULL);
   while ((n = gemem_trace_next (reader, &events, &error)) > 0)
     for (gssize i = 0; i < n; i++)
-      g_string_append_printf (out, "%s@%" G_GUINT64_FORMAT " %u#%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT " ", gemem_event_kind_name (events[i].kind),
-                              events[i].time, events[i].device, events[i].id, events[i].size);
+      g_string_append_printf (out, "%s@%" G_GUINT64_FORMAT " %u#%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT " ",
+                              gemem_event_kind_name (events[i].kind), events[i].time, events[i].device, events[i].id, events[i].size);
   g_assert_no_error (error);
   g_string_append_printf (out, "| flags %x skipped %" G_GUINT64_FORMAT, reader->info.flags, reader->info.skipped);
   for (guint i = 0; i < reader->info.provenance->len; i++)
@@ -87,18 +88,20 @@ static void
 test_middle (void)
 {
   expect (TRACE (EVENT ("1", "1", "0", "4096", "-512", "9000") "," EVENT ("2", "1", "0", "8192", "1024", "10024")), -1, FALSE,
-          "alloc@1000 0#1:1024 | flags 1b skipped 1 | missing: device 0: 9512 bytes are allocated before the first event, by blocks that are not in the "
+          "alloc@1000 0#1:1024 | flags 1b skipped 1 | missing: device 0: 9512 bytes are allocated before the first event, by blocks that "
+          "are not in the "
           "file | note: 1 frees of blocks from before the first event are left out");
   expect (TRACE (EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "-1024", "0")), -1, FALSE,
-          "alloc@0 0#1:512 free@1000 0#1:1024 | flags b skipped 0 | note: device 0: Total Allocated differs from the running sum at 1 events | note: device "
+          "alloc@0 0#1:512 free@1000 0#1:1024 | flags b skipped 0 | note: device 0: Total Allocated differs from the running sum at 1 "
+          "events | note: device "
           "0: 1 blocks are freed with another size than they were allocated with");
 }
 
 static void
 test_out_of_memory (void)
 {
-  expect (TRACE ("{\"name\":\"[OutOfMemory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device Id\":2,\"Bytes\":4096,\"Total Allocated\":1}}"), -1, FALSE,
-          "oom@0 2#0:4096 | flags b skipped 0");
+  expect (TRACE ("{\"name\":\"[OutOfMemory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device Id\":2,\"Bytes\":4096,\"Total Allocated\":1}}"),
+          -1, FALSE, "oom@0 2#0:4096 | flags b skipped 0");
 }
 
 static void
@@ -106,22 +109,27 @@ test_damage (void)
 {
 #define OLD "{\"name\":\"[memory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device Id\":2,\"Bytes\":4096}}"
   expect (TRACE (OLD), -1, FALSE,
-          "x.json:1: memory events without Addr, as PyTorch wrote them in 2021, do not tell which block is freed; record again with a newer one");
+          "x.json:1: memory events without Addr, as PyTorch wrote them in 2021, do not tell which block is freed; record again with a "
+          "newer one");
   expect (TRACE (EVENT ("\"7\"", "1", "0", "1", "1", "1")), -1, FALSE, "x.json:1: a memory event without ts; the trace is damaged");
-  expect (TRACE (EVENT ("7", "1", "-1", "1", "1", "1")), -1, FALSE, "x.json:1: a memory event of an accelerator without a usable Device Id; the trace is damaged");
+  expect (TRACE (EVENT ("7", "1", "-1", "1", "1", "1")), -1, FALSE,
+          "x.json:1: a memory event of an accelerator without a usable Device Id; the trace is damaged");
   expect (TRACE (EVENT ("7", "1", "0", "1", "99999999999999999999", "1")), -1, FALSE,
           "x.json:1: \"Bytes\" is 99999999999999999999, which is out of range; the trace is damaged");
   expect (TRACE (EVENT ("7", "1", "0", "1", "1152921504606846976", "1")), -1, FALSE,
           "x.json:1: 1152921504606846976 bytes are more than any allocator could serve; the trace is damaged");
-  expect (TRACE (EVENT ("1e18", "1", "0", "1", "1", "1")), -1, FALSE, "x.json:1: \"ts\" is 1e18, which is out of range; the trace is damaged");
+  expect (TRACE (EVENT ("1e18", "1", "0", "1", "1", "1")), -1, FALSE,
+          "x.json:1: \"ts\" is 1e18, which is out of range; the trace is damaged");
   expect ("{\"a\":[]}", -1, FALSE, "x.json:1: no \"traceEvents\"; this is no trace of torch.profiler");
   expect ("7", -1, FALSE, "x.json:1: neither an object nor a list; this is no Chrome trace");
   expect ("[7]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
   /* An address that is live: refused, or everything before it. */
   static const char twice[] = TRACE (EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "512", "1024"));
-  expect (twice, -1, FALSE, "x.json:event 1: 0x1000 is allocated while it is live (ts 2000 ns); a free is missing in the trace, or two traces were joined");
-  expect (twice, -1, TRUE, "alloc@0 0#1:512 | flags 2b skipped 0 | partial: x.json:event 1: 0x1000 is allocated while it is live (ts 2000 ns); a free is "
-                           "missing in the trace, or two traces were joined");
+  expect (twice, -1, FALSE,
+          "x.json:event 1: 0x1000 is allocated while it is live (ts 2000 ns); a free is missing in the trace, or two traces were joined");
+  expect (twice, -1, TRUE,
+          "alloc@0 0#1:512 | flags 2b skipped 0 | partial: x.json:event 1: 0x1000 is allocated while it is live (ts 2000 ns); a free is "
+          "missing in the trace, or two traces were joined");
 }
 
 static void
@@ -208,7 +216,8 @@ test_recording (void)
   JsonObject *devices = json_object_get_object_member (file, "devices");
 
   check_device (path, -1, json_object_get_object_member (devices, "1:1"), &facts, &reader);
-  g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_BLOCK_SIZES | GEMEM_TRACE_STARTS_IN_MIDDLE);
+  g_assert_cmphex (reader->info.flags, ==,
+                   GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_BLOCK_SIZES | GEMEM_TRACE_STARTS_IN_MIDDLE);
   /* Every Total Allocated agrees: the only note is the one about what was there before. */
   g_assert_cmpuint (reader->info.provenance->len, ==, 1);
   g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 0), ==,

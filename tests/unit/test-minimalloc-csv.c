@@ -35,9 +35,9 @@ run (const char *text, gboolean partial)
     }
   while ((n = gemem_trace_next (reader, &events, &error)) > 0)
     for (gssize i = 0; i < n; i++)
-      g_string_append_printf (out, "%c%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT "@%" G_GUINT64_FORMAT "%s%s ", events[i].kind == GEMEM_EVENT_ALLOC ? '+' : '-',
-                              events[i].id, events[i].size, events[i].time, events[i].tag != 0 ? "=" : "",
-                              (char *) g_ptr_array_index (reader->info.strings, events[i].tag));
+      g_string_append_printf (out, "%c%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT "@%" G_GUINT64_FORMAT "%s%s ",
+                              events[i].kind == GEMEM_EVENT_ALLOC ? '+' : '-', events[i].id, events[i].size, events[i].time,
+                              events[i].tag != 0 ? "=" : "", (char *) g_ptr_array_index (reader->info.strings, events[i].tag));
   g_assert_no_error (error);
   g_string_append_printf (out, "| %x", reader->info.flags);
   for (guint i = 0; i < reader->info.provenance->len; i++)
@@ -70,10 +70,13 @@ test_columns (void)
   expect ("start,upper,buffer_id,size\n1,2,a,0\n", FALSE, "+1:0@0=a -1:0@1 | 1 | " TIME);
   /* Optional columns are read and noted. */
   expect ("id,lower,upper,size,alignment,hint,gaps,offset\na,0,9,4,64,-1,2-3 5-6@0:2,0\nb,1,2,4,1,0,,\nc,1,2,4,,,,\n", FALSE,
-          "+1:4@0=a +2:4@1=b +3:4@1=c -2:4@2 -3:4@2 -1:4@9 | 1 | " TIME " | note: 1 buffers have alignment above 1, which is left out | note: 1 buffers have a "
-          "hint, which is left out | note: 1 buffers have gaps (taken as in use), which is left out | note: 1 buffers have an offset, which is left out");
+          "+1:4@0=a +2:4@1=b +3:4@1=c -2:4@2 -3:4@2 -1:4@9 | 1 | " TIME
+          " | note: 1 buffers have alignment above 1, which is left out | note: 1 buffers have a "
+          "hint, which is left out | note: 1 buffers have gaps (taken as in use), which is left out | note: 1 buffers have an offset, "
+          "which is left out");
   /* A blank line ends the table. */
-  expect ("id,lower,upper,size\na,0,1,4\n\nb,0,1,4\n", FALSE, "+1:4@0=a -1:4@1 | 1 | note: 1 lines behind the blank line are left out | " TIME);
+  expect ("id,lower,upper,size\na,0,1,4\n\nb,0,1,4\n", FALSE,
+          "+1:4@0=a -1:4@1 | 1 | note: 1 lines behind the blank line are left out | " TIME);
   expect ("id,lower,upper,size\n", FALSE, "| 1 | " TIME);
 }
 
@@ -96,8 +99,10 @@ test_damage (void)
   expect ("id,lower,upper,size,colour\n", FALSE,
           "x.csv:1: column \"colour\" is not known; known are id, lower, upper (or end), size, alignment, hint, gaps, offset");
   expect ("id,lower,upper,size,buffer\n", FALSE, "x.csv:1: column \"buffer\" is there twice; remove one");
-  expect ("id,lower,size\n", FALSE, "x.csv:1: the header must name id, lower, size and one of upper and end; this is no table of lifetimes");
-  expect ("id,lower,upper,end,size\n", FALSE, "x.csv:1: the header must name id, lower, size and one of upper and end; this is no table of lifetimes");
+  expect ("id,lower,size\n", FALSE,
+          "x.csv:1: the header must name id, lower, size and one of upper and end; this is no table of lifetimes");
+  expect ("id,lower,upper,end,size\n", FALSE,
+          "x.csv:1: the header must name id, lower, size and one of upper and end; this is no table of lifetimes");
   expect ("", FALSE, "x.csv:1: the file is empty; name a table of lifetimes");
   expect (ROW ("b,0,x,4"), TRUE, "+1:4@0=a -1:4@1 | 21 | partial: x.csv:3: \"x\" is no integer of 64 bits; correct the row | " TIME);
 }

@@ -180,7 +180,8 @@ static void
 test_memo_errors (void)
 {
   expect (P4 "}" A "h\x07s.", "x.pickle: byte 6: BINGET of memo entry 7, which was never stored; the pickle is damaged");
-  expect (P4 "}" A "j\xff\xff\xff\xffs.", "x.pickle: byte 6: LONG_BINGET of memo entry 4294967295, which was never stored; the pickle is damaged");
+  expect (P4 "}" A "j\xff\xff\xff\xffs.",
+          "x.pickle: byte 6: LONG_BINGET of memo entry 4294967295, which was never stored; the pickle is damaged");
   expect (P4 "}r\xff\xff\xff\xff.", "x.pickle: byte 3: memo entry 4294967295 is out of bounds; the pickle is damaged or too large");
   expect (P4 "K\x01\x94.", "x.pickle: byte 4: MEMOIZE of a number; no writer of snapshots does that, the pickle is damaged");
   expect (P4 "\x94.", "x.pickle: byte 2: MEMOIZE finds the wrong values on the stack; the pickle is damaged");
@@ -334,7 +335,8 @@ test_limits (void)
   for (guint i = 3; i + 1 < wide->len; i += 2)
     memcpy (wide->data + i, "K\x01", 2);
   g_byte_array_set_size (wide, 65537);
-  expect_run ((char *) wide->data, wide->len, "x.pickle: byte 65537: the file ends in the middle of the pickle; it was cut off, fetch it again");
+  expect_run ((char *) wide->data, wide->len,
+              "x.pickle: byte 65537: the file ends in the middle of the pickle; it was cut off, fetch it again");
 }
 
 /* A list of 300000 dicts before a single APPENDS, as the C++ writer of PyTorch makes them, needs one stack entry. */

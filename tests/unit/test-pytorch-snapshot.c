@@ -144,17 +144,25 @@ check_initial (const Facts *facts, JsonObject *expected)
       g_assert_cmpuint (block->address, ==, number (tail, "address"));
       g_assert_cmpuint (block->size, ==, number (tail, "requested_bytes"));
       g_assert_cmpuint (block->aux, ==, number (tail, "size"));
-      g_assert_cmpint ((block->flags & GEMEM_EVENT_AMBIGUOUS) != 0, ==, g_str_equal (json_object_get_string_member (tail, "source"), "inferred"));
+      g_assert_cmpint ((block->flags & GEMEM_EVENT_AMBIGUOUS) != 0, ==,
+                       g_str_equal (json_object_get_string_member (tail, "source"), "inferred"));
     }
 }
 
 static void
 check_facts (const Facts *facts, JsonObject *expected)
 {
-  static const struct { const char *name; GememEventKind kind; } kinds[] = {
-    { "alloc", GEMEM_EVENT_ALLOC }, { "free_requested", GEMEM_EVENT_FREE_REQUESTED }, { "free_completed", GEMEM_EVENT_FREE_COMPLETED },
-    { "segment_alloc", GEMEM_EVENT_SEGMENT_ALLOC }, { "segment_free", GEMEM_EVENT_SEGMENT_FREE }, { "segment_map", GEMEM_EVENT_SEGMENT_MAP },
-    { "segment_unmap", GEMEM_EVENT_SEGMENT_UNMAP }, { "oom", GEMEM_EVENT_OOM }, { "snapshot", GEMEM_EVENT_SNAPSHOT },
+  static const struct { const char *name; GememEventKind kind;
+  } kinds[] = {
+    { "alloc", GEMEM_EVENT_ALLOC },
+    { "free_requested", GEMEM_EVENT_FREE_REQUESTED },
+    { "free_completed", GEMEM_EVENT_FREE_COMPLETED },
+    { "segment_alloc", GEMEM_EVENT_SEGMENT_ALLOC },
+    { "segment_free", GEMEM_EVENT_SEGMENT_FREE },
+    { "segment_map", GEMEM_EVENT_SEGMENT_MAP },
+    { "segment_unmap", GEMEM_EVENT_SEGMENT_UNMAP },
+    { "oom", GEMEM_EVENT_OOM },
+    { "snapshot", GEMEM_EVENT_SNAPSHOT },
   };
   JsonObject *final = json_object_get_object_member (expected, "final");
 
@@ -246,8 +254,10 @@ test_truncated (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const names[] = { "lm-small.pickle", "lm-forward-a.pickle", "lm-forward-backward-a.pickle", "lm-forward-backward-b.pickle",
-                                       "lm-training-512.pickle.gz", "lm-inference-1024.pickle" };
+  static const char *const names[] = {
+    "lm-small.pickle",           "lm-forward-a.pickle",     "lm-forward-backward-a.pickle", "lm-forward-backward-b.pickle",
+    "lm-training-512.pickle.gz", "lm-inference-1024.pickle"
+  };
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {

@@ -1,0 +1,124 @@
+/* fuzz-reader.c - any bytes through any reader: it may refuse, but not crash, leak, loop, or break the promises of trace.h.
+ *
+ * The first byte chooses: a letter of `choices`, or any other byte modulo their number; its top bit asks for allow_partial.  The rest is
+ * the file.  Built by tests/fuzz/long-fuzz-reader.sh with libFuzzer, and into test-fuzz-corpus, which replays the corpus and
+ * deterministic mutations of it in `make check`.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/idmap.h"
+#include "traces/input.h"
+#include "traces/trace.h"
+
+int LLVMFuzzerTestOneInput (const guint8 *data, size_t size);
+
+static const struct
+{
+  char        letter;
+  const char *format; /* NULL: recognise */
+  gboolean    strict; /* its reader promises everything below */
+} choices[] = {
+  { 'r', NULL, FALSE },     { 'p', "pytorch-snapshot", TRUE }, { 'v', "memory-viz", TRUE }, { 'k', "kineto", TRUE },
+  { 'm', "rmm-csv", TRUE }, { 'l', "minimalloc-csv", TRUE },   { 't', "text", FALSE },      { 'o', "ops", FALSE },
+  { 'n', "native", FALSE },
+};
+
+typedef struct
+{
+  GememIdMap *live, *times; /* ids; device -> last time */
+  guint64     count;
+  gboolean    begun; /* past the initial state */
+} Watch;
+
+/* What trace.h promises about every event of a strict reader. */
+static void
+watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent *event)
+{
+  gboolean existed, initial = (event->flags & GEMEM_EVENT_INITIAL) != 0;
+
+  g_assert_cmpuint (event->tag, <, reader->info.strings->len);
+  guint64 *time = gemem_idmap_insert (watch->times, event->device, NULL);
+  g_assert_cmpuint (event->time, >=, *time);
+  *time = event->time;
+  g_assert_false (initial && watch->begun);
+  watch->begun |= !initial;
+  g_assert_true (event->address + event->size >= event->address || event->kind == GEMEM_EVENT_ALLOC || event->kind == GEMEM_EVENT_FREE);
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_ALLOC:
+      gemem_idmap_insert (watch->live, event->id, &existed);
+      g_assert_false (existed);
+      g_assert_cmpuint (event->id, >, 0);
+      g_assert_cmpuint (event->size, <, G_GUINT64_CONSTANT (1) << 60);
+      break;
+    case GEMEM_EVENT_FREE:
+    case GEMEM_EVENT_FREE_COMPLETED:
+      g_assert_true (gemem_idmap_remove (watch->live, event->id, NULL));
+      break;
+    case GEMEM_EVENT_FREE_REQUESTED:
+      g_assert_nonnull (gemem_idmap_lookup (watch->live, event->id));
+      break;
+    default:
+      g_assert_cmpuint (event->id, ==, 0);
+    }
+}
+
+static void
+read_trace (GememTraceReader *reader, gboolean strict, GError **error)
+{
+  Watch watch = { gemem_idmap_new (0), gemem_idmap_new (sizeof (guint64)), 0, FALSE };
+  const GememTraceEvent *events;
+  gssize n;
+
+  while ((n = gemem_trace_next (reader, &events, error)) > 0)
+    for (gssize i = 0; i < n; i++, watch.count++)
+      {
+        g_assert_cmpint (events[i].kind, >, 0);
+        g_assert_cmpint (events[i].kind, <, GEMEM_EVENT_KIND_COUNT);
+        if (strict)
+          watch_event (&watch, reader, &events[i]);
+      }
+  g_assert_true ((n < 0) == (*error != NULL));
+  if (n == 0 && strict && reader->info.events != 0)
+    g_assert_cmpuint (watch.count, ==, reader->info.events);
+  gemem_idmap_free (watch.live);
+  gemem_idmap_free (watch.times);
+}
+
+int
+LLVMFuzzerTestOneInput (const guint8 *data, size_t size)
+{
+  g_autoptr (GError) error = NULL;
+  GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
+  guint choice;
+
+  if (size == 0)
+    return 0;
+  options.allow_partial = (data[0] & 0x80) != 0;
+  for (choice = 0; choice < G_N_ELEMENTS (choices); choice++)
+    if (choices[choice].letter == (char) (data[0] & 0x7f))
+      break;
+  if (choice == G_N_ELEMENTS (choices))
+    choice = data[0] % G_N_ELEMENTS (choices);
+  g_autoptr (GBytes) bytes = g_bytes_new (data + 1, size - 1);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "fuzz"), choices[choice].format, &options, &error);
+  if (reader != NULL)
+    {
+      read_trace (reader, choices[choice].strict, &error);
+      gemem_trace_close (reader);
+    }
+  else
+    g_assert_nonnull (error);
+  if (error != NULL)
+    {
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
+      g_assert_null (strchr (error->message, '\n'));
+      if (!g_utf8_validate (error->message, -1, NULL))
+        g_error ("not UTF-8 from %s: %s", choices[choice].format, error->message);
+      g_assert_true (g_str_has_prefix (error->message, "fuzz:"));
+    }
+  return 0;
+}
