@@ -103,6 +103,9 @@ append_latencies (GString *out, const GememResult *result)
   append_latency (out, "free, modelled", &result->free_ns);
   append_latency (out, "alloc, measured", &result->measured_alloc_ns);
   append_latency (out, "free, measured", &result->measured_free_ns);
+  if (result->cost_guesses > 0)
+    g_string_append_printf (out, "  modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
+                            result->cost_numbers, result->cost_guesses);
 }
 
 /* Which request failed, and why. */

@@ -52,6 +52,8 @@ const GememJsonField gemem_json_values[] = {
   VALUE (largest_free_at_peak),
   VALUE (retries),
   VALUE (capacity),
+  VALUE (cost_numbers),
+  VALUE (cost_guesses),
   VALUE (ooms),
   VALUE (ooms_avoidable),
   VALUE (modelled_total_ns),

@@ -107,6 +107,8 @@ append_pieces (GString *out, const GememResult *result, const GememMapSegment *s
       const GememMapSpan *span = &g_array_index (result->map, GememMapSpan, i);
       guint64 from, to;
       gemem_map_place (segment, &span->span, &from, &to);
+      if (from == to)
+        continue; /* addresses behind the last memory */
       const gboolean narrow = scale (to, widest) - scale (from, widest) < MIN_PIECE;
       const gboolean room = scale (piece.to, widest) - scale (piece.from, widest) < MIN_PIECE;
       if (piece.spans > 0 && !(narrow && room))

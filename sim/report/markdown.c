@@ -1,5 +1,7 @@
-/* markdown.c - the comparison as a Markdown table per trace, for issues and documents. */
+/* markdown.c - the comparison as a Markdown table per trace, for issues and documents; no character of a name is taken as markup. */
 #include "config.h"
+
+#include <string.h>
 
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
@@ -9,7 +11,7 @@ append_cell (GString *out, const char *text)
 {
   for (; *text != '\0'; text++)
     {
-      if (*text == '|' || *text == '\\')
+      if (strchr ("\\|_*`<[", *text) != NULL)
         g_string_append_c (out, '\\');
       g_string_append_c (out, *text == '\n' ? ' ' : *text);
     }
@@ -50,6 +52,7 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n)
         {
           g_string_append (out, "| ");
           append_cell (out, results[i]->label);
+          g_string_append (out, results[i]->failure != NULL ? " (stopped)" : results[i]->partial ? " (partial)" : "");
           g_string_append (out, " |");
           for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
             if (wanted (measure, results, n))

@@ -98,6 +98,11 @@ gemem_measure_exact (const GememMeasure *measure, const GememResult *result, cha
 {
   if (measure->real != NULL)
     return decimal (buffer, measure->real (result), 6);
+  if (measure->unit == GEMEM_UNIT_BYTES && measure->integer (result) == GEMEM_UNLIMITED)
+    {
+      g_strlcpy (buffer, "none", GEMEM_MEASURE_TEXT);
+      return buffer;
+    }
   g_snprintf (buffer, GEMEM_MEASURE_TEXT, "%" G_GUINT64_FORMAT, measure->integer (result));
   return buffer;
 }

@@ -38,5 +38,5 @@ gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *
 #define GEMEM_MEASURE_TEXT 48
 /* For people: "1.500 GiB", "12.3 %", "1.07", "3.2 us". */
 char *gemem_measure_text (const GememMeasure *measure, const GememResult *result, char *buffer);
-/* For files: an integer, or a decimal with six digits, whatever the locale. */
+/* For files: an integer, or a decimal with six digits, whatever the locale; "none" for a number of bytes that was not found. */
 char *gemem_measure_exact (const GememMeasure *measure, const GememResult *result, char *buffer);

@@ -13,7 +13,7 @@
 #define WIDTH 1200
 #define ROW 30
 #define HEAD 76  /* above the panels: title and legends */
-#define FOOT 62  /* below: tics and axis labels */
+#define FOOT 76  /* below: tics and axis labels */
 #define LABEL_MAX 44
 #define FIRST 0     /* left edges of the panels, thousandths of what is right of the labels */
 #define FIRST_END 520
@@ -28,6 +28,7 @@ typedef struct
   glong   text;           /* characters behind the longest bar's end */
   guint64 bytes, latency; /* largest of the group */
   guint64 fastest;        /* smallest median */
+  char   *guesses;        /* what the modelled latencies rest on, or NULL */
 } Layout;
 
 static void
@@ -45,6 +46,9 @@ lay_out (Layout *layout, const GememPlotGroup *group)
       layout->latency = MAX (layout->latency, result->alloc_ns.max);
       layout->fastest = MIN (layout->fastest, gemem_histogram_percentile (&result->alloc_ns, 500));
     }
+  const GememResult *first = group->results->pdata[0];
+  if (first->cost_guesses > 0)
+    layout->guesses = g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses", first->cost_guesses, first->cost_numbers);
   layout->left = 30 + CHARACTER * (guint) MIN (MAX (characters, 10), LABEL_MAX);
   layout->height = HEAD + FOOT + ROW * layout->rows;
 }
@@ -146,6 +150,8 @@ static void
 append_latency (GString *out, const Layout *layout)
 {
   append_panel (out, layout, THIRD, 1000, "latency of an allocation, modelled");
+  if (layout->guesses != NULL)
+    g_string_append_printf (out, "set label 2 '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n", layout->guesses);
   if (layout->latency == 0)
     g_string_append (out, "set xrange [0:1]\nunset xtics\nset label 1 'no costs: give the device a profile' at graph 0.5,0.5 center textcolor rgb '#888888'\n"
                           "plot NaN\n");
@@ -160,7 +166,7 @@ append_latency (GString *out, const Layout *layout)
                           "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM "'\n"
                           "unset logscale x\n"
                           "set offsets 0, 0, 0, 0\n", tic_factor (layout));
-  g_string_append (out, "set xtics autofreq format '%g'\nunset label 1\n");
+  g_string_append (out, "set xtics autofreq format '%g'\nunset label\n");
 }
 
 void
@@ -177,5 +183,6 @@ gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, const c
   g_string_append (out, "unset label\nunset object\nunset arrow\n");
   append_utilisation (out, &layout);
   append_latency (out, &layout);
+  g_free (layout.guesses);
   gemem_plot_script_end (out);
 }

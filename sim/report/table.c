@@ -24,15 +24,27 @@ typedef struct
   Column columns[MAX_COLUMNS];
   guint  n;
   gsize  label; /* width of the first column */
+  gsize  note;  /* of what stands behind a row */
 } Layout;
+
+/* What stands behind the row of a run that did not go to its end. */
+static const char *
+row_note (const GememResult *result)
+{
+  return result->failure != NULL ? "  (stopped)" : result->partial ? "  (partial)" : "";
+}
 
 static void
 measure_widths (Layout *layout, GememResult *const *results, guint n)
 {
   char text[GEMEM_MEASURE_TEXT];
   layout->label = strlen ("allocator");
+  layout->note = 0;
   for (guint i = 0; i < n; i++)
-    layout->label = MAX (layout->label, (gsize) g_utf8_strlen (results[i]->label, -1));
+    {
+      layout->label = MAX (layout->label, (gsize) g_utf8_strlen (results[i]->label, -1));
+      layout->note = MAX (layout->note, strlen (row_note (results[i])));
+    }
   for (guint c = 0; c < layout->n; c++)
     {
       Column *column = &layout->columns[c];
@@ -45,7 +57,7 @@ measure_widths (Layout *layout, GememResult *const *results, guint n)
 static gsize
 total_width (const Layout *layout)
 {
-  gsize width = layout->label;
+  gsize width = layout->label + layout->note;
   for (guint c = 0; c < layout->n; c++)
     width += 2 + layout->columns[c].width;
   return width;
@@ -104,10 +116,7 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
       gboolean applies = gemem_measure_applies (column->measure, result);
       g_string_append_printf (out, "  %*s", (int) column->width, applies ? gemem_measure_text (column->measure, result, text) : "-");
     }
-  if (result->partial)
-    g_string_append (out, "  (partial)");
-  if (result->failure != NULL)
-    g_string_append (out, "  (stopped)");
+  g_string_append (out, row_note (result));
   g_string_append_c (out, '\n');
 }
 
@@ -119,6 +128,9 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
   const GememResult *first = results[0];
   g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, peak live %s, device %s\n", first->events, gemem_format_size (live, first->peak_live),
                           first->capacity == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (capacity, first->capacity));
+  if (first->cost_guesses > 0)
+    g_string_append_printf (out, "modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
+                            first->cost_numbers, first->cost_guesses);
   for (guint i = 0; i < n; i++)
     if (results[i]->fidelity.compared > 0)
       g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded\n", results[i]->label,

@@ -1,0 +1,102 @@
+/* sample-result.c - see sample-result.h. */
+#include "config.h"
+
+#include "sim/core/units.h"
+#include "sim/engine/run.h"
+#include "tests/util/sample-result.h"
+
+static void
+add_setting (GPtrArray *settings, const char *key, const char *value)
+{
+  GememSetting *setting = g_new (GememSetting, 1);
+  setting->key = g_strdup (key);
+  setting->value = g_strdup (value);
+  g_ptr_array_add (settings, setting);
+}
+
+static void
+setting_free (gpointer data)
+{
+  GememSetting *setting = data;
+  g_free (setting->key);
+  g_free (setting->value);
+  g_free (setting);
+}
+
+static void
+fill_arrays (GememResult *result)
+{
+  const GememTimelinePoint points[] = {
+    { 0, 0, GEMEM_GIB, GEMEM_GIB, 2 * GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 2 * GEMEM_GIB, G_MAXUINT64 },
+    { 5, 2000, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, 3 * GEMEM_GIB, 13 * GEMEM_GIB / 4, 4 * GEMEM_GIB, 768 * GEMEM_MIB },
+    { 9, 4000, 0, 0, GEMEM_GIB, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, GEMEM_GIB },
+  };
+  const GememMapSpan spans[] = {
+    { { 0x10000, 0x8000, 0x10000, 0x10000, 0, 0, GEMEM_SPAN_LIVE, 0x10000 }, 0x7f00 },
+    { { 0x18000, 0x8000, 0x10000, 0x10000, 0, 0, GEMEM_SPAN_FREE, 0 }, 0 },
+    { { 0x40000, 0x1000, 0x40000, 0x4000, 7, 1, GEMEM_SPAN_PENDING, 0 }, 0 },
+    { { 0x41000, 0x1000, 0x40000, 0x4000, 7, 1, GEMEM_SPAN_OVERHEAD, 0 }, 0 },
+    { { 0x42000, 0x2000, 0x40000, 0x4000, 7, 1, GEMEM_SPAN_UNMAPPED, 0 }, 0 },
+  };
+  const GememOom oom = { 6, 3, 5 * GEMEM_GIB, 0, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, 8 * GEMEM_GIB, 4 * GEMEM_GIB, 768 * GEMEM_MIB, TRUE, 0, 2,
+                         GEMEM_MIB };
+  const GememStreamUse streams[] = { { 0, 2 * GEMEM_GIB, 2 * GEMEM_GIB, 3 }, { 0x7f0000000000, GEMEM_GIB, GEMEM_GIB, 2 }, { G_MAXUINT64, 1, 512, 1 } };
+  const GememSizeClassUse classes[] = { { 512, 1, 12, 500 }, { 4 * GEMEM_GIB, 4, 512 * GEMEM_MIB, 2 * GEMEM_GIB } };
+  const GememEpoch epoch = { 3 * GEMEM_GIB, 13 * GEMEM_GIB / 4, 4 * GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 1 };
+
+  g_array_append_vals (result->timeline, points, G_N_ELEMENTS (points));
+  g_array_append_vals (result->map, spans, G_N_ELEMENTS (spans));
+  g_array_append_val (result->oom, oom);
+  g_array_append_vals (result->streams, streams, G_N_ELEMENTS (streams));
+  g_array_append_vals (result->classes, classes, G_N_ELEMENTS (classes));
+  g_array_append_val (result->epochs, epoch);
+}
+
+GememResult *
+test_sample_result (const char *trace, const char *label)
+{
+  GememResult *result = gemem_result_new ();
+  result->trace = g_strdup (trace);
+  result->label = g_strdup (label);
+  result->allocator = g_strdup ("sample");
+  result->device = g_strdup ("sim:capacity=8GiB");
+  result->parameters = g_ptr_array_new_with_free_func (setting_free);
+  result->device_settings = g_ptr_array_new_with_free_func (setting_free);
+  result->stats = g_ptr_array_new_with_free_func (setting_free);
+  add_setting (result->parameters, "chunk_mb", "64");
+  add_setting (result->parameters, "path", NULL);
+  add_setting (result->device_settings, "capacity", "8GiB");
+  add_setting (result->stats, "num_ooms", "1");
+  add_setting (result->stats, "num_retries", "0");
+  result->events = 10;
+  result->allocs = 5;
+  result->frees = 4;
+  result->failed_allocs = result->ooms = result->ooms_avoidable = 1;
+  result->capacity = 8 * GEMEM_GIB;
+  result->peak_live = 3 * GEMEM_GIB;
+  result->peak_live_seq = 4;
+  result->peak_allocated = 13 * GEMEM_GIB / 4;
+  result->peak_allocated_seq = 4;
+  result->peak_reserved = 4 * GEMEM_GIB;
+  result->peak_reserved_seq = 5;
+  result->lower_bound = 25 * GEMEM_GIB / 8;
+  result->live_at_peak_reserved = 5 * GEMEM_GIB / 2;
+  result->allocated_at_peak_reserved = 3 * GEMEM_GIB;
+  result->internal_at_peak = GEMEM_GIB / 2;
+  result->external_at_peak = GEMEM_GIB;
+  result->largest_free_at_peak = 768 * GEMEM_MIB;
+  result->calls[GEMEM_CALL_MALLOC] = 4;
+  result->refused[GEMEM_CALL_MALLOC] = 1;
+  result->call_ns[GEMEM_CALL_MALLOC] = 400000;
+  result->calls[GEMEM_CALL_FREE] = 2;
+  result->call_ns[GEMEM_CALL_FREE] = 100000;
+  result->modelled_total_ns = 501500;
+  gemem_histogram_init (&result->alloc_ns);
+  gemem_histogram_init (&result->free_ns);
+  for (guint64 ns = 50; ns <= 100000; ns *= 10)
+    gemem_histogram_add (&result->alloc_ns, ns);
+  gemem_histogram_init (&result->measured_alloc_ns);
+  gemem_histogram_init (&result->measured_free_ns);
+  fill_arrays (result);
+  return result;
+}
