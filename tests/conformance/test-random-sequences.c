@@ -206,6 +206,30 @@ assert_reads_back (const char *text, const char *name, const GArray *ops)
   gemem_trace_close (reader);
 }
 
+/* The program replays the text: through `direct` itself, which does not overlap. */
+static void
+assert_replays (const char *name)
+{
+  g_autofree char *path = g_build_filename (test_tmpdir (), name, NULL), *out = NULL, *err = NULL;
+  const char *argv[] = { "gemem-sim", "replay", path, "-a", "direct", "-d", "sim:capacity=512MiB,address=bump", "--events", "/dev/stdout", "-o",
+                         "/dev/null", NULL };
+  g_autofree char *program = g_find_program_in_path (argv[0]);
+  g_autoptr (GError) error = NULL;
+  int status;
+
+  g_assert_nonnull (program); /* tests/util/env.sh puts the build folder into PATH */
+  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &err, &status, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (err, ==, "");
+  g_assert_cmpint (status, ==, 0);
+  g_assert_cmpstr (out, ==,
+                   "seq,kind,id,size,address,block,reserved\n"
+                   "0,alloc,0,1,0x100000000000,1,1\n"
+                   "1,alloc,1,4096,0x100000200000,4096,4097\n"
+                   "2,free,1,4096,0x100000200000,4096,1\n"
+                   "4,alloc,2,1000,0x100000400000,1000,1001\n");
+}
+
 static void
 test_shrink_planted (gconstpointer data)
 {
@@ -229,6 +253,7 @@ test_shrink_planted (gconstpointer data)
       else
         g_assert_cmpstr (problem, ==, "operation 5: id 2 at 0x100000000000 of 1000 bytes overlaps a live block");
       assert_reads_back (text, "shrunk.ops", ops);
+      assert_replays ("shrunk.ops");
     }
 }
 

@@ -134,7 +134,7 @@ eligible_calls (const TestSubject *subject, const GArray *ops, GememDeviceCall c
   return calls;
 }
 
-/* The workload with call @n of the kind failing; with room the run must go on as if nothing had been. */
+/* The workload with call @n of the kind failing; with room and no limit set, the refused request is served the next time. */
 static void
 fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64 n)
 {
@@ -143,10 +143,13 @@ fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64
 
   subject->faults = faults;
   trial = start (subject);
-  run (trial, ops, subject->capacity == ROOM ? 1 : 0);
+  run (trial, ops, subject->capacity == ROOM && *subject->settings == '\0' ? 1 : 0);
   if (trial->problem == NULL && gemem_faulty_device_injected (trial->device, call) != 1)
     trial->problem = g_strdup ("the call that was to fail was never made");
-  demand_recovery (trial, 2 * MIB);
+  if (*subject->settings == '\0')
+    demand_recovery (trial, 2 * MIB);
+  else if (trial->problem == NULL)
+    test_trial_drain (trial);
   finish (trial);
   subject->faults = NULL;
 }
@@ -162,31 +165,11 @@ can_fail (GememDeviceCall call)
   return device != NULL;
 }
 
-/* Settings whose every call is tried: the defaults and each choice of a kind. */
-static GPtrArray *
-few_variants (const GememAllocatorClass *klass)
-{
-  GPtrArray *variants = test_variants (klass, TIGHT);
-
-  for (guint i = 0; i < variants->len;)
-    {
-      const char *key = g_ptr_array_index (variants, i);
-      g_autofree char *name = g_strndup (key, strcspn (key, "="));
-      const GememParam *row = *key != '\0' ? gemem_params_find (klass->params, name) : NULL;
-
-      if (*key == '\0' || (row != NULL && row->type == GEMEM_PARAM_CHOICE && strchr (key, ',') == NULL))
-        i++;
-      else
-        g_ptr_array_remove_index (variants, i);
-    }
-  return variants;
-}
-
 static void
 test_nth (gconstpointer data)
 {
   const GememAllocatorClass *klass = data;
-  g_autoptr (GPtrArray) variants = few_variants (klass);
+  g_autoptr (GPtrArray) variants = test_variants (klass, TIGHT);
   g_autoptr (GArray) ops = workload ();
   guint64 tried = 0;
 
@@ -243,7 +226,7 @@ static void
 test_random (gconstpointer data)
 {
   const GememAllocatorClass *klass = data;
-  g_autoptr (GPtrArray) variants = few_variants (klass);
+  g_autoptr (GPtrArray) variants = test_variants (klass, TIGHT);
 
   for (guint i = 0; i < variants->len; i++)
     for (guint seed = 1; seed <= 24 / scale () && !g_test_failed (); seed++)

@@ -245,7 +245,7 @@ test_subject_try (const TestSubject *subject, const GArray *ops, guint64 seed)
   text = test_ops_text (subject, shrunk);
   g_test_message ("%s, seed " U64 ", %u operations: %s", allocator, seed, ops->len, problem);
   g_test_message ("smallest: %s", smallest);
-  g_test_message ("save these lines as t.%s and: gemem-sim replay -a '%s' -d '%s' --events - t.%s\n%s", fits_ops (shrunk) ? "ops" : "txt",
+  g_test_message ("save these lines as t.%s and: gemem-sim replay -a '%s' -d '%s' --events /dev/stdout t.%s\n%s", fits_ops (shrunk) ? "ops" : "txt",
                   allocator, device, fits_ops (shrunk) ? "ops" : "txt", text);
   g_test_fail ();
   return FALSE;

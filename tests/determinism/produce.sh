@@ -1,0 +1,24 @@
+#!/bin/sh
+# produce.sh FOLDER JOBS - everything gemem-sim can write about two generated traces, into an empty FOLDER: what the determinism tests
+# compare byte by byte.  The program is found in PATH.
+#
+# Nothing here depends on the allocators there are: all of the registry are run, on a device that is too small (ladders, failures) and on
+# one that is not.  Left out is what says how it was made: the manifest has the arguments, and PNG is drawn by libraries of the system.
+set -eu
+folder=$1 jobs=$2
+mkdir -p "$folder"
+cd "$folder"
+gemem-sim generate random:events=4000,live=60,streams=3,size_max=16MiB --seed 7 -o random.gmt
+gemem-sim generate transformer-train:layers=2,width=128,heads=4,vocabulary=1000,sequence=128,iterations=2,jitter=20 --seed 3 -o train.gmt
+gemem-sim convert random.gmt random.txt 2>/dev/null
+for format in json csv markdown table; do
+  gemem-sim compare random.gmt train.gmt -a '*' -d sim:capacity=192MiB -j "$jobs" --format=$format -o "small.$format"
+done
+gemem-sim compare random.gmt train.gmt -a '*' -j "$jobs" --repeat=2 --find-capacity --format=json -o large.json --plots=plots
+rm -f plots/*.png
+for trace in random train; do
+  gemem-sim list allocators --names | while read -r name; do
+    gemem-sim replay $trace.gmt -a "$name" -d sim:capacity=192MiB,address=first-fit -j "$jobs" --events "$trace-$name.csv" \
+      --map "$trace-$name.svg" --format=json -o "$trace-$name.json"
+  done
+done
