@@ -176,9 +176,6 @@ run_plain (GememPickle *pickle, guint8 opcode, GError **error)
       if ((value = push (pickle, GEMEM_PICKLE_LIST)) != NULL)
         value->pair = GEMEM_PICKLE_NO_PAIR;
       break;
-    case '}':
-      value = push (pickle, GEMEM_PICKLE_DICT);
-      break;
     case '(':
       if (pickle->n_marks == GEMEM_PICKLE_MAX_NESTING)
         return gemem_pickle_fail (pickle, error, "objects are nested more than %u deep; this is no memory snapshot",
@@ -192,14 +189,33 @@ run_plain (GememPickle *pickle, guint8 opcode, GError **error)
       return gemem_pickle_tuple_to_mark (pickle, error);
     case '0': case '1':
       return gemem_pickle_pop (pickle, opcode, error);
-    case 0x94:
-      return gemem_pickle_memo_put (pickle, opcode, pickle->memo_size, error);
     case '.':
       return stop (pickle, error);
     default:
       return gemem_pickle_fail_refused (pickle, opcode, error);
     }
   return value != NULL ? 0 : gemem_pickle_fail_full (pickle, error);
+}
+
+/* Strings make up nearly all references to the memo; the rest of the cases is gemem_pickle_memo_get(). */
+static inline int
+get (GememPickle *pickle, guint8 opcode, guint32 index, GError **error)
+{
+  GememPickleValue *value;
+  if (index >= pickle->memo_capacity || (pickle->memo[index] & 15) != GEMEM_PICKLE_STRING || (value = push (pickle, GEMEM_PICKLE_STRING)) == NULL)
+    return gemem_pickle_memo_get (pickle, opcode, index, error);
+  value->string = pickle->memo[index] >> 4;
+  return 0;
+}
+
+/* LONG1 with its @n <= 8 bytes and, whatever they are, enough behind them to take 8 at once. */
+static inline gint64
+long_at (const guint8 *bytes, guint n)
+{
+  guint64 raw;
+  memcpy (&raw, bytes, sizeof raw);
+  guint unused = 64 - 8 * n;
+  return n == 0 ? 0 : (gint64) (GUINT64_FROM_LE (raw) << unused) >> unused;
 }
 
 /* One opcode: 1 = a record is complete, 0 = go on, -1 = error. */
@@ -218,12 +234,12 @@ run (GememPickle *pickle, GError **error)
       if (left < 2)
         break;
       pickle->at += 2;
-      return gemem_pickle_memo_get (pickle, opcode, pickle->at[-1], error);
+      return get (pickle, opcode, pickle->at[-1], error);
     case 'j':
       if (left < 5)
         break;
       pickle->at += 5;
-      return gemem_pickle_memo_get (pickle, opcode, little4 (pickle->at - 4), error);
+      return get (pickle, opcode, little4 (pickle->at - 4), error);
     case 'K':
       if (left < 2 || (value = push (pickle, GEMEM_PICKLE_INT)) == NULL)
         break;
@@ -242,6 +258,20 @@ run (GememPickle *pickle, GError **error)
       value->integer = (gint32) little4 (pickle->at + 1);
       pickle->at += 5;
       return 0;
+    case 0x8a:
+      if (left < 10 || pickle->at[1] > 8 || (value = push (pickle, GEMEM_PICKLE_INT)) == NULL)
+        break;
+      value->integer = long_at (pickle->at + 2, pickle->at[1]);
+      pickle->at += 2 + pickle->at[1];
+      return 0;
+    case '}':
+      if (push (pickle, GEMEM_PICKLE_DICT) == NULL)
+        break;
+      pickle->at++;
+      return 0;
+    case 0x94:
+      pickle->at++;
+      return gemem_pickle_memo_put (pickle, opcode, pickle->memo_size, error);
     case 'u': case 'e': case 's': case 'a':
       pickle->at++;
       return gemem_pickle_fill_container (pickle, opcode, error);
@@ -255,7 +285,7 @@ run (GememPickle *pickle, GError **error)
       return gemem_pickle_fail_truncated (pickle, error);
     }
   pickle->at++;
-  if (size > 0 && (opcode == 'K' || opcode == 'M' || opcode == 'J'))
+  if (opcode == 'K' || opcode == 'M' || opcode == 'J' || opcode == '}')
     return gemem_pickle_fail_full (pickle, error);
   return size > 0 ? run_argument (pickle, opcode, size, error) : run_plain (pickle, opcode, error);
 }
