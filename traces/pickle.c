@@ -202,7 +202,8 @@ static inline int
 get (GememPickle *pickle, guint8 opcode, guint32 index, GError **error)
 {
   GememPickleValue *value;
-  if (index >= pickle->memo_capacity || (pickle->memo[index] & 15) != GEMEM_PICKLE_STRING || (value = push (pickle, GEMEM_PICKLE_STRING)) == NULL)
+  if (index >= pickle->memo_capacity || (pickle->memo[index] & 15) != GEMEM_PICKLE_STRING
+      || (value = push (pickle, GEMEM_PICKLE_STRING)) == NULL)
     return gemem_pickle_memo_get (pickle, opcode, index, error);
   value->string = pickle->memo[index] >> 4;
   return 0;
