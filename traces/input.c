@@ -194,18 +194,24 @@ input_new (const char *name)
 GememInput *
 gemem_input_open (const char *path, GError **error)
 {
+  return gemem_input_open_as (path, strcmp (path, "-") == 0 ? "standard input" : path, error);
+}
+
+GememInput *
+gemem_input_open_as (const char *path, const char *name, GError **error)
+{
   gboolean standard = strcmp (path, "-") == 0;
   struct stat status;
   int fd = standard ? dup (STDIN_FILENO) : open (path, O_RDONLY | O_CLOEXEC);
 
   if (fd < 0 || fstat (fd, &status) != 0 || (S_ISDIR (status.st_mode) && (errno = EISDIR) != 0))
     {
-      gemem_error_set_errno (error, errno, standard ? "standard input" : path, "name a readable file");
+      gemem_error_set_errno (error, errno, *name != '\0' ? name : "''", "name a readable file");
       if (fd >= 0)
         close (fd);
       return NULL;
     }
-  GememInput *input = input_new (standard ? "standard input" : path);
+  GememInput *input = input_new (name);
   input->fd = fd;
   input->regular = S_ISREG (status.st_mode) && lseek (fd, 0, SEEK_CUR) == 0; /* a half-read standard input is like a pipe */
   return input;

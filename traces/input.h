@@ -18,6 +18,8 @@ GEMEM_BEGIN_DECLS
 typedef struct _GememInput GememInput;
 
 GememInput *gemem_input_open (const char *path, GError **error); /* "-": standard input */
+/* The same under another @name for messages: standard input that was kept in a file is still "standard input" to its user. */
+GememInput *gemem_input_open_as (const char *path, const char *name, GError **error);
 GememInput *gemem_input_new_from_bytes (GBytes *bytes, const char *name); /* for tests, fuzzing and embedded pickles */
 void        gemem_input_close (GememInput *input);
 

@@ -61,6 +61,8 @@ gemem_event_kind_name (GememEventKind kind)
 GememEventKind
 gemem_event_kind_from_name (const char *name, gsize length)
 {
+  if (memchr (name, '\0', length) != NULL) /* else a prefix with zero bytes behind would match beyond its end */
+    return (GememEventKind) 0;
   for (guint kind = 1; kind < GEMEM_EVENT_KIND_COUNT; kind++)
     if (strncmp (kind_names[kind], name, length) == 0 && kind_names[kind][length] == '\0')
       return (GememEventKind) kind;

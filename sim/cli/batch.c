@@ -21,7 +21,7 @@ static char *manifest;
 static char *map;
 static char *dumb;
 static int jobs;
-static int repeat;
+static int repeat = 1;
 static int points = GEMEM_TIMELINE_POINTS_DEFAULT;
 static gboolean no_trace_settings;
 static gboolean fail_on_oom;
@@ -62,7 +62,7 @@ static gboolean
 check_numbers (GError **error)
 {
   const struct { const char *name; int value, min; } numbers[]
-      = { { "jobs", jobs, 0 }, { "repeat", repeat, 0 }, { "timeline-points", points, 0 } };
+      = { { "jobs", jobs, 0 }, { "repeat", repeat, 1 }, { "timeline-points", points, 0 } };
   for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (numbers[i].value < numbers[i].min)
       {
@@ -120,12 +120,22 @@ static GArray *
 choose_devices (GememSourceFile *file, GError **error)
 {
   int chosen = gemem_source_device ();
-  if (chosen < 0)
-    return gemem_trace_devices (gemem_source_file_open, file, error);
-  GArray *devices = g_array_new (FALSE, FALSE, sizeof (guint16));
-  guint16 device = (guint16) chosen;
-  g_array_append_val (devices, device);
-  return devices;
+  GArray *devices = gemem_trace_devices (gemem_source_file_open, file, error);
+  if (devices == NULL)
+    return NULL;
+  for (guint i = devices->len; chosen >= 0 && i-- > 0;)
+    if (g_array_index (devices, guint16, i) != chosen)
+      g_array_remove_index (devices, i);
+  if (devices->len > 0)
+    return devices;
+  if (chosen >= 0 && chosen != GEMEM_DEVICE_HOST)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event on device %d; 'gemem-sim info' shows the devices there are", file->path, chosen);
+  else if (chosen >= 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event in host memory; 'gemem-sim info' shows the devices there are", file->path);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no allocation events; there is nothing to replay", file->path);
+  g_array_unref (devices);
+  return NULL;
 }
 
 static void
@@ -155,6 +165,29 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           setup (&job);
         g_array_append_val (list, job);
       }
+}
+
+/* What is to be written can be, and over nothing that is needed. */
+static gboolean
+check_files (const GememJob *list, guint n, char **paths, GError **error)
+{
+  const GememOutputFile outputs[]
+      = { { "--output", output }, { "--events", list[0].events_path }, { "--map", map }, { "--manifest", manifest } };
+  if (list[0].events_path != NULL && n > 1)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--events=%s: one file holds the decisions of one run, these are %u; give one -a, and --trace-device where the trace has several",
+                   list[0].events_path, n);
+      return FALSE;
+    }
+  if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), paths, error))
+    return FALSE;
+  if (plots != NULL && g_mkdir_with_parents (plots, 0777) != 0)
+    {
+      gemem_error_set_errno (error, errno, plots, "name a folder that can be made and written");
+      return FALSE;
+    }
+  return TRUE;
 }
 
 /* Moves what is worth keeping into @batch; prints what failed. */
@@ -210,14 +243,11 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
       g_autoptr (GArray) devices = choose_devices (file, error);
       if (devices == NULL)
         return NULL;
-      if (devices->len == 0)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no allocation events; nothing to replay", *path);
-          return NULL;
-        }
       append_jobs (list, file, devices, specs, setup);
     }
 
+  if (!check_files ((const GememJob *) list->data, list->len, paths, error))
+    return NULL;
   gemem_catch_interrupts ();
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
@@ -243,7 +273,14 @@ write_plots (const GememBatch *batch, GError **error)
 {
   gboolean rendered = FALSE;
   if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len, NULL, &rendered, error))
-    return FALSE;
+    {
+      if (g_atomic_int_get (&gemem_interrupted) != 0 && batch->status != 130) /* gnuplot was interrupted with us */
+        {
+          g_clear_error (error);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "%s: interrupted; plots are missing", plots);
+        }
+      return FALSE;
+    }
   if (!rendered)
     gemem_note ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them with 'gnuplot *.gp' there", plots);
   return TRUE;

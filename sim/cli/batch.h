@@ -32,7 +32,7 @@ extern const GOptionEntry gemem_source_entries[];
 
 typedef struct
 {
-  char *path; /* what the user typed, for messages */
+  char *path; /* its name in messages and results: what the user typed, or "standard input" */
   char *file; /* what to open: standard input is spooled, so that it can be read again */
   int   fd;
   char *sha256; /* of the stored bytes, hex; computed when first asked for */

@@ -30,6 +30,22 @@ typedef struct
 const GememCommand *const *gemem_commands (void); /* NULL-terminated, in the order of commands.def */
 const GememCommand        *gemem_command_find (const char *name, GError **error);
 
+/* ---- options.c */
+
+/* The words of @argv without the options of @command and --help, argv[0] first (g_strfreev); option values go where their entries say. */
+char **gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolean *help, GError **error);
+
+/* ---- outputs.c */
+
+typedef struct
+{
+  const char *option; /* "--output" */
+  const char *path;   /* or NULL, "-" */
+} GememOutputFile;
+
+/* Before the work begins: no output is one of @inputs (NULL-terminated) or another output, and each lies in a folder that can be written. */
+gboolean gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs, GError **error);
+
 /* ---- output.c */
 
 void gemem_note (const char *format, ...) G_GNUC_PRINTF (1, 2);
@@ -45,7 +61,7 @@ gboolean gemem_want_arguments (const GememCommand *command, char **arguments, gu
 /* Columns of the terminal; 0 when stdout is none and COLUMNS is not set. */
 guint gemem_terminal_width (void);
 
-/* Set by SIGINT and SIGTERM once gemem_catch_interrupts() was called. */
+/* Set by SIGINT, SIGTERM and SIGHUP once gemem_catch_interrupts() was called. */
 extern gint gemem_interrupted;
 void gemem_catch_interrupts (void);
 

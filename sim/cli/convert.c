@@ -42,6 +42,11 @@ run (char **arguments, GError **error)
   extern const GememCommand gemem_command_convert;
   if (!gemem_want_arguments (&gemem_command_convert, arguments, 2, 2, error))
     return 2;
+  const GememOutputFile target = { "OUTPUT", arguments[1] };
+  if (!gemem_check_outputs (&target, 1, (char *[]){ arguments[0], NULL }, error))
+    return 2;
+  if (format == NULL && strcmp (arguments[1], "-") == 0)
+    format = g_strdup ("text");
   GememSourceFile *file = gemem_source_file_new (arguments[0], error);
   GememTraceReader *reader = file != NULL ? gemem_source_file_open (file, error) : NULL;
   int status = 1;
@@ -49,11 +54,11 @@ run (char **arguments, GError **error)
     status = 0;
   if (status == 0 && (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0)
     {
-      gemem_warn ("%s: the end is missing; %s holds what was whole and says so", arguments[0], arguments[1]);
+      gemem_warn ("%s: the end is missing; %s holds what was whole and says so", file->path, arguments[1]);
       status = 3;
     }
   if (status == 0 && reader->info.ambiguities > 0)
-    gemem_note ("%s: %" G_GUINT64_FORMAT " blocks from before the recording had to be inferred; they are marked", arguments[0],
+    gemem_note ("%s: %" G_GUINT64_FORMAT " blocks from before the recording had to be inferred; they are marked", file->path,
                 reader->info.ambiguities);
   if (reader != NULL)
     gemem_trace_close (reader);
@@ -66,7 +71,7 @@ const GememCommand gemem_command_convert = {
   .synopsis = "INPUT OUTPUT",
   .summary = "Convert a trace; the extension of OUTPUT chooses the format (.gmt native, .txt text)",
   .description = "The native format (.gmt) is small, checksummed and fast; its text twin (.txt) holds the same, an event a line. '-' is\n"
-                 "standard input or output. OUTPUT is complete, or it is not there.",
+                 "standard input or output (text, unless --format says otherwise). OUTPUT is complete, or it is not there.",
   .examples = "  gemem-sim convert snapshot.pickle step.gmt\n  gemem-sim convert step.gmt - -f text | head\n",
   .options = { entries, gemem_source_entries },
   .run = run,

@@ -58,6 +58,11 @@ run (char **arguments, GError **error)
   g_autofree char *text = NULL;
   if (!gemem_want_arguments (&gemem_command_help, arguments, 0, 1, error))
     return 2;
+  if (want_manual + want_completion + (arguments[0] != NULL) > 1)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "help: --man, --bash-completion and a name exclude each other; keep one of them");
+      return 2;
+    }
   if (want_manual)
     text = gemem_manual ();
   else if (want_completion)

@@ -216,9 +216,9 @@ show (const char *path, gboolean json, GError **error)
     {
       g_autoptr (GString) out = g_string_new (NULL);
       if (json)
-        append_json (out, path, &reader->info, summary);
+        append_json (out, file->path, &reader->info, summary);
       else
-        append_table (out, path, &reader->info, summary);
+        append_table (out, file->path, &reader->info, summary);
       ok = gemem_put (NULL, out->str, out->len, error);
     }
   gemem_trace_summary_free (summary);

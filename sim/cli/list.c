@@ -85,6 +85,11 @@ run (char **arguments, GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--format=%s: unknown format; choose table or json", format_name);
       return 2;
     }
+  if (json && names_only)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "list: --names and --format=json exclude each other; keep one of them");
+      return 2;
+    }
   g_autoptr (GArray) topics = gemem_topics (arguments[0], error);
   if (topics == NULL)
     return 2;

@@ -5,9 +5,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "allocators/allocator.h"
 #include "sim/cli/cli.h"
@@ -98,87 +101,14 @@ gemem_overview (void)
   return g_string_free (out, FALSE);
 }
 
-/* TRUE if @letter is a short option of @command that takes a value. */
-static gboolean
-takes_value (const GememCommand *command, char letter)
-{
-  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
-    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
-      if (entry->short_name == letter)
-        return entry->arg != G_OPTION_ARG_NONE;
-  return FALSE;
-}
-
-/* "-j4" becomes "-j" "4", which GOption understands.  The words belong to the caller (g_strfreev). */
-static char **
-separate_values (const GememCommand *command, int argc, char **argv)
-{
-  g_autoptr (GPtrArray) words = g_ptr_array_new ();
-  gboolean options = TRUE;
-  for (int i = 0; i < argc; i++)
-    {
-      const char *word = argv[i];
-      options = options && strcmp (word, "--") != 0;
-      if (i > 0 && options && word[0] == '-' && word[1] != '-' && word[1] != '\0' && word[2] != '\0' && takes_value (command, word[1]))
-        {
-          g_ptr_array_add (words, g_strndup (word, 2));
-          g_ptr_array_add (words, g_strdup (word + 2));
-        }
-      else
-        g_ptr_array_add (words, g_strdup (word));
-    }
-  g_ptr_array_add (words, NULL);
-  return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
-}
-
-/* "Unknown option --foo" gets the nearest known one. */
-static void
-suggest_option (const GememCommand *command, GError *parse_error, GError **error)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
-    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
-      g_ptr_array_add (names, (gpointer) entry->long_name);
-  g_ptr_array_add (names, NULL);
-
-  g_auto (GStrv) opened = g_strsplit (parse_error->message, "\u201c", -1);
-  g_autofree char *half = g_strjoinv ("'", opened);
-  g_auto (GStrv) closed = g_strsplit (half, "\u201d", -1);
-  g_autofree char *message = g_strjoinv ("'", closed);
-  const char *dashes = strstr (message, "--");
-  if (g_error_matches (parse_error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && dashes != NULL)
-    {
-      g_autofree char *word = g_strndup (dashes + 2, strcspn (dashes + 2, "= "));
-      const char *near = gemem_suggest (word, (const char *const *) names->pdata);
-      if (near != NULL)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown option --%s; did you mean --%s?", command->name, word, near);
-          return;
-        }
-    }
-  message[0] = g_ascii_tolower (message[0]);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s; 'gemem-sim help %s' lists the options", command->name, message, command->name);
-}
-
-static gboolean show_help;
-static const GOptionEntry help_entries[] = { { "help", 'h', 0, G_OPTION_ARG_NONE, &show_help, "Explain the command", NULL }, { NULL } };
-
 /* Runs @command with argv[0] = its name. */
 static int
 run_command (const GememCommand *command, int argc, char **argv, GError **error)
 {
-  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
-  g_autoptr (GError) parse_error = NULL;
-  g_auto (GStrv) words = separate_values (command, argc, argv);
-  g_option_context_set_help_enabled (context, FALSE);
-  g_option_context_add_main_entries (context, help_entries, NULL);
-  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
-    g_option_context_add_main_entries (context, *list, NULL);
-  if (!g_option_context_parse_strv (context, &words, &parse_error))
-    {
-      suggest_option (command, parse_error, error);
-      return 2;
-    }
+  gboolean show_help = FALSE;
+  g_auto (GStrv) words = gemem_parse_options (command, argc, argv, &show_help, error);
+  if (words == NULL)
+    return 2;
   if (show_help)
     {
       g_autofree char *text = gemem_command_usage (command);
@@ -212,10 +142,21 @@ dispatch (int argc, char **argv, GError **error)
   return run_command (command, argc - 1, argv + 1, error);
 }
 
+/* A standard stream that is closed gets a descriptor that fails, or the next file opened would take its place and its words. */
+static void
+hold_standard_streams (void)
+{
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl (fd, F_GETFD) == -1 && open ("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+      _exit (1);
+}
+
 int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
+  hold_standard_streams ();
+  signal (SIGXFSZ, SIG_IGN); /* a file size limit is then an error with the file's name */
   setlocale (LC_ALL, "");
   int status = dispatch (argc, argv, &error);
   if (error != NULL)

@@ -17,12 +17,31 @@
 
 gint gemem_interrupted;
 
+/* One line on stderr, whatever names and files hold: control characters, and bytes that are no UTF-8, are written as \ooo. */
+static void
+put_message (const char *kind, const char *text)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
+  while (*text != '\0')
+    {
+      const char *next;
+      gunichar c = g_utf8_get_char_validated (text, -1);
+      next = c == (gunichar) -1 || c == (gunichar) -2 ? text + 1 : g_utf8_next_char (text);
+      if (next == text + 1 && ((guchar) *text >= 0x80 || g_ascii_iscntrl (*text)))
+        g_string_append_printf (line, "\\%03o", (guint) (guchar) *text);
+      else
+        g_string_append_len (line, text, next - text);
+      text = next;
+    }
+  fflush (stdout);
+  fprintf (stderr, GEMEM_PROGRAM ": %s: %s\n", kind, line->str);
+}
+
 static void
 say (const char *kind, const char *format, va_list arguments)
 {
   g_autofree char *text = g_strdup_vprintf (format, arguments);
-  fflush (stdout);
-  g_printerr (GEMEM_PROGRAM ": %s: %s\n", kind, text);
+  put_message (kind, text);
 }
 
 void
@@ -46,8 +65,7 @@ gemem_warn (const char *format, ...)
 void
 gemem_print_error (const GError *error)
 {
-  fflush (stdout);
-  g_printerr (GEMEM_PROGRAM ": error: %s\n", error->message);
+  put_message ("error", error->message);
 }
 
 gboolean
@@ -71,8 +89,8 @@ gemem_want_arguments (const GememCommand *command, char **arguments, guint min, 
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
                  max == 1 || min == 1 ? command->synopsis : "an argument", command->name, command->synopsis);
   else if (n > max)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]... %s",
-                 command->name, arguments[max], command->name, command->synopsis);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]...%s%s",
+                 command->name, arguments[max], command->name, *command->synopsis != '\0' ? " " : "", command->synopsis);
   return n >= min && n <= max;
 }
 
@@ -105,4 +123,7 @@ gemem_catch_interrupts (void)
   sigemptyset (&action.sa_mask);
   sigaction (SIGINT, &action, NULL);
   sigaction (SIGTERM, &action, NULL);
+  struct sigaction hangup;
+  if (sigaction (SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup means it */
+    sigaction (SIGHUP, &action, NULL);
 }

@@ -25,7 +25,7 @@ run (char **arguments, GError **error)
   g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   for (char **path = arguments; *path != NULL; path++)
     if (!gemem_results_read_json (*path, results, error))
-      return 3;
+      return 1;
   if (!gemem_plot_write (directory, (GememResult *const *) results->pdata, results->len, NULL, &rendered, error))
     return 1;
   g_autofree char *text = g_strdup_printf ("%s/\n", directory);

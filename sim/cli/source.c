@@ -51,7 +51,7 @@ spool (GError **error)
         }
       if (n < 0)
         {
-          gemem_error_set_errno (error, errno, "standard input", "it is kept in a temporary file; see TMPDIR");
+          gemem_error_set_errno (error, errno, "standard input", "it is kept in a temporary file while it is used (see TMPDIR); name a file instead");
           close (fd);
           return -1;
         }
@@ -61,14 +61,23 @@ spool (GError **error)
 GememSourceFile *
 gemem_source_file_new (const char *path, GError **error)
 {
+  static gboolean standard_input_used;
+  gboolean standard_input = strcmp (path, "-") == 0;
+  if (standard_input && standard_input_used)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "standard input: given twice, but it can be read once; save it to a file and name that");
+      return NULL;
+    }
   GememSourceFile *file = g_new0 (GememSourceFile, 1);
-  file->path = g_strdup (path);
+  file->path = g_strdup (standard_input ? "standard input" : path);
   file->fd = -1;
-  if (strcmp (path, "-") != 0)
+  if (!standard_input)
     {
       file->file = g_strdup (path);
       return file;
     }
+  standard_input_used = TRUE;
   file->fd = spool (error);
   if (file->fd < 0)
     {
@@ -97,7 +106,7 @@ gemem_source_file_sha256 (GememSourceFile *file)
 {
   if (file->sha256 == NULL)
     {
-      GememInput *input = gemem_input_open (file->file, NULL);
+      GememInput *input = gemem_input_open_as (file->file, file->path, NULL);
       if (input != NULL)
         {
           file->sha256 = gemem_input_sha256 (input, NULL);
@@ -134,11 +143,12 @@ gemem_source_file_open (gpointer data, GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);
       return NULL;
     }
-  return gemem_trace_open (file->file, trace_format, &options, error);
+  GememInput *input = gemem_input_open_as (file->file, file->path, error);
+  return input != NULL ? gemem_trace_open_input (input, trace_format, &options, error) : NULL;
 }
 
 static gboolean
-copy_events (GememTraceReader *reader, GememTraceWriter *writer, GError **error)
+copy_events (GememTraceReader *reader, GememTraceWriter *writer, const char *path, GError **error)
 {
   const GememTraceEvent *events;
   gssize n;
@@ -148,7 +158,8 @@ copy_events (GememTraceReader *reader, GememTraceWriter *writer, GError **error)
         return FALSE;
       if (g_atomic_int_get (&gemem_interrupted) != 0)
         {
-          g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "interrupted; nothing was written");
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "%s: interrupted; %s", strcmp (path, "-") == 0 ? "standard output" : path,
+                       strcmp (path, "-") == 0 ? "what was written is not whole" : "nothing was kept");
           return FALSE;
         }
     }
@@ -162,7 +173,7 @@ gemem_copy_trace (GememTraceReader *reader, const char *path, const char *format
   GememTraceWriter *writer = gemem_trace_create (path, format, &reader->info, error);
   if (writer == NULL)
     return FALSE;
-  if (copy_events (reader, writer, error))
+  if (copy_events (reader, writer, path, error))
     return writer->finish (writer, error);
   writer->discard (writer);
   return FALSE;

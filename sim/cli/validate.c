@@ -31,12 +31,12 @@ validate (const char *path, GString *out, GError **error)
       for (guint i = 0; findings != NULL && i < findings->len; i++)
         {
           const GememFinding *finding = findings->pdata[i];
-          append_finding (out, path, finding);
+          append_finding (out, file->path, finding);
           ok = ok && !finding->error;
         }
       ok = ok && findings != NULL;
       if (ok)
-        g_string_append_printf (out, "%s: valid (%s)\n", path, reader->info.format);
+        g_string_append_printf (out, "%s: valid (%s)\n", file->path, reader->info.format);
       gemem_trace_close (reader);
     }
   gemem_source_file_free (file);

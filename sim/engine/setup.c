@@ -144,6 +144,12 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
   klass = settings_class (spec, length, settings);
   if (info->device != NULL && klass != NULL && (defaults = known_defaults (klass, info->device, error)) == NULL)
     return NULL;
+  if (capacity > 0 && klass != NULL && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device %s: it has no capacity to look for; use -d sim, or leave --find-capacity out",
+                   klass->name);
+      return NULL;
+    }
   if (merging)
     {
       text = merge (klass, settings, overrides, capacity);

@@ -58,6 +58,6 @@ gemem_write_file (const char *path, const char *text, gssize length, GError **er
   int errnum = errno;
   if (!direct && fd >= 0)
     g_unlink (temporary);
-  gemem_error_set_errno (error, errnum, path, errnum == ENOSPC ? "free some space or write elsewhere; nothing was left behind" : "it was not written");
+  gemem_error_set_errno (error, errnum, path, "nothing was left behind; free some space or write elsewhere");
   return FALSE;
 }

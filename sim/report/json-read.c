@@ -7,8 +7,11 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/core/error.h"
 #include "sim/core/params.h"
@@ -424,9 +427,10 @@ gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
   g_autofree char *text = NULL;
   gsize length = 0;
   const char *problem;
-  if (!g_file_get_contents (path, &text, &length, &local))
+  if (!g_file_get_contents (path, &text, &length, NULL))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s; give a file that can be read", local->message);
+      int errnum = g_access (path, R_OK) != 0 ? errno : g_file_test (path, G_FILE_TEST_IS_DIR) ? EISDIR : EIO;
+      gemem_error_set_errno (error, errnum, *path != '\0' ? path : "''", "name a readable file");
       return FALSE;
     }
   if ((problem = check_text (text, length)) != NULL)

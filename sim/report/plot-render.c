@@ -6,6 +6,8 @@
 #include "config.h"
 
 #include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/core/error.h"
@@ -30,6 +32,27 @@ complaint (const char *text)
     if (strstr (line, "line ") != NULL)
       return g_strndup (line, strcspn (line, "\n"));
   return g_strndup (text != NULL ? text : "", text != NULL ? strcspn (text, "\n") : 0);
+}
+
+/* gnuplot says nothing of a disk that fills: what it wrote is looked at.  FALSE with @error: @path is not whole, and was removed. */
+gboolean
+gemem_plot_check_picture (const char *path, const char *end, GError **error)
+{
+  char tail[64] = "";
+  FILE *file = g_fopen (path, "rb");
+  gsize n = 0;
+  if (file != NULL)
+    {
+      if (fseek (file, -(long) sizeof tail, SEEK_END) == 0)
+        n = fread (tail, 1, sizeof tail, file);
+      fclose (file);
+    }
+  for (gsize i = 0; i + strlen (end) <= n; i++)
+    if (memcmp (tail + i, end, strlen (end)) == 0)
+      return TRUE;
+  g_unlink (path);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
+  return FALSE;
 }
 
 gboolean

@@ -124,6 +124,14 @@ write_file (const char *dir, const char *base, const char *ending, const GString
   return gemem_write_file (path, text->str, (gssize) text->len, error);
 }
 
+/* Both pictures of @base are there to their end. */
+static gboolean
+check_pictures (const char *dir, const char *base, GError **error)
+{
+  g_autofree char *svg = g_strdup_printf ("%s/%s.svg", dir, base), *png = g_strdup_printf ("%s/%s.png", dir, base);
+  return gemem_plot_check_picture (svg, "</svg>", error) && gemem_plot_check_picture (png, "IEND", error);
+}
+
 static gboolean
 write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program, GError **error)
 {
@@ -132,7 +140,7 @@ write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, co
   gemem_plot_data (data, kind, group);
   gemem_plot_script (script, kind, group, base);
   return write_file (dir, base, ".dat", data, error) && write_file (dir, base, ".gp", script, error)
-         && (program == NULL || gemem_plot_run (program, dir, name, NULL, NULL, error));
+         && (program == NULL || (gemem_plot_run (program, dir, name, NULL, NULL, error) && check_pictures (dir, base, error)));
 }
 
 gboolean

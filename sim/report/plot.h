@@ -79,6 +79,8 @@ char *gemem_plot_program (const char *gnuplot);
 /* Runs SCRIPT in @dir (NULL: here) with @input on standard input; standard output in *output unless that is NULL.  GEMEM_ERROR_FAILED with
  * gnuplot's own words. */
 gboolean gemem_plot_run (const char *program, const char *dir, const char *script, const char *input, char **output, GError **error);
+/* TRUE if @end stands in the last 64 bytes of @path; else the file is removed, and @error (GEMEM_ERROR_FAILED) names it. */
+gboolean gemem_plot_check_picture (const char *path, const char *end, GError **error);
 
 /* Okabe and Ito's palette, told apart by colour-blind eyes; one meaning each in all pictures. */
 #define GEMEM_COLOUR_LIVE "#0072b2"

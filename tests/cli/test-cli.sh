@@ -1,8 +1,8 @@
 #!/bin/sh
 # test-cli.sh - gemem-sim as a person types it: every command, every exit status, wrong input answered with one line that helps.
+# shellcheck disable=SC2154,SC2016 # out and err come from tap.sh; scripts for sh -c
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
-# shellcheck disable=SC2154 # out and err come from tap.sh
 
 printf 'a 1 1048576\na 2 524288\nf 1\na 3 2097152\nf 2\nf 3\n' > small.ops
 
@@ -76,7 +76,7 @@ run 2 gemem-sim replay small.ops -a direct -d sym;    says err "did you mean 'si
 run 2 gemem-sim replay small.ops -a direct -d sim:profile=nosuch; says err 'nosuch'
 run 2 gemem-sim compare small.ops -f jsn;             says err "did you mean 'json'"
 run 2 gemem-sim compare small.ops --jobs=-1;          says err 'jobs=-1'
-run 2 gemem-sim compare small.ops --jobs=many;        says err "value 'many'"
+run 2 gemem-sim compare small.ops --jobs=many;        says err 'jobs=many: not a whole number'
 run 0 gemem-sim compare small.ops -j1 -fcsv -adirect; says out 'small.ops'
 run 2 gemem-sim generate randm;                       says err "did you mean 'random'"
 run 2 gemem-sim generate random:size_min=2GiB;        says err 'size_min'

@@ -508,6 +508,9 @@ test_kinds (void)
   g_assert_cmpint (gemem_event_kind_from_name ("allocate", 8), ==, 0);
   g_assert_cmpint (gemem_event_kind_from_name ("fre", 3), ==, 0);
   g_assert_cmpint (gemem_event_kind_from_name ("", 0), ==, 0);
+  /* Bytes of a damaged file: no name holds a zero, and nothing behind a kind's name may be looked at. */
+  g_assert_cmpint (gemem_event_kind_from_name ("free\0\0", 5), ==, 0);
+  g_assert_cmpint (gemem_event_kind_from_name ("snapshot\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26), ==, 0);
 }
 
 static void

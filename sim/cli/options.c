@@ -1,0 +1,168 @@
+/* options.c - the options of a subcommand: GOption does the work, this file makes its silences into messages.
+ *
+ * GOption takes the last of several values of one option and drops the others; here that is an error unless they are equal.  For this every
+ * option with a value is handed to it as a list, and settled afterwards.  Values glued to short options (-j4) are taken; an unknown option
+ * gets the nearest known one.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/cli.h"
+
+/* One option with a single value on its way through GOption. */
+typedef struct
+{
+  const GOptionEntry *entry;
+  char              **values;
+} Slot;
+
+static void
+slot_clear (gpointer slot)
+{
+  g_strfreev (((Slot *) slot)->values);
+  g_free (slot);
+}
+
+static gboolean
+is_single (const GOptionEntry *entry)
+{
+  return entry->arg == G_OPTION_ARG_STRING || entry->arg == G_OPTION_ARG_FILENAME || entry->arg == G_OPTION_ARG_INT;
+}
+
+/* The entries of @list with those of a single value redirected into new slots. */
+static void
+add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots)
+{
+  g_autoptr (GArray) entries = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));
+  for (; list->long_name != NULL; list++)
+    {
+      GOptionEntry entry = *list;
+      if (is_single (list))
+        {
+          Slot *slot = g_new0 (Slot, 1);
+          slot->entry = list;
+          g_ptr_array_add (slots, slot);
+          entry.arg = list->arg == G_OPTION_ARG_FILENAME ? G_OPTION_ARG_FILENAME_ARRAY : G_OPTION_ARG_STRING_ARRAY;
+          entry.arg_data = &slot->values;
+        }
+      g_array_append_val (entries, entry);
+    }
+  g_option_context_add_main_entries (context, (const GOptionEntry *) (gpointer) entries->data, NULL);
+}
+
+/* Gives the option of @slot its value. */
+static gboolean
+settle (const GememCommand *command, const Slot *slot, GError **error)
+{
+  const GOptionEntry *entry = slot->entry;
+  gint64 number;
+  if (slot->values == NULL)
+    return TRUE;
+  const char *value = slot->values[0];
+  for (char **other = slot->values + 1; *other != NULL; other++)
+    if (strcmp (*other, value) != 0)
+      {
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: --%s is given twice, as '%s' and as '%s'; keep one of them", command->name,
+                     entry->long_name, value, *other);
+        return FALSE;
+      }
+  if (entry->arg != G_OPTION_ARG_INT)
+    {
+      *(char **) entry->arg_data = g_strdup (value);
+      return TRUE;
+    }
+  if (!g_ascii_string_to_signed (value, 10, G_MININT, G_MAXINT, &number, NULL))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--%s=%s: not a whole number, or too large; give one from 0 to %d", entry->long_name,
+                   value, G_MAXINT);
+      return FALSE;
+    }
+  *(int *) entry->arg_data = (int) number;
+  return TRUE;
+}
+
+/* TRUE if @letter is a short option of @command that takes a value. */
+static gboolean
+takes_value (const GememCommand *command, char letter)
+{
+  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
+      if (entry->short_name == letter)
+        return entry->arg != G_OPTION_ARG_NONE;
+  return FALSE;
+}
+
+/* "-j4" becomes "-j" "4", which GOption understands.  The words belong to the caller (g_strfreev). */
+static char **
+separate_values (const GememCommand *command, int argc, char **argv)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  gboolean options = TRUE;
+  for (int i = 0; i < argc; i++)
+    {
+      const char *word = argv[i];
+      options = options && strcmp (word, "--") != 0;
+      if (i > 0 && options && word[0] == '-' && word[1] != '-' && word[1] != '\0' && word[2] != '\0' && takes_value (command, word[1]))
+        {
+          g_ptr_array_add (words, g_strndup (word, 2));
+          g_ptr_array_add (words, g_strdup (word + 2));
+        }
+      else
+        g_ptr_array_add (words, g_strdup (word));
+    }
+  g_ptr_array_add (words, NULL);
+  return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
+}
+
+/* "Unknown option --foo" gets the nearest known one. */
+static void
+suggest_option (const GememCommand *command, const GError *parse_error, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
+      g_ptr_array_add (names, (gpointer) entry->long_name);
+  g_ptr_array_add (names, NULL);
+
+  g_auto (GStrv) opened = g_strsplit (parse_error->message, "\u201c", -1);
+  g_autofree char *half = g_strjoinv ("'", opened);
+  g_auto (GStrv) closed = g_strsplit (half, "\u201d", -1);
+  g_autofree char *message = g_strjoinv ("'", closed);
+  const char *dashes = strstr (message, "--");
+  if (g_error_matches (parse_error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && dashes != NULL)
+    {
+      g_autofree char *word = g_strndup (dashes + 2, strcspn (dashes + 2, "= "));
+      const char *near = gemem_suggest (word, (const char *const *) names->pdata);
+      if (near != NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown option --%s; did you mean --%s?", command->name, word, near);
+          return;
+        }
+    }
+  message[0] = g_ascii_tolower (message[0]);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s; 'gemem-sim help %s' lists the options", command->name, message, command->name);
+}
+
+char **
+gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolean *help, GError **error)
+{
+  const GOptionEntry help_entries[] = { { "help", 'h', 0, G_OPTION_ARG_NONE, help, "Explain the command", NULL }, { NULL } };
+  g_autoptr (GPtrArray) slots = g_ptr_array_new_with_free_func (slot_clear);
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_auto (GStrv) words = separate_values (command, argc, argv);
+  g_autoptr (GError) parse_error = NULL;
+  g_option_context_set_help_enabled (context, FALSE);
+  g_option_context_add_main_entries (context, help_entries, NULL);
+  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+    add_entries (context, *list, slots);
+  if (!g_option_context_parse_strv (context, &words, &parse_error))
+    {
+      suggest_option (command, parse_error, error);
+      return NULL;
+    }
+  for (guint i = 0; i < slots->len; i++)
+    if (!settle (command, slots->pdata[i], error))
+      return NULL;
+  return g_steal_pointer (&words);
+}

@@ -1,0 +1,85 @@
+/* outputs.c - output files are looked at before the work begins, not after an hour of it.
+ *
+ * Refused: a file that is also read (a report over the trace it is about), two outputs into one file, a place that cannot be written.
+ * What only the writing itself can show (a full disk) is left to it.  Devices and pipes (/dev/stdout) may be named as often as one likes.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/cli/cli.h"
+
+static gboolean
+is_file (const char *path, struct stat *status)
+{
+  return path != NULL && strcmp (path, "-") != 0 && stat (path, status) == 0 && S_ISREG (status->st_mode);
+}
+
+/* The same regular file, or the same name of one that is still to be made. */
+static gboolean
+same (const char *a, const char *b)
+{
+  struct stat first, second;
+  gboolean have = is_file (a, &first), other = is_file (b, &second);
+  if (have && other)
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  if (have || other || g_access (a, F_OK) == 0)
+    return FALSE;
+  g_autofree char *full_a = g_canonicalize_filename (a, NULL), *full_b = g_canonicalize_filename (b, NULL);
+  return strcmp (full_a, full_b) == 0;
+}
+
+static gboolean
+can_be_written (const char *path, GError **error)
+{
+  struct stat status;
+  g_autofree char *parent = g_path_get_dirname (path);
+  int errnum = 0;
+  if (stat (path, &status) == 0 && S_ISDIR (status.st_mode))
+    errnum = EISDIR;
+  else if (stat (path, &status) == 0 && !S_ISREG (status.st_mode))
+    return TRUE;
+  else if (*path == '\0')
+    errnum = ENOENT;
+  else if (stat (parent, &status) != 0)
+    errnum = errno;
+  else if (!S_ISDIR (status.st_mode))
+    errnum = ENOTDIR;
+  else if (g_access (parent, W_OK) != 0)
+    errnum = errno;
+  if (errnum != 0)
+    gemem_error_set_errno (error, errnum, *path != '\0' ? path : "''", "name a file in a folder that can be written");
+  return errnum == 0;
+}
+
+gboolean
+gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs, GError **error)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      const char *path = outputs[i].path;
+      if (path == NULL || strcmp (path, "-") == 0)
+        continue;
+      for (char **input = inputs; *input != NULL; input++)
+        if (same (path, *input))
+          {
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s would overwrite the trace it is read from; name another file", path,
+                         outputs[i].option);
+            return FALSE;
+          }
+      for (guint other = 0; other < i; other++)
+        if (outputs[other].path != NULL && same (path, outputs[other].path))
+          {
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: both %s and %s would write it; name two files", path, outputs[other].option,
+                         outputs[i].option);
+            return FALSE;
+          }
+      if (!can_be_written (path, error))
+        return FALSE;
+    }
+  return TRUE;
+}
