@@ -65,6 +65,8 @@ gemem_caching_record_events (Caching *caching, CachingBlock *block)
       CachingEvent *event = gemem_slab_alloc (&caching->event_slab);
 
       event->event = gemem_device_event_record (caching->base.device, use->stream);
+      if (G_UNLIKELY (event->event == 0)) /* not recorded, and 0 counts as complete: let it be so */
+        gemem_device_stream_sync (caching->base.device, use->stream);
       event->block = block;
       if (queue->tail != NULL)
         queue->tail->next = event;

@@ -1,10 +1,10 @@
-/* long-random-sequences.c - test-random-sequences.c with at least a million operations per class and per model; GEMEM_SEED=N for others. */
+/* long-random-sequences.c - test-random-sequences.c with four million operations per class and per model; GEMEM_SEED=N for others. */
 #include "config.h"
 
 #include "tests/util/random-trials.h"
 #include "tests/util/variants.h"
 
-#define MILLION 1000000
+#define OPERATIONS 4000000
 #define CAPACITY (G_GUINT64_CONSTANT (512) << 20)
 
 /* Half for the defaults, half for the variants. */
@@ -14,17 +14,17 @@ test_oracle (gconstpointer data)
   const GememAllocatorClass *klass = data;
   g_autoptr (GPtrArray) variants = test_variants (klass, CAPACITY);
 
-  if (!test_random_oracle (klass, "", variants->len > 1 ? MILLION / 2 : MILLION, 5000))
+  if (!test_random_oracle (klass, "", variants->len > 1 ? OPERATIONS / 2 : OPERATIONS, 5000))
     return;
   for (guint i = 1; i < variants->len; i++)
-    if (!test_random_oracle (klass, g_ptr_array_index (variants, i), MILLION / 2 / (variants->len - 1) + 1, 2000))
+    if (!test_random_oracle (klass, g_ptr_array_index (variants, i), OPERATIONS / 2 / (variants->len - 1) + 1, 2000))
       return;
 }
 
 static void
 test_model (gconstpointer data)
 {
-  test_random_model (data, MILLION, 10000);
+  test_random_model (data, OPERATIONS, 10000);
 }
 
 int

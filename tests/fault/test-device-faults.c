@@ -252,6 +252,51 @@ test_after (gconstpointer data)
     }
 }
 
+/* ---- an event that could not be recorded */
+
+static guint64
+waits (const TestTrial *trial)
+{
+  const guint64 *calls = trial->device->calls;
+
+  return calls[GEMEM_CALL_STREAM_SYNC] + calls[GEMEM_CALL_DEVICE_SYNC] + calls[GEMEM_CALL_EVENT_SYNC];
+}
+
+/* A block that stream 1 uses for another hour is freed, and its bytes are asked for again.  Without the event only waiting for the stream
+ * makes that safe (faulty.c). */
+static void
+reuse_while_in_use (const GememAllocatorClass *klass, const char *faults)
+{
+  static const TestOp ops[] = {
+    { .kind = TEST_ALLOC, .id = 0, .size = 4 * MIB },
+    { .kind = TEST_USE, .id = 0, .stream = 1 },
+    { .kind = TEST_FREE, .id = 0 },
+    { .kind = TEST_ALLOC, .id = 1, .size = 4 * MIB },
+  };
+  const TestSubject subject = { .klass = klass, .capacity = ROOM, .first_fit = TRUE, .faults = faults, .verify_every = 1 };
+  TestTrial *trial = start (&subject);
+
+  test_trial_run (trial, ops, G_N_ELEMENTS (ops));
+  if (trial->problem == NULL && test_trial_block (trial, 0)->block.address == test_trial_block (trial, 1)->block.address
+      && waits (trial) == 0)
+    trial->problem = g_strdup ("a block is reused while a stream still uses it");
+  finish (trial);
+}
+
+static void
+test_lost_event (gconstpointer data)
+{
+  const GememAllocatorClass *klass = data;
+
+  if (klass->use_on_stream == NULL)
+    {
+      g_test_skip ("blocks are not followed across streams");
+      return;
+    }
+  reuse_while_in_use (klass, "event_latency=1h");
+  reuse_while_in_use (klass, "event_latency=1h,nth=1,call=event_record");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -259,7 +304,8 @@ main (int argc, char **argv)
   {
     const char   *name;
     GTestDataFunc function;
-  } tests[] = { { "nth", test_nth }, { "every", test_every }, { "random", test_random }, { "after", test_after } };
+  } tests[] = { { "nth", test_nth }, { "every", test_every }, { "random", test_random }, { "after", test_after },
+              { "lost-event", test_lost_event } };
 
   g_test_init (&argc, &argv, NULL);
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)

@@ -229,10 +229,11 @@ create_fixed (void)
   return create (12 * MIB, 4 * MIB);
 }
 
+/* A chunk whose last 64 bytes are just not split off (2.4). */
 static Naive *
 create_initial (void)
 {
-  return create (8 * MIB + 1000, 0);
+  return create (8 * MIB + 320, 0);
 }
 
 #define BUDDY(text, function)                                                                                                             \
@@ -242,4 +243,4 @@ create_initial (void)
 
 const NaiveClass naive_buddy_default = BUDDY ("preset=P16", create_default);
 const NaiveClass naive_buddy_fixed = BUDDY ("preset=P16,initial_gpu_memory_in_mb=12,reallocate_gpu_memory_in_mb=4", create_fixed);
-const NaiveClass naive_buddy_initial = BUDDY ("preset=P16,initial_gpu_memory_in_mb=8389608B", create_initial);
+const NaiveClass naive_buddy_initial = BUDDY ("preset=P16,initial_gpu_memory_in_mb=8388928B", create_initial);
