@@ -125,7 +125,7 @@ bench_decode (const char *trace, const char *path)
 
   for (guint i = 0; i < bench_size (5, 1); i++)
     {
-      gint64 began = g_get_monotonic_time ();
+      gint64 began = bench_clock ();
       GError *error = NULL;
       GememTraceReader *reader = open_file ((gpointer) path, &error);
       const GememTraceEvent *events;
@@ -135,7 +135,7 @@ bench_decode (const char *trace, const char *path)
       for (count = 0; (n = gemem_trace_next (reader, &events, &error)) > 0;)
         count += (guint64) n;
       gemem_trace_close (reader);
-      best = MIN (best, g_get_monotonic_time () - began);
+      best = MIN (best, bench_clock () - began);
     }
   report (trace, "(decoding only)", count, best, 0);
 }
@@ -177,9 +177,9 @@ bench_allocators (const char *trace, const char *path)
       guint64 events = 0, ooms = 0;
       for (guint i = 0; i < rounds; i++)
         {
-          gint64 began = g_get_monotonic_time ();
+          gint64 began = bench_clock ();
           GememResult *result = replay (spec, open_file, (gpointer) path);
-          best = MIN (best, g_get_monotonic_time () - began);
+          best = MIN (best, bench_clock () - began);
           events = result->events;
           ooms = result->ooms;
           gemem_result_free (result);

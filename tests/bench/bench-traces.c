@@ -138,15 +138,15 @@ write_trace (const char *path, const char *format, gboolean full, guint64 events
       guint n = (guint) MIN (BATCH, events - done);
       for (guint i = 0; i < n; i++)
         next_event (source, &batch[i]);
-      gint64 start = g_get_monotonic_time ();
+      gint64 start = bench_clock ();
       writer->write (writer, batch, n, &error);
-      spent += g_get_monotonic_time () - start;
+      spent += bench_clock () - start;
       check (error);
       done += n;
     }
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = bench_clock ();
   writer->finish (writer, &error);
-  spent += g_get_monotonic_time () - start;
+  spent += bench_clock () - start;
   check (error);
   gemem_trace_info_clear (&source->info);
   return (double) spent / 1e6;
@@ -159,7 +159,7 @@ read_trace (const char *path, guint64 events)
   GError *error = NULL;
   guint64 sum = 0, count = 0;
   gssize n;
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = bench_clock ();
 
   GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
   check (error);
@@ -171,7 +171,7 @@ read_trace (const char *path, guint64 events)
     }
   check (error);
   gemem_trace_close (reader);
-  double seconds = (double) (g_get_monotonic_time () - start) / 1e6;
+  double seconds = (double) (bench_clock () - start) / 1e6;
   if (count != events || sum == 0)
     {
       fprintf (stderr, "bench-traces: %s: wrong events\n", path);

@@ -1,11 +1,23 @@
-/* bench.h - what the benches share: how large a run is.
+/* bench.h - what the benches share: the clock, and how large a run is.
  *
+ * Time is processor time of this process, so that other programs on the machine do not count (they still share its caches).
  * GEMEM_BENCH_QUICK=1 makes a bench a smoke test of well under a second (tests/bench/test-bench.sh), so that none can rot unnoticed; its
  * figures then mean nothing.
  */
 #pragma once
 
 #include <glib.h>
+#include <time.h>
+
+/* Processor time spent so far, in microseconds. */
+static inline gint64
+bench_clock (void)
+{
+  struct timespec spent;
+
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return (gint64) spent.tv_sec * 1000000 + spent.tv_nsec / 1000;
+}
 
 /* @full, or @quick where only a smoke test is wanted. */
 static inline guint64
