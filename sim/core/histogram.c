@@ -22,15 +22,6 @@ gemem_histogram_init (GememHistogram *histogram)
   histogram->min = G_MAXUINT64;
 }
 
-guint
-gemem_histogram_bucket (guint64 value)
-{
-  if (value < 2 * SUB_BUCKETS)
-    return (guint) value;
-  guint shift = 63 - (guint) __builtin_clzll (value) - SUB_BITS;
-  return (shift << SUB_BITS) + (guint) (value >> shift);
-}
-
 guint64
 gemem_histogram_bucket_end (guint bucket)
 {
@@ -45,16 +36,6 @@ static guint64
 add_saturated (guint64 a, guint64 b)
 {
   return a + b < a ? G_MAXUINT64 : a + b;
-}
-
-void
-gemem_histogram_add (GememHistogram *histogram, guint64 value)
-{
-  histogram->buckets[gemem_histogram_bucket (value)]++;
-  histogram->count++;
-  histogram->sum = add_saturated (histogram->sum, value);
-  histogram->min = MIN (histogram->min, value);
-  histogram->max = MAX (histogram->max, value);
 }
 
 void

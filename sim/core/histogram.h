@@ -26,11 +26,28 @@ void gemem_histogram_merge (GememHistogram *into, const GememHistogram *from);
  * [min, max]; 0 while empty.  p50 = 500, p99.9 = 999. */
 guint64 gemem_histogram_percentile (const GememHistogram *histogram, guint permille);
 
-/* The bucket of @value and the largest value that falls into @bucket. */
-guint   gemem_histogram_bucket (guint64 value);
+/* The largest value that falls into @bucket. */
 guint64 gemem_histogram_bucket_end (guint bucket);
 
-/* Records one value. */
-void gemem_histogram_add (GememHistogram *histogram, guint64 value);
+/* The bucket of @value. */
+static inline guint
+gemem_histogram_bucket (guint64 value)
+{
+  if (value < G_GUINT64_CONSTANT (2) << GEMEM_HISTOGRAM_SUB_BITS)
+    return (guint) value;
+  guint shift = 63 - (guint) __builtin_clzll (value) - GEMEM_HISTOGRAM_SUB_BITS;
+  return (shift << GEMEM_HISTOGRAM_SUB_BITS) + (guint) (value >> shift);
+}
+
+/* Records one value; inline, as every event records one. */
+static inline void
+gemem_histogram_add (GememHistogram *histogram, guint64 value)
+{
+  histogram->buckets[gemem_histogram_bucket (value)]++;
+  histogram->count++;
+  histogram->sum = histogram->sum + value < value ? G_MAXUINT64 : histogram->sum + value;
+  histogram->min = MIN (histogram->min, value);
+  histogram->max = MAX (histogram->max, value);
+}
 
 GEMEM_END_DECLS

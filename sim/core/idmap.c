@@ -5,8 +5,9 @@
  * and a map that is used for ever stays as fast as a new one.  The top bits of key * 2^64/phi spread dense ids evenly, which is
  * what the readers hand out, and addresses with many zero bits as well.
  *
- * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably slower); it halves below 1/8.  An entry is never separated from its home place by a
- * free one.  Cost: O(1) amortised; the resize is the only time that memory is allocated.
+ * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably slower); it halves below 1/8.  An entry is
+ * never separated from its home place by a free one.
+ * Cost: O(1) amortised; the resize is the only time that memory is allocated.
  */
 #include "config.h"
 
@@ -130,10 +131,10 @@ gemem_idmap_lookup (const GememIdMap *map, guint64 key)
   return *entry != 0 ? entry + 1 : NULL;
 }
 
-static inline gpointer
-insert (GememIdMap *map, guint64 key, gboolean *existed, gsize words)
+static G_GNUC_NO_INLINE gpointer
+insert_any (GememIdMap *map, guint64 key, gboolean *existed)
 {
-  gsize index;
+  gsize index, words = map->words;
   guint64 *entry = key == 0 ? place (map, map->mask + 1, words) : find (map, key, &index, words);
   gboolean found = key == 0 ? map->zero : *entry != 0;
 
@@ -177,10 +178,10 @@ close_gap (GememIdMap *map, gsize hole, gsize words)
   *place (map, hole, words) = 0;
 }
 
-static inline gboolean
-take_out (GememIdMap *map, guint64 key, gpointer record, gsize words)
+static G_GNUC_NO_INLINE gboolean
+remove_any (GememIdMap *map, guint64 key, gpointer record)
 {
-  gsize index;
+  gsize index, words = map->words;
   guint64 *entry = key == 0 ? place (map, map->mask + 1, words) : find (map, key, &index, words);
 
   if (key == 0 ? !map->zero : *entry == 0)
@@ -198,17 +199,43 @@ take_out (GememIdMap *map, guint64 key, gpointer record, gsize words)
   return TRUE;
 }
 
-/* A record of one word is what the event path uses: it gets code of its own. */
+/* A record of one word is what the event path uses: it gets code of its own that calls nothing, while neither growing nor shrinking. */
 gpointer
 gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed)
 {
-  return map->words == 2 ? insert (map, key, existed, 2) : insert (map, key, existed, map->words);
+  gsize index;
+  guint64 *entry;
+
+  if (G_UNLIKELY (map->words != 2 || key == 0 || map->count >= map->grow))
+    return insert_any (map, key, existed);
+  entry = find (map, key, &index, 2);
+  if (existed != NULL)
+    *existed = *entry != 0;
+  if (G_LIKELY (*entry == 0))
+    {
+      map->count++;
+      entry[0] = key;
+      entry[1] = 0;
+    }
+  return entry + 1;
 }
 
 gboolean
 gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record)
 {
-  return map->words == 2 ? take_out (map, key, record, 2) : take_out (map, key, record, map->words);
+  gsize index;
+  const guint64 *entry;
+
+  if (G_UNLIKELY (map->words != 2 || key == 0 || map->count <= map->shrink))
+    return remove_any (map, key, record);
+  entry = find (map, key, &index, 2);
+  if (G_UNLIKELY (*entry == 0))
+    return FALSE;
+  if (record != NULL)
+    *(guint64 *) record = entry[1];
+  map->count--;
+  close_gap (map, index, 2);
+  return TRUE;
 }
 
 void

@@ -223,6 +223,7 @@ place (GememSimulated *self, guint64 size)
   if (G_LIKELY (self->window > address && self->window - address >= size))
     {
       region->floor = (address + size + region->step - 1) & ~(region->step - 1); /* the window ends on a step */
+      gemem_idmap_prefetch (self->blocks, region->floor); /* where the next one will be remembered */
       return address;
     }
   gemem_simulated_settle (self);
