@@ -159,7 +159,7 @@ append_axis (GString *out, guint64 widest, guint bars)
   const guint bottom = TOP + bars * PITCH;
   const guint64 step = tick_step (widest);
   guint unit = 0;
-  while (step >> (10 * (unit + 1)) > 0)
+  while (unit + 1 < G_N_ELEMENTS (units) && step >> (10 * (unit + 1)) > 0)
     unit++;
   for (guint64 at = 0; at <= widest; at += step)
     {

@@ -117,11 +117,11 @@ append_memory (GString *out, const Layout *layout)
                           "unit = %s\n"
                           "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
                           "bar = 0.34\n"
-                          "plot data using (0):1:(0):($4/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_EXTERNAL "', \\\n"
-                          "  data using (0):1:(0):($3/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_INTERNAL "', \\\n"
-                          "  data using (0):1:(0):($2/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_LIVE "', \\\n"
-                          "  data using ($5/unit):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 lc rgb '" GEMEM_COLOUR_INK "', \\\n"
-                          "  data using (($4>$5?$4:$5)/unit):1:12 with labels left offset 0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "'\n",
+                          "plot data using (0):1:(0):($4/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
+                          "  data using (0):1:(0):($3/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
+                          "  data using (0):1:(0):($2/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
+                          "  data using ($5/unit):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
+                          "  data using (($4>$5?$4:$5)/unit):1:12 with labels left offset 0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n",
                           unit->divisor, MAX (layout->bytes, 1), room, room - MIN (CHARACTER * (guint) layout->text + 12, room / 2));
 }
 
@@ -132,8 +132,8 @@ append_utilisation (GString *out, const Layout *layout)
   g_string_append (out, "set xrange [0:100]\n"
                         "set xtics 25\n"
                         "unset ytics\n"
-                        "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc rgb '#56b4e9', \\\n"
-                        "  data using (3):1:(sprintf('%.1f', $6/10)) with labels left textcolor rgb '" GEMEM_COLOUR_INK "'\n");
+                        "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc rgb '#56b4e9' title 'utilisation', \\\n"
+                        "  data using (3):1:(sprintf('%.1f', $6/10)) with labels left textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n");
 }
 
 /* Tens from one tic to the next, so that tics have at least 60 px each. */
@@ -161,9 +161,9 @@ append_latency (GString *out, const Layout *layout)
                           "set offsets graph 0.05, graph 0.05, 0, 0\n"
                           "set xtics %u format '%%.0s%%cs'\nset nomxtics\n"
                           "at(ns) = (ns < 1 ? 1 : ns) * 1e-9\n"
-                          "plot data using (at($7)):1 with points pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "', \\\n"
-                          "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "', \\\n"
-                          "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM "'\n"
+                          "plot data using (at($7)):1 with points pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "' title 'median', \\\n"
+                          "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'p99', \\\n"
+                          "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM "' title 'max'\n"
                           "unset logscale x\n"
                           "set offsets 0, 0, 0, 0\n", tic_factor (layout));
   g_string_append (out, "set xtics autofreq format '%g'\nunset label\n");

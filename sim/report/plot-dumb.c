@@ -67,13 +67,13 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       texts = MAX (texts, g_utf8_strlen (text, -1));
     }
   names = MIN (names, (glong) columns * 2 / 5);
-  const guint room = columns - (guint) names - 6, bar = room - MIN ((guint) texts + 3, room / 2);
+  const guint room = columns - (guint) names - 6, bar = room - MIN ((guint) texts + 4, room / 2);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
-  g_string_append_printf (out, "largest = %" G_GUINT64_FORMAT ".0\nbar(value) = int(%u*value/largest + 0.5)\n", bytes, bar);
+  g_string_append_printf (out, "largest = %" G_GUINT64_FORMAT ".0\nbar(value) = int(%u*value/largest + 0.5)\ngap(n) = n > 0 ? n : 0\n", bytes, bar);
   g_string_append (out, "full = '");
   for (guint i = 0; i < bar; i++)
     g_string_append_c (out, '=');
-  g_string_append_printf (out, "'\nblank = '%*s'\nset lmargin %ld\nset rmargin 3\nset xlabel 'peak reserved (%s); | is the lower bound'\n"
+  g_string_append_printf (out, "'\nblank = '%*s'\nset lmargin %ld\nset rmargin 3\nset xtics nomirror scale 0\nset xlabel 'peak reserved (%s); | is the lower bound'\n"
                                "set xrange [0:%u.0*largest/%s/%u]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (", (int) bar, "", names + 2, unit->name, room, unit->divisor, bar,
                           group->results->len - 1);
   for (guint i = 0; i < group->results->len; i++)
@@ -82,7 +82,7 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       gemem_plot_append_quoted (out, ((const GememResult *) group->results->pdata[i])->label, (guint) names, TRUE);
       g_string_append_printf (out, " %u", i);
     }
-  g_string_append_printf (out, ")\nplot $data using (0):1:(full[1:bar($4)].blank[1:bar($5)-bar($4)].'  '.strcol(12)) with labels left offset 0.5,0 notitle, "
+  g_string_append_printf (out, ")\nplot $data using (0):1:(full[1:bar($4)].blank[1:gap(bar($5)-bar($4))].'  '.strcol(12)) with labels left offset 0.5,0 notitle, "
                                "$data using ($5/%s):1:('|') with labels notitle\n", unit->divisor);
 }
 

@@ -135,22 +135,22 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
   const struct
   {
     guint column;
-    const char *style, *look;
+    const char *style, *look, *title;
   } curves[] = {
-    { 5, layout->area, "lc rgb '" GEMEM_COLOUR_EXTERNAL "'" },
-    { 4, layout->area, "lc rgb '" GEMEM_COLOUR_INTERNAL "'" },
-    { 3, layout->area, "lc rgb '" GEMEM_COLOUR_LIVE "'" },
-    { 5, layout->line, "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'" },
+    { 5, layout->area, "lc rgb '" GEMEM_COLOUR_EXTERNAL "'", "external waste" },
+    { 4, layout->area, "lc rgb '" GEMEM_COLOUR_INTERNAL "'", "internal waste" },
+    { 3, layout->area, "lc rgb '" GEMEM_COLOUR_LIVE "'", "live" },
+    { 5, layout->line, "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'", "reserved" },
   };
   g_string_append (out, "plot ");
   for (gsize c = 0; c < G_N_ELEMENTS (curves); c++)
-    g_string_append_printf (out, "data index %u using (x($%u)):($%u/unit) with %s %s, \\\n  ", i, 1 + layout->axis.time, curves[c].column,
-                            curves[c].style, curves[c].look);
-  g_string_append_printf (out, "%" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "'", result->lower_bound);
+    g_string_append_printf (out, "data index %u using (x($%u)):($%u/unit) with %s %s title '%s', \\\n  ", i, 1 + layout->axis.time, curves[c].column,
+                            curves[c].style, curves[c].look, curves[c].title);
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "' title 'lower bound'", result->lower_bound);
   if (layout->capacity > 0)
-    g_string_append_printf (out, ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "'", layout->capacity);
+    g_string_append_printf (out, ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "' title 'capacity'", layout->capacity);
   if (failures > 0)
-    g_string_append (out, ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM"'");
+    g_string_append (out, ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "' title 'failed request'");
   g_string_append_c (out, '\n');
 }
 
@@ -162,9 +162,9 @@ append_fragmentation (GString *out, const Layout *layout, guint i, const GememRe
   append_panel (out, layout, i, result, fact, "share (%)");
   g_string_append_printf (out,
                           "plot data index %u using (x($%u)):($4 > 0 ? 100*($4-$3)/$4 : 0) with %s lc rgb '" GEMEM_COLOUR_EXTERNAL
-                          "', \\\n"
+                          "' title 'external waste / reserved', \\\n"
                           "  data index %u using (x($%u)):(index($4-$3, $5)) with %s lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM
-                          "'\n",
+                          "' title 'fragmentation'\n",
                           i, 1 + layout->axis.time, layout->area, i, 1 + layout->axis.time, layout->line);
 }
 

@@ -24,14 +24,15 @@ gemem_plot_program (const char *gnuplot)
   return g_find_program_in_path (gnuplot != NULL ? gnuplot : "gnuplot");
 }
 
-/* The first line of what gnuplot complained about. */
+/* What gnuplot complained about: the first line that names a line of the script and is no warning, else the first line. */
 static char *
 complaint (const char *text)
 {
-  for (const char *line = text; line != NULL && *line != '\0'; line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
-    if (strstr (line, "line ") != NULL)
-      return g_strndup (line, strcspn (line, "\n"));
-  return g_strndup (text != NULL ? text : "", text != NULL ? strcspn (text, "\n") : 0);
+  g_auto (GStrv) lines = g_strsplit (text != NULL ? text : "", "\n", -1);
+  for (char **line = lines; *line != NULL; line++)
+    if (strstr (*line, "line ") != NULL && strstr (*line, "warning") == NULL)
+      return g_strdup (*line);
+  return g_strdup (lines[0] != NULL ? lines[0] : "");
 }
 
 /* gnuplot says nothing of a disk that fills: what it wrote is looked at.  FALSE with @error: @path is not whole, and was removed. */

@@ -1,0 +1,438 @@
+/* test-plot.c - data and scripts of the plots to the letter, and pictures that do not change from one run to the next. */
+#include "config.h"
+
+#include <glib/gstdio.h>
+#include <locale.h>
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/core/units.h"
+#include "sim/report/plot.h"
+#include "sim/report/report.h"
+#include "tests/util/sample-result.h"
+#include "tests/util/testutil.h"
+
+#define ODD "p_y^2{@}&\\'\"<%g>"
+
+static void
+assert_contains (const char *text, const char *part)
+{
+  if (strstr (text, part) == NULL)
+    g_error ("not found:\n%s\nin:\n%s", part, text);
+}
+
+static char *
+read_file (const char *dir, const char *name)
+{
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+  g_autoptr (GError) error = NULL;
+  char *text = NULL;
+  g_file_get_contents (path, &text, NULL, &error);
+  g_assert_no_error (error);
+  return text;
+}
+
+static gboolean
+exists (const char *dir, const char *name)
+{
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+  return g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
+static char *
+new_dir (const char *name)
+{
+  return g_build_filename (test_tmpdir (), name, "deeper", NULL);
+}
+
+static void
+write_plots (const char *dir, GememResult *const *results, guint n, const char *gnuplot)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean rendered = TRUE, ok = gemem_plot_write (dir, results, n, gnuplot, &rendered, &error);
+  g_assert_no_error (error);
+  g_assert_true (ok);
+  g_assert_true (rendered == (gnuplot == NULL));
+}
+
+static gboolean
+have_gnuplot (void)
+{
+  g_autofree char *program = gemem_plot_program (NULL);
+  if (program == NULL)
+    g_test_skip ("gnuplot is not installed");
+  return program != NULL;
+}
+
+static void
+free_results (GememResult **results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    gemem_result_free (results[i]);
+}
+
+/* ---- data */
+
+static void
+test_data (void)
+{
+  GememResult *results[] = { test_sample_result ("/tmp/x.gmt", "direct"), test_sample_result ("/tmp/x.gmt", ODD) };
+  g_autofree char *dir = new_dir ("data");
+  results[1]->partial = TRUE;
+  write_plots (dir, results, 2, "");
+  g_autofree char *comparison = read_file (dir, "comparison-x.dat"), *timeline = read_file (dir, "timeline-x.dat"),
+                  *fragmentation = read_file (dir, "fragmentation-x.dat");
+  g_assert_cmpstr (comparison, ==,
+                   "# x.gmt\n"
+                   "# bytes; latencies of an allocation, modelled, ns\n"
+                   "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time failed text allocator\n"
+                   "0 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 \"4.000 GiB, 1 failed\" \"direct\"\n"
+                   "1 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 \"4.000 GiB, 1 failed, partial\" \"p_y^2{@}&\\''<%g>\"\n");
+  g_assert_cmpstr (timeline, ==,
+                   "# x.gmt\n"
+                   "# bytes, the largest value of each between this row and the one before; time in ns\n"
+                   "# event time live allocated reserved\n"
+                   "# index 0: direct\n"
+                   "0 0 1073741824 1073741824 2147483648\n"
+                   "5 2000 3221225472 3489660928 4294967296\n"
+                   "9 4000 2684354560 3221225472 4294967296\n"
+                   "\n\n"
+                   "# index 1: " ODD "\n"
+                   "0 0 1073741824 1073741824 2147483648\n"
+                   "5 2000 3221225472 3489660928 4294967296\n"
+                   "9 4000 2684354560 3221225472 4294967296\n");
+  assert_contains (fragmentation, "# event time allocated reserved largest_free\n# index 0: direct\n"
+                                  "0 0 1073741824 2147483648 NaN\n5 2000 3221225472 4294967296 805306368\n9 4000 0 1073741824 1073741824\n\n\n");
+  g_assert_false (exists (dir, "comparison-x.svg"));
+  free_results (results, 2);
+}
+
+/* With many panels points are merged; the largest value of each curve survives. */
+static void
+test_merged (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_array_set_size (result->timeline, 0);
+  for (guint64 i = 0; i < 2500; i++)
+    {
+      guint64 peak = i == 1234 ? 9999 : i % 7;
+      const GememTimelinePoint point = { i, 10 * i, i % 7, i % 7, 100, peak, peak, MAX (peak, 100), G_MAXUINT64 };
+      g_array_append_val (result->timeline, point);
+    }
+  g_autoptr (GPtrArray) groups = gemem_plot_groups (&result, 1);
+  gemem_plot_data (out, GEMEM_PLOT_TIMELINE, groups->pdata[0]);
+  g_auto (GStrv) lines = g_strsplit (out->str, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 4 + 834 + 1); /* thirds of 2500 points, and the end of the last line */
+  g_assert_cmpstr (lines[4], ==, "2 20 2 2 100");
+  g_assert_cmpstr (lines[5], ==, "5 50 5 5 100");
+  g_assert_cmpstr (lines[4 + 411], ==, "1235 12350 9999 9999 9999");
+  g_assert_cmpstr (lines[4 + 833], ==, "2499 24990 0 0 100");
+  gemem_result_free (result);
+}
+
+static void
+test_slugs (void)
+{
+  static const struct
+  {
+    const char *trace, *slug, *title;
+    int device;
+  } cases[] = {
+    { "/data/GPT2 train (v2).pickle.gz", "gpt2-train-v2", "GPT2 train (v2).pickle.gz", 0 },
+    { "gpt2-train-v2.gmt", "gpt2-train-v2-2", "gpt2-train-v2.gmt", 0 },
+    { "../..", "trace", "..", 0 },
+    { "-", "trace-2", "-", 0 },
+    { NULL, "trace-3", "trace", 0 },
+    { "\303\251t\303\251;rm -rf 'x'.txt", "t-rm-rf-x", "\303\251t\303\251;rm -rf 'x'.txt", 0 },
+    { "a.b.gmt", "a.b-device3", "a.b.gmt, device 3", 3 },
+    { "a.b.gmt", "a.b-host", "a.b.gmt, host memory", GEMEM_DEVICE_HOST },
+    { ".gmt", "gmt", ".gmt", 0 },
+  };
+  GememResult *results[G_N_ELEMENTS (cases) + 1];
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      results[i] = test_sample_result (cases[i].trace, "direct");
+      results[i]->device_ordinal = cases[i].device;
+    }
+  results[G_N_ELEMENTS (cases)] = test_sample_result (cases[0].trace, "late");
+  g_autoptr (GPtrArray) groups = gemem_plot_groups (results, G_N_ELEMENTS (results));
+  g_assert_cmpuint (groups->len, ==, G_N_ELEMENTS (cases));
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const GememPlotGroup *group = groups->pdata[i];
+      g_assert_cmpstr (group->slug, ==, cases[i].slug);
+      g_assert_cmpstr (group->title, ==, cases[i].title);
+      g_assert_cmpuint (group->results->len, ==, i == 0 ? 2 : 1);
+    }
+  free_results (results, G_N_ELEMENTS (results));
+}
+
+/* ---- scripts */
+
+static void
+test_quoted (void)
+{
+  static const struct
+  {
+    const char *text;
+    guint max;
+    gboolean format;
+    const char *quoted;
+  } cases[] = {
+    { "it's 5 %", 0, FALSE, "'it''s 5 %'" },
+    { "it's 5 %", 0, TRUE, "'it''s 5 %%'" },
+    { "two\nlines\t", 0, FALSE, "'two lines '" },
+    { "back\\slash \"_^{}@&~", 0, TRUE, "'back\\slash \"_^{}@&~'" },
+    { "0123456789", 10, FALSE, "'0123456789'" },
+    { "0123456789x", 10, FALSE, "'01234\342\200\246" "789x'" },
+    { "bad\377", 0, FALSE, "'bad\357\277\275'" },
+    { "name:max_split_size_mb=64,garbage_collection_threshold=0.8", 44, FALSE, "'name:max_split_size\342\200\246=64,garbage_collec\342\200\246=0.8'" },
+    { "name:max_split_size_mb=64", 20, FALSE, "'name:max_split_s\342\200\246=64'" },
+    { "name:k=[a_very_long_value_that_stays]", 20, FALSE, "'name:k=[a_\342\200\246" "at_stays]'" },
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GString) out = g_string_new (NULL);
+      gemem_plot_append_quoted (out, cases[i].text, cases[i].max, cases[i].format);
+      g_assert_cmpstr (out->str, ==, cases[i].quoted);
+      g_assert_true (cases[i].max == 0 || g_utf8_strlen (out->str, -1) <= (glong) cases[i].max + 2);
+    }
+}
+
+static void
+test_units (void)
+{
+  g_assert_cmpstr (gemem_plot_size_unit (0)->name, ==, "B");
+  g_assert_cmpstr (gemem_plot_size_unit (1023)->name, ==, "B");
+  g_assert_cmpstr (gemem_plot_size_unit (1024)->name, ==, "KiB");
+  g_assert_cmpstr (gemem_plot_size_unit (GEMEM_GIB - 1)->name, ==, "MiB");
+  g_assert_cmpstr (gemem_plot_size_unit (GEMEM_GIB)->divisor, ==, "2.0**30");
+  g_assert_cmpstr (gemem_plot_size_unit (G_MAXUINT64)->name, ==, "PiB");
+  g_assert_cmpstr (gemem_plot_time_unit (999)->name, ==, "ns");
+  g_assert_cmpstr (gemem_plot_time_unit (G_MAXUINT64)->name, ==, "s");
+  g_assert_null (gemem_plot_count_unit (99999)->name);
+  g_assert_cmpstr (gemem_plot_count_unit (100000)->name, ==, "thousands");
+  g_assert_cmpstr (gemem_plot_count_unit (12345678)->name, ==, "millions");
+}
+
+static void
+test_script (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", ODD) };
+  g_autofree char *dir = new_dir ("script");
+  results[0]->cost_guesses = 24;
+  results[0]->cost_numbers = 25;
+  write_plots (dir, results, 2, "");
+  g_autofree char *comparison = read_file (dir, "comparison-x.gp"), *timeline = read_file (dir, "timeline-x.gp"),
+                  *fragmentation = read_file (dir, "fragmentation-x.gp");
+  g_assert_true (g_str_has_prefix (comparison, "# gnuplot comparison-x.gp: draws comparison-x.svg and comparison-x.png\nreset\nset encoding utf8\n"
+                                               "set decimalsign '.'\nset datafile missing 'NaN'\ndata = 'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"));
+  assert_contains (comparison, "set label 'x.gmt: peak memory and cost by allocator' at screen 0.5,");
+  assert_contains (comparison, "\nset ytics scale 0 ('direct' 0, 'p_y^2{@}&\\''\"<%%g>' 1)\n");
+  assert_contains (comparison, "\nset xlabel 'peak reserved (GiB)' offset 0,0.4\nunit = 2.0**30\nset xrange [0:4294967296/unit*");
+  assert_contains (comparison, "\nset label 2 '24 of 25 costs are guesses' at graph");
+  assert_contains (comparison, "unset multiplot\nunset output\n}\n");
+  assert_contains (timeline, "unit = 2.0**30\ntop = 4294967296/unit*1.06\nx(value) = value/1e3\nset xrange [x(0):x(4000)]\nset yrange [0:top]\n");
+  assert_contains (timeline, "\nset title 'p_y^2{@}&\\''\"<%g>'.\"\\n\".'peak 4.000 GiB, 1 failed' offset 0,-0.7\nset ylabel 'memory (GiB)'\n");
+  assert_contains (timeline, "\nset xlabel 'time (us)' offset 0,0.4\n");
+  assert_contains (timeline, "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
+  assert_contains (timeline, "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
+  g_assert_null (strstr (timeline, "capacity")); /* 8 GiB: twice what was reserved */
+  assert_contains (fragmentation, "\nset title 'direct'.\"\\n\".'25.0 % external waste at the peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
+  free_results (results, 2);
+}
+
+/* Without times the axis counts events; a capacity within reach is drawn; no timeline, no files of it. */
+static void
+test_script_variants (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("y.gmt", "direct") };
+  g_autofree char *dir = new_dir ("variants");
+  results[0]->capacity = 5 * GEMEM_GIB;
+  results[0]->ooms = 0;
+  g_array_set_size (results[0]->oom, 0);
+  for (guint i = 0; i < results[0]->timeline->len; i++)
+    g_array_index (results[0]->timeline, GememTimelinePoint, i).time = 0;
+  g_array_set_size (results[1]->timeline, 0);
+  write_plots (dir, results, 2, "");
+  g_autofree char *timeline = read_file (dir, "timeline-x.gp");
+  assert_contains (timeline, "set xrange [x(0):x(9)]\n");
+  assert_contains (timeline, "\nset xlabel 'event' offset 0,0.4\n");
+  assert_contains (timeline, "using (x($1)):($5/unit)");
+  assert_contains (timeline, "  5368709120/unit with lines dt 4 lw 1.5 lc rgb '#d55e00' title 'capacity'\n");
+  assert_contains (timeline, "set label 'capacity' at screen");
+  g_assert_null (strstr (timeline, "failure"));
+  g_assert_true (exists (dir, "comparison-y.gp"));
+  g_assert_false (exists (dir, "timeline-y.gp"));
+  g_assert_false (exists (dir, "fragmentation-y.dat"));
+  free_results (results, 2);
+}
+
+static void
+test_script_locale (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  g_autoptr (GPtrArray) groups = gemem_plot_groups (&result, 1);
+  g_autoptr (GString) before = g_string_new (NULL), after = g_string_new (NULL);
+  for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
+    gemem_plot_script (before, (GememPlotKind) kind, groups->pdata[0], "x");
+  if (test_use_comma_locale ())
+    {
+      for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
+        gemem_plot_script (after, (GememPlotKind) kind, groups->pdata[0], "x");
+      setlocale (LC_ALL, "C");
+      g_assert_cmpstr (after->str, ==, before->str);
+    }
+  gemem_result_free (result);
+}
+
+/* ---- pictures */
+
+static const char *const pictures[] = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "comparison-x.png", "timeline-x.png", "fragmentation-x.png" };
+
+static void
+test_rendered (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", ODD) };
+  g_autofree char *first = new_dir ("first"), *second = new_dir ("second");
+  if (have_gnuplot ())
+    {
+      write_plots (first, results, 2, NULL);
+      write_plots (second, results, 2, NULL);
+      for (gsize i = 0; i < G_N_ELEMENTS (pictures); i++)
+        {
+          g_autofree char *a = g_build_filename (first, pictures[i], NULL), *b = g_build_filename (second, pictures[i], NULL), *one = NULL, *two = NULL;
+          gsize one_length, two_length;
+          g_assert_true (g_file_get_contents (a, &one, &one_length, NULL) && g_file_get_contents (b, &two, &two_length, NULL));
+          g_assert_cmpmem (one, one_length, two, two_length);
+          g_assert_cmpuint (one_length, >, 3000);
+          g_assert_true (g_str_has_suffix (pictures[i], ".svg") ? g_str_has_suffix (one, "</svg>\n\n") : memcmp (one, "\211PNG", 4) == 0);
+        }
+      g_autofree char *comparison = read_file (first, "comparison-x.svg"), *timeline = read_file (first, "timeline-x.svg");
+      assert_contains (comparison, "p_y^2{@}&amp;\\'\"&lt;%g>");
+      assert_contains (timeline, "p_y^2{@}&amp;\\'\"&lt;%g>");
+      assert_contains (timeline, "memory (GiB)");
+      assert_contains (comparison, "4.000 GiB, 1 failed");
+    }
+  free_results (results, 2);
+}
+
+/* Results with nothing in them, or with numbers at the edge, are drawn too. */
+static void
+test_rendered_edges (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", ""), test_sample_result ("y.gmt", "direct") };
+  g_autofree char *dir = new_dir ("edges");
+  const GememTimelinePoint empty = { 0 };
+  if (have_gnuplot ())
+    {
+      results[0]->peak_reserved = results[0]->peak_live = results[0]->peak_allocated = results[0]->lower_bound = results[0]->external_at_peak = 0;
+      gemem_histogram_init (&results[0]->alloc_ns);
+      g_array_set_size (results[0]->timeline, 0);
+      g_array_append_val (results[0]->timeline, empty);
+      results[1]->peak_reserved = results[1]->lower_bound = results[1]->capacity = G_MAXUINT64;
+      g_array_index (results[1]->timeline, GememTimelinePoint, 2).time = G_MAXUINT64;
+      write_plots (dir, results, 2, NULL);
+      for (gsize i = 0; i < G_N_ELEMENTS (pictures); i++)
+        g_assert_true (exists (dir, pictures[i]));
+      g_autofree char *comparison = read_file (dir, "comparison-x.svg");
+      assert_contains (comparison, "no costs: give the device a profile");
+    }
+  free_results (results, 2);
+}
+
+/* The script makes the same pictures when it is run by hand in its folder. */
+static void
+test_by_hand (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  g_autofree char *dir = new_dir ("hand");
+  if (have_gnuplot ())
+    {
+      write_plots (dir, &result, 1, NULL);
+      g_autofree char *before = read_file (dir, "timeline-x.svg"), *path = g_build_filename (dir, "timeline-x.svg", NULL);
+      const char *argv[] = { "gnuplot", "timeline-x.gp", NULL };
+      int status;
+      g_assert_cmpint (g_unlink (path), ==, 0);
+      g_assert_true (g_spawn_sync (dir, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, &status, NULL));
+      g_assert_cmpint (status, ==, 0);
+      g_autofree char *after = read_file (dir, "timeline-x.svg");
+      g_assert_cmpstr (after, ==, before);
+    }
+  gemem_result_free (result);
+}
+
+static void
+test_dumb (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "other") };
+  g_autoptr (GError) error = NULL;
+  if (have_gnuplot ())
+    {
+      results[1]->peak_reserved = 2 * GEMEM_GIB;
+      results[1]->ooms = 0;
+      g_autofree char *comparison = gemem_plot_dumb (results, 2, "comparison", 80, 24, NULL, &error);
+      g_assert_no_error (error);
+      assert_contains (comparison, "\n     direct |===============================|========  4.000 GiB, 1 failed  |\n"
+                                   "            |                                                               |\n"
+                                   "      other |====================           | 2.000 GiB                     |\n");
+      g_autofree char *timeline = gemem_plot_dumb (results, 2, "Timeline", 80, 24, NULL, &error);
+      g_assert_no_error (error);
+      assert_contains (timeline, "time (us)");
+      assert_contains (timeline, "direct *****");
+      assert_contains (timeline, "live $$$$$");
+      for (const char *line = timeline; line != NULL; line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
+        g_assert_cmpuint (strcspn (line, "\n"), <=, 80);
+      g_autofree char *fragmentation = gemem_plot_dumb (results, 2, "fragmentation", 80, 24, NULL, &error);
+      g_assert_no_error (error);
+      assert_contains (fragmentation, "100 +-");
+    }
+  free_results (results, 2);
+}
+
+static void
+test_errors (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  g_autoptr (GError) error = NULL;
+  g_autofree char *file = g_build_filename (test_tmpdir (), "file", NULL), *inside = g_build_filename (file, "plots", NULL), *dir = new_dir ("errors");
+  g_assert_null (gemem_plot_dumb (&result, 1, "pie", 80, 24, NULL, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpstr (error->message, ==, "unknown plot 'pie'; choose comparison, timeline or fragmentation");
+  g_clear_error (&error);
+  g_assert_null (gemem_plot_dumb (&result, 1, "timeline", 80, 24, "/nonexistent/gnuplot", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
+  assert_contains (error->message, "/nonexistent/gnuplot: not found; install gnuplot");
+  g_clear_error (&error);
+  g_assert_true (g_file_set_contents (file, "", 0, NULL));
+  g_assert_false (gemem_plot_write (inside, &result, 1, "", NULL, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
+  assert_contains (error->message, inside);
+  g_clear_error (&error);
+  g_assert_false (gemem_plot_write (dir, &result, 1, "false", NULL, &error)); /* a gnuplot that always fails */
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
+  assert_contains (error->message, "comparison-x.gp: gnuplot failed: without a message");
+  g_assert_true (exists (dir, "comparison-x.gp"));
+  gemem_result_free (result);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/plot/data", test_data);
+  g_test_add_func ("/plot/data-merged", test_merged);
+  g_test_add_func ("/plot/slugs", test_slugs);
+  g_test_add_func ("/plot/quoted", test_quoted);
+  g_test_add_func ("/plot/units", test_units);
+  g_test_add_func ("/plot/script", test_script);
+  g_test_add_func ("/plot/script-variants", test_script_variants);
+  g_test_add_func ("/plot/script-locale", test_script_locale);
+  g_test_add_func ("/plot/rendered", test_rendered);
+  g_test_add_func ("/plot/rendered-edges", test_rendered_edges);
+  g_test_add_func ("/plot/by-hand", test_by_hand);
+  g_test_add_func ("/plot/dumb", test_dumb);
+  g_test_add_func ("/plot/errors", test_errors);
+  return g_test_run ();
+}
