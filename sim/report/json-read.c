@@ -2,7 +2,7 @@
  *
  * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only the characters of JSON outside of
  * strings (json-glib also takes comments and other quotes), and be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1
- * must be there with its type; all errors are GEMEM_ERROR_INPUT "FILE: what; what to do" and leave @results as it was.
+ * must be there with its type; what is wrong is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results as it was.
  * "measures" and percentiles are not read: they are computed again.  Cost: json-glib's tree, about 15 times the file in memory.
  */
 #include "config.h"

@@ -50,7 +50,8 @@ char *gemem_manifest (GememResult *const *results, guint n, const char *const *a
 const char *gemem_measure_name (guint index);
 const char *gemem_measure_help (guint index);
 
-/* Appends to @results what `--format=json` wrote to @path.  GEMEM_ERROR_INPUT: not JSON, another schema or version. */
+/* Appends to @results what `--format=json` wrote to @path.  GEMEM_ERROR_FAILED: cannot be read; GEMEM_ERROR_INPUT: not JSON, another schema or version,
+ * something missing; @results is then as it was. */
 gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError **error);
 
 /* Appends @text as a JSON string with quotes; "null" for NULL; invalid UTF-8 is replaced. */

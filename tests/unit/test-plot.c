@@ -303,7 +303,7 @@ test_rendered (void)
       for (gsize i = 0; i < G_N_ELEMENTS (pictures); i++)
         {
           g_autofree char *a = g_build_filename (first, pictures[i], NULL), *b = g_build_filename (second, pictures[i], NULL), *one = NULL, *two = NULL;
-          gsize one_length, two_length;
+          gsize one_length = 0, two_length = 0;
           g_assert_true (g_file_get_contents (a, &one, &one_length, NULL) && g_file_get_contents (b, &two, &two_length, NULL));
           g_assert_cmpmem (one, one_length, two, two_length);
           g_assert_cmpuint (one_length, >, 3000);
