@@ -26,7 +26,8 @@ typedef struct
   guint   rows, height;
   guint   left;           /* of the first panel, px */
   glong   text;           /* characters behind the longest bar's end */
-  guint64 bytes, latency; /* largest of the group */
+  guint64 bytes;          /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
+  guint64 latency;        /* largest of the group */
   guint64 fastest;        /* smallest median */
   char   *guesses;        /* what the modelled latencies rest on, or NULL */
 } Layout;
@@ -42,10 +43,10 @@ lay_out (Layout *layout, const GememPlotGroup *group)
       g_autofree char *text = gemem_plot_bar_text (result);
       layout->text = MAX (layout->text, g_utf8_strlen (text, -1));
       characters = MAX (characters, g_utf8_strlen (result->label, -1));
-      layout->bytes = MAX (layout->bytes, MAX (result->peak_reserved, result->lower_bound));
       layout->latency = MAX (layout->latency, result->alloc_ns.max);
       layout->fastest = MIN (layout->fastest, gemem_histogram_percentile (&result->alloc_ns, 500));
     }
+  layout->bytes = gemem_plot_common_top (group);
   const GememResult *first = group->results->pdata[0];
   if (first->cost_guesses > 0)
     layout->guesses = g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses", first->cost_guesses, first->cost_numbers);
@@ -115,14 +116,16 @@ append_memory (GString *out, const Layout *layout)
   append_panel (out, layout, FIRST, FIRST_END, title);
   g_string_append_printf (out,
                           "unit = %s\n"
+                          "end = %" G_GUINT64_FORMAT "\n"
+                          "cut(bytes) = (bytes > end ? end : bytes)/unit\n"
                           "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
                           "bar = 0.34\n"
-                          "plot data using (0):1:(0):($4/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
-                          "  data using (0):1:(0):($3/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
-                          "  data using (0):1:(0):($2/unit):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
-                          "  data using ($5/unit):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
-                          "  data using (($4>$5?$4:$5)/unit):1:12 with labels left offset 0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n",
-                          unit->divisor, MAX (layout->bytes, 1), room, room - MIN (CHARACTER * (guint) layout->text + 12, room / 2));
+                          "plot data using (0):1:(0):(cut($4)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
+                          "  data using (0):1:(0):(cut($3)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
+                          "  data using (0):1:(0):(cut($2)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
+                          "  data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
+                          "  data using (cut($4>$5?$4:$5)):1:(stringcolumn(12).($4>end?' >>':'')) with labels left offset 0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n",
+                          unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), room, room - MIN (CHARACTER * (guint) layout->text + 24, room / 2));
 }
 
 static void

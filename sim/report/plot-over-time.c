@@ -22,7 +22,8 @@
 typedef struct
 {
   guint n, columns, rows, panel_height, height;
-  guint64 bytes;         /* upper end of the y axis */
+  guint64 bytes;         /* upper end of the y axis; a panel far above it has a scale of its own, and says so */
+  gboolean own_scales;   /* some panel has one: then every panel shows its numbers */
   guint64 capacity;      /* 0: not drawn */
   gboolean failures;     /* some request failed */
   GememPlotAxis axis;
@@ -57,7 +58,6 @@ lay_out (Layout *layout, const GememPlotGroup *group)
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
-      layout->bytes = MAX (layout->bytes, MAX (result->peak_reserved, result->lower_bound));
       layout->failures = layout->failures || result->ooms > 0;
       if (result->capacity != GEMEM_UNLIMITED)
         layout->capacity = MAX (layout->capacity, result->capacity);
@@ -67,6 +67,9 @@ lay_out (Layout *layout, const GememPlotGroup *group)
           layout->line = "lines";
         }
     }
+  layout->bytes = gemem_plot_common_top (group);
+  for (guint i = 0; i < group->results->len; i++)
+    layout->own_scales = layout->own_scales || gemem_plot_peak (group->results->pdata[i]) > layout->bytes;
   if (layout->capacity > layout->bytes + layout->bytes / 2)
     layout->capacity = 0; /* far above everything: it would only press the curves down */
   layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
@@ -83,7 +86,7 @@ static void
 append_panel (GString *out, const Layout *layout, guint i, const GememResult *result, const char *fact, const char *ylabel)
 {
   const guint column = i % layout->columns, row = i / layout->columns;
-  const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch, right = left + pitch - 26;
+  const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch, right = left + pitch - (layout->own_scales ? 52 : 26);
   const guint top = layout->height - HEAD - row * (layout->panel_height + GAP), bottom = top - layout->panel_height;
   const guint characters = (right - left) / LABEL_PX;
   g_autoptr (GString) name = g_string_new (NULL);
@@ -94,7 +97,7 @@ append_panel (GString *out, const Layout *layout, guint i, const GememResult *re
   gemem_plot_append_fraction (out, "\nset tmargin at screen ", top * 1000 / layout->height);
   gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / layout->height);
   g_string_append_printf (out, "\nset title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
-  g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "", column == 0 ? "%g" : "");
+  g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "", column == 0 || layout->own_scales ? "%g" : "");
   if (i + layout->columns < layout->n)
     g_string_append (out, "set xlabel ''\nset format x ''\n");
   else
@@ -129,8 +132,10 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
   char text[GEMEM_FORMAT_MAX];
   g_autofree char *ylabel = g_strdup_printf ("memory (%s)", layout->unit->name);
   g_autofree char *failed = result->ooms > 0 ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms) : g_strdup ("");
-  g_autofree char *fact = g_strdup_printf ("peak %s%s", gemem_format_size (text, result->peak_reserved), failed);
+  const gboolean beyond = gemem_plot_peak (result) > layout->bytes;
+  g_autofree char *fact = g_strdup_printf ("peak %s%s%s", gemem_format_size (text, result->peak_reserved), failed, beyond ? ", own scale" : "");
   append_panel (out, layout, i, result, fact, ylabel);
+  g_string_append_printf (out, "top = %" G_GUINT64_FORMAT "/unit*1.06\nset yrange [0:top]\n", beyond ? gemem_plot_peak (result) : layout->bytes);
   const guint failures = append_failures (out, result, layout->axis.time);
   const struct
   {
@@ -207,10 +212,10 @@ gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGr
   guint index = 0;
   lay_out (&layout, group);
   gemem_plot_script_begin (out, base, WIDTH, layout.height);
-  g_string_append_printf (out, "unit = %s\ntop = %" G_GUINT64_FORMAT "/unit*1.06\nx(value) = value/%s\n", layout.unit->divisor, layout.bytes, layout.axis.unit->divisor);
+  g_string_append_printf (out, "unit = %s\nx(value) = value/%s\n", layout.unit->divisor, layout.axis.unit->divisor);
   if (kind == GEMEM_PLOT_FRAGMENTATION)
-    g_string_append (out, "top = 100\nindex(free, largest) = free > 0 ? 100*(1 - (largest < free ? largest : free)/free) : 0\n");
-  g_string_append_printf (out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset yrange [0:top]\nset multiplot\n", layout.axis.from,
+    g_string_append (out, "set yrange [0:100]\nindex(free, largest) = free > 0 ? 100*(1 - (largest < free ? largest : free)/free) : 0\n");
+  g_string_append_printf (out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset multiplot\n", layout.axis.from,
                           layout.axis.to);
   gemem_plot_script_title (out, group, kind == GEMEM_PLOT_TIMELINE ? "memory over time" : "fragmentation over time", layout.height);
   append_legend (out, kind, &layout);

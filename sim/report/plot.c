@@ -19,6 +19,36 @@
 
 static const char *const kinds[] = { "comparison", "timeline", "fragmentation", NULL };
 
+guint64
+gemem_plot_peak (const GememResult *result)
+{
+  return MAX (result->peak_reserved, result->lower_bound);
+}
+
+static int
+compare_bytes (gconstpointer a, gconstpointer b)
+{
+  const guint64 *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+guint64
+gemem_plot_common_top (const GememPlotGroup *group)
+{
+  g_autoptr (GArray) peaks = g_array_new (FALSE, FALSE, sizeof (guint64));
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      guint64 peak = gemem_plot_peak (group->results->pdata[i]);
+      g_array_append_val (peaks, peak);
+    }
+  g_array_sort (peaks, compare_bytes);
+  guint last = peaks->len - 1;
+  const guint64 median = g_array_index (peaks, guint64, last / 2);
+  while (g_array_index (peaks, guint64, last) / GEMEM_PLOT_OUTLIER > median)
+    last--;
+  return g_array_index (peaks, guint64, last);
+}
+
 const char *
 gemem_plot_kind_name (GememPlotKind kind)
 {

@@ -32,6 +32,13 @@ GPtrArray *gemem_plot_groups (GememResult *const *results, guint n);
 guint gemem_plot_timelines (const GememPlotGroup *group);
 const char *gemem_plot_kind_name (GememPlotKind kind);
 
+/* Upper end of a byte axis shared by @group: the largest peak (reserved or lower bound) that is not more than GEMEM_PLOT_OUTLIER times the median.
+ * One allocator that takes the whole device must not press all others into a line; what is beyond is cut off, and says so. */
+#define GEMEM_PLOT_OUTLIER 3
+guint64 gemem_plot_common_top (const GememPlotGroup *group);
+/* What one result needs of such an axis. */
+guint64 gemem_plot_peak (const GememResult *result);
+
 /* KiB, MiB, GiB or TiB by the magnitude of @bytes; ns to s; events, thousands or millions. */
 const GememPlotUnit *gemem_plot_size_unit (guint64 bytes);
 const GememPlotUnit *gemem_plot_time_unit (guint64 ns);

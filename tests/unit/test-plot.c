@@ -230,10 +230,12 @@ test_script (void)
                                                "set decimalsign '.'\nset datafile missing 'NaN'\ndata = 'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"));
   assert_contains (comparison, "set label 'x.gmt: peak memory and cost by allocator' at screen 0.5,");
   assert_contains (comparison, "\nset ytics scale 0 ('direct' 0, 'p_y^2{@}&\\''\"<%%g>' 1)\n");
-  assert_contains (comparison, "\nset xlabel 'peak reserved (GiB)' offset 0,0.4\nunit = 2.0**30\nset xrange [0:4294967296/unit*");
+  assert_contains (comparison, "\nset xlabel 'peak reserved (GiB)' offset 0,0.4\nunit = 2.0**30\nend = 4294967296\n"
+                              "cut(bytes) = (bytes > end ? end : bytes)/unit\nset xrange [0:4294967296/unit*");
   assert_contains (comparison, "\nset label 2 '24 of 25 costs are guesses' at graph");
   assert_contains (comparison, "unset multiplot\nunset output\n}\n");
-  assert_contains (timeline, "unit = 2.0**30\ntop = 4294967296/unit*1.06\nx(value) = value/1e3\nset xrange [x(0):x(4000)]\nset yrange [0:top]\n");
+  assert_contains (timeline, "unit = 2.0**30\nx(value) = value/1e3\nset xrange [x(0):x(4000)]\nset multiplot\n");
+  assert_contains (timeline, "\nset format x '%g'\ntop = 4294967296/unit*1.06\nset yrange [0:top]\n");
   assert_contains (timeline, "\nset title 'p_y^2{@}&\\''\"<%g>'.\"\\n\".'peak 4.000 GiB, 1 failed' offset 0,-0.7\nset ylabel 'memory (GiB)'\n");
   assert_contains (timeline, "\nset xlabel 'time (us)' offset 0,0.4\n");
   assert_contains (timeline, "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
@@ -241,6 +243,28 @@ test_script (void)
   g_assert_null (strstr (timeline, "capacity")); /* 8 GiB: twice what was reserved */
   assert_contains (fragmentation, "\nset title 'direct'.\"\\n\".'25.0 % external waste at the peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
   free_results (results, 2);
+}
+
+/* One allocator far above the others: its bar is cut off, its panel has a scale of its own; three times the median is not far. */
+static void
+test_outlier (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "a"), test_sample_result ("x.gmt", "b"), test_sample_result ("x.gmt", "c") };
+  g_autofree char *dir = new_dir ("outlier");
+  results[1]->peak_reserved = 12 * GEMEM_GIB;
+  write_plots (dir, results, 3, "");
+  g_autofree char *near = read_file (dir, "timeline-x.gp");
+  g_assert_null (strstr (near, "own scale"));
+  assert_contains (near, "top = 12884901888/unit*1.06\n");
+  results[1]->peak_reserved = 16 * GEMEM_GIB;
+  write_plots (dir, results, 3, "");
+  g_autofree char *far = read_file (dir, "timeline-x.gp"), *comparison = read_file (dir, "comparison-x.gp");
+  assert_contains (far, "'peak 16.00 GiB, 1 failed, own scale'");
+  assert_contains (far, "top = 17179869184/unit*1.06\n");
+  assert_contains (far, "top = 4294967296/unit*1.06\n");
+  assert_contains (comparison, "\nend = 4294967296\n");
+  assert_contains (comparison, "(stringcolumn(12).($4>end?' >>':''))");
+  free_results (results, 3);
 }
 
 /* Without times the axis counts events; a capacity within reach is drawn; no timeline, no files of it. */
@@ -427,6 +451,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plot/quoted", test_quoted);
   g_test_add_func ("/plot/units", test_units);
   g_test_add_func ("/plot/script", test_script);
+  g_test_add_func ("/plot/outlier", test_outlier);
   g_test_add_func ("/plot/script-variants", test_script_variants);
   g_test_add_func ("/plot/script-locale", test_script_locale);
   g_test_add_func ("/plot/rendered", test_rendered);
