@@ -63,15 +63,22 @@ total_width (const Layout *layout)
   return width;
 }
 
+/* What was asked for by name (--find-capacity, --measure) is as important as what is always there. */
+static int
+importance (const Column *column)
+{
+  return column->measure->rank > GEMEM_RANK_DETAIL ? 0 : column->measure->rank;
+}
+
 /* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0 are left. */
 static gboolean
 drop_column (Layout *layout)
 {
   guint worst = 0;
   for (guint c = 1; c < layout->n; c++)
-    if (layout->columns[c].measure->rank >= layout->columns[worst].measure->rank)
+    if (importance (&layout->columns[c]) >= importance (&layout->columns[worst]))
       worst = c;
-  if (layout->n == 0 || layout->columns[worst].measure->rank == 0)
+  if (layout->n == 0 || importance (&layout->columns[worst]) == 0)
     return FALSE;
   memmove (&layout->columns[worst], &layout->columns[worst + 1], (layout->n - worst - 1) * sizeof (Column));
   layout->n--;

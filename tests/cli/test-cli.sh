@@ -50,6 +50,7 @@ run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.txt --manifest ma
 check 'manifest is JSON with arguments' jq -e '.arguments | index("random.gmt")' manifest.json
 run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.svg
 run 0 gemem-sim replay random.gmt -a direct --find-capacity; says out 'least capacity'
+run 0 env COLUMNS=80 gemem-sim compare random.gmt --find-capacity; says out 'least capacity'
 run 0 gemem-sim replay random.gmt -a ge-scalable --repeat 3; says out '^epoch'
 run 0 gemem-sim replay random.gmt -a paddle-buddy --check
 check 'the man page has no troff errors' sh -c 'gemem-sim help --man > m.1; command -v man >/dev/null || exit 0; test -z "$(man --warnings -l -Tutf8 m.1 2>&1 >/dev/null)"'
