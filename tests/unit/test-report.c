@@ -51,14 +51,14 @@ test_table (void)
   g_assert_cmpstr (narrow, ==,
                    "x.gmt\n"
                    "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
-                   "allocator  peak reserved  overhead  failed\n"
-                   "direct         4.000 GiB     1.280       1\n"
-                   "gr\303\266\303\237er         4.000 GiB     1.280       1  (partial)\n"
+                   "allocator  peak reserved  overhead  failed  least capacity\n"
+                   "direct         4.000 GiB     1.280       1               -\n"
+                   "gr\303\266\303\237er         4.000 GiB     1.280       1               -  (partial)\n"
                    "\n"
                    "x.gmt, device 1\n"
                    "10 events, peak live 3.000 GiB, device unlimited\n"
-                   "allocator  peak reserved  overhead  failed\n"
-                   "direct         4.000 GiB     1.280       1\n");
+                   "allocator  peak reserved  overhead  failed  least capacity\n"
+                   "direct         4.000 GiB     1.280       1            none\n");
   g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
   g_assert_cmpstr (wide, ==,
                    "x.gmt\n"
