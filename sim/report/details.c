@@ -68,7 +68,8 @@ append_measures (GString *out, const GememResult *result)
         g_string_append_c (out, '\n');
       }
   if (result->least_capacity != 0 && !result->capacity_monotone)
-    g_string_append (out, "  (some larger capacities fail: least capacity is the first that fits in the search, not a guarantee above it)\n");
+    g_string_append (out,
+                     "  (some larger capacities fail: least capacity is the first that fits in the search, not a guarantee above it)\n");
 }
 
 static void
@@ -78,8 +79,9 @@ append_calls (GString *out, const GememResult *result)
   g_string_append (out, "\ndevice calls                          count      refused   modelled time\n");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     if (result->calls[call] > 0)
-      g_string_append_printf (out, "  %-24s %16" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT " %15s\n", gemem_device_call_name ((GememDeviceCall) call),
-                              result->calls[call], result->refused[call], gemem_format_time (text, result->call_ns[call]));
+      g_string_append_printf (out, "  %-24s %16" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT " %15s\n",
+                              gemem_device_call_name ((GememDeviceCall) call), result->calls[call], result->refused[call],
+                              gemem_format_time (text, result->call_ns[call]));
 }
 
 static void
@@ -92,7 +94,8 @@ append_latency (GString *out, const char *label, const GememHistogram *latency)
                           gemem_format_time (text[1], gemem_histogram_percentile (latency, 500)),
                           gemem_format_time (text[2], gemem_histogram_percentile (latency, 900)),
                           gemem_format_time (text[3], gemem_histogram_percentile (latency, 990)),
-                          gemem_format_time (text[4], gemem_histogram_percentile (latency, 999)), gemem_format_time (text[5], latency->max));
+                          gemem_format_time (text[4], gemem_histogram_percentile (latency, 999)),
+                          gemem_format_time (text[5], latency->max));
 }
 
 static void
@@ -104,8 +107,9 @@ append_latencies (GString *out, const GememResult *result)
   append_latency (out, "alloc, measured", &result->measured_alloc_ns);
   append_latency (out, "free, measured", &result->measured_free_ns);
   if (result->cost_guesses > 0)
-    g_string_append_printf (out, "  modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
-                            result->cost_numbers, result->cost_guesses);
+    g_string_append_printf (
+        out, "  modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
+        result->cost_numbers, result->cost_guesses);
 }
 
 /* Which request failed, and why. */
@@ -113,19 +117,21 @@ static void
 append_oom (GString *out, const GememOom *oom)
 {
   char size[6][GEMEM_FORMAT_MAX];
-  g_string_append_printf (out, "  event %" G_GUINT64_FORMAT ": block %" G_GUINT64_FORMAT " of %s failed with %s live, %s allocated, %s reserved of %s\n",
-                          oom->seq, oom->id, gemem_format_size (size[0], oom->requested), gemem_format_size (size[1], oom->live),
-                          gemem_format_size (size[2], oom->allocated), gemem_format_size (size[3], oom->reserved),
-                          gemem_format_size (size[4], oom->capacity));
+  g_string_append_printf (
+      out, "  event %" G_GUINT64_FORMAT ": block %" G_GUINT64_FORMAT " of %s failed with %s live, %s allocated, %s reserved of %s\n",
+      oom->seq, oom->id, gemem_format_size (size[0], oom->requested), gemem_format_size (size[1], oom->live),
+      gemem_format_size (size[2], oom->allocated), gemem_format_size (size[3], oom->reserved), gemem_format_size (size[4], oom->capacity));
   if (!oom->avoidable)
     {
-      g_string_append_printf (out, "    true: no layout could have served it; %s would have to be freed first\n", gemem_format_size (size[5], oom->missing));
+      g_string_append_printf (out, "    true: no layout could have served it; %s would have to be freed first\n",
+                              gemem_format_size (size[5], oom->missing));
       return;
     }
-  g_string_append_printf (out, "    avoidable: the device has %s free and the cache %s in its largest piece", gemem_format_size (size[0], oom->device_free),
-                          gemem_format_size (size[1], oom->largest_free));
+  g_string_append_printf (out, "    avoidable: the device has %s free and the cache %s in its largest piece",
+                          gemem_format_size (size[0], oom->device_free), gemem_format_size (size[1], oom->largest_free));
   if (oom->blocking_id != 0)
-    g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s) it would fit", oom->blocking_id, gemem_format_size (size[2], oom->blocking_size));
+    g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s) it would fit", oom->blocking_id,
+                            gemem_format_size (size[2], oom->blocking_size));
   g_string_append_c (out, '\n');
 }
 
@@ -135,11 +141,13 @@ append_ooms (GString *out, const GememResult *result)
   const guint shown = MIN (result->oom != NULL ? result->oom->len : 0, 20);
   if (result->ooms == 0)
     return;
-  g_string_append_printf (out, "\nfailed requests: %" G_GUINT64_FORMAT ", avoidable: %" G_GUINT64_FORMAT "\n", result->ooms, result->ooms_avoidable);
+  g_string_append_printf (out, "\nfailed requests: %" G_GUINT64_FORMAT ", avoidable: %" G_GUINT64_FORMAT "\n", result->ooms,
+                          result->ooms_avoidable);
   for (guint i = 0; i < shown; i++)
     append_oom (out, &g_array_index (result->oom, GememOom, i));
   if (result->ooms > shown)
-    g_string_append_printf (out, "  ... and %" G_GUINT64_FORMAT " more (--format=json keeps up to %u)\n", result->ooms - shown, result->oom->len);
+    g_string_append_printf (out, "  ... and %" G_GUINT64_FORMAT " more (--format=json keeps up to %u)\n", result->ooms - shown,
+                            result->oom->len);
 }
 
 static void
@@ -154,8 +162,8 @@ append_streams (GString *out, const GememResult *result)
       const GememStreamUse *use = &g_array_index (result->streams, GememStreamUse, i);
       g_autofree char *name
           = use->stream == G_MAXUINT64 ? g_strdup ("all others") : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", use->stream);
-      g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %15s\n", name, use->allocs, gemem_format_size (size[0], use->peak_live),
-                              gemem_format_size (size[1], use->peak_allocated));
+      g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %15s\n", name, use->allocs,
+                              gemem_format_size (size[0], use->peak_live), gemem_format_size (size[1], use->peak_allocated));
     }
 }
 
@@ -185,9 +193,10 @@ append_epochs (GString *out, const GememResult *result)
   for (guint i = 0; i < result->epochs->len; i++)
     {
       const GememEpoch *epoch = &g_array_index (result->epochs, GememEpoch, i);
-      g_string_append_printf (out, "%5u %14s %15s %15s %16s %15s %8" G_GUINT64_FORMAT "\n", i + 1, gemem_format_size (size[0], epoch->peak_live),
-                              gemem_format_size (size[1], epoch->peak_allocated), gemem_format_size (size[2], epoch->peak_reserved),
-                              gemem_format_size (size[3], epoch->end_reserved), gemem_format_size (size[4], epoch->end_largest_free), epoch->ooms);
+      g_string_append_printf (out, "%5u %14s %15s %15s %16s %15s %8" G_GUINT64_FORMAT "\n", i + 1,
+                              gemem_format_size (size[0], epoch->peak_live), gemem_format_size (size[1], epoch->peak_allocated),
+                              gemem_format_size (size[2], epoch->peak_reserved), gemem_format_size (size[3], epoch->end_reserved),
+                              gemem_format_size (size[4], epoch->end_largest_free), epoch->ooms);
     }
 }
 
@@ -197,11 +206,15 @@ append_fidelity (GString *out, const GememResult *result)
   const GememFidelity *f = &result->fidelity;
   if (f->compared == 0 && f->segments_compared == 0)
     return;
-  g_string_append_printf (out, "\nfidelity: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions and %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                          " device calls as recorded\n", f->equal, f->compared, f->segments_equal, f->segments_compared);
+  g_string_append_printf (out,
+                          "\nfidelity: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions and %" G_GUINT64_FORMAT
+                          " of %" G_GUINT64_FORMAT " device calls as recorded\n",
+                          f->equal, f->compared, f->segments_equal, f->segments_compared);
   if (f->first_difference != G_MAXUINT64 && f->equal < f->compared)
-    g_string_append_printf (out, "  first difference at event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER "x, here 0x%" G_GINT64_MODIFIER
-                            "x (exact addresses need -d sim:address=recorded)\n", f->first_difference, f->expected_address, f->got_address);
+    g_string_append_printf (out,
+                            "  first difference at event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER
+                            "x, here 0x%" G_GINT64_MODIFIER "x (exact addresses need -d sim:address=recorded)\n",
+                            f->first_difference, f->expected_address, f->got_address);
 }
 
 static void
@@ -229,11 +242,12 @@ gemem_report_details (GString *out, const GememResult *result)
 {
   g_autofree char *group = gemem_report_group (result);
   g_string_append_printf (out, "%s through %s on %s\n", group, result->label, result->device != NULL ? result->device : "a device");
-  g_string_append_printf (out, "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT " allocations, %" G_GUINT64_FORMAT " frees\n", result->events,
-                          result->allocs, result->frees);
+  g_string_append_printf (out, "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT " allocations, %" G_GUINT64_FORMAT " frees\n",
+                          result->events, result->allocs, result->frees);
   append_counts (out, result);
   if (result->partial)
-    g_string_append (out, "  PARTIAL: the run was interrupted or the trace is damaged; what follows holds for the part that was replayed\n");
+    g_string_append (out,
+                     "  PARTIAL: the run was interrupted or the trace is damaged; what follows holds for the part that was replayed\n");
   if (result->failure != NULL)
     g_string_append_printf (out, "  STOPPED: %s\n", result->failure);
   append_measures (out, result);

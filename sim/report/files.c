@@ -1,7 +1,7 @@
 /* files.c - writing a file completely or not at all.
  *
- * The text goes to a temporary file beside the target, which is renamed over it when all is written, so that a full disk leaves neither half a
- * report nor destroys an old one.  Devices and pipes (/dev/stdout, /dev/full) are written directly.
+ * The text goes to a temporary file beside the target, which is renamed over it when all is written, so that a full disk leaves neither
+ * half a report nor destroys an old one.  Devices and pipes (/dev/stdout, /dev/full) are written directly.
  */
 #include "config.h"
 

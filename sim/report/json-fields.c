@@ -99,7 +99,9 @@ static const GememJsonField map_fields[] = {
 };
 
 static const GememJsonField stream_fields[] = {
-  HEX (GememStreamUse, stream), NUMBER (GememStreamUse, peak_live), NUMBER (GememStreamUse, peak_allocated), NUMBER (GememStreamUse, allocs), END,
+  HEX (GememStreamUse, stream), NUMBER (GememStreamUse, peak_live), NUMBER (GememStreamUse, peak_allocated),
+  NUMBER (GememStreamUse, allocs),
+  END,
 };
 
 static const GememJsonField class_fields[] = {

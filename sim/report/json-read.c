@@ -1,8 +1,8 @@
 /* json-read.c - reads back what json.c wrote: for `plot`, and for whoever compares with results of another day.
  *
  * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only the characters of JSON outside of
- * strings (json-glib also takes comments and other quotes), and be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1
- * must be there with its type; what is wrong is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results as it was.
+ * strings (json-glib also takes comments and other quotes), and be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of
+ * version 1 must be there with its type; what is wrong is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results as it was.
  * "measures" and percentiles are not read: they are computed again.  Cost: json-glib's tree, about 15 times the file in memory.
  */
 #include "config.h"
@@ -25,8 +25,8 @@
 typedef struct
 {
   const char *path;
-  guint       index; /* of the result being read */
-  GError    **error;
+  guint index; /* of the result being read */
+  GError **error;
 } Reading;
 
 static gboolean refuse (const Reading *reading, const char *format, ...) G_GNUC_PRINTF (2, 3);
@@ -293,9 +293,10 @@ read_histogram (const Reading *reading, JsonObject *object, const char *name, Ge
   if (buckets == NULL)
     return FALSE;
   gemem_histogram_init (histogram);
-  if (!number (json_object_get_member (source, "count"), &histogram->count) || !number (json_object_get_member (source, "sum"), &histogram->sum)
-      || !number (json_object_get_member (source, "min"), &histogram->min) || !number (json_object_get_member (source, "max"), &histogram->max)
-      || !read_buckets (buckets, histogram))
+  if (!number (json_object_get_member (source, "count"), &histogram->count)
+      || !number (json_object_get_member (source, "sum"), &histogram->sum)
+      || !number (json_object_get_member (source, "min"), &histogram->min)
+      || !number (json_object_get_member (source, "max"), &histogram->max) || !read_buckets (buckets, histogram))
     return refuse (reading, "'%s' is no histogram whose buckets add up to its count", name);
   return TRUE;
 }
@@ -343,8 +344,9 @@ read_array (const Reading *reading, const GememJsonArray *array, JsonObject *obj
     {
       JsonNode *node = json_array_get_element (nodes, i);
       gpointer element = elements->data + i * array->size;
-      if (array->rows ? !read_row (reading, array, node, element)
-                      : !JSON_NODE_HOLDS_OBJECT (node) || !read_struct (reading, array->name, array->fields, json_node_get_object (node), element))
+      if (array->rows
+              ? !read_row (reading, array, node, element)
+              : !JSON_NODE_HOLDS_OBJECT (node) || !read_struct (reading, array->name, array->fields, json_node_get_object (node), element))
         return *reading->error != NULL ? FALSE : refuse (reading, "element %u of '%s' is no object", i, array->name);
     }
   return TRUE;
@@ -385,8 +387,10 @@ find_results (const char *path, JsonNode *root, GError **error)
   else if (!holds (version, G_TYPE_INT64))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no version" ADVICE, path);
   else if (json_node_get_int (version) != GEMEM_JSON_VERSION)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: version %" G_GINT64_FORMAT " of schema %s, but this program reads version %d; "
-                 "replay the trace again with this program", path, json_node_get_int (version), GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: version %" G_GINT64_FORMAT " of schema %s, but this program reads version %d; "
+                 "replay the trace again with this program",
+                 path, json_node_get_int (version), GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
   else if (results == NULL || !JSON_NODE_HOLDS_ARRAY (results))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no array 'results'" ADVICE, path);
   else

@@ -1,9 +1,9 @@
 /* json.c - results as JSON, schema "gemem-result", version 1: everything a result holds, exactly.
  *
- * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls", latencies, arrays}]}.  "measures" are those of
- * measures.def under their keys, the ones to read; "values" are the numbers they are made of.  Written by hand rather than through
- * json-glib's tree: it would cost fifteen times the text in memory and can print NaN.  Ratios are decimals of six digits, finite by
- * construction (gemem_result_*() are 0 when undefined).  How numbers are written: json-fields.h.  Latency buckets are sparse:
+ * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls", latencies, arrays}]}.  "measures" are
+ * those of measures.def under their keys, the ones to read; "values" are the numbers they are made of.  Written by hand rather than
+ * through json-glib's tree: it would cost fifteen times the text in memory and can print NaN.  Ratios are decimals of six digits, finite
+ * by construction (gemem_result_*() are 0 when undefined).  How numbers are written: json-fields.h.  Latency buckets are sparse:
  * [largest value of the bucket in ns, count].
  */
 #include "config.h"
@@ -138,7 +138,11 @@ append_array (GString *out, const GememJsonArray *array, const GememResult *resu
 static void
 append_histogram (GString *out, const GememHistogram *histogram)
 {
-  static const struct { const char *name; guint permille; } percentiles[] = { { "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p99_9", 999 } };
+  static const struct
+  {
+    const char *name;
+    guint permille;
+  } percentiles[] = { { "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p99_9", 999 } };
   g_string_append_printf (out, "{\"count\": %" G_GUINT64_FORMAT ", \"sum\": ", histogram->count);
   gemem_json_append_number (out, histogram->sum);
   g_string_append (out, ", \"min\": ");
@@ -230,7 +234,8 @@ append_calls (GString *out, const GememResult *result)
   g_string_append (out, ",\n      \"calls\": {");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     {
-      g_string_append_printf (out, "%s\n        \"%s\": {\"count\": ", call > 0 ? "," : "", gemem_device_call_name ((GememDeviceCall) call));
+      g_string_append_printf (out, "%s\n        \"%s\": {\"count\": ", call > 0 ? "," : "",
+                              gemem_device_call_name ((GememDeviceCall) call));
       gemem_json_append_number (out, result->calls[call]);
       g_string_append (out, ", \"refused\": ");
       gemem_json_append_number (out, result->refused[call]);

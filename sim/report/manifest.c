@@ -83,8 +83,14 @@ append_environment (GString *out)
   {
     const char *key, *value;
   } rows[] = {
-    { "compiler", GEMEM_COMPILER " " __VERSION__ }, { "cflags", GEMEM_CFLAGS }, { "glib", glib }, { "json_glib", JSON_VERSION_S },
-    { "zstd", ZSTD_versionString () },  { "kernel", kernel },        { "machine", known ? system.machine : NULL }, { "processor", processor },
+    { "compiler", GEMEM_COMPILER " " __VERSION__ },
+    { "cflags", GEMEM_CFLAGS },
+    { "glib", glib },
+    { "json_glib", JSON_VERSION_S },
+    { "zstd", ZSTD_versionString () },
+    { "kernel", kernel },
+    { "machine", known ? system.machine : NULL },
+    { "processor", processor },
   };
   g_string_append (out, "  \"environment\": {");
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)

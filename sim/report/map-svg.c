@@ -14,9 +14,9 @@
 #include "sim/report/map.h"
 
 #define MAX_BARS 64
-#define LEFT 150     /* of the bars, px; left of it the addresses */
-#define WIDTH 900    /* of the widest bar */
-#define RIGHT 170    /* for size and share */
+#define LEFT 150  /* of the bars, px; left of it the addresses */
+#define WIDTH 900 /* of the widest bar */
+#define RIGHT 170 /* for size and share */
 #define TOP 96
 #define BAR 16
 #define PITCH 21
@@ -38,7 +38,7 @@ typedef struct
 {
   guint64 from, to;
   guint64 bytes[G_N_ELEMENTS (states)];
-  guint   spans;
+  guint spans;
   const GememMapSpan *only; /* if spans == 1 */
 } Piece;
 
@@ -131,7 +131,8 @@ append_bar (GString *out, const GememResult *result, const GememMapSegment *segm
   char size[GEMEM_FORMAT_MAX];
   const guint y = TOP + row * PITCH, live = gemem_map_permille (segment->live, segment->mapped);
   const guint64 end = LEFT * 100 + scale (segment->extent, widest);
-  g_string_append_printf (out, "<text class=\"address\" x=\"%u\" y=\"%u\">0x%" G_GINT64_MODIFIER "x</text>\n", LEFT - 8, y + 12, segment->start);
+  g_string_append_printf (out, "<text class=\"address\" x=\"%u\" y=\"%u\">0x%" G_GINT64_MODIFIER "x</text>\n", LEFT - 8, y + 12,
+                          segment->start);
   append_pieces (out, result, segment, widest, row);
   g_string_append (out, "<rect class=\"segment\"");
   append_pixels (out, "x", LEFT * 100);
@@ -139,7 +140,8 @@ append_bar (GString *out, const GememResult *result, const GememMapSegment *segm
   append_pixels (out, "width", MAX (end - LEFT * 100, 100));
   g_string_append_printf (out, " height=\"%u\"/>\n<text", BAR);
   append_pixels (out, "x", end + 800);
-  g_string_append_printf (out, " y=\"%u\">%s, %u.%u %% live</text>\n", y + 12, gemem_format_size (size, segment->mapped), live / 10, live % 10);
+  g_string_append_printf (out, " y=\"%u\">%s, %u.%u %% live</text>\n", y + 12, gemem_format_size (size, segment->mapped), live / 10,
+                          live % 10);
 }
 
 /* A power of two that divides @widest into three to seven steps. */
@@ -173,7 +175,8 @@ append_axis (GString *out, guint64 widest, guint bars)
       if (at > G_MAXUINT64 - step)
         break;
     }
-  g_string_append_printf (out, "<text class=\"middle\" x=\"%u\" y=\"%u\">%s from the start of the segment</text>\n", LEFT + WIDTH / 2, bottom + 40, units[unit]);
+  g_string_append_printf (out, "<text class=\"middle\" x=\"%u\" y=\"%u\">%s from the start of the segment</text>\n", LEFT + WIDTH / 2,
+                          bottom + 40, units[unit]);
 }
 
 static void
@@ -186,8 +189,11 @@ append_legend (GString *out, const GememResult *result)
   for (guint s = 0; s < GEMEM_SPAN_UNMAPPED; s++)
     if (used[s])
       {
-        g_string_append_printf (out, "<rect class=\"%s\" x=\"%u\" y=\"63\" width=\"14\" height=\"14\"/><rect class=\"segment\" x=\"%u\" y=\"63\" width=\"14\" height=\"14\"/>"
-                                "<text x=\"%u\" y=\"75\">%s</text>\n", states[s].name, x, x, x + 20, states[s].title);
+        g_string_append_printf (out,
+                                "<rect class=\"%s\" x=\"%u\" y=\"63\" width=\"14\" height=\"14\"/><rect class=\"segment\" x=\"%u\" "
+                                "y=\"63\" width=\"14\" height=\"14\"/>"
+                                "<text x=\"%u\" y=\"75\">%s</text>\n",
+                                states[s].name, x, x, x + 20, states[s].title);
         x += 50 + 8 * (guint) strlen (states[s].title);
       }
 }
@@ -199,22 +205,28 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
   const guint live = gemem_map_permille (view->live, view->mapped);
   g_autofree char *group = gemem_report_title (result);
   const guint width = LEFT + WIDTH + RIGHT;
-  g_string_append_printf (out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n<title>", width,
-                          height, width, height);
+  g_string_append_printf (
+      out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n<title>", width,
+      height, width, height);
   append_escaped (out, group);
   g_string_append (out, ", ");
   append_escaped (out, result->label);
-  g_string_append (out, ": segment map</title>\n<style>text{font:12px \"DejaVu Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:\"DejaVu Sans Mono\",monospace}"
-                        ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:17px;font-weight:bold}.segment{fill:none;stroke:#555}");
+  g_string_append (
+      out, ": segment map</title>\n<style>text{font:12px \"DejaVu "
+           "Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:\"DejaVu Sans Mono\",monospace}"
+           ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:17px;font-weight:bold}.segment{fill:none;stroke:#555}");
   for (guint s = 0; s < G_N_ELEMENTS (states); s++)
     g_string_append_printf (out, ".%s{fill:%s}", states[s].name, states[s].colour);
-  g_string_append_printf (out, "</style>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n<text class=\"head\" x=\"%u\" y=\"26\">", width, height, LEFT);
+  g_string_append_printf (out, "</style>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n<text class=\"head\" x=\"%u\" y=\"26\">", width,
+                          height, LEFT);
   append_escaped (out, group);
   g_string_append (out, ": ");
   append_escaped (out, result->label);
-  g_string_append_printf (out, "</text>\n<text x=\"%u\" y=\"48\">Memory at the reserved peak, after event %" G_GUINT64_FORMAT ": %s in %u segment%s, %u.%u %% live</text>\n",
-                          LEFT, result->peak_reserved_seq, gemem_format_size (size, view->mapped), view->total, view->total == 1 ? "" : "s", live / 10,
-                          live % 10);
+  g_string_append_printf (out,
+                          "</text>\n<text x=\"%u\" y=\"48\">Memory at the reserved peak, after event %" G_GUINT64_FORMAT
+                          ": %s in %u segment%s, %u.%u %% live</text>\n",
+                          LEFT, result->peak_reserved_seq, gemem_format_size (size, view->mapped), view->total, view->total == 1 ? "" : "s",
+                          live / 10, live % 10);
 }
 
 void

@@ -1,8 +1,8 @@
 /* map-text.c - what lies where at the reserved peak, for a terminal: a row per segment, a character per page.
  *
- * A page is the smallest power of two for which the widest segment fits the line, so all rows are to one scale.  '#' is a page full of live blocks, a
- * digit one that is so many tenths full, '.' memory that is cached and free.  At most MAX_ROWS segments, the largest, are shown; the last
- * line counts the others.
+ * A page is the smallest power of two for which the widest segment fits the line, so all rows are to one scale.  '#' is a page full of
+ * live blocks, a digit one that is so many tenths full, '.' memory that is cached and free.  At most MAX_ROWS segments, the largest, are
+ * shown; the last line counts the others.
  */
 #include "config.h"
 
@@ -81,8 +81,8 @@ append_segment (GString *out, const GememResult *result, const GememMapSegment *
 {
   char text[GEMEM_FORMAT_MAX];
   const guint live = gemem_map_permille (segment->live, segment->mapped);
-  g_string_append_printf (out, "  0x%012" G_GINT64_MODIFIER "x  %10s  %3u.%u %%  |", segment->start, gemem_format_size (text, segment->mapped), live / 10,
-                          live % 10);
+  g_string_append_printf (out, "  0x%012" G_GINT64_MODIFIER "x  %10s  %3u.%u %%  |", segment->start,
+                          gemem_format_size (text, segment->mapped), live / 10, live % 10);
   append_pages (out, result, segment, size);
   g_string_append (out, "|\n");
 }
@@ -91,8 +91,9 @@ static void
 append_legend (GString *out, guint64 size)
 {
   char text[GEMEM_FORMAT_MAX];
-  g_string_append_printf (out, "  one character is %s: # live, 1-9 tenths live, . free, p freed but in use by a stream, x overhead, blank unmapped\n",
-                          gemem_format_size_exact (text, size));
+  g_string_append_printf (
+      out, "  one character is %s: # live, 1-9 tenths live, . free, p freed but in use by a stream, x overhead, blank unmapped\n",
+      gemem_format_size_exact (text, size));
 }
 
 void
@@ -102,8 +103,8 @@ gemem_map_text (GString *out, const GememResult *result, guint width)
   GememMapView view;
   g_autofree char *group = gemem_report_group (result);
   gemem_map_view_init (&view, result, MAX_ROWS);
-  g_string_append_printf (out, "%s%s through %s: memory at the reserved peak, after event %" G_GUINT64_FORMAT "\n", out->len > 0 ? "\n" : "", group, result->label,
-                          result->peak_reserved_seq);
+  g_string_append_printf (out, "%s%s through %s: memory at the reserved peak, after event %" G_GUINT64_FORMAT "\n",
+                          out->len > 0 ? "\n" : "", group, result->label, result->peak_reserved_seq);
   if (view.total == 0)
     g_string_append (out, "  no segments\n");
   else

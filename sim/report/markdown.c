@@ -56,7 +56,8 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n)
           g_string_append (out, " |");
           for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
             if (wanted (measure, results, n))
-              g_string_append_printf (out, " %s |", gemem_measure_applies (measure, results[i]) ? gemem_measure_text (measure, results[i], text) : "");
+              g_string_append_printf (out, " %s |",
+                                      gemem_measure_applies (measure, results[i]) ? gemem_measure_text (measure, results[i], text) : "");
           g_string_append_c (out, '\n');
         }
     }

@@ -12,10 +12,10 @@
 
 #define WIDTH 1200
 #define ROW 30
-#define HEAD 76  /* above the panels: title and legends */
-#define FOOT 76  /* below: tics and axis labels */
+#define HEAD 76 /* above the panels: title and legends */
+#define FOOT 76 /* below: tics and axis labels */
 #define LABEL_MAX 44
-#define FIRST 0     /* left edges of the panels, thousandths of what is right of the labels */
+#define FIRST 0 /* left edges of the panels, thousandths of what is right of the labels */
 #define FIRST_END 520
 #define SECOND 550
 #define THIRD 750
@@ -23,13 +23,13 @@
 
 typedef struct
 {
-  guint   rows, height;
-  guint   left;           /* of the first panel, px */
-  glong   text;           /* characters behind the longest bar's end */
-  guint64 bytes;          /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
-  guint64 latency;        /* largest of the group */
-  guint64 fastest;        /* smallest median */
-  char   *guesses;        /* what the modelled latencies rest on, or NULL */
+  guint rows, height;
+  guint left;      /* of the first panel, px */
+  glong text;      /* characters behind the longest bar's end */
+  guint64 bytes;   /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
+  guint64 latency; /* largest of the group */
+  guint64 fastest; /* smallest median */
+  char *guesses;   /* what the modelled latencies rest on, or NULL */
 } Layout;
 
 static void
@@ -49,7 +49,8 @@ lay_out (Layout *layout, const GememPlotGroup *group)
   layout->bytes = gemem_plot_common_top (group);
   const GememResult *first = group->results->pdata[0];
   if (first->cost_guesses > 0)
-    layout->guesses = g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses", first->cost_guesses, first->cost_numbers);
+    layout->guesses
+        = g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses", first->cost_guesses, first->cost_numbers);
   layout->left = 30 + CHARACTER * (guint) MIN (MAX (characters, 10), LABEL_MAX);
   layout->height = HEAD + FOOT + ROW * layout->rows;
 }
@@ -114,18 +115,20 @@ append_memory (GString *out, const Layout *layout)
   g_autofree char *title = g_strdup_printf ("peak reserved (%s)", unit->name);
   const guint room = panel_left (layout, FIRST_END) - panel_left (layout, FIRST);
   append_panel (out, layout, FIRST, FIRST_END, title);
-  g_string_append_printf (out,
-                          "unit = %s\n"
-                          "end = %" G_GUINT64_FORMAT "\n"
-                          "cut(bytes) = (bytes > end ? end : bytes)/unit\n"
-                          "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
-                          "bar = 0.34\n"
-                          "plot data using (0):1:(0):(cut($4)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
-                          "  data using (0):1:(0):(cut($3)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
-                          "  data using (0):1:(0):(cut($2)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
-                          "  data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
-                          "  data using (cut($4>$5?$4:$5)):1:(stringcolumn(12).($4>end?' >>':'')) with labels left offset 0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n",
-                          unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), room, room - MIN (CHARACTER * (guint) layout->text + 24, room / 2));
+  g_string_append_printf (
+      out,
+      "unit = %s\n"
+      "end = %" G_GUINT64_FORMAT "\n"
+      "cut(bytes) = (bytes > end ? end : bytes)/unit\n"
+      "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
+      "bar = 0.34\n"
+      "plot data using (0):1:(0):(cut($4)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
+      "  data using (0):1:(0):(cut($3)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
+      "  data using (0):1:(0):(cut($2)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
+      "  data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
+      "  data using (cut($4>$5?$4:$5)):1:(stringcolumn(12).($4>end?' >>':'')) with labels left offset 0.8,0 textcolor rgb "
+      "'" GEMEM_COLOUR_INK "' notitle\n",
+      unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), room, room - MIN (CHARACTER * (guint) layout->text + 24, room / 2));
 }
 
 static void
@@ -156,19 +159,23 @@ append_latency (GString *out, const Layout *layout)
   if (layout->guesses != NULL)
     g_string_append_printf (out, "set label 2 '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n", layout->guesses);
   if (layout->latency == 0)
-    g_string_append (out, "set xrange [0:1]\nunset xtics\nset label 1 'no costs: give the device a profile' at graph 0.5,0.5 center textcolor rgb '#888888'\n"
-                          "plot NaN\n");
+    g_string_append (
+        out,
+        "set xrange [0:1]\nunset xtics\nset label 1 'no costs: give the device a profile' at graph 0.5,0.5 center textcolor rgb '#888888'\n"
+        "plot NaN\n");
   else
-    g_string_append_printf (out, "set logscale x\n"
-                          "set xrange [*:*]\n"
-                          "set offsets graph 0.05, graph 0.05, 0, 0\n"
-                          "set xtics %u format '%%.0s%%cs'\nset nomxtics\n"
-                          "at(ns) = (ns < 1 ? 1 : ns) * 1e-9\n"
-                          "plot data using (at($7)):1 with points pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "' title 'median', \\\n"
-                          "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'p99', \\\n"
-                          "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM "' title 'max'\n"
-                          "unset logscale x\n"
-                          "set offsets 0, 0, 0, 0\n", tic_factor (layout));
+    g_string_append_printf (out,
+                            "set logscale x\n"
+                            "set xrange [*:*]\n"
+                            "set offsets graph 0.05, graph 0.05, 0, 0\n"
+                            "set xtics %u format '%%.0s%%cs'\nset nomxtics\n"
+                            "at(ns) = (ns < 1 ? 1 : ns) * 1e-9\n"
+                            "plot data using (at($7)):1 with points pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "' title 'median', \\\n"
+                            "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'p99', \\\n"
+                            "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM "' title 'max'\n"
+                            "unset logscale x\n"
+                            "set offsets 0, 0, 0, 0\n",
+                            tic_factor (layout));
   g_string_append (out, "set xtics autofreq format '%g'\nunset label\n");
 }
 

@@ -50,17 +50,18 @@ gemem_plot_bar_text (const GememResult *result)
 static void
 append_comparison (GString *out, const GememPlotGroup *group)
 {
-  g_string_append (out, "# bytes; latencies of an allocation, modelled, ns\n"
-                        "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
-                        "failed text allocator\n");
+  g_string_append (
+      out, "# bytes; latencies of an allocation, modelled, ns\n"
+           "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
+           "failed text allocator\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *r = group->results->pdata[i];
       g_autofree char *text = gemem_plot_bar_text (r);
       g_string_append_printf (out, "%u " U " " U " " U " " U " %u", i, r->peak_live, r->peak_allocated, r->peak_reserved, r->lower_bound,
                               (guint) (1000 * gemem_result_utilisation (r) + 0.5));
-      g_string_append_printf (out, " " U " " U " " U " " U " " U, gemem_histogram_percentile (&r->alloc_ns, 500), gemem_histogram_percentile (&r->alloc_ns, 990),
-                              r->alloc_ns.max, r->modelled_total_ns, r->ooms);
+      g_string_append_printf (out, " " U " " U " " U " " U " " U, gemem_histogram_percentile (&r->alloc_ns, 500),
+                              gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max, r->modelled_total_ns, r->ooms);
       append_text (out, text);
       append_text (out, r->label);
       g_string_append_c (out, '\n');
@@ -109,10 +110,12 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   const guint n = gemem_plot_timelines (group);
   const guint max = n <= 3 ? 1000 : n <= 8 ? 500 : 350;
   guint index = 0;
-  g_string_append (out, kind == GEMEM_PLOT_TIMELINE
-                            ? "# bytes, the largest value of each between this row and the one before; time in ns\n# event time live allocated reserved\n"
-                            : "# bytes after the event; largest_free: largest request that could be served from the cache; time in ns\n"
-                              "# event time allocated reserved largest_free\n");
+  g_string_append (
+      out,
+      kind == GEMEM_PLOT_TIMELINE
+          ? "# bytes, the largest value of each between this row and the one before; time in ns\n# event time live allocated reserved\n"
+          : "# bytes after the event; largest_free: largest request that could be served from the cache; time in ns\n"
+            "# event time allocated reserved largest_free\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];

@@ -1,8 +1,8 @@
 /* plot-over-time.c - timeline and fragmentation: a panel per allocator, all to one scale, one legend above them.
  *
  * Why panels and not one diagram of many lines: with ten allocators the lines lie over one another and nothing is to be seen.  In a panel
- * of the timeline the filled areas are live, internal and external waste on top of one another, so its outline is what is reserved.  The x axis is time where
- * the trace has times, else the number of the event; failed requests are marks on the upper edge.
+ * of the timeline the filled areas are live, internal and external waste on top of one another, so its outline is what is reserved.  The
+ * x axis is time where the trace has times, else the number of the event; failed requests are marks on the upper edge.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #define WIDTH 1200
 #define HEAD 106
 #define FOOT 64
-#define GAP 56       /* between rows of panels: the title of the next one */
+#define GAP 56        /* between rows of panels: the title of the next one */
 #define STEPS_MAX 200 /* with more points a line looks the same as steps, and the file is a tenth in size */
 #define LEFT 84
 #define LABEL_PX 8
@@ -22,10 +22,10 @@
 typedef struct
 {
   guint n, columns, rows, panel_height, height;
-  guint64 bytes;         /* upper end of the y axis; a panel far above it has a scale of its own, and says so */
-  gboolean own_scales;   /* some panel has one: then every panel shows its numbers */
-  guint64 capacity;      /* 0: not drawn */
-  gboolean failures;     /* some request failed */
+  guint64 bytes;       /* upper end of the y axis; a panel far above it has a scale of its own, and says so */
+  gboolean own_scales; /* some panel has one: then every panel shows its numbers */
+  guint64 capacity;    /* 0: not drawn */
+  gboolean failures;   /* some request failed */
   GememPlotAxis axis;
   const GememPlotUnit *unit;
   const char *area, *line; /* plotting styles */
@@ -86,7 +86,8 @@ static void
 append_panel (GString *out, const Layout *layout, guint i, const GememResult *result, const char *fact, const char *ylabel)
 {
   const guint column = i % layout->columns, row = i / layout->columns;
-  const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch, right = left + pitch - (layout->own_scales ? 52 : 26);
+  const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch,
+              right = left + pitch - (layout->own_scales ? 52 : 26);
   const guint top = layout->height - HEAD - row * (layout->panel_height + GAP), bottom = top - layout->panel_height;
   const guint characters = (right - left) / LABEL_PX;
   g_autoptr (GString) name = g_string_new (NULL);
@@ -97,12 +98,14 @@ append_panel (GString *out, const Layout *layout, guint i, const GememResult *re
   gemem_plot_append_fraction (out, "\nset tmargin at screen ", top * 1000 / layout->height);
   gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / layout->height);
   g_string_append_printf (out, "\nset title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
-  g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "", column == 0 || layout->own_scales ? "%g" : "");
+  g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "",
+                          column == 0 || layout->own_scales ? "%g" : "");
   if (i + layout->columns < layout->n)
     g_string_append (out, "set xlabel ''\nset format x ''\n");
   else
-    g_string_append_printf (out, "set xlabel '%s%s%s%s' offset 0,0.4\nset format x '%%g'\n", layout->axis.time ? "time" : "event", layout->axis.unit->name != NULL ? " (" : "",
-                            layout->axis.unit->name != NULL ? layout->axis.unit->name : "", layout->axis.unit->name != NULL ? ")" : "");
+    g_string_append_printf (out, "set xlabel '%s%s%s%s' offset 0,0.4\nset format x '%%g'\n", layout->axis.time ? "time" : "event",
+                            layout->axis.unit->name != NULL ? " (" : "", layout->axis.unit->name != NULL ? layout->axis.unit->name : "",
+                            layout->axis.unit->name != NULL ? ")" : "");
 }
 
 /* Where the failed requests were: the first point of the timeline at or after each. */
@@ -133,9 +136,11 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
   g_autofree char *ylabel = g_strdup_printf ("memory (%s)", layout->unit->name);
   g_autofree char *failed = result->ooms > 0 ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms) : g_strdup ("");
   const gboolean beyond = gemem_plot_peak (result) > layout->bytes;
-  g_autofree char *fact = g_strdup_printf ("peak %s%s%s", gemem_format_size (text, result->peak_reserved), failed, beyond ? ", own scale" : "");
+  g_autofree char *fact
+      = g_strdup_printf ("peak %s%s%s", gemem_format_size (text, result->peak_reserved), failed, beyond ? ", own scale" : "");
   append_panel (out, layout, i, result, fact, ylabel);
-  g_string_append_printf (out, "top = %" G_GUINT64_FORMAT "/unit*1.06\nset yrange [0:top]\n", beyond ? gemem_plot_peak (result) : layout->bytes);
+  g_string_append_printf (out, "top = %" G_GUINT64_FORMAT "/unit*1.06\nset yrange [0:top]\n",
+                          beyond ? gemem_plot_peak (result) : layout->bytes);
   const guint failures = append_failures (out, result, layout->axis.time);
   const struct
   {
@@ -149,20 +154,26 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
   };
   g_string_append (out, "plot ");
   for (gsize c = 0; c < G_N_ELEMENTS (curves); c++)
-    g_string_append_printf (out, "data index %u using (x($%u)):($%u/unit) with %s %s title '%s', \\\n  ", i, 1 + layout->axis.time, curves[c].column,
-                            curves[c].style, curves[c].look, curves[c].title);
-  g_string_append_printf (out, "%" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "' title 'lower bound'", result->lower_bound);
+    g_string_append_printf (out, "data index %u using (x($%u)):($%u/unit) with %s %s title '%s', \\\n  ", i, 1 + layout->axis.time,
+                            curves[c].column, curves[c].style, curves[c].look, curves[c].title);
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "' title 'lower bound'",
+                          result->lower_bound);
   if (layout->capacity > 0)
-    g_string_append_printf (out, ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "' title 'capacity'", layout->capacity);
+    g_string_append_printf (out,
+                            ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "' title 'capacity'",
+                            layout->capacity);
   if (failures > 0)
-    g_string_append (out, ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "' title 'failed request'");
+    g_string_append (
+        out, ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM
+             "' title 'failed request'");
   g_string_append_c (out, '\n');
 }
 
 static void
 append_fragmentation (GString *out, const Layout *layout, guint i, const GememResult *result)
 {
-  const guint external = result->peak_reserved > 0 ? (guint) (1000.0 * (double) result->external_at_peak / (double) result->peak_reserved + 0.5) : 0;
+  const guint external
+      = result->peak_reserved > 0 ? (guint) (1000.0 * (double) result->external_at_peak / (double) result->peak_reserved + 0.5) : 0;
   g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the peak", external / 10, external % 10);
   append_panel (out, layout, i, result, fact, "share (%)");
   g_string_append_printf (out,

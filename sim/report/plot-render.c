@@ -1,7 +1,7 @@
 /* plot-render.c - running gnuplot, and drawing for a terminal.
  *
- * gnuplot reads neither the user's start file (-d) nor the environment's wishes for fonts and terminals, and runs in the C locale, so that the
- * pictures depend on the script and on gnuplot's version alone.
+ * gnuplot reads neither the user's start file (-d) nor the environment's wishes for fonts and terminals, and runs in the C locale, so
+ * that the pictures depend on the script and on gnuplot's version alone.
  */
 #include "config.h"
 
@@ -64,14 +64,17 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
   g_autoptr (GSubprocessLauncher) launcher
       = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
   g_subprocess_launcher_setenv (launcher, "LC_ALL", "C", TRUE);
-  for (const char *const *name = (const char *const[]){ "GNUTERM", "GNUPLOT_LIB", "GNUPLOT_FONTPATH", "GDFONTPATH", "GNUPLOT_DEFAULT_GDFONT", NULL }; *name != NULL; name++)
+  for (const char *const *name
+       = (const char *const[]){ "GNUTERM", "GNUPLOT_LIB", "GNUPLOT_FONTPATH", "GDFONTPATH", "GNUPLOT_DEFAULT_GDFONT", NULL };
+       *name != NULL; name++)
     g_subprocess_launcher_unsetenv (launcher, *name);
   if (dir != NULL)
     g_subprocess_launcher_set_cwd (launcher, dir);
   g_autoptr (GSubprocess) process = g_subprocess_launcher_spawn (launcher, &local, program, "-d", script, NULL);
   if (process == NULL || !g_subprocess_communicate_utf8 (process, input, NULL, &text, &messages, &local))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; install gnuplot, or draw the .gp files elsewhere", program, local->message);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; install gnuplot, or draw the .gp files elsewhere", program,
+                   local->message);
       return FALSE;
     }
   if (!g_subprocess_get_successful (process))

@@ -1,7 +1,7 @@
 /* plot.c - groups, names and files of the plots; see report.h.
  *
- * One set of files per trace: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot is there.  Data and script are always written, so that
- * whoever has the folder can change a colour and run `gnuplot comparison-SLUG.gp` in it.  What differs between two runs of the same
+ * One set of files per trace: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot is there.  Data and script are always written, so
+ * that whoever has the folder can change a colour and run `gnuplot comparison-SLUG.gp` in it.  What differs between two runs of the same
  * program over the same results: nothing.
  */
 #include "config.h"

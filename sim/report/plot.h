@@ -21,8 +21,8 @@ typedef struct
 /* The results of one trace, in the order of the tables. */
 typedef struct
 {
-  char      *title; /* as in tables, without folders */
-  char      *slug;  /* for file names: a-z, 0-9, '.', '_' and '-' */
+  char *title; /* as in tables, without folders */
+  char *slug;  /* for file names: a-z, 0-9, '.', '_' and '-' */
   GPtrArray *results;
 } GememPlotGroup;
 
@@ -32,8 +32,8 @@ GPtrArray *gemem_plot_groups (GememResult *const *results, guint n);
 guint gemem_plot_timelines (const GememPlotGroup *group);
 const char *gemem_plot_kind_name (GememPlotKind kind);
 
-/* Upper end of a byte axis shared by @group: the largest peak (reserved or lower bound) that is not more than GEMEM_PLOT_OUTLIER times the median.
- * One allocator that takes the whole device must not press all others into a line; what is beyond is cut off, and says so. */
+/* Upper end of a byte axis shared by @group: the largest peak (reserved or lower bound) that is not more than GEMEM_PLOT_OUTLIER times
+ * the median. One allocator that takes the whole device must not press all others into a line; what is beyond is cut off, and says so. */
 #define GEMEM_PLOT_OUTLIER 3
 guint64 gemem_plot_common_top (const GememPlotGroup *group);
 /* What one result needs of such an axis. */
@@ -66,11 +66,17 @@ void gemem_plot_script_end (GString *out);
 /* An entry of a legend: a box, or a line or point with gnuplot's words for how it looks. */
 typedef struct
 {
-  enum { GEMEM_PLOT_BOX, GEMEM_PLOT_LINE, GEMEM_PLOT_POINT } sample;
+  enum
+  {
+    GEMEM_PLOT_BOX,
+    GEMEM_PLOT_LINE,
+    GEMEM_PLOT_POINT
+  } sample;
   const char *look, *text;
 } GememPlotKey;
-/* Draws a legend in one line, @y px below the upper edge, from @x px on (0: centred; further left if it is too long), on a picture of @width * @height.  gnuplot's own
- * legend wraps at the width of a panel.  To be undone with `unset label; unset object; unset arrow` after the first plot. */
+/* Draws a legend in one line, @y px below the upper edge, from @x px on (0: centred; further left if it is too long), on a picture of
+ * @width * @height.  gnuplot's own legend wraps at the width of a panel.  To be undone with `unset label; unset object; unset arrow`
+ * after the first plot. */
 void gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y, guint width, guint height);
 /* The range and place of points that all panels share. */
 typedef struct

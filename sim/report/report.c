@@ -18,8 +18,8 @@ gemem_report_format_parse (const char *name, GememReportFormat *format, GError *
         return TRUE;
       }
   const char *near = gemem_suggest (name, formats);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown report format '%s'; %s%s%s", name, near != NULL ? "did you mean '" : "choose ",
-               near != NULL ? near : "table, json, csv or markdown", near != NULL ? "'?" : "");
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown report format '%s'; %s%s%s", name,
+               near != NULL ? "did you mean '" : "choose ", near != NULL ? near : "table, json, csv or markdown", near != NULL ? "'?" : "");
   return FALSE;
 }
 

@@ -24,8 +24,8 @@ gboolean gemem_report_format_parse (const char *name, GememReportFormat *format,
 
 typedef struct
 {
-  gboolean details;  /* one result in full (replay) instead of a row each (compare) */
-  guint    width;    /* terminal columns for the table; 0: unlimited                */
+  gboolean details; /* one result in full (replay) instead of a row each (compare) */
+  guint width;      /* terminal columns for the table; 0: unlimited                */
 } GememReportOptions;
 
 /* Appends the report of @results to @out. */
@@ -36,7 +36,8 @@ void gemem_report_write (GString *out, GememReportFormat format, GememResult *co
 gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot, gboolean *rendered, GError **error);
 
 /* The timeline or comparison as text for a terminal (gnuplot `dumb`); GEMEM_ERROR_FAILED without gnuplot. */
-char *gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns, guint rows, const char *gnuplot, GError **error);
+char *gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns, guint rows, const char *gnuplot,
+                       GError **error);
 
 /* What lies where at the reserved peak: a row per segment, a character per page, legend last. */
 void gemem_map_text (GString *out, const GememResult *result, guint width);
@@ -50,8 +51,8 @@ char *gemem_manifest (GememResult *const *results, guint n, const char *const *a
 const char *gemem_measure_name (guint index);
 const char *gemem_measure_help (guint index);
 
-/* Appends to @results what `--format=json` wrote to @path.  GEMEM_ERROR_FAILED: cannot be read; GEMEM_ERROR_INPUT: not JSON, another schema or version,
- * something missing; @results is then as it was. */
+/* Appends to @results what `--format=json` wrote to @path.  GEMEM_ERROR_FAILED: cannot be read; GEMEM_ERROR_INPUT: not JSON, another
+ * schema or version, something missing; @results is then as it was. */
 gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError **error);
 
 /* Appends @text as a JSON string with quotes; "null" for NULL; invalid UTF-8 is replaced. */

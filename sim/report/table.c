@@ -22,9 +22,9 @@ typedef struct
 typedef struct
 {
   Column columns[MAX_COLUMNS];
-  guint  n;
-  gsize  label; /* width of the first column */
-  gsize  note;  /* of what stands behind a row */
+  guint n;
+  gsize label; /* width of the first column */
+  gsize note;  /* of what stands behind a row */
 } Layout;
 
 /* What stands behind the row of a run that did not go to its end. */
@@ -133,11 +133,13 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
 {
   char live[GEMEM_FORMAT_MAX], capacity[GEMEM_FORMAT_MAX];
   const GememResult *first = results[0];
-  g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, peak live %s, device %s\n", first->events, gemem_format_size (live, first->peak_live),
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, peak live %s, device %s\n", first->events,
+                          gemem_format_size (live, first->peak_live),
                           first->capacity == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (capacity, first->capacity));
   if (first->cost_guesses > 0)
-    g_string_append_printf (out, "modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
-                            first->cost_numbers, first->cost_guesses);
+    g_string_append_printf (
+        out, "modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
+        first->cost_numbers, first->cost_guesses);
   for (guint i = 0; i < n; i++)
     if (results[i]->fidelity.compared > 0)
       g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded\n", results[i]->label,

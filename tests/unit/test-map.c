@@ -64,14 +64,15 @@ test_text (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
   g_autofree char *text = text_of (result, 80), *unlimited = text_of (result, 0);
-  g_assert_cmpstr (text, ==,
-                   "x.gmt through direct: memory at the reserved peak, after event 5\n"
-                   "  72.00 KiB reserved in 2 segments, 44.4 % live\n"
-                   "\n"
-                   "  address               size     live  pages\n"
-                   "  0x000000010000   64.00 KiB   50.0 %  |################................|\n"
-                   "  0x000000040000   8.000 KiB    0.0 %  |ppxx|\n"
-                   "  one character is 2KiB: # live, 1-9 tenths live, . free, p freed but in use by a stream, x overhead, blank unmapped\n");
+  g_assert_cmpstr (
+      text, ==,
+      "x.gmt through direct: memory at the reserved peak, after event 5\n"
+      "  72.00 KiB reserved in 2 segments, 44.4 % live\n"
+      "\n"
+      "  address               size     live  pages\n"
+      "  0x000000010000   64.00 KiB   50.0 %  |################................|\n"
+      "  0x000000040000   8.000 KiB    0.0 %  |ppxx|\n"
+      "  one character is 2KiB: # live, 1-9 tenths live, . free, p freed but in use by a stream, x overhead, blank unmapped\n");
   assert_contains (unlimited, "  |################################................................|\n");
   assert_contains (unlimited, "  one character is 1KiB: ");
   gemem_result_free (result);
@@ -175,16 +176,24 @@ test_svg (void)
   GememResult *result = test_sample_result ("/tmp/x.gmt", "a<b>&\"c\"");
   g_autofree char *svg = svg_of (result), *again = svg_of (result);
   g_assert_cmpstr (svg, ==, again);
-  g_assert_true (g_str_has_prefix (svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1220\" height=\"192\" viewBox=\"0 0 1220 192\" role=\"img\">\n"
-                                        "<title>x.gmt, a&#60;b&#62;&#38;&#34;c&#34;: segment map</title>\n"));
+  g_assert_true (g_str_has_prefix (
+      svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1220\" height=\"192\" viewBox=\"0 0 1220 192\" role=\"img\">\n"
+           "<title>x.gmt, a&#60;b&#62;&#38;&#34;c&#34;: segment map</title>\n"));
   assert_contains (svg, "<text class=\"head\" x=\"150\" y=\"26\">x.gmt: a&#60;b&#62;&#38;&#34;c&#34;</text>\n");
   assert_contains (svg, ">Memory at the reserved peak, after event 5: 72.00 KiB in 2 segments, 44.4 % live</text>\n");
-  assert_contains (svg, "<rect class=\"live\" x=\"150.00\" y=\"96\" width=\"450.00\" height=\"16\"><title>0x10000: 32.00 KiB live, 31.75 KiB asked for</title></rect>\n"
-                        "<rect class=\"free\" x=\"600.00\" y=\"96\" width=\"450.00\" height=\"16\"><title>0x18000: 32.00 KiB free (cached)</title></rect>\n");
-  assert_contains (svg, "<rect class=\"pending\" x=\"150.00\" y=\"117\" width=\"56.25\" height=\"16\"><title>0x40000: 4.000 KiB freed, in use by a stream</title></rect>\n"
-                        "<rect class=\"overhead\" x=\"206.25\" y=\"117\" width=\"56.25\" height=\"16\"><title>0x41000: 4.000 KiB overhead</title></rect>\n"
-                        "<rect class=\"segment\" x=\"150.00\" y=\"117\" width=\"112.50\" height=\"16\"/>\n");
-  assert_contains (svg, "<text class=\"tick\" x=\"1050.00\" y=\"157\">64</text>\n<text class=\"middle\" x=\"600\" y=\"178\">KiB from the start of the segment</text>\n");
+  assert_contains (
+      svg,
+      "<rect class=\"live\" x=\"150.00\" y=\"96\" width=\"450.00\" height=\"16\"><title>0x10000: 32.00 KiB live, 31.75 KiB asked "
+      "for</title></rect>\n"
+      "<rect class=\"free\" x=\"600.00\" y=\"96\" width=\"450.00\" height=\"16\"><title>0x18000: 32.00 KiB free (cached)</title></rect>\n");
+  assert_contains (
+      svg,
+      "<rect class=\"pending\" x=\"150.00\" y=\"117\" width=\"56.25\" height=\"16\"><title>0x40000: 4.000 KiB freed, in use by a "
+      "stream</title></rect>\n"
+      "<rect class=\"overhead\" x=\"206.25\" y=\"117\" width=\"56.25\" height=\"16\"><title>0x41000: 4.000 KiB overhead</title></rect>\n"
+      "<rect class=\"segment\" x=\"150.00\" y=\"117\" width=\"112.50\" height=\"16\"/>\n");
+  assert_contains (svg, "<text class=\"tick\" x=\"1050.00\" y=\"157\">64</text>\n<text class=\"middle\" x=\"600\" y=\"178\">KiB from the "
+                        "start of the segment</text>\n");
   assert_contains (svg, "<text class=\"address\" x=\"142\" y=\"129\">0x40000</text>\n");
   assert_contains (svg, "<text x=\"270.50\" y=\"129\">8.000 KiB, 0.0 % live</text>\n</svg>\n");
   gemem_result_free (result);

@@ -85,9 +85,11 @@ test_data (void)
   g_assert_cmpstr (comparison, ==,
                    "# x.gmt\n"
                    "# bytes; latencies of an allocation, modelled, ns\n"
-                   "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time failed text allocator\n"
+                   "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max "
+                   "modelled_time failed text allocator\n"
                    "0 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 \"4.000 GiB, 1 failed\" \"direct\"\n"
-                   "1 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 \"4.000 GiB, 1 failed, partial\" \"p_y^2{@}&\\''<%g>\"\n");
+                   "1 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 \"4.000 GiB, 1 failed, partial\" "
+                   "\"p_y^2{@}&\\''<%g>\"\n");
   g_assert_cmpstr (timeline, ==,
                    "# x.gmt\n"
                    "# bytes, the largest value of each between this row and the one before; time in ns\n"
@@ -101,8 +103,9 @@ test_data (void)
                    "0 0 1073741824 1073741824 2147483648\n"
                    "5 2000 3221225472 3489660928 4294967296\n"
                    "9 4000 2684354560 3221225472 4294967296\n");
-  assert_contains (fragmentation, "# event time allocated reserved largest_free\n# index 0: direct\n"
-                                  "0 0 1073741824 2147483648 NaN\n5 2000 3221225472 4294967296 805306368\n9 4000 0 1073741824 1073741824\n\n\n");
+  assert_contains (fragmentation,
+                   "# event time allocated reserved largest_free\n# index 0: direct\n"
+                   "0 0 1073741824 2147483648 NaN\n5 2000 3221225472 4294967296 805306368\n9 4000 0 1073741824 1073741824\n\n\n");
   g_assert_false (exists (dir, "comparison-x.svg"));
   free_results (results, 2);
 }
@@ -185,11 +188,16 @@ test_quoted (void)
     { "two\nlines\t", 0, FALSE, "'two lines '" },
     { "back\\slash \"_^{}@&~", 0, TRUE, "'back\\slash \"_^{}@&~'" },
     { "0123456789", 10, FALSE, "'0123456789'" },
-    { "0123456789x", 10, FALSE, "'01234\342\200\246" "789x'" },
+    { "0123456789x", 10, FALSE,
+      "'01234\342\200\246"
+      "789x'" },
     { "bad\377", 0, FALSE, "'bad\357\277\275'" },
-    { "name:max_split_size_mb=64,garbage_collection_threshold=0.8", 44, FALSE, "'name:max_split_size\342\200\246=64,garbage_collec\342\200\246=0.8'" },
+    { "name:max_split_size_mb=64,garbage_collection_threshold=0.8", 44, FALSE,
+      "'name:max_split_size\342\200\246=64,garbage_collec\342\200\246=0.8'" },
     { "name:max_split_size_mb=64", 20, FALSE, "'name:max_split_s\342\200\246=64'" },
-    { "name:k=[a_very_long_value_that_stays]", 20, FALSE, "'name:k=[a_\342\200\246" "at_stays]'" },
+    { "name:k=[a_very_long_value_that_stays]", 20, FALSE,
+      "'name:k=[a_\342\200\246"
+      "at_stays]'" },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -226,22 +234,27 @@ test_script (void)
   write_plots (dir, results, 2, "");
   g_autofree char *comparison = read_file (dir, "comparison-x.gp"), *timeline = read_file (dir, "timeline-x.gp"),
                   *fragmentation = read_file (dir, "fragmentation-x.gp");
-  g_assert_true (g_str_has_prefix (comparison, "# gnuplot comparison-x.gp: draws comparison-x.svg and comparison-x.png\nreset\nset encoding utf8\n"
-                                               "set decimalsign '.'\nset datafile missing 'NaN'\ndata = 'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"));
+  g_assert_true (g_str_has_prefix (
+      comparison, "# gnuplot comparison-x.gp: draws comparison-x.svg and comparison-x.png\nreset\nset encoding utf8\n"
+                  "set decimalsign '.'\nset datafile missing 'NaN'\ndata = 'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"));
   assert_contains (comparison, "set label 'x.gmt: peak memory and cost by allocator' at screen 0.5,");
   assert_contains (comparison, "\nset ytics scale 0 ('direct' 0, 'p_y^2{@}&\\''\"<%%g>' 1)\n");
   assert_contains (comparison, "\nset xlabel 'peak reserved (GiB)' offset 0,0.4\nunit = 2.0**30\nend = 4294967296\n"
-                              "cut(bytes) = (bytes > end ? end : bytes)/unit\nset xrange [0:4294967296/unit*");
+                               "cut(bytes) = (bytes > end ? end : bytes)/unit\nset xrange [0:4294967296/unit*");
   assert_contains (comparison, "\nset label 2 '24 of 25 costs are guesses' at graph");
   assert_contains (comparison, "unset multiplot\nunset output\n}\n");
   assert_contains (timeline, "unit = 2.0**30\nx(value) = value/1e3\nset xrange [x(0):x(4000)]\nset multiplot\n");
   assert_contains (timeline, "\nset format x '%g'\ntop = 4294967296/unit*1.06\nset yrange [0:top]\n");
-  assert_contains (timeline, "\nset title 'p_y^2{@}&\\''\"<%g>'.\"\\n\".'peak 4.000 GiB, 1 failed' offset 0,-0.7\nset ylabel 'memory (GiB)'\n");
+  assert_contains (timeline,
+                   "\nset title 'p_y^2{@}&\\''\"<%g>'.\"\\n\".'peak 4.000 GiB, 1 failed' offset 0,-0.7\nset ylabel 'memory (GiB)'\n");
   assert_contains (timeline, "\nset xlabel 'time (us)' offset 0,0.4\n");
-  assert_contains (timeline, "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
+  assert_contains (
+      timeline,
+      "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
   assert_contains (timeline, "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
   g_assert_null (strstr (timeline, "capacity")); /* 8 GiB: twice what was reserved */
-  assert_contains (fragmentation, "\nset title 'direct'.\"\\n\".'25.0 % external waste at the peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
+  assert_contains (fragmentation,
+                   "\nset title 'direct'.\"\\n\".'25.0 % external waste at the peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
   free_results (results, 2);
 }
 
@@ -313,7 +326,8 @@ test_script_locale (void)
 
 /* ---- pictures */
 
-static const char *const pictures[] = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "comparison-x.png", "timeline-x.png", "fragmentation-x.png" };
+static const char *const pictures[]
+    = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "comparison-x.png", "timeline-x.png", "fragmentation-x.png" };
 
 static void
 test_rendered (void)
@@ -326,7 +340,8 @@ test_rendered (void)
       write_plots (second, results, 2, NULL);
       for (gsize i = 0; i < G_N_ELEMENTS (pictures); i++)
         {
-          g_autofree char *a = g_build_filename (first, pictures[i], NULL), *b = g_build_filename (second, pictures[i], NULL), *one = NULL, *two = NULL;
+          g_autofree char *a = g_build_filename (first, pictures[i], NULL), *b = g_build_filename (second, pictures[i], NULL), *one = NULL,
+                          *two = NULL;
           gsize one_length = 0, two_length = 0;
           g_assert_true (g_file_get_contents (a, &one, &one_length, NULL) && g_file_get_contents (b, &two, &two_length, NULL));
           g_assert_cmpmem (one, one_length, two, two_length);
@@ -351,7 +366,8 @@ test_rendered_edges (void)
   const GememTimelinePoint empty = { 0 };
   if (have_gnuplot ())
     {
-      results[0]->peak_reserved = results[0]->peak_live = results[0]->peak_allocated = results[0]->lower_bound = results[0]->external_at_peak = 0;
+      results[0]->peak_reserved = results[0]->peak_live = results[0]->peak_allocated = results[0]->lower_bound
+          = results[0]->external_at_peak = 0;
       gemem_histogram_init (&results[0]->alloc_ns);
       g_array_set_size (results[0]->timeline, 0);
       g_array_append_val (results[0]->timeline, empty);
@@ -420,7 +436,8 @@ test_errors (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
   g_autoptr (GError) error = NULL;
-  g_autofree char *file = g_build_filename (test_tmpdir (), "file", NULL), *inside = g_build_filename (file, "plots", NULL), *dir = new_dir ("errors");
+  g_autofree char *file = g_build_filename (test_tmpdir (), "file", NULL), *inside = g_build_filename (file, "plots", NULL),
+                  *dir = new_dir ("errors");
   g_assert_null (gemem_plot_dumb (&result, 1, "pie", 80, 24, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_assert_cmpstr (error->message, ==, "unknown plot 'pie'; choose comparison, timeline or fragmentation");

@@ -42,7 +42,8 @@ free_results (GememResult **results, guint n)
 static void
 test_table (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "gr\303\266\303\237er"), test_sample_result ("x.gmt", "direct") };
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "gr\303\266\303\237er"),
+                             test_sample_result ("x.gmt", "direct") };
   results[1]->partial = TRUE;
   results[2]->device_ordinal = 1;
   results[2]->capacity = GEMEM_UNLIMITED;
@@ -60,13 +61,14 @@ test_table (void)
                    "allocator  peak reserved  overhead  failed  least capacity\n"
                    "direct         4.000 GiB     1.280       1            none\n");
   g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
-  g_assert_cmpstr (wide, ==,
-                   "x.gmt\n"
-                   "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
-                   "allocator  peak reserved  lower bound  overhead  utilisation  peak live  peak allocated  internal waste  external waste  "
-                   "fragmentation  device allocs  device frees  alloc p50  alloc p99  allocator time  failed  avoidable\n"
-                   "direct         4.000 GiB    3.125 GiB     1.280       75.0 %  3.000 GiB       3.250 GiB       512.0 MiB       1.000 GiB  "
-                   "       25.0 %              4             2     503 ns   50.00 us        501.5 us       1          1\n");
+  g_assert_cmpstr (
+      wide, ==,
+      "x.gmt\n"
+      "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
+      "allocator  peak reserved  lower bound  overhead  utilisation  peak live  peak allocated  internal waste  external waste  "
+      "fragmentation  device allocs  device frees  alloc p50  alloc p99  allocator time  failed  avoidable\n"
+      "direct         4.000 GiB    3.125 GiB     1.280       75.0 %  3.000 GiB       3.250 GiB       512.0 MiB       1.000 GiB  "
+      "       25.0 %              4             2     503 ns   50.00 us        501.5 us       1          1\n");
   g_autofree char *found = report (GEMEM_FORMAT_TABLE, results + 2, 1, FALSE, 0);
   assert_contains (found, "avoidable  least capacity\n");
   assert_contains (found, "        1            none\n");
@@ -97,7 +99,8 @@ static void
 test_details (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
-  const GememOom full = { 7, 4, 9 * GEMEM_GIB, 0, GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 8 * GEMEM_GIB, 7 * GEMEM_GIB, 0, FALSE, 2 * GEMEM_GIB, 0, 0 };
+  const GememOom full
+      = { 7, 4, 9 * GEMEM_GIB, 0, GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 8 * GEMEM_GIB, 7 * GEMEM_GIB, 0, FALSE, 2 * GEMEM_GIB, 0, 0 };
   g_array_append_val (result->oom, full);
   result->ooms = 200;
   result->cost_numbers = 38;
@@ -106,26 +109,32 @@ test_details (void)
   result->failure = g_strdup ("x.gmt: event 9: broken");
   result->fidelity = (GememFidelity){ 5, 4, 7, 0x1000, 0x2000, 4, 4, G_MAXUINT64 };
   g_autofree char *text = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
-  assert_contains (text, "x.gmt through direct on sim:capacity=8GiB\n  10 events, 5 allocations, 4 frees\n  3 blocks never freed by the trace\n"
-                         "  STOPPED: x.gmt: event 9: broken\n");
+  assert_contains (text,
+                   "x.gmt through direct on sim:capacity=8GiB\n  10 events, 5 allocations, 4 frees\n  3 blocks never freed by the trace\n"
+                   "  STOPPED: x.gmt: event 9: broken\n");
   assert_contains (text, "\n  peak reserved             4.000 GiB  4294967296 bytes, after event 5\n"
                          "  lower bound               3.125 GiB  3355443200 bytes\n"
                          "  overhead                      1.280\n"
                          "  utilisation                  75.0 %\n"
                          "  peak live                 3.000 GiB  3221225472 bytes, after event 4\n");
-  assert_contains (text, "\nfailed requests: 200, avoidable: 1\n"
-                         "  event 6: block 3 of 5.000 GiB failed with 2.500 GiB live, 3.000 GiB allocated, 4.000 GiB reserved of 8.000 GiB\n"
-                         "    avoidable: the device has 4.000 GiB free and the cache 768.0 MiB in its largest piece; without block 2 (1.000 MiB) it would fit\n"
-                         "  event 7: block 4 of 9.000 GiB failed with 1.000 GiB live, 1.000 GiB allocated, 1.000 GiB reserved of 8.000 GiB\n"
-                         "    true: no layout could have served it; 2.000 GiB would have to be freed first\n"
-                         "  ... and 198 more");
+  assert_contains (text,
+                   "\nfailed requests: 200, avoidable: 1\n"
+                   "  event 6: block 3 of 5.000 GiB failed with 2.500 GiB live, 3.000 GiB allocated, 4.000 GiB reserved of 8.000 GiB\n"
+                   "    avoidable: the device has 4.000 GiB free and the cache 768.0 MiB in its largest piece; without block 2 (1.000 MiB) "
+                   "it would fit\n"
+                   "  event 7: block 4 of 9.000 GiB failed with 1.000 GiB live, 1.000 GiB allocated, 1.000 GiB reserved of 8.000 GiB\n"
+                   "    true: no layout could have served it; 2.000 GiB would have to be freed first\n"
+                   "  ... and 198 more");
   assert_contains (text, "\n  malloc                                  4            1        400.0 us\n"
                          "  free                                    2            0        100.0 us\n");
   assert_contains (text, "\n  alloc, modelled        13.89 us       503 ns     50.00 us     50.00 us     50.00 us     50.00 us\n"
                          "  modelled times rest on 38 figures of the device profile, 30 of them guesses\n");
-  assert_contains (text, "\n  0x7f0000000000                  2      1.000 GiB       1.000 GiB\n  all others                      1            1 B           512 B\n");
+  assert_contains (text, "\n  0x7f0000000000                  2      1.000 GiB       1.000 GiB\n  all others                      1        "
+                         "    1 B           512 B\n");
   assert_contains (text, "\n  512 B                           1          500 B                    12 B\n");
-  assert_contains (text, "\nfidelity: 4 of 5 decisions and 4 of 4 device calls as recorded\n  first difference at event 7: recorded 0x1000, here 0x2000");
+  assert_contains (
+      text,
+      "\nfidelity: 4 of 5 decisions and 4 of 4 device calls as recorded\n  first difference at event 7: recorded 0x1000, here 0x2000");
   assert_contains (text, "\nstatistics as the system names them\n  num_ooms                                 1\n  and 1 that are 0\n");
   assert_contains (text, "\nparameters\n  chunk_mb              64\n  path                  none\n");
   gemem_result_free (result);
@@ -154,15 +163,17 @@ test_csv (void)
   results[0]->least_capacity = GEMEM_UNLIMITED;
   results[0]->failure = g_strdup ("cr\rhere");
   g_autofree char *text = report (GEMEM_FORMAT_CSV, results, 2, FALSE, 0);
-  g_assert_cmpstr (text, ==,
-                   "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_reserved,lower_bound,overhead,utilisation,peak_live,"
-                   "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,fragmentation,largest_free_at_peak,device_allocs,"
-                   "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,ooms,"
-                   "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved\n"
-                   "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,3221225472,"
-                   "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,none,5,4,0,0\n"
-                   "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0.750000,3221225472,"
-                   "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,,5,4,0,0\n");
+  g_assert_cmpstr (
+      text, ==,
+      "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_reserved,lower_bound,overhead,utilisation,peak_live,"
+      "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,fragmentation,largest_free_at_peak,device_allocs,"
+      "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,ooms,"
+      "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved\n"
+      "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
+      "3221225472,"
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,none,5,4,0,0\n"
+      "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0.750000,3221225472,"
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,,5,4,0,0\n");
   free_results (results, 2);
 }
 
@@ -196,19 +207,23 @@ test_json_text (void)
   result->capacity = GEMEM_UNLIMITED;
   result->peak_live_seq = G_MAXUINT64 - 1;
   g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
-  g_assert_true (g_str_has_prefix (text, "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  \"results\": [\n    {\n      \"trace\": \"x.gmt\",\n"
-                                         "      \"trace_sha256\": null,\n      \"allocator\": \"sample\",\n"
-                                         "      \"label\": \"p|y_2:a={\\\"q\\\"}\\\\,b\\n\",\n"));
+  g_assert_true (g_str_has_prefix (
+      text, "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  \"results\": [\n    {\n      \"trace\": \"x.gmt\",\n"
+            "      \"trace_sha256\": null,\n      \"allocator\": \"sample\",\n"
+            "      \"label\": \"p|y_2:a={\\\"q\\\"}\\\\,b\\n\",\n"));
   assert_contains (text, "\n        \"overhead\": 1.280000,\n        \"utilisation\": 0.750000,\n        \"peak_live\": 3221225472,\n");
   assert_contains (text, "\n        \"peak_live_seq\": \"18446744073709551614\",\n");
   assert_contains (text, "\n        \"capacity\": null,\n");
   assert_contains (text, "\n      \"parameters\": {\n        \"chunk_mb\": \"64\",\n        \"path\": null\n      },\n");
   assert_contains (text, "\n      \"stats\": {\n        \"num_ooms\": 1,\n        \"num_retries\": 0\n      },\n");
   assert_contains (text, "\n        \"malloc\": {\"count\": 4, \"refused\": 1, \"modelled_ns\": 400000},\n");
-  assert_contains (text, "\n      \"alloc_ns\": {\"count\": 4, \"sum\": 55550, \"min\": 50, \"max\": 50000, \"p50\": 503, \"p90\": 50000, \"p99\": 50000, "
-                         "\"p99_9\": 50000, \"buckets\": [[50,1],[503,1],[5119,1],[50175,1]]},\n");
-  assert_contains (text, "\n        {\"stream\": \"0x7f0000000000\", \"peak_live\": 1073741824, \"peak_allocated\": 1073741824, \"allocs\": 2},\n"
-                         "        {\"stream\": null, \"peak_live\": 1, \"peak_allocated\": 512, \"allocs\": 1}\n");
+  assert_contains (
+      text,
+      "\n      \"alloc_ns\": {\"count\": 4, \"sum\": 55550, \"min\": 50, \"max\": 50000, \"p50\": 503, \"p90\": 50000, \"p99\": 50000, "
+      "\"p99_9\": 50000, \"buckets\": [[50,1],[503,1],[5119,1],[50175,1]]},\n");
+  assert_contains (text,
+                   "\n        {\"stream\": \"0x7f0000000000\", \"peak_live\": 1073741824, \"peak_allocated\": 1073741824, \"allocs\": 2},\n"
+                   "        {\"stream\": null, \"peak_live\": 1, \"peak_allocated\": 512, \"allocs\": 1}\n");
   assert_contains (text, "\n        [0,0,1073741824,1073741824,2147483648,1073741824,1073741824,2147483648,null],\n");
   assert_contains (text, "\n        [\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0],\n");
   g_assert_null (strstr (text, ": nan"));
@@ -387,7 +402,8 @@ test_refused (void)
   refused ("{\"schema\": \"gemem-results\", \"version\": 1, \"results\": []}", -1, "not a file of schema gemem-result");
   refused ("{\"schema\": \"gemem-result\", \"results\": []}", -1, "no version");
   refused ("{\"schema\": \"gemem-result\", \"version\": 1.0, \"results\": []}", -1, "no version");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": []}", -1, "version 2 of schema gemem-result, but this program reads version 1");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": []}", -1,
+           "version 2 of schema gemem-result, but this program reads version 1");
   refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": {}}", -1, "no array 'results'");
   refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [1]}", -1, "result 0: no object");
   refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [{}]}", -1, "result 0: no object 'values'");
@@ -430,7 +446,8 @@ test_altered (void)
     { "[503,1]", "[50,1]", "'alloc_ns' is no histogram" },
     { "[[50,1],", "[[50,0],", "'alloc_ns' is no histogram" },
     { "[503,1]", "503", "'alloc_ns' is no histogram" },
-    { "\"timeline\": {\"columns\": [\"seq\", \"time\"", "\"timeline\": {\"columns\": [\"time\", \"seq\"", "column 0 of 'timeline' is not 'seq'" },
+    { "\"timeline\": {\"columns\": [\"seq\", \"time\"", "\"timeline\": {\"columns\": [\"time\", \"seq\"",
+      "column 0 of 'timeline' is not 'seq'" },
     { "[9,4000,0,0,", "[9,4000,0,", "a row of 'timeline' has no good 'largest_free'" },
     { "\"pending\",\"0x0\"", "\"gone\",\"0x0\"", "a row of 'map' has no good 'state'" },
     { "\"0x7\",1,\"pending\"", "\"0x7\",4294967296,\"pending\"", "a row of 'map' has no good 'pool'" },
@@ -480,7 +497,8 @@ test_manifest (void)
                                          "      \"file_sha256\": \"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\",\n"));
   assert_contains (text, "      \"file_sha256\": null,\n      \"trace\": \"/nonexistent/x.gmt\",\n");
   assert_contains (text, "\"parameters\": {\n        \"chunk_mb\": \"64\",\n        \"path\": null\n      },\n"
-                         "      \"device_settings\": {\n        \"capacity\": \"8GiB\"\n      }\n    }\n  ],\n  \"environment\": {\n    \"compiler\": \"" GEMEM_COMPILER " ");
+                         "      \"device_settings\": {\n        \"capacity\": \"8GiB\"\n      }\n    }\n  ],\n  \"environment\": {\n    "
+                         "\"compiler\": \"" GEMEM_COMPILER " ");
   g_autofree char *empty = gemem_manifest (NULL, 0, NULL);
   assert_contains (empty, "\"arguments\": [],\n  \"runs\": [\n  ],\n");
   free_results (results, 2);
@@ -518,7 +536,8 @@ static void
 test_write_file (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = g_build_filename (test_tmpdir (), "out.txt", NULL), *missing = g_build_filename (test_tmpdir (), "no", "out.txt", NULL), *text = NULL;
+  g_autofree char *path = g_build_filename (test_tmpdir (), "out.txt", NULL),
+                  *missing = g_build_filename (test_tmpdir (), "no", "out.txt", NULL), *text = NULL;
   gsize length;
   g_assert_true (gemem_write_file (path, "old", -1, &error));
   g_assert_true (gemem_write_file (path, "a\0b", 3, &error));

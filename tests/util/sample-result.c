@@ -38,9 +38,11 @@ fill_arrays (GememResult *result)
     { { 0x41000, 0x1000, 0x40000, 0x4000, 7, 1, GEMEM_SPAN_OVERHEAD, 0 }, 0 },
     { { 0x42000, 0x2000, 0x40000, 0x4000, 7, 1, GEMEM_SPAN_UNMAPPED, 0 }, 0 },
   };
-  const GememOom oom = { 6, 3, 5 * GEMEM_GIB, 0, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, 8 * GEMEM_GIB, 4 * GEMEM_GIB, 768 * GEMEM_MIB, TRUE, 0, 2,
-                         GEMEM_MIB };
-  const GememStreamUse streams[] = { { 0, 2 * GEMEM_GIB, 2 * GEMEM_GIB, 3 }, { 0x7f0000000000, GEMEM_GIB, GEMEM_GIB, 2 }, { G_MAXUINT64, 1, 512, 1 } };
+  const GememOom oom
+      = { 6, 3, 5 * GEMEM_GIB, 0, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, 8 * GEMEM_GIB, 4 * GEMEM_GIB, 768 * GEMEM_MIB, TRUE,
+          0, 2, GEMEM_MIB };
+  const GememStreamUse streams[]
+      = { { 0, 2 * GEMEM_GIB, 2 * GEMEM_GIB, 3 }, { 0x7f0000000000, GEMEM_GIB, GEMEM_GIB, 2 }, { G_MAXUINT64, 1, 512, 1 } };
   const GememSizeClassUse classes[] = { { 512, 1, 12, 500 }, { 4 * GEMEM_GIB, 4, 512 * GEMEM_MIB, 2 * GEMEM_GIB } };
   const GememEpoch epoch = { 3 * GEMEM_GIB, 13 * GEMEM_GIB / 4, 4 * GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 1 };
 
