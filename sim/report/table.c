@@ -127,6 +127,22 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
   g_string_append_c (out, '\n');
 }
 
+/* Addresses differ for want of the recorded segments' places: say how to have them. */
+static const char *
+fidelity_hint (const GememResult *result)
+{
+  const GPtrArray *settings = result->device_settings;
+  gboolean recorded = FALSE;
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      recorded = recorded || (gemem_name_equal (setting->key, "address") && gemem_name_equal (setting->value, "recorded"));
+    }
+  if (recorded || result->fidelity.segments_compared == 0 || result->fidelity.equal == result->fidelity.compared)
+    return "";
+  return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
+}
+
 /* What all rows of a group share, and a sentence on failures. */
 static void
 append_group_facts (GString *out, GememResult *const *results, guint n)
@@ -142,8 +158,8 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
         first->cost_numbers, first->cost_guesses);
   for (guint i = 0; i < n; i++)
     if (results[i]->fidelity.compared > 0)
-      g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded\n", results[i]->label,
-                              results[i]->fidelity.equal, results[i]->fidelity.compared);
+      g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded%s\n", results[i]->label,
+                              results[i]->fidelity.equal, results[i]->fidelity.compared, fidelity_hint (results[i]));
 }
 
 void
