@@ -21,7 +21,7 @@ typedef struct
 static const GememParam parameters[] = {
   { .name = "min_block", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "512", .max = "1GiB", .offset = G_STRUCT_OFFSET (Params, min_block),
     .help = "Smallest block; every request is rounded up to it, then to a power of two." },
-  { NULL }
+  { .name = NULL }
 };
 
 typedef struct _Block Block;

@@ -15,7 +15,12 @@ AC_DEFUN([GEMEM_ARG_SANITIZERS], [
 AC_ARG_ENABLE([asan], [AS_HELP_STRING([--enable-asan], [address sanitizer])])
 AC_ARG_ENABLE([ubsan], [AS_HELP_STRING([--enable-ubsan], [undefined behaviour sanitizer])])
 AC_ARG_ENABLE([tsan], [AS_HELP_STRING([--enable-tsan], [thread sanitizer])])
-AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage], [gcov coverage (see make coverage)])])
+AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage], [gcov coverage, for `make coverage'])])
+AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (developers and CI)])])
+for gemem_option in asan ubsan tsan coverage werror; do
+  eval "gemem_value=\$enable_$gemem_option"
+  AS_CASE([$gemem_value], [''|yes|no], [], [AC_MSG_ERROR([--enable-$gemem_option takes no value, or yes or no, not '$gemem_value'])])
+done
 AS_IF([test "$enable_asan" = yes && test "$enable_tsan" = yes], [AC_MSG_ERROR([--enable-asan and --enable-tsan exclude each other])])
 gemem_sanitizers=
 SANITIZE_CFLAGS=
@@ -66,7 +71,6 @@ AS_IF([test "$with_sqlite" != no], [
 
 # Warnings, one by one, and --enable-werror.
 AC_DEFUN([GEMEM_WARNINGS], [
-AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (developers and CI)])])
 AX_APPEND_COMPILE_FLAGS([-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition dnl
   -Wwrite-strings -Wundef -Wformat=2 -Wno-format-nonliteral -Wvla -Wnull-dereference -Wduplicated-cond -Wlogical-op dnl
   -Wno-unused-parameter -Wno-missing-field-initializers], [WARN_CFLAGS], [-Werror])

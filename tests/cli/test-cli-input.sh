@@ -141,20 +141,26 @@ check 'a closed standard output does not end up in a file' sh -c \
 
 # ---- signals, in every long phase: 130, and what is left is whole or marked
 gemem-sim generate random:events=3000000,live=2000 -o long.gmt
-interrupt () { # SIGNAL COMMAND...
-  signal=$1; shift
+# interrupt SIGNAL BIT COMMAND...: sends SIGNAL as soon as the program catches it (BIT in SigCgt of its status), and a little later.
+interrupt () {
+  signal=$1 bit=$2; shift 2
   "$@" > int.out 2> int.err </dev/null & pid=$!
-  sleep 0.3; kill "-$signal" $pid 2>/dev/null; wait $pid; got=$?
+  for i in $(seq 400); do
+    caught=$(sed -n 's/^SigCgt:.*\(........\)$/\1/p' /proc/$pid/status 2>/dev/null)
+    [ $((0x${caught:-0} & bit)) = 0 ] || break
+    sleep 0.05
+  done
+  sleep 0.2; kill "-$signal" $pid 2>/dev/null; wait $pid; got=$?
   ok $((got != 130)) "SIG$signal gives 130 (got $got): $*"
 }
-interrupt TERM gemem-sim replay long.gmt -a pytorch-caching --repeat 1000 --events int.csv
+interrupt INT 0x2 gemem-sim replay long.gmt -a pytorch-caching --repeat 1000 --events int.csv
 check 'its decisions are marked as partial' sh -c 'test -s int.csv.partial && test ! -e int.csv'
-interrupt HUP gemem-sim replay long.gmt -a ge-scalable --repeat 1000
+interrupt HUP 0x1 gemem-sim replay long.gmt -a ge-scalable --repeat 1000
 check 'its report is marked' grep -q PARTIAL int.out
-interrupt TERM gemem-sim compare r.gmt r.txt -a direct -a pytorch-caching --repeat 1000000 -f csv
+interrupt TERM 0x4000 gemem-sim compare r.gmt r.txt -a direct -a pytorch-caching --repeat 1000000 -f csv
 check 'every run has its row, those cut short are marked' sh -c 'test $(wc -l < int.out) = 5 && test $(grep -c ",yes,\"\\?interrupted" int.out) -ge 2'
-interrupt TERM gemem-sim replay long.gmt -a ge-scalable --find-capacity --repeat 50
-interrupt TERM gemem-sim generate random:events=4000000000 -o int.gmt
+interrupt TERM 0x4000 gemem-sim replay long.gmt -a ge-scalable --find-capacity --repeat 50
+interrupt TERM 0x4000 gemem-sim generate random:events=4000000000 -o int.gmt
 check 'one line says so' grep -q '^gemem-sim: error: int.gmt: interrupted; nothing was kept' int.err
 check 'nothing half-written is left behind' sh -c 'test -z "$(ls | grep -E "[.](csv|json|map|man|gmt|txt)[.](tmp-)?[A-Za-z0-9]{6}$")"'
 ok $(($(status_of gemem-sim info r.gmt) != 0)) 'and all is well afterwards'
