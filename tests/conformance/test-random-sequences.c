@@ -1,8 +1,8 @@
 /* test-random-sequences.c - every registered allocator under random operations, and the shrinker that would report a failure.
  *
  * /oracle/CLASS: what any allocator promises, for all variants of the settings.  /model/CLASS: decision by decision against a second,
- * naive implementation of the same specification (the GE pool has its own in tests/unit/test-ge-pool-model.c).  /shrink: an allocator with a
- * planted bug must be reduced to exactly the operations that trigger it.  The long form is long-random-sequences.c.
+ * naive implementation of the same specification (the GE pool has its own in tests/unit/test-ge-pool-model.c).  /shrink: an allocator with
+ * a planted bug must be reduced to exactly the operations that trigger it.  The long form is long-random-sequences.c.
  */
 #include "config.h"
 
@@ -211,8 +211,8 @@ static void
 assert_replays (const char *name)
 {
   g_autofree char *path = g_build_filename (test_tmpdir (), name, NULL), *out = NULL, *err = NULL;
-  const char *argv[] = { "gemem-sim", "replay", path, "-a", "direct", "-d", "sim:capacity=512MiB,address=bump", "--events", "/dev/stdout", "-o",
-                         "/dev/null", NULL };
+  const char *argv[] = { "gemem-sim", "replay", path, "-a", "direct", "-d", "sim:capacity=512MiB,address=bump",
+                         "--events", "/dev/stdout", "-o", "/dev/null", NULL };
   g_autofree char *program = g_find_program_in_path (argv[0]);
   g_autoptr (GError) error = NULL;
   int status;

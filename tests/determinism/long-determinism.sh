@@ -1,6 +1,7 @@
 #!/bin/sh
-# long-determinism.sh - promise 6.1 across compilers: the tree is built with gcc and clang, at -O0 and -O3, without and with checks, and every
-# byte that the programs write must be the same.  Each build takes a minute or two.
+# long-determinism.sh - promise 6.1 across compilers: the tree is built with gcc and clang, at -O0 and -O3, without and with checks, and
+# every byte that the programs write must be the same.  Each build takes a minute or two.
+# shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 produce=$GEMEM_SRCDIR/tests/determinism/produce.sh
 

@@ -1,4 +1,5 @@
-/* naive-growth.c - Paddle's AutoGrowthBestFitAllocator of the P2 era, one per stream, from paddle.md 3.1 and 3.4, over one array. */
+/* naive-growth.c - Paddle's AutoGrowthBestFitAllocator, from paddle.md 3.1 and 3.4, over one array of blocks: one allocator per stream in
+ * the P2 era, one in all over an aligning allocator in P16. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -14,20 +15,26 @@ typedef struct
 
 typedef struct
 {
-  Naive   base;
-  guint64 least; /* C: least bytes of a chunk */
-  GArray *blocks;
+  Naive    base;
+  guint64  least;       /* C: least bytes of a chunk            */
+  gboolean p16;
+  gboolean free_idle;   /* free_idle_chunk                      */
+  gboolean free_before; /* free_when_no_cache_hit               */
+  GArray  *blocks;
 } Model;
 
 #define BLOCK(model, i) (&g_array_index ((model)->blocks, Block, i))
 #define EVERY_STREAM G_MAXUINT64
 
 static Naive *
-create (guint64 least)
+create (guint64 least, gboolean p16, gboolean free_idle, gboolean free_before)
 {
   Model *model = g_new0 (Model, 1);
 
   model->least = least;
+  model->p16 = p16;
+  model->free_idle = free_idle;
+  model->free_before = free_before;
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
   return &model->base;
 }
@@ -75,7 +82,8 @@ best_fit (Model *model, guint64 size, guint64 stream)
 static int
 grow (Model *model, guint64 size, guint64 stream)
 {
-  const guint64 bytes = MAX (size, model->least), address = naive_device_malloc (&model->base.device, bytes);
+  const guint64 bytes = MAX (size, model->least) + (model->p16 ? 256 : 0);
+  const guint64 address = naive_device_malloc (&model->base.device, bytes);
   const Block block = { address, bytes, address, stream, TRUE, 0 };
   guint at = 0;
 
@@ -87,25 +95,33 @@ grow (Model *model, guint64 size, guint64 stream)
   return (int) at;
 }
 
-/* Best fit, else a chunk, else one again without the allocator's idle chunks, else without anybody's. */
+/* AutoGrowthBestFit alone. */
 static int
 obtain (Model *model, guint64 size, guint64 stream)
 {
   int i = best_fit (model, size, stream);
 
-  if (i < 0)
-    i = grow (model, size, stream);
-  if (i < 0)
-    {
-      free_idle_chunks (model, stream);
-      i = grow (model, size, stream);
-    }
-  if (i < 0)
-    {
-      free_idle_chunks (model, EVERY_STREAM);
-      i = grow (model, size, stream);
-    }
-  return i;
+  if (i >= 0)
+    return i;
+  if (model->free_before)
+    free_idle_chunks (model, stream);
+  i = grow (model, size, stream);
+  if (i >= 0 || model->free_before)
+    return i;
+  free_idle_chunks (model, stream);
+  return grow (model, size, stream);
+}
+
+/* With StreamSafe above it, which there is since P2. */
+static int
+obtain_safely (Model *model, guint64 size, guint64 stream)
+{
+  int i = obtain (model, size, stream);
+
+  if (i >= 0 || model->p16)
+    return i;
+  free_idle_chunks (model, EVERY_STREAM);
+  return obtain (model, size, stream);
 }
 
 static gboolean
@@ -118,7 +134,7 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
 
   if (request->size > G_MAXUINT64 - 512)
     return FALSE;
-  i = obtain (model, size, request->stream);
+  i = obtain_safely (model, size, model->p16 ? 0 : request->stream);
   if (i < 0)
     return FALSE;
   rest = BLOCK (model, i)->size - size;
@@ -157,10 +173,13 @@ release (Naive *naive, guint32 id, gboolean completion_follows)
 
   while (BLOCK (model, i)->free || BLOCK (model, i)->id != id)
     i++;
+  const guint64 stream = BLOCK (model, i)->stream;
   BLOCK (model, i)->free = TRUE;
   join (model, i);
   if (i > 0)
     join (model, i - 1);
+  if (model->free_idle)
+    free_idle_chunks (model, stream);
 }
 
 static void
@@ -172,13 +191,31 @@ trim (Naive *naive)
 static Naive *
 create_plain (void)
 {
-  return create (0);
+  return create (0, FALSE, FALSE, FALSE);
 }
 
 static Naive *
 create_chunk (void)
 {
-  return create (4 * MIB);
+  return create (4 * MIB, FALSE, FALSE, FALSE);
+}
+
+static Naive *
+create_idle (void)
+{
+  return create (0, FALSE, TRUE, FALSE);
+}
+
+static Naive *
+create_before (void)
+{
+  return create (MIB, FALSE, FALSE, TRUE);
+}
+
+static Naive *
+create_p16 (void)
+{
+  return create (0, TRUE, FALSE, FALSE);
 }
 
 #define GROWTH(text, function)                                                                                                            \
@@ -189,3 +226,6 @@ create_chunk (void)
 
 const NaiveClass naive_growth_plain = GROWTH ("preset=P2", create_plain);
 const NaiveClass naive_growth_chunk = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4", create_chunk);
+const NaiveClass naive_growth_idle = GROWTH ("preset=P2,free_idle_chunk=yes", create_idle);
+const NaiveClass naive_growth_before = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=1,free_when_no_cache_hit=yes", create_before);
+const NaiveClass naive_growth_p16 = GROWTH ("preset=P16", create_p16);

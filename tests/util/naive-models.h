@@ -10,3 +10,6 @@ extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
 extern const NaiveClass naive_growth_plain;  /* naive-growth.c  */
 extern const NaiveClass naive_growth_chunk;
+extern const NaiveClass naive_growth_idle;
+extern const NaiveClass naive_growth_before;
+extern const NaiveClass naive_growth_p16;

@@ -83,8 +83,8 @@ naive_free (Naive *naive)
 }
 
 const NaiveClass *const naive_classes[] = {
-  &naive_direct,        &naive_caching,       &naive_buddy_default, &naive_buddy_fixed,
-  &naive_buddy_initial, &naive_growth_plain,  &naive_growth_chunk,  NULL,
+  &naive_direct,       &naive_caching,      &naive_buddy_default, &naive_buddy_fixed,   &naive_buddy_initial, &naive_growth_plain,
+  &naive_growth_chunk, &naive_growth_idle,  &naive_growth_before, &naive_growth_p16,    NULL,
 };
 
 /* ---- direct: a device call per request */

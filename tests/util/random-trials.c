@@ -17,7 +17,7 @@ typedef struct
 
 /* Room for all; little room; hardly any; small requests only; few large ones; many. */
 static const Setting settings[] = {
-  { 64 * 1024 * MIB, FALSE, { .live = 60, .largest = 64 * MIB, .streams = 3, .pools = 3, .uses = TRUE, .trims = 5, .hostile = 3 } },
+  { 16 * 1024 * MIB, FALSE, { .live = 60, .largest = 64 * MIB, .streams = 3, .pools = 3, .uses = TRUE, .trims = 5, .hostile = 3 } },
   { 256 * MIB, TRUE, { .live = 48, .largest = 24 * MIB, .streams = 1, .pools = 1, .trims = 4, .hostile = 2 } },
   { 96 * MIB + 12345, TRUE, { .live = 40, .largest = 16 * MIB, .streams = 3, .pools = 3, .uses = TRUE, .trims = 2, .hostile = 2 } },
   { 80 * MIB, FALSE, { .live = 150, .largest = 2 * MIB, .streams = 2, .pools = 1, .trims = 3 } },

@@ -233,6 +233,7 @@ test_subject_try (const TestSubject *subject, const GArray *ops, guint64 seed)
   g_autofree char *problem = test_trial_guarded (subject, (const TestOp *) (gconstpointer) ops->data, ops->len);
   g_autofree char *allocator = test_subject_allocator (subject), *device = test_subject_device (subject);
   g_autofree char *smallest = NULL, *text = NULL;
+  const char *suffix;
   TestSubject closely = *subject;
   g_autoptr (GArray) shrunk = NULL;
 
@@ -243,10 +244,11 @@ test_subject_try (const TestSubject *subject, const GArray *ops, guint64 seed)
   test_shrink (shrunk, subject_fails, &closely);
   smallest = test_trial_guarded (&closely, (const TestOp *) (gconstpointer) shrunk->data, shrunk->len);
   text = test_ops_text (subject, shrunk);
+  suffix = fits_ops (shrunk) ? "ops" : "txt";
   g_test_message ("%s, seed " U64 ", %u operations: %s", allocator, seed, ops->len, problem);
   g_test_message ("smallest: %s", smallest);
-  g_test_message ("save these lines as t.%s and: gemem-sim replay -a '%s' -d '%s' --events /dev/stdout t.%s\n%s", fits_ops (shrunk) ? "ops" : "txt",
-                  allocator, device, fits_ops (shrunk) ? "ops" : "txt", text);
+  g_test_message ("save these lines as t.%s and: gemem-sim replay -a '%s' -d '%s' --events /dev/stdout t.%s\n%s", suffix, allocator, device,
+                  suffix, text);
   g_test_fail ();
   return FALSE;
 }

@@ -26,7 +26,8 @@ test_subject_allocator (const TestSubject *subject)
 char *
 test_subject_device (const TestSubject *subject)
 {
-  g_autofree char *beneath = g_strdup_printf ("capacity=" U64 ",address=%s", subject->capacity, subject->first_fit ? "first-fit" : "bump");
+  g_autofree char *beneath = g_strdup_printf ("capacity=" U64 ",address=%s%s", subject->capacity, subject->first_fit ? "first-fit" : "bump",
+                                              subject->odd_base ? ",base=0x100000200000" : "");
 
   return subject->faults != NULL ? g_strdup_printf ("faulty:%s,%s", subject->faults, beneath) : g_strconcat ("sim:", beneath, NULL);
 }
@@ -208,7 +209,8 @@ compare_naive (TestTrial *trial, const TestOp *op, const TestBlock *b)
   if (ok != trial->ok)
     return broken (trial, "the allocator %s, the model %s", trial->ok ? "succeeds" : "fails", ok ? "succeeds" : "fails");
   if (ok && (address != b->block.address || size != b->block.size))
-    return broken (trial, "the allocator gives " HEX " of " U64 ", the model " HEX " of " U64, b->block.address, b->block.size, address, size);
+    return broken (trial, "the allocator gives " HEX " of " U64 ", the model " HEX " of " U64, b->block.address, b->block.size,
+                   address, size);
   return TRUE;
 }
 

@@ -38,6 +38,7 @@ typedef struct
   const char                *settings;     /* "key=value,..."; NULL: defaults */
   guint64                    capacity;     /* of the device                   */
   gboolean                   first_fit;    /* its address policy, else bump   */
+  gboolean                   odd_base;     /* its addresses begin on a multiple of 2 MiB and of nothing larger */
   const char                *faults;       /* of a faulty device around it, "nth=5,call=malloc"; NULL: none */
   const NaiveClass          *naive;        /* or NULL */
   guint                      verify_every; /* operations; 0: only at the end */

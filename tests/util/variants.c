@@ -42,7 +42,7 @@ add_row (Singles *singles, const GememParam *row)
       return;
     case GEMEM_PARAM_SIZE:
       add (singles->others, row, "6MiB");
-      add (singles->others, row, "48MiB");
+      add (singles->others, row, "64MiB");
       add (singles->others, row, row->min != NULL ? row->min : "0");
       return;
     case GEMEM_PARAM_DOUBLE:
@@ -104,6 +104,42 @@ texts_new (void)
   return g_ptr_array_new_with_free_func (g_free);
 }
 
+/* "a,b"; either may be empty. */
+static char *
+both (const char *a, const char *b)
+{
+  return g_strconcat (a, *a != '\0' && *b != '\0' ? "," : "", b, NULL);
+}
+
+/* Adds to @start whatever of @others is accepted on top and changes something, again and again, as some settings need others. */
+static char *
+heap_up (const GememAllocatorClass *klass, const char *start, const GPtrArray *others, gboolean backwards, guint64 capacity)
+{
+  char *settings = g_strdup (start), *key = effective (klass, start, capacity);
+  gboolean more;
+
+  do
+    {
+      more = FALSE;
+      for (guint i = 0; i < others->len; i++)
+        {
+          const char *other = g_ptr_array_index (others, backwards ? others->len - 1 - i : i);
+          g_autofree char *tried = both (settings, other), *accepted = effective (klass, tried, capacity);
+
+          if (accepted == NULL || g_str_equal (accepted, key))
+            continue;
+          g_free (settings);
+          g_free (key);
+          settings = g_steal_pointer (&tried);
+          key = g_steal_pointer (&accepted);
+          more = TRUE;
+        }
+    }
+  while (more);
+  g_free (key);
+  return settings;
+}
+
 GPtrArray *
 test_variants (const GememAllocatorClass *klass, guint64 capacity)
 {
@@ -111,19 +147,19 @@ test_variants (const GememAllocatorClass *klass, guint64 capacity)
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Singles singles = { texts_new (), texts_new () };
 
+  g_ptr_array_add (singles.choices, g_strdup ("")); /* the default */
   for (const GememParam *row = klass->params; row != NULL && row->name != NULL; row++)
     add_row (&singles, row);
-  keep_if_new (variants, seen, klass, g_strdup (""), capacity);
-  g_assert_cmpuint (variants->len, ==, 1); /* the defaults are never refused */
   for (guint c = 0; c < singles.choices->len; c++)
-    keep_if_new (variants, seen, klass, g_strdup (g_ptr_array_index (singles.choices, c)), capacity);
-  for (guint o = 0; o < singles.others->len; o++)
     {
-      const char *other = g_ptr_array_index (singles.others, o);
+      const char *choice = g_ptr_array_index (singles.choices, c);
 
-      keep_if_new (variants, seen, klass, g_strdup (other), capacity);
-      for (guint c = 0; c < singles.choices->len; c++)
-        keep_if_new (variants, seen, klass, g_strdup_printf ("%s,%s", (char *) g_ptr_array_index (singles.choices, c), other), capacity);
+      keep_if_new (variants, seen, klass, g_strdup (choice), capacity);
+      g_assert_cmpuint (variants->len, >, 0); /* the defaults are never refused */
+      for (guint o = 0; o < singles.others->len; o++)
+        keep_if_new (variants, seen, klass, both (choice, g_ptr_array_index (singles.others, o)), capacity);
+      for (guint backwards = 0; backwards < 2; backwards++)
+        keep_if_new (variants, seen, klass, heap_up (klass, choice, singles.others, backwards, capacity), capacity);
     }
   g_ptr_array_unref (singles.choices);
   g_ptr_array_unref (singles.others);

@@ -4,6 +4,6 @@
 #include "allocators/allocator.h"
 
 /* "key=value,..." texts (GPtrArray of char *): the defaults (""), each BOOL the other way, each CHOICE, least and middling numbers, and
- * each of these together with each CHOICE; those that create() refuses on a device of @capacity are left out, and texts that give
- * the same effective parameters are given once. */
+ * each of these together with each CHOICE, and as many together as are accepted; what create() refuses on a device of @capacity is left
+ * out, and texts that give the same effective parameters are given once.  The first is "". */
 GPtrArray *test_variants (const GememAllocatorClass *klass, guint64 capacity);
