@@ -18,6 +18,7 @@ static char *format_name;
 static char *output;
 static char *plots;
 static char *manifest;
+static char *sqlite;
 static char *map;
 static char *dumb;
 static int jobs;
@@ -39,6 +40,7 @@ const GOptionEntry gemem_batch_entries[] = {
   { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb, "Draw comparison, timeline or fragmentation as text", "NAME" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &map, "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg", "FILE" },
   { "manifest", 0, 0, G_OPTION_ARG_FILENAME, &manifest, "Write arguments, effective parameters, hashes and version as JSON", "FILE" },
+  { "sqlite", 0, 0, G_OPTION_ARG_FILENAME, &sqlite, "Append a row per run to the table 'results' of the SQLite database FILE", "FILE" },
   { "jobs", 'j', 0, G_OPTION_ARG_INT, &jobs, "Runs at the same time (default: one per processor); results do not depend on it", "N" },
   { "repeat", 0, 0, G_OPTION_ARG_INT, &repeat, "Replay the trace N times through the same allocator; shows drift", "N" },
   { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity, "Find the least device capacity on which nothing fails", NULL },
@@ -172,7 +174,8 @@ static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
   const GememOutputFile outputs[]
-      = { { "--output", output }, { "--events", list[0].events_path }, { "--map", map }, { "--manifest", manifest } };
+      = { { "--output", output }, { "--events", list[0].events_path }, { "--map", map }, { "--manifest", manifest },
+          { "--sqlite", sqlite } };
   if (list[0].events_path != NULL && n > 1)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -181,6 +184,8 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
       return FALSE;
     }
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), paths, error))
+    return FALSE;
+  if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, NULL, 0, error))
     return FALSE;
   if (plots != NULL && g_mkdir_with_parents (plots, 0777) != 0)
     {
@@ -335,6 +340,8 @@ gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
   g_autoptr (GString) text = g_string_new (NULL);
   gemem_report_write (text, format, (GememResult *const *) batch->results->pdata, batch->results->len, &options);
   if (!gemem_put (output, text->str, text->len, error))
+    return FALSE;
+  if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, (GememResult *const *) batch->results->pdata, batch->results->len, error))
     return FALSE;
   if (plots != NULL && !write_plots (batch, error))
     return FALSE;

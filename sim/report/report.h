@@ -55,6 +55,10 @@ const char *gemem_measure_help (guint index);
  * schema or version, something missing; @results is then as it was. */
 gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError **error);
 
+/* Appends a row per result to the table `results` of the SQLite database @path, which is made if it is not there: all rows or none.
+ * @n = 0 only makes the table, to see whether that can be done.  GEMEM_ERROR_FAILED names the file; so it does where gemem was built without SQLite. */
+gboolean gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n, GError **error);
+
 /* Appends @text as a JSON string with quotes; "null" for NULL; invalid UTF-8 is replaced. */
 void gemem_json_append_string (GString *out, const char *text);
 

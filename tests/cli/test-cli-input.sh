@@ -129,6 +129,39 @@ else
   skip 'pictures on a full disk' 'no gnuplot'
 fi
 
+# ---- --sqlite: rows are appended, all or none
+if gemem-sim version | grep -q 'SQLite yes'; then
+  run 0 gemem-sim compare r.gmt small.ops -a direct -a pytorch-caching:max_split_size_mb=64 --sqlite r.db
+  run 0 gemem-sim replay small.ops -a ge-scalable -d sim:capacity=2MiB --sqlite r.db
+  if command -v sqlite3 >/dev/null; then
+    sql () { sqlite3 r.db "$1"; }
+    check 'a row per run, appended' test "$(sql 'SELECT count(*), count(DISTINCT trace) FROM results')" = '5|2'
+    check 'a column per measure, as in CSV' sh -c \
+      'gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" | while read -r c; do sqlite3 r.db "SELECT $c FROM results" >/dev/null || exit 1; done'
+    gemem-sim compare r.gmt -a pytorch-caching:max_split_size_mb=64 -f csv | tail -n 1 > row.csv
+    check 'the same numbers' grep -q ",$(sql "SELECT peak_reserved || ',' || lower_bound FROM results WHERE id = 2")," row.csv
+    check 'parameters are JSON' test "$(sql "SELECT json_extract (parameters, '\$.max_split_size_mb') FROM results WHERE id = 2")" = 64MiB
+    check 'what was not asked for is NULL' test "$(sql 'SELECT count(*) FROM results WHERE least_capacity IS NULL AND measured_time IS NULL')" = 5
+    check 'failures are there' test "$(sql 'SELECT ooms > 0 FROM results WHERE id = 5')" = 1
+    # A table of an older gemem, with a column of its user.
+    rm -f r.db; sql 'CREATE TABLE results (id INTEGER PRIMARY KEY, trace TEXT, mine TEXT); INSERT INTO results (trace, mine) VALUES (1, 2)'
+    run 0 gemem-sim replay small.ops -a direct --sqlite r.db
+    check 'an older table gets the new columns' test "$(sql 'SELECT group_concat(coalesce(peak_live, mine)) FROM results')" = 2,2621440
+    for i in 1 2 3 4; do gemem-sim replay small.ops -a direct -f csv --sqlite r.db >/dev/null & done; wait
+    check 'four at the same time' test "$(sql 'SELECT count(*) FROM results')" = 6
+  else
+    skip 'contents of the database' 'no sqlite3 here'
+  fi
+  cp r.db kept.db
+  run 1 sh -c 'ulimit -f 8; exec gemem-sim compare r.gmt r.txt -a pytorch-caching --sqlite r.db >/dev/null'
+  says err '^gemem-sim: error: r.db: SQLite: .*; '
+  refused 1 'r.gmt2: SQLite: file is not a database; ' sh -c 'cp r.gmt r.gmt2; gemem-sim compare small.ops -a direct --sqlite r.gmt2'
+  refused 2 'small.ops: --sqlite would overwrite' gemem-sim compare small.ops --sqlite small.ops
+  refused 1 'nodir/r.db: No such file' gemem-sim compare small.ops --sqlite nodir/r.db
+else
+  refused 1 'r.db: this gemem was built without SQLite; ' gemem-sim compare small.ops --sqlite r.db
+fi
+
 # ---- pipes and streams that close
 for command in 'list' 'help --man' 'info r.gmt' 'replay r.gmt -a direct' 'compare r.gmt -f json' 'convert r.gmt - -f text' 'generate random:events=200000'; do
   run 0 sh -c "gemem-sim $command | head -n 1"

@@ -1,0 +1,201 @@
+/* sqlite.c - results kept in a SQLite database, to be asked later: a row per run in the table `results`.
+ *
+ * The columns are what identifies a run (as in CSV, parameters as JSON objects), then one per measure of measures.def.  Rows are
+ * only ever appended, all of one call in one transaction: a full disk or a crash leaves either all of them or none.  A table made by a gemem
+ * that knew fewer measures gets the new columns; its old rows have NULL there, as has a measure that was not asked for or is unlimited.
+ *
+ * Cost: one statement per row; a database in use by another process is waited for, ten seconds at most.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/report/json.h"
+#include "sim/report/measures.h"
+#include "sim/report/report.h"
+
+#ifdef HAVE_SQLITE
+
+#include <sqlite3.h>
+
+#define BUSY_MS 10000
+
+typedef struct
+{
+  const char *path;
+  sqlite3    *db;
+  GError    **error;
+} Database;
+
+static const char *const identity[] = {
+  "gemem TEXT",  "trace TEXT",  "trace_sha256 TEXT",  "device_ordinal INTEGER",  "allocator TEXT",  "label TEXT",  "parameters TEXT",
+  "device TEXT", "device_settings TEXT", "partial INTEGER", "failure TEXT",
+};
+
+static gboolean
+fail (Database *database)
+{
+  g_set_error (database->error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: SQLite: %s; nothing was added, name another file or free some space",
+               database->path, database->db != NULL ? sqlite3_errmsg (database->db) : "out of memory");
+  return FALSE;
+}
+
+static gboolean
+execute (Database *database, const char *statement)
+{
+  return sqlite3_exec (database->db, statement, NULL, NULL, NULL) == SQLITE_OK || fail (database);
+}
+
+/* "peak_reserved INTEGER" */
+static char *
+measure_column (const GememMeasure *measure)
+{
+  return g_strdup_printf ("%s %s", measure->key, measure->real != NULL ? "REAL" : "INTEGER");
+}
+
+static gboolean
+has_column (Database *database, const char *name, gboolean *has)
+{
+  sqlite3_stmt *row = NULL;
+  if (sqlite3_prepare_v2 (database->db, "SELECT 1 FROM pragma_table_info ('results') WHERE name = ?", -1, &row, NULL) != SQLITE_OK)
+    return fail (database);
+  sqlite3_bind_text (row, 1, name, -1, SQLITE_TRANSIENT);
+  int step = sqlite3_step (row);
+  *has = step == SQLITE_ROW;
+  sqlite3_finalize (row);
+  return step == SQLITE_ROW || step == SQLITE_DONE || fail (database);
+}
+
+static gboolean
+add_column (Database *database, const char *definition)
+{
+  g_autofree char *name = g_strndup (definition, strcspn (definition, " "));
+  gboolean has = FALSE;
+  if (!has_column (database, name, &has))
+    return FALSE;
+  g_autofree char *statement = g_strconcat ("ALTER TABLE results ADD COLUMN ", definition, NULL);
+  return has || execute (database, statement);
+}
+
+/* The table with all columns that this program knows. */
+static gboolean
+make_table (Database *database)
+{
+  if (!execute (database, "CREATE TABLE IF NOT EXISTS results (id INTEGER PRIMARY KEY)"))
+    return FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS (identity); i++)
+    if (!add_column (database, identity[i]))
+      return FALSE;
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
+    {
+      g_autofree char *definition = measure_column (measure);
+      if (!add_column (database, definition))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* "INSERT INTO results (gemem, ...) VALUES (?, ...)" with the columns in the order in which bind_row() gives them. */
+static char *
+insert_statement (void)
+{
+  GString *names = g_string_new ("INSERT INTO results (");
+  g_autoptr (GString) places = g_string_new (") VALUES (");
+  for (gsize i = 0; i < G_N_ELEMENTS (identity); i++)
+    {
+      g_string_append_len (names, identity[i], (gssize) strcspn (identity[i], " "));
+      g_string_append (names, ", ");
+      g_string_append (places, "?, ");
+    }
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
+    {
+      g_string_append_printf (names, "%s%s", measure == gemem_measures ? "" : ", ", measure->key);
+      g_string_append (places, measure == gemem_measures ? "?" : ", ?");
+    }
+  g_string_append_printf (names, "%s)", places->str);
+  return g_string_free (names, FALSE);
+}
+
+/* SQLite's integers end at 2^63 - 1: what lies above is "unlimited" here, and NULL there. */
+static void
+bind_measure (sqlite3_stmt *row, int place, const GememMeasure *measure, const GememResult *result)
+{
+  if (!gemem_measure_applies (measure, result))
+    sqlite3_bind_null (row, place);
+  else if (measure->real != NULL)
+    sqlite3_bind_double (row, place, measure->real (result));
+  else if (measure->integer (result) > G_MAXINT64)
+    sqlite3_bind_null (row, place);
+  else
+    sqlite3_bind_int64 (row, place, (sqlite3_int64) measure->integer (result));
+}
+
+static void
+bind_settings (sqlite3_stmt *row, int place, const GPtrArray *settings)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  gemem_json_append_settings (text, settings, FALSE, "");
+  sqlite3_bind_text (row, place, text->str, (int) text->len, SQLITE_TRANSIENT);
+}
+
+static void
+bind_row (sqlite3_stmt *row, const GememResult *result)
+{
+  int place = 1;
+  sqlite3_bind_text (row, place++, PACKAGE_VERSION, -1, SQLITE_STATIC);
+  sqlite3_bind_text (row, place++, result->trace, -1, SQLITE_TRANSIENT); /* NULL text is NULL */
+  sqlite3_bind_text (row, place++, result->trace_sha256, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_int (row, place++, result->device_ordinal);
+  sqlite3_bind_text (row, place++, result->allocator, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_text (row, place++, result->label, -1, SQLITE_TRANSIENT);
+  bind_settings (row, place++, result->parameters);
+  sqlite3_bind_text (row, place++, result->device, -1, SQLITE_TRANSIENT);
+  bind_settings (row, place++, result->device_settings);
+  sqlite3_bind_int (row, place++, result->partial);
+  sqlite3_bind_text (row, place++, result->failure, -1, SQLITE_TRANSIENT);
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
+    bind_measure (row, place++, measure, result);
+}
+
+static gboolean
+insert_rows (Database *database, GememResult *const *results, guint n)
+{
+  g_autofree char *statement = insert_statement ();
+  sqlite3_stmt *row = NULL;
+  gboolean ok = sqlite3_prepare_v2 (database->db, statement, -1, &row, NULL) == SQLITE_OK;
+  for (guint i = 0; i < n && ok; i++)
+    {
+      bind_row (row, results[i]);
+      ok = sqlite3_step (row) == SQLITE_DONE && sqlite3_reset (row) == SQLITE_OK;
+    }
+  if (!ok)
+    fail (database);
+  sqlite3_finalize (row);
+  return ok;
+}
+
+gboolean
+gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n, GError **error)
+{
+  Database database = { path, NULL, error };
+  gboolean ok = sqlite3_open_v2 (path, &database.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) == SQLITE_OK
+                && sqlite3_busy_timeout (database.db, BUSY_MS) == SQLITE_OK;
+  if (!ok)
+    fail (&database);
+  ok = ok && execute (&database, "BEGIN IMMEDIATE") && make_table (&database) && insert_rows (&database, results, n) && execute (&database, "COMMIT");
+  sqlite3_close (database.db); /* rolls back what was not committed */
+  return ok;
+}
+
+#else
+
+gboolean
+gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n, GError **error)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: this gemem was built without SQLite; write CSV or JSON, or install libsqlite3-dev and configure again", path);
+  return FALSE;
+}
+
+#endif
