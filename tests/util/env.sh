@@ -11,4 +11,6 @@ PATH=$GEMEM_BUILDDIR:$PATH
 LC_ALL=C TZ=UTC0 COLUMNS=120
 unset GEMEM_PLUGIN_PATH G_MESSAGES_DEBUG || :
 export GEMEM_SRCDIR GEMEM_BUILDDIR GEMEM_SHARED GEMEM_PROFILES PATH LC_ALL TZ COLUMNS
+# For the sanitizers: every block of memory is one of malloc's, and GLib's own locks are known to order things.
+export G_SLICE=always-malloc TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=$GEMEM_SRCDIR/tests/util/tsan.supp}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
