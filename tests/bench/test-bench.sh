@@ -10,22 +10,26 @@ command -v jq >/dev/null || { echo "1..0 # SKIP jq is not installed"; exit 0; }
 holds () { check "bench.json: $1" jq -e "$1" bench.json; } # FILTER
 
 # ---- every bench runs and is understood
-for source in "$GEMEM_SRCDIR"/tests/bench/bench-*.c; do
-  program=$programs/$(basename "$source" .c)
-  [ "$program" != "$programs/bench-instructions" ] || continue
-  rm -f bench.json
-  run 0 "$bench" "$program"
-  holds '.rows | length > 0 and all(.bench | type == "string")'
-done
-run 0 "$programs/bench-readers" list
-says out '^8 rmm-csv$'
-run 0 "$programs/bench-instructions" list
-says out '^replay direct 300000$'
-says out '^read native 300000$'
-cp "$out" list
-while read -r what name events; do
-  run 0 "$programs/bench-instructions" "$what" "$name" "$events"
-done <list
+if [ -n "${GEMEM_QUICK:-}" ]; then
+  skip 'every bench runs' 'GEMEM_QUICK: a bench under sanitizers and full checks takes minutes and measures nothing'
+else
+  for source in "$GEMEM_SRCDIR"/tests/bench/bench-*.c; do
+    program=$programs/$(basename "$source" .c)
+    [ "$program" != "$programs/bench-instructions" ] || continue
+    rm -f bench.json
+    run 0 "$bench" "$program"
+    holds '.rows | length > 0 and all(.bench | type == "string")'
+  done
+  run 0 "$programs/bench-readers" list
+  says out '^8 rmm-csv$'
+  run 0 "$programs/bench-instructions" list
+  says out '^replay direct 300000$'
+  says out '^read native 300000$'
+  cp "$out" list
+  while read -r what name events; do
+    run 0 "$programs/bench-instructions" "$what" "$name" "$events"
+  done <list
+fi
 run 2 "$programs/bench-instructions" replay nothing 2000
 run 2 "$programs/bench-instructions"
 run 2 "$programs/bench-readers" 8 nothing
