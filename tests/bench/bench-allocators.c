@@ -119,13 +119,13 @@ typedef struct
   guint64 ns, failures, calls, peak;
 } Figures;
 
-/* The best of some runs over operations[from..). */
+/* The best of @runs over operations[from..). */
 static Figures
-measure (const GememAllocatorClass *klass, const GArray *operations, guint from, guint64 slots)
+measure (const GememAllocatorClass *klass, const GArray *operations, guint from, guint64 slots, guint64 runs)
 {
   Figures best = { .ns = G_MAXUINT64 };
 
-  for (guint i = 0; i < bench_size (RUNS, 1); i++)
+  for (guint64 i = 0; i < runs; i++)
     {
       g_autofree GememBlock *blocks = g_new0 (GememBlock, slots);
       GememAllocator *a = test_allocator_new (klass->name, "sim:capacity=1TiB");
@@ -156,7 +156,7 @@ bench_workload (const char *workload, int n_names, char **names)
         wanted = wanted || gemem_name_equal (names[i], (*c)->name);
       if (!wanted)
         continue;
-      const Figures f = measure (*c, operations, 0, slots);
+      const Figures f = measure (*c, operations, 0, slots, bench_size (RUNS, 1));
       printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
               "\"device_calls\":%" G_GUINT64_FORMAT ",\"peak_reserved\":%" G_GUINT64_FORMAT ",\"failed\":%" G_GUINT64_FORMAT "}\n",
               (*c)->name, workload, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1), f.calls,
@@ -165,7 +165,8 @@ bench_workload (const char *workload, int n_names, char **names)
     }
 }
 
-/* A geometric lifetime of mean n leaves n (1 - e^-k) blocks live after k n requests; 3 n requests are 95 % of the way. */
+/* A geometric lifetime of mean n leaves n (1 - e^-k) blocks live after k n requests; 3 n requests are 95 % of the way.
+ * Long runs are repeated less. */
 static void
 bench_live (guint64 live, guint64 timed)
 {
@@ -176,7 +177,7 @@ bench_live (guint64 live, guint64 timed)
 
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
     {
-      const Figures f = measure (*c, operations, operations->len - (guint) timed, slots);
+      const Figures f = measure (*c, operations, operations->len - (guint) timed, slots, live < 1000000 ? bench_size (RUNS, 1) : 2);
       printf ("{\"bench\":\"live\",\"allocator\":\"%s\",\"live\":%" G_GUINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT ",\"ns_per_event\":%.2f}\n",
               (*c)->name, live, timed, (double) f.ns / (double) timed);
       fflush (stdout);

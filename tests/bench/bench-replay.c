@@ -210,12 +210,11 @@ resident_of (const GememAllocatorSpec *spec, const char *generator, guint64 even
 
   if (pid == 0)
     {
-      gemem_result_free (replay (spec, open_synthetic, &synthetic));
-      _exit (0);
+      _exit (replay (spec, open_synthetic, &synthetic)->events != events);
     }
   if (pid < 0 || wait4 (pid, &status, 0, &usage) != pid || status != 0)
     {
-      fprintf (stderr, "bench-replay: a replay for the memory part failed\n");
+      fprintf (stderr, "bench-replay: a replay for the memory part failed, or ended too early\n");
       exit (1);
     }
   return usage.ru_maxrss;

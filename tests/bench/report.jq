@@ -2,7 +2,7 @@
 #
 #   jq -n -f report.jq --slurpfile rows ROWS --slurpfile goals goals.json --slurpfile baseline baseline.json --argjson environment {...}
 #
-# Output: { table: [[cell...]...], goals: {met, missed}, ratios: {name: value}, compared, skipped: [...], regressions: [...] }.
+# Output: { table: [[cell...]...], live: [[cell...]...], goals: {met, missed}, ratios: {name: value}, compared, skipped: [...], regressions: [...] }.
 # A ratio is compared with the baseline, larger is worse: time of one thing over time of another in the same run, or instructions per
 # event.  Times are noisy, so only half as much again is a regression; instructions are exact: a tenth more is.
 
@@ -43,6 +43,17 @@ def line ($goals):
   | ($goal.field // (if has ("events_per_s") then "events_per_s" elif has ("growth") then "growth" else null end)) as $field
   | [.bench, name, (if $cost then figure (.[$cost]; $cost) else "" end), (if $field then figure (.[$field]; $field) else "" end)] + verdict ($goal);
 
+# ns per event by number of live blocks: one line per allocator.
+def live_table ($rows):
+  [$rows[] | select (.bench == "live")] as $live
+  | if $live == [] then []
+    else ($live | map (.live) | unique) as $counts
+      | [["live blocks"] + ($counts | map (tostring)) + ["growth"]]
+        + ($live | group_by (.allocator) | map (. as $of | [$of[0].allocator]
+             + [$counts[] as $n | first ($of[] | select (.live == $n) | figure (.ns_per_event; "ns_per_event")) // ""]
+             + [figure (($of | max_by (.live).ns_per_event) / ($of | min_by (.live).ns_per_event); "ratio")]))
+    end;
+
 # ---- ratios
 
 # Each allocator over `direct`, in the same bench on the same events.
@@ -76,7 +87,8 @@ $rows as $rows | $goals[0] as $goals | ($baseline[0] // {}) as $old
 | ratios ($rows) as $now
 | (if $old.ratios then comparable ($old; $environment) else {} end) as $before
 | ([$rows[] | . as $row | goal_of ($goals) as $goal | select ($goal != null) | verdict ($goal)[1]]) as $verdicts
-| { table: ([["bench", "case", "cost", "figure", "goal", ""]] + [$rows[] | line ($goals)]),
+| { table: ([["bench", "case", "cost", "figure", "goal", ""]] + [$rows[] | select (.bench != "live") | line ($goals)]),
+    live: live_table ($rows),
     goals: { met: ($verdicts | map (select (. == "PASS")) | length), missed: ($verdicts | map (select (. == "MISS")) | length) },
     ratios: $now,
     compared: ([$now | keys[] | select ($before[.] != null)] | length),

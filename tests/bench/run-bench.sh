@@ -90,11 +90,16 @@ jq -n --slurpfile rows "$rows" --slurpfile report "$work/report" --argjson envir
     goals: $report[0].goals, regressions: $report[0].regressions, ratios: $report[0].ratios, rows: $rows}' >"$results.tmp"
 mv "$results.tmp" "$results"
 
-jq -r '.table[] | @tsv' "$work/report" | awk -F '\t' '
-  { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length ($i) > width[i]) width[i] = length ($i) } }
-  END { for (r = 1; r <= NR; r++) { line = ""
-          for (i = 1; i <= 6; i++) line = line sprintf (i > 2 && i < 6 ? "%" width[i] "s  " : "%-" width[i] "s  ", cell[r, i])
-          sub (/ +$/, "", line); print line } }'
+align () { # COLUMNS aligned to the left, like "1 2 6"; the others go to the right
+  awk -F '\t' -v left=" $1 " '
+    { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length ($i) > width[i]) width[i] = length ($i) } ; if (NF > columns) columns = NF }
+    END { for (r = 1; r <= NR; r++) { line = ""
+            for (i = 1; i <= columns; i++) line = line sprintf (index (left, " " i " ") ? "%-" width[i] "s  " : "%" width[i] "s  ", cell[r, i])
+            sub (/ +$/, "", line); print line } }'
+}
+jq -r '.table[] | @tsv' "$work/report" | align "1 2 6"
+jq -r 'if .live != [] then "" else empty end' "$work/report"
+jq -r '.live[] | @tsv' "$work/report" | align 1
 jq -r --arg file "$results" --arg skipped "$skipped" '
   "", "goals: \(.goals.met) met, \(.goals.missed) missed; \(.compared) ratios compared with the baseline, \(.regressions | length) worse; all figures: \($file)",
   (.skipped[], ($skipped | select (. != "")) | "skipped: " + .), (.regressions[] | "regression: " + .)' "$work/report"

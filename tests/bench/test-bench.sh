@@ -48,6 +48,11 @@ run 0 "$bench" --baseline --rows rows
 check "the baseline holds the ratios" \
   jq -e '.ratios == {"time: replay training ge-scalable over direct": 2, "instructions: replay direct": 500}' baseline.json
 
+for live in 1000 10000; do printf '{"bench":"live","allocator":"direct","live":%s,"ns_per_event":%s}\n' $live $((live / 100)); done >rows
+run 0 "$bench" --rows rows
+says out '^live blocks +1000 +10000 +growth$'
+says out '^direct +10 ns +100 ns +10 x$'
+
 # All twice as slow, and a tenth more instructions: no regression.
 { row direct 80 12500000; row ge-scalable 160 2499999; count 550; } >rows
 run 0 "$bench" --rows rows
