@@ -126,7 +126,6 @@ test_class (gconstpointer data)
   if (klass->stats != NULL)
     klass->stats (trial->allocator, count_stat, &stats);
   g_assert_true (klass->stats == NULL || stats > 0);
-  g_assert_cmpuint (trial->device->held, ==, 0); /* nothing is taken before the first request */
   finish (trial);
 }
 
@@ -455,15 +454,16 @@ check_lives (const TestSubject *subject)
   gemem_device_destroy (device);
 }
 
-/* Never used. */
+/* Never used; it may have taken memory already. */
 static void
 check_empty (const TestSubject *subject)
 {
+  g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (TestOp));
   TestTrial *trial = start (subject);
 
   test_trial_verify (trial);
   for (guint64 stream = 0; stream < 4; stream++)
-    demand (trial, subject->klass->largest_free (trial->allocator, stream) == 0, "nothing is free before the first request");
+    try_largest (trial, none, 0, stream);
   step (trial, TEST_TRIM, 0, 0, 0);
   step (trial, TEST_SYNC, 0, 0, G_MAXUINT64);
   finish (trial);

@@ -184,7 +184,7 @@ test_nth (gconstpointer data)
           for (guint64 n = 1; n <= calls && !g_test_failed (); n += scale (), tried++)
             fail_nth (&subject, ops, call, n);
         }
-  g_assert_cmpuint (tried, >, 10);
+  g_assert_cmpuint (tried, >, 0);
   g_test_message ("%" G_GUINT64_FORMAT " faults in %u variants", tried, variants->len);
 }
 
