@@ -15,7 +15,7 @@ static const GOptionEntry entries[] = {
 static void
 setup (GememJob *job)
 {
-  job->events_path = events_path;
+  job->events_path = g_strcmp0 (events_path, "-") == 0 ? "/dev/stdout" : events_path;
   job->stop_at_oom = stop_at_oom;
 }
 
