@@ -8,9 +8,9 @@ set -eu
 folder=$1 jobs=$2
 mkdir -p "$folder"
 cd "$folder"
-events=4000
-[ -z "${GEMEM_QUICK:-}" ] || events=800 # under sanitizers and full checks every event is dear
-gemem-sim generate random:events=$events,live=60,streams=3,size_max=16MiB --seed 7 -o random.gmt
+random=events=4000,live=60
+[ -z "${GEMEM_QUICK:-}" ] || random=events=800,live=250 # under sanitizers and full checks every event is dear
+gemem-sim generate "random:$random,streams=3,size_max=16MiB" --seed 7 -o random.gmt
 gemem-sim generate transformer-train:layers=2,width=128,heads=4,vocabulary=1000,sequence=128,iterations=2,jitter=20 --seed 3 -o train.gmt
 gemem-sim convert random.gmt random.txt 2>/dev/null
 for format in json csv markdown table; do
