@@ -241,7 +241,8 @@ test_old (void)
           "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:300/512 small\ni:alloc #2 10000600:1600/2048 small\n"
           "alloc #3 10000200:1000\nfree-requested #3 10000200:1000\nfree-completed #3 10000200:1000\n");
   /* torch.cuda.memory_snapshot() alone: a list of segments. */
-  g_autoptr (GBytes) list = g_bytes_new_static ("\x80\x04](}(X\7\0\0\0addressM\0\x10X\x0a\0\0\0total_sizeM\0\x20X\6\0\0\0blocks]ue.", 60);
+  static const char bytes[] = "\x80\x04](}(X\7\0\0\0addressM\0\x10X\x0a\0\0\0total_sizeM\0\x20X\6\0\0\0blocks]ue.";
+  g_autoptr (GBytes) list = g_bytes_new_static (bytes, sizeof bytes - 1);
   g_autofree char *got = read_all (list, -1, FALSE);
   g_assert_cmpstr (got, ==, "i:segment-alloc 1000:8192\n");
 }
