@@ -1,0 +1,27 @@
+/* ge-options.h - the settings of all GE planners (ge-static.md appendix C), and their parameter table. */
+#pragma once
+
+#include "sim/core/params.h"
+
+typedef struct
+{
+  gboolean memory_priority;        /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
+  gboolean disable_reuse;          /* ge.exec.disableReuseMemory == "1" */
+  guint64  static_memory_policy;   /* ge.exec.staticMemoryPolicy or GE_USE_STATIC_MEMORY: 0..4 */
+  guint64  atomic_clean_policy;    /* ge.exec.atomicCleanPolicy: 0, 1 */
+  char    *input_reuse;            /* ge.exec.inputReuseMemIndexes: "0,1" */
+  char    *output_reuse;           /* ge.exec.outputReuseMemIndexes */
+  gboolean feature_base_refreshable;
+  int      io_mem_alloc_mode;      /* ge.exec.graphIOMemAllocMode: ByApp, ByGE */
+  guint64  input_fusion_size;      /* ge.exec.input_fusion_size */
+  int      build_graph_mode;       /* ge.buildGraphMode: online, offline */
+  gboolean static_model_addr_fixed;
+  char    *op_no_reuse_mem;        /* OP_NO_REUSE_MEM: names and types */
+  guint64  split_limit;            /* 400 MiB (4.3) */
+  guint64  segment_limit;          /* 8.1: 0 = by the kind of graph */
+  guint64  device_memory;          /* ge.hardwareInfo memory_size; 0: no check */
+  gboolean quirks;                 /* yes: everything marked [QUIRK] in ge-static.md is done as the real planner does it */
+} GeOptions;
+
+/* A complete table; the rows are shared by the classes in ge-planners.c. */
+extern const GememParam gemem_ge_params[];

@@ -1,0 +1,41 @@
+/* graph-format.h - reading and writing graphs: the list of formats (graph-formats.def) and opening by content.
+ *
+ * A format is one file and one line.  Readers hold the whole graph (it is what they return) and little else; hostile input gives a clear error,
+ * never a crash, and memory in proportion to the file.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include <gio/gio.h>
+#include "sim/core/named.h"
+#include "traces/input.h"
+#include "workloads/graph.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  GememNamed  base;       /* no parameters */
+  const char *extensions; /* "json", a hint only */
+  /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */
+  int (*probe) (const guint8 *head, gsize size);
+  /* A sealed graph.  @index: which graph of a file that holds several (JSON lines); 0 the first.
+   * Errors: GEMEM_ERROR_INPUT "FILE:LINE or node 'X': field: what". Does not close @input. */
+  GememGraph *(*read) (GememInput *input, guint index, GError **error);
+  /* NULL for read-only formats. */
+  gboolean (*write) (const GememGraph *graph, GString *out, GError **error);
+} GememGraphFormat;
+
+const GememGraphFormat *const *gemem_graph_formats (void); /* NULL-terminated */
+const GememGraphFormat *gemem_graph_format_find (const char *name, GError **error);
+/* The format of the file at @path by its content, or NULL (no error) when it is no graph. */
+const GememGraphFormat *gemem_graph_format_probe (const char *path);
+
+/* Opens "PATH" or "PATH#N" (the N-th graph of the file, from 0); gz and zst are transparent. */
+GememGraph *gemem_graph_open (const char *path, const char *format, GError **error);
+/* The same over @input, which it takes over. */
+GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint index, GError **error);
+/* Our JSON, readable by gemem_graph_open(); atomically. */
+gboolean gemem_graph_save (const GememGraph *graph, const char *path, GError **error);
+
+GEMEM_END_DECLS

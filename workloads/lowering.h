@@ -1,0 +1,31 @@
+/* lowering.h - from a graph to a trace: who asks for memory when, under an execution policy.
+ *
+ * A lowering is a GememTraceReader over a graph (like a generator), so that whatever replays traces replays graphs.  A policy is one file and
+ * one line in lowerings.def.
+ *
+ * Ids of the events: item of the graph + 1; variables: number of items + 1 + variable (alive from the start when persistable); what a policy adds
+ * (fused buffers, temporaries) comes above.  The first of tensors that share memory allocates, the last user frees.  With several runs
+ * (steps) an id is used again in each.
+ */
+#pragma once
+
+#include "sim/core/macros.h"
+#include "sim/core/named.h"
+#include "traces/trace.h"
+#include "workloads/graph.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  GememNamed base;
+  /* Takes a reference to @graph; copies what it needs from @params. */
+  GememTraceReader *(*open) (gconstpointer params, GememGraph *graph, GError **error);
+} GememLowering;
+
+const GememLowering *const *gemem_lowerings (void); /* NULL-terminated, from lowerings.def */
+/* Opens "NAME[:key=value,...]" over @graph; NULL: the first of the list with its defaults.  Errors: GEMEM_ERROR_USAGE, GEMEM_ERROR_INPUT. */
+GememTraceReader *gemem_lowering_open (const char *spec, GememGraph *graph, GError **error);
+gboolean gemem_lowering_check (const char *spec, GError **error);
+
+GEMEM_END_DECLS
