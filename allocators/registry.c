@@ -14,7 +14,7 @@
 #include <gmodule.h>
 #include <string.h>
 
-#include "allocators/allocator.h"
+#include "allocators/registry.h"
 
 #define GEMEM_ALLOCATOR(symbol, file) extern const GememAllocatorClass symbol;
 #include "allocators/allocators.def"
@@ -22,89 +22,69 @@
 
 #define PLUGIN_SYMBOL "gemem_plugin_allocators"
 
-static GPtrArray *
-new_list (void)
+typedef struct
+{
+  GPtrArray *classes; /* both end in a NULL element */
+  GPtrArray *named;
+} Registry;
+
+static void
+add_class (Registry *registry, const GememAllocatorClass *klass)
+{
+  GememNamedClass *named = g_new (GememNamedClass, 1);
+
+  *named = (GememNamedClass){ { klass->name, klass->aliases, klass->summary, klass->origin, klass->params, klass->params_size }, klass };
+  g_ptr_array_insert (registry->classes, (gint) registry->classes->len - 1, (gpointer) klass);
+  g_ptr_array_insert (registry->named, (gint) registry->named->len - 1, named);
+}
+
+static Registry *
+new_registry (void)
 {
   static const GememAllocatorClass *const builtin[] = {
 #define GEMEM_ALLOCATOR(symbol, file) &symbol,
 #include "allocators/allocators.def"
 #undef GEMEM_ALLOCATOR
-    NULL
   };
-  GPtrArray *list = g_ptr_array_new ();
+  Registry *registry = g_new (Registry, 1);
 
+  registry->classes = g_ptr_array_new ();
+  registry->named = g_ptr_array_new ();
+  g_ptr_array_add (registry->classes, NULL);
+  g_ptr_array_add (registry->named, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (builtin); i++)
-    g_ptr_array_add (list, (gpointer) builtin[i]);
-  return list;
+    add_class (registry, builtin[i]);
+  return registry;
 }
 
-/* Always ends in a NULL element. */
-static GPtrArray *
-classes (void)
+static Registry *
+the_registry (void)
 {
-  static gsize list;
+  static gsize registry;
 
-  if (g_once_init_enter (&list))
-    g_once_init_leave (&list, (gsize) new_list ());
-  return (GPtrArray *) list;
+  if (g_once_init_enter (&registry))
+    g_once_init_leave (&registry, (gsize) new_registry ());
+  return (Registry *) registry;
 }
 
 const GememAllocatorClass *const *
 gemem_allocator_classes (void)
 {
-  return (const GememAllocatorClass *const *) classes ()->pdata;
+  return (const GememAllocatorClass *const *) the_registry ()->classes->pdata;
 }
 
-static const GememAllocatorClass *
-lookup (const char *name)
+const GememNamed *const *
+gemem_named_classes (void)
 {
-  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-    {
-      g_auto (GStrv) aliases = g_strsplit ((*c)->aliases != NULL ? (*c)->aliases : "", "|", -1);
-
-      if (gemem_name_equal (name, (*c)->name))
-        return *c;
-      for (guint i = 0; aliases[i] != NULL; i++)
-        if (gemem_name_equal (name, aliases[i]))
-          return *c;
-    }
-  return NULL;
-}
-
-/* Names and aliases of all classes, for "did you mean". */
-static GStrv
-all_names (void)
-{
-  GPtrArray *names = g_ptr_array_new ();
-
-  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-    {
-      g_auto (GStrv) aliases = g_strsplit ((*c)->aliases != NULL ? (*c)->aliases : "", "|", -1);
-
-      g_ptr_array_add (names, g_strdup ((*c)->name));
-      for (guint i = 0; aliases[i] != NULL; i++)
-        g_ptr_array_add (names, g_strdup (aliases[i]));
-    }
-  g_ptr_array_add (names, NULL);
-  return (GStrv) g_ptr_array_free (names, FALSE);
+  return (const GememNamed *const *) the_registry ()->named->pdata;
 }
 
 const GememAllocatorClass *
 gemem_allocator_find (const char *name, GError **error)
 {
-  const GememAllocatorClass *klass = lookup (name);
+  const GememNamedClass *found = (const GememNamedClass *) gemem_named_find (gemem_named_classes (), "allocator", name, error);
 
-  if (klass == NULL)
-    {
-      g_auto (GStrv) names = all_names ();
-      const char *near = gemem_suggest (name, (const char *const *) names);
-
-      if (near != NULL)
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown allocator '%s'; did you mean '%s'?", name, near);
-      else
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown allocator '%s'; `gemem-sim list` shows all", name);
-    }
-  return klass;
+  return found != NULL ? found->klass : NULL;
 }
 
 /* ---- plugins */
@@ -116,6 +96,12 @@ is_listed (const GememAllocatorClass *klass)
     if (*c == klass)
       return TRUE;
   return FALSE;
+}
+
+static gboolean
+is_taken (const char *name)
+{
+  return gemem_named_find (gemem_named_classes (), "allocator", name, NULL) != NULL;
 }
 
 static gboolean
@@ -137,10 +123,10 @@ check_class (const char *path, const GememAllocatorClass *klass, GError **error)
       return FALSE;
     }
   aliases = g_strsplit (klass->aliases != NULL ? klass->aliases : "", "|", -1);
-  if (lookup (klass->name) != NULL)
+  if (is_taken (klass->name))
     taken = klass->name;
   for (guint i = 0; aliases[i] != NULL && taken == NULL; i++)
-    if (lookup (aliases[i]) != NULL)
+    if (is_taken (aliases[i]))
       taken = aliases[i];
   if (taken != NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: there is an allocator %s already; rename the plugin's", path, taken);
@@ -169,13 +155,11 @@ load_plugin (const char *path, GError **error)
   g_module_make_resident (module);
   for (found = symbol; *found != NULL; found++)
     {
-      GPtrArray *list = classes ();
-
       if (is_listed (*found))
         continue; /* the same file again, by another directory */
       if (!check_class (path, *found, error))
         return FALSE;
-      g_ptr_array_insert (list, (gint) list->len - 1, (gpointer) *found);
+      add_class (the_registry (), *found);
     }
   return TRUE;
 }

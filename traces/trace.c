@@ -77,19 +77,6 @@ gemem_trace_formats (void)
   return formats;
 }
 
-/* TRUE if @name is one of the '|' separated @words. */
-static gboolean
-listed (const char *words, const char *name)
-{
-  if (words == NULL)
-    return FALSE;
-  g_auto (GStrv) split = g_strsplit (words, "|", -1);
-  for (guint i = 0; split[i] != NULL; i++)
-    if (gemem_name_equal (split[i], name))
-      return TRUE;
-  return FALSE;
-}
-
 /* "a, b, c": the formats that can be read (or written). */
 static char *
 format_names (gboolean writable)
@@ -109,7 +96,7 @@ gemem_trace_format_find (const char *name, GError **error)
 
   for (i = 0; formats[i] != NULL; i++)
     {
-      if (gemem_name_equal (formats[i]->name, name) || listed (formats[i]->aliases, name))
+      if (gemem_name_is (formats[i]->name, formats[i]->aliases, name))
         return formats[i];
       names[i] = formats[i]->name;
     }
@@ -163,7 +150,7 @@ recognise (GememInput *input, GError **error)
       if (formats[i]->open == NULL || formats[i]->probe == NULL)
         continue;
       int confidence = formats[i]->probe (head, MIN ((gsize) size, PROBE_SIZE));
-      gboolean hinted = extension != NULL && listed (formats[i]->extensions, extension);
+      gboolean hinted = extension != NULL && gemem_name_listed (formats[i]->extensions, extension);
       /* A file that looks like nothing is still read as what its name says: that reader knows which line is wrong. */
       int score = 2 * (confidence == 0 && hinted ? 1 : confidence) + (confidence > 0 && hinted ? 1 : 0);
       if (score > best_score)
@@ -233,7 +220,7 @@ format_for_path (const char *path, GError **error)
   const char *dot = strrchr (base, '.');
 
   for (guint i = 0; dot != NULL && formats[i] != NULL; i++)
-    if (formats[i]->create != NULL && listed (formats[i]->extensions, dot + 1))
+    if (formats[i]->create != NULL && gemem_name_listed (formats[i]->extensions, dot + 1))
       return formats[i];
   g_autofree char *names = format_names (TRUE);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: the name does not tell the format to write; end it in .gmt or .txt, or name one of: %s", path,

@@ -25,55 +25,40 @@ gemem_generators (void)
   return generators;
 }
 
+/* Every GememGenerator begins with its GememNamed. */
+static const GememNamed *const *
+named (void)
+{
+  return (const GememNamed *const *) generators;
+}
+
 const GememGenerator *
 gemem_generator_find (const char *name, GError **error)
 {
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  for (gsize i = 0; generators[i] != NULL; i++)
-    {
-      g_auto (GStrv) aliases = g_strsplit (generators[i]->aliases != NULL ? generators[i]->aliases : "", "|", -1);
-      gboolean found = gemem_name_equal (generators[i]->name, name);
-      for (char **alias = aliases; *alias != NULL; alias++)
-        found = found || gemem_name_equal (*alias, name);
-      if (found)
-        return generators[i];
-      g_ptr_array_add (names, (gpointer) generators[i]->name);
-    }
-  g_ptr_array_add (names, NULL);
-  const char *near = gemem_suggest (name, (const char *const *) names->pdata);
-  g_autofree char *all = g_strjoinv (", ", (char **) names->pdata);
-  if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown generator '%s'; did you mean '%s'?", name, near);
-  else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown generator '%s'; there are %s", name, all);
-  return NULL;
+  return (const GememGenerator *) gemem_named_find (named (), "generator", name, error);
 }
 
 GememTraceReader *
 gemem_generator_open (const char *spec, guint64 seed, GError **error)
 {
-  const char *colon = strchr (spec, ':');
-  g_autofree char *name = colon != NULL ? g_strndup (spec, (gsize) (colon - spec)) : g_strdup (spec);
-  const GememGenerator *generator = gemem_generator_find (name, error);
-  if (generator == NULL)
-    return NULL;
-  g_autoptr (GPtrArray) settings = gemem_settings_parse (colon != NULL ? colon + 1 : "", error);
-  if (settings == NULL)
-    return NULL;
-  g_autofree char *what = g_strdup_printf ("generator %s", generator->name);
-  gpointer params = g_malloc0 (generator->params_size);
+  GememChoice *choice = gemem_named_choose (named (), "generator", spec, error);
+  gpointer params = choice != NULL ? gemem_choice_params (choice, "generator", NULL, error) : NULL;
   GememTraceReader *reader = NULL;
-  const GememParamContext context = { 0 };
-  if (gemem_params_apply (generator->params, params, &context, what, settings, error))
-    reader = generator->open (params, seed, error);
-  if (reader != NULL)
+
+  if (params != NULL)
     {
-      g_autofree char *described = gemem_params_describe (generator->params, params);
-      gemem_trace_info_note (&reader->info, "generator", "%s%s%s", generator->name, *described != '\0' ? ":" : "", described);
-      gemem_trace_info_note (&reader->info, "seed", "%" G_GUINT64_FORMAT, seed);
+      const GememNamed *base = choice->named;
+      g_autofree char *described = gemem_params_describe (base->params, params);
+
+      reader = ((const GememGenerator *) base)->open (params, seed, error);
+      if (reader != NULL)
+        {
+          gemem_trace_info_note (&reader->info, "generator", "%s%s%s", base->name, *described != '\0' ? ":" : "", described);
+          gemem_trace_info_note (&reader->info, "seed", "%" G_GUINT64_FORMAT, seed);
+        }
+      gemem_choice_params_free (choice, params);
     }
-  gemem_params_clear (generator->params, params);
-  g_free (params);
+  gemem_choice_free (choice);
   return reader;
 }
 

@@ -9,16 +9,14 @@
 #pragma once
 
 #include "sim/core/macros.h"
-#include "sim/core/params.h"
+#include "sim/core/named.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  const char       *name, *aliases, *summary, *origin;
-  const GememParam *params;
-  gsize             params_size;
+  GememNamed base;
   /* Copies what it needs from @params. */
   GememTraceReader *(*open) (gconstpointer params, guint64 seed, GError **error);
 } GememGenerator;

@@ -156,10 +156,12 @@ open_random (gconstpointer data, guint64 seed, GError **error)
 }
 
 const GememGenerator gemem_generator_random = {
-  .name = "random",
-  .summary = "Independent random sizes and lifetimes",
-  .origin = "gemem",
-  .params = params,
-  .params_size = sizeof (Params),
+  .base = {
+    .name = "random",
+    .summary = "Independent random sizes and lifetimes",
+    .origin = "gemem",
+    .params = params,
+    .params_size = sizeof (Params),
+  },
   .open = open_random,
 };

@@ -335,11 +335,13 @@ open_transformer (gconstpointer data, guint64 seed, GError **error)
 }
 
 const GememGenerator gemem_generator_transformer_train = {
-  .name = "transformer-train",
-  .aliases = "transformer",
-  .summary = "Training steps of a decoder-only transformer",
-  .origin = "gemem; shapes of Radford et al. 2019",
-  .params = params,
-  .params_size = sizeof (Params),
+  .base = {
+    .name = "transformer-train",
+    .aliases = "transformer",
+    .summary = "Training steps of a decoder-only transformer",
+    .origin = "gemem; shapes of Radford et al. 2019",
+    .params = params,
+    .params_size = sizeof (Params),
+  },
   .open = open_transformer,
 };

@@ -69,7 +69,7 @@ void gemem_catch_interrupts (void);
 
 typedef struct
 {
-  const char       *kind;                            /* "allocator", "generator", "device", "format" */
+  const char       *kind;                            /* one of gemem_topic_kinds */
   const char       *name, *aliases, *summary, *origin;
   const GememParam *params;                          /* or NULL */
 } GememTopic;

@@ -39,13 +39,17 @@ gemem_completion (void)
                         "  else\n"
                         "    case $previous in\n"
                         "      -a | --allocator) words=$(\"$program\" list allocators --names 2>/dev/null) ;;\n"
+                        "      -p | --planner) words=$(\"$program\" list planners --names 2>/dev/null) ;;\n"
                         "      --trace-format) words=$(\"$program\" list formats --names 2>/dev/null) ;;\n"
                         "      -d | --device) words=$(\"$program\" list devices --names 2>/dev/null) ;;\n"
                         "      -f | --format) words='table json csv markdown' ;;\n"
                         "      --plot-terminal) words='comparison timeline fragmentation' ;;\n"
                         "      help) words=\"$(\"$program\" list --names 2>/dev/null) ${COMP_WORDS[1]}\" ;;\n"
                         "      generate) words=$(\"$program\" list generators --names 2>/dev/null) ;;\n"
-                        "      list) words='allocators generators devices formats' ;;\n"
+                        "      list) words='");
+  for (const char *const *kind = gemem_topic_kinds; *kind != NULL; kind++)
+    g_string_append_printf (out, "%s%ss", kind == gemem_topic_kinds ? "" : " ", *kind);
+  g_string_append (out, "' ;;\n"
                         "      *) case $current in -*) words=$(_gemem_sim_options \"${COMP_WORDS[1]}\") ;; esac ;;\n"
                         "    esac\n"
                         "  fi\n"

@@ -13,18 +13,6 @@ static const GOptionEntry entries[] = {
   { NULL }
 };
 
-static gboolean
-named (const GememTopic *topic, const char *word)
-{
-  if (gemem_name_equal (topic->name, word))
-    return TRUE;
-  g_auto (GStrv) aliases = g_strsplit (topic->aliases != NULL ? topic->aliases : "", "|", -1);
-  for (char **alias = aliases; *alias != NULL; alias++)
-    if (gemem_name_equal (*alias, word))
-      return TRUE;
-  return FALSE;
-}
-
 /* The help of everything called @word, or NULL. */
 static char *
 help_on (const char *word, GError **error)
@@ -40,7 +28,7 @@ help_on (const char *word, GError **error)
   for (guint i = 0; i < topics->len; i++)
     {
       const GememTopic *topic = &g_array_index (topics, GememTopic, i);
-      if (named (topic, word))
+      if (gemem_name_is (topic->name, topic->aliases, word))
         return gemem_topic_help (topic);
       g_ptr_array_add (names, (gpointer) topic->name);
     }

@@ -103,8 +103,8 @@ run (char **arguments, GError **error)
 
 const GememCommand gemem_command_list = {
   .name = "list",
-  .synopsis = "[allocators|generators|devices|formats]",
-  .summary = "Show the allocators, generators, devices and trace formats there are",
+  .synopsis = "[allocators|planners|generators|devices|formats]",
+  .summary = "Show the allocators, planners, generators and so on that there are",
   .examples = "  gemem-sim list\n  gemem-sim list allocators --format=json\n",
   .options = { entries },
   .run = run,

@@ -80,9 +80,11 @@ append_command (GString *out, const GememCommand *command)
 }
 
 static void
-append_topics (GString *out, const char *kind, const char *title)
+append_topics (GString *out, const char *kind)
 {
   g_autoptr (GArray) topics = gemem_topics (kind, NULL);
+  g_autofree char *plural = g_strconcat (kind, "s", NULL);
+  g_autofree char *title = g_ascii_strup (plural, -1);
   append_line (out, ".SH ", title);
   for (guint i = 0; i < topics->len; i++)
     {
@@ -124,10 +126,8 @@ gemem_manual (void)
   g_string_append (out, ".SH COMMANDS\n");
   for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
     append_command (out, *command);
-  append_topics (out, "allocator", "ALLOCATORS");
-  append_topics (out, "device", "DEVICES");
-  append_topics (out, "generator", "GENERATORS");
-  append_topics (out, "format", "TRACE FORMATS");
+  for (const char *const *kind = gemem_topic_kinds; *kind != NULL; kind++)
+    append_topics (out, *kind);
   append_measures (out);
   g_string_append (out, ".SH EXIT STATUS\n.nf\n0    success\n1    failure (I/O, full disk)\n2    usage\n3    bad or partial input\n"
                         "4    a request failed, under \\-\\-fail\\-on\\-oom\n5    worse than the baseline\n77   the device is not available\n"

@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "allocators/allocator.h"
+#include "allocators/planners/planner.h"
 #include "sim/cli/cli.h"
 #include "traces/trace.h"
 #include "workloads/generator.h"
 
-const char *const gemem_topic_kinds[] = { "allocator", "generator", "device", "format", NULL };
+const char *const gemem_topic_kinds[] = { "allocator", "planner", "generator", "device", "format", NULL };
 
 static void
 append (GArray *topics, const char *kind, const char *name, const char *aliases, const char *summary, const char *origin,
@@ -23,14 +24,22 @@ append (GArray *topics, const char *kind, const char *name, const char *aliases,
 }
 
 static void
+append_named (GArray *topics, const char *kind, const GememNamed *const *list)
+{
+  for (; *list != NULL; list++)
+    append (topics, kind, (*list)->name, (*list)->aliases, (*list)->summary, (*list)->origin, (*list)->params);
+}
+
+static void
 append_kind (GArray *topics, const char *kind)
 {
   if (strcmp (kind, "allocator") == 0)
     for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
       append (topics, kind, (*c)->name, (*c)->aliases, (*c)->summary, (*c)->origin, (*c)->params);
   else if (strcmp (kind, "generator") == 0)
-    for (const GememGenerator *const *g = gemem_generators (); *g != NULL; g++)
-      append (topics, kind, (*g)->name, (*g)->aliases, (*g)->summary, (*g)->origin, (*g)->params);
+    append_named (topics, kind, (const GememNamed *const *) gemem_generators ());
+  else if (strcmp (kind, "planner") == 0)
+    append_named (topics, kind, (const GememNamed *const *) gemem_planners ());
   else if (strcmp (kind, "device") == 0)
     for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
       append (topics, kind, (*d)->name, (*d)->aliases, (*d)->summary, NULL, (*d)->params);
@@ -61,9 +70,12 @@ gemem_topics (const char *kind, GError **error)
   if (known)
     return topics;
   g_array_unref (topics);
+  g_autofree char *all = g_strjoinv ("s, ", (char **) gemem_topic_kinds);
   const char *near = gemem_suggest (kind, gemem_topic_kinds);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "nothing is called '%s'; %s%s%s", kind, near != NULL ? "did you mean '" : "choose ",
-               near != NULL ? near : "allocators, generators, devices or formats", near != NULL ? "'?" : "");
+  if (near != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "nothing is called '%s'; did you mean '%s'?", kind, near);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "nothing is called '%s'; choose one of %ss", kind, all);
   return NULL;
 }
 

@@ -36,6 +36,10 @@ const GememNamed *gemem_named_find (const GememNamed *const *list, const char *k
 /* Appends the choices that @text stands for; all or nothing.  Globs ('ge-*') range over @list, value lists ("a=1|2") multiply, the
  * last key varying fastest.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error);
+/* The one choice that @text stands for.  Errors: the same, and when there are several. */
+GememChoice *gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text, GError **error);
+/* gemem_named_parse() before the settings are checked: for things whose settings are more than their table (allocators: device keys, percentages). */
+gboolean gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error);
 void gemem_choice_free (GememChoice *choice);
 
 /* A parameter struct filled from the table's defaults, then from those settings of @defaults (GememSetting, may be NULL) whose keys the

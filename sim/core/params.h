@@ -63,6 +63,13 @@ typedef struct
 
 /* Splits "k=v,k=v" ("[a,b]" and quotes protect commas; '\,' escapes) into GememSetting*; free with g_ptr_array_unref(). */
 GPtrArray *gemem_settings_parse (const char *text, GError **error);
+/* An empty array of GememSetting that frees them; and one more in it. */
+GPtrArray *gemem_settings_new (void);
+void gemem_settings_add (GPtrArray *settings, const char *key, const char *value);
+
+/* Those of @defaults (may be NULL) that @own neither sets nor excludes (`conflicts`), then @own.  A key of @defaults that is not in @table is kept.
+ * The entries stay owned by the arguments. */
+GPtrArray *gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const GPtrArray *own);
 
 /* @value as it must be written after "key=" for gemem_settings_parse(): in quotes where needed. */
 char *gemem_settings_quote (const char *value);
@@ -95,6 +102,10 @@ void gemem_params_clear (const GememParam *table, gpointer dest);
 
 /* TRUE if @a and @b are the same name: '-' == '_', ASCII case ignored. */
 gboolean gemem_name_equal (const char *a, const char *b);
+/* TRUE if @word is one of the '|' separated @words (or NULL). */
+gboolean gemem_name_listed (const char *words, const char *word);
+/* TRUE if @word is @name or one of @aliases. */
+gboolean gemem_name_is (const char *name, const char *aliases, const char *word);
 
 /* The candidate nearest to @word by edit distance, or NULL when none is near enough to be meant. */
 const char *gemem_suggest (const char *word, const char *const *candidates);

@@ -24,6 +24,22 @@ setting_free (gpointer data)
   g_free (setting);
 }
 
+GPtrArray *
+gemem_settings_new (void)
+{
+  return g_ptr_array_new_with_free_func (setting_free);
+}
+
+void
+gemem_settings_add (GPtrArray *settings, const char *key, const char *value)
+{
+  GememSetting *setting = g_new (GememSetting, 1);
+
+  setting->key = g_strdup (key);
+  setting->value = g_strdup (value);
+  g_ptr_array_add (settings, setting);
+}
+
 /* Reads one value up to a comma on the outer level or the end, without quotes and backslashes, into @value.
  * Returns what ended it, or NULL with *problem set. */
 static const char *
@@ -92,7 +108,7 @@ scan_setting (const char **text, const char **problem)
 GPtrArray *
 gemem_settings_parse (const char *text, GError **error)
 {
-  g_autoptr (GPtrArray) settings = g_ptr_array_new_with_free_func (setting_free);
+  g_autoptr (GPtrArray) settings = gemem_settings_new ();
   const char *p = text;
   const char *problem = NULL;
 
@@ -144,4 +160,39 @@ gemem_settings_quote (const char *value)
       g_string_append_c (quoted, *p);
     }
   return g_string_free (g_string_append_c (quoted, '"'), FALSE);
+}
+
+/* ---- defaults */
+
+/* TRUE if @own says something about @row, or excludes it. */
+static gboolean
+is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *row)
+{
+  for (guint i = 0; i < own->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (own, i);
+      const GememParam *mine = gemem_params_find (table, setting->key);
+
+      if (mine != NULL && (mine == row || gemem_name_listed (row->conflicts, mine->name) || gemem_name_listed (mine->conflicts, row->name)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+GPtrArray *
+gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const GPtrArray *own)
+{
+  GPtrArray *merged = g_ptr_array_new ();
+
+  for (guint i = 0; defaults != NULL && i < defaults->len; i++)
+    {
+      GememSetting *setting = g_ptr_array_index (defaults, i);
+      const GememParam *row = gemem_params_find (table, setting->key);
+
+      if (row == NULL || !is_overridden (table, own, row))
+        g_ptr_array_add (merged, setting);
+    }
+  for (guint i = 0; i < own->len; i++)
+    g_ptr_array_add (merged, g_ptr_array_index (own, i));
+  return merged;
 }

@@ -32,6 +32,23 @@ gemem_name_equal (const char *a, const char *b)
   return *a == *b;
 }
 
+gboolean
+gemem_name_listed (const char *words, const char *word)
+{
+  g_auto (GStrv) split = g_strsplit (words != NULL ? words : "", "|", -1);
+
+  for (guint i = 0; split[i] != NULL; i++)
+    if (gemem_name_equal (split[i], word))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+gemem_name_is (const char *name, const char *aliases, const char *word)
+{
+  return gemem_name_equal (name, word) || gemem_name_listed (aliases, word);
+}
+
 static gboolean
 has_prefix (const char *name, const char *prefix)
 {

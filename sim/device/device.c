@@ -53,20 +53,6 @@ gemem_device_classes (void)
 
 /* ---- from text */
 
-static gboolean
-class_is_named (const GememDeviceClass *klass, const char *name)
-{
-  if (gemem_name_equal (klass->name, name))
-    return TRUE;
-  if (klass->aliases == NULL)
-    return FALSE;
-  g_auto (GStrv) aliases = g_strsplit (klass->aliases, "|", 0);
-  for (guint i = 0; aliases[i] != NULL; i++)
-    if (gemem_name_equal (aliases[i], name))
-      return TRUE;
-  return FALSE;
-}
-
 const GememDeviceClass *
 gemem_device_class_find (const char *name, GError **error)
 {
@@ -75,7 +61,7 @@ gemem_device_class_find (const char *name, GError **error)
 
   for (guint i = 0; classes[i] != NULL; i++)
     {
-      if (class_is_named (classes[i], name))
+      if (gemem_name_is (classes[i]->name, classes[i]->aliases, name))
         return classes[i];
       known[i] = classes[i]->name;
     }
@@ -94,41 +80,12 @@ gemem_device_class_find (const char *name, GError **error)
   return NULL;
 }
 
-static gboolean
-is_set (const GememParam *table, const GPtrArray *settings, const GememParam *param)
-{
-  for (guint i = 0; i < settings->len; i++)
-    {
-      const GememSetting *setting = g_ptr_array_index (settings, i);
-      if (gemem_params_find (table, setting->key) == param)
-        return TRUE;
-    }
-  return FALSE;
-}
-
-/* The settings of @defaults that @settings leaves open, then @settings; entries stay owned by the arguments. */
-static GPtrArray *
-with_defaults (const GememParam *table, const GPtrArray *defaults, const GPtrArray *settings)
-{
-  GPtrArray *merged = g_ptr_array_new ();
-  for (guint i = 0; defaults != NULL && i < defaults->len; i++)
-    {
-      const GememSetting *setting = g_ptr_array_index (defaults, i);
-      const GememParam *param = gemem_params_find (table, setting->key);
-      if (!is_set (table, settings, param)) /* an unknown one is refused with the others */
-        g_ptr_array_add (merged, (gpointer) setting);
-    }
-  for (guint i = 0; i < settings->len; i++)
-    g_ptr_array_add (merged, g_ptr_array_index (settings, i));
-  return merged;
-}
-
 GememDevice *
 gemem_device_new_settings (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults, GError **error)
 {
   static const GememParam no_params[] = { { .name = NULL } };
   const GememParam *table = klass->params != NULL ? klass->params : no_params;
-  g_autoptr (GPtrArray) merged = with_defaults (table, defaults, settings);
+  g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings);
   g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
   g_autofree guint64 *params = g_malloc0 (MAX (klass->params_size, sizeof (guint64)));
   const GememParamContext context = { 0 };
@@ -185,26 +142,15 @@ gemem_device_describe (GememDevice *device)
   return g_string_free (text, FALSE);
 }
 
-static void
-setting_free (gpointer data)
-{
-  GememSetting *setting = data;
-  g_free (setting->key);
-  g_free (setting->value);
-  g_free (setting);
-}
-
 GPtrArray *
 gemem_device_settings (GememDevice *device)
 {
-  GPtrArray *rows = g_ptr_array_new_with_free_func (setting_free);
+  GPtrArray *rows = gemem_settings_new ();
   for (GememDevice *each = device; each != NULL; each = each->inner)
     for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL; param++)
       {
-        GememSetting *setting = g_new (GememSetting, 1);
-        setting->key = g_strdup (param->name);
-        setting->value = gemem_param_value_text (param, each->params);
-        g_ptr_array_add (rows, setting);
+        g_autofree char *value = gemem_param_value_text (param, each->params);
+        gemem_settings_add (rows, param->name, value);
       }
   return rows;
 }

@@ -17,14 +17,8 @@ find_class (const char *name, gsize length)
   g_autofree char *wanted = g_strndup (name, length);
 
   for (; *classes != NULL; classes++)
-    {
-      g_auto (GStrv) aliases = g_strsplit ((*classes)->aliases != NULL ? (*classes)->aliases : "", "|", -1);
-      gboolean found = gemem_name_equal ((*classes)->name, wanted);
-      for (char **alias = aliases; *alias != NULL && !found; alias++)
-        found = gemem_name_equal (*alias, wanted);
-      if (found)
-        return *classes;
-    }
+    if (gemem_name_is ((*classes)->name, (*classes)->aliases, wanted))
+      return *classes;
   return NULL;
 }
 
@@ -162,16 +156,8 @@ gboolean
 gemem_setup_same_allocator (const GememJob *job, const GememTraceInfo *info)
 {
   const GememAllocatorClass *klass = job->allocator->klass;
-  g_auto (GStrv) aliases = g_strsplit (klass->aliases != NULL ? klass->aliases : "", "|", -1);
 
-  if (info->allocator == NULL)
-    return FALSE;
-  if (gemem_name_equal (info->allocator, klass->name))
-    return TRUE;
-  for (char **alias = aliases; *alias != NULL; alias++)
-    if (gemem_name_equal (info->allocator, *alias))
-      return TRUE;
-  return FALSE;
+  return info->allocator != NULL && gemem_name_is (klass->name, klass->aliases, info->allocator);
 }
 
 const char *

@@ -211,15 +211,6 @@ read_texts (const Reading *reading, JsonObject *object, GememResult *result)
   return TRUE;
 }
 
-static void
-setting_free (gpointer data)
-{
-  GememSetting *setting = data;
-  g_free (setting->key);
-  g_free (setting->value);
-  g_free (setting);
-}
-
 static gboolean
 read_settings (const Reading *reading, JsonObject *object, const char *name, GPtrArray **settings)
 {
@@ -229,21 +220,18 @@ read_settings (const Reading *reading, JsonObject *object, const char *name, GPt
   JsonNode *node;
   if (source == NULL)
     return FALSE;
-  *settings = g_ptr_array_new_with_free_func (setting_free);
+  *settings = gemem_settings_new ();
   json_object_iter_init_ordered (&iter, source);
   while (json_object_iter_next_ordered (&iter, &key, &node))
     {
-      char *value = NULL;
+      g_autofree char *value = NULL;
       if (holds (node, G_TYPE_STRING))
         value = json_node_dup_string (node);
       else if (holds (node, G_TYPE_INT64))
         value = g_strdup_printf ("%" G_GINT64_FORMAT, json_node_get_int (node));
       else if (!JSON_NODE_HOLDS_NULL (node))
         return refuse (reading, "'%s' in '%s' is neither text nor a number", key, name);
-      GememSetting *setting = g_new (GememSetting, 1);
-      setting->key = g_strdup (key);
-      setting->value = value;
-      g_ptr_array_add (*settings, setting);
+      gemem_settings_add (*settings, key, value);
     }
   return TRUE;
 }

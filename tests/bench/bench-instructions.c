@@ -170,7 +170,7 @@ list (void)
     if ((*f)->create != NULL && (*f)->open != NULL)
       printf ("read %s " EVENTS "\n", (*f)->name);
   for (const GememGenerator *const *g = gemem_generators (); *g != NULL; g++)
-    printf ("generate %s " EVENTS "\n", (*g)->name);
+    printf ("generate %s " EVENTS "\n", (*g)->base.name);
   return 0;
 }
 

@@ -6,24 +6,6 @@
 #include "tests/util/sample-result.h"
 
 static void
-add_setting (GPtrArray *settings, const char *key, const char *value)
-{
-  GememSetting *setting = g_new (GememSetting, 1);
-  setting->key = g_strdup (key);
-  setting->value = g_strdup (value);
-  g_ptr_array_add (settings, setting);
-}
-
-static void
-setting_free (gpointer data)
-{
-  GememSetting *setting = data;
-  g_free (setting->key);
-  g_free (setting->value);
-  g_free (setting);
-}
-
-static void
 fill_arrays (GememResult *result)
 {
   const GememTimelinePoint points[] = {
@@ -62,14 +44,14 @@ test_sample_result (const char *trace, const char *label)
   result->label = g_strdup (label);
   result->allocator = g_strdup ("sample");
   result->device = g_strdup ("sim:capacity=8GiB");
-  result->parameters = g_ptr_array_new_with_free_func (setting_free);
-  result->device_settings = g_ptr_array_new_with_free_func (setting_free);
-  result->stats = g_ptr_array_new_with_free_func (setting_free);
-  add_setting (result->parameters, "chunk_mb", "64");
-  add_setting (result->parameters, "path", NULL);
-  add_setting (result->device_settings, "capacity", "8GiB");
-  add_setting (result->stats, "num_ooms", "1");
-  add_setting (result->stats, "num_retries", "0");
+  result->parameters = gemem_settings_new ();
+  result->device_settings = gemem_settings_new ();
+  result->stats = gemem_settings_new ();
+  gemem_settings_add (result->parameters, "chunk_mb", "64");
+  gemem_settings_add (result->parameters, "path", NULL);
+  gemem_settings_add (result->device_settings, "capacity", "8GiB");
+  gemem_settings_add (result->stats, "num_ooms", "1");
+  gemem_settings_add (result->stats, "num_retries", "0");
   result->events = 10;
   result->allocs = 5;
   result->frees = 4;
