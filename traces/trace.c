@@ -49,6 +49,7 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_SEGMENT_MAP] = "segment-map",
   [GEMEM_EVENT_SEGMENT_UNMAP] = "segment-unmap",
   [GEMEM_EVENT_SNAPSHOT] = "snapshot",
+  [GEMEM_EVENT_MEMSET] = "memset",
 };
 
 const char *

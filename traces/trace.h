@@ -47,6 +47,7 @@ typedef enum
   GEMEM_EVENT_SEGMENT_MAP = 19,
   GEMEM_EVENT_SEGMENT_UNMAP = 20,
   GEMEM_EVENT_SNAPSHOT = 21,      /* size = total active bytes at that moment                                   */
+  GEMEM_EVENT_MEMSET = 22,        /* id, size, stream: the first `size` bytes of a live block are set            */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 

@@ -342,6 +342,25 @@ do_sync (GememRun *run, const GememTraceEvent *event)
   run->modelled_ns += run->device->call_time - charged;
 }
 
+/* The program clears memory that it has; a block that was refused is not there to be cleared. */
+static gboolean
+do_memset (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  const GememLive *live = gemem_live_find (&run->live, event->id);
+  guint64 charged = run->device->call_time;
+
+  if (live == NULL)
+    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is set but is not alive", event->id);
+  if (event->size > live->requested)
+    return bad_event (run, error, "%" G_GUINT64_FORMAT " bytes of id %" G_GUINT64_FORMAT " are set, which has %" G_GUINT64_FORMAT, event->size,
+                      event->id, live->requested);
+  if (live->flags != 0)
+    return TRUE;
+  gemem_device_memset (run->device, live->block.address, 0, event->size, event->stream);
+  run->modelled_ns += run->device->call_time - charged;
+  return TRUE;
+}
+
 static void
 do_trim (GememRun *run, const GememTraceEvent *event)
 {
@@ -381,6 +400,8 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_TRIM:
       do_trim (run, event);
       return TRUE;
+    case GEMEM_EVENT_MEMSET:
+      return do_memset (run, event, error);
     case GEMEM_EVENT_SEGMENT_ALLOC:
     case GEMEM_EVENT_SEGMENT_FREE:
     case GEMEM_EVENT_SEGMENT_MAP:

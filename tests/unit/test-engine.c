@@ -364,6 +364,8 @@ test_other_events (void)
     TEST_EVENT (OOM, 0),
     TEST_EVENT (SNAPSHOT, 0),
     TEST_ALLOC (2, 0),
+    { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 100, .stream = 5 },
+    { .kind = GEMEM_EVENT_MEMSET, .id = 2 },
     TEST_FREE (2),
     TEST_FREE (1),
   };
@@ -371,7 +373,8 @@ test_other_events (void)
   GememResult *result = test_run (&slots_class, &trace);
 
   g_assert_cmpstr (slots_log->str, ==, "alloc 100;use 5;sync 5;sync -1;trim;free;");
-  equal (result->events, 14);
+  equal (result->events, 16);
+  equal (result->calls[GEMEM_CALL_MEMSET], 1);
   equal (result->trims, 1);
   equal (result->zero_allocs, 1);
   equal (result->skipped_frees, 0);
@@ -416,6 +419,8 @@ test_inconsistent (void)
                                            TEST_EVENT (FREE_COMPLETED, 1) };
   static const GememTraceEvent completed[] = { TEST_EVENT (FREE_COMPLETED, 3) };
   static const GememTraceEvent kind[] = { { .kind = 99 } };
+  static const GememTraceEvent nothing[] = { TEST_EVENT (MEMSET, 1) };
+  static const GememTraceEvent beyond[] = { TEST_ALLOC (1, 100), { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 101 }, TEST_FREE (1) };
 
   check_refused (twice, 3, "array:event 1: id 1 is allocated while it is alive" REPAIR);
   check_refused (unknown, 2, "array:event 1: id 2 is freed but is not alive" REPAIR);
@@ -423,6 +428,8 @@ test_inconsistent (void)
   check_refused (requested, 3, "array:event 2: id 1 is freed twice" REPAIR);
   check_refused (mixed, 4, "array:event 2: id 1 is freed twice" REPAIR);
   check_refused (completed, 1, "array:event 0: id 3 is freed but is not alive" REPAIR);
+  check_refused (nothing, 1, "array:event 0: id 1 is set but is not alive" REPAIR);
+  check_refused (beyond, 3, "array:event 1: 101 bytes of id 1 are set, which has 100" REPAIR);
   check_refused (kind, 1, "array:event 0: there is no event of kind 99" REPAIR);
 }
 
