@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "sim/core/json-text.h"
 #include "sim/core/macros.h"
 #include "sim/engine/result.h"
 
@@ -58,9 +59,6 @@ gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError *
 /* Appends a row per result to the table `results` of the SQLite database @path, which is made if it is not there: all rows or none.
  * @n = 0 only makes the table, to see whether that can be done.  GEMEM_ERROR_FAILED names the file; so it does where gemem was built without SQLite. */
 gboolean gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n, GError **error);
-
-/* Appends @text as a JSON string with quotes; "null" for NULL; invalid UTF-8 is replaced. */
-void gemem_json_append_string (GString *out, const char *text);
 
 /* Writes @text to @path atomically; GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
