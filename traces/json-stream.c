@@ -404,6 +404,24 @@ gemem_json_skip (GememJson *json, int token, GError **error)
   return token >= 0;
 }
 
+int
+gemem_json_next_document (GememJson *json, GError **error)
+{
+  int c = peek_token (json, error);
+
+  g_return_val_if_fail (json->state == STATE_DONE, -1);
+  if (c < 0)
+    return c == -1 ? -1 : 0;
+  json->state = STATE_VALUE;
+  return 1;
+}
+
+gsize
+gemem_json_text_length (const GememJson *json)
+{
+  return json->length;
+}
+
 const char *
 gemem_json_text (const GememJson *json)
 {

@@ -38,8 +38,13 @@ int gemem_json_next (GememJson *json, GError **error);
 /* Passes over the rest of the value that begins with @token, the token just returned. */
 gboolean gemem_json_skip (GememJson *json, int token, GError **error);
 
+/* For files of several documents (JSON lines), after GEMEM_JSON_END would be due: 1 if another document follows, which gemem_json_next() then
+ * reads; 0 if nothing but white space does; -1 on error. */
+int gemem_json_next_document (GememJson *json, GError **error);
+
 /* KEY, STRING: decoded to UTF-8, cut at GEMEM_JSON_MAX_TEXT; NUMBER: as written.  NUL-terminated; valid until the next call. */
 const char *gemem_json_text (const GememJson *json);
+gsize       gemem_json_text_length (const GememJson *json); /* a text may hold NUL; one that was cut is at least GEMEM_JSON_MAX_TEXT - 4 long */
 guint64     gemem_json_line (const GememJson *json);
 
 /* The number last returned times 10^@scale as an integer, digits behind that cut off.  FALSE if it does not fit into 64 bits

@@ -36,21 +36,38 @@ static const Row rows[] = {
   { "string", "DT_STRING", 0 },
 };
 
+/* The form in which gemem_name_equal() names are one. */
+static char *
+normalise (const char *name)
+{
+  return g_strdelimit (g_ascii_strdown (name, -1), "_", '-');
+}
+
+static GHashTable *
+make_index (void)
+{
+  GHashTable *index = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 1; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_auto (GStrv) aliases = g_strsplit (rows[i].aliases != NULL ? rows[i].aliases : "", "|", -1);
+
+      g_hash_table_insert (index, normalise (rows[i].name), GUINT_TO_POINTER (i));
+      for (char **alias = aliases; *alias != NULL; alias++)
+        g_hash_table_insert (index, normalise (*alias), GUINT_TO_POINTER (i));
+    }
+  return index;
+}
+
 GememDtype
 gemem_dtype_find (const char *name)
 {
-  for (guint i = 1; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_auto (GStrv) aliases = NULL;
+  static gsize index; /* GHashTable, made once, lives as long as the program */
+  g_autofree char *key = normalise (name);
 
-      if (gemem_name_equal (name, rows[i].name))
-        return (GememDtype) i;
-      aliases = g_strsplit (rows[i].aliases != NULL ? rows[i].aliases : "", "|", -1);
-      for (char **alias = aliases; *alias != NULL; alias++)
-        if (gemem_name_equal (name, *alias))
-          return (GememDtype) i;
-    }
-  return GEMEM_DTYPE_UNKNOWN;
+  if (g_once_init_enter (&index))
+    g_once_init_leave (&index, (gsize) make_index ());
+  return (GememDtype) GPOINTER_TO_UINT (g_hash_table_lookup ((GHashTable *) index, key));
 }
 
 const char *

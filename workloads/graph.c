@@ -127,6 +127,13 @@ gemem_graph_intern (GememGraph *graph, const char *text)
 }
 
 void
+gemem_graph_set_name (GememGraph *graph, const char *name)
+{
+  graph->name = gemem_graph_intern (graph, name);
+  g_array_index (graph->blocks, GememBlockInfo, 0).name = graph->name;
+}
+
+void
 gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value)
 {
   GememSetting *setting = g_new (GememSetting, 1);
@@ -173,21 +180,30 @@ add_dims (GememGraph *graph, const gint64 *dims, guint n)
 guint32
 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable)
 {
-  GememVariable variable = { .parameter = GEMEM_NONE, .dtype = dtype, .has_shape = dims != NULL, .persistable = persistable != FALSE,
-                             .is_tensor = TRUE };
+  GememVariable variable = { .parameter = GEMEM_NONE, .persistable = persistable != FALSE, .is_tensor = TRUE };
   gpointer known;
   const guint32 number = graph->variables->len;
 
   if (g_hash_table_lookup_extended (graph->variable_index, name, NULL, &known))
     return GPOINTER_TO_UINT (known);
   variable.name = gemem_graph_intern (graph, name);
-  variable.first_dim = add_dims (graph, dims, n_dims);
-  variable.n_dims = n_dims;
-  if (dims == NULL || !gemem_dtype_bytes (dtype, dims, n_dims, &variable.size))
-    variable.size = 0;
   g_array_append_val (graph->variables, variable);
   g_hash_table_insert (graph->variable_index, (gpointer) variable.name, GUINT_TO_POINTER (number));
+  gemem_graph_set_variable_shape (graph, number, dtype, dims, n_dims);
   return number;
+}
+
+void
+gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype, const gint64 *dims, guint n_dims)
+{
+  GememVariable *v = gemem_graph_edit_variable (graph, variable);
+
+  v->dtype = dtype;
+  v->has_shape = dims != NULL;
+  v->first_dim = add_dims (graph, dims, n_dims);
+  v->n_dims = n_dims;
+  if (dims == NULL || !gemem_dtype_bytes (dtype, dims, n_dims, &v->size))
+    v->size = 0;
 }
 
 GememVariable *

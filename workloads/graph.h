@@ -233,6 +233,7 @@ GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttrib
 /* ---- building.  Nodes are added in planning order; everything that follows belongs to the last node (or its last output). */
 
 GememGraph *gemem_graph_new (const char *name);
+void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files that say it late */
 void gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value);
 void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...) G_GNUC_PRINTF (3, 4);
 void gemem_graph_set_dynamic_root (GememGraph *graph, gboolean dynamic);
@@ -240,6 +241,8 @@ void gemem_graph_set_release_first (GememGraph *graph, int release_first);
 
 /* Returns the number; a name given twice returns the first. */
 guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable);
+/* Shape and dtype of a variable that was added without (dims NULL), and the size that follows from them. */
+void gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype, const gint64 *dims, guint n_dims);
 GememVariable *gemem_graph_edit_variable (GememGraph *graph, guint32 variable); /* valid until the next add */
 guint32 gemem_graph_add_block (GememGraph *graph, const char *name); /* owned by the last node; nodes join it by `block` */
 

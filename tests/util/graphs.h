@@ -1,0 +1,13 @@
+/* graphs.h - graphs in tests: from text, and whether two are the same in every field. */
+#pragma once
+
+#include "workloads/graph-format.h"
+
+/* The graph in @text, under the name "g.json"; @format NULL: recognised. */
+GememGraph *test_graph_from_text (const char *text, const char *format, GError **error);
+
+/* Fails at the first difference between two sealed graphs. */
+void test_graphs_equal (const GememGraph *a, const GememGraph *b);
+
+/* The message for @text, which is no good graph. */
+char *test_graph_error (const char *text, const char *format);

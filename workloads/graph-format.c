@@ -1,0 +1,166 @@
+/* graph-format.c - the registry of graph formats, recognition by content, opening and saving; see graph-format.h.
+ *
+ * The formats come from graph-formats.def and nowhere else.  Each says how sure it is of the first 4096 decompressed bytes; the surest wins, then
+ * the order of the list.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "traces/output.h"
+#include "workloads/graph-format.h"
+
+#define PROBE_SIZE 4096
+
+#define GEMEM_GRAPH_FORMAT(symbol, file) extern const GememGraphFormat symbol;
+#include "workloads/graph-formats.def"
+#undef GEMEM_GRAPH_FORMAT
+
+static const GememGraphFormat *const formats[] = {
+#define GEMEM_GRAPH_FORMAT(symbol, file) &symbol,
+#include "workloads/graph-formats.def"
+#undef GEMEM_GRAPH_FORMAT
+  NULL
+};
+
+const GememGraphFormat *const *
+gemem_graph_formats (void)
+{
+  return formats;
+}
+
+const GememGraphFormat *
+gemem_graph_format_find (const char *name, GError **error)
+{
+  return (const GememGraphFormat *) gemem_named_find ((const GememNamed *const *) formats, "graph format", name, error);
+}
+
+/* ---- "PATH#N" */
+
+/* The path and the number of the graph in it.  A file whose name ends in "#3" is that file. */
+static char *
+split_path (const char *path, guint *index)
+{
+  const char *hash = strrchr (path, '#');
+  guint64 number;
+
+  *index = 0;
+  if (hash == NULL || hash == path || !g_ascii_string_to_unsigned (hash + 1, 10, 0, G_MAXUINT32 - 1, &number, NULL)
+      || g_file_test (path, G_FILE_TEST_EXISTS))
+    return g_strdup (path);
+  *index = (guint) number;
+  return g_strndup (path, (gsize) (hash - path));
+}
+
+/* ---- recognition */
+
+static const GememGraphFormat *
+recognise (GememInput *input)
+{
+  const GememGraphFormat *best = NULL;
+  const guint8 *head;
+  int best_confidence = 0;
+  gssize size = gemem_input_fill (input, PROBE_SIZE, &head, NULL);
+
+  if (size < 0) /* damaged within the first bytes: what there is may still be enough */
+    size = gemem_input_fill (input, 1, &head, NULL);
+  for (guint i = 0; size > 0 && formats[i] != NULL; i++)
+    {
+      const int confidence = formats[i]->probe (head, MIN ((gsize) size, PROBE_SIZE));
+
+      if (confidence > best_confidence)
+        {
+          best = formats[i];
+          best_confidence = confidence;
+        }
+    }
+  return best;
+}
+
+const GememGraphFormat *
+gemem_graph_format_probe (const char *path)
+{
+  guint index;
+  g_autofree char *file = split_path (path, &index);
+  GememInput *input = g_file_test (file, G_FILE_TEST_IS_REGULAR) ? gemem_input_open (file, NULL) : NULL;
+  const GememGraphFormat *format = NULL;
+
+  if (input != NULL)
+    {
+      format = recognise (input);
+      gemem_input_close (input);
+    }
+  return format;
+}
+
+/* The error of the input itself, if that is why nothing was recognised. */
+static gboolean
+fail_unrecognised (GememInput *input, GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+  const guint8 *head;
+  const gssize size = gemem_input_fill (input, 1, &head, error);
+
+  if (size < 0)
+    return FALSE;
+  if (size == 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: the file is empty; name a graph", gemem_input_name (input));
+      return FALSE;
+    }
+  for (guint i = 0; formats[i] != NULL; i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", formats[i]->base.name);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not recognised as a graph; name its format if it is one of: %s",
+               gemem_input_name (input), names->str);
+  return FALSE;
+}
+
+/* ---- opening and saving */
+
+GememGraph *
+gemem_graph_open_input (GememInput *input, const char *format, guint index, GError **error)
+{
+  const GememGraphFormat *found = format != NULL ? gemem_graph_format_find (format, error) : recognise (input);
+  GememGraph *graph = NULL;
+
+  if (found != NULL)
+    graph = found->read (input, index, error);
+  else if (format == NULL)
+    fail_unrecognised (input, error);
+  gemem_input_close (input);
+  return graph;
+}
+
+GememGraph *
+gemem_graph_open (const char *path, const char *format, GError **error)
+{
+  guint index;
+  g_autofree char *file = split_path (path, &index);
+  GememInput *input = gemem_input_open (file, error);
+
+  if (input == NULL)
+    return NULL;
+  gemem_input_set_single_pass (input);
+  return gemem_graph_open_input (input, format, index, error);
+}
+
+gboolean
+gemem_graph_save (const GememGraph *graph, const char *path, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  const GememGraphFormat *format = gemem_graph_format_find ("gemem-graph", error);
+  GememOutput *output;
+
+  if (!format->write (graph, text, error))
+    return FALSE;
+  output = gemem_output_create (path, error);
+  if (output == NULL)
+    return FALSE;
+  if (!gemem_output_write (output, text->str, text->len, error))
+    {
+      gemem_output_discard (output);
+      return FALSE;
+    }
+  return gemem_output_finish (output, error);
+}
