@@ -43,9 +43,8 @@ gemem_planner_parse (const char *text, GPtrArray *choices, GError **error)
 
 /* ---- running */
 
-/* From a plan of the lifetimes of @graph to one of its items. */
-static GememPlan *
-spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places)
+GememPlan *
+gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places)
 {
   GememPlan *result = gemem_plan_new (plan->planner, gemem_graph_n_items (graph));
 
@@ -82,7 +81,7 @@ plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params, cons
   const GememPlanInput own = { NULL, lifetimes, input->threads };
   g_autoptr (GememPlan) plan = planner->plan (params, &own, error);
 
-  return plan != NULL ? spread (input->graph, plan, places) : NULL;
+  return plan != NULL ? gemem_plan_spread (input->graph, plan, places) : NULL;
 }
 
 /* The graph made from lifetimes has one output per item, and nothing else that counts. */

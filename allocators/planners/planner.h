@@ -66,6 +66,8 @@ typedef struct
 
 /* The lifetimes of @graph for planners without knowledge of graphs.  @places gets one entry per item. */
 GememLifetimes *gemem_graph_lifetimes (const GememGraph *graph, GememPlanPlace **places);
+/* From a plan of these lifetimes to one of the items of @graph. */
+GememPlan *gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places);
 /* A graph with a node per item, one stream, that gives these lifetimes. */
 GememGraph *gemem_graph_from_lifetimes (const GememLifetimes *lifetimes);
 
