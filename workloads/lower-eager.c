@@ -1,0 +1,32 @@
+/* lower-eager.c - lowering `eager`: memory is asked for when a node runs and let go right after its last user.
+ *
+ * Outputs and workspaces are allocated just before their node, workspaces go right after it, tensors after their last consumer has run;
+ * tensors without consumers at once.  This is what frameworks with reference counts do; its live bytes are the least without moving work.
+ */
+#include "config.h"
+
+#include "workloads/lower.h"
+
+typedef struct
+{
+  GememLowerParams common;
+} Params;
+
+static const GememParam params[] = { GEMEM_LOWER_PARAMS (Params), { NULL } };
+
+static GememTraceReader *
+open_eager (gconstpointer data, GememGraph *graph, GError **error)
+{
+  static const GememStorageRules rules = { 0 };
+  const Params *p = data;
+  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules);
+
+  lower->let_go = gemem_lower_free;
+  return &lower->parent.parent;
+}
+
+const GememLowering gemem_lowering_eager = {
+  .base = { .name = "eager", .aliases = "reference-counting", .summary = "Tensors are let go right after their last use", .origin = "reference counts (PyTorch eager mode)",
+            .params = params, .params_size = sizeof (Params) },
+  .open = open_eager,
+};

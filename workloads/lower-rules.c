@@ -1,0 +1,252 @@
+/* lower-rules.c - what the types and attributes of nodes say about memory, for lowerings; see lower.h.
+ *
+ * Only what can be seen at run time is here: who shares memory with whom, what is there for all steps, what is not in device memory, what is cleared.
+ * How planners place things side by side is theirs.  Origin: ge-static.md 1.1, 1.6, 6.1, 7.5, 7.6.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "workloads/lower.h"
+
+static gboolean
+is_one_of (const char *type, const char *const *types)
+{
+  for (; *types != NULL; types++)
+    if (strcmp (type, *types) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+gemem_lower_is_constant (const GememNode *node)
+{
+  static const char *const types[]
+      = { "Variable", "VariableV2", "Const", "Constant", "MultiShape", "HorovodWait", "FileConstant", "ConstPlaceHolder", NULL };
+
+  return is_one_of (node->type, types);
+}
+
+guint32
+gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor)
+{
+  const GememTensor *t = gemem_graph_tensor (graph, tensor);
+
+  return gemem_node_output_item (gemem_graph_node (graph, t->node), t->index);
+}
+
+guint32
+gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input)
+{
+  if (input->tensor != GEMEM_NONE)
+    return gemem_lower_tensor_slot (graph, input->tensor);
+  return input->variable != GEMEM_NONE ? gemem_graph_n_items (graph) + input->variable : GEMEM_NONE;
+}
+
+/* Nodes lie in one array, in the order of their ids. */
+static guint32
+id_of (const GememGraph *graph, const GememNode *node)
+{
+  return (guint32) (node - gemem_graph_node (graph, 0));
+}
+
+/* ---- references */
+
+typedef struct
+{
+  const GememGraph *graph;
+  GememShareFunc    share;
+  gpointer          data;
+} Sharing;
+
+static guint32
+input_slot (const GememGraph *graph, const GememNode *node, gint64 input)
+{
+  if (input < 0 || input >= node->n_inputs)
+    return GEMEM_NONE;
+  return gemem_lower_input_slot (graph, &gemem_graph_inputs (graph, id_of (graph, node))[input]);
+}
+
+static void
+join (const Sharing *sharing, guint32 a, guint32 b)
+{
+  if (a != GEMEM_NONE && b != GEMEM_NONE)
+    sharing->share (sharing->data, a, b);
+}
+
+/* The input that has the name of output @output, or -1. */
+static gint64
+input_of_same_name (const GememGraph *graph, const GememNode *node, guint32 output)
+{
+  guint n_inputs, n_outputs;
+  const char *const *inputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
+  const char *const *outputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
+
+  for (guint i = 0; output < n_outputs && i < n_inputs; i++)
+    if (strcmp (inputs[i], outputs[output]) == 0)
+      return i;
+  return -1;
+}
+
+static gboolean
+is_nopadding_in (const GememGraph *graph, const GememNode *node)
+{
+  return gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_INPUT)
+         && gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_REUSE_INPUT);
+}
+
+/* The input whose memory output @output is, by the first rule that applies; -1: it has its own. */
+static gint64
+referenced_input (const GememGraph *graph, const GememNode *node, guint32 output)
+{
+  static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile", NULL };
+  static const char *const first_only[] = { "Merge", "Reshape", NULL };
+  const GememTensor *tensor = gemem_graph_tensor (graph, node->first_output + output);
+  gint64 named;
+
+  if (is_one_of (node->type, same_index))
+    return output;
+  if (output == 0 && is_one_of (node->type, first_only))
+    return 0;
+  if (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_REFERENCE) && (named = input_of_same_name (graph, node, output)) >= 0)
+    return named;
+  if (tensor->reuse_input >= 0)
+    return tensor->reuse_input;
+  if (is_nopadding_in (graph, node)
+      || (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT)
+          && gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_REUSE_INPUT)))
+    return 0;
+  return -1;
+}
+
+/* The variable whose address an output takes by name. */
+static guint32
+variable_slot (const GememGraph *graph, const GememTensor *tensor)
+{
+  static const GememAttributeKey keys[] = { GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME };
+  guint32 variable = tensor->variable;
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys) && variable == GEMEM_NONE; i++)
+    {
+      const char *name = gemem_graph_text (graph, tensor->attributes, keys[i]);
+      variable = name != NULL ? gemem_graph_find_variable (graph, name) : GEMEM_NONE;
+    }
+  return variable != GEMEM_NONE ? gemem_graph_n_items (graph) + variable : GEMEM_NONE;
+}
+
+/* A node of a subgraph: its Data nodes are the owner's inputs, what goes into its NetOutput are the owner's outputs. */
+static void
+join_with_owner (const Sharing *sharing, const GememNode *node)
+{
+  const GememGraph *graph = sharing->graph;
+  const GememNode *owner = gemem_graph_node (graph, gemem_graph_block (graph, node->block)->node);
+  gint64 parent;
+  guint n;
+  const gint64 *outputs = gemem_graph_ints (graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+
+  if (strcmp (node->type, "Data") == 0 && node->n_outputs > 0
+      && gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &parent))
+    join (sharing, input_slot (graph, owner, parent), gemem_lower_tensor_slot (graph, node->first_output));
+  for (guint i = 0; strcmp (node->type, "NetOutput") == 0 && i < n; i++)
+    if (outputs[i] >= 0 && outputs[i] < owner->n_outputs)
+      join (sharing, input_slot (graph, node, i), gemem_lower_tensor_slot (graph, owner->first_output + (guint32) outputs[i]));
+}
+
+static void
+join_outputs (const Sharing *sharing, const GememNode *node)
+{
+  const GememGraph *graph = sharing->graph;
+
+  for (guint32 o = 0; o < node->n_outputs; o++)
+    {
+      const guint32 slot = gemem_lower_tensor_slot (graph, node->first_output + o);
+
+      join (sharing, input_slot (graph, node, referenced_input (graph, node, o)), slot);
+      join (sharing, variable_slot (graph, gemem_graph_tensor (graph, node->first_output + o)), slot);
+    }
+}
+
+void
+gemem_lower_references (const GememGraph *graph, GememShareFunc share, gpointer data)
+{
+  static const char *const merges[] = { "Merge", "StreamMerge", NULL };
+  const Sharing sharing = { graph, share, data };
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+
+      join_outputs (&sharing, node);
+      if (is_one_of (node->type, merges) || is_nopadding_in (graph, node))
+        for (guint32 i = 1; i < node->n_inputs; i++)
+          join (&sharing, input_slot (graph, node, 0), input_slot (graph, node, i));
+      if (node->block != 0)
+        join_with_owner (&sharing, node);
+    }
+}
+
+/* ---- sizes */
+
+static gint64
+listed (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i, gint64 otherwise)
+{
+  guint n;
+  const gint64 *values = gemem_graph_ints (graph, node->attributes, key, &n);
+
+  return i < n ? values[i] : otherwise;
+}
+
+static gboolean
+is_on_device (gint64 type)
+{
+  const guint64 t = (guint64) type;
+
+  return t != GEMEM_MEMORY_HOST && t != GEMEM_MEMORY_HOST_SVM && t != GEMEM_MEMORY_UB && t != GEMEM_MEMORY_L1;
+}
+
+static guint64
+output_size (const GememGraph *graph, const GememNode *node, guint32 output)
+{
+  const GememTensor *tensor = gemem_graph_tensor (graph, node->first_output + output);
+  gint64 type = GEMEM_MEMORY_DEFAULT;
+
+  gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type);
+  if (gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY) || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_FORCE_CPU)
+      || !is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, output, type)))
+    return 0;
+  return tensor->size;
+}
+
+guint64
+gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item)
+{
+  const guint32 i = item - gemem_node_item (node), workspace = i - node->n_outputs;
+
+  if (i < node->n_outputs)
+    return output_size (graph, node, i);
+  if (!is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, workspace, GEMEM_MEMORY_DEFAULT))
+      || !is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, workspace, GEMEM_MEMORY_DEFAULT)))
+    return 0;
+  return gemem_graph_workspace (graph, id_of (graph, node), workspace);
+}
+
+guint64
+gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item, gboolean *self)
+{
+  const guint32 i = item - gemem_node_item (node);
+  const gboolean output = i < node->n_outputs;
+  guint n;
+  const gint64 *listed
+      = gemem_graph_ints (graph, node->attributes, output ? GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX : GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, &n);
+
+  *self = gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NEED_GENTASK_ATOMIC);
+  if (!*self && !gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_IS_ATOMIC_NODE))
+    return 0;
+  for (guint k = 0; output && k < n; k++)
+    if (listed[k] == i)
+      return gemem_lower_item_size (graph, node, item);
+  for (guint k = 0; !output && k + 1 < n; k += 2)
+    if (listed[k] == i - node->n_outputs && listed[k + 1] > 0)
+      return MIN ((guint64) listed[k + 1], gemem_lower_item_size (graph, node, item));
+  return 0;
+}

@@ -1,0 +1,394 @@
+/* lower-storage.c - the storages of a graph: which memory there is, from when to when, on which stream; see lower.h.
+ *
+ * Slots (items, then variables) that share memory are united, the one that allocates gives the storage its id.  Then every node is
+ * visited once in order: what it makes begins there at the latest, what it reads ends there at the earliest, and from other streams than the storage's
+ * own the end is known later.  In-place pairs are united in the same order, when all uses are known.
+ *
+ * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on the order of unions.
+ * Cost: O((nodes + edges) log) time, 64 bytes a slot while it is made.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/idmap.h"
+#include "workloads/graph-inplace.h"
+#include "workloads/lower.h"
+
+typedef struct
+{
+  GememStorage storage;
+  guint32      owner;    /* the slot that allocates; GEMEM_NONE until there is one */
+  guint32      taken;    /* moment at which an output moved in */
+  guint8       streamed; /* `stream` is set */
+  guint8       inner;    /* begins at a node that is no wrapper of a subgraph */
+} Record;
+
+typedef struct
+{
+  const GememGraph *graph;
+  const GememStorageRules *rules;
+  guint32  n_slots;
+  guint32 *root; /* union-find: parent of each slot, the smallest slot of a storage is its root */
+  Record  *records;
+  guint32 *after; /* by node; NULL: one stream */
+} Builder;
+
+/* ---- streams */
+
+gint64
+gemem_lower_stream (const GememGraph *graph, const GememNode *node)
+{
+  gint64 stream;
+
+  if (gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &stream))
+    return stream;
+  if (gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_THREAD_SCOPE_ID, &stream))
+    return -1;
+  return node->stream;
+}
+
+guint32 *
+gemem_lower_after (const GememGraph *graph)
+{
+  const guint32 n = gemem_graph_n_nodes (graph);
+  guint32 *after = g_new (guint32, n + 1);
+  GememIdMap *next = gemem_idmap_new (sizeof (guint64)); /* of each stream: its next node */
+
+  for (guint32 id = n; id-- > 0;)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+      const gint64 stream = gemem_lower_stream (graph, node);
+      guint32 first = n;
+
+      for (guint32 o = 0; o < node->n_outputs; o++)
+        for (guint32 c = 0; c < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; c++)
+          {
+            const guint32 consumer = gemem_graph_consumers (graph, node->first_output + o)[c].node;
+            if (consumer > id)
+              first = MIN (first, consumer);
+          }
+      for (guint32 s = 0; s < node->n_successors; s++)
+        if (gemem_graph_successors (graph, id)[s] > id)
+          first = MIN (first, gemem_graph_successors (graph, id)[s]);
+      if (stream >= 0)
+        {
+          gboolean known;
+          guint64 *following = gemem_idmap_insert (next, (guint64) stream, &known);
+          if (known)
+            first = MIN (first, (guint32) *following);
+          *following = id;
+        }
+      after[id] = first + 1;
+    }
+  gemem_idmap_free (next);
+  return after;
+}
+
+gboolean
+gemem_lower_has_streams (const GememGraph *graph)
+{
+  gint64 only = -1;
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const gint64 stream = gemem_lower_stream (graph, gemem_graph_node (graph, id));
+
+      if (stream >= 0 && only >= 0 && stream != only)
+        return TRUE;
+      if (stream >= 0)
+        only = stream;
+    }
+  return FALSE;
+}
+
+/* ---- unions */
+
+static guint32
+find (Builder *builder, guint32 slot)
+{
+  while (builder->root[slot] != slot)
+    slot = builder->root[slot] = builder->root[builder->root[slot]];
+  return slot;
+}
+
+static void
+share (gpointer data, guint32 a, guint32 b)
+{
+  Builder *builder = data;
+
+  a = find (builder, a);
+  b = find (builder, b);
+  builder->root[MAX (a, b)] = MIN (a, b);
+}
+
+static Record *
+record_of (Builder *builder, guint32 slot)
+{
+  return &builder->records[find (builder, slot)];
+}
+
+/* ---- uses */
+
+/* @node, on @stream, reads or writes the memory of @record. */
+static void
+use (Builder *builder, Record *record, guint32 node, gint64 stream)
+{
+  GememStorage *storage = &record->storage;
+
+  storage->end = MAX (storage->end, node + 1);
+  if (stream < 0)
+    return;
+  if (!record->streamed)
+    {
+      record->streamed = TRUE;
+      storage->stream = (guint64) stream;
+    }
+  else if (builder->after != NULL && storage->stream != (guint64) stream)
+    storage->complete = MAX (storage->complete, builder->after[node]);
+}
+
+/* @node makes @item: the first one that is no wrapper of a subgraph allocates. */
+static void
+make (Builder *builder, const GememNode *node, guint32 id, guint32 item)
+{
+  Record *record = record_of (builder, item);
+  GememStorage *storage = &record->storage;
+  const gboolean inner = node->n_blocks == 0;
+  gboolean self = FALSE;
+  guint64 clear = builder->rules->clear != GEMEM_CLEAR_NONE ? gemem_lower_clear_size (builder->graph, node, item, &self) : 0;
+
+  storage->size = MAX (storage->size, gemem_lower_item_size (builder->graph, node, item));
+  storage->clear = MAX (storage->clear, clear);
+  if (gemem_lower_is_constant (node))
+    storage->kept = TRUE;
+  if (record->owner == GEMEM_NONE || (inner && !record->inner))
+    {
+      record->owner = item;
+      record->inner = inner;
+      storage->begin = id + 1;
+    }
+  if (clear > 0 && builder->rules->clear == GEMEM_CLEAR_CENTRAL && !self)
+    storage->begin = 0;
+}
+
+static void
+visit (Builder *builder, guint32 id)
+{
+  const GememGraph *graph = builder->graph;
+  const GememNode *node = gemem_graph_node (graph, id);
+  const gint64 stream = gemem_lower_stream (graph, node);
+  const GememNodeInput *inputs = gemem_graph_inputs (graph, id);
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 slot = gemem_lower_input_slot (graph, &inputs[i]);
+      Record *record;
+
+      if (slot == GEMEM_NONE)
+        continue;
+      record = record_of (builder, slot);
+      if (inputs[i].tensor == GEMEM_NONE && record->owner == GEMEM_NONE)
+        {
+          record->owner = slot; /* comes from outside, and is there from the head on */
+          record->inner = TRUE;
+        }
+      use (builder, record, id, stream);
+    }
+  for (guint32 i = 0; i < node->n_outputs + node->n_workspaces; i++)
+    {
+      const guint32 item = gemem_node_item (node) + i;
+
+      make (builder, node, id, item);
+      use (builder, record_of (builder, item), id, stream);
+      record_of (builder, item)->storage.workspace = i >= node->n_outputs;
+    }
+}
+
+static void
+add_variables (Builder *builder)
+{
+  const guint32 n_items = gemem_graph_n_items (builder->graph);
+
+  for (guint32 v = 0; v < gemem_graph_n_variables (builder->graph); v++)
+    {
+      const GememVariable *variable = gemem_graph_variable (builder->graph, v);
+      Record *record = record_of (builder, n_items + v);
+
+      if (!variable->persistable)
+        continue;
+      record->storage.kept = TRUE;
+      record->storage.size = MAX (record->storage.size, variable->size);
+      record->owner = MIN (record->owner, n_items + v);
+      record->inner = TRUE;
+    }
+}
+
+/* Feeds have the size of their variable. */
+static void
+size_variables (Builder *builder)
+{
+  const guint32 n_items = gemem_graph_n_items (builder->graph);
+
+  for (guint32 v = 0; v < gemem_graph_n_variables (builder->graph); v++)
+    {
+      Record *record = record_of (builder, n_items + v);
+
+      if (record->owner != GEMEM_NONE && record->owner >= n_items)
+        record->storage.size = MAX (record->storage.size, gemem_graph_variable (builder->graph, v)->size);
+    }
+}
+
+/* ---- in place */
+
+static guint
+times_read (Builder *builder, const GememNode *node, guint32 id, const Record *record)
+{
+  guint times = 0;
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 slot = gemem_lower_input_slot (builder->graph, &gemem_graph_inputs (builder->graph, id)[i]);
+      times += slot != GEMEM_NONE && record_of (builder, slot) == record;
+    }
+  return times;
+}
+
+/* Whether the output @to of a node may move into the input @from: it is born there, the input dies there, on the same stream only. */
+static gboolean
+fits_in_place (const Record *from, const Record *to, guint32 moment)
+{
+  const GememStorage *a = &from->storage, *b = &to->storage;
+
+  return from != to && !a->kept && !b->kept && a->size > 0 && a->size == b->size && a->end == moment && b->begin == moment && a->begin < moment
+         && a->complete == 0 && a->stream == b->stream && from->taken != moment;
+}
+
+static void
+move_in (Builder *builder, guint32 from, guint32 to, guint32 id)
+{
+  const guint32 a = find (builder, from), b = find (builder, to);
+  const Record first = builder->records[a], second = builder->records[b];
+  Record *record = &builder->records[MIN (a, b)];
+
+  builder->root[MAX (a, b)] = MIN (a, b);
+  *record = first;
+  record->taken = id + 1;
+  record->storage.end = second.storage.end;
+  record->storage.complete = second.storage.complete;
+}
+
+/* The first input that @output can take over, in order; GEMEM_NONE if there is none. */
+static guint32
+find_host (Builder *builder, const GememNode *node, guint32 id, guint32 output)
+{
+  const Record *to = record_of (builder, gemem_node_output_item (node, output));
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 slot = gemem_lower_input_slot (builder->graph, &gemem_graph_inputs (builder->graph, id)[i]);
+
+      if (slot != GEMEM_NONE && fits_in_place (record_of (builder, slot), to, id + 1) && gemem_graph_may_overlay (builder->graph, id, i, output)
+          && times_read (builder, node, id, record_of (builder, slot)) == 1)
+        return slot;
+    }
+  return GEMEM_NONE;
+}
+
+static void
+work_in_place (Builder *builder)
+{
+  for (guint32 id = 0; id < gemem_graph_n_nodes (builder->graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (builder->graph, id);
+
+      for (guint32 o = 0; o < node->n_outputs; o++)
+        {
+          const guint32 from = find_host (builder, node, id, o);
+
+          if (from != GEMEM_NONE)
+            move_in (builder, from, gemem_node_output_item (node, o), id);
+        }
+    }
+}
+
+/* ---- the list */
+
+static int
+compare_begin (gconstpointer a, gconstpointer b)
+{
+  const GememStorage *x = a, *y = b;
+
+  if (x->kept != y->kept)
+    return x->kept ? -1 : 1;
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Numbers of the storages by id, which is 1 + the slot that allocates. */
+static void
+number_slots (Builder *builder, const GArray *storages, guint32 *storage_of)
+{
+  g_autofree guint32 *by_owner = g_new (guint32, builder->n_slots + 1);
+
+  memset (by_owner, 0xff, sizeof (guint32) * (builder->n_slots + 1));
+  for (guint32 i = 0; i < storages->len; i++)
+    by_owner[g_array_index (storages, GememStorage, i).id - 1] = i;
+  for (guint32 slot = 0; slot < builder->n_slots; slot++)
+    {
+      const Record *record = record_of (builder, slot);
+
+      storage_of[slot] = record->owner != GEMEM_NONE ? by_owner[record->owner] : GEMEM_NONE;
+    }
+}
+
+static GArray *
+list (Builder *builder)
+{
+  GArray *storages = g_array_new (FALSE, FALSE, sizeof (GememStorage));
+
+  for (guint32 slot = 0; slot < builder->n_slots; slot++)
+    if (builder->root[slot] == slot && builder->records[slot].owner != GEMEM_NONE && builder->records[slot].storage.size > 0)
+      {
+        GememStorage storage = builder->records[slot].storage;
+
+        storage.id = (guint64) builder->records[slot].owner + 1;
+        storage.begin = storage.kept ? 0 : storage.begin;
+        storage.end = MAX (storage.end, storage.begin);
+        storage.clear = storage.kept ? 0 : storage.clear;
+        g_array_append_val (storages, storage);
+      }
+  g_array_sort (storages, compare_begin);
+  return storages;
+}
+
+GArray *
+gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, guint32 **storage_of)
+{
+  Builder builder = { .graph = graph, .rules = rules, .n_slots = gemem_graph_n_items (graph) + gemem_graph_n_variables (graph) };
+  GArray *storages;
+
+  builder.root = g_new (guint32, builder.n_slots + 1);
+  builder.records = g_new0 (Record, builder.n_slots + 1);
+  builder.after = gemem_lower_has_streams (graph) ? gemem_lower_after (graph) : NULL;
+  for (guint32 slot = 0; slot < builder.n_slots; slot++)
+    {
+      builder.root[slot] = slot;
+      builder.records[slot].owner = GEMEM_NONE;
+    }
+  gemem_lower_references (graph, share, &builder);
+  add_variables (&builder);
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    visit (&builder, id);
+  size_variables (&builder);
+  if (rules->inplace)
+    work_in_place (&builder);
+  storages = list (&builder);
+  *storage_of = g_new (guint32, builder.n_slots + 1);
+  number_slots (&builder, storages, *storage_of);
+  g_free (builder.root);
+  g_free (builder.records);
+  g_free (builder.after);
+  return storages;
+}

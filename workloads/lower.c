@@ -1,0 +1,354 @@
+/* lower.c - the reader of all lowerings: runs a graph node by node and says who asks for memory when; see lower.h.
+ *
+ * The lists of storages (by begin, by end, by completion) are walked by cursors, once per step; nothing is kept per event.
+ *
+ * Invariants: a storage is ABSENT, ALIVE, or LET_GO until its completion; all are ABSENT at the end of a step, but for those that are kept.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "workloads/lower.h"
+
+#define PIECE 4096 /* events made at a time, roughly */
+
+enum
+{
+  ABSENT,
+  ALIVE,
+  LET_GO
+};
+
+static GememTraceEvent *
+append (GememLower *lower, GememEventKind kind, guint64 id)
+{
+  GArray *events = lower->parent.events;
+
+  gemem_events_mark (&lower->parent, kind, id);
+  return &g_array_index (events, GememTraceEvent, events->len - 1);
+}
+
+static const char *
+name_of (const GememLower *lower, guint64 id)
+{
+  const guint32 slot = (guint32) (id - 1), n_items = gemem_graph_n_items (lower->graph);
+
+  if (slot >= n_items)
+    return gemem_graph_variable (lower->graph, slot - n_items)->name;
+  return gemem_graph_node (lower->graph, gemem_graph_item (lower->graph, slot).node)->name;
+}
+
+/* ---- storages come and go */
+
+static void
+allocate (GememLower *lower, guint32 i)
+{
+  const GememStorage *storage = gemem_lower_storage (lower, i);
+  GememTraceEvent *event = append (lower, GEMEM_EVENT_ALLOC, storage->id);
+
+  event->size = storage->size;
+  event->stream = storage->stream;
+  event->tag = gemem_trace_info_intern (&lower->parent.parent.info, name_of (lower, storage->id));
+  lower->state[i] = ALIVE;
+}
+
+static void
+set_memory (GememLower *lower, guint32 i)
+{
+  const GememStorage *storage = gemem_lower_storage (lower, i);
+  GememTraceEvent *event = append (lower, GEMEM_EVENT_MEMSET, storage->id);
+
+  event->size = storage->clear;
+  event->stream = storage->stream;
+}
+
+void
+gemem_lower_free (GememLower *lower, guint32 i)
+{
+  const GememStorage *storage = gemem_lower_storage (lower, i);
+  const gboolean known = storage->complete <= lower->moment;
+
+  append (lower, known ? GEMEM_EVENT_FREE : GEMEM_EVENT_FREE_REQUESTED, storage->id);
+  lower->state[i] = known ? ABSENT : LET_GO;
+}
+
+static void
+complete_until (GememLower *lower, guint32 moment)
+{
+  for (; lower->completed < lower->n_completing; lower->completed++)
+    {
+      const guint32 i = lower->completing[lower->completed];
+
+      if (gemem_lower_storage (lower, i)->complete > moment)
+        return;
+      if (lower->state[i] != LET_GO)
+        continue;
+      append (lower, GEMEM_EVENT_FREE_COMPLETED, gemem_lower_storage (lower, i)->id);
+      lower->state[i] = ABSENT;
+    }
+}
+
+static void
+bear (GememLower *lower)
+{
+  const guint32 first = lower->born;
+
+  while (lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->begin == lower->moment)
+    allocate (lower, lower->born++);
+  for (guint32 i = first; i < lower->born; i++)
+    if (gemem_lower_storage (lower, i)->clear > 0)
+      set_memory (lower, i);
+}
+
+static void
+let_die (GememLower *lower)
+{
+  for (; lower->dead < lower->n_dying; lower->dead++)
+    {
+      const guint32 i = lower->dying[lower->dead];
+
+      if (gemem_lower_storage (lower, i)->end != lower->moment)
+        return;
+      if (gemem_lower_storage (lower, i)->workspace)
+        gemem_lower_free (lower, i);
+      else if (lower->let_go != NULL)
+        lower->let_go (lower, i);
+    }
+}
+
+/* ---- streams */
+
+static void
+wait_for (GememLower *lower, guint32 producer, guint64 stream)
+{
+  const gint64 from = gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, producer));
+
+  if (from < 0 || (guint64) from == stream || producer + 1 >= lower->moment || lower->waited_at[producer] == lower->moment)
+    return;
+  lower->waited_at[producer] = lower->moment;
+  append (lower, GEMEM_EVENT_EVENT_WAIT, (guint64) producer + 1)->stream = stream;
+}
+
+static void
+wait_for_all (GememLower *lower, const GememNode *node, guint64 stream)
+{
+  const guint32 id = lower->moment - 1;
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 tensor = gemem_graph_inputs (lower->graph, id)[i].tensor;
+      if (tensor != GEMEM_NONE)
+        wait_for (lower, gemem_graph_tensor (lower->graph, tensor)->node, stream);
+    }
+  for (guint32 i = 0; i < node->n_controls; i++)
+    wait_for (lower, gemem_graph_controls (lower->graph, id)[i], stream);
+}
+
+static void
+use_slot (GememLower *lower, guint32 slot, guint64 stream)
+{
+  const guint32 i = slot != GEMEM_NONE ? lower->storage_of[slot] : GEMEM_NONE;
+  const GememStorage *storage = i != GEMEM_NONE ? gemem_lower_storage (lower, i) : NULL;
+
+  if (storage == NULL || storage->kept || storage->stream == stream || lower->state[i] != ALIVE || lower->used_at[i] == lower->moment)
+    return;
+  lower->used_at[i] = lower->moment;
+  append (lower, GEMEM_EVENT_USE_ON_STREAM, storage->id)->stream = stream;
+}
+
+static void
+use_all (GememLower *lower, const GememNode *node, guint64 stream)
+{
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    use_slot (lower, gemem_lower_input_slot (lower->graph, &gemem_graph_inputs (lower->graph, lower->moment - 1)[i]), stream);
+  for (guint32 o = 0; o < node->n_outputs; o++)
+    use_slot (lower, gemem_node_output_item (node, o), stream);
+}
+
+static gboolean
+waits_elsewhere (const GememLower *lower, guint32 later, guint64 stream)
+{
+  const gint64 to = gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, later));
+
+  return later >= lower->moment && to >= 0 && (guint64) to != stream;
+}
+
+static gboolean
+is_waited_for (const GememLower *lower, const GememNode *node, guint64 stream)
+{
+  for (guint32 o = 0; o < node->n_outputs; o++)
+    for (guint32 c = 0; c < gemem_graph_tensor (lower->graph, node->first_output + o)->n_consumers; c++)
+      if (waits_elsewhere (lower, gemem_graph_consumers (lower->graph, node->first_output + o)[c].node, stream))
+        return TRUE;
+  for (guint32 s = 0; s < node->n_successors; s++)
+    if (waits_elsewhere (lower, gemem_graph_successors (lower->graph, lower->moment - 1)[s], stream))
+      return TRUE;
+  return FALSE;
+}
+
+/* ---- one moment after the other */
+
+static void
+run_node (GememLower *lower)
+{
+  const GememNode *node = gemem_graph_node (lower->graph, lower->moment - 1);
+  const gint64 stream = lower->waited_at != NULL ? gemem_lower_stream (lower->graph, node) : -1;
+
+  complete_until (lower, lower->moment);
+  if (stream >= 0)
+    wait_for_all (lower, node, (guint64) stream);
+  bear (lower);
+  if (stream >= 0)
+    use_all (lower, node, (guint64) stream);
+  if (stream >= 0 && is_waited_for (lower, node, (guint64) stream))
+    append (lower, GEMEM_EVENT_EVENT_RECORD, lower->moment)->stream = (guint64) stream;
+  let_die (lower);
+  lower->parent.time += lower->params.time_per_node;
+}
+
+static void
+begin_step (GememLower *lower)
+{
+  lower->dead = lower->completed = lower->moment = 0;
+  memset (lower->used_at, 0, sizeof (guint32) * lower->storages->len);
+  if (lower->waited_at != NULL)
+    memset (lower->waited_at, 0, sizeof (guint32) * gemem_graph_n_nodes (lower->graph));
+  for (lower->born = 0; lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->kept; lower->born++)
+    if (lower->step == 1 && lower->params.variables)
+      allocate (lower, lower->born);
+  append (lower, GEMEM_EVENT_STEP, lower->step);
+  bear (lower);
+}
+
+/* Whatever is left goes; what is kept goes with the last step. */
+static void
+end_step (GememLower *lower)
+{
+  const gboolean last = lower->step == lower->params.steps;
+
+  if (lower->waited_at != NULL)
+    append (lower, GEMEM_EVENT_DEVICE_SYNC, 0);
+  complete_until (lower, lower->moment);
+  for (guint32 i = 0; i < lower->storages->len; i++)
+    if (lower->state[i] == ALIVE && (last || !gemem_lower_storage (lower, i)->kept))
+      gemem_lower_free (lower, i);
+  if (lower->end_step != NULL)
+    lower->end_step (lower);
+}
+
+static gboolean
+fill (GememGeneratorReader *parent)
+{
+  GememLower *lower = (GememLower *) parent;
+  const guint32 n = gemem_graph_n_nodes (lower->graph);
+
+  if (lower->step > lower->params.steps)
+    return FALSE;
+  while (lower->step <= lower->params.steps && parent->events->len < PIECE)
+    {
+      if (lower->moment == 0)
+        begin_step (lower);
+      else if (lower->moment <= n)
+        run_node (lower);
+      else
+        end_step (lower);
+      lower->moment = lower->moment <= n ? lower->moment + 1 : 0;
+      lower->step += lower->moment == 0;
+    }
+  return TRUE;
+}
+
+/* ---- life */
+
+static int
+compare_end (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const guint32 i = *(const guint32 *) a, j = *(const guint32 *) b;
+  const GememStorage *x = gemem_lower_storage ((GememLower *) data, i), *y = gemem_lower_storage ((GememLower *) data, j);
+
+  if (x->end != y->end)
+    return x->end < y->end ? -1 : 1;
+  if (x->workspace != y->workspace)
+    return x->workspace ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int
+compare_complete (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const guint32 i = *(const guint32 *) a, j = *(const guint32 *) b;
+  const GememStorage *x = gemem_lower_storage ((GememLower *) data, i), *y = gemem_lower_storage ((GememLower *) data, j);
+
+  if (x->complete != y->complete)
+    return x->complete < y->complete ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void
+sort_storages (GememLower *lower)
+{
+  const guint32 n = lower->storages->len;
+
+  lower->dying = g_new (guint32, n + 1);
+  lower->completing = g_new (guint32, n + 1);
+  for (guint32 i = 0; i < n; i++)
+    {
+      const GememStorage *storage = gemem_lower_storage (lower, i);
+
+      if (!storage->kept)
+        lower->dying[lower->n_dying++] = i;
+      if (!storage->kept && storage->complete > storage->end)
+        lower->completing[lower->n_completing++] = i;
+    }
+  g_qsort_with_data (lower->dying, (gint) lower->n_dying, sizeof (guint32), compare_end, lower);
+  g_qsort_with_data (lower->completing, (gint) lower->n_completing, sizeof (guint32), compare_complete, lower);
+}
+
+static void
+free_parts (GememGeneratorReader *parent)
+{
+  GememLower *lower = (GememLower *) parent;
+
+  if (lower->free_parts != NULL)
+    lower->free_parts (lower);
+  g_array_unref (lower->storages);
+  g_free (lower->storage_of);
+  g_free (lower->dying);
+  g_free (lower->completing);
+  g_free (lower->state);
+  g_free (lower->used_at);
+  g_free (lower->waited_at);
+  gemem_graph_unref (lower->graph);
+}
+
+static void
+describe (GememLower *lower)
+{
+  GememTraceInfo *info = &lower->parent.parent.info;
+  const GPtrArray *provenance = gemem_graph_provenance (lower->graph);
+
+  gemem_trace_info_clear (info);
+  gemem_trace_info_init (info, "graph", gemem_graph_name (lower->graph));
+  info->flags = (lower->params.time_per_node > 0 ? GEMEM_TRACE_HAS_TIME : 0) | (lower->n_completing > 0 ? GEMEM_TRACE_HAS_COMPLETION : 0);
+  for (guint i = 0; i < provenance->len; i++)
+    g_ptr_array_add (info->provenance, g_strdup (provenance->pdata[i]));
+  gemem_trace_info_note (info, "graph", "%s", gemem_graph_name (lower->graph));
+}
+
+gpointer
+gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules)
+{
+  GememLower *lower = gemem_generator_reader_new (size, fill, free_parts);
+  const guint32 n = gemem_graph_n_nodes (graph);
+
+  lower->graph = gemem_graph_ref (graph);
+  lower->params = *params;
+  lower->storages = gemem_storages_new (graph, rules, &lower->storage_of);
+  lower->state = g_new0 (guint8, lower->storages->len + 1);
+  lower->used_at = g_new0 (guint32, lower->storages->len + 1);
+  lower->waited_at = gemem_lower_has_streams (graph) ? g_new0 (guint32, n + 1) : NULL;
+  lower->step = 1;
+  sort_storages (lower);
+  describe (lower);
+  return lower;
+}

@@ -1,0 +1,123 @@
+/* lower.h - what all lowerings share: the storages of a graph, and the reader that runs the graph node by node.
+ *
+ * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge, parent and subgraph, versions of one variable, pieces
+ * of a no-padding concat) are one storage, as large as the largest of them.  Streams make nothing wait that the graph does not:
+ *
+ * Time is counted in MOMENTS: 0 is the head of a step, i + 1 is node i, n_nodes + 1 the end of the step.  Nodes run in the order of their ids; each
+ * is queued on its stream, starts after its predecessors there and after what it waits for (EVENT_RECORD, EVENT_WAIT), and kernels finish in
+ * the order of the ids.  When the host lets go of memory that only its own stream used, it may be used again at once (FREE): the
+ * stream's order protects it.  When other streams used it (USE_ON_STREAM), the host lets go after the last user (FREE_REQUESTED), and
+ * FREE_COMPLETED comes just before the first node that is known to run after all users on other streams: the next on the user's stream, or one that
+ * waits for it.  At the end of a step of several streams the host waits for the device (DEVICE_SYNC).
+ *
+ * Nodes without a stream (-1) wait for nothing and use nothing.  Host memory, on-chip memory and empty tensors are left out.
+ * Every block and loop body runs once per step.
+ *
+ * Memory: some 60 bytes an item.  A step costs O(nodes + edges).  Origin: ge-static.md 1.3, 1.6, 2.3; paddle.md 5.
+ */
+#pragma once
+
+#include "sim/core/units.h"
+#include "workloads/generator.h"
+#include "workloads/lowering.h"
+
+typedef struct
+{
+  guint64 id;       /* in the trace */
+  guint64 size;
+  guint64 clear;    /* bytes to be set when it is allocated; 0: none */
+  guint64 stream;
+  guint32 begin;    /* moment before whose node it is allocated; 0: at the head */
+  guint32 end;      /* moment of the last user */
+  guint32 complete; /* moment at which users on other streams are known to be done; 0: there are none */
+  guint8  kept;     /* variables and constants: there for all steps */
+  guint8  workspace;
+} GememStorage;
+
+/* ---- lower-storage.c */
+
+enum
+{
+  GEMEM_CLEAR_NONE,
+  GEMEM_CLEAR_CENTRAL,  /* what atomic nodes want cleared is there, and set, from the head of the step on */
+  GEMEM_CLEAR_SEPARATE, /* each just before its node                                                      */
+};
+
+typedef struct
+{
+  gboolean inplace; /* outputs take over the memory of inputs that end there, where the operator permits it (graph-inplace.h) */
+  int      clear;   /* GEMEM_CLEAR_* */
+} GememStorageRules;
+
+/* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item, then per variable: number of the storage or GEMEM_NONE. */
+GArray *gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, guint32 **storage_of);
+
+/* The stream that counts for @node; -1: none (ge-static.md 1.3). */
+gint64 gemem_lower_stream (const GememGraph *graph, const GememNode *node);
+/* TRUE if there are two or more; -1 does not count. */
+gboolean gemem_lower_has_streams (const GememGraph *graph);
+/* The moment from which on @node is known to be done; n_nodes + 1: the end of the step.  One entry per node; free with g_free(). */
+guint32 *gemem_lower_after (const GememGraph *graph);
+
+/* Slots: items, then variables.  GEMEM_NONE for an input that is not connected. */
+guint32 gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input);
+guint32 gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor);
+
+/* ---- lower-rules.c: who shares memory with whom */
+
+typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b);
+/* Calls @share for every two slots that must share their memory. */
+void gemem_lower_references (const GememGraph *graph, GememShareFunc share, gpointer data);
+/* Bytes of an item in device memory; 0: it has none there. */
+guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item);
+/* Const, Variable and the like: their outputs are there for all steps (ge-static.md 1.1). */
+gboolean gemem_lower_is_constant (const GememNode *node);
+/* Bytes that @node wants set in its output or workspace @item; 0: none.  @self: it clears them itself (ge-static.md 6.1). */
+guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item, gboolean *self);
+
+/* ---- lower.c */
+
+/* Parameters of all lowerings; first in the struct of each. */
+typedef struct
+{
+  guint64  steps;
+  gboolean variables;
+  guint64  time_per_node;
+} GememLowerParams;
+
+#define GEMEM_LOWER_PARAMS(Type)                                                                                                                   \
+  { .name = "steps", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "1000000000", .offset = G_STRUCT_OFFSET (Type, common.steps), \
+    .help = "How often the graph runs." },                                                                                                           \
+  { .name = "variables", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .offset = G_STRUCT_OFFSET (Type, common.variables),                        \
+    .help = "Allocate variables that outlive a run, and constants, first and keep them to the end." },                                               \
+  { .name = "time_per_node", .type = GEMEM_PARAM_TIME, .default_text = "10us", .min = "0", .offset = G_STRUCT_OFFSET (Type, common.time_per_node),   \
+    .help = "Time between two nodes of the trace." }
+
+typedef struct _GememLower GememLower;
+struct _GememLower
+{
+  GememGeneratorReader parent;
+  GememGraph          *graph;
+  GememLowerParams     params;
+  GArray              *storages;    /* GememStorage by (begin, id)                          */
+  guint32             *storage_of;  /* by slot                                              */
+  guint32             *dying;       /* those that are not kept, by (end, workspaces first)  */
+  guint32             *completing;  /* those with users on other streams, by `complete`     */
+  guint32              n_dying, n_completing;
+  guint8              *state;       /* by storage                                           */
+  guint32             *used_at;     /* by storage: moment of the last USE_ON_STREAM         */
+  guint32             *waited_at;   /* by node: moment of the last EVENT_WAIT; NULL: one stream */
+  guint64              step;        /* from 1 */
+  guint32              moment, born, dead, completed; /* what comes next */
+  /* The last user of a tensor's storage has run; NULL: all of them live to the end of the step. */
+  void (*let_go) (GememLower *lower, guint32 storage);
+  void (*end_step) (GememLower *lower);   /* or NULL */
+  void (*free_parts) (GememLower *lower); /* or NULL */
+};
+
+/* A zeroed reader of @size bytes (which embeds GememLower first). */
+gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules);
+/* The host lets go of @storage now. */
+void gemem_lower_free (GememLower *lower, guint32 storage);
+
+#define gemem_lower_storage(lower, i) (&g_array_index ((lower)->storages, GememStorage, (i)))
