@@ -286,6 +286,23 @@ check_order (const Seal *seal)
   return TRUE;
 }
 
+/* ---- blocks: a node lies in a block that exists and whose owner comes before it */
+
+static gboolean
+check_blocks (const Seal *seal)
+{
+  for (guint32 id = 0; id < seal->graph->nodes->len; id++)
+    {
+      const GememNode *node = node_at (seal, id);
+
+      if (node->block >= seal->graph->blocks->len)
+        return fail (seal, node->name, "block: there is no block %u; the graph has %u", node->block, seal->graph->blocks->len);
+      if (node->block != 0 && g_array_index (seal->graph->blocks, GememBlockInfo, node->block).node >= id)
+        return fail (seal, node->name, "block: the node that runs block %u comes later; list it before the nodes of the block", node->block);
+    }
+  return TRUE;
+}
+
 /* ---- sizes and references */
 
 static gboolean
@@ -329,7 +346,7 @@ gemem_graph_seal (GememGraph *graph, const char *where, GError **error)
   g_assert (!graph->sealed);
   if (graph->duplicate != NULL)
     return fail (&seal, graph->duplicate, "name: given to two nodes; names must be unique");
-  if (!connect_inputs (&seal) || !connect_controls (&seal) || !check_sizes (&seal))
+  if (!check_blocks (&seal) || !connect_inputs (&seal) || !connect_controls (&seal) || !check_sizes (&seal))
     return FALSE;
   lay_out_successors (&seal);
   if (!lay_out_consumers (&seal) || !check_order (&seal))

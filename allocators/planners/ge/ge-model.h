@@ -17,6 +17,7 @@
 #define GE_NEVER 0xfffffffeu
 #define GE_MIN_LIFE 1u
 #define GE_DEPTH_MAX 100
+#define GE_STREAMS_MAX 2048 /* more are refused: tables grow with the square */
 
 static inline guint64
 ge_align (guint64 size)
@@ -91,6 +92,15 @@ typedef struct
   guint32 node, peer; /* "node on dst starts after peer on src finished" */
 } GeEdge;
 
+/* Of a symbol's consumers, as seen from the stream of its naming output. */
+typedef struct
+{
+  guint32  latest;       /* the largest id of a consumer */
+  guint32  other_latest; /* the largest id met up to the last consumer on another stream */
+  guint32  returns;      /* the largest first_return() of those on other streams */
+  gboolean other;        /* there is one on another stream */
+} GeLife;
+
 /* Edges from one stream to another, by ascending key. */
 typedef struct
 {
@@ -117,9 +127,16 @@ typedef struct
   guint8   *is_reference;   /* per tensor: flagged as referencing an input (2.4: reuse_input, or `reference` with equal names) */
   guint32  *referenced_input; /* per tensor: the input it references by 1.6 (any rule), or GEMEM_NONE */
 
-  GeEdges  *in_edges;     /* [dst * n_streams + src], after pruning (2.6) */
-  GeEdges  *out_edges;    /* [src * n_streams + dst]: node = peer's id, peer = node's id of the inverse map */
+  guint32  *origin;       /* per tensor: the tensor at the end of its references (itself if it references nothing) */
+  guint32  *input_node;   /* per input anchor, less n_tensors: its node */
+  gint32   *output_stream; /* per tensor: the stream of its node; of a parent's output that of the producers inside, -1 if they differ (7.6) */
 
+  GeEdges  *in_edges;     /* [dst * n_streams + src], after pruning (2.6): nodes and peers both ascend strictly, so that the inverse map
+                           * (out_edges of the specification) is the same array, searched by peer */
+  GeLife   *lives;        /* per symbol: what ge_max_life() needs to know of the members */
+  guint64  *life_streams; /* per symbol (n_streams + 63) / 64 words: streams of the consumers */
+
+  guint32  *takes_nopadding, *takes_padded; /* per input anchor, less n_tensors: result of ge_find_continuous() */
   guint32  *cascade;      /* per node: begin from the cascade table (2.8), or GEMEM_NONE */
   guint8   *central_out;  /* per tensor: attribute set "central-atomic" of an occupant (6.5) */
   guint32   last_memset;  /* id of the last memset node; 0 if there is none */
@@ -138,11 +155,14 @@ ge_anchor_is_input (const GeModel *model, guint32 anchor)
 {
   return anchor >= model->n_tensors;
 }
-guint32 ge_anchor_node (const GeModel *model, guint32 anchor);  /* inputs: O(log nodes) */
+guint32 ge_anchor_node (const GeModel *model, guint32 anchor);
 guint32 ge_anchor_index (const GeModel *model, guint32 anchor);
 
 /* 1.2: the size that counts for @tensor (FFTS, no-tiling). */
 guint64 ge_tensor_size (const GeModel *model, guint32 tensor);
+
+/* 5.6: bytes of one piece of @tensor without padding: its shape from dimension @dim on.  FALSE when shape or element type is not known. */
+gboolean ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes);
 
 /* 2.6 */
 guint32 ge_first_return (const GeModel *model, guint32 node, gint32 stream);
@@ -152,7 +172,8 @@ guint32 ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life);
 /* max_life (2.6): returns R; updates *tsym; sets the streams met in @streams (bitmap over stream indexes, (n_streams + 63) / 64 words; may be NULL). */
 guint32 ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream, guint32 *tsym, guint64 *streams);
 
-/* 5: depth-first search through references for a consumer with the predicate (a GE_* bit); FALSE if there is none. */
+/* 5: depth-first search from the consumer (number in edge order) of @tensor through references for an input of a node with the predicate
+ * (GE_NOPADDING_IN or GE_PADDED_IN); FALSE if there is none.  O(1). */
 gboolean ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer, guint32 predicate, guint32 *node, guint32 *input);
 
 /* 8.3: pairs of (tensor, input) merged in place are part of the symbols already. */
