@@ -1,4 +1,4 @@
-"""models.py - the architectures that record.py records, randomly initialised, in plain PyTorch.
+"""models.py - the architectures that record.py and graph.py record, randomly initialised, in plain PyTorch.
 
 Why here and not from a model library: the recordings must be repeatable from this folder alone.  Shapes are those of the published
 architectures (named in each docstring); only batch and sequence length are chosen so that a laptop can record them.
@@ -149,6 +149,86 @@ class ResNet50(nn.Module):
 
     def forward(self, images):
         return self.head(self.body(images).flatten(1))
+
+
+class PostNormBlock(nn.Module):
+    """Transformer block that normalises after each residual sum."""
+
+    def __init__(self, width, heads, hidden):
+        super().__init__()
+        self.attention, self.norm1 = Attention(width, heads, causal=False), nn.LayerNorm(width, eps=1e-12)
+        self.up, self.down, self.norm2 = nn.Linear(width, hidden), nn.Linear(hidden, width), nn.LayerNorm(width, eps=1e-12)
+
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x)[0])
+        return self.norm2(x + self.down(F.gelu(self.up(x))))
+
+
+class Encoder(nn.Module):
+    """Encoder with a masked-word head: word, position and segment embeddings, post-norm blocks."""
+
+    def __init__(self, layers, width, heads, hidden, vocabulary, context):
+        super().__init__()
+        self.word, self.position, self.segment = nn.Embedding(vocabulary, width), nn.Embedding(context, width), nn.Embedding(2, width)
+        self.norm = nn.LayerNorm(width, eps=1e-12)
+        self.blocks = nn.ModuleList(PostNormBlock(width, heads, hidden) for _ in range(layers))
+        self.transform, self.head_norm = nn.Linear(width, width), nn.LayerNorm(width, eps=1e-12)
+        self.head = nn.Linear(width, vocabulary)
+        self.head.weight = self.word.weight
+
+    def forward(self, tokens, segments):
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        x = self.norm(self.word(tokens) + self.position(positions) + self.segment(segments))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.head_norm(F.gelu(self.transform(x))))
+
+
+def bert_base():
+    """BERT-base (Devlin et al. 2019): 12 layers, width 768, 12 heads, vocabulary 30522, 110 M parameters; without dropout."""
+    return Encoder(12, 768, 12, 3072, 30522, 512)
+
+
+class MixtureOfExperts(nn.Module):
+    """Block whose feed-forward part is a choice of experts (GShard, Lepikhin et al. 2020; Switch, Fedus et al. 2021).
+
+    Each token goes to its `top` best experts; an expert takes at most `capacity` tokens (the others pass by), so all shapes are static.
+    """
+
+    def __init__(self, width=1024, heads=16, hidden=4096, experts=8, top=2, slack=1.25):
+        super().__init__()
+        self.experts, self.top, self.slack = experts, top, slack
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.attention = Attention(width, heads, bias=False, rope=True)
+        self.gate = nn.Linear(width, experts, bias=False)
+        self.up = nn.Parameter(torch.empty(experts, width, hidden))
+        self.down = nn.Parameter(torch.empty(experts, hidden, width))
+
+    def route(self, x):
+        """x (tokens, width): per choice its slot in the experts' buffers (the last one: none) and its weight."""
+        tokens = x.shape[0]
+        capacity = math.ceil(tokens * self.top * self.slack / self.experts)
+        weight, expert = F.softmax(self.gate(x), dim=-1).topk(self.top, dim=-1)
+        chosen = F.one_hot(expert.flatten(), self.experts)
+        place = (chosen.cumsum(0) * chosen).sum(-1) - 1
+        slot = torch.where(place < capacity, expert.flatten() * capacity + place, self.experts * capacity)
+        return capacity, slot, weight.flatten()
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))[0]
+        y = self.norm2(x).flatten(0, 1)
+        capacity, slot, weight = self.route(y)
+        width, choices = y.shape[-1], y.repeat_interleave(self.top, dim=0)
+        buffers = y.new_zeros(self.experts * capacity + 1, width).index_copy(0, slot, choices)
+        z = buffers[:-1].view(self.experts, capacity, width)
+        z = torch.bmm(F.gelu(torch.bmm(z, self.up)), self.down).flatten(0, 1)
+        z = torch.cat((z, z.new_zeros(1, width))).index_select(0, slot) * weight[:, None]
+        return x + z.view(-1, self.top, width).sum(1).view_as(x)
+
+
+def moe_block():
+    """Two mixture-of-experts blocks of width 1024 with 8 experts, the 2 best of which take each token."""
+    return nn.Sequential(MixtureOfExperts(), MixtureOfExperts())
 
 
 def parameters(model):
