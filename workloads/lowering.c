@@ -23,16 +23,7 @@ gemem_lowerings (void)
 static GememChoice *
 choose (const char *spec, GError **error)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-
-  if (!gemem_named_parse ((const GememNamed *const *) lowerings, "lowering", spec != NULL ? spec : lowerings[0]->base.name, choices, error))
-    return NULL;
-  if (choices->len != 1)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "lowering '%s': stands for %u of them; name one", spec, choices->len);
-      return NULL;
-    }
-  return g_ptr_array_steal_index (choices, 0);
+  return gemem_named_choose ((const GememNamed *const *) lowerings, "lowering", spec != NULL ? spec : lowerings[0]->base.name, error);
 }
 
 GememTraceReader *

@@ -7,6 +7,7 @@
 
 #include "sim/cli/cli.h"
 #include "sim/engine/replay.h"
+#include "workloads/graph.h"
 
 typedef struct
 {
@@ -35,6 +36,7 @@ typedef struct
   char *path; /* its name in messages and results: what the user typed, or "standard input" */
   char *file; /* what to open: standard input is spooled, so that it can be read again */
   int   fd;
+  GememGraph *graph; /* NULL: the file is a trace */
   char *sha256; /* of the stored bytes, hex; computed when first asked for */
 } GememSourceFile;
 

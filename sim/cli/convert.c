@@ -71,8 +71,10 @@ const GememCommand gemem_command_convert = {
   .synopsis = "INPUT OUTPUT",
   .summary = "Convert a trace; the extension of OUTPUT chooses the format (.gmt native, .txt text)",
   .description = "The native format (.gmt) is small, checksummed and fast; its text twin (.txt) holds the same, an event a line. '-' is\n"
-                 "standard input or output (text, unless --format says otherwise). OUTPUT is complete, or it is not there.",
-  .examples = "  gemem-sim convert snapshot.pickle step.gmt\n  gemem-sim convert step.gmt - -f text | head\n",
+                 "standard input or output (text, unless --format says otherwise). OUTPUT is complete, or it is not there.\n"
+                 "A graph is lowered to a trace as --lower says.",
+  .examples = "  gemem-sim convert snapshot.pickle step.gmt\n  gemem-sim convert step.gmt - -f text | head\n"
+              "  gemem-sim convert model.json step.gmt --lower=gc:threshold=1GiB,steps=2\n",
   .options = { entries, gemem_source_entries },
   .run = run,
 };

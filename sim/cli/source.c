@@ -1,6 +1,7 @@
 /* source.c - opening traces by the options that all commands reading traces share.
  *
- * Every job opens its trace afresh, so standard input is first spooled to an unlinked file.
+ * Every job opens its trace afresh, so standard input is first spooled to an unlinked file.  A graph is loaded once, shared by all jobs, and lowered
+ * to a trace each time (--lower).
  */
 #include "config.h"
 
@@ -12,13 +13,17 @@
 #include "sim/cli/batch.h"
 #include "sim/core/units.h"
 #include "traces/input.h"
+#include "workloads/graph-format.h"
+#include "workloads/lowering.h"
 
 static char *trace_format;
 static char *trace_device;
+static char *lowering;
 static gboolean allow_partial;
 
 const GOptionEntry gemem_source_entries[] = {
   { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format, "Read the trace as FORMAT instead of recognising it (gemem-sim list formats)", "FORMAT" },
+  { "lower", 0, 0, G_OPTION_ARG_STRING, &lowering, "How a graph becomes a trace (gemem-sim list lowerings; default: eager)", "NAME[:KEY=VALUE,...]" },
   { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device, "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
   { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
   { NULL }
@@ -58,8 +63,52 @@ spool (GError **error)
     }
 }
 
-GememSourceFile *
-gemem_source_file_new (const char *path, GError **error)
+/* The format by which @file is to be read if it is a graph: as --trace-format says, or by its content. */
+static const GememGraphFormat *
+graph_format (const GememSourceFile *file)
+{
+  return trace_format != NULL ? gemem_graph_format_find (trace_format, NULL) : gemem_graph_format_probe (file->file);
+}
+
+/* "PATH#N" is a graph of the file PATH. */
+static void
+drop_number (GememSourceFile *file)
+{
+  char *hash = strrchr (file->file, '#');
+
+  if (hash != NULL && !g_file_test (file->file, G_FILE_TEST_EXISTS))
+    *hash = '\0';
+}
+
+/* Loads what is a graph; a trace is left for later. */
+static gboolean
+load_graph (GememSourceFile *file, GError **error)
+{
+  const GememGraphFormat *format = graph_format (file);
+  GememInput *input;
+
+  if (lowering != NULL && !gemem_lowering_check (lowering, error))
+    return FALSE;
+  if (format == NULL && lowering != NULL && g_file_test (file->file, G_FILE_TEST_IS_REGULAR))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--lower=%s: %s is no graph; leave --lower out for traces", lowering, file->path);
+      return FALSE;
+    }
+  if (format == NULL)
+    return TRUE;
+  if (file->fd >= 0)
+    {
+      input = gemem_input_open_as (file->file, file->path, error);
+      file->graph = input != NULL ? gemem_graph_open_input (input, format->base.name, 0, error) : NULL;
+    }
+  else
+    file->graph = gemem_graph_open (file->file, format->base.name, error);
+  drop_number (file);
+  return file->graph != NULL;
+}
+
+static GememSourceFile *
+new_file (const char *path, GError **error)
 {
   static gboolean standard_input_used;
   gboolean standard_input = strcmp (path, "-") == 0;
@@ -88,6 +137,16 @@ gemem_source_file_new (const char *path, GError **error)
   return file;
 }
 
+GememSourceFile *
+gemem_source_file_new (const char *path, GError **error)
+{
+  GememSourceFile *file = new_file (path, error);
+
+  if (file != NULL && !load_graph (file, error))
+    g_clear_pointer (&file, gemem_source_file_free);
+  return file;
+}
+
 void
 gemem_source_file_free (GememSourceFile *file)
 {
@@ -98,6 +157,7 @@ gemem_source_file_free (GememSourceFile *file)
   g_free (file->path);
   g_free (file->file);
   g_free (file->sha256);
+  g_clear_pointer (&file->graph, gemem_graph_unref);
   g_free (file);
 }
 
@@ -133,6 +193,20 @@ gemem_source_allow_partial (void)
   return allow_partial;
 }
 
+/* The trace that the graph of @file becomes. */
+static GememTraceReader *
+open_lowered (const GememSourceFile *file, GError **error)
+{
+  GememTraceReader *reader = gemem_lowering_open (lowering, file->graph, error);
+
+  if (reader != NULL)
+    {
+      g_free (reader->info.path);
+      reader->info.path = g_strdup (file->path);
+    }
+  return reader;
+}
+
 GememTraceReader *
 gemem_source_file_open (gpointer data, GError **error)
 {
@@ -143,6 +217,8 @@ gemem_source_file_open (gpointer data, GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);
       return NULL;
     }
+  if (file->graph != NULL)
+    return open_lowered (file, error);
   GememInput *input = gemem_input_open_as (file->file, file->path, error);
   return input != NULL ? gemem_trace_open_input (input, trace_format, &options, error) : NULL;
 }

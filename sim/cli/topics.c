@@ -12,8 +12,10 @@
 #include "sim/cli/cli.h"
 #include "traces/trace.h"
 #include "workloads/generator.h"
+#include "workloads/graph-format.h"
+#include "workloads/lowering.h"
 
-const char *const gemem_topic_kinds[] = { "allocator", "planner", "generator", "device", "format", NULL };
+const char *const gemem_topic_kinds[] = { "allocator", "planner", "lowering", "generator", "device", "format", NULL };
 
 static void
 append (GArray *topics, const char *kind, const char *name, const char *aliases, const char *summary, const char *origin,
@@ -40,12 +42,17 @@ append_kind (GArray *topics, const char *kind)
     append_named (topics, kind, (const GememNamed *const *) gemem_generators ());
   else if (strcmp (kind, "planner") == 0)
     append_named (topics, kind, (const GememNamed *const *) gemem_planners ());
+  else if (strcmp (kind, "lowering") == 0)
+    append_named (topics, kind, (const GememNamed *const *) gemem_lowerings ());
   else if (strcmp (kind, "device") == 0)
     for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
       append (topics, kind, (*d)->name, (*d)->aliases, (*d)->summary, NULL, (*d)->params);
   else
-    for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)
-      append (topics, kind, (*f)->name, (*f)->aliases, (*f)->summary, (*f)->origin, NULL);
+    {
+      for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)
+        append (topics, kind, (*f)->name, (*f)->aliases, (*f)->summary, (*f)->origin, NULL);
+      append_named (topics, kind, (const GememNamed *const *) gemem_graph_formats ());
+    }
 }
 
 /* "allocators" means "allocator". */

@@ -1,0 +1,81 @@
+#!/bin/sh
+# test-cli-lowering.sh - graphs where traces are expected: recognised, lowered as --lower says, the same by every way.
+# shellcheck disable=SC2154,SC2016 # out and err come from tap.sh; scripts for sh -c
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+cat > g.json <<'END'
+{"name": "small", "variables": [{"name": "w", "size": 4096, "persistable": true}],
+ "nodes": [
+  {"name": "a", "type": "x", "inputs": ["w"], "workspaces": [700], "outputs": [{"size": 1000}]},
+  {"name": "b", "type": "relu", "inputs": [["a", 0]], "outputs": [{"size": 1000}]},
+  {"name": "c", "type": "x", "inputs": [["b", 0]], "outputs": [{"size": 300}]}]}
+END
+gemem-sim generate random:events=100,live=9 --seed 3 -o r.txt
+
+run 0 gemem-sim convert g.json g.txt
+cat > expected <<'END'
+alloc 5 size=4096 tag="w"
+step 1
+alloc 1 size=1000 tag="a"
+alloc 2 size=700 tag="a"
+free 2
+alloc 3 size=1000 t=10000 tag="b"
+free 1 t=10000
+alloc 4 size=300 t=20000 tag="c"
+free 3 t=20000
+free 4 t=20000
+free 5 t=30000
+END
+check 'the trace of eager, event by event' sh -c 'grep -v "^#" g.txt | sed "s/ *$//" | diff expected -'
+check 'it says where it comes from' grep -q 'provenance: "lowering: eager' g.txt
+
+# Whatever reads traces reads graphs, and finds what is in the trace that convert wrote.
+run 0 gemem-sim convert g.json g.gmt --lower=gc:threshold=1MiB,steps=3
+run 0 gemem-sim compare g.json -a direct -a pytorch-caching -f csv --lower=gc:threshold=1MiB,steps=3
+check 'lowered in memory or in a file: the same results' sh -c '
+  gemem-sim compare g.gmt -a direct -a pytorch-caching -f csv | cut -d, -f 3- > file
+  gemem-sim compare g.json -a direct -a pytorch-caching -f csv --lower=gc:threshold=1MiB,steps=3 | cut -d, -f 3- | diff - file'
+for lowering in eager no-gc gc inplace zero-clear; do
+  run 0 gemem-sim validate g.json --lower=$lowering:steps=2
+  says out 'g.json: valid \(graph\)'
+  check "nothing else is found: $lowering" sh -c "test \$(wc -l < $out) = 1"
+done
+run 0 gemem-sim info g.json --lower inplace
+says out 'peak live .*5796 bytes'
+says out 'lowering: inplace'
+run 0 gemem-sim info g.json --lower eager
+says out 'peak live .*6096 bytes'
+run 0 gemem-sim replay g.json -a direct --find-capacity --repeat 2 --check
+says out '6096'
+gzip -c g.json > g.json.gz
+run 0 gemem-sim info g.json.gz
+check 'from standard input' sh -c 'gemem-sim info - < g.json | grep -q "lowering: eager"'
+cat g.json g.json | tr -d '\n' | sed 's/}{/}\n{/' > two.jsonl
+sed '1s/1000/2000/g' two.jsonl > three.jsonl
+run 0 gemem-sim replay 'three.jsonl#1' -a direct -f json
+says out '"peak_live": *6096'
+check 'the hash is that of the file' sh -c "grep -q \"\$(sha256sum < three.jsonl | cut -c 1-64)\" $out"
+run 0 gemem-sim info --trace-format gemem-graph g.json
+
+run 0 gemem-sim list lowerings
+says out '^ *no-gc '
+run 0 gemem-sim help gc
+says out 'threshold=SIZE'
+
+# ---- what cannot be
+run 2 gemem-sim info g.json --lower=egaer
+says err "unknown lowering 'egaer'; did you mean 'eager'\?"
+run 2 gemem-sim info g.json --lower=gc:treshold=1
+says err "unknown parameter 'treshold'; did you mean 'threshold'\?"
+run 2 gemem-sim info r.txt --lower=eager
+says err 'lower=eager: r.txt is no graph; leave --lower out for traces'
+run 1 gemem-sim info missing.json --lower=eager
+says err 'missing.json: No such file'
+run 3 gemem-sim info 'two.jsonl#2'
+says err 'there is no graph #2'
+run 3 gemem-sim info --trace-format gemem-graph r.txt
+printf '{"nodes": [{"name": "a", "type": "x", "inputs": [["b", 0]]}]}' > bad.json
+run 3 gemem-sim replay bad.json -a direct
+says err "bad.json: node 'a': input 0: comes from 'b', which is no node"
+done_testing
