@@ -5,12 +5,14 @@
  *
  *   ge-block.c       2.1 occupants and blocks: set_size, set_end, life times, conflicts
  *   ge-assign.c      2.3 the loop over the nodes
+ *   ge-ranges.c      3.1, 3.2 size classes
  *   ge-apply.c       2.4, 2.5 where an output or a workspace gets its block from; the pools
  *   ge-release.c     2.7 consumers leave; when the last one has, the block goes to its pool
  *   ge-zero-copy.c   7.1 is_zero_copy, 7.4 refreshable symbols
  *   ge-pack.c        4.1 level 2
  *   ge-batch.c       4.3 batch labels overlay each other
  *   ge-place.c       4.2 sizes and offsets, 7.2 the zero-copy tail
+ *   ge-params.c      parameter tables
  *   ge-planners.c    3 strategies, candidates, the winner, the planner classes
  *   ge-continuous.c  hooks of continuous memory (5); ge-clear.c, ge-after.c: hooks of 6, 5.6, 7.7, 8.1, see the end of this file
  *
@@ -20,6 +22,7 @@
  */
 #pragma once
 
+#include "allocators/planners/ge/ge-library.h"
 #include "allocators/planners/ge/ge-model.h"
 #include "allocators/planners/plan.h"
 
@@ -95,7 +98,6 @@ typedef struct
   guint8      space;
   guint8      reuse_mem, same_stream, child, cont, first, last, zc, reuse_zc, same_offset, post_reuse, diff_prior, used_by_diff, fixed;
   guint8      data, central; /* attribute set (6.5) */
-  guint8      no_batch;      /* fits no virtual parent, or is one: stays out of 4.3 */
 } GeBlock;
 
 #define ge_block_last(block) (&(block)->occupants[(block)->n_occupants - 1])
@@ -122,6 +124,8 @@ ge_block_conflict (const GeBlock *a, const GeBlock *b) /* 6.5 */
 }
 
 /* ---- assigners */
+
+#define GE_DESCRIPTOR_SIZE 1024
 
 /* 3.3 */
 typedef struct
@@ -150,6 +154,7 @@ typedef struct
   guint32        n_blocks;     /* created so far */
   GPtrArray     *chunks;       /* where blocks live */
   guint64        counters[GE_N_SPACES];
+  guint64        score;        /* sum of the counters after 4.2, HOST bases included where HOST is used (3.3 QUIRK) */
   guint64        zero_copy;    /* bytes of the tail (7.2) */
   guint64       *offsets;      /* per item of the graph; GEMEM_NO_OFFSET */
   guint64       *sizes;        /* per item: bytes that are the item's own there */
@@ -158,13 +163,14 @@ typedef struct
   GError        *error;        /* first error found; the walk goes on harmlessly, the planner reports it */
 } GeAssigner;
 
+/* 3.1, 3.2; empty: block size is align(size). */
+GArray *ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy);
 GeAssigner *ge_assigner_new (const GeModel *model, const GeStrategy *strategy);
 void ge_assigner_free (GeAssigner *assigner);
 /* 2.3, 4.1, 4.2: everything up to the score. */
 void ge_assigner_run (GeAssigner *assigner);
-/* Sum of all counters, HOST bases included (3.3 QUIRK). */
-guint64 ge_assigner_score (const GeAssigner *assigner);
 guint64 ge_space_type (GeSpace space);  /* GEMEM_MEMORY_* */
+guint64 ge_space_base (GeSpace space);  /* where its offsets begin (0.1) */
 GeSpace ge_space_of_type (guint64 type);
 
 /* ---- the loop (2.3-2.5) */
@@ -203,8 +209,6 @@ GeBlock *ge_block_new (GeAssigner *assigner, guint64 size, gint32 stream, GeSpac
 void ge_zero (GeAssigner *assigner, guint32 node, guint32 output);
 void ge_suspend (GeAssigner *assigner, GeBlock *block);
 void ge_release (GeAssigner *assigner, GeBlock *block, gint32 consumer_stream, gboolean no_release);
-/* Stream of an output (7.6: of a parent's output that of the producers inside; -1 if they differ). */
-gint32 ge_output_stream (const GeModel *model, guint32 node, guint32 output);
 
 void ge_pools_push (GeAssigner *assigner, GeBlock *block);
 GeBlock *ge_pools_take (GeAssigner *assigner, const GeRequest *request, guint64 size, gint32 stream, gboolean data, gboolean central);
@@ -217,6 +221,9 @@ gboolean ge_symbol_refreshable (const GeModel *model, guint32 tensor);
 /* Attribute "central-atomic" of an output of 6.5 is model->central_out. */
 
 /* ---- after the loop */
+
+/* ge_std_sort(), or with quirks=no a stable sort. */
+void ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data);
 
 void ge_pack (GeAssigner *assigner);             /* 4.1 */
 void ge_batch (GeAssigner *assigner);            /* 4.3: resizes the labelled blocks and appends virtual parents */
