@@ -305,19 +305,22 @@ read_names (Reader *reader, const guint32 *at, GError **error)
 gboolean
 gemem_graph_json_read_node (Reader *reader, guint32 position, GError **error)
 {
+  const GememJsonTree *tree = reader->tree;
+  const guint32 named = gemem_json_tree_find (tree, 0, "name");
+  const char *name = "", *type = "";
   guint32 at[NODE_FIELDS];
-  const char *name, *type = "";
 
-  if (!gemem_json_tree_fields (reader->tree, 0, node_fields, at, error))
+  if (named != 0 && !gemem_json_tree_name (tree, named, &name, error))
     return FALSE;
-  if (at[NODE_NAME] == 0)
-    return gemem_json_tree_fail (reader->tree, 0, error, "name: is missing");
-  if (!gemem_json_tree_name (reader->tree, at[NODE_NAME], &name, error))
+  if (named != 0)
+    gemem_json_tree_set_where (reader->tree, "%s: node '%s'", reader->where, name);
+  if (!gemem_json_tree_fields (tree, 0, node_fields, at, error))
     return FALSE;
-  gemem_json_tree_set_where (reader->tree, "%s: node '%s'", reader->where, name);
-  if (at[NODE_TYPE] != 0 && !gemem_json_tree_string (reader->tree, at[NODE_TYPE], &type, error))
+  if (named == 0)
+    return gemem_json_tree_fail (tree, 0, error, "name: is missing");
+  if (at[NODE_TYPE] != 0 && !gemem_json_tree_string (tree, at[NODE_TYPE], &type, error))
     return FALSE;
-  gemem_graph_add_node (reader->graph, name, type);
+  reader->node = gemem_graph_add_node (reader->graph, name, type);
   return read_numbers (reader, at, position, error) && read_names (reader, at, error)
          && read_attributes (reader, at[NODE_ATTRIBUTES], GEMEM_ATTRIBUTE_NODE, error) && read_list (reader, at[NODE_INPUTS], read_input, error)
          && read_list (reader, at[NODE_CONTROLS], read_control, error) && read_list (reader, at[NODE_WORKSPACES], read_workspace, error)

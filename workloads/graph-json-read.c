@@ -12,7 +12,8 @@
 #include "sim/core/params.h"
 #include "workloads/graph-json-read.h"
 
-#define LISTED G_MAXUINT32 /* a variable that "variables" has; else the node that uses it */
+#define LISTED G_MAXUINT32         /* a variable that "variables" has       */
+#define GRADIENT (G_MAXUINT32 - 1) /* one that so far only gradient_of names */
 
 typedef GememGraphJsonReader Reader;
 
@@ -22,11 +23,9 @@ guint32
 gemem_graph_json_use_variable (Reader *reader, const char *name)
 {
   const guint32 variable = gemem_graph_add_variable (reader->graph, name, GEMEM_DTYPE_UNKNOWN, NULL, 0, FALSE);
-  const guint32 nodes = gemem_graph_n_nodes (reader->graph);
-  const guint32 user = nodes > 0 ? nodes - 1 : 0;
 
   if (variable == reader->users->len)
-    g_array_append_val (reader->users, user);
+    g_array_append_val (reader->users, reader->node);
   return variable;
 }
 
@@ -114,6 +113,7 @@ read_variable (Reader *reader, guint32 index, GError **error)
   if (!gemem_json_tree_name (reader->tree, at[VARIABLE_NAME], &name, error))
     return FALSE;
   gemem_json_tree_set_where (reader->tree, "%s: variable '%s'", reader->where, name);
+  reader->node = GRADIENT;
   variable = gemem_graph_json_use_variable (reader, name);
   if (g_array_index (reader->users, guint32, variable) == LISTED)
     return gemem_json_tree_fail (reader->tree, at[VARIABLE_NAME], error, "given to two variables; names must be unique");
@@ -127,12 +127,12 @@ check_variables (const Reader *reader, GError **error)
   for (guint32 v = 0; v < reader->users->len; v++)
     {
       const guint32 user = g_array_index (reader->users, guint32, v);
+      const char *name = gemem_graph_variable (reader->graph, v)->name;
 
       if (user == LISTED)
         continue;
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: node '%s': variable '%s' is not in \"variables\"; list it there, or correct the name",
-                   reader->where, user < gemem_graph_n_nodes (reader->graph) ? gemem_graph_node (reader->graph, user)->name : "",
-                   gemem_graph_variable (reader->graph, v)->name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s '%s': variable '%s' is not in \"variables\"; list it there, or correct the name",
+                   reader->where, user != GRADIENT ? "node" : "gradient of", user != GRADIENT ? gemem_graph_node (reader->graph, user)->name : name, name);
       return FALSE;
     }
   return TRUE;
@@ -339,7 +339,7 @@ gemem_graph_json_read (GememInput *input, guint index, GError **error)
 
   if (json == NULL)
     return NULL;
-  reader = (Reader) { where, gemem_graph_new (base), gemem_json_tree_new (), g_array_new (FALSE, FALSE, sizeof (guint32)),
+  reader = (Reader) { where, GRADIENT, gemem_graph_new (base), gemem_json_tree_new (), g_array_new (FALSE, FALSE, sizeof (guint32)),
                       g_array_new (FALSE, FALSE, sizeof (gint64)), g_ptr_array_new () };
   if (!read_document (&reader, json, error))
     g_clear_pointer (&reader.graph, gemem_graph_unref);

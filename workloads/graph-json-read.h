@@ -6,6 +6,7 @@
 typedef struct
 {
   const char    *where; /* "FILE" */
+  guint32        node;  /* the one being read */
   GememGraph    *graph;
   GememJsonTree *tree;
   GArray        *users; /* guint32 by variable: the first node that uses it, or that the file lists it */

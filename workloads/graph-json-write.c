@@ -5,8 +5,7 @@
  */
 #include "config.h"
 
-#include <string.h>
-
+#include "sim/core/json-text.h"
 #include "workloads/graph-json.h"
 
 typedef struct
@@ -14,20 +13,6 @@ typedef struct
   const GememGraph *graph;
   GString          *out;
 } Writer;
-
-static void
-write_text (GString *out, const char *text)
-{
-  g_string_append_c (out, '"');
-  for (; *text != '\0'; text++)
-    if (*text == '"' || *text == '\\')
-      g_string_append_printf (out, "\\%c", *text);
-    else if (g_ascii_iscntrl (*text))
-      g_string_append_printf (out, "\\u%04x", (guint) *text);
-    else
-      g_string_append_c (out, *text);
-  g_string_append_c (out, '"');
-}
 
 /* A comma unless something was just opened; then "key":. */
 static void
@@ -45,7 +30,7 @@ static void
 write_text_field (GString *out, const char *key, const char *text)
 {
   write_key (out, key);
-  write_text (out, text);
+  gemem_json_append_string (out, text);
 }
 
 static void
@@ -134,7 +119,7 @@ write_end (const Writer *writer, const char *node, guint32 number)
 {
   write_key (writer->out, NULL);
   g_string_append_c (writer->out, '[');
-  write_text (writer->out, node);
+  gemem_json_append_string (writer->out, node);
   g_string_append_printf (writer->out, ",%u]", number);
 }
 
@@ -302,9 +287,9 @@ write_settings (const Writer *writer)
       const GememSetting *setting = settings->pdata[i];
 
       write_key (writer->out, NULL);
-      write_text (writer->out, setting->key);
+      gemem_json_append_string (writer->out, setting->key);
       g_string_append_c (writer->out, ':');
-      write_text (writer->out, setting->value);
+      gemem_json_append_string (writer->out, setting->value);
     }
   g_string_append_c (writer->out, '}');
 }

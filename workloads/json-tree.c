@@ -179,6 +179,17 @@ gemem_json_tree_next (const GememJsonTree *tree, guint32 parent, guint32 child)
   return end < at (tree, parent)->end ? end : 0;
 }
 
+guint32
+gemem_json_tree_find (const GememJsonTree *tree, guint32 object, const char *name)
+{
+  if (gemem_json_tree_token (tree, object) != GEMEM_JSON_BEGIN_OBJECT)
+    return 0;
+  for (guint32 child = gemem_json_tree_first (tree, object); child != 0; child = gemem_json_tree_next (tree, object, child))
+    if (strcmp (gemem_json_tree_key (tree, child), name) == 0)
+      return child;
+  return 0;
+}
+
 /* ---- messages */
 
 static void

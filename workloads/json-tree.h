@@ -24,6 +24,9 @@ GememJsonToken gemem_json_tree_token (const GememJsonTree *tree, guint32 entry);
 const char    *gemem_json_tree_key (const GememJsonTree *tree, guint32 entry);  /* of a member of an object; else "" */
 const char    *gemem_json_tree_text (const GememJsonTree *tree, guint32 entry); /* STRING, NUMBER; else ""           */
 
+/* The first member @name of an object, 0 if there is none or @object is something else: for messages about the others. */
+guint32 gemem_json_tree_find (const GememJsonTree *tree, guint32 object, const char *name);
+
 /* Elements of an array, members of an object: 0 when there is none (any more). */
 guint32 gemem_json_tree_first (const GememJsonTree *tree, guint32 parent);
 guint32 gemem_json_tree_next (const GememJsonTree *tree, guint32 parent, guint32 child);
