@@ -338,16 +338,6 @@ check_sizes (const Seal *seal)
   return TRUE;
 }
 
-static gboolean
-check_blocks (const Seal *seal)
-{
-  for (guint32 id = 0; id < seal->graph->nodes->len; id++)
-    if (node_at (seal, id)->block >= seal->graph->blocks->len)
-      return fail (seal, node_at (seal, id)->name, "block: %u does not exist; there are %u, counted from 0, which is the graph itself",
-                   node_at (seal, id)->block, seal->graph->blocks->len);
-  return TRUE;
-}
-
 gboolean
 gemem_graph_seal (GememGraph *graph, const char *where, GError **error)
 {
@@ -356,11 +346,7 @@ gemem_graph_seal (GememGraph *graph, const char *where, GError **error)
   g_assert (!graph->sealed);
   if (graph->duplicate != NULL)
     return fail (&seal, graph->duplicate, "name: given to two nodes; names must be unique");
-<<<<<<< HEAD
   if (!check_blocks (&seal) || !connect_inputs (&seal) || !connect_controls (&seal) || !check_sizes (&seal))
-=======
-  if (!connect_inputs (&seal) || !connect_controls (&seal) || !check_sizes (&seal) || !check_blocks (&seal))
->>>>>>> 71774bb (Describe the graph format and test it: every field, every refusal)
     return FALSE;
   lay_out_successors (&seal);
   if (!lay_out_consumers (&seal) || !check_order (&seal))

@@ -9,7 +9,7 @@
  * needs memory: the outputs of node 0, its workspaces, the outputs of node 1...  Nothing else is ever numbered.
  *
  * Invariants of a sealed graph: names of nodes are unique; every input names an output that exists, or a variable, or nothing; consumers
- * of a tensor are in edge order; blocks of nodes exist; the edges (data and control, without those that come out of NextIteration nodes) form no cycle and
+ * of a tensor are in edge order; the edges (data and control, without those that come out of NextIteration nodes) form no cycle and
  * go from smaller ids to larger ones; sizes fit in 62 bits.
  * Cost: memory linear in nodes, tensors and edges (about 100 bytes a node, 64 a tensor, 16 an edge).
  */

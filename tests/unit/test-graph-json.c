@@ -359,7 +359,7 @@ test_refuses_nodes (void)
     { NODE ("\"stream\":1e400"), "node 'a': stream: 1e400 is no integer; write it without fraction and exponent" },
     { NODE ("\"stream\":9223372036854775808"), "node 'a': stream: 9223372036854775808 does not fit in 63 bits" },
     { NODE ("\"role\":65536"), "node 'a': role: 65536 is too large; the most is 65535" },
-    { NODE ("\"block\":1"), "node 'a': block: 1 does not exist; there are 1, counted from 0, which is the graph itself" },
+    { NODE ("\"block\":1"), "node 'a': block: there is no block 1; the graph has 1" },
     { NODE ("\"type\":null"), "node 'a': type: must be a string, not null" },
     { NODE ("\"workspaces\":[0,-2]"), "node 'a': workspaces[1]: -2 bytes; must be 0 or more, or -1 for none" },
     { NODE ("\"workspaces\":[4611686018427387904]"),

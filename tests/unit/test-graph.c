@@ -293,7 +293,13 @@ test_fault_names (void)
   expect_fault (graph, "t: node 'b': control 0: waits for 'z', which is no node of this graph");
   graph = make_pair (1);
   gemem_graph_edit_node (graph)->block = 1;
-  expect_fault (graph, "t: node 'b': block: 1 does not exist; there are 1, counted from 0, which is the graph itself");
+  expect_fault (graph, "t: node 'b': block: there is no block 1; the graph has 1");
+  graph = gemem_graph_new ("blocks");
+  gemem_graph_add_node (graph, "inside", "");
+  gemem_graph_edit_node (graph)->block = 1;
+  gemem_graph_add_node (graph, "owner", "");
+  gemem_graph_add_block (graph, "body");
+  expect_fault (graph, "t: node 'inside': block: the node that runs block 1 comes later; list it before the nodes of the block");
 }
 
 static void
