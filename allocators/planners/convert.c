@@ -1,17 +1,210 @@
-/* convert.c - between graphs and lifetimes; see planner.h. */
+/* convert.c - between graphs and lifetimes; see planner.h.
+ *
+ * Batch labels: nodes of different labels never run in one pass, so their items may lie over one another; lifetimes cannot say that, and keep
+ * them apart where their ids do not.  That costs memory, never safety.
+ */
 #include "config.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocators/planners/demand.h"
 #include "allocators/planners/planner.h"
+#include "workloads/graph-order.h"
+
+#define SESSION_BIT (1u << 31)
+
+guint32
+gemem_space_pack (guint64 type)
+{
+  return type == GEMEM_MEMORY_HBM ? 0 : type == GEMEM_MEMORY_SESSION ? SESSION_BIT : (guint32) type;
+}
+
+guint64
+gemem_space_unpack (guint32 space)
+{
+  return space == 0 ? GEMEM_MEMORY_HBM : space == SESSION_BIT ? GEMEM_MEMORY_SESSION : space;
+}
+
+/* ---- from a graph */
+
+static gboolean
+has_several_streams (const GememGraph *graph)
+{
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    if (gemem_graph_node (graph, id)->stream != gemem_graph_node (graph, 0)->stream || gemem_graph_node (graph, id)->stream == -1)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+extend (const GememGraphOrder *order, GememLifetime *life, guint32 user)
+{
+  life->end = MAX (life->end, (guint64) user + 1);
+  life->safe_end = MAX (life->safe_end, order != NULL ? gemem_graph_order_safe (order, &user, 1) : life->end);
+}
+
+/* Widens @life by the life of one item. */
+static void
+live (const GememGraph *graph, const GememGraphOrder *order, const GememDemand *item, guint32 number, GememLifetime *life)
+{
+  const GememNode *node = gemem_graph_node (graph, item->node);
+  const guint32 o = number - gemem_node_item (node);
+
+  life->begin = MIN (life->begin, item->flags & GEMEM_DEMAND_FROM_START ? 0 : MIN (item->node, item->memset));
+  life->size = MAX (life->size, (guint64) item->inner + item->bytes);
+  life->end = MAX (life->end, (guint64) item->node + 1);
+  if (item->flags & GEMEM_DEMAND_TO_END)
+    life->end = gemem_graph_n_nodes (graph);
+  if (!gemem_node_is_data (node)) /* was written before: only its readers count */
+    extend (order, life, item->node);
+  for (guint32 i = 0; o < node->n_outputs && i < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; i++)
+    extend (order, life, gemem_graph_consumers (graph, node->first_output + o)[i].node);
+  life->safe_end = MAX (life->safe_end, life->end);
+}
+
+/* The number of the lifetime of each buffer, in order of the first item that needs memory. */
+static guint32 *
+number_buffers (const GememDemands *demands, GememLifetimes *lifetimes)
+{
+  guint32 *numbers = g_new (guint32, (gsize) demands->n + 1);
+
+  for (guint32 i = 0; i < demands->n; i++)
+    numbers[i] = GEMEM_NONE;
+  for (guint32 i = 0; i < demands->n; i++)
+    {
+      const GememDemand *item = &demands->items[i];
+
+      if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[item->buffer] != GEMEM_NONE)
+        continue;
+      numbers[item->buffer] = lifetimes->items->len;
+      gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
+      gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->id = i;
+      gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->tag = i;
+      gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->space = gemem_space_pack (item->space);
+    }
+  return numbers;
+}
 
 GememLifetimes *
 gemem_graph_lifetimes (const GememGraph *graph, GememPlanPlace **places)
 {
-  *places = g_new0 (GememPlanPlace, (gsize) gemem_graph_n_items (graph) + 1);
-  return gemem_lifetimes_new (gemem_graph_name (graph));
+  GememLifetimes *lifetimes = gemem_lifetimes_new (gemem_graph_name (graph));
+  g_autoptr (GememDemands) demands = gemem_demands_new (graph);
+  g_autoptr (GememGraphOrder) order = has_several_streams (graph) ? gemem_graph_order_new (graph) : NULL;
+  g_autofree guint32 *numbers = number_buffers (demands, lifetimes);
+
+  *places = g_new0 (GememPlanPlace, (gsize) demands->n + 1);
+  for (guint32 i = 0; i < demands->n; i++)
+    {
+      const GememDemand *item = &demands->items[i];
+      GememPlanPlace *place = &(*places)[i];
+
+      place->lifetime = item->flags & GEMEM_DEMAND_MEMORY ? numbers[item->buffer] : GEMEM_NONE;
+      place->inner = (guint64) item->inner;
+      place->bytes = item->bytes;
+      if (numbers[item->buffer] != GEMEM_NONE) /* also users of members without memory of their own count */
+        live (graph, order, item, i, gemem_lifetimes_get (lifetimes, numbers[item->buffer]));
+    }
+  lifetimes->steps = gemem_graph_n_nodes (graph);
+  return lifetimes;
+}
+
+/* ---- to a graph */
+
+typedef struct
+{
+  const GememLifetime *life;
+  guint32              number;
+} Begin;
+
+static int
+compare_begins (gconstpointer a, gconstpointer b)
+{
+  const Begin *x = a, *y = b;
+
+  if (x->life->begin != y->life->begin)
+    return x->life->begin < y->life->begin ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* How many of @begins are before @step. */
+static guint
+count_before (const Begin *begins, guint n, guint64 step)
+{
+  guint low = 0;
+
+  while (low < n)
+    {
+      const guint middle = low + (n - low) / 2;
+
+      if (begins[middle].life->begin < step)
+        low = middle + 1;
+      else
+        n = middle;
+    }
+  return low;
+}
+
+/* Per node, the nodes before it whose last reader it is: first[i] .. first[i + 1] of the result. */
+static guint32 *
+find_readers (const Begin *begins, guint n, guint32 *first)
+{
+  guint32 *lists = g_new (guint32, (gsize) n + 1);
+  g_autofree guint32 *last = g_new (guint32, (gsize) n + 1), *fill = g_new (guint32, (gsize) n + 1);
+
+  for (guint i = 0; i < n; i++)
+    {
+      last[i] = count_before (begins, n, begins[i].life->safe_end) - 1;
+      first[last[i] + 1]++;
+    }
+  for (guint i = 0; i < n; i++)
+    first[i + 1] += first[i];
+  memcpy (fill, first, sizeof (guint32) * n);
+  for (guint i = 0; i < n; i++)
+    lists[fill[last[i]]++] = i;
+  return lists;
+}
+
+static void
+add_item (GememGraph *graph, guint i, const GememLifetime *life, const guint32 *readers, guint n_readers)
+{
+  const gint64 type = (gint64) gemem_space_unpack (life->space);
+  char name[32];
+
+  g_snprintf (name, sizeof name, "item-%u", i);
+  gemem_graph_add_node (graph, name, "Item");
+  if (life->space != 0)
+    gemem_graph_add_attribute_ints (graph, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, &type, 1);
+  for (guint k = 0; k < n_readers; k++)
+    if (readers[k] != i)
+      {
+        g_snprintf (name, sizeof name, "item-%u", readers[k]);
+        gemem_graph_add_input (graph, name, 0);
+      }
+  gemem_graph_add_output (graph, life->size);
 }
 
 GememGraph *
-gemem_graph_from_lifetimes (const GememLifetimes *lifetimes)
+gemem_graph_from_lifetimes (const GememLifetimes *lifetimes, guint32 **order, GError **error)
 {
-  return gemem_graph_new (lifetimes->name);
+  const guint n = lifetimes->items->len;
+  GememGraph *graph = gemem_graph_new (lifetimes->name);
+  g_autofree Begin *begins = g_new (Begin, (gsize) n + 1);
+  g_autofree guint32 *first = g_new0 (guint32, (gsize) n + 1);
+  g_autofree guint32 *lists = NULL;
+
+  for (guint i = 0; i < n; i++)
+    begins[i] = (Begin) { gemem_lifetimes_get (lifetimes, i), i };
+  qsort (begins, n, sizeof (Begin), compare_begins);
+  lists = find_readers (begins, n, first);
+  *order = g_new (guint32, (gsize) n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      (*order)[i] = begins[i].number;
+      add_item (graph, i, begins[i].life, lists + first[i], first[i + 1] - first[i]);
+    }
+  if (!gemem_graph_seal (graph, lifetimes->name, error))
+    g_clear_pointer (&graph, gemem_graph_unref);
+  return graph;
 }

@@ -57,15 +57,15 @@ gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPl
       if (lifetime == GEMEM_NONE || plan->offsets[lifetime] == GEMEM_NO_OFFSET)
         continue;
       result->offsets[i] = plan->offsets[lifetime] + places[i].inner;
-      result->sizes[i] = gemem_graph_item (graph, i).size;
+      result->sizes[i] = places[i].bytes;
       if (plan->spaces != NULL)
-        result->spaces[i] = plan->spaces[lifetime];
+        result->spaces[i] = gemem_space_unpack ((guint32) plan->spaces[lifetime]);
     }
   for (guint i = 0; i < plan->totals->len; i++)
     {
       const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
 
-      gemem_plan_add_total (result, total->space, total->bytes);
+      gemem_plan_add_total (result, gemem_space_unpack ((guint32) total->space), total->bytes);
     }
   result->alignment = plan->alignment;
   for (guint i = 0; i < plan->log->len; i++)
@@ -84,14 +84,34 @@ plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params, cons
   return plan != NULL ? gemem_plan_spread (input->graph, plan, places) : NULL;
 }
 
-/* The graph made from lifetimes has one output per item, and nothing else that counts. */
+/* Item order[i] of the result is item i of @values, which may be NULL. */
+static void
+reorder (guint64 **values, const guint32 *order, guint32 n)
+{
+  guint64 *ordered = *values != NULL ? g_new (guint64, (gsize) n + 1) : NULL;
+
+  for (guint32 i = 0; i < n && ordered != NULL; i++)
+    ordered[order[i]] = (*values)[i];
+  g_free (*values);
+  *values = ordered;
+}
+
+/* The graph made from lifetimes has one output per node, and nothing else that counts. */
 static GememPlan *
 plan_lifetimes_by_graph (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input, GError **error)
 {
-  g_autoptr (GememGraph) graph = gemem_graph_from_lifetimes (input->lifetimes);
+  g_autofree guint32 *order = NULL;
+  g_autoptr (GememGraph) graph = gemem_graph_from_lifetimes (input->lifetimes, &order, error);
   const GememPlanInput own = { graph, NULL, input->threads };
+  GememPlan *plan = graph != NULL ? planner->plan (params, &own, error) : NULL;
 
-  return planner->plan (params, &own, error);
+  if (plan != NULL)
+    {
+      reorder (&plan->offsets, order, plan->n_items);
+      reorder (&plan->sizes, order, plan->n_items);
+      reorder (&plan->spaces, order, plan->n_items);
+    }
+  return plan;
 }
 
 static GememPlan *
