@@ -282,7 +282,6 @@ may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *use
 {
   const GememDemand *items = self->demands->items;
   const guint32 used = items[earlier].wide, started = items[later].alias;
-  const guint32 but = is_in_place (self, earlier, later) ? items[later].node : GEMEM_NONE;
   const Part *users = self->users.parts + self->users.first[used], *starters = self->starters.parts + self->starters.first[started];
 
   for (guint32 u = 0; u < self->users.n[used]; u++)
@@ -290,8 +289,8 @@ may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *use
       {
         *user = users[u].node;
         *starter = starters[s].node;
-        if (counts (self, users[u].label) && counts (self, starters[s].label) && !(*user == but && *starter == but)
-            && !gemem_graph_order_after (self->order, *starter, *user))
+        if (counts (self, users[u].label) && counts (self, starters[s].label) && !gemem_graph_order_after (self->order, *starter, *user)
+            && !(*user == *starter && *user == items[later].node && is_in_place (self, earlier, later)))
           return FALSE;
       }
   return TRUE;
