@@ -103,7 +103,7 @@ compare (const GememGraph *graph)
     for (guint32 earlier = 0; earlier < model.n; earlier++)
       if (gemem_graph_order_after (order, later, earlier) != model.after[later * model.n + earlier] && !is_data (graph, later))
         {
-          g_test_message ("%s", test_graph_text (graph));
+          g_test_message ("%s", test_graph_json (graph));
           g_error ("%s: node %u after node %u: %d, expected %d", gemem_graph_name (graph), later, earlier,
                    gemem_graph_order_after (order, later, earlier), model.after[later * model.n + earlier]);
         }

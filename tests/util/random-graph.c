@@ -334,7 +334,7 @@ test_random_graph (guint64 seed, guint features, guint nodes)
 }
 
 char *
-test_graph_text (const GememGraph *graph)
+test_graph_json (const GememGraph *graph)
 {
   GString *text = g_string_new (NULL);
   g_autoptr (GError) error = NULL;

@@ -28,4 +28,4 @@ typedef enum
 /* A sealed graph of about @nodes nodes (at least 2); free with gemem_graph_unref(). */
 GememGraph *test_random_graph (guint64 seed, guint features, guint nodes);
 /* The same as text for a report: our JSON (graph-format.h); free with g_free(). */
-char *test_graph_text (const GememGraph *graph);
+char *test_graph_json (const GememGraph *graph);
