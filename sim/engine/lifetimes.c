@@ -1,0 +1,89 @@
+/* lifetimes.c - see lifetimes.h. */
+#include "config.h"
+
+#include "sim/core/idmap.h"
+#include "sim/engine/lifetimes.h"
+
+typedef struct
+{
+  GememLifetimes *lifetimes;
+  GememIdMap     *live; /* id -> guint64 item */
+  const char     *path;
+  int             device;
+} Pass;
+
+static gboolean
+on_alloc (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
+{
+  const guint32 item = pass->lifetimes->items->len;
+  const gboolean initial = (event->flags & GEMEM_EVENT_INITIAL) != 0;
+  gboolean existed;
+  guint64 *record;
+
+  if (item >= GEMEM_MOST_LIFETIMES)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: more than %u allocations; plan a part of the trace", pass->path, GEMEM_MOST_LIFETIMES);
+      return FALSE;
+    }
+  record = gemem_idmap_insert (pass->live, event->id, &existed);
+  if (existed)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: event %" G_GUINT64_FORMAT ": id %" G_GUINT64_FORMAT " is allocated again while alive; see 'gemem-sim validate'", pass->path, number,
+                   event->id);
+      return FALSE;
+    }
+  *record = item;
+  gemem_lifetimes_add (pass->lifetimes, initial ? 0 : number, number + 1, MAX (event->size, 1));
+  gemem_lifetimes_get (pass->lifetimes, item)->id = event->id;
+  gemem_lifetimes_get (pass->lifetimes, item)->end = 0; /* not known yet */
+  return TRUE;
+}
+
+static void
+end_item (const Pass *pass, guint64 item, guint64 number)
+{
+  GememLifetime *life = gemem_lifetimes_get (pass->lifetimes, item);
+
+  life->end = life->safe_end = number;
+}
+
+static gboolean
+on_event (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
+{
+  guint64 item;
+
+  if (pass->device != -1 && event->device != pass->device)
+    return TRUE;
+  if (event->kind == GEMEM_EVENT_ALLOC && !(event->flags & GEMEM_EVENT_FAILED))
+    return on_alloc (pass, event, number, error);
+  if ((event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_COMPLETED) && gemem_idmap_remove (pass->live, event->id, &item))
+    end_item (pass, item, number);
+  return TRUE;
+}
+
+GememLifetimes *
+gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error)
+{
+  const char *path = reader->info.path != NULL ? reader->info.path : "trace";
+  const Pass pass = { gemem_lifetimes_new (path), gemem_idmap_new (sizeof (guint64)), path, device };
+  const GememTraceEvent *events;
+  guint64 number = 0;
+  gboolean ok = TRUE;
+  gssize n = 0;
+
+  while (ok && (n = gemem_trace_next (reader, &events, error)) > 0)
+    for (gssize i = 0; i < n && ok; i++)
+      ok = on_event (&pass, &events[i], number++, error);
+  gemem_idmap_free (pass.live);
+  if (!ok || n < 0)
+    {
+      gemem_lifetimes_free (pass.lifetimes);
+      return NULL;
+    }
+  for (guint i = 0; i < pass.lifetimes->items->len; i++)
+    if (gemem_lifetimes_get (pass.lifetimes, i)->end == 0)
+      end_item (&pass, i, number);
+  pass.lifetimes->steps = number;
+  return pass.lifetimes;
+}
