@@ -38,19 +38,17 @@ gemem_graph_format_find (const char *name, GError **error)
 
 /* ---- "PATH#N" */
 
-/* The path and the number of the graph in it.  A file whose name ends in "#3" is that file. */
-static char *
-split_path (const char *path, guint *index)
+char *
+gemem_graph_file (const char *path, guint *index)
 {
   const char *hash = strrchr (path, '#');
-  guint64 number;
+  guint64 number = 0;
+  const gboolean numbered = hash != NULL && hash != path && g_ascii_string_to_unsigned (hash + 1, 10, 0, G_MAXUINT32 - 1, &number, NULL)
+                            && !g_file_test (path, G_FILE_TEST_EXISTS);
 
-  *index = 0;
-  if (hash == NULL || hash == path || !g_ascii_string_to_unsigned (hash + 1, 10, 0, G_MAXUINT32 - 1, &number, NULL)
-      || g_file_test (path, G_FILE_TEST_EXISTS))
-    return g_strdup (path);
-  *index = (guint) number;
-  return g_strndup (path, (gsize) (hash - path));
+  if (index != NULL)
+    *index = numbered ? (guint) number : 0;
+  return numbered ? g_strndup (path, (gsize) (hash - path)) : g_strdup (path);
 }
 
 /* ---- recognition */
@@ -81,8 +79,7 @@ recognise (GememInput *input)
 const GememGraphFormat *
 gemem_graph_format_probe (const char *path)
 {
-  guint index;
-  g_autofree char *file = split_path (path, &index);
+  g_autofree char *file = gemem_graph_file (path, NULL);
   GememInput *input = g_file_test (file, G_FILE_TEST_IS_REGULAR) ? gemem_input_open (file, NULL) : NULL;
   const GememGraphFormat *format = NULL;
 
@@ -136,7 +133,7 @@ GememGraph *
 gemem_graph_open (const char *path, const char *format, GError **error)
 {
   guint index;
-  g_autofree char *file = split_path (path, &index);
+  g_autofree char *file = gemem_graph_file (path, &index);
   GememInput *input = gemem_input_open (file, error);
 
   if (input == NULL)

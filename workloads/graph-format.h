@@ -31,6 +31,9 @@ const GememGraphFormat *gemem_graph_format_find (const char *name, GError **erro
 /* The format of the file at @path by its content, or NULL (no error) when it is no graph. */
 const GememGraphFormat *gemem_graph_format_probe (const char *path);
 
+/* The file of "PATH#N" (a file whose name really ends so goes before), and in @index (may be NULL) its N, else 0; caller frees. */
+char *gemem_graph_file (const char *path, guint *index);
+
 /* Opens "PATH" or "PATH#N" (the N-th graph of the file, from 0); gz and zst are transparent. */
 GememGraph *gemem_graph_open (const char *path, const char *format, GError **error);
 /* The same over @input, which it takes over. */

@@ -229,7 +229,7 @@ probe (const guint8 *head, gsize size)
 }
 
 const GememGraphFormat gemem_graph_format_paddle = {
-  .base = { .name = "paddle-program", .summary = "A straight-line PaddlePaddle program as JSON, read only", .origin = "paddle.md" },
+  .base = { .name = "paddle-program", .summary = "a straight-line PaddlePaddle program as JSON, read only", .origin = "paddle.md" },
   .extensions = "json|jsonl",
   .probe = probe,
   .read = read_graph,

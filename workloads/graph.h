@@ -235,6 +235,7 @@ GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttrib
 GememGraph *gemem_graph_new (const char *name);
 void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files that say it late */
 void gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value);
+/* Also after sealing, while nobody else has the graph. */
 void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...) G_GNUC_PRINTF (3, 4);
 void gemem_graph_set_dynamic_root (GememGraph *graph, gboolean dynamic);
 void gemem_graph_set_release_first (GememGraph *graph, int release_first);

@@ -7,7 +7,7 @@
 
 #include "sim/cli/cli.h"
 #include "sim/engine/replay.h"
-#include "workloads/graph.h"
+#include "workloads/graph-format.h"
 
 typedef struct
 {
@@ -37,6 +37,7 @@ typedef struct
   char *file; /* what to open: standard input is spooled, so that it can be read again */
   int   fd;
   GememGraph *graph; /* NULL: the file is a trace */
+  const GememGraphFormat *graph_format; /* of `graph` */
   char *sha256; /* of the stored bytes, hex; computed when first asked for */
 } GememSourceFile;
 
@@ -46,6 +47,7 @@ GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a G
 const char       *gemem_source_file_sha256 (GememSourceFile *file);       /* NULL if it cannot be read */
 int               gemem_source_device (void); /* --trace-device, or -1 */
 gboolean          gemem_source_allow_partial (void);
+gboolean          gemem_source_lowered (void); /* --lower was given: of a graph, its trace is meant */
 
 /* Writes all events of @reader to @path ("-": stdout) in @format (NULL: by extension); complete or not at all. */
 gboolean gemem_copy_trace (GememTraceReader *reader, const char *path, const char *format, GError **error);

@@ -1,9 +1,10 @@
-/* info.c - `gemem-sim info`: what is in a trace. */
+/* info.c - `gemem-sim info`: what is in a trace; graphs are in graph-info.c. */
 #include "config.h"
 
 #include <string.h>
 
 #include "sim/cli/batch.h"
+#include "sim/cli/graph-summary.h"
 #include "sim/core/units.h"
 #include "sim/report/report.h"
 #include "traces/summary.h"
@@ -206,10 +207,21 @@ append_json (GString *out, const char *path, const GememTraceInfo *info, const G
 }
 
 static gboolean
-show (const char *path, gboolean json, GError **error)
+show_graph (const GememSourceFile *file, gboolean json, GError **error)
 {
-  GememSourceFile *file = gemem_source_file_new (path, error);
-  GememTraceReader *reader = file != NULL ? gemem_source_file_open (file, error) : NULL;
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  if (json)
+    gemem_graph_info_json (out, file->path, file->graph_format->base.name, file->graph);
+  else
+    gemem_graph_info_table (out, file->path, file->graph_format->base.name, file->graph);
+  return gemem_put (NULL, out->str, out->len, error);
+}
+
+static gboolean
+show_trace (GememSourceFile *file, gboolean json, GError **error)
+{
+  GememTraceReader *reader = gemem_source_file_open (file, error);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, error) : NULL;
   gboolean ok = summary != NULL;
   if (ok)
@@ -224,6 +236,17 @@ show (const char *path, gboolean json, GError **error)
   gemem_trace_summary_free (summary);
   if (reader != NULL)
     gemem_trace_close (reader);
+  return ok;
+}
+
+static gboolean
+show (const char *path, gboolean json, GError **error)
+{
+  GememSourceFile *file = gemem_source_file_new (path, error);
+  gboolean ok = FALSE;
+
+  if (file != NULL)
+    ok = file->graph != NULL && !gemem_source_lowered () ? show_graph (file, json, error) : show_trace (file, json, error);
   gemem_source_file_free (file);
   return ok;
 }
@@ -249,8 +272,10 @@ run (char **arguments, GError **error)
 const GememCommand gemem_command_info = {
   .name = "info",
   .synopsis = "TRACE...",
-  .summary = "Show what is in a trace: events, sizes, lifetimes, peak and lower bound",
-  .examples = "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n",
+  .summary = "Show what is in a trace or graph: events or nodes, sizes, lifetimes, peak and lower bound",
+  .description = "Of a graph its nodes, tensors, streams and attributes are shown, and how many bytes are alive while each node runs; with --lower,\n"
+                 "the trace that it becomes. FILE#N is the N-th graph of a file, from 0.",
+  .examples = "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  gemem-sim info model.json\n",
   .options = { entries, gemem_source_entries },
   .run = run,
 };

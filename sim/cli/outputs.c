@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sim/cli/cli.h"
+#include "workloads/graph-format.h"
 
 static gboolean
 is_file (const char *path, struct stat *status)
@@ -31,6 +32,15 @@ same (const char *a, const char *b)
     return FALSE;
   g_autofree char *full_a = g_canonicalize_filename (a, NULL), *full_b = g_canonicalize_filename (b, NULL);
   return strcmp (full_a, full_b) == 0;
+}
+
+/* @input may be one graph of a file, "FILE#N". */
+static gboolean
+overwrites (const char *path, const char *input)
+{
+  g_autofree char *file = gemem_graph_file (input, NULL);
+
+  return same (path, file);
 }
 
 static gboolean
@@ -65,7 +75,7 @@ gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs, GEr
       if (path == NULL || strcmp (path, "-") == 0)
         continue;
       for (char **input = inputs; *input != NULL; input++)
-        if (same (path, *input))
+        if (overwrites (path, *input))
           {
             g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s would overwrite the trace it is read from; name another file", path,
                          outputs[i].option);

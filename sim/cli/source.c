@@ -70,21 +70,12 @@ graph_format (const GememSourceFile *file)
   return trace_format != NULL ? gemem_graph_format_find (trace_format, NULL) : gemem_graph_format_probe (file->file);
 }
 
-/* "PATH#N" is a graph of the file PATH. */
-static void
-drop_number (GememSourceFile *file)
-{
-  char *hash = strrchr (file->file, '#');
-
-  if (hash != NULL && !g_file_test (file->file, G_FILE_TEST_EXISTS))
-    *hash = '\0';
-}
-
 /* Loads what is a graph; a trace is left for later. */
 static gboolean
 load_graph (GememSourceFile *file, GError **error)
 {
   const GememGraphFormat *format = graph_format (file);
+  char *path = file->file;
   GememInput *input;
 
   if (lowering != NULL && !gemem_lowering_check (lowering, error))
@@ -102,8 +93,10 @@ load_graph (GememSourceFile *file, GError **error)
       file->graph = input != NULL ? gemem_graph_open_input (input, format->base.name, 0, error) : NULL;
     }
   else
-    file->graph = gemem_graph_open (file->file, format->base.name, error);
-  drop_number (file);
+    file->graph = gemem_graph_open (path, format->base.name, error);
+  file->file = gemem_graph_file (path, NULL);
+  g_free (path);
+  file->graph_format = format;
   return file->graph != NULL;
 }
 
@@ -191,6 +184,12 @@ gboolean
 gemem_source_allow_partial (void)
 {
   return allow_partial;
+}
+
+gboolean
+gemem_source_lowered (void)
+{
+  return lowering != NULL;
 }
 
 /* The trace that the graph of @file becomes. */

@@ -1,9 +1,10 @@
-/* validate.c - `gemem-sim validate`: is this trace whole and consistent? */
+/* validate.c - `gemem-sim validate`: is this trace or graph whole and consistent?  Graphs are in graph-validate.c. */
 #include "config.h"
 
 #include <string.h>
 
 #include "sim/cli/batch.h"
+#include "sim/cli/graph-summary.h"
 #include "traces/validate.h"
 
 static void
@@ -18,12 +19,10 @@ append_finding (GString *out, const char *path, const GememFinding *finding)
   g_string_append_c (out, '\n');
 }
 
-/* Appends what is to be said about @path; TRUE if nothing was wrong. */
 static gboolean
-validate (const char *path, GString *out, GError **error)
+validate_trace (GememSourceFile *file, GString *out, GError **error)
 {
-  GememSourceFile *file = gemem_source_file_new (path, error);
-  GememTraceReader *reader = file != NULL ? gemem_source_file_open (file, error) : NULL;
+  GememTraceReader *reader = gemem_source_file_open (file, error);
   gboolean ok = reader != NULL;
   if (reader != NULL)
     {
@@ -39,6 +38,21 @@ validate (const char *path, GString *out, GError **error)
         g_string_append_printf (out, "%s: valid (%s)\n", file->path, reader->info.format);
       gemem_trace_close (reader);
     }
+  return ok;
+}
+
+/* Appends what is to be said about @path; TRUE if nothing was wrong. */
+static gboolean
+validate (const char *path, GString *out, GError **error)
+{
+  GememSourceFile *file = gemem_source_file_new (path, error);
+  const gboolean is_graph = file != NULL && file->graph != NULL && !gemem_source_lowered ();
+  gboolean ok = is_graph;
+
+  if (is_graph)
+    gemem_graph_validate (out, file->path, file->graph_format->base.name, file->graph);
+  else if (file != NULL)
+    ok = validate_trace (file, out, error);
   gemem_source_file_free (file);
   return ok;
 }
@@ -68,10 +82,11 @@ run (char **arguments, GError **error)
 const GememCommand gemem_command_validate = {
   .name = "validate",
   .synopsis = "TRACE...",
-  .summary = "Say whether traces are whole and consistent; each finding names its event",
+  .summary = "Say whether traces and graphs are whole and consistent; each finding names its event or node",
   .description = "Looks for frees of unknown blocks, blocks allocated twice, overlapping recorded addresses, time running backwards, missing starts\n"
-                 "and ends. Errors give exit status 3; notes do not.",
-  .examples = "  gemem-sim validate snapshot.pickle\n",
+                 "and ends. Of graphs: for cycles, inputs from nowhere and unknown element types; notes name outputs that nothing reads or that have\n"
+                 "no size. Errors give exit status 3; notes do not.",
+  .examples = "  gemem-sim validate snapshot.pickle\n  gemem-sim validate model.json\n",
   .options = { gemem_source_entries },
   .run = run,
 };

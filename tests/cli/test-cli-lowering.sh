@@ -50,7 +50,7 @@ run 0 gemem-sim replay g.json -a direct --find-capacity --repeat 2 --check
 says out '6096'
 gzip -c g.json > g.json.gz
 run 0 gemem-sim info g.json.gz
-check 'from standard input' sh -c 'gemem-sim info - < g.json | grep -q "lowering: eager"'
+check 'from standard input' sh -c 'gemem-sim info - --lower eager < g.json | grep -q "lowering: eager"'
 cat g.json g.json | tr -d '\n' | sed 's/}{/}\n{/' > two.jsonl
 sed '1s/1000/2000/g' two.jsonl > three.jsonl
 run 0 gemem-sim replay 'three.jsonl#1' -a direct -f json

@@ -1,0 +1,332 @@
+/* graph-info.c - `gemem-sim info GRAPH`: the summary of a graph as text and as JSON. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/graph-summary.h"
+#include "sim/core/json-text.h"
+#include "sim/core/units.h"
+
+#define ROWS 20 /* of the picture */
+#define WIDTH 50
+
+/* ---- for people */
+
+static void append_line (GString *out, const char *label, const char *format, ...) G_GNUC_PRINTF (3, 4);
+
+static void
+append_line (GString *out, const char *label, const char *format, ...)
+{
+  va_list args;
+
+  g_string_append_printf (out, "  %-22s ", label);
+  va_start (args, format);
+  g_string_append_vprintf (out, format, args);
+  va_end (args);
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_size (GString *out, const char *label, guint64 bytes, const char *what)
+{
+  char text[GEMEM_FORMAT_MAX];
+
+  append_line (out, label, "%s (%" G_GUINT64_FORMAT " bytes)%s", gemem_format_size (text, bytes), bytes, what);
+}
+
+static void
+append_head (GString *out, const char *path, const char *format, const GememGraph *graph)
+{
+  const GPtrArray *settings = gemem_graph_settings (graph), *provenance = gemem_graph_provenance (graph);
+
+  g_string_append_printf (out, "%s\n", path);
+  append_line (out, "format", "%s", format);
+  append_line (out, "graph", "%s", gemem_graph_name (graph));
+  for (guint i = 0; i < provenance->len; i++)
+    g_string_append_printf (out, "  %s\n", (const char *) provenance->pdata[i]);
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+
+      append_line (out, i == 0 ? "settings" : "", "%s=%s", setting->key, setting->value);
+    }
+  if (gemem_graph_dynamic_root (graph))
+    g_string_append (out, "  the root is of dynamic shape\n");
+  if (gemem_graph_release_first (graph) >= 0)
+    append_line (out, "releases first", "%s", gemem_graph_release_first (graph) ? "yes" : "no");
+}
+
+static void
+append_groups (GString *out, const GArray *groups)
+{
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const GememGraphGroup *group = &g_array_index (groups, GememGraphGroup, i);
+
+      if (group->label != NULL)
+        g_string_append_printf (out, "    %s: %u nodes\n", group->label, group->nodes);
+      else if (group->stream == -1)
+        g_string_append_printf (out, "    none: %u nodes\n", group->nodes);
+      else
+        g_string_append_printf (out, "    %" G_GINT64_FORMAT ": %u nodes\n", group->stream, group->nodes);
+    }
+}
+
+static void
+append_parts (GString *out, const GememGraph *graph, const GememGraphSummary *summary)
+{
+  g_autofree char *of_tensors = g_strdup_printf (" in %u, %u of them used by no node", gemem_graph_n_tensors (graph), summary->unused);
+  g_autofree char *of_workspaces = g_strdup_printf (" in %u", gemem_graph_n_workspaces (graph));
+  g_autofree char *of_variables = g_strdup_printf (" in %u, %" G_GUINT64_FORMAT " bytes of them persistable", gemem_graph_n_variables (graph),
+                                                   summary->persistable_bytes);
+
+  append_line (out, "nodes", "%u, %u inputs (%u not connected), %u controls", gemem_graph_n_nodes (graph), summary->inputs, summary->unconnected,
+               summary->controls);
+  if (gemem_graph_n_blocks (graph) > 1)
+    append_line (out, "subgraphs", "%u", gemem_graph_n_blocks (graph) - 1);
+  append_line (out, "streams", "%u", summary->streams->len);
+  if (summary->streams->len > 1)
+    append_groups (out, summary->streams);
+  if (summary->labels->len > 0)
+    append_line (out, "batch labels", "%u", summary->labels->len);
+  append_groups (out, summary->labels);
+  append_size (out, "tensors", summary->tensor_bytes, of_tensors);
+  append_size (out, "workspaces", summary->workspace_bytes, of_workspaces);
+  if (gemem_graph_n_variables (graph) > 0)
+    append_size (out, "variables", summary->variable_bytes, of_variables);
+  append_line (out, "items", "%u in %u lifetimes", gemem_graph_n_items (graph), summary->lifetimes->items->len);
+}
+
+/* Most bytes alive in each part of the node order. */
+static void
+append_picture (GString *out, const GememGraphSummary *summary)
+{
+  const guint32 n = summary->live->len, rows = MIN (n, ROWS);
+  const guint64 *live = (const guint64 *) (gconstpointer) summary->live->data;
+
+  if (summary->lower_bound == 0)
+    return;
+  g_string_append (out, "  live bytes, by node\n");
+  for (guint32 row = 0; row < rows; row++)
+    {
+      const guint32 first = (guint32) ((guint64) row * n / rows), end = (guint32) ((guint64) (row + 1) * n / rows);
+      char text[GEMEM_FORMAT_MAX];
+      guint64 most = 0;
+
+      for (guint32 id = first; id < end; id++)
+        most = MAX (most, live[id]);
+      g_string_append_printf (out, "    %7u %10s  %.*s\n", first, gemem_format_size (text, most),
+                              most > 0 ? (int) MAX ((guint64) ((unsigned __int128) most * WIDTH / summary->lower_bound), 1) : 0,
+                              "##################################################");
+    }
+}
+
+static void
+append_dims (GString *out, const GememGraph *graph, const GememTensor *tensor)
+{
+  if (tensor->dtype == GEMEM_DTYPE_UNKNOWN && !tensor->has_shape)
+    return;
+  g_string_append_printf (out, "  %s", gemem_dtype_name (tensor->dtype));
+  for (guint32 i = 0; tensor->has_shape && i < tensor->n_dims; i++)
+    g_string_append_printf (out, "%s%" G_GINT64_FORMAT, i == 0 ? "[" : ",", gemem_graph_dims (graph, tensor->first_dim)[i]);
+  g_string_append (out, tensor->has_shape ? tensor->n_dims == 0 ? "[]" : "]" : "");
+}
+
+static void
+append_largest (GString *out, const GememGraph *graph, const GememGraphSummary *summary)
+{
+  int width = 0;
+
+  for (guint i = 0; i < summary->n_largest; i++)
+    {
+      g_autofree char *name = gemem_graph_item_text (graph, summary->largest[i].item);
+      width = MAX (width, (int) MIN (g_utf8_strlen (name, -1), 50));
+    }
+  if (summary->n_largest > 0)
+    g_string_append (out, "  largest items\n");
+  for (guint i = 0; i < summary->n_largest; i++)
+    {
+      const GememGraphLarge *large = &summary->largest[i];
+      const GememGraphItem item = gemem_graph_item (graph, large->item);
+      g_autofree char *name = gemem_graph_item_text (graph, large->item);
+      char text[GEMEM_FORMAT_MAX];
+
+      g_string_append_printf (out, "    %10s  %-*s  ", gemem_format_size (text, large->size), width, name);
+      if (large->lifetime == GEMEM_NONE)
+        g_string_append (out, "not planned");
+      else
+        {
+          const GememLifetime *life = gemem_lifetimes_get (summary->lifetimes, large->lifetime);
+          g_string_append_printf (out, "nodes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, life->begin, life->end - 1);
+        }
+      if (!item.workspace)
+        append_dims (out, graph, gemem_graph_tensor (graph, gemem_graph_node (graph, item.node)->first_output + item.index));
+      g_string_append_c (out, '\n');
+    }
+}
+
+void
+gemem_graph_info_table (GString *out, const char *path, const char *format, const GememGraph *graph)
+{
+  GememGraphSummary *summary = gemem_graph_summarise (graph);
+  g_autofree char *at = gemem_graph_n_nodes (graph) == 0 ? g_strdup ("") :
+                        g_strdup_printf (" at node %u, %s", summary->peak, gemem_graph_node (graph, summary->peak)->name);
+  gboolean first = TRUE;
+
+  append_head (out, path, format, graph);
+  append_parts (out, graph, summary);
+  append_size (out, "peak live, lower bound", summary->lower_bound, at);
+  append_size (out, "lower bound, 512 B", summary->lower_bound_512, "");
+  append_picture (out, summary);
+  append_largest (out, graph, summary);
+  for (guint i = 0; i < GEMEM_ATTRIBUTE_COUNT; i++)
+    if (summary->attributes[i] > 0)
+      {
+        g_string_append_printf (out, "%s    %s: %u\n", first ? "  attributes\n" : "", gemem_attributes[i].name, summary->attributes[i]);
+        first = FALSE;
+      }
+  gemem_graph_summary_free (summary);
+}
+
+/* ---- for programs */
+
+static void
+json_text (GString *out, const char *name, const char *text)
+{
+  g_string_append_printf (out, "\"%s\": ", name);
+  gemem_json_append_string (out, text);
+  g_string_append (out, ", ");
+}
+
+static void
+json_number (GString *out, const char *name, guint64 value)
+{
+  g_string_append_printf (out, "\"%s\": %" G_GUINT64_FORMAT ", ", name, value);
+}
+
+/* Closes a list or object, dropping the ", " behind its last member. */
+static void
+json_close (GString *out, const char *bracket)
+{
+  if (g_str_has_suffix (out->str, ", "))
+    g_string_truncate (out, out->len - 2);
+  g_string_append_printf (out, "%s, ", bracket);
+}
+
+static void
+json_head (GString *out, const GememGraph *graph)
+{
+  const GPtrArray *settings = gemem_graph_settings (graph), *provenance = gemem_graph_provenance (graph);
+
+  g_string_append (out, "\"settings\": {");
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+
+      gemem_json_append_string (out, setting->key);
+      g_string_append (out, ": ");
+      gemem_json_append_string (out, setting->value);
+      g_string_append (out, ", ");
+    }
+  json_close (out, "}");
+  g_string_append (out, "\"provenance\": [");
+  for (guint i = 0; i < provenance->len; i++)
+    {
+      gemem_json_append_string (out, provenance->pdata[i]);
+      g_string_append (out, ", ");
+    }
+  json_close (out, "]");
+}
+
+static void
+json_groups (GString *out, const char *name, const GArray *groups)
+{
+  g_string_append_printf (out, "\"%s\": [", name);
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const GememGraphGroup *group = &g_array_index (groups, GememGraphGroup, i);
+
+      g_string_append_c (out, '{');
+      if (group->label != NULL)
+        json_text (out, "label", group->label);
+      else
+        g_string_append_printf (out, "\"stream\": %" G_GINT64_FORMAT ", ", group->stream);
+      json_number (out, "nodes", group->nodes);
+      json_close (out, "}");
+    }
+  json_close (out, "]");
+}
+
+static void
+json_numbers (GString *out, const GememGraph *graph, const GememGraphSummary *summary)
+{
+  json_number (out, "nodes", gemem_graph_n_nodes (graph));
+  json_number (out, "inputs", summary->inputs);
+  json_number (out, "unconnected_inputs", summary->unconnected);
+  json_number (out, "controls", summary->controls);
+  json_number (out, "subgraphs", gemem_graph_n_blocks (graph) - 1);
+  json_number (out, "tensors", gemem_graph_n_tensors (graph));
+  json_number (out, "unused_tensors", summary->unused);
+  json_number (out, "tensor_bytes", summary->tensor_bytes);
+  json_number (out, "workspaces", gemem_graph_n_workspaces (graph));
+  json_number (out, "workspace_bytes", summary->workspace_bytes);
+  json_number (out, "variables", gemem_graph_n_variables (graph));
+  json_number (out, "variable_bytes", summary->variable_bytes);
+  json_number (out, "persistable_bytes", summary->persistable_bytes);
+  json_number (out, "items", gemem_graph_n_items (graph));
+  json_number (out, "lifetimes", summary->lifetimes->items->len);
+  json_number (out, "peak_live", summary->lower_bound);
+  json_number (out, "peak_live_node", summary->peak);
+  json_number (out, "lower_bound_512", summary->lower_bound_512);
+}
+
+static void
+json_largest (GString *out, const GememGraph *graph, const GememGraphSummary *summary)
+{
+  g_string_append (out, "\"largest\": [");
+  for (guint i = 0; i < summary->n_largest; i++)
+    {
+      const GememGraphLarge *large = &summary->largest[i];
+      g_autofree char *name = gemem_graph_item_text (graph, large->item);
+
+      g_string_append (out, "\n  {");
+      json_text (out, "item", name);
+      json_number (out, "size", large->size);
+      if (large->lifetime != GEMEM_NONE)
+        {
+          json_number (out, "begin", gemem_lifetimes_get (summary->lifetimes, large->lifetime)->begin);
+          json_number (out, "end", gemem_lifetimes_get (summary->lifetimes, large->lifetime)->end);
+        }
+      json_close (out, "}");
+    }
+  json_close (out, "]");
+}
+
+void
+gemem_graph_info_json (GString *out, const char *path, const char *format, const GememGraph *graph)
+{
+  GememGraphSummary *summary = gemem_graph_summarise (graph);
+
+  g_string_append (out, "{\"schema\": \"gemem-graph-info\", \"version\": 1, ");
+  json_text (out, "path", path);
+  json_text (out, "format", format);
+  json_text (out, "name", gemem_graph_name (graph));
+  json_head (out, graph);
+  json_groups (out, "streams", summary->streams);
+  json_groups (out, "batch_labels", summary->labels);
+  json_numbers (out, graph, summary);
+  json_largest (out, graph, summary);
+  g_string_append (out, "\"attributes\": {");
+  for (guint i = 0; i < GEMEM_ATTRIBUTE_COUNT; i++)
+    if (summary->attributes[i] > 0)
+      json_number (out, gemem_attributes[i].name, summary->attributes[i]);
+  json_close (out, "}");
+  g_string_append (out, "\"live\": [");
+  for (guint i = 0; i < summary->live->len; i++)
+    g_string_append_printf (out, "%" G_GUINT64_FORMAT ", ", g_array_index (summary->live, guint64, i));
+  json_close (out, "]");
+  json_close (out, "}");
+  g_string_truncate (out, out->len - 2);
+  g_string_append_c (out, '\n');
+  gemem_graph_summary_free (summary);
+}

@@ -1,0 +1,48 @@
+/* graph-summary.h - what info says about a graph, computed once for people and for programs.
+ *
+ * Live bytes are those of the lifetimes that planners get (gemem_graph_lifetimes): tensors that share memory count once, steps are node ids, sizes
+ * are exact.  O(graph + items log items).
+ */
+#pragma once
+
+#include "allocators/planners/planner.h"
+
+#define GEMEM_GRAPH_LARGEST 10
+
+typedef struct
+{
+  const char *label;  /* or NULL: a stream */
+  gint64      stream;
+  guint32     nodes;
+} GememGraphGroup;
+
+typedef struct
+{
+  guint32 item;
+  guint64 size;
+  guint32 lifetime; /* GEMEM_NONE: no memory of its own */
+} GememGraphLarge;
+
+typedef struct
+{
+  GArray         *streams, *labels; /* GememGraphGroup, by stream; by label in the order of the nodes */
+  guint32         attributes[GEMEM_ATTRIBUTE_COUNT]; /* nodes or tensors that have it     */
+  guint64         tensor_bytes, workspace_bytes, variable_bytes, persistable_bytes;
+  guint32         inputs, unconnected, controls, unused; /* unused: outputs that nothing reads */
+  GememLifetimes *lifetimes;
+  GArray         *live; /* guint64 by node: bytes alive while it runs */
+  guint32         peak; /* the first node at which most is alive; 0 in an empty graph */
+  guint64         lower_bound, lower_bound_512;
+  GememGraphLarge largest[GEMEM_GRAPH_LARGEST]; /* by size, then item */
+  guint           n_largest;
+} GememGraphSummary;
+
+GememGraphSummary *gemem_graph_summarise (const GememGraph *graph);
+void gemem_graph_summary_free (GememGraphSummary *summary);
+
+/* graph-info.c: @path, @format: of the file. */
+void gemem_graph_info_table (GString *out, const char *path, const char *format, const GememGraph *graph);
+void gemem_graph_info_json (GString *out, const char *path, const char *format, const GememGraph *graph);
+
+/* graph-validate.c: what is odd about a graph that is not wrong, a line each; "PATH: valid (FORMAT)" last. */
+void gemem_graph_validate (GString *out, const char *path, const char *format, const GememGraph *graph);

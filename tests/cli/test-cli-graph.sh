@@ -1,0 +1,116 @@
+#!/bin/sh
+# test-cli-graph.sh - graphs in info, validate, convert and list: recognised by content, described, refused with the node and the field.
+# shellcheck disable=SC2154,SC2016,SC2086 # out and err come from tap.sh; scripts for sh -c; words on purpose
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+cat > g.json <<'END'
+{"name": "small", "options": {"memory_priority": true, "input_reuse": [0, 1]}, "provenance": ["source: by hand"],
+ "variables": [{"name": "w", "size": 4096, "persistable": true}, {"name": "left", "size": 1}],
+ "nodes": [
+  {"name": "a", "inputs": ["w", null], "workspaces": [700], "outputs": [{"size": 1000}, {"size": 50}], "attributes": {"reference": false}},
+  {"name": "b", "stream": 1, "batch_label": "Batch_0", "inputs": [["a", 0]], "outputs": [{"size": 2048, "shape": [4, -1], "dtype": "float32"}]},
+  {"name": "c", "stream": 1, "inputs": [["b", 0]], "controls": ["a"], "outputs": [{"size": 0}, {"size": 8, "shape": [9]}]}]}
+END
+printf '{"name": "zero", "nodes": []}\n{"name": "one", "nodes": [{"name": "n", "outputs": [{"size": 7}]}]}\n' > two.jsonl
+gzip -c two.jsonl > two.jsonl.gz
+
+# ---- info
+run 0 gemem-sim info g.json; silent err
+says out '^  format +gemem-graph$'
+says out '^  graph +small$'
+says out '^  source: by hand$'
+says out '^  settings +memory_priority=yes$'
+says out '^ +input_reuse=0,1$'
+says out '^  nodes +3, 4 inputs \(1 not connected\), 1 controls$'
+says out '^  streams +2$'
+says out '^    1: 2 nodes$'
+says out '^    Batch_0: 1 nodes$'
+says out '^  tensors .*\(3106 bytes\) in 5, 3 of them used by no node$'
+says out '^  workspaces .*\(700 bytes\) in 1$'
+says out '^  variables .*\(4097 bytes\) in 2, 4096 bytes of them persistable$'
+says out '^  items +6 in [0-9]+ lifetimes$'
+says out '^  peak live, lower bound .*\(3048 bytes\) at node 1, b$'
+says out '^ +1 +2.977 KiB  #{50}$'
+says out '^ +2.000 KiB  b:output 0 +nodes 1 to 2  float32\[4,-1\]$'
+says out '^    reference: 1$'
+check 'info --format=json is JSON with the same numbers' sh -c 'gemem-sim info g.json -f json | jq -e "
+  .schema == \"gemem-graph-info\" and .name == \"small\" and .format == \"gemem-graph\" and .settings.input_reuse == \"0,1\" and .nodes == 3 and
+  .tensor_bytes == 3106 and .unused_tensors == 3 and .peak_live == 3048 and .peak_live_node == 1 and (.live | max) == 3048 and
+  (.streams | map(.nodes)) == [1, 2] and .largest[0].item == \"b:output 0\" and .largest[0].end == 3 and .attributes == {reference: 1}"'
+run 0 gemem-sim info two.jsonl.gz#1; says out '^  graph +one$'; says out '^  peak live, lower bound .*\(7 bytes\) at node 0, n$'
+run 0 gemem-sim info two.jsonl.gz; says out '^  graph +zero$'; says out '^  peak live, lower bound .*\(0 bytes\)$'
+check 'an empty graph as JSON' sh -c 'gemem-sim info two.jsonl -f json | jq -e ".nodes == 0 and .live == []"'
+run 3 gemem-sim info two.jsonl#2; says err 'two.jsonl: there is no graph #2; the file has 2, counted from 0$'
+check 'standard input' sh -c 'gemem-sim info - < g.json | grep -q "^standard input$"'
+run 0 gemem-sim info g.json --lower eager; says out 'events .*alloc'
+check 'a hundred nodes in twenty rows' sh -c '
+  awk "BEGIN { printf \"{\\\"nodes\\\":[\"; for (i = 0; i < 100; i++) printf \"%s{\\\"name\\\":\\\"n%d\\\",\\\"outputs\\\":[{\\\"size\\\":%d}]}\", i ? \",\" : \"\", i, i + 1; print \"]}\" }" > many.json
+  test $(gemem-sim info many.json | grep -c "  #") = 20'
+
+# ---- validate
+run 0 gemem-sim validate g.json
+says out "^g.json:node 'a': note: unused output: output 1 of 50 bytes is read by no node \(2 in all\)$"
+says out "^g.json:node 'c': note: no size: output 0 has 0 bytes; it takes no memory$"
+says out "^g.json:node 'c': note: no element type: output 1 has a shape, but no dtype$"
+says out "^g.json:variable 'left': note: unused variable: no node reads or writes it$"
+says out '^g.json: valid \(gemem-graph\)$'
+check 'nothing else' sh -c "test \$(wc -l < $out) = 5"
+echo '{"nodes": [{"name": "a", "outputs": [{"size": 8, "shape": [2, 2], "dtype": "int32"}]}]}' > short.json
+run 0 gemem-sim validate short.json; says out "node 'a': note: short size: output 0 has 8 bytes, but its shape needs 16$"
+
+refused () { # STATUS PATTERN COMMAND...: the status, and one line of the agreed form that matches
+  want=$1 pattern=$2; shift 2
+  run "$want" "$@"
+  says err "^gemem-sim: error: $pattern"
+  check 'one line' sh -c "test \$(wc -l < $err) = 1"
+}
+echo '{"nodes": [{"name": "a", "controls": ["b"]}, {"name": "b", "controls": ["a"]}]}' > cycle.json
+echo '{"nodes": [{"name": "a", "inputs": [["b", 0]]}]}' > dangling.json
+echo '{"nodes": [{"name": "a", "outputs": [{"shape": [1], "dtype": "float3"}]}]}' > dtype.json
+echo '{"nodes": [{"name": "a", "strem": 1}]}' > field.json
+head -c 300 g.json > cut.json
+for command in 'info' 'validate' 'replay -a direct' 'convert -f gemem-graph x.json'; do
+  set -- $command; name=$1; shift
+  for case in "cycle: node 'a': is part of a cycle: 'a' -> 'b' -> 'a'" "dangling: node 'a': input 0: comes from 'b', which is no node" \
+      "dtype: node 'a': outputs\[0\].dtype: 'float3' is no element type; there are float32, " \
+      "field: node 'a': strem: not known here; did you mean 'stream'\?" 'cut:[0-9]+: the JSON text ends too early'; do
+    refused 3 "${case%%:*}.json:${case#*:}" gemem-sim "$name" "${case%%:*}.json" "$@"
+  done
+done
+check 'nothing was written' test ! -e x.json
+
+# ---- convert
+run 0 gemem-sim convert g.json again.json --note 'model=a b'
+check 'the same graph' sh -c '
+  gemem-sim info g.json -f json | jq "del(.path, .provenance)" > a; gemem-sim info again.json -f json | jq "del(.path, .provenance)" | diff a -'
+check 'it says where it comes from' sh -c 'gemem-sim info again.json -f json | jq -e ".provenance[0:2] == [\"source: by hand\", \"model: a b\"] and (.provenance[2] | test(\"converted: from g.json\"))"'
+run 0 gemem-sim convert two.jsonl.gz#1 one.json; run 0 gemem-sim info one.json; says out '^  graph +one$'
+check 'to standard output' sh -c 'gemem-sim convert g.json - -f gemem-graph | gemem-sim validate - | grep -q "^standard input: valid (gemem-graph)"'
+check 'the same bytes every time' sh -c 'gemem-sim convert g.json b1.json; gemem-sim convert g.json b2.json; cmp b1.json b2.json'
+run 0 gemem-sim convert g.json g.gmt; run 0 gemem-sim validate g.gmt
+refused 2 'g.json: OUTPUT would overwrite' gemem-sim convert g.json#0 g.json
+refused 2 'x.json: g.gmt is a trace, and traces do not become graphs; end OUTPUT in .gmt or .txt' gemem-sim convert g.gmt x.json
+refused 2 'x.json: g.json is a graph to be lowered to a trace' gemem-sim convert g.json x.json --lower eager
+refused 2 'paddle-program: this format can only be read; name gemem-graph' gemem-sim convert g.json x.json -f paddle-program
+refused 2 '--note=model: not KEY=VALUE' gemem-sim convert g.json x.json --note model
+
+# ---- the lists, and what is no graph
+run 0 gemem-sim list formats; says out 'gemem-graph'; says out 'paddle-program'; says out 'minimalloc-csv'
+run 0 gemem-sim help gemem-graph; says out 'Origin: doc/graph-format.md'
+printf 'id,lower,upper,size\n0,0,3,4\n1,3,9,4\n' > m.csv
+run 0 gemem-sim info m.csv; says out 'format +minimalloc-csv'; says out 'peak live .*\(4 bytes\)'
+run 0 gemem-sim validate m.csv; says out '^m.csv: valid \(minimalloc-csv\)$'
+run 0 gemem-sim info g.json --trace-format gemem-graph; says out '^  graph +small$'
+refused 3 'm.csv:1: ' gemem-sim info m.csv --trace-format gemem-graph
+
+# ---- the vectors
+if [ -d "$GEMEM_SHARED/vectors/ge-static" ]; then
+  run 0 gemem-sim info "$GEMEM_SHARED/vectors/ge-static/batch-medium.jsonl.gz#3"; says out 'Batch_1: '; says out 'static_memory_policy=2'
+  run 0 gemem-sim validate "$GEMEM_SHARED"/vectors/ge-static/*.jsonl.gz
+  run 0 gemem-sim info "$GEMEM_SHARED"/vectors/paddle-memory-optimize/*.jsonl.gz; says out 'format +paddle-program'
+else
+  skip 'graphs of the vectors' "no vectors in $GEMEM_SHARED"
+fi
+
+done_testing
