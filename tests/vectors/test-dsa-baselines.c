@@ -1,0 +1,140 @@
+/* test-dsa-baselines.c - the greedy baselines over the shared planning instances: every plan is safe, none is below the lower bound, and the
+ * MiniMalloc instances come out as offline-planning.md 5.1 measured them with programs of its own.
+ *
+ * The arenas are in the diagnostics, as multiples of the lower bound.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/planners/check.h"
+#include "tests/util/testutil.h"
+#include "traces/minimalloc-table.h"
+
+static void
+add_row (const GememMinimallocRow *row, gpointer lifetimes)
+{
+  gemem_lifetimes_add (lifetimes, (guint64) row->lower, (guint64) row->upper, row->size);
+}
+
+static GememLifetimes *
+read_instance (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *name = g_path_get_basename (path);
+  GememLifetimes *lifetimes = gemem_lifetimes_new (name);
+  GememInput *input = gemem_input_open (path, &error);
+  guint64 behind;
+
+  g_assert_no_error (error);
+  gemem_minimalloc_read (input, add_row, lifetimes, &behind, &error);
+  g_assert_no_error (error);
+  gemem_input_close (input);
+  return lifetimes;
+}
+
+/* The arena of the planner that @text chooses, at alignment 1. */
+static guint64
+plan_checked (const char *text, const GememLifetimes *lifetimes)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *choice = g_strconcat (text, ":alignment=1", NULL);
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  const GememPlanInput input = { NULL, lifetimes, 1 };
+  g_autoptr (GememPlan) plan = NULL;
+
+  gemem_planner_parse (choice, choices, &error);
+  g_assert_no_error (error);
+  plan = gemem_planner_run (choices->pdata[0], &input, &error);
+  g_assert_no_error (error);
+  gemem_plan_verify (plan, &input, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (plan->lower_bound, ==, gemem_lifetimes_lower_bound (lifetimes, 1));
+  g_assert_cmpuint (plan->arena, >=, plan->lower_bound);
+  g_test_message ("%s: %s: %" G_GUINT64_FORMAT " = %.4f x lower bound, %" G_GUINT64_FORMAT " of %u items reuse memory", lifetimes->name, text, plan->arena,
+                  (double) plan->arena / (double) plan->lower_bound, plan->reused, plan->n_items);
+  return plan->arena;
+}
+
+/* Table of 5.1: arena over lower bound, to three digits. */
+static const struct
+{
+  const char *name, *first_by_size, *first_by_area, *best_by_lifetime;
+} measured[] = {
+  { "A", "1.290", "1.669", "1.456" }, { "B", "1.347", "1.889", "1.503" }, { "C", "1.364", "1.967", "1.473" }, { "D", "1.309", "1.534", "1.484" },
+  { "E", "1.369", "1.706", "1.600" }, { "F", "1.367", "1.340", "1.408" }, { "G", "1.362", "1.405", "1.402" }, { "H", "1.360", "1.387", "1.412" },
+  { "I", "1.410", "2.310", "1.631" }, { "J", "1.313", "1.694", "1.611" }, { "K", "1.277", "2.329", "1.784" },
+};
+
+static void
+assert_ratio (const char *planner, const GememLifetimes *lifetimes, const char *expected)
+{
+  const guint64 arena = plan_checked (planner, lifetimes), bound = gemem_lifetimes_lower_bound (lifetimes, 1);
+  g_autofree char *ratio = g_strdup_printf ("%.3f", (double) arena / (double) bound);
+
+  g_assert_cmpstr (ratio, ==, expected);
+}
+
+static void
+test_minimalloc (void)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (measured); i++)
+    {
+      g_autofree char *relative = g_strdup_printf ("dsa/minimalloc/%s.1048576.csv", measured[i].name);
+      g_autofree char *path = test_shared_path (relative);
+      g_autoptr (GememLifetimes) lifetimes = path != NULL ? read_instance (path) : NULL;
+
+      if (lifetimes == NULL)
+        return;
+      assert_ratio ("first-fit-by-size", lifetimes, measured[i].first_by_size);
+      assert_ratio ("first-fit-by-area", lifetimes, measured[i].first_by_area);
+      assert_ratio ("best-fit-by-lifetime", lifetimes, measured[i].best_by_lifetime);
+    }
+}
+
+/* "Y_1: first fit by size 1.0036" (5.2). */
+static void
+test_large (void)
+{
+  g_autofree char *path = test_shared_path ("dsa/traces/Y_1.csv.gz");
+  g_autoptr (GememLifetimes) lifetimes = path != NULL ? read_instance (path) : NULL;
+  g_autofree char *ratio = NULL;
+
+  if (lifetimes == NULL)
+    return;
+  ratio = g_strdup_printf ("%.4f", (double) plan_checked ("first-fit-by-size", lifetimes) / (double) gemem_lifetimes_lower_bound (lifetimes, 1));
+  g_assert_cmpstr (ratio, ==, "1.0036");
+}
+
+static void
+test_all (void)
+{
+  static const char *const dirs[] = { "dsa/minimalloc", "dsa/traces" };
+  static const char *const planners[]
+      = { "no-reuse", "first-fit-by-size", "best-fit-by-allocation", /* for large ones these are enough */
+          "first-fit-by-allocation", "first-fit-by-area", "first-fit-by-lifetime", "best-fit-by-size", "best-fit-by-area", "best-fit-by-lifetime" };
+  const gboolean quick = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0;
+
+  for (gsize d = 0; d < G_N_ELEMENTS (dirs); d++)
+    {
+      g_autoptr (GPtrArray) files = test_shared_files (dirs[d], d == 0 ? ".csv" : ".csv.gz");
+
+      for (guint i = 0; files != NULL && i < files->len; i++)
+        {
+          g_autoptr (GememLifetimes) lifetimes = read_instance (files->pdata[i]);
+
+          for (gsize p = 0; p < (lifetimes->items->len < 20000 ? G_N_ELEMENTS (planners) : quick ? 0 : 3); p++)
+            plan_checked (planners[p], lifetimes);
+        }
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/dsa/minimalloc", test_minimalloc);
+  g_test_add_func ("/dsa/large", test_large);
+  g_test_add_func ("/dsa/all", test_all);
+  return g_test_run ();
+}
