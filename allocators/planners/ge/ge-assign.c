@@ -60,6 +60,7 @@ ge_assigner_new (const GeModel *model, const GeStrategy *strategy)
   a->symbol_size = g_new (guint64, (gsize) model->n_symbols + 1);
   for (guint32 i = 0; i < model->n_symbols; i++)
     a->symbol_size[i] = model->symbols[i].size;
+  a->cleared = g_new0 (guint8, (gsize) model->n_tensors + 1);
   a->zero = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (int i = 0; i < GE_N_SPACES; i++)
     a->counters[i] = ge_space_base (i);
@@ -86,6 +87,7 @@ ge_assigner_free (GeAssigner *a)
   g_free (a->symbol_block);
   g_free (a->symbol_size);
   g_array_unref (a->zero);
+  g_free (a->cleared);
   g_free (a->offsets);
   g_free (a->sizes);
   g_free (a->spaces);
@@ -195,7 +197,7 @@ assign_output (GeAssigner *a, GeRequest *request)
   if (a->continuous != NULL)
     {
       if (ge_continuous_chain (a, request))
-        return FALSE;
+        return !a->model->options->quirks;
       ge_continuous_role (a, request);
     }
   if (is_placed_elsewhere (a, request))

@@ -14,7 +14,8 @@
  *   ge-place.c       4.2 sizes and offsets, 7.2 the zero-copy tail
  *   ge-params.c      parameter tables
  *   ge-planners.c    3 strategies, candidates, the winner, the planner classes
- *   ge-continuous.c  hooks of continuous memory (5); ge-clear.c, ge-after.c: hooks of 6, 5.6, 7.7, 8.1, see the end of this file
+ *   ge-continuous.c, ge-chains.c  hooks of continuous memory (5), see the end of this file
+ *   ge-clear.c, ge-fixups.c, ge-buffer-pools.c, ge-segments.c, ge-memset.c  6.1-6.2, 5.6, 7.7, 8.1, 6.4
  *
  * Invariants: life times are node ids, GE_NEVER or GE_MAX; a block in B has an occupant; the children of a block are not in any other
  * block; blocks live as long as their assigner.
@@ -150,6 +151,7 @@ typedef struct
   GeBlock      **symbol_block; /* per symbol */
   guint64       *symbol_size;  /* per symbol; 2.4 and 5.4 change it */
   GArray        *zero;         /* items that get offset 0 */
+  guint8        *cleared;      /* per tensor: ge_clear_place() has to place it */
   guint32        time;         /* T */
   guint32        n_blocks;     /* created so far */
   GPtrArray     *chunks;       /* where blocks live */
@@ -230,7 +232,8 @@ void ge_batch (GeAssigner *assigner);            /* 4.3: resizes the labelled bl
 guint64 ge_resize (GeBlock *block);              /* 4.2: resizes children first; returns the size */
 void ge_place (GeAssigner *assigner);            /* 4.2 */
 void ge_place_zero_copy (GeAssigner *assigner);  /* 7.2 */
-void ge_set_offset (GeAssigner *assigner, guint32 item, guint64 offset);
+/* The item of an output gets @offset in @space; @bytes are its own there (ge-fixups.c). */
+void ge_place_output (GeAssigner *assigner, guint32 tensor, guint64 offset, guint8 space, guint64 bytes);
 
 /* ---- hooks
  *
@@ -266,8 +269,13 @@ gboolean ge_clear_is_central_workspace (const GeModel *model, guint32 node, guin
 /* 6.2: after the feature map and the buffer pools. */
 void ge_clear_place (GeAssigner *assigner);
 
-/* ge-after.c: what follows once the winner is known (0.2 steps 5-9). */
+/* What follows once the winner is known (0.2 steps 5-9), in this order. */
 
-void ge_after_segments (GeAssigner *assigner, GememPlan *plan); /* 8.1, before the zero-copy tail; called once more behind it with the IO segment */
-void ge_after_buffer_pools (GeAssigner *assigner);              /* 7.7 */
-void ge_after_fix_offsets (GeAssigner *assigner);               /* 5.6 */
+void ge_buffer_pools_place (GeAssigner *assigner);  /* ge-buffer-pools.c, 7.7 */
+/* ge_clear_place(), ge_place_zero_copy() */
+void ge_fix_offsets (GeAssigner *assigner);         /* ge-fixups.c, 5.6 */
+/* ge-segments.c, 8.1.  @feature_map, @cleared: the HBM counter after 4.2 and before the zero-copy tail. */
+void ge_segments (const GeAssigner *assigner, GememPlan *plan, guint64 feature_map, guint64 cleared);
+/* ge-memset.c: lines as GE logs them; the plan has its items and segments. */
+void ge_log_variables (const GeModel *model, GememPlan *plan);          /* 7.3 */
+void ge_log_memsets (const GeAssigner *assigner, GememPlan *plan);      /* 6.4 */

@@ -1,65 +1,424 @@
-/* ge-continuous.c - continuous memory in the GE assigners (ge-static.md 5); see the end of ge-block.h. */
+/* ge-continuous.c - tensors that must lie side by side: which of them allocates, for how long, and where the groups end up; see the end of ge-block.h.
+ *
+ * Without padding (concat), and where a node clears its inputs itself, the producer of input 0 allocates one buffer for all.  Otherwise every producer has
+ * its own block and the blocks are moved next to each other at the end of B.  Padded outputs are one block.
+ *
+ * Where the specification is silent: padded outputs (5.4) are never zero-copy, since several addresses of the caller need not be adjacent.
+ * Cost: linear in edges; per group of inputs a sort of its blocks.  Origin: ge-static.md 5.1-5.4.
+ */
 #include "config.h"
 
-#include "allocators/planners/ge/ge-block.h"
+#include <string.h>
+
+#include "allocators/planners/ge/ge-continuous.h"
+
+#define CONTINUOUS (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
+
+/* continuous_blocks[node] of the specification. */
+typedef struct
+{
+  guint32   node;
+  guint32   n_recorded;
+  gboolean  remembered; /* its type and number of inputs are known to 5.2 */
+  GeBlock **blocks;     /* per input */
+} Entry;
+
+struct _GeContinuous
+{
+  guint32  *entry_of; /* per node: its entry, or GEMEM_NONE */
+  GArray   *entries;  /* Entry, in the order of the first look-ups */
+  GeChains *chains;
+  guint64  *streams;  /* of this request's consumers */
+  guint32   sep_node; /* that takes all inputs of this request's block */
+};
+
+static void
+clear_entry (gpointer entry)
+{
+  g_free (((Entry *) entry)->blocks);
+}
 
 GeContinuous *
-ge_continuous_new (G_GNUC_UNUSED const GeModel *model)
+ge_continuous_new (const GeModel *model)
 {
-  return NULL;
+  GeContinuous *continuous;
+  guint32 kinds = 0;
+
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    kinds |= model->nodes[id].kind;
+  if ((kinds & CONTINUOUS) == 0)
+    return NULL;
+  continuous = g_new0 (GeContinuous, 1);
+  continuous->entry_of = g_new (guint32, model->n_nodes);
+  memset (continuous->entry_of, 0xff, model->n_nodes * sizeof (guint32));
+  continuous->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_array_set_clear_func (continuous->entries, clear_entry);
+  continuous->streams = g_new0 (guint64, (model->n_streams + 63) / 64 + 1);
+  continuous->chains = ge_chains_new (model);
+  return continuous;
 }
 
 void
-ge_continuous_free (G_GNUC_UNUSED GeContinuous *continuous)
+ge_continuous_free (GeContinuous *continuous)
 {
+  if (continuous == NULL)
+    return;
+  g_free (continuous->entry_of);
+  g_array_unref (continuous->entries);
+  g_free (continuous->streams);
+  ge_chains_free (continuous->chains);
+  g_free (continuous);
+}
+
+/* The entry of @node, which the look-up creates. */
+static Entry *
+look_up (GeAssigner *a, guint32 node)
+{
+  GeContinuous *continuous = a->continuous;
+  Entry entry = { .node = node };
+
+  if (continuous->entry_of[node] == GEMEM_NONE)
+    {
+      continuous->entry_of[node] = continuous->entries->len;
+      entry.blocks = g_new0 (GeBlock *, gemem_graph_node (a->model->graph, node)->n_inputs);
+      g_array_append_val (continuous->entries, entry);
+    }
+  return &g_array_index (continuous->entries, Entry, continuous->entry_of[node]);
+}
+
+/* The continuous node that consumer @i of @tensor leads to; no-padding ones count first. */
+static gboolean
+find_taker (const GeModel *model, guint32 tensor, guint32 i, guint32 *node, guint32 *input, gboolean *padded)
+{
+  *padded = FALSE;
+  if (ge_find_continuous (model, tensor, i, GE_NOPADDING_IN, node, input))
+    return TRUE;
+  *padded = TRUE;
+  return ge_find_continuous (model, tensor, i, GE_PADDED_IN, node, input);
+}
+
+/* 5.1 */
+gboolean
+ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request);
+  const gboolean lx = (model->nodes[request->node].kind & GE_LX) != 0;
+  gboolean not_needed = FALSE, padded;
+  guint32 node, input;
+
+  for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
+    {
+      if (!find_taker (model, tensor, i, &node, &input, &padded))
+        continue;
+      if (input == 0)
+        return FALSE;
+      if (!padded || lx || (model->nodes[node].kind & GE_SEP) != 0)
+        not_needed = TRUE;
+    }
+  return not_needed;
+}
+
+/* ---- 5.3: begin and end of a buffer that several producers fill */
+
+guint32
+ge_count_streams (const GeModel *model, const guint64 *streams)
+{
+  guint32 n = 0;
+
+  for (guint i = 0; i < (model->n_streams + 63) / 64; i++)
+    n += (guint32) __builtin_popcountll (streams[i]);
+  return n;
+}
+
+/* Lowers request->begin to the first piece's, returns the last reader's time. */
+static guint32
+span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
+{
+  const GeModel *model = a->model;
+  const gint32 stream = model->nodes[request->node].stream;
+  guint32 end = 0;
+
+  for (guint32 i = 0; i < gemem_graph_node (model->graph, node)->n_inputs; i++)
+    {
+      const guint32 tensor = gemem_graph_inputs (model->graph, node)[i].tensor;
+      guint32 reached = 0;
+
+      if (tensor == GEMEM_NONE)
+        continue;
+      request->begin = MIN (request->begin, ge_last_known (model, ge_anchor_node (model, model->origin[tensor]), stream));
+      end = MAX (end, ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor), stream, &reached, streams));
+    }
+  return end;
 }
 
 gboolean
-ge_continuous_chain (G_GNUC_UNUSED GeAssigner *a, G_GNUC_UNUSED GeRequest *request)
+ge_continuous_end (GeAssigner *a, GeRequest *request, guint32 *end)
 {
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request), takes_all = GE_RAW_NOPADDING_IN | GE_SEP;
+  const GememConsumer *consumers = gemem_graph_consumers (model->graph, tensor);
+
+  if (model->nodes[request->node].kind & takes_all)
+    return FALSE;
+  for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
+    if (consumers[i].input == 0 && (model->nodes[consumers[i].node].kind & takes_all) != 0)
+      {
+        *end = MAX (*end, span_pieces (a, request, consumers[i].node, NULL));
+        return TRUE;
+      }
   return FALSE;
+}
+
+/* ---- 5.2 */
+
+void
+ge_continuous_role (GeAssigner *a, GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request);
+  gboolean lx = (model->nodes[request->node].kind & GE_LX) != 0, padded;
+  guint32 node, input;
+
+  memset (a->continuous->streams, 0, ((model->n_streams + 63) / 64) * sizeof (guint64));
+  for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
+    {
+      gboolean sep, whole;
+      Entry *entry;
+
+      if (!find_taker (model, tensor, i, &node, &input, &padded))
+        continue;
+      sep = (model->nodes[node].kind & GE_SEP) != 0;
+      whole = lx || !padded || sep;
+      lx |= !padded && model->options->quirks; /* [QUIRK] for all consumers that follow */
+      if ((model->nodes[node].kind & GE_ZERO_MEMORY) != 0 || (whole && input != 0))
+        {
+          request->continuous = FALSE;
+          return;
+        }
+      entry = look_up (a, node);
+      if (entry->n_recorded == 0)
+        {
+          request->zc_ok = FALSE;
+          if (whole)
+            {
+              if (request->op_reuse)
+                {
+                  request->end_request = span_pieces (a, request, node, a->continuous->streams);
+                  request->n_streams = ge_count_streams (model, a->continuous->streams);
+                }
+              request->continuous |= sep;
+              request->sep = sep;
+              a->continuous->sep_node = node;
+              continue;
+            }
+          entry->remembered = TRUE;
+        }
+      request->anchor_node = node;
+      request->anchor_input = input;
+      request->continuous = TRUE;
+    }
 }
 
 void
-ge_continuous_role (G_GNUC_UNUSED GeAssigner *a, G_GNUC_UNUSED GeRequest *request)
+ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
 {
-}
+  Entry *entry = look_up (a, request->anchor_node);
 
-gboolean
-ge_continuous_not_needed (G_GNUC_UNUSED GeAssigner *a, G_GNUC_UNUSED const GeRequest *request)
-{
-  return FALSE;
-}
-
-gboolean
-ge_continuous_output (G_GNUC_UNUSED GeAssigner *a, G_GNUC_UNUSED GeRequest *request)
-{
-  return FALSE;
-}
-
-void
-ge_continuous_record (G_GNUC_UNUSED GeAssigner *a, G_GNUC_UNUSED const GeRequest *request, G_GNUC_UNUSED GeBlock *block)
-{
-}
-
-gboolean
-ge_continuous_end (G_GNUC_UNUSED GeAssigner *a, G_GNUC_UNUSED GeRequest *request, G_GNUC_UNUSED guint32 *end)
-{
-  return FALSE;
+  entry->n_recorded += entry->blocks[request->anchor_input] == NULL;
+  entry->blocks[request->anchor_input] = block;
 }
 
 guint64
-ge_continuous_total (G_GNUC_UNUSED GeAssigner *a, const GeRequest *request)
+ge_continuous_total (GeAssigner *a, G_GNUC_UNUSED const GeRequest *request)
 {
-  return request->size;
+  const GeModel *model = a->model;
+  const guint32 node = a->continuous->sep_node;
+  guint64 total = 0;
+
+  for (guint32 i = 0; i < gemem_graph_node (model->graph, node)->n_inputs; i++)
+    if (gemem_graph_inputs (model->graph, node)[i].tensor != GEMEM_NONE)
+      total += ge_align (ge_tensor_size (model, gemem_graph_inputs (model->graph, node)[i].tensor));
+  return total;
+}
+
+/* ---- padded outputs (5.4) */
+
+GeBlock *
+ge_continuous_allocate (GeAssigner *a, GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request), symbol = model->symbol_of[tensor];
+  GeBlock *block;
+
+  request->noalign = request->size;
+  request->continuous = FALSE;
+  block = ge_apply (a, request, request->size, ge_is_zero_copy (model, request->node, request->index, TRUE, request->noalign));
+  ge_block_set_first_last (block);
+  block->same_offset = (model->nodes[request->node].kind & GE_BATCH_INDEPENDENT) != 0;
+  block->reuse_zc = FALSE;
+  block->ref_count += (gint32) ge_symbol_inputs (a, tensor);
+  a->symbol_size[symbol] = request->size;
+  a->symbol_block[symbol] = block;
+  return block;
+}
+
+static gboolean
+is_global (const GeModel *model, guint32 tensor)
+{
+  gint64 scope;
+
+  return gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
+         && scope == 2;
+}
+
+/* How many outputs of @node reference an input. */
+static guint32
+count_references (const GeModel *model, const GememNode *node)
+{
+  guint32 n = 0;
+
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    n += model->referenced_input[t] != GEMEM_NONE;
+  return n;
+}
+
+static void
+refuse_mixed (GeAssigner *a, const GememNode *node, guint32 n)
+{
+  if (a->error == NULL)
+    g_set_error (&a->error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "node '%s': continuous_output: %u of %u outputs refer to an input; all of them or none must", node->name, n, node->n_outputs);
+}
+
+/* The end of all outputs together; the streams of their readers into @streams. */
+static guint32
+outputs_end (const GeAssigner *a, const GememNode *node, guint64 *streams)
+{
+  guint32 reached = a->time, end = 0;
+
+  for (guint32 i = 0; i < node->n_outputs; i++)
+    end = MAX (end, ge_max_life (a->model, a->time, i, -1, &reached, streams));
+  return end;
+}
+
+gboolean
+ge_continuous_output (GeAssigner *a, GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const GememNode *node = gemem_graph_node (model->graph, request->node);
+  const guint32 n_references = count_references (model, node);
+  guint64 total = 0;
+  guint32 end;
+  GeBlock *block;
+
+  for (guint32 i = 0; i < node->n_outputs; i++)
+    if (!is_global (model, node->first_output + i))
+      total += ge_align (ge_tensor_size (model, node->first_output + i));
+  if (n_references > 0 && n_references < node->n_outputs)
+    refuse_mixed (a, node, n_references);
+  for (guint32 i = n_references > 0 || total == 0 ? 0 : 1; i < node->n_outputs; i++)
+    ge_zero (a, request->node, i);
+  if (n_references > 0 || total == 0)
+    return TRUE;
+  request->index = 0;
+  request->size = total;
+  block = ge_continuous_allocate (a, request);
+  memset (a->continuous->streams, 0, ((model->n_streams + 63) / 64) * sizeof (guint64));
+  end = outputs_end (a, node, a->continuous->streams);
+  ge_block_set_end (block, end == GE_MAX ? GE_NEVER : end, block->stream);
+  ge_block_raise_out_cnt (block, ge_count_streams (model, a->continuous->streams));
+  return TRUE;
+}
+
+/* ---- groups to the tail of B (5.2) */
+
+/* Gives the blocks of one group their places in the tail, in order of inputs. */
+static void
+place_group (GeAssigner *a, const Entry *entry, guint32 *place, guint32 *next)
+{
+  const guint32 n = gemem_graph_node (a->model->graph, entry->node)->n_inputs;
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  for (guint32 i = 0; i < n; i++)
+    {
+      entry->blocks[i]->same_offset = (a->model->nodes[entry->node].kind & GE_BATCH_INDEPENDENT) != 0;
+      entry->blocks[i]->input_index = i;
+    }
+  for (guint32 i = 0; i < n; i++)
+    if (!g_hash_table_add (seen, entry->blocks[i]))
+      return;
+  for (guint32 i = 0; i < n; i++)
+    place[entry->blocks[i]->number] = (*next)++;
+  entry->blocks[0]->first = TRUE;
+  entry->blocks[n - 1]->last = TRUE;
+}
+
+/* [QUIRK] in the order of a hash table; a block of two groups goes where the later one puts it. */
+static gsize *
+entry_order (const GeAssigner *a)
+{
+  const GArray *entries = a->continuous->entries;
+  g_autofree guint64 *keys = g_new (guint64, (gsize) entries->len + 1);
+  gsize *order = g_new (gsize, (gsize) entries->len + 1);
+
+  for (guint i = 0; i < entries->len; i++)
+    {
+      keys[i] = g_array_index (entries, Entry, i).node;
+      order[i] = i;
+    }
+  if (a->model->options->quirks)
+    ge_unordered_order (keys, entries->len, order);
+  return order;
 }
 
 void
-ge_continuous_to_tail (G_GNUC_UNUSED GeAssigner *a)
+ge_continuous_to_tail (GeAssigner *a)
 {
+  const GArray *entries = a->continuous->entries;
+  g_autofree gsize *order = entry_order (a);
+  g_autofree guint32 *place = g_new (guint32, (gsize) a->n_blocks + 1); /* by number of block; GEMEM_NONE: not in the tail */
+  g_autofree GeBlock **tail = NULL;
+  guint32 next = 0;
+  guint kept = 0;
+
+  memset (place, 0xff, ((gsize) a->n_blocks + 1) * sizeof (guint32));
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const Entry *entry = &g_array_index (entries, Entry, order[i]);
+
+      if (entry->remembered && entry->n_recorded == gemem_graph_node (a->model->graph, entry->node)->n_inputs)
+        place_group (a, entry, place, &next);
+    }
+  if (next == 0)
+    return;
+  tail = g_new0 (GeBlock *, next);
+  for (guint i = 0; i < a->blocks->len; i++)
+    {
+      GeBlock *block = a->blocks->pdata[i];
+
+      if (place[block->number] != GEMEM_NONE)
+        tail[place[block->number]] = block;
+      else if (!block->child)
+        a->blocks->pdata[kept++] = block;
+    }
+  for (guint32 i = 0; i < next; i++)
+    if (tail[i] != NULL)
+      a->blocks->pdata[kept++] = tail[i];
+  g_ptr_array_set_size (a->blocks, (gint) kept);
+}
+
+/* ---- chains (5.5) */
+
+gboolean
+ge_continuous_chain (GeAssigner *a, GeRequest *request)
+{
+  return a->continuous->chains != NULL && ge_chains_allocate (a, a->continuous->chains, request);
 }
 
 void
-ge_continuous_chain_offsets (G_GNUC_UNUSED GeAssigner *a)
+ge_continuous_chain_offsets (GeAssigner *a)
 {
+  if (a->continuous->chains != NULL)
+    ge_chains_place (a, a->continuous->chains);
 }

@@ -120,25 +120,31 @@ fits_device (const GeAssigner *a, GError **error)
 static GememPlan *
 finish (GeAssigner *a, GError **error)
 {
+  const guint64 feature_map = a->counters[GE_SPACE_HBM];
+  guint64 cleared;
   GememPlan *plan;
 
+  ge_buffer_pools_place (a);
+  ge_clear_place (a);
+  cleared = a->counters[GE_SPACE_HBM];
+  if (a->error != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&a->error));
+      return NULL;
+    }
   if (!fits_device (a, error))
     return NULL;
-  plan = gemem_plan_new ("", gemem_graph_n_items (a->model->graph));
-  ge_after_segments (a, plan);
-  ge_after_buffer_pools (a);
-  ge_clear_place (a);
   ge_place_zero_copy (a);
-  ge_after_fix_offsets (a);
+  ge_fix_offsets (a);
+  plan = gemem_plan_new ("", gemem_graph_n_items (a->model->graph));
   fill_items (plan, a);
   fill_totals (plan, a);
+  ge_segments (a, plan, feature_map, cleared);
+  ge_log_variables (a->model, plan);
+  ge_log_memsets (a, plan);
   plan->alignment = GE_ALIGN;
   plan->winner = g_strdup (a->strategy.name);
-  if (a->error == NULL)
-    return plan;
-  g_propagate_error (error, g_steal_pointer (&a->error));
-  gemem_plan_free (plan);
-  return NULL;
+  return plan;
 }
 
 static void
