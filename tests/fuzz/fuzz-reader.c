@@ -23,7 +23,7 @@ static const struct
 } choices[] = {
   { 'r', NULL, FALSE },     { 'p', "pytorch-snapshot", TRUE }, { 'v', "memory-viz", TRUE }, { 'k', "kineto", TRUE },
   { 'm', "rmm-csv", TRUE }, { 'l', "minimalloc-csv", TRUE },   { 't', "text", FALSE },      { 'o', "ops", FALSE },
-  { 'n', "native", FALSE },
+  { 'n', "native", FALSE }, { 'g', "ge-plan-log", TRUE },
 };
 
 typedef struct
