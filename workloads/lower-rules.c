@@ -68,10 +68,10 @@ input_slot (const GememGraph *graph, const GememNode *node, gint64 input)
 }
 
 static void
-join (const Sharing *sharing, guint32 a, guint32 b)
+join (const Sharing *sharing, guint32 a, guint32 b, gboolean first)
 {
   if (a != GEMEM_NONE && b != GEMEM_NONE)
-    sharing->share (sharing->data, a, b);
+    sharing->share (sharing->data, a, b, first);
 }
 
 /* The input that has the name of output @output, or -1. */
@@ -146,10 +146,10 @@ join_with_owner (const Sharing *sharing, const GememNode *node)
 
   if (strcmp (node->type, "Data") == 0 && node->n_outputs > 0
       && gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &parent))
-    join (sharing, input_slot (graph, owner, parent), gemem_lower_tensor_slot (graph, node->first_output));
+    join (sharing, input_slot (graph, owner, parent), gemem_lower_tensor_slot (graph, node->first_output), FALSE);
   for (guint i = 0; strcmp (node->type, "NetOutput") == 0 && i < n; i++)
     if (outputs[i] >= 0 && outputs[i] < owner->n_outputs)
-      join (sharing, input_slot (graph, node, i), gemem_lower_tensor_slot (graph, owner->first_output + (guint32) outputs[i]));
+      join (sharing, input_slot (graph, node, i), gemem_lower_tensor_slot (graph, owner->first_output + (guint32) outputs[i]), FALSE);
 }
 
 static void
@@ -161,8 +161,8 @@ join_outputs (const Sharing *sharing, const GememNode *node)
     {
       const guint32 slot = gemem_lower_tensor_slot (graph, node->first_output + o);
 
-      join (sharing, input_slot (graph, node, referenced_input (graph, node, o)), slot);
-      join (sharing, variable_slot (graph, gemem_graph_tensor (graph, node->first_output + o)), slot);
+      join (sharing, input_slot (graph, node, referenced_input (graph, node, o)), slot, FALSE);
+      join (sharing, variable_slot (graph, gemem_graph_tensor (graph, node->first_output + o)), slot, FALSE);
     }
 }
 
@@ -179,7 +179,7 @@ gemem_lower_references (const GememGraph *graph, GememShareFunc share, gpointer 
       join_outputs (&sharing, node);
       if (is_one_of (node->type, merges) || is_nopadding_in (graph, node))
         for (guint32 i = 1; i < node->n_inputs; i++)
-          join (&sharing, input_slot (graph, node, 0), input_slot (graph, node, i));
+          join (&sharing, input_slot (graph, node, 0), input_slot (graph, node, i), is_nopadding_in (graph, node));
       if (node->block != 0)
         join_with_owner (&sharing, node);
     }

@@ -1,6 +1,7 @@
 /* lower-storage.c - the storages of a graph: which memory there is, from when to when, on which stream; see lower.h.
  *
- * Slots (items, then variables) that share memory are united, the one that allocates gives the storage its id.  Then every node is
+ * Slots (items, then variables) that share memory are united; the one that allocates gives the storage its id, or in a no-padding concat its first
+ * piece, which lies where the storage begins.  Then every node is
  * visited once in order: what it makes begins there at the latest, what it reads ends there at the earliest, and from other streams than the storage's
  * own the end is known later.  In-place pairs are united in the same order, when all uses are known.
  *
@@ -19,6 +20,7 @@ typedef struct
 {
   GememStorage storage;
   guint32      owner;    /* the slot that allocates; GEMEM_NONE until there is one */
+  guint32      start;    /* the slot whose memory begins where the storage does; GEMEM_NONE: any of them */
   guint32      taken;    /* moment at which an output moved in */
   guint8       streamed; /* `stream` is set */
   guint8       inner;    /* begins at a node that is no wrapper of a subgraph */
@@ -113,13 +115,16 @@ find (Builder *builder, guint32 slot)
 }
 
 static void
-share (gpointer data, guint32 a, guint32 b)
+share (gpointer data, guint32 a, guint32 b, gboolean first)
 {
   Builder *builder = data;
+  const guint32 root_a = find (builder, a), root_b = find (builder, b), root = MIN (root_a, root_b);
+  guint32 start = builder->records[root_a].start;
 
-  a = find (builder, a);
-  b = find (builder, b);
-  builder->root[MAX (a, b)] = MIN (a, b);
+  if (start == GEMEM_NONE)
+    start = first ? a : builder->records[root_b].start;
+  builder->root[MAX (root_a, root_b)] = root;
+  builder->records[root].start = start;
 }
 
 static Record *
@@ -314,6 +319,13 @@ work_in_place (Builder *builder)
 
 /* ---- the list */
 
+/* The slot after which the storage of @record is called. */
+static guint32
+namesake (const Record *record)
+{
+  return record->owner != GEMEM_NONE && record->start != GEMEM_NONE && !record->storage.kept ? record->start : record->owner;
+}
+
 static int
 compare_begin (gconstpointer a, gconstpointer b)
 {
@@ -326,20 +338,20 @@ compare_begin (gconstpointer a, gconstpointer b)
   return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Numbers of the storages by id, which is 1 + the slot that allocates. */
+/* Numbers of the storages by id, which is 1 + a slot. */
 static void
 number_slots (Builder *builder, const GArray *storages, guint32 *storage_of)
 {
-  g_autofree guint32 *by_owner = g_new (guint32, builder->n_slots + 1);
+  g_autofree guint32 *by_slot = g_new (guint32, builder->n_slots + 1);
 
-  memset (by_owner, 0xff, sizeof (guint32) * (builder->n_slots + 1));
+  memset (by_slot, 0xff, sizeof (guint32) * (builder->n_slots + 1));
   for (guint32 i = 0; i < storages->len; i++)
-    by_owner[g_array_index (storages, GememStorage, i).id - 1] = i;
+    by_slot[g_array_index (storages, GememStorage, i).id - 1] = i;
   for (guint32 slot = 0; slot < builder->n_slots; slot++)
     {
-      const Record *record = record_of (builder, slot);
+      const guint32 name = namesake (record_of (builder, slot));
 
-      storage_of[slot] = record->owner != GEMEM_NONE ? by_owner[record->owner] : GEMEM_NONE;
+      storage_of[slot] = name != GEMEM_NONE ? by_slot[name] : GEMEM_NONE;
     }
 }
 
@@ -353,7 +365,7 @@ list (Builder *builder)
       {
         GememStorage storage = builder->records[slot].storage;
 
-        storage.id = (guint64) builder->records[slot].owner + 1;
+        storage.id = (guint64) namesake (&builder->records[slot]) + 1;
         storage.begin = storage.kept ? 0 : storage.begin;
         storage.end = MAX (storage.end, storage.begin);
         storage.clear = storage.kept ? 0 : storage.clear;
@@ -375,7 +387,7 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
   for (guint32 slot = 0; slot < builder.n_slots; slot++)
     {
       builder.root[slot] = slot;
-      builder.records[slot].owner = GEMEM_NONE;
+      builder.records[slot].owner = builder.records[slot].start = GEMEM_NONE;
     }
   gemem_lower_references (graph, share, &builder);
   add_variables (&builder);

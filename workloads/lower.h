@@ -65,7 +65,8 @@ guint32 gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor);
 
 /* ---- lower-rules.c: who shares memory with whom */
 
-typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b);
+/* @first: the storage of both begins where @a does. */
+typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean first);
 /* Calls @share for every two slots that must share their memory. */
 void gemem_lower_references (const GememGraph *graph, GememShareFunc share, gpointer data);
 /* Bytes of an item in device memory; 0: it has none there. */

@@ -4,7 +4,8 @@
  * one line in lowerings.def.
  *
  * Ids of the events: item of the graph + 1; variables: number of items + 1 + variable (alive from the start when persistable); what a policy adds
- * (fused buffers, temporaries) comes above.  The first of tensors that share memory allocates, the last user frees.  With several runs
+ * (fused buffers, temporaries) comes above.  The first of tensors that share memory allocates, the last user frees
+ * (pieces of a no-padding concat: the id is that of the first piece, whoever is made first).  With several runs
  * (steps) an id is used again in each.
  */
 #pragma once

@@ -130,6 +130,17 @@ test_references (void)
          "eager", "S1 a1:100 f1");
 }
 
+/* A concat without padding: its pieces are parts of it from the first one made on, and its first input says where it lies. */
+static void
+test_concat (void)
+{
+  check ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},{\"name\":\"b\",\"type\":\"x\",\"outputs\":[{\"size\":20}]},"
+         "{\"name\":\"c\",\"type\":\"Concat\",\"inputs\":[[\"b\",0],[\"a\",0]],"
+         "\"attributes\":{\"_no_padding_continuous_input\":true,\"_output_reuse_input\":true},\"outputs\":[{\"size\":30}]},"
+         "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]]}",
+         "eager", "S1 a2:30 f2");
+}
+
 /* The branches of a merge share memory, the outputs of a call are made inside of it. */
 static void
 test_control_flow (void)
@@ -387,6 +398,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lowering/eager", test_eager);
   g_test_add_func ("/lowering/variables", test_variables);
   g_test_add_func ("/lowering/references", test_references);
+  g_test_add_func ("/lowering/concat", test_concat);
   g_test_add_func ("/lowering/control-flow", test_control_flow);
   g_test_add_func ("/lowering/streams", test_streams);
   g_test_add_func ("/lowering/no-stream", test_no_stream);
