@@ -19,10 +19,11 @@ open_eager (gconstpointer data, GememGraph *graph, GError **error)
 {
   static const GememStorageRules rules = { 0 };
   const Params *p = data;
-  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules);
+  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
-  lower->let_go = gemem_lower_free;
-  return &lower->parent.parent;
+  if (lower != NULL)
+    lower->let_go = gemem_lower_free;
+  return (GememTraceReader *) lower;
 }
 
 const GememLowering gemem_lowering_eager = {

@@ -147,8 +147,10 @@ open_gc (gconstpointer data, GememGraph *graph, GError **error)
 {
   static const GememStorageRules rules = { 0 };
   const Params *p = data;
-  Reader *reader = gemem_lower_new (sizeof *reader, graph, &p->common, &rules);
+  Reader *reader = gemem_lower_new (sizeof *reader, graph, &p->common, &rules, error);
 
+  if (reader == NULL)
+    return NULL;
   reader->threshold = p->threshold;
   reader->queue = g_array_new (FALSE, FALSE, sizeof (guint32));
   reader->spared = p->fraction < 1 ? spare (&reader->parent, p->fraction) : NULL;

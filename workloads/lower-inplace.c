@@ -20,10 +20,11 @@ open_inplace (gconstpointer data, GememGraph *graph, GError **error)
 {
   static const GememStorageRules rules = { .inplace = TRUE };
   const Params *p = data;
-  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules);
+  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
-  lower->let_go = gemem_lower_free;
-  return &lower->parent.parent;
+  if (lower != NULL)
+    lower->let_go = gemem_lower_free;
+  return (GememTraceReader *) lower;
 }
 
 const GememLowering gemem_lowering_inplace = {

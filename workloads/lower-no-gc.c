@@ -18,9 +18,9 @@ open_no_gc (gconstpointer data, GememGraph *graph, GError **error)
 {
   static const GememStorageRules rules = { 0 };
   const Params *p = data;
-  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules);
+  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
-  return &lower->parent.parent;
+  return (GememTraceReader *) lower;
 }
 
 const GememLowering gemem_lowering_no_gc = {

@@ -250,3 +250,84 @@ gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 
       return MIN ((guint64) listed[k + 1], gemem_lower_item_size (graph, node, item));
   return 0;
 }
+
+/* ---- batch labels */
+
+typedef struct
+{
+  const char *label;
+  guint64     bytes;
+} Batch;
+
+static guint64
+bytes_of (const GememGraph *graph, const GememNode *node)
+{
+  guint64 bytes = 0;
+
+  for (guint32 i = 0; i < node->n_outputs + node->n_workspaces; i++)
+    bytes += gemem_lower_item_size (graph, node, gemem_node_item (node) + i);
+  return bytes;
+}
+
+/* The labels in the order in which they occur, with the bytes of their nodes; few. */
+static GArray *
+list_batches (const GememGraph *graph)
+{
+  GArray *batches = g_array_new (FALSE, FALSE, sizeof (Batch));
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+      const Batch batch = { node->batch_label, 0 };
+      guint b = 0;
+
+      if (node->batch_label[0] == '\0')
+        continue;
+      while (b < batches->len && strcmp (g_array_index (batches, Batch, b).label, node->batch_label) != 0)
+        b++;
+      if (b == batches->len)
+        g_array_append_val (batches, batch);
+      g_array_index (batches, Batch, b).bytes += bytes_of (graph, node);
+    }
+  return batches;
+}
+
+static const char *
+choose_batch (const GArray *batches, const char *label)
+{
+  const Batch *chosen = NULL;
+
+  for (guint b = 0; b < batches->len; b++)
+    {
+      const Batch *batch = &g_array_index (batches, Batch, b);
+
+      if (label != NULL ? strcmp (batch->label, label) == 0 : chosen == NULL || batch->bytes > chosen->bytes)
+        chosen = batch;
+    }
+  return chosen != NULL ? chosen->label : NULL;
+}
+
+gboolean
+gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped, GError **error)
+{
+  g_autoptr (GArray) batches = list_batches (graph);
+  const char *chosen = choose_batch (batches, label);
+
+  *skipped = NULL;
+  if (chosen == NULL && label == NULL)
+    return TRUE;
+  if (chosen == NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "batch_label=%s: no node of %s has this label%s%s; leave it out to run the largest", label,
+                   gemem_graph_name (graph), batches->len > 0 ? ", one has " : "", batches->len > 0 ? g_array_index (batches, Batch, 0).label : "");
+      return FALSE;
+    }
+  *skipped = g_new0 (guint8, (gsize) gemem_graph_n_nodes (graph) + 1);
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const char *own = gemem_graph_node (graph, id)->batch_label;
+
+      (*skipped)[id] = own[0] != '\0' && strcmp (own, chosen) != 0;
+    }
+  return TRUE;
+}

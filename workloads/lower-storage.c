@@ -50,38 +50,54 @@ gemem_lower_stream (const GememGraph *graph, const GememNode *node)
   return node->stream;
 }
 
-guint32 *
-gemem_lower_after (const GememGraph *graph)
+/* The first node after @id that waits for it, by data or without; the number of nodes if there is none. */
+static guint32
+first_waiter (const GememGraph *graph, guint32 id, const guint8 *skipped)
+{
+  const GememNode *node = gemem_graph_node (graph, id);
+  guint32 first = gemem_graph_n_nodes (graph);
+
+  for (guint32 o = 0; o < node->n_outputs; o++)
+    for (guint32 c = 0; c < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; c++)
+      {
+        const guint32 consumer = gemem_graph_consumers (graph, node->first_output + o)[c].node;
+
+        if (consumer > id && gemem_lower_runs (skipped, consumer))
+          first = MIN (first, consumer);
+      }
+  for (guint32 s = 0; s < node->n_successors; s++)
+    {
+      const guint32 successor = gemem_graph_successors (graph, id)[s];
+
+      if (successor > id && gemem_lower_runs (skipped, successor))
+        first = MIN (first, successor);
+    }
+  return first;
+}
+
+/* By node: the moment at which it is known to be done; n_nodes + 1: the end of the step. */
+static guint32 *
+known_after (const GememGraph *graph, const guint8 *skipped)
 {
   const guint32 n = gemem_graph_n_nodes (graph);
-  guint32 *after = g_new (guint32, n + 1);
+  guint32 *after = g_new0 (guint32, n + 1);
   GememIdMap *next = gemem_idmap_new (sizeof (guint64)); /* of each stream: its next node */
 
   for (guint32 id = n; id-- > 0;)
     {
-      const GememNode *node = gemem_graph_node (graph, id);
-      const gint64 stream = gemem_lower_stream (graph, node);
-      guint32 first = n;
+      const gint64 stream = gemem_lower_stream (graph, gemem_graph_node (graph, id));
+      gboolean known = FALSE;
+      guint64 *following;
 
-      for (guint32 o = 0; o < node->n_outputs; o++)
-        for (guint32 c = 0; c < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; c++)
-          {
-            const guint32 consumer = gemem_graph_consumers (graph, node->first_output + o)[c].node;
-            if (consumer > id)
-              first = MIN (first, consumer);
-          }
-      for (guint32 s = 0; s < node->n_successors; s++)
-        if (gemem_graph_successors (graph, id)[s] > id)
-          first = MIN (first, gemem_graph_successors (graph, id)[s]);
-      if (stream >= 0)
-        {
-          gboolean known;
-          guint64 *following = gemem_idmap_insert (next, (guint64) stream, &known);
-          if (known)
-            first = MIN (first, (guint32) *following);
-          *following = id;
-        }
-      after[id] = first + 1;
+      if (!gemem_lower_runs (skipped, id))
+        continue;
+      after[id] = first_waiter (graph, id, skipped) + 1;
+      if (stream < 0)
+        continue;
+      following = gemem_idmap_insert (next, (guint64) stream, &known);
+      if (known)
+        after[id] = MIN (after[id], (guint32) *following + 1);
+      *following = id;
     }
   gemem_idmap_free (next);
   return after;
@@ -307,7 +323,7 @@ work_in_place (Builder *builder)
     {
       const GememNode *node = gemem_graph_node (builder->graph, id);
 
-      for (guint32 o = 0; o < node->n_outputs; o++)
+      for (guint32 o = 0; o < node->n_outputs && gemem_lower_runs (builder->rules->skipped, id); o++)
         {
           const guint32 from = find_host (builder, node, id, o);
 
@@ -383,7 +399,7 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
 
   builder.root = g_new (guint32, builder.n_slots + 1);
   builder.records = g_new0 (Record, builder.n_slots + 1);
-  builder.after = gemem_lower_has_streams (graph) ? gemem_lower_after (graph) : NULL;
+  builder.after = gemem_lower_has_streams (graph) ? known_after (graph, rules->skipped) : NULL;
   for (guint32 slot = 0; slot < builder.n_slots; slot++)
     {
       builder.root[slot] = slot;
@@ -392,7 +408,8 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
   gemem_lower_references (graph, share, &builder);
   add_variables (&builder);
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
-    visit (&builder, id);
+    if (gemem_lower_runs (rules->skipped, id))
+      visit (&builder, id);
   size_variables (&builder);
   if (rules->inplace)
     work_in_place (&builder);

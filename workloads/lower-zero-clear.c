@@ -29,10 +29,11 @@ open_zero_clear (gconstpointer data, GememGraph *graph, GError **error)
 {
   const Params *p = data;
   const GememStorageRules rules = { .clear = p->policy == 0 ? GEMEM_CLEAR_CENTRAL : GEMEM_CLEAR_SEPARATE };
-  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules);
+  GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
-  lower->let_go = gemem_lower_free;
-  return &lower->parent.parent;
+  if (lower != NULL)
+    lower->let_go = gemem_lower_free;
+  return (GememTraceReader *) lower;
 }
 
 const GememLowering gemem_lowering_zero_clear = {

@@ -123,7 +123,7 @@ wait_for (GememLower *lower, guint32 producer, guint64 stream)
 {
   const gint64 from = gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, producer));
 
-  if (from < 0 || (guint64) from == stream || producer + 1 >= lower->moment || lower->waited_at[producer] == lower->moment)
+  if (from < 0 || (guint64) from == stream || !gemem_lower_runs (lower->skipped, producer) || producer + 1 >= lower->moment || lower->waited_at[producer] == lower->moment)
     return;
   lower->waited_at[producer] = lower->moment;
   append (lower, GEMEM_EVENT_EVENT_WAIT, (guint64) producer + 1)->stream = stream;
@@ -170,7 +170,7 @@ waits_elsewhere (const GememLower *lower, guint32 later, guint64 stream)
 {
   const gint64 to = gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, later));
 
-  return later >= lower->moment && to >= 0 && (guint64) to != stream;
+  return later >= lower->moment && gemem_lower_runs (lower->skipped, later) && to >= 0 && (guint64) to != stream;
 }
 
 static gboolean
@@ -248,9 +248,9 @@ fill (GememGeneratorReader *parent)
     {
       if (lower->moment == 0)
         begin_step (lower);
-      else if (lower->moment <= n)
+      else if (lower->moment <= n && gemem_lower_runs (lower->skipped, lower->moment - 1))
         run_node (lower);
-      else
+      else if (lower->moment > n)
         end_step (lower);
       lower->moment = lower->moment <= n ? lower->moment + 1 : 0;
       lower->step += lower->moment == 0;
@@ -318,6 +318,7 @@ free_parts (GememGeneratorReader *parent)
   g_free (lower->state);
   g_free (lower->used_at);
   g_free (lower->waited_at);
+  g_free (lower->skipped);
   gemem_graph_unref (lower->graph);
 }
 
@@ -336,14 +337,22 @@ describe (GememLower *lower)
 }
 
 gpointer
-gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules)
+gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules, GError **error)
 {
-  GememLower *lower = gemem_generator_reader_new (size, fill, free_parts);
   const guint32 n = gemem_graph_n_nodes (graph);
+  GememStorageRules own = *rules;
+  GememLower *lower;
+  guint8 *skipped;
 
+  if (!gemem_lower_skip (graph, params->batch_label, &skipped, error))
+    return NULL;
+  own.skipped = skipped;
+  lower = gemem_generator_reader_new (size, fill, free_parts);
   lower->graph = gemem_graph_ref (graph);
   lower->params = *params;
-  lower->storages = gemem_storages_new (graph, rules, &lower->storage_of);
+  lower->params.batch_label = NULL; /* not ours */
+  lower->skipped = skipped;
+  lower->storages = gemem_storages_new (graph, &own, &lower->storage_of);
   lower->state = g_new0 (guint8, lower->storages->len + 1);
   lower->used_at = g_new0 (guint32, lower->storages->len + 1);
   lower->waited_at = gemem_lower_has_streams (graph) ? g_new0 (guint32, n + 1) : NULL;

@@ -11,7 +11,7 @@
  * waits for it.  At the end of a step of several streams the host waits for the device (DEVICE_SYNC).
  *
  * Nodes without a stream (-1) wait for nothing and use nothing.  Host memory, on-chip memory and empty tensors are left out.
- * Every block and loop body runs once per step.
+ * Every block and loop body runs once per step; of nodes with batch labels those of one label run, as at run time (ge-static.md 4.3).
  *
  * Memory: some 60 bytes an item.  A step costs O(nodes + edges).  Origin: ge-static.md 1.3, 1.6, 2.3; paddle.md 5.
  */
@@ -47,6 +47,7 @@ typedef struct
 {
   gboolean inplace; /* outputs take over the memory of inputs that end there, where the operator permits it (graph-inplace.h) */
   int      clear;   /* GEMEM_CLEAR_* */
+  const guint8 *skipped; /* by node: it does not run; NULL: all do */
 } GememStorageRules;
 
 /* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item, then per variable: number of the storage or GEMEM_NONE. */
@@ -56,8 +57,14 @@ GArray *gemem_storages_new (const GememGraph *graph, const GememStorageRules *ru
 gint64 gemem_lower_stream (const GememGraph *graph, const GememNode *node);
 /* TRUE if there are two or more; -1 does not count. */
 gboolean gemem_lower_has_streams (const GememGraph *graph);
-/* The moment from which on @node is known to be done; n_nodes + 1: the end of the step.  One entry per node; free with g_free(). */
-guint32 *gemem_lower_after (const GememGraph *graph);
+/* The nodes that do not run because of their batch label; NULL: all run; free with g_free().  @label: the one that does; NULL: that with most bytes.
+ * Errors: GEMEM_ERROR_USAGE (there is no such label). */
+gboolean gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped, GError **error);
+static inline gboolean
+gemem_lower_runs (const guint8 *skipped, guint32 node)
+{
+  return skipped == NULL || !skipped[node];
+}
 
 /* Slots: items, then variables.  GEMEM_NONE for an input that is not connected. */
 guint32 gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input);
@@ -84,6 +91,7 @@ typedef struct
   guint64  steps;
   gboolean variables;
   guint64  time_per_node;
+  char    *batch_label;
 } GememLowerParams;
 
 #define GEMEM_LOWER_PARAMS(Type)                                                                                                                   \
@@ -92,7 +100,9 @@ typedef struct
   { .name = "variables", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .offset = G_STRUCT_OFFSET (Type, common.variables),                        \
     .help = "Allocate variables that outlive a run, and constants, first and keep them to the end." },                                               \
   { .name = "time_per_node", .type = GEMEM_PARAM_TIME, .default_text = "10us", .min = "0", .offset = G_STRUCT_OFFSET (Type, common.time_per_node),   \
-    .help = "Time between two nodes of the trace." }
+    .help = "Time between two nodes of the trace." },                                                                                               \
+  { .name = "batch_label", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (Type, common.batch_label),                                         \
+    .help = "Of nodes with a batch label those with this one run; without it, the label with most bytes." }
 
 typedef struct _GememLower GememLower;
 struct _GememLower
@@ -108,6 +118,7 @@ struct _GememLower
   guint8              *state;       /* by storage                                           */
   guint32             *used_at;     /* by storage: moment of the last USE_ON_STREAM         */
   guint32             *waited_at;   /* by node: moment of the last EVENT_WAIT; NULL: one stream */
+  guint8              *skipped;     /* by node: does not run; NULL: all do                  */
   guint64              step;        /* from 1 */
   guint32              moment, born, dead, completed; /* what comes next */
   /* The last user of a tensor's storage has run; NULL: all of them live to the end of the step. */
@@ -116,8 +127,8 @@ struct _GememLower
   void (*free_parts) (GememLower *lower); /* or NULL */
 };
 
-/* A zeroed reader of @size bytes (which embeds GememLower first). */
-gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules);
+/* A zeroed reader of @size bytes (which embeds GememLower first).  Errors: GEMEM_ERROR_USAGE (a batch label that is not there). */
+gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules, GError **error);
 /* The host lets go of @storage now. */
 void gemem_lower_free (GememLower *lower, guint32 storage);
 

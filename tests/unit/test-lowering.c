@@ -158,6 +158,26 @@ test_control_flow (void)
          "eager", "S1 a1:10 a4:30 f1 f4");
 }
 
+/* Of two batches one runs: that with more bytes, or the one that is named. */
+static void
+test_batches (void)
+{
+#define BATCHES                                                                                                              \
+  "{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":10}]},"                                               \
+  "{\"name\":\"b\",\"type\":\"x\",\"stream\":1,\"batch_label\":\"B0\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":20}]},"  \
+  "{\"name\":\"c\",\"type\":\"x\",\"stream\":0,\"batch_label\":\"B1\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":30}]}," \
+  "{\"name\":\"m\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"b\",0],[\"c\",0]]}"
+  check (BATCHES, "eager", "S1 a1:10 a3:30 f1 f3 D");
+  check (BATCHES, "eager:batch_label=B0", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 r1 c1 w2 u2 r2 D c2");
+
+  g_autoptr (GememGraph) graph = test_graph_from_text ("{\"name\":\"g\",\"nodes\":[" BATCHES "]}", NULL, NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (gemem_lowering_open ("no-gc:batch_label=B2", graph, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpstr (error->message, ==, "batch_label=B2: no node of g has this label, one has B0; leave it out to run the largest");
+}
+
 /* ---- streams */
 
 /* p on stream 0 is read by q on stream 1, which waits for it, and on stream 0 by r; s on stream 0 waits for q. */
@@ -400,6 +420,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lowering/references", test_references);
   g_test_add_func ("/lowering/concat", test_concat);
   g_test_add_func ("/lowering/control-flow", test_control_flow);
+  g_test_add_func ("/lowering/batches", test_batches);
   g_test_add_func ("/lowering/streams", test_streams);
   g_test_add_func ("/lowering/no-stream", test_no_stream);
   g_test_add_func ("/lowering/gc", test_gc);
