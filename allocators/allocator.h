@@ -22,10 +22,11 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 1
+#define GEMEM_ALLOCATOR_ABI 2
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
+struct _GememPlanInput; /* allocators/planners/planner.h */
 
 enum /* capabilities */
 {
@@ -42,6 +43,7 @@ typedef struct
   guint64 size;
   guint64 stream;
   guint32 pool;
+  guint64 id; /* of the trace; only for those that were given the trace beforehand (prepare) */
 } GememRequest;
 
 typedef struct
@@ -116,6 +118,10 @@ struct _GememAllocatorClass
   /* Optional: statistics under the names the real system uses. */
   void (*stats) (GememAllocator *allocator, GememStatFunc func, gpointer data);
   void (*destroy) (GememAllocator *allocator);
+
+  /* Optional: the whole future, once, before the first request: the lifetimes of the trace, and the graph it was lowered from if there is one.  What
+   * is not wanted later must be copied.  Where there is no trace (a program at work) it is not called.  Errors: GEMEM_ERROR_INPUT. */
+  gboolean (*prepare) (GememAllocator *allocator, const struct _GememPlanInput *input, GError **error);
 
   /* Optional (GEMEM_CAP_ADOPT): recorded initial state; segments first, then their blocks in address order, then adopt_done.
    * The allocator takes the memory over from the device itself, with gemem_device_adopt(): the engine does not. */

@@ -28,7 +28,7 @@ enum /* capabilities */
   GEMEM_PLANNER_THREADS = 1 << 1, /* uses input.threads                                                    */
 };
 
-typedef struct
+typedef struct _GememPlanInput
 {
   const GememGraph     *graph;     /* or NULL */
   const GememLifetimes *lifetimes; /* or NULL; at least one of the two is there.  Both: the lifetimes of a trace lowered from the graph */

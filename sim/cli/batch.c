@@ -152,6 +152,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           .device_ordinal = g_array_index (devices, guint16, d),
           .source = gemem_source_file_open,
           .source_data = file,
+          .graph = file->graph,
           .use_trace_settings = !no_trace_settings,
           .allow_partial = gemem_source_allow_partial (),
           .repeat = (guint) repeat,

@@ -100,7 +100,7 @@ serve (GememRun *run, const GememRequest *request, GememBlock *block)
 static inline gboolean
 do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememRequest request = { event->size, event->stream, event->pool };
+  GememRequest request = { event->size, event->stream, event->pool, event->id };
   gboolean existed, served;
   GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 

@@ -36,6 +36,7 @@ on_alloc (const Pass *pass, const GememTraceEvent *event, guint64 number, GError
   *record = item;
   gemem_lifetimes_add (pass->lifetimes, initial ? 0 : number, number + 1, MAX (event->size, 1));
   gemem_lifetimes_get (pass->lifetimes, item)->id = event->id;
+  gemem_lifetimes_get (pass->lifetimes, item)->tag = event->size == 0;
   gemem_lifetimes_get (pass->lifetimes, item)->end = 0; /* not known yet */
   return TRUE;
 }

@@ -5,7 +5,7 @@
  * recording began lives from 0.
  *
  * Ordinals: item i belongs to the i-th ALLOC of the device that did not fail, initial blocks included; FAILED ones have no item and
- * are not counted.  A request of 0 bytes counts as 1, so that it has an address.
+ * are not counted.  A request of 0 bytes counts as 1, so that it has an address; its tag is 1, of others 0.
  *
  * Cost: one pass; memory linear in the allocations (56 bytes each), because planning is.
  */

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "allocators/planners/planner.h"
+#include "sim/engine/lifetimes.h"
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"
 
@@ -72,6 +74,25 @@ end_ledger (GememRun *run)
   run->ledger = NULL;
 }
 
+/* Shows the allocator the whole trace if it wants to know it beforehand. */
+static gboolean
+show_future (GememRun *run, GError **error)
+{
+  GememPlanInput input = { .graph = run->job->graph, .threads = 1 }; /* the threads are for jobs */
+  g_autoptr (GememLifetimes) lifetimes = NULL;
+  GememTraceReader *reader;
+
+  if (run->klass->prepare == NULL)
+    return TRUE;
+  reader = run->job->source (run->job->source_data, error);
+  if (reader == NULL)
+    return FALSE;
+  lifetimes = gemem_trace_lifetimes (reader, run->ordinal, error);
+  gemem_trace_close (reader);
+  input.lifetimes = lifetimes;
+  return lifetimes != NULL && run->klass->prepare (run->allocator, &input, error);
+}
+
 static gboolean
 begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **error)
 {
@@ -87,7 +108,7 @@ begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **err
     return FALSE;
   run->klass = run->allocator->klass;
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device, error);
-  if (run->result->parameters == NULL)
+  if (run->result->parameters == NULL || !show_future (run, error))
     return FALSE;
   if (job->events_path != NULL && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)
     return FALSE;

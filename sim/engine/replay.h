@@ -13,6 +13,7 @@
 #include "allocators/allocator.h"
 #include "sim/engine/result.h"
 #include "traces/trace.h"
+#include "workloads/graph.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -26,6 +27,7 @@ typedef struct
   int              device_ordinal;   /* which device of the trace; -1: the first one that occurs  */
   GememTraceSource source;
   gpointer         source_data;
+  const GememGraph *graph;           /* from which the source lowers its trace; NULL: none         */
   gboolean         use_trace_settings; /* settings recorded in the trace are the default parameters (if made by this allocator) */
   gboolean         allow_partial;    /* events that cannot be are left out and counted, a reader that fails ends the run as partial */
   guint            repeat;           /* epochs; 0 = 1. The allocator lives on, the trace starts again; live blocks are freed between */

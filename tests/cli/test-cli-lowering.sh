@@ -63,6 +63,16 @@ says out '^ *no-gc '
 run 0 gemem-sim help gc
 says out 'threshold=SIZE'
 
+# ---- static and dynamic memory in one table
+run 0 gemem-sim compare g.json -a plan -a direct -f csv --lower=eager:steps=4 --check
+says out ',0,plan,plan,'
+run 0 gemem-sim compare g.gmt -a plan:planner=ge-block --repeat 2
+run 3 gemem-sim compare g.json -a plan --lower=no-gc
+says err 'unsafe plan, .*; plan the trace itself with input=trace'
+run 0 gemem-sim compare g.json -a plan:input=trace --lower=no-gc
+run 2 gemem-sim compare g.json -a plan:planner=nonesuch
+says err "unknown planner 'nonesuch'"
+
 # ---- what cannot be
 run 2 gemem-sim info g.json --lower=egaer
 says err "unknown lowering 'egaer'; did you mean 'eager'\?"
