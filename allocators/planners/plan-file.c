@@ -183,11 +183,22 @@ read_file (const char *path, const GememGraph *graph, GArray *rows, GError **err
   return plan;
 }
 
+/* Sizes and spaces of what has an offset: the graph knows them. */
 static void
 fill_from_graph (GememPlan *plan, const GememGraph *graph)
 {
+  g_autofree GememPlanPlace *places = NULL;
+  g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (graph, &places);
+
+  plan->spaces = g_new0 (guint64, (gsize) plan->n_items + 1);
   for (guint32 i = 0; i < plan->n_items; i++)
-    plan->sizes[i] = plan->offsets[i] != GEMEM_NO_OFFSET ? gemem_graph_item (graph, i).size : 0;
+    {
+      const guint32 number = places[i].lifetime;
+
+      plan->spaces[i] = gemem_space_unpack (number != GEMEM_NONE ? gemem_lifetimes_get (lifetimes, number)->space : 0);
+      if (plan->offsets[i] != GEMEM_NO_OFFSET)
+        plan->sizes[i] = number != GEMEM_NONE ? places[i].bytes : gemem_graph_item (graph, i).size;
+    }
   measure (plan);
 }
 

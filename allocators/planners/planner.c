@@ -126,8 +126,8 @@ run (const GememPlanner *planner, gconstpointer params, const GememPlanInput *in
   return planner->plan (params, input, error);
 }
 
-static guint64
-lower_bound (const GememPlanInput *input, guint64 alignment)
+guint64
+gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment)
 {
   g_autofree GememPlanPlace *places = NULL;
   g_autoptr (GememLifetimes) lifetimes = NULL;
@@ -155,6 +155,6 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
   plan->planner = g_strdup (choice->label);
   if (plan->alignment == 0)
     plan->alignment = planner->alignment;
-  plan->lower_bound = lower_bound (input, plan->alignment);
+  plan->lower_bound = gemem_plan_lower_bound (input, plan->alignment);
   return plan;
 }

@@ -55,6 +55,9 @@ gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **err
  * per lifetime.  It is complete but NOT yet checked. */
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GError **error);
 
+/* gemem_lifetimes_lower_bound() of whatever the input is. */
+guint64 gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment);
+
 /* ---- between graphs and lifetimes (convert.c) */
 
 /* Where an item of a graph lies: in which lifetime, and how far from its start. */

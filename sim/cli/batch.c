@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "sim/cli/batch.h"
 #include "sim/core/units.h"
@@ -51,14 +50,6 @@ const GOptionEntry gemem_batch_entries[] = {
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings, "Ignore the allocator settings recorded in the trace", NULL },
   { NULL }
 };
-
-static guint64
-host_clock (void)
-{
-  struct timespec now;
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (guint64) now.tv_sec * G_GUINT64_CONSTANT (1000000000) + (guint64) now.tv_nsec;
-}
 
 static gboolean
 check_numbers (GError **error)
@@ -117,29 +108,6 @@ choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
   return g_steal_pointer (&specs);
 }
 
-/* Which devices of the trace to replay: --trace-device, or all that occur. */
-static GArray *
-choose_devices (GememSourceFile *file, GError **error)
-{
-  int chosen = gemem_source_device ();
-  GArray *devices = gemem_trace_devices (gemem_source_file_open, file, error);
-  if (devices == NULL)
-    return NULL;
-  for (guint i = devices->len; chosen >= 0 && i-- > 0;)
-    if (g_array_index (devices, guint16, i) != chosen)
-      g_array_remove_index (devices, i);
-  if (devices->len > 0)
-    return devices;
-  if (chosen >= 0 && chosen != GEMEM_DEVICE_HOST)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event on device %d; 'gemem-sim info' shows the devices there are", file->path, chosen);
-  else if (chosen >= 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event in host memory; 'gemem-sim info' shows the devices there are", file->path);
-  else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no allocation events; there is nothing to replay", file->path);
-  g_array_unref (devices);
-  return NULL;
-}
-
 static void
 append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const GPtrArray *specs, GememJobSetup setup)
 {
@@ -159,7 +127,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           .timeline_points = (guint) points,
           .keep_map = map != NULL,
           .measure = measure,
-          .clock = host_clock,
+          .clock = gemem_host_clock,
           .full_checks = full_checks,
           .find_capacity = find_capacity,
           .interrupted = &gemem_interrupted,
@@ -246,7 +214,7 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
       g_ptr_array_add (files, file);
       if (specs == NULL && (specs = choose_allocators (file, default_allocator, error)) == NULL)
         return NULL;
-      g_autoptr (GArray) devices = choose_devices (file, error);
+      g_autoptr (GArray) devices = gemem_source_devices (file, error);
       if (devices == NULL)
         return NULL;
       append_jobs (list, file, devices, specs, setup);

@@ -48,6 +48,8 @@ const char       *gemem_source_file_sha256 (GememSourceFile *file);       /* NUL
 int               gemem_source_device (void); /* --trace-device, or -1 */
 gboolean          gemem_source_allow_partial (void);
 gboolean          gemem_source_lowered (void); /* --lower was given: of a graph, its trace is meant */
+/* The devices to work on (guint16): --trace-device, or all that occur.  GEMEM_ERROR_USAGE, GEMEM_ERROR_INPUT when there is none. */
+GArray           *gemem_source_devices (GememSourceFile *file, GError **error);
 
 /* Writes all events of @reader to @path ("-": stdout) in @format (NULL: by extension); complete or not at all. */
 gboolean gemem_copy_trace (GememTraceReader *reader, const char *path, const char *format, GError **error);

@@ -55,6 +55,9 @@ void gemem_print_error (const GError *error);
 /* Writes @text to @path, or to stdout when @path is NULL or "-".  A full disk is an error that names the file. */
 gboolean gemem_put (const char *path, const char *text, gsize length, GError **error);
 
+/* Monotonic time in ns: for what is measured. */
+guint64 gemem_host_clock (void);
+
 /* Usage errors about positional arguments. */
 gboolean gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max, GError **error);
 

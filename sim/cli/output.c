@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sim/cli/cli.h"
@@ -126,4 +127,12 @@ gemem_catch_interrupts (void)
   struct sigaction hangup;
   if (sigaction (SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup means it */
     sigaction (SIGHUP, &action, NULL);
+}
+
+guint64
+gemem_host_clock (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (guint64) now.tv_sec * G_GUINT64_CONSTANT (1000000000) + (guint64) now.tv_nsec;
 }

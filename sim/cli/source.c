@@ -222,6 +222,28 @@ gemem_source_file_open (gpointer data, GError **error)
   return input != NULL ? gemem_trace_open_input (input, trace_format, &options, error) : NULL;
 }
 
+GArray *
+gemem_source_devices (GememSourceFile *file, GError **error)
+{
+  int chosen = gemem_source_device ();
+  GArray *devices = gemem_trace_devices (gemem_source_file_open, file, error);
+  if (devices == NULL)
+    return NULL;
+  for (guint i = devices->len; chosen >= 0 && i-- > 0;)
+    if (g_array_index (devices, guint16, i) != chosen)
+      g_array_remove_index (devices, i);
+  if (devices->len > 0)
+    return devices;
+  if (chosen >= 0 && chosen != GEMEM_DEVICE_HOST)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event on device %d; 'gemem-sim info' shows the devices there are", file->path, chosen);
+  else if (chosen >= 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event in host memory; 'gemem-sim info' shows the devices there are", file->path);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no allocation events; there is nothing to replay or plan", file->path);
+  g_array_unref (devices);
+  return NULL;
+}
+
 static gboolean
 copy_events (GememTraceReader *reader, GememTraceWriter *writer, const char *path, GError **error)
 {

@@ -71,9 +71,8 @@ fits (const char *text, guint max)
   return max == 0 || g_utf8_strlen (text, -1) <= (glong) max;
 }
 
-/* @text in one line of at most @max characters: keys of settings give way first, then the middle. */
-static char *
-shorten (const char *text, guint max)
+char *
+gemem_plot_shorten (const char *text, guint max)
 {
   g_autofree char *line = g_utf8_make_valid (text, -1);
   for (char *p = line; *p != '\0'; p++)
@@ -95,7 +94,7 @@ shorten (const char *text, guint max)
 void
 gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean format)
 {
-  g_autofree char *line = shorten (text, max);
+  g_autofree char *line = gemem_plot_shorten (text, max);
   g_string_append_c (out, '\'');
   for (const char *p = line; *p != '\0'; p++)
     {

@@ -65,12 +65,11 @@ group_free (gpointer data)
   g_free (group);
 }
 
-/* "/tmp/GPT2 train.gmt" -> "gpt2-train"; device 1: "gpt2-train-device1". */
-static char *
-make_slug (const GememResult *result)
+char *
+gemem_plot_slug (const char *path)
 {
   static const char *const endings[] = { ".gz", ".zst", ".gmt", ".txt", ".json", ".jsonl", ".pickle", ".pkl", ".csv" };
-  g_autofree char *name = g_path_get_basename (result->trace != NULL ? result->trace : "trace");
+  g_autofree char *name = g_path_get_basename (path);
   GString *slug = g_string_new (NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
     if (g_str_has_suffix (name, endings[i]) && strlen (name) > strlen (endings[i]))
@@ -84,6 +83,15 @@ make_slug (const GememResult *result)
     g_string_truncate (slug, slug->len - 1);
   if (slug->len == 0)
     g_string_assign (slug, "trace");
+  return g_string_free (slug, FALSE);
+}
+
+/* Device 1: "gpt2-train-device1". */
+static char *
+make_slug (const GememResult *result)
+{
+  g_autofree char *base = gemem_plot_slug (result->trace != NULL ? result->trace : "trace");
+  GString *slug = g_string_new (base);
   if (result->device_ordinal == GEMEM_DEVICE_HOST)
     g_string_append (slug, "-host");
   else if (result->device_ordinal > 0)

@@ -36,6 +36,8 @@ const char *gemem_plot_kind_name (GememPlotKind kind);
  * the median. One allocator that takes the whole device must not press all others into a line; what is beyond is cut off, and says so. */
 #define GEMEM_PLOT_OUTLIER 3
 guint64 gemem_plot_common_top (const GememPlotGroup *group);
+/* "/tmp/GPT2 train.gmt" -> "gpt2-train": for file names. */
+char *gemem_plot_slug (const char *path);
 /* What one result needs of such an axis. */
 guint64 gemem_plot_peak (const GememResult *result);
 
@@ -44,6 +46,8 @@ const GememPlotUnit *gemem_plot_size_unit (guint64 bytes);
 const GememPlotUnit *gemem_plot_time_unit (guint64 ns);
 const GememPlotUnit *gemem_plot_count_unit (guint64 count);
 
+/* @text in one line of at most @max characters (0: all): keys of settings give way first, then the middle. */
+char *gemem_plot_shorten (const char *text, guint max);
 /* @text between single quotes for gnuplot, one line, at most @max characters (0: all; keys of settings give way, then the middle);
  * @format: for tic labels, where '%' means something. */
 void gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean format);

@@ -1,0 +1,117 @@
+/* plan-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself, pictures, a drawing for the terminal. */
+#include "config.h"
+
+#include <errno.h>
+
+#include "allocators/planners/plan-file.h"
+#include "sim/cli/plan.h"
+#include "sim/core/units.h"
+
+static char *plan_path;
+static char *plots;
+static char *map;
+
+const GOptionEntry gemem_plan_output_entries[] = {
+  { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan_path, "Write the best plan to FILE: JSON, or MiniMalloc CSV if it ends in .csv ('-': stdout)", "FILE" },
+  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots, "Draw each plan into DIR: .svg, .dat, .gp, and with gnuplot .png", "DIR" },
+  { "map", 0, 0, G_OPTION_ARG_FILENAME, &map, "Draw the plans as text to FILE ('-': stdout); the best one as SVG if it ends in .svg", "FILE" },
+  { NULL }
+};
+
+gboolean
+gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GError **error)
+{
+  const GememOutputFile outputs[] = { { "--output", report }, { "--plan", plan_path }, { "--map", map } };
+
+  if (plan_path != NULL && n_sources > 1)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--plan=%s: one file holds one plan, but there are %u inputs; name one, and --trace-device where the trace has several", plan_path,
+                   n_sources);
+      return FALSE;
+    }
+  if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), inputs, error))
+    return FALSE;
+  if (plots != NULL && g_mkdir_with_parents (plots, 0777) != 0)
+    {
+      gemem_error_set_errno (error, errno, plots, "name a folder that can be made and written");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* The smallest arena; the first of equal ones. */
+static const GememPlanResult *
+best_of (const GememPlanResult *results, guint n)
+{
+  const GememPlanResult *best = results;
+
+  for (guint i = 1; i < n; i++)
+    if (results[i].plan->arena < best->plan->arena)
+      best = &results[i];
+  return best;
+}
+
+static void
+say_which (const char *path, const GememPlanResult *best, guint n)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (n > 1)
+    gemem_note ("%s holds the plan of %s for %s, the smallest of %u (%s)", path, best->plan->planner, best->input, n,
+                gemem_format_size (size, best->plan->arena));
+}
+
+static gboolean
+write_plan (const GememPlanResult *best, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (g_str_has_suffix (plan_path, ".csv"))
+    gemem_plan_write_csv (text, best->plan, best->of);
+  else
+    gemem_plan_write_json (text, best->plan, best->of);
+  return gemem_put (plan_path, text->str, text->len, error);
+}
+
+static gboolean
+write_plots (const GememPlanResult *results, guint n, GError **error)
+{
+  gboolean rendered;
+
+  if (!gemem_plan_plots_write (plots, results, n, NULL, &rendered, error))
+    return FALSE;
+  if (!rendered)
+    gemem_note ("gnuplot was not found: %s holds the pictures as .svg only; 'gnuplot *.gp' there makes the .png", plots);
+  return TRUE;
+}
+
+static gboolean
+write_map (const GememPlanResult *results, guint n, gboolean svg, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (svg)
+    gemem_plan_svg (text, best_of (results, n));
+  for (guint i = 0; i < n && !svg; i++)
+    gemem_plan_map (text, &results[i], gemem_terminal_width ());
+  return gemem_put (map, text->str, text->len, error);
+}
+
+gboolean
+gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **error)
+{
+  const gboolean svg = map != NULL && g_str_has_suffix (map, ".svg");
+
+  if (n == 0)
+    return TRUE;
+  if (plan_path != NULL && !write_plan (best_of (results, n), error))
+    return FALSE;
+  if (plan_path != NULL)
+    say_which (plan_path, best_of (results, n), n);
+  if (map != NULL && !write_map (results, n, svg, error))
+    return FALSE;
+  if (svg)
+    say_which (map, best_of (results, n), n);
+  return plots == NULL || write_plots (results, n, error);
+}

@@ -1,0 +1,420 @@
+/* plan-report.c - see plan-report.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/units.h"
+#include "sim/report/plan-report.h"
+
+#define TEXT_MAX 64
+
+typedef enum
+{
+  UNIT_BYTES,
+  UNIT_COUNT,
+  UNIT_RATIO, /* in millionths */
+  UNIT_TEXT,
+  UNIT_NS
+} Unit;
+
+typedef struct
+{
+  const char *key, *title;
+  Unit        unit;
+  int         rank; /* 0: always in the table; higher ones give way first; -1: in files only */
+  guint64 (*number) (const GememPlanResult *result);
+  const char *(*text) (const GememPlanResult *result);
+} Column;
+
+static guint64
+arena (const GememPlanResult *result)
+{
+  return result->plan->arena;
+}
+
+static guint64
+lower_bound (const GememPlanResult *result)
+{
+  return result->plan->lower_bound;
+}
+
+/* Arena over lower bound, in millionths, rounded; 0 without a bound. */
+static guint64
+overhead (const GememPlanResult *result)
+{
+  const guint64 bound = result->plan->lower_bound;
+
+  return bound > 0 ? (guint64) (((unsigned __int128) result->plan->arena * 1000000 + bound / 2) / bound) : 0;
+}
+
+/* Of one candidate there is nothing to win. */
+static const char *
+winner (const GememPlanResult *result)
+{
+  return result->plan->candidates->len > 1 ? result->plan->winner : NULL;
+}
+
+static guint64
+zero_copy (const GememPlanResult *result)
+{
+  return result->plan->zero_copy;
+}
+
+static guint64
+reused (const GememPlanResult *result)
+{
+  return result->plan->reused;
+}
+
+static guint64
+items (const GememPlanResult *result)
+{
+  guint64 n = 0;
+
+  for (guint32 i = 0; i < result->plan->n_items; i++)
+    n += result->plan->sizes[i] > 0;
+  return n;
+}
+
+static guint64
+alignment (const GememPlanResult *result)
+{
+  return result->plan->alignment;
+}
+
+static guint64
+planning_time (const GememPlanResult *result)
+{
+  return result->plan->time_ns;
+}
+
+static const Column columns[] = {
+  { "arena", "arena", UNIT_BYTES, 0, arena, NULL },
+  { "lower_bound", "lower bound", UNIT_BYTES, 2, lower_bound, NULL },
+  { "overhead", "overhead", UNIT_RATIO, 0, overhead, NULL },
+  { "winner", "winner", UNIT_TEXT, 4, NULL, winner },
+  { "zero_copy", "zero copy", UNIT_BYTES, 5, zero_copy, NULL },
+  { "reused", "reused", UNIT_COUNT, 1, reused, NULL },
+  { "items", "items", UNIT_COUNT, 3, items, NULL },
+  { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
+  { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL }, /* last: it is left out unless asked for */
+};
+
+static guint
+n_columns (const GememPlanReportOptions *options)
+{
+  return G_N_ELEMENTS (columns) - (options->time ? 0 : 1);
+}
+
+/* For people; "" where there is none. */
+static const char *
+people_text (const Column *column, const GememPlanResult *result, char *buffer)
+{
+  const guint64 value = column->number != NULL ? column->number (result) : 0;
+
+  switch (column->unit)
+    {
+    case UNIT_BYTES:
+      return gemem_format_size (buffer, value);
+    case UNIT_NS:
+      return gemem_format_time (buffer, value);
+    case UNIT_RATIO:
+      g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%03u", (value + 500) / 1000000, (guint) ((value + 500) % 1000000 / 1000));
+      return value > 0 ? buffer : "";
+    case UNIT_TEXT:
+      return column->text (result) != NULL ? column->text (result) : "";
+    case UNIT_COUNT:
+    default:
+      g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT, value);
+      return buffer;
+    }
+}
+
+/* For programs: exact; "" where there is none. */
+static const char *
+exact_text (const Column *column, const GememPlanResult *result, char *buffer)
+{
+  const guint64 value = column->number != NULL ? column->number (result) : 0;
+
+  if (column->unit == UNIT_TEXT)
+    return column->text (result) != NULL ? column->text (result) : "";
+  if (column->unit == UNIT_RATIO && value == 0)
+    return "";
+  if (column->unit == UNIT_RATIO)
+    g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%06u", value / 1000000, (guint) (value % 1000000));
+  else
+    g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT, value);
+  return buffer;
+}
+
+/* A column in which no row says anything (no winner, nothing zero-copy) is left out of what people read. */
+static gboolean
+says_something (const Column *column, const GememPlanResult *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (column->rank == 0 || (column->text != NULL ? column->text (&results[i]) != NULL : column->number (&results[i]) > 0))
+      return TRUE;
+  return FALSE;
+}
+
+static guint
+group_end (const GememPlanResult *results, guint n, guint start)
+{
+  guint end = start + 1;
+
+  while (end < n && strcmp (results[end].input, results[start].input) == 0)
+    end++;
+  return end;
+}
+
+/* ---- table */
+
+typedef struct
+{
+  const Column *columns[G_N_ELEMENTS (columns)];
+  gsize         widths[G_N_ELEMENTS (columns)];
+  guint         n;
+  gsize         label;
+} Layout;
+
+static gsize
+letters (const char *text)
+{
+  return (gsize) g_utf8_strlen (text, -1);
+}
+
+static gsize
+total_width (const Layout *layout)
+{
+  gsize width = layout->label;
+
+  for (guint c = 0; c < layout->n; c++)
+    width += 2 + layout->widths[c];
+  return width;
+}
+
+/* Takes out the last column of the highest rank; FALSE when all that is left must stay. */
+static gboolean
+drop_column (Layout *layout)
+{
+  guint worst = 0;
+
+  for (guint c = 1; c < layout->n; c++)
+    if (layout->columns[c]->rank >= layout->columns[worst]->rank)
+      worst = c;
+  if (layout->n == 0 || layout->columns[worst]->rank == 0)
+    return FALSE;
+  memmove (&layout->columns[worst], &layout->columns[worst + 1], (layout->n - worst - 1) * sizeof layout->columns[0]);
+  memmove (&layout->widths[worst], &layout->widths[worst + 1], (layout->n - worst - 1) * sizeof layout->widths[0]);
+  layout->n--;
+  return TRUE;
+}
+
+static void
+choose_columns (Layout *layout, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+{
+  char buffer[TEXT_MAX];
+
+  *layout = (Layout){ .label = strlen ("planner") };
+  for (guint i = 0; i < n; i++)
+    layout->label = MAX (layout->label, letters (results[i].plan->planner));
+  for (guint c = 0; c < n_columns (options); c++)
+    if (columns[c].rank >= 0 && says_something (&columns[c], results, n))
+      {
+        gsize width = strlen (columns[c].title);
+
+        for (guint i = 0; i < n; i++)
+          width = MAX (width, letters (people_text (&columns[c], &results[i], buffer)));
+        layout->widths[layout->n] = width;
+        layout->columns[layout->n++] = &columns[c];
+      }
+  while (options->width > 0 && total_width (layout) > options->width && drop_column (layout))
+    ;
+}
+
+static void
+append_padded (GString *out, const char *text, gsize width, gboolean right)
+{
+  const int pad = (int) (width - MIN (width, letters (text)));
+
+  g_string_append_printf (out, "%*s%s%*s", right ? pad : 0, "", text, right ? 0 : pad, "");
+}
+
+static void
+append_table (GString *out, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+{
+  char buffer[TEXT_MAX];
+  Layout layout;
+
+  choose_columns (&layout, results, n, options);
+  for (guint start = 0, end; start < n; start = end)
+    {
+      end = group_end (results, n, start);
+      g_string_append_printf (out, "%s%s\n%-*s", start > 0 ? "\n" : "", results[start].input, (int) layout.label, "planner");
+      for (guint c = 0; c < layout.n; c++)
+        g_string_append_printf (out, "  %*s", (int) layout.widths[c], layout.columns[c]->title);
+      g_string_append_c (out, '\n');
+      for (guint i = start; i < end; i++)
+        {
+          append_padded (out, results[i].plan->planner, layout.label, FALSE);
+          for (guint c = 0; c < layout.n; c++)
+            {
+              g_string_append (out, "  ");
+              append_padded (out, people_text (layout.columns[c], &results[i], buffer), layout.widths[c], TRUE);
+            }
+          g_string_append_c (out, '\n');
+        }
+    }
+}
+
+/* ---- Markdown */
+
+static void
+append_cell (GString *out, const char *text)
+{
+  for (; *text != '\0'; text++)
+    {
+      if (strchr ("\\|_*`<[", *text) != NULL)
+        g_string_append_c (out, '\\');
+      g_string_append_c (out, *text == '\n' ? ' ' : *text);
+    }
+}
+
+static void
+append_markdown (GString *out, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+{
+  const GememPlanReportOptions any_width = { options->time, 0 };
+  char buffer[TEXT_MAX];
+  Layout layout;
+
+  choose_columns (&layout, results, n, &any_width);
+  for (guint start = 0, end; start < n; start = end)
+    {
+      end = group_end (results, n, start);
+      g_string_append (out, start > 0 ? "\n### " : "### ");
+      append_cell (out, results[start].input);
+      g_string_append (out, "\n\n| planner |");
+      for (guint c = 0; c < layout.n; c++)
+        g_string_append_printf (out, " %s |", layout.columns[c]->title);
+      g_string_append (out, "\n| --- |");
+      for (guint c = 0; c < layout.n; c++)
+        g_string_append (out, " ---: |");
+      for (guint i = start; i < end; i++)
+        {
+          g_string_append (out, "\n| ");
+          append_cell (out, results[i].plan->planner);
+          g_string_append (out, " |");
+          for (guint c = 0; c < layout.n; c++)
+            {
+              g_string_append_c (out, ' ');
+              append_cell (out, people_text (layout.columns[c], &results[i], buffer));
+              g_string_append (out, " |");
+            }
+        }
+      g_string_append_c (out, '\n');
+    }
+}
+
+/* ---- CSV (RFC 4180, LF) and JSON */
+
+static void
+append_field (GString *out, const char *text)
+{
+  const gboolean quoted = strpbrk (text, ",\"\n\r") != NULL;
+
+  if (quoted)
+    g_string_append_c (out, '"');
+  for (; *text != '\0'; text++)
+    {
+      if (*text == '"')
+        g_string_append_c (out, '"');
+      g_string_append_c (out, *text);
+    }
+  if (quoted)
+    g_string_append_c (out, '"');
+}
+
+static void
+append_csv (GString *out, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+{
+  char buffer[TEXT_MAX];
+
+  g_string_append (out, "input,planner,label");
+  for (guint c = 0; c < n_columns (options); c++)
+    g_string_append_printf (out, ",%s", columns[c].key);
+  g_string_append_c (out, '\n');
+  for (guint i = 0; i < n; i++)
+    {
+      append_field (out, results[i].input);
+      g_string_append_c (out, ',');
+      append_field (out, results[i].planner);
+      g_string_append_c (out, ',');
+      append_field (out, results[i].plan->planner);
+      for (guint c = 0; c < n_columns (options); c++)
+        {
+          g_string_append_c (out, ',');
+          append_field (out, exact_text (&columns[c], &results[i], buffer));
+        }
+      g_string_append_c (out, '\n');
+    }
+}
+
+static void
+append_member (GString *out, const char *key, const char *value, gboolean text)
+{
+  g_string_append_printf (out, "%s\"%s\": ", g_str_has_suffix (out->str, "{") ? "" : ", ", key);
+  if (text)
+    gemem_json_append_string (out, value);
+  else
+    g_string_append (out, *value != '\0' ? value : "null");
+}
+
+static void
+append_json_result (GString *out, const GememPlanResult *result, const GememPlanReportOptions *options)
+{
+  char buffer[TEXT_MAX];
+
+  g_string_append (out, "    {");
+  append_member (out, "input", result->input, TRUE);
+  append_member (out, "planner", result->planner, TRUE);
+  append_member (out, "label", result->plan->planner, TRUE);
+  for (guint c = 0; c < G_N_ELEMENTS (columns); c++)
+    if (columns[c].unit == UNIT_TEXT)
+      append_member (out, columns[c].key, columns[c].text (result), TRUE);
+    else if (columns[c].unit != UNIT_NS)
+      append_member (out, columns[c].key, exact_text (&columns[c], result, buffer), FALSE);
+  g_string_append (out, ", \"candidates\": [");
+  for (guint i = 0; i < result->plan->candidates->len; i++)
+    {
+      const GememPlanCandidate *candidate = &g_array_index (result->plan->candidates, GememPlanCandidate, i);
+
+      g_string_append (out, i > 0 ? ", [" : "[");
+      gemem_json_append_string (out, candidate->name);
+      g_string_append_printf (out, ", %" G_GUINT64_FORMAT "]", candidate->total);
+    }
+  g_string_append_c (out, ']');
+  if (options->time)
+    g_string_append_printf (out, ", \"measured\": {\"planning_ns\": %" G_GUINT64_FORMAT "}", result->plan->time_ns);
+  g_string_append_c (out, '}');
+}
+
+void
+gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+{
+  if (format == GEMEM_FORMAT_TABLE)
+    append_table (out, results, n, options);
+  else if (format == GEMEM_FORMAT_MARKDOWN)
+    append_markdown (out, results, n, options);
+  else if (format == GEMEM_FORMAT_CSV)
+    append_csv (out, results, n, options);
+  else
+    {
+      g_string_append (out, "{\n  \"schema\": \"gemem-plans\",\n  \"version\": 1,\n  \"plans\": [\n");
+      for (guint i = 0; i < n; i++)
+        {
+          append_json_result (out, &results[i], options);
+          g_string_append (out, i + 1 < n ? ",\n" : "\n");
+        }
+      g_string_append (out, "  ]\n}\n");
+    }
+}
