@@ -89,14 +89,22 @@ add_output (Maker *maker, guint32 node, guint32 index, guint32 label, guint64 si
   return maker->sources->len - 1;
 }
 
+/* Source @at if a node of @label may read it, else NULL. */
+static const Source *
+readable (const Maker *maker, guint at, guint32 label)
+{
+  const Source *source = &g_array_index (maker->sources, Source, at);
+
+  return source->label == 0 || source->label == label ? source : NULL;
+}
+
 /* A random thing that a node of @label may read, among the @recent last; or none. */
 static const Source *
 pick_source (Maker *maker, guint32 label, guint recent)
 {
   const guint n = MIN (maker->sources->len, recent);
-  const Source *source = n > 0 ? &g_array_index (maker->sources, Source, maker->sources->len - 1 - gemem_rng_below (&maker->rng, n)) : NULL;
 
-  return source != NULL && (source->label == 0 || source->label == label) ? source : NULL;
+  return n > 0 ? readable (maker, maker->sources->len - 1 - (guint) gemem_rng_below (&maker->rng, n), label) : NULL;
 }
 
 static void
@@ -157,14 +165,17 @@ add_ordinary (Maker *maker, guint32 label)
     }
 }
 
-/* @n producers of one output each, for the group that follows; their numbers among the sources. */
+/* @n producers of one output each, for the group that follows; their numbers among the sources.  They do not read each other. */
 static void
 add_members (Maker *maker, guint32 label, guint n, guint32 *members, gboolean shaped)
 {
+  const guint before = maker->sources->len;
+
   for (guint i = 0; i < n; i++)
     {
       const guint32 id = add_node (maker, "Op", label);
-      const Source *source = pick_source (maker, label, 12);
+      const guint at = before > 0 ? before - 1 - (guint) gemem_rng_below (&maker->rng, MIN (before, 12)) : 0;
+      const Source *source = before > 0 ? readable (maker, at, label) : NULL;
       const gint64 size = (gint64) random_size (maker);
 
       if (source != NULL)
