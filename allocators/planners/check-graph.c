@@ -1,7 +1,8 @@
 /* check-graph.c - the rules of graphs for plans (ge-static.md 9.1 to 9.3): who may follow whom on the same bytes, whatever the timing of the streams.
  *
- * Users of a class (the extended symbol) are all nodes that read or write a member; starters of an address class are the nodes that write it
- * first on some path, and the memset that clears it.  y may follow x if every starter of y is known to run after every user of x.  Of
+ * Users of a class (the extended symbol) are all nodes that read or write a member; starters are those that write one, and the memset that
+ * clears it.  y may follow x if every starter of y's class is known to run after every user of x's.  (9.1 asks for the writers of y's original
+ * symbol only; but members of an extended one lie over each other, and what came before one must have come before all.)  Of
  * users on one chain only the last counts, of starters only the first, so both sets are at most as large as there are chains.
  *
  * Neither are owners of subgraphs (their inner nodes are, by reference) and data nodes (written before the run, or by reference).
@@ -43,8 +44,7 @@ typedef struct
   GememGraphOrder *order;
   guint32         *label; /* per node; 0: none */
   guint32          n_labels;
-  Parts            users;    /* by wide class  */
-  Parts            starters; /* by alias class */
+  Parts            users, starters; /* by wide class */
   guint32          now;      /* label of this sweep; 0: no labels in the graph */
   GHashTable      *pairs;    /* gint64: (earlier, later) already reported */
 } GraphCheck;
@@ -65,14 +65,14 @@ is_actor (const GraphCheck *self, guint32 node)
   return n->n_blocks == 0 && !gemem_node_is_data (n);
 }
 
-/* Per address class: is there a member whose node runs?  Where not (an owner without inner outputs), the owner stands for its inside. */
+/* Per class: is there a member whose node runs?  Where not (an owner without inner outputs), its own nodes stand for those that do. */
 static guint8 *
 find_acted (const GraphCheck *self)
 {
   guint8 *acted = g_new0 (guint8, (gsize) self->demands->n + 1);
 
   for (guint32 i = 0; i < self->demands->n; i++)
-    acted[self->demands->items[i].alias] |= is_actor (self, self->demands->items[i].node);
+    acted[self->demands->items[i].wide] |= is_actor (self, self->demands->items[i].node);
   return acted;
 }
 
@@ -93,15 +93,15 @@ collect (const GraphCheck *self, const guint8 *acted, Parts *users, Parts *start
       const GememNode *node = gemem_graph_node (self->graph, item->node);
       const guint32 o = i - gemem_node_item (node);
 
-      if (is_actor (self, item->node) || (!acted[item->alias] && node->n_blocks > 0))
+      if (is_actor (self, item->node) || !(acted[item->wide] || (item->flags & GEMEM_DEMAND_FROM_START)))
         {
           add_part (self, users, item->wide, item->node);
-          add_part (self, starters, item->alias, item->node);
+          add_part (self, starters, item->wide, item->node);
         }
       if (item->memset != GEMEM_NONE)
         {
           add_part (self, users, item->wide, item->memset);
-          add_part (self, starters, item->alias, item->memset);
+          add_part (self, starters, item->wide, item->memset);
         }
       for (guint32 k = 0; o < node->n_outputs && k < gemem_graph_tensor (self->graph, node->first_output + o)->n_consumers; k++)
         {
@@ -217,10 +217,10 @@ static guint32
 begin_of (const GraphCheck *self, guint32 i)
 {
   const GememDemand *item = &self->demands->items[i];
-  const Part *part = self->starters.parts + self->starters.first[item->alias];
+  const Part *part = self->starters.parts + self->starters.first[item->wide];
   guint32 begin = GEMEM_NONE;
 
-  for (guint32 k = 0; k < self->starters.n[item->alias]; k++)
+  for (guint32 k = 0; k < self->starters.n[item->wide]; k++)
     if (counts (self, part[k].label))
       begin = MIN (begin, part[k].node);
   return begin != GEMEM_NONE ? begin : item->node;
@@ -281,7 +281,7 @@ static gboolean
 may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *user, guint32 *starter)
 {
   const GememDemand *items = self->demands->items;
-  const guint32 used = items[earlier].wide, started = items[later].alias;
+  const guint32 used = items[earlier].wide, started = items[later].wide;
   const Part *users = self->users.parts + self->users.first[used], *starters = self->starters.parts + self->starters.first[started];
 
   for (guint32 u = 0; u < self->users.n[used]; u++)
