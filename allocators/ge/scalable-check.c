@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "allocators/ge/scalable-pool.h"
+#include "allocators/ge/expandable-pool.h"
 #include "sim/core/error.h"
 
 typedef struct
@@ -34,8 +34,10 @@ check_upper (const GeSpan *span, const char *what, GError **error)
 static gboolean
 check_span (const GeRoot *root, const GeSpan *span, guint64 address, const GeSpan *prev, const char *what, Totals *totals, GError **error)
 {
-  if (span->root != root || span->prev != prev || span->address != address || span->pages == 0)
+  if (span->root != root || span->prev != prev || span->address != address || (span->pages == 0 && root->pool->expandable == NULL))
     return REFUSE ("%s: broken chain at 0x%" G_GINT64_MODIFIER "x, 0x%" G_GINT64_MODIFIER "x expected", what, span->address, address);
+  if (span->hidden)
+    return span->occupied || REFUSE ("%s: an idle span at 0x%" G_GINT64_MODIFIER "x is hidden", what, span->address);
   if (span->occupied)
     {
       if (span->waste > root->pool->page)
@@ -66,8 +68,24 @@ check_root (const GePool *pool, const GeRoot *root, const char *what, Totals *to
   if (root->pool != pool || pages != root->pages)
     return REFUSE ("%s: root block 0x%" G_GINT64_MODIFIER "x has %" G_GUINT64_FORMAT " pages in its chain, %u expected", what, base, pages,
                    root->pages);
-  totals->obtained += pages << pool->config.page_shift;
-  totals->roots++;
+  return TRUE;
+}
+
+/* The range's spans, which nobody lent, the pages under them, and the blocks at other addresses. */
+static gboolean
+check_expandable (const GePool *pool, const char *what, Totals *totals, GError **error)
+{
+  const GeExpandable *x = pool->expandable;
+
+  if (!check_root (pool, &x->root, what, totals, error) || !gemem_ge_expandable_check (pool, what, error))
+    return FALSE;
+  totals->obtained += x->range.phys;
+  for (const GeNewVa *v = x->all; v != NULL; v = v->all_next)
+    if (v->span.occupied)
+      {
+        totals->live += gemem_ge_span_bytes (&v->span);
+        totals->real += gemem_ge_span_real (&v->span);
+      }
   return TRUE;
 }
 
@@ -119,8 +137,14 @@ gemem_ge_pool_check (const GePool *pool, const char *what, GError **error)
   Totals totals = { 0 }, unseen;
 
   for (const GeRoot *root = pool->roots; root != NULL; root = root->next)
-    if (!check_root (pool, root, what, &totals, error))
-      return FALSE;
+    {
+      if (!check_root (pool, root, what, &totals, error))
+        return FALSE;
+      totals.obtained += (guint64) root->pages << pool->config.page_shift;
+      totals.roots++;
+    }
+  if (pool->expandable != NULL && !check_expandable (pool, what, &totals, error))
+    return FALSE;
   unseen = totals;
   for (guint32 k = gemem_ge_layers_next (&pool->layers, 0); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
     if (!check_layer (pool, k, what, &unseen, error))

@@ -1,8 +1,8 @@
 /* scalable-pool.c - see scalable-pool.h; the section numbers below are those of shared/spec/ge-runtime.md. */
 #include "config.h"
 
-#include "allocators/ge/scalable-pool.h"
-#include "sim/core/error.h"
+#include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/scalable-private.h"
 
 void
 gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *lower, gpointer lower_data)
@@ -23,6 +23,8 @@ gemem_ge_pool_clear (GePool *pool)
 {
   for (GeRoot *root = pool->roots; root != NULL; root = root->next)
     pool->lower->free (pool->lower_data, root->first->address, (guint64) root->pages << pool->config.page_shift, root);
+  if (pool->expandable != NULL)
+    gemem_ge_expandable_clear (pool);
   gemem_ge_layers_clear (&pool->layers);
   gemem_slab_clear (&pool->span_slab);
   gemem_slab_clear (&pool->root_slab);
@@ -37,24 +39,10 @@ bytes_of (const GePool *pool, const GeSpan *span)
 
 /* ---- idle spans */
 
-static inline void
-push_idle (GePool *pool, GeSpan *span)
-{
-  gemem_ge_layers_push (&pool->layers, span);
-  pool->idle_pages += span->pages;
-}
-
-static inline void
-take_idle (GePool *pool, GeSpan *span)
-{
-  gemem_ge_layers_remove (&pool->layers, span);
-  pool->idle_pages -= span->pages;
-}
-
 /* The front of the first layer that may be cut for @k pages (1.4), or NULL.  The Quick table looks at non-empty layers only and
  * knows no limit but 0; the Seq table counts the empty layers it passes. */
-static GeSpan *
-find_longer (const GePool *pool, guint32 k)
+GeSpan *
+gemem_ge_pool_find_longer (const GePool *pool, guint32 k)
 {
   const GeLayers *layers = &pool->layers;
   guint64 steps = pool->config.span_layer_lift_max;
@@ -87,12 +75,12 @@ is_splittable (const GeSpan *span, guint64 wanted)
 }
 
 /* Takes the HIGH @k pages off the idle @span, which goes to the front of its new layer. */
-static GeSpan *
-cut (GePool *pool, GeSpan *span, guint32 k)
+GeSpan *
+gemem_ge_pool_cut (GePool *pool, GeSpan *span, guint32 k)
 {
   GeSpan *high = gemem_slab_alloc (&pool->span_slab);
 
-  take_idle (pool, span);
+  gemem_ge_pool_take_idle (pool, span);
   span->pages -= k;
   high->address = span->address + ((guint64) span->pages << pool->config.page_shift);
   high->pages = k;
@@ -102,7 +90,7 @@ cut (GePool *pool, GeSpan *span, guint32 k)
   if (high->next != NULL)
     high->next->prev = high;
   span->next = high;
-  push_idle (pool, span);
+  gemem_ge_pool_push_idle (pool, span);
   return high;
 }
 
@@ -169,14 +157,14 @@ fetch_new (GePool *pool, guint32 k)
   GeSpan *span = obtain (pool, pages);
   if (span == NULL || pages == k)
     return span;
-  push_idle (pool, span);
-  return cut (pool, span, k);
+  gemem_ge_pool_push_idle (pool, span);
+  return gemem_ge_pool_cut (pool, span, k);
 }
 
 /* ---- allocate and free */
 
-static void
-occupy (GePool *pool, GeSpan *span, guint64 size)
+void
+gemem_ge_pool_occupy (GePool *pool, GeSpan *span, guint64 size)
 {
   guint64 bytes = bytes_of (pool, span);
 
@@ -190,12 +178,9 @@ occupy (GePool *pool, GeSpan *span, guint64 size)
   pool->real_theory_min = MAX (pool->real_theory_min, pool->real_theory);
 }
 
-/* Steps 2 to 4 of 1.3: no span of exactly @k pages is idle. */
-static GeSpan *
-cut_or_fetch (GePool *pool, guint32 k)
+GeSpan *
+gemem_ge_pool_cut_or_fetch (GePool *pool, GeSpan *span, guint32 k)
 {
-  GeSpan *span = find_longer (pool, k);
-
   if (span == NULL)
     return fetch_new (pool, k);
   if (!span->splitable && !gemem_ge_span_is_split (span))
@@ -204,30 +189,32 @@ cut_or_fetch (GePool *pool, guint32 k)
       if (!is_splittable (span, span->tryl))
         return fetch_new (pool, k);
     }
-  return cut (pool, span, k);
+  return gemem_ge_pool_cut (pool, span, k);
 }
 
 GeSpan *
 gemem_ge_pool_alloc (GePool *pool, guint64 size)
 {
-  guint64 k;
+  const guint32 k = gemem_ge_pool_pages_of (pool, size);
   GeSpan *span;
 
-  if (G_UNLIKELY (size > pool->config.threshold))
+  if (G_UNLIKELY (k == 0))
     goto fail;
-  k = size == 0 ? 1 : (size + pool->page - 1) >> pool->config.page_shift;
-  if (G_UNLIKELY (k >= pool->layer_capacity))
-    goto fail;
-  span = gemem_ge_layers_front (&pool->layers, (guint32) k);
-  if (span != NULL)
-    take_idle (pool, span);
+  if (pool->expandable != NULL)
+    span = gemem_ge_expandable_alloc (pool, k);
   else
     {
-      span = cut_or_fetch (pool, (guint32) k);
-      if (span == NULL)
-        goto fail;
+      span = gemem_ge_layers_front (&pool->layers, k);
+      if (span != NULL)
+        gemem_ge_pool_take_idle (pool, span);
+      else
+        span = gemem_ge_pool_cut_or_fetch (pool, gemem_ge_pool_find_longer (pool, k), k);
     }
-  occupy (pool, span, size);
+  if (span == NULL)
+    goto fail;
+  gemem_ge_pool_occupy (pool, span, size);
+  if (pool->expandable != NULL)
+    pool->expandable->range.theory_min = pool->theory_min;
   return span;
 
 fail:
@@ -248,12 +235,37 @@ absorb_next (GePool *pool, GeSpan *span)
   gemem_slab_free (&pool->span_slab, next);
 }
 
-void
-gemem_ge_pool_free (GePool *pool, GeSpan *span)
+GeSpan *
+gemem_ge_pool_merge (GePool *pool, GeSpan *span)
 {
-  guint64 bytes = bytes_of (pool, span);
-  guint64 real = bytes - span->waste;
   gboolean merged = FALSE;
+
+  span->occupied = span->hidden = FALSE;
+  span->waste = 0;
+  if (span->next != NULL && !span->next->occupied)
+    {
+      gemem_ge_pool_take_idle (pool, span->next);
+      absorb_next (pool, span);
+      merged = TRUE;
+    }
+  if (span->prev != NULL && !span->prev->occupied)
+    {
+      span = span->prev;
+      gemem_ge_pool_take_idle (pool, span);
+      absorb_next (pool, span);
+      merged = TRUE;
+    }
+  /* A whole span that was handed out whole keeps its tryl (1.5). */
+  if (merged && !gemem_ge_span_is_split (span))
+    span->tryl = 0;
+  gemem_ge_pool_push_idle (pool, span);
+  return span;
+}
+
+void
+gemem_ge_pool_unbook (GePool *pool, GeSpan *span)
+{
+  const guint64 bytes = bytes_of (pool, span), real = bytes - span->waste;
 
   GEMEM_CHECK (span->occupied);
   GEMEM_FULL_CHECK (span->root->pool == pool);
@@ -263,25 +275,16 @@ gemem_ge_pool_free (GePool *pool, GeSpan *span)
       pool->real_theory -= real;
     }
   pool->free_count++;
-  span->occupied = FALSE;
-  span->waste = 0;
-  if (span->next != NULL && !span->next->occupied)
-    {
-      take_idle (pool, span->next);
-      absorb_next (pool, span);
-      merged = TRUE;
-    }
-  if (span->prev != NULL && !span->prev->occupied)
-    {
-      span = span->prev;
-      take_idle (pool, span);
-      absorb_next (pool, span);
-      merged = TRUE;
-    }
-  /* A whole span that was handed out whole keeps its tryl (1.5). */
-  if (merged && !gemem_ge_span_is_split (span))
-    span->tryl = 0;
-  push_idle (pool, span);
+}
+
+void
+gemem_ge_pool_free (GePool *pool, GeSpan *span)
+{
+  gemem_ge_pool_unbook (pool, span);
+  if (pool->expandable != NULL)
+    gemem_ge_expandable_free (pool, span);
+  else
+    gemem_ge_pool_merge (pool, span);
 }
 
 guint64
@@ -289,15 +292,19 @@ gemem_ge_pool_recycle (GePool *pool)
 {
   guint64 before = pool->obtained;
 
+  if (pool->expandable != NULL)
+    gemem_ge_expandable_drop_idle (pool);
   for (guint32 k = gemem_ge_layers_next (&pool->layers, 0); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
     {
       GeSpan *next;
       for (GeSpan *span = gemem_ge_layers_front (&pool->layers, k); span != NULL; span = next)
         {
           next = span->layer_next;
+          if (pool->expandable != NULL && gemem_ge_expandable_recycle (pool, span))
+            continue;
           if (gemem_ge_span_is_split (span))
             continue;
-          take_idle (pool, span);
+          gemem_ge_pool_take_idle (pool, span);
           give_back (pool, span);
         }
     }
@@ -359,7 +366,7 @@ gemem_ge_pool_largest_idle (const GePool *pool, guint64 limit)
     return k;
   /* Between two lengths in use the wish for the most pages is the likeliest to be granted, so only @k itself can do better than the
    * exact hit. */
-  longer = find_longer (pool, k);
+  longer = gemem_ge_pool_find_longer (pool, k);
   if (longer != NULL && is_splittable (longer, (guint64) longer->tryl + k))
     return k;
   return exact == GE_LAYER_NONE ? 0 : exact;

@@ -18,6 +18,7 @@
 
 typedef struct _GeRoot GeRoot;
 typedef struct _GePool GePool;
+typedef struct _GeExpandable GeExpandable; /* expandable-pool.h */
 
 /* Where a pool gets root blocks.  Sizes are bytes, whole pages; the level may keep a handle in root->handle. */
 typedef struct
@@ -63,7 +64,9 @@ struct _GeSpan
   guint32 tryl;      /* pages that others wanted to cut from it while it was whole        */
   guint32 waste;     /* occupied: block size - requested bytes                            */
   guint8  occupied;
-  guint8  splitable; /* may be cut without delay (fixed-size pools)                       */
+  guint8  splitable; /* may be cut without delay (fixed-size pools, virtual range)        */
+  guint8  new_va;    /* embedded in a GeNewVa of expandable-pool.h                         */
+  guint8  hidden;    /* occupied, but by nobody: its pages are shown by a new-VA block     */
 };
 
 struct _GePool
@@ -74,10 +77,11 @@ struct _GePool
   guint64        page;           /* bytes                                        */
   guint64        layer_capacity; /* requests have fewer pages than this          */
   GeLayers       layers;
-  GeRoot        *roots;
+  GeExpandable  *expandable;     /* the pool's virtual range, or NULL            */
+  GeRoot        *roots;          /* without that of the range                    */
   GememSlab      span_slab, root_slab;
 
-  guint64 obtained;       /* bytes taken from the lower level and not returned      */
+  guint64 obtained;       /* bytes taken from the lower level and not returned, and pages of the range */
   guint64 idle_pages;
   guint64 theory, real_theory;         /* bytes of live blocks; of their requests   */
   guint64 theory_min, real_theory_min; /* the maxima of these                       */

@@ -26,7 +26,7 @@ test_subject_allocator (const TestSubject *subject)
 char *
 test_subject_device (const TestSubject *subject)
 {
-  g_autofree char *beneath = g_strdup_printf ("capacity=" U64 ",address=%s%s", subject->capacity, subject->first_fit ? "first-fit" : "bump",
+  g_autofree char *beneath = g_strdup_printf ("capacity=" U64 ",address=%s%s", subject->capacity, subject->first_fit ? "first-fit,va=first-fit" : "bump",
                                               subject->odd_base ? ",base=0x100000200000" : "");
 
   return subject->faults != NULL ? g_strdup_printf ("faulty:%s,%s", subject->faults, beneath) : g_strconcat ("sim:", beneath, NULL);

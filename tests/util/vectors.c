@@ -46,18 +46,26 @@ test_read_text (const char *path)
 
 /* ---- first line */
 
-/* "# single --total=N --cap=N": modes of one allocator, written as program options. */
+static void
+append_setting (GString *spec, const char *key, const char *rest)
+{
+  g_string_append_printf (spec, "%s%s%s", spec->str[spec->len - 1] == ':' ? "" : ",", key, rest);
+}
+
+/* "# single|two|exp --total=N --cap=N": modes of GE's pools, written as program options. */
 static char *
 ge_spec (const char *mode, char **words)
 {
-  GString *spec = g_string_new ("ge-scalable:");
+  const gboolean expandable = g_str_equal (mode, "exp");
+  GString *spec = g_string_new (expandable ? "ge-expandable:" : "ge-scalable:");
 
-  g_string_append_printf (spec, "stack=%s", mode);
+  if (!expandable)
+    append_setting (spec, "stack=", mode);
   for (; *words != NULL; words++)
     if (g_str_has_prefix (*words, "--cap="))
-      g_string_append_printf (spec, ",capacity=%s", *words + strlen ("--cap="));
+      append_setting (spec, "capacity=", *words + strlen ("--cap="));
     else if (g_str_has_prefix (*words, "--"))
-      g_string_append_printf (spec, ",%s", *words + 2);
+      append_setting (spec, "", *words + 2);
     else
       g_error ("%s: not an option of a ge-runtime vector", *words);
   return g_string_free (spec, FALSE);
@@ -71,7 +79,7 @@ spec_of_line (const char *line)
 
   g_assert_cmpstr (words[0], ==, "#");
   g_assert_nonnull (words[1]);
-  if (g_str_equal (words[1], "single") || g_str_equal (words[1], "two"))
+  if (g_str_equal (words[1], "single") || g_str_equal (words[1], "two") || g_str_equal (words[1], "exp"))
     return ge_spec (words[1], words + 2);
   spec = g_string_new (words[1]);
   for (guint i = 2; words[i] != NULL; i++)

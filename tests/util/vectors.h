@@ -1,7 +1,7 @@
 /* vectors.h - replays a vector file (operations with expected decisions) through the allocator its first line names.
  *
  * The first line is "# SYSTEM key=value ..." and becomes "SYSTEM:key=value,..." for gemem_allocator_spec_parse(), exactly as on the
- * command line; "# single|two --total=N [--cap=N]" (GE) becomes ge-scalable.  Compared for every line: address, block size, bytes held from the
+ * command line; "# single|two|exp --total=N [--cap=N]" (GE) becomes ge-scalable or ge-expandable.  Compared for every line: address, block size, bytes held from the
  * device, out-of-memory, and whatever the `figure` hook knows.  The first difference is reported with its line and fails the test.
  */
 #pragma once

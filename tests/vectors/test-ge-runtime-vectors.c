@@ -1,5 +1,5 @@
 /* test-ge-runtime-vectors.c - ge-scalable decides as the real GE pools did: every address, size, real, reserved, pool, split and failure of
- * the `single` and `two` files, and the same again with settings that must not change a decision. */
+ * the `single`, `two` and `exp` files, and the same again with settings that must not change a decision. */
 #include "config.h"
 
 #include <string.h>
@@ -13,6 +13,11 @@ typedef struct
   const char *name;
   guint64     allocs, frees, trims, failures;
 } Expected;
+
+static const Expected expandable[] = {
+  { "exp-dynshape-1", 2016, 2016, 0, 0 }, { "exp-pressure-1", 2049, 1951, 0, 34 }, { "exp-random-1", 2047, 1953, 5, 0 },
+  { "exp-train-1", 2133, 2007, 0, 0 },
+};
 
 static const Expected files[] = {
   { "single-dynshape-1", 2016, 2016, 0, 0 }, { "single-random-1", 2047, 1953, 5, 0 },  { "single-train-1", 2133, 2007, 0, 0 },
@@ -44,6 +49,11 @@ figure (GememAllocator *allocator, const GememBlock *block, const char *key, gui
   if (g_str_equal (key, "split") && block != NULL)
     {
       *value = gemem_ge_span_is_split (block->handle);
+      return TRUE;
+    }
+  if (g_str_equal (key, "newva") && block != NULL)
+    {
+      *value = ((const GeSpan *) block->handle)->new_va;
       return TRUE;
     }
   return FALSE;
@@ -127,6 +137,14 @@ main (int argc, char **argv)
       g_test_add_data_func (recorded, &files[i], test_as_recorded);
       g_test_add_data_func (dead, &files[i], test_dead_fields);
       g_test_add_data_func (seq, &files[i], test_seq_table);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (expandable); i++)
+    {
+      g_autofree char *recorded = g_strdup_printf ("/vectors/ge-runtime/%s", expandable[i].name);
+      g_autofree char *dead = g_strdup_printf ("/vectors/ge-runtime/%s/dead-fields", expandable[i].name);
+
+      g_test_add_data_func (recorded, &expandable[i], test_as_recorded);
+      g_test_add_data_func (dead, &expandable[i], test_dead_fields);
     }
   g_test_add_func ("/vectors/ge-runtime/difference-is-found", test_difference_is_found);
   return g_test_run ();

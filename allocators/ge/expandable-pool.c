@@ -1,0 +1,340 @@
+/* expandable-pool.c - see expandable-pool.h; the section numbers are those of shared/spec/ge-runtime.md. */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/scalable-private.h"
+
+#define TRIES_MAX 1000     /* of one request, and idle new-VA blocks looked at */
+#define PATIENCE 10        /* attempts before whole free spans are set aside   */
+
+/* ---- life (5.2) */
+
+gboolean
+gemem_ge_expandable_init (GePool *pool, GePages *pages)
+{
+  GeExpandable *x;
+  GeSpan *span;
+
+  if (pool->config.threshold <= pages->page_size)
+    return FALSE;
+  x = g_new0 (GeExpandable, 1);
+  if (!gemem_ge_range_init (&x->range, pages, pool->config.threshold - pages->page_size))
+    {
+      g_free (x);
+      return FALSE;
+    }
+  x->held = g_ptr_array_new ();
+  x->n_idle = x->range.n_records + 1;
+  x->idle = g_new0 (GeNewVa *, x->n_idle);
+  pool->expandable = x;
+  span = gemem_slab_alloc (&pool->span_slab);
+  span->address = x->range.base;
+  span->pages = x->root.pages = (guint32) (x->range.size >> pool->config.page_shift);
+  span->root = &x->root;
+  span->splitable = TRUE;
+  x->root.pool = pool;
+  x->root.first = span;
+  gemem_ge_pool_push_idle (pool, span);
+  return TRUE;
+}
+
+static void
+forget (GeExpandable *x, GeNewVa *v)
+{
+  if (v->all_prev != NULL)
+    v->all_prev->all_next = v->all_next;
+  else
+    x->all = v->all_next;
+  if (v->all_next != NULL)
+    v->all_next->all_prev = v->all_prev;
+  gemem_ge_range_hide (&x->range, v->span.address, v->records, v->n);
+  g_free (v);
+}
+
+void
+gemem_ge_expandable_clear (GePool *pool)
+{
+  GeExpandable *x = pool->expandable;
+
+  while (x->all != NULL)
+    forget (x, x->all);
+  gemem_ge_range_clear (&x->range);
+  g_ptr_array_unref (x->held);
+  g_free (x->idle);
+  g_free (x);
+}
+
+/* ---- setting spans aside (5.4) */
+
+static void
+hold (GeExpandable *x, GeSpan *span)
+{
+  span->occupied = TRUE;
+  g_ptr_array_add (x->held, span);
+}
+
+static void
+release_held (GePool *pool)
+{
+  GeExpandable *x = pool->expandable;
+
+  for (guint i = 0; i < x->held->len; i++)
+    gemem_ge_pool_merge (pool, x->held->pdata[i]);
+  g_ptr_array_set_size (x->held, 0);
+}
+
+/* The candidate covers pages that are shown elsewhere: @reuse bytes of its top are set aside, so that the next one lies below. */
+static void
+step_aside (GePool *pool, GeSpan *span, guint64 reuse)
+{
+  const guint32 pages = (guint32) (reuse >> pool->config.page_shift);
+
+  if (pages == 0)
+    {
+      hold (pool->expandable, span);
+      return;
+    }
+  span = gemem_ge_pool_merge (pool, span);
+  hold (pool->expandable, gemem_ge_pool_cut (pool, span, pages));
+}
+
+/* ---- new-VA blocks (5.5) */
+
+static void
+push_new_va (GeExpandable *x, GeNewVa *v)
+{
+  v->prev = NULL;
+  v->next = x->idle[v->n];
+  if (v->next != NULL)
+    v->next->prev = v;
+  x->idle[v->n] = v;
+}
+
+static GeNewVa *
+pop_new_va (GeExpandable *x, guint n)
+{
+  GeNewVa *v = x->idle[n];
+
+  if (v != NULL)
+    {
+      x->idle[n] = v->next;
+      if (v->next != NULL)
+        v->next->prev = NULL;
+      v->next = NULL;
+    }
+  return v;
+}
+
+/* An idle block of @n pages all of which nobody uses now, or NULL.  Those looked at in vain go back to the front in the order seen. */
+static GeNewVa *
+take_idle_new_va (GeExpandable *x, guint n)
+{
+  g_autoptr (GPtrArray) rejected = g_ptr_array_new ();
+  GeNewVa *v;
+
+  while (rejected->len < TRIES_MAX && (v = pop_new_va (x, n)) != NULL)
+    {
+      if (gemem_ge_range_claim (&x->range, v->records, n))
+        break;
+      g_ptr_array_add (rejected, v);
+      v = NULL;
+    }
+  if (rejected->len == TRIES_MAX)
+    v = NULL;
+  for (guint i = 0; i < rejected->len; i++)
+    push_new_va (x, rejected->pdata[i]);
+  return v;
+}
+
+static GeNewVa *
+make_new_va (GePool *pool, const guint32 *records, guint n)
+{
+  GeExpandable *x = pool->expandable;
+  const guint64 address = gemem_ge_range_show (&x->range, records, n);
+  GeNewVa *v;
+
+  if (address == 0)
+    return NULL;
+  v = g_malloc0 (sizeof (GeNewVa) + n * sizeof (guint32));
+  v->n = n;
+  memcpy (v->records, records, n * sizeof (guint32));
+  v->span.address = address;
+  v->span.pages = (guint32) (n * (x->range.page_size >> pool->config.page_shift));
+  v->span.root = &x->root;
+  v->span.new_va = TRUE;
+  v->all_next = x->all;
+  if (v->all_next != NULL)
+    v->all_next->all_prev = v;
+  x->all = v;
+  x->used_new_va = TRUE;
+  x->new_va_size += n * x->range.page_size;
+  x->new_va_count++;
+  return v;
+}
+
+/* The pages in the range's list, shown together, for the candidate @span, of whose place @reuse bytes are hidden. */
+static GeSpan *
+serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
+{
+  GeExpandable *x = pool->expandable;
+  const guint32 *records = (const guint32 *) (gconstpointer) x->range.list->data;
+  const guint n = x->range.list->len;
+  guint64 rest = reuse > x->range.page_size ? reuse % x->range.page_size : 0;
+  GeSpan *top = NULL, *hidden;
+  GeNewVa *v;
+
+  span = gemem_ge_pool_merge (pool, span);
+  if (rest > 0)
+    {
+      top = gemem_ge_pool_cut (pool, span, (guint32) (rest >> pool->config.page_shift));
+      top->occupied = TRUE;
+    }
+  hidden = gemem_ge_pool_cut (pool, span, (guint32) ((reuse - rest) >> pool->config.page_shift));
+  hidden->occupied = hidden->hidden = TRUE;
+  if (top != NULL)
+    gemem_ge_pool_merge (pool, top);
+  v = take_idle_new_va (x, n);
+  if (v != NULL)
+    gemem_ge_range_push (&x->range, records, n);
+  else
+    v = make_new_va (pool, records, n);
+  if (v == NULL)
+    {
+      gemem_ge_pool_merge (pool, hidden);
+      return NULL;
+    }
+  v->hidden = hidden;
+  return &v->span;
+}
+
+/* ---- requests */
+
+/* Steps 1 to 4 of 1.3: a candidate in no layer, not yet occupied; NULL when refused.  *again: a span was set aside, ask once more. */
+static GeSpan *
+find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
+{
+  GeExpandable *x = pool->expandable;
+  GeSpan *span = gemem_ge_layers_front (&pool->layers, k);
+
+  *again = FALSE;
+  if (span != NULL)
+    {
+      gemem_ge_pool_take_idle (pool, span);
+      return span;
+    }
+  span = gemem_ge_pool_find_longer (pool, k);
+  if (span != NULL && *attempts > PATIENCE && span->address != x->range.base)
+    {
+      gemem_ge_pool_take_idle (pool, span);
+      hold (x, span);
+      *attempts = 0;
+      *again = TRUE;
+      return NULL;
+    }
+  return gemem_ge_pool_cut_or_fetch (pool, span, k);
+}
+
+/* @span with memory under it, or what serves instead; NULL when refused.  *again: an obstacle was set aside. */
+static GeSpan *
+back (GePool *pool, GeSpan *span, gboolean *again)
+{
+  GeExpandable *x = pool->expandable;
+  const guint64 phys = x->range.phys;
+  guint64 reuse;
+  GeBacking backing;
+
+  *again = FALSE;
+  if (!gemem_ge_range_contains (&x->range, span->address))
+    return span;
+  backing = gemem_ge_range_back (&x->range, span->address, (guint64) span->pages << pool->config.page_shift, &reuse);
+  pool->obtained += x->range.phys - phys; /* less after a failure: the difference wraps, the sum does not */
+  switch (backing)
+    {
+    case GE_BACKED:
+      return span;
+    case GE_BACK_USING:
+      step_aside (pool, span, reuse);
+      *again = TRUE;
+      return NULL;
+    case GE_BACK_NEW_VA:
+      return serve_elsewhere (pool, span, reuse);
+    case GE_BACK_FAILED:
+      break;
+    }
+  gemem_ge_pool_merge (pool, span);
+  return NULL;
+}
+
+GeSpan *
+gemem_ge_expandable_alloc (GePool *pool, guint32 k)
+{
+  GeExpandable *x = pool->expandable;
+  GeSpan *span = NULL;
+  gboolean again = TRUE;
+  guint attempts = 0;
+
+  for (guint tries = 0; again && tries < TRIES_MAX; tries++)
+    {
+      attempts++;
+      span = find_candidate (pool, k, &attempts, &again);
+      if (span != NULL)
+        span = back (pool, span, &again);
+    }
+  if (span != NULL)
+    span->occupied = TRUE; /* what was held does not merge with it */
+  if (x->held->len > 0)
+    release_held (pool);
+  return span;
+}
+
+void
+gemem_ge_expandable_free (GePool *pool, GeSpan *span)
+{
+  GeExpandable *x = pool->expandable;
+
+  if (span->new_va)
+    {
+      GeNewVa *v = (GeNewVa *) span;
+
+      span->occupied = FALSE;
+      span->waste = 0;
+      gemem_ge_range_unclaim (&x->range, v->records, v->n);
+      gemem_ge_pool_merge (pool, v->hidden);
+      v->hidden = NULL;
+      push_new_va (x, v);
+      return;
+    }
+  if (gemem_ge_range_contains (&x->range, span->address))
+    gemem_ge_range_unback (&x->range, span->address, (guint64) span->pages << pool->config.page_shift);
+  gemem_ge_pool_merge (pool, span);
+}
+
+/* ---- recycle (5.6) */
+
+void
+gemem_ge_expandable_drop_idle (GePool *pool)
+{
+  GeExpandable *x = pool->expandable;
+  const guint64 phys = x->range.phys;
+  GeNewVa *v;
+
+  for (guint n = 0; x->used_new_va && n < x->n_idle; n++)
+    while ((v = pop_new_va (x, n)) != NULL)
+      forget (x, v);
+  pool->obtained -= phys - x->range.phys;
+}
+
+gboolean
+gemem_ge_expandable_recycle (GePool *pool, const GeSpan *span)
+{
+  GeExpandable *x = pool->expandable;
+  const guint64 phys = x->range.phys;
+
+  if (!gemem_ge_range_contains (&x->range, span->address) && span->root != &x->root)
+    return FALSE;
+  gemem_ge_range_recycle (&x->range, span->address, (guint64) span->pages << pool->config.page_shift);
+  pool->obtained -= phys - x->range.phys;
+  return TRUE;
+}

@@ -1,0 +1,200 @@
+/* expandable-report.c - what a pool with a virtual range says of itself: where its memory is, and whether its books agree.
+ *
+ * A page of the range may hold memory in its place, or lend it to a new-VA block, or have none; memory that no pool uses waits in the page pool
+ * and is reported where it was last.  Cost: O(spans + pages of the range); not on the event path.
+ * Origin: shared/spec/ge-runtime.md 5.
+ */
+#include "config.h"
+
+#include "allocators/ge/expandable-pool.h"
+#include "sim/core/error.h"
+
+#define REFUSE(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
+
+/* ---- walk */
+
+/* TRUE if page @i of the range holds memory of the page pool that nobody uses. */
+static gboolean
+keeps_returned (const GeRange *range, guint32 i)
+{
+  const guint64 address = range->base + i * range->page_size;
+  const guint32 page = gemem_ge_pages_at (range->pages, address);
+  const GePhysical *physical;
+
+  if (page == GE_NO_PAGE || range->records[i].page != GE_NO_PAGE)
+    return FALSE;
+  physical = &g_array_index (range->pages->pages, GePhysical, page);
+  return physical->ref == 0 && physical->home == address;
+}
+
+static GememSpanState
+state_of (const GeRange *range, guint32 i)
+{
+  const GeRecord *record = &range->records[i];
+
+  if (keeps_returned (range, i))
+    return GEMEM_SPAN_FREE;
+  if (record->page == GE_NO_PAGE || record->elsewhere)
+    return GEMEM_SPAN_UNMAPPED;
+  return record->using && record->ref == 0 ? GEMEM_SPAN_OVERHEAD : GEMEM_SPAN_FREE;
+}
+
+/* An idle or hidden piece: one report per run of pages in the same state. */
+static void
+walk_idle (const GeRange *range, GememSpan *span, guint64 end, GememSpanFunc func, gpointer data)
+{
+  while (span->address < end)
+    {
+      guint32 i = (guint32) ((span->address - range->base) / range->page_size);
+      guint64 stop = range->base + (i + 1) * range->page_size;
+
+      span->state = state_of (range, i);
+      while (stop < end && state_of (range, ++i) == span->state)
+        stop += range->page_size;
+      span->size = MIN (stop, end) - span->address;
+      func (span, data);
+      span->address += span->size;
+    }
+}
+
+void
+gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func, gpointer data)
+{
+  const GeExpandable *x = pool->expandable;
+  const GeRange *range = &x->range;
+  GememSpan out = { .segment = range->base, .segment_size = range->size, .stream = stream };
+
+  for (const GeSpan *span = x->root.first; span != NULL; span = span->next)
+    {
+      const guint64 size = (guint64) span->pages << pool->config.page_shift;
+
+      out.address = span->address;
+      out.user = 0;
+      if (!span->occupied || span->hidden)
+        {
+          walk_idle (range, &out, span->address + size, func, data);
+          continue;
+        }
+      out.size = size;
+      out.state = GEMEM_SPAN_LIVE;
+      out.user = span->address;
+      func (&out, data);
+    }
+  for (const GeNewVa *v = x->all; v != NULL; v = v->all_next)
+    {
+      out.segment = out.address = v->span.address;
+      out.segment_size = out.size = v->n * range->page_size;
+      out.state = v->span.occupied ? GEMEM_SPAN_LIVE : GEMEM_SPAN_UNMAPPED;
+      out.user = v->span.occupied ? v->span.address : 0;
+      func (&out, data);
+    }
+}
+
+/* ---- the largest request that needs nothing from the device */
+
+/* TRUE if page @i of the range can be used in its place without a device call: it has memory there, or gets back what it had. */
+static gboolean
+is_ready (const GeRange *range, guint32 i)
+{
+  const GeRecord *record = &range->records[i];
+
+  if (record->page != GE_NO_PAGE)
+    return record->ref > 0 || !record->using;
+  return record->recycled && keeps_returned (range, i);
+}
+
+/* Pages of the idle @span that have memory, from its top down, where requests are cut. */
+static guint32
+ready_at_top (const GePool *pool, const GeSpan *span)
+{
+  const GeRange *range = &pool->expandable->range;
+  const guint64 begin = span->address, end = begin + ((guint64) span->pages << pool->config.page_shift);
+  guint64 low = end;
+
+  while (low > begin)
+    {
+      const guint32 i = (guint32) ((low - 1 - range->base) / range->page_size);
+
+      if (!is_ready (range, i))
+        break;
+      low = MAX (begin, range->base + i * range->page_size);
+    }
+  return (guint32) ((end - low) >> pool->config.page_shift);
+}
+
+guint32
+gemem_ge_expandable_largest_backed (const GePool *pool)
+{
+  guint32 most = 0, shorter = 0;
+
+  /* A request of k pages takes the front of the first layer that is long enough: each layer answers for the lengths down to the next. */
+  for (guint32 k = gemem_ge_layers_next (&pool->layers, 1); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
+    {
+      const GeSpan *span = gemem_ge_layers_front (&pool->layers, k);
+      const guint32 ready = span->root == &pool->expandable->root ? ready_at_top (pool, span) : k;
+
+      if (ready >= k || (ready > shorter && pool->config.span_layer_lift_max > 0))
+        most = MIN (ready, k);
+      shorter = k;
+    }
+  return most;
+}
+
+/* ---- check */
+
+/* How many blocks of the range touch each page. */
+static guint32 *
+count_refs (const GePool *pool)
+{
+  const GeRange *range = &pool->expandable->range;
+  guint32 *refs = g_new0 (guint32, range->n_records);
+
+  for (const GeSpan *span = pool->expandable->root.first; span != NULL; span = span->next)
+    {
+      const guint64 offset = span->address - range->base, end = offset + ((guint64) span->pages << pool->config.page_shift);
+
+      for (guint64 i = offset / range->page_size; span->occupied && !span->hidden && i * range->page_size < end; i++)
+        refs[i]++;
+    }
+  return refs;
+}
+
+static gboolean
+check_record (const GeRange *range, guint32 i, guint32 refs, const char *what, GError **error)
+{
+  const GeRecord *record = &range->records[i];
+  const gboolean backed = record->page != GE_NO_PAGE;
+
+  if (record->ref != refs)
+    return REFUSE ("%s: page %u of the range is touched by %u blocks, its record says %u", what, i, refs, record->ref);
+  if (refs > 0 && !(backed && record->using))
+    return REFUSE ("%s: page %u of the range has a block but no memory", what, i);
+  if (record->elsewhere && !(backed && record->using && refs == 0))
+    return REFUSE ("%s: page %u of the range is shown elsewhere and used in its place", what, i);
+  if (backed && gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->page)
+    return REFUSE ("%s: page %u of the range is not mapped in its place", what, i);
+  return TRUE;
+}
+
+gboolean
+gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error)
+{
+  const GeExpandable *x = pool->expandable;
+  g_autofree guint32 *refs = count_refs (pool);
+  guint64 backed = 0, elsewhere = 0, shown = 0;
+
+  for (guint32 i = 0; i < x->range.n_records; i++)
+    {
+      if (!check_record (&x->range, i, refs[i], what, error))
+        return FALSE;
+      backed += x->range.records[i].page != GE_NO_PAGE;
+      elsewhere += x->range.records[i].elsewhere;
+    }
+  for (const GeNewVa *v = x->all; v != NULL; v = v->all_next)
+    shown += v->span.occupied ? v->n : 0;
+  if (backed * x->range.page_size != x->range.phys || shown != elsewhere || x->held->len != 0)
+    return REFUSE ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT " shown elsewhere, %u spans aside; its books say %"
+                   G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " and none", what, backed, shown, x->held->len, x->range.phys / x->range.page_size,
+                   elsewhere);
+  return TRUE;
+}

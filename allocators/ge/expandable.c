@@ -1,0 +1,50 @@
+/* expandable.c - `ge-expandable`: the dynamic memory of the Ascend Graph Engine under static memory policies 3 and 4.
+ *
+ * What: the same stack as ge-scalable, but each L1 pool serves from a reserved range of addresses and puts 8 MiB physical pages under the blocks
+ * that are in use (expandable-pool.h).  Scattered idle pages are gathered under fresh addresses instead of taking new memory; pages of all
+ * pools come from one page pool, which keeps them (pages.h).  A device without virtual memory leaves an ordinary ge-scalable.
+ * Cost: O(1) plus the pages of the block per event.
+ * Origin: shared/spec/ge-runtime.md sections 4 and 5.1 to 5.7.
+ */
+#include "config.h"
+
+#include "allocators/ge/stack.h"
+
+#define LARGE_PAGE (G_GUINT64_CONSTANT (8) << 20) /* kLargePageSize */
+
+static const GememParam params[] = {
+  GE_STACK_PARAM_ROWS,
+  { NULL }
+};
+
+extern const GememAllocatorClass gemem_ge_expandable_class;
+
+static GememAllocator *
+create (gconstpointer data, GememDevice *device, GError **error)
+{
+  GeStackParams p = *(const GeStackParams *) data;
+
+  p.stack = GE_STACK_TWO;
+  return gemem_ge_stack_create (&gemem_ge_expandable_class, &p, LARGE_PAGE, device, error);
+}
+
+const GememAllocatorClass gemem_ge_expandable_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "ge-expandable",
+  .aliases = NULL,
+  .summary = "Ascend GE dynamic memory under policy 3: a virtual range per pool, backed with 8 MiB pages",
+  .origin = "Ascend Graph Engine of 2026-08-21, CachingMemAllocator with ExpandableActiveMemoryAllocatorImp; ge-runtime.md 4, 5",
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY,
+  .alignment = 65536,
+  .params = params,
+  .params_size = sizeof (GeStackParams),
+  .create = create,
+  .alloc = gemem_ge_stack_alloc,
+  .free = gemem_ge_stack_free,
+  .trim = gemem_ge_stack_trim,
+  .largest_free = gemem_ge_stack_largest_free,
+  .walk = gemem_ge_stack_walk,
+  .check = gemem_ge_stack_check,
+  .stats = gemem_ge_stack_stats,
+  .destroy = gemem_ge_stack_destroy,
+};

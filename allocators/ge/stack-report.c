@@ -1,0 +1,219 @@
+/* stack-report.c - what a stack of GE pools says of itself: spans, invariants, statistics; see stack.h. */
+#include "config.h"
+
+#include "allocators/ge/stack.h"
+
+guint64
+gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  GeStack *self = (GeStack *) allocator;
+  guint64 pages = 0, longest = 0, below = 0, limit = G_MAXUINT64;
+  const GeL1 *l1 = gemem_ge_stack_find (self, stream);
+
+  if (l1 == NULL && self->pages != NULL && !self->unsupported)
+    return 0; /* the new pool will reserve its range */
+  if (l1 != NULL)
+    {
+      longest = gemem_ge_pool_largest_idle (&l1->pool, G_MAXUINT64);
+      pages = l1->pool.expandable != NULL ? gemem_ge_expandable_largest_backed (&l1->pool) : longest;
+      limit = gemem_ge_pool_growth_limit (&l1->pool);
+    }
+  /* A request that finds nothing idle in L1 goes to the bottom pool, if L1's own threshold allows.  Without cutting that is one that is not
+   * exactly as long as an idle span. */
+  if (self->stack != GE_STACK_SINGLE)
+    below = gemem_ge_pool_largest_idle (&self->bottom, limit);
+  if (below > longest || (self->config.span_layer_lift_max == 0 && l1 != NULL && gemem_ge_layers_front (&l1->pool.layers, (guint32) below) == NULL))
+    pages = MAX (pages, below);
+  return pages << self->config.page_shift;
+}
+
+/* ---- walk: spans are collected, then reported in the order of their addresses */
+
+static void
+add (GArray *spans, const GeRoot *segment, const GeSpan *span, guint64 stream)
+{
+  GememSpan out = { .address = span->address, .size = gemem_ge_span_bytes (span), .stream = stream };
+
+  out.segment = segment->first->address;
+  out.segment_size = (guint64) segment->pages << segment->pool->config.page_shift;
+  out.state = span->occupied ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE;
+  out.user = span->occupied ? span->address : 0;
+  g_array_append_val (spans, out);
+}
+
+static void
+walk_chain (GArray *spans, const GeRoot *segment, const GeSpan *first, guint64 stream)
+{
+  for (const GeSpan *span = first; span != NULL; span = span->next)
+    if (span->occupied && span->upper != NULL)
+      {
+        /* What the bottom pool counts as live belongs to an L1 pool, which knows better. */
+        const GeSpan *inner = span->upper->first;
+
+        walk_chain (spans, segment, inner, ((const GeL1 *) inner->root->pool)->stream);
+      }
+    else
+      add (spans, segment, span, stream);
+}
+
+static void
+walk_pool (GArray *spans, const GePool *pool, guint64 stream)
+{
+  for (const GeRoot *root = pool->roots; root != NULL; root = root->next)
+    walk_chain (spans, root, root->first, stream);
+}
+
+static void
+append_span (const GememSpan *span, gpointer data)
+{
+  g_array_append_vals (data, span, 1);
+}
+
+static int
+compare_spans (gconstpointer a, gconstpointer b)
+{
+  const GememSpan *x = a, *y = b;
+
+  if (x->segment != y->segment)
+    return x->segment < y->segment ? -1 : 1;
+  return (x->address > y->address) - (x->address < y->address);
+}
+
+void
+gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  GeStack *self = (GeStack *) allocator;
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+
+  if (self->stack != GE_STACK_SINGLE)
+    walk_pool (spans, &self->bottom, 0);
+  for (guint i = 0; i < self->pools->len; i++)
+    {
+      const GeL1 *l1 = g_ptr_array_index (self->pools, i);
+
+      if (self->stack == GE_STACK_SINGLE)
+        walk_pool (spans, &l1->pool, l1->stream);
+      if (l1->pool.expandable != NULL)
+        gemem_ge_expandable_walk (&l1->pool, l1->stream, append_span, spans);
+    }
+  g_array_sort (spans, compare_spans);
+  for (guint i = 0; i < spans->len; i++)
+    func (&g_array_index (spans, GememSpan, i), data);
+}
+
+/* Bytes that the L1 pools have: from below, and pages under their ranges. */
+static void
+sum_obtained (const GeStack *self, guint64 *lent, guint64 *pages)
+{
+  *lent = *pages = 0;
+  for (guint i = 0; i < self->pools->len; i++)
+    {
+      const GePool *pool = &((const GeL1 *) g_ptr_array_index (self->pools, i))->pool;
+      const guint64 phys = pool->expandable != NULL ? pool->expandable->range.phys : 0;
+
+      *pages += phys;
+      *lent += pool->obtained - phys;
+    }
+}
+
+gboolean
+gemem_ge_stack_check (GememAllocator *allocator, GError **error)
+{
+  GeStack *self = (GeStack *) allocator;
+  const char *name = allocator->klass->name;
+  g_autofree char *l1_name = g_strconcat (name, ": L1 pool", NULL), *bottom_name = g_strconcat (name, ": bottom pool", NULL);
+  guint64 lent, pages, held;
+
+  for (guint i = 0; i < self->pools->len; i++)
+    if (!gemem_ge_pool_check (&((const GeL1 *) g_ptr_array_index (self->pools, i))->pool, l1_name, error))
+      return FALSE;
+  sum_obtained (self, &lent, &pages);
+  held = lent;
+  if (self->stack != GE_STACK_SINGLE)
+    {
+      if (!gemem_ge_pool_check (&self->bottom, bottom_name, error))
+        return FALSE;
+      if (self->stack == GE_STACK_TWO && lent != self->bottom.theory)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                       "%s: L1 pools hold %" G_GUINT64_FORMAT " bytes, the bottom pool lent %" G_GUINT64_FORMAT, name, lent,
+                       self->bottom.theory);
+          return FALSE;
+        }
+      held = self->bottom.obtained;
+    }
+  held += pages;
+  if (held > self->base.device->held)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "%s: pools hold %" G_GUINT64_FORMAT " bytes, the device lent only %" G_GUINT64_FORMAT, name, held,
+                   self->base.device->held);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* The statistics GE prints for a pool (1.8), under its names. */
+static void
+pool_stats (const GePool *pool, const char *prefix, GememStatFunc func, gpointer data)
+{
+  const struct
+  {
+    const char *name;
+    guint64 value;
+    const char *unit;
+  } rows[] = {
+    { "occupied_size", pool->obtained, "B" },
+    { "idle_size", gemem_ge_pool_idle_bytes (pool), "B" },
+    { "theory", pool->theory, "B" },
+    { "real_theory", pool->real_theory, "B" },
+    { "theory_min", pool->theory_min, "B" },
+    { "real_theory_min", pool->real_theory_min, "B" },
+    { "reach_theory_rate", gemem_ge_pool_reach_theory_rate (pool), "0.01%" },
+    { "alloc_count", pool->alloc_count, "" },
+    { "free_count", pool->free_count, "" },
+    { "failures", pool->failures, "" },
+    { "recycle_count", pool->recycle_count, "" },
+    { "device_alloc_count", pool->root_alloc_count, "" },
+    { "device_free_count", pool->root_free_count, "" },
+    { "phys", pool->expandable != NULL ? pool->expandable->range.phys : 0, "B" },
+    { "new_va_size", pool->expandable != NULL ? pool->expandable->new_va_size : 0, "B" },
+    { "new_va_count", pool->expandable != NULL ? pool->expandable->new_va_count : 0, "" },
+  };
+  const guint n = pool->expandable != NULL ? G_N_ELEMENTS (rows) : G_N_ELEMENTS (rows) - 3;
+
+  for (guint i = 0; i < n; i++)
+    {
+      char name[96];
+      g_snprintf (name, sizeof name, "%s%s", prefix, rows[i].name);
+      func (name, rows[i].value, rows[i].unit, data);
+    }
+}
+
+void
+gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  GeStack *self = (GeStack *) allocator;
+  guint64 lent, pages;
+
+  sum_obtained (self, &lent, &pages);
+  func ("pool", self->stack == GE_STACK_RTS ? self->bottom.obtained : lent + pages, "B", data);
+  func ("page_mem_size_total_threshold", self->config.threshold, "B", data);
+  func ("memory_pool_threshold_refused", self->threshold_refused, "", data);
+  func ("stream_syncs", self->syncs, "", data);
+  func ("l1_pools", self->pools->len, "", data);
+  if (self->pages != NULL)
+    {
+      func ("virtual_memory_unsupported", self->unsupported, "", data);
+      func ("physical_pages", self->pages->pages->len, "", data);
+    }
+  for (guint i = 0; i < self->pools->len; i++)
+    {
+      const GeL1 *l1 = g_ptr_array_index (self->pools, i);
+      char prefix[32];
+      g_snprintf (prefix, sizeof prefix, "stream%" G_GUINT64_FORMAT ".", l1->stream);
+      pool_stats (&l1->pool, prefix, func, data);
+    }
+  if (self->stack != GE_STACK_SINGLE)
+    pool_stats (&self->bottom, "rts.", func, data);
+}

@@ -1,0 +1,251 @@
+/* stack.c - see stack.h; the section numbers are those of shared/spec/ge-runtime.md.  Questions about a stack are answered in stack-report.c. */
+#include "config.h"
+
+#include "allocators/ge/stack.h"
+
+#define GIB (G_GUINT64_CONSTANT (1) << 30)
+#define MAX_PAGES G_MAXUINT32 /* spans count pages in 32 bits */
+
+/* ---- the device as lower level */
+
+static guint64
+device_malloc (gpointer lower, guint64 bytes, G_GNUC_UNUSED GeRoot *root)
+{
+  return gemem_device_malloc (lower, bytes, 0);
+}
+
+static void
+device_free (gpointer lower, guint64 address, guint64 bytes, G_GNUC_UNUSED GeRoot *root)
+{
+  gemem_device_free (lower, address, bytes);
+}
+
+static const GeLower device_lower = { device_malloc, device_free };
+
+/* ---- configuration (1.1) */
+
+/* Step 4: the option, in GiB; FALSE when the real system would warn and ignore it. */
+static gboolean
+apply_option (const char *text, guint64 *threshold)
+{
+  gint64 gib;
+
+  if (text == NULL || *text == '\0')
+    return TRUE;
+  if (!g_ascii_string_to_signed (text, 10, G_MININT32, G_MAXINT32, &gib, NULL) || gib <= 0 || (guint64) gib > *threshold / GIB)
+    return FALSE;
+  *threshold = (guint64) gib * GIB;
+  return TRUE;
+}
+
+/* Steps 1 to 3.  The real system computes the 95 % in double precision, and so does this. */
+static guint64
+derive_threshold (guint64 total)
+{
+  if (total > 0)
+    return (guint64) ((double) total * 0.95);
+  return 30 * GIB;
+}
+
+static guint64
+reported_total (const GeStackParams *p, GememDevice *device)
+{
+  GememDeviceInfo info = { 0 };
+
+  if (p->total > 0)
+    return p->total;
+  gemem_device_info (device, &info);
+  /* A device without limit reports nothing that a driver would; the query counts as failed. */
+  return info.total >> 48 == 0 ? info.total : 0;
+}
+
+static gboolean
+configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **error)
+{
+  guint64 page = G_GUINT64_CONSTANT (1) << p->page_idem_num;
+  guint64 threshold = p->page_mem_size_total_threshold;
+
+  if (threshold == 0)
+    threshold = derive_threshold (reported_total (p, device));
+  self->threshold_refused = !apply_option (p->memory_pool_threshold, &threshold);
+  if (p->huge_page_mem_size % page != 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "allocator %s: huge_page_mem_size=%" G_GUINT64_FORMAT " is not a multiple of the page size %" G_GUINT64_FORMAT
+                   "; choose a multiple",
+                   self->base.klass->name, p->huge_page_mem_size, page);
+      return FALSE;
+    }
+  if (threshold >> p->page_idem_num >= MAX_PAGES)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "allocator %s: a threshold of %" G_GUINT64_FORMAT " bytes has more than 2^32 pages; give a smaller total",
+                   self->base.klass->name, threshold);
+      return FALSE;
+    }
+  self->config = (GePoolConfig) { .page_shift = (guint) p->page_idem_num,
+                                  .threshold = threshold,
+                                  .span_layer_lift_max = p->span_layer_lift_max,
+                                  .quick = p->enable_quick_layer_mode,
+                                  .retries = &self->base.retries };
+  return TRUE;
+}
+
+GememAllocator *
+gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page, GememDevice *device, GError **error)
+{
+  GeStack *self = g_new0 (GeStack, 1);
+
+  self->base.klass = klass;
+  self->base.device = device;
+  self->stack = p->stack;
+  if (!configure (self, p, device, error))
+    {
+      g_free (self);
+      return NULL;
+    }
+  self->pools = g_ptr_array_new ();
+  self->by_stream = gemem_idmap_new (sizeof (GeL1 *));
+  if (large_page > 0)
+    {
+      self->pages = g_new0 (GePages, 1);
+      gemem_ge_pages_init (self->pages, device, large_page);
+    }
+  if (self->stack != GE_STACK_SINGLE)
+    {
+      GePoolConfig bottom = self->config;
+      bottom.minimum = p->huge_page_mem_size;
+      gemem_ge_pool_init (&self->bottom, &bottom, &device_lower, device);
+    }
+  return &self->base;
+}
+
+void
+gemem_ge_stack_destroy (GememAllocator *allocator)
+{
+  GeStack *self = (GeStack *) allocator;
+
+  for (guint i = 0; i < self->pools->len; i++)
+    {
+      GeL1 *l1 = g_ptr_array_index (self->pools, i);
+      gemem_ge_pool_clear (&l1->pool);
+      g_free (l1);
+    }
+  if (self->stack != GE_STACK_SINGLE)
+    gemem_ge_pool_clear (&self->bottom);
+  if (self->pages != NULL)
+    gemem_ge_pages_clear (self->pages);
+  g_free (self->pages);
+  g_ptr_array_unref (self->pools);
+  gemem_idmap_free (self->by_stream);
+  g_free (self);
+}
+
+/* ---- events */
+
+GeL1 *
+gemem_ge_stack_find (const GeStack *self, guint64 stream)
+{
+  GeL1 *const *found = gemem_idmap_lookup (self->by_stream, stream);
+
+  return found != NULL ? *found : NULL;
+}
+
+static GeL1 *
+obtain_l1 (GeStack *self, guint64 stream)
+{
+  GeL1 *l1 = gemem_ge_stack_find (self, stream);
+
+  if (l1 == NULL)
+    {
+      l1 = g_new0 (GeL1, 1);
+      l1->stream = stream;
+      if (self->stack == GE_STACK_SINGLE)
+        gemem_ge_pool_init (&l1->pool, &self->config, &device_lower, self->base.device);
+      else
+        gemem_ge_pool_init (&l1->pool, &self->config, &gemem_ge_pool_lower, &self->bottom);
+      /* A driver without virtual memory is asked once; the pools do without, which is no error (5.2). */
+      if (self->pages != NULL && !self->unsupported)
+        self->unsupported = !gemem_ge_expandable_init (&l1->pool, self->pages);
+      g_ptr_array_add (self->pools, l1);
+      *(GeL1 **) gemem_idmap_insert (self->by_stream, stream, NULL) = l1;
+    }
+  self->last = l1;
+  return l1;
+}
+
+/* One step of the ladder: @other's stream, @other's idle blocks, a new attempt in @own.  FALSE: the stream failed, give up. */
+static gboolean
+synchronize_and_retry (GeStack *self, GeL1 *own, GeL1 *other, guint64 size, GeSpan **span)
+{
+  self->syncs++;
+  if (!gemem_device_stream_sync (self->base.device, other->stream))
+    return FALSE;
+  if (gemem_ge_pool_recycle (&other->pool) > 0)
+    self->base.retries++;
+  *span = gemem_ge_pool_alloc (&own->pool, size);
+  return TRUE;
+}
+
+/* Steps 3 to 7 of 2.1, after the first attempt in @own failed. */
+static GeSpan *
+climb_ladder (GeStack *self, GeL1 *own, guint64 size)
+{
+  GeSpan *span = NULL;
+
+  if (!synchronize_and_retry (self, own, own, size, &span))
+    return NULL;
+  for (guint i = 0; i < self->pools->len && span == NULL; i++)
+    {
+      GeL1 *other = g_ptr_array_index (self->pools, i);
+      if (other != own && !synchronize_and_retry (self, own, other, size, &span))
+        return NULL;
+    }
+  return span;
+}
+
+gboolean
+gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
+{
+  GeStack *self = (GeStack *) allocator;
+  GeSpan *span;
+
+  if (self->stack == GE_STACK_RTS)
+    span = gemem_ge_pool_alloc_or_recycle (&self->bottom, request->size);
+  else
+    {
+      GeL1 *l1 = self->last != NULL && self->last->stream == request->stream ? self->last : obtain_l1 (self, request->stream);
+      span = gemem_ge_pool_alloc (&l1->pool, request->size);
+      if (span == NULL && self->stack == GE_STACK_TWO)
+        span = climb_ladder (self, l1, request->size);
+    }
+  if (span == NULL)
+    return FALSE;
+  *block = (GememBlock) { .address = span->address, .size = (guint64) span->pages << self->config.page_shift, .handle = span };
+  return TRUE;
+}
+
+void
+gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+{
+  GeStack *self = (GeStack *) allocator;
+  GeSpan *span = block->handle;
+
+  /* The root block knows the pool, but is seldom in the cache; with one stream there is no question. */
+  if (self->stack != GE_STACK_RTS && self->pools->len == 1)
+    gemem_ge_pool_free (&self->last->pool, span);
+  else
+    gemem_ge_pool_free (span->root->pool, span);
+}
+
+/* Recycle of every L1 pool; what it gives back stays in the bottom pool. */
+void
+gemem_ge_stack_trim (GememAllocator *allocator)
+{
+  GeStack *self = (GeStack *) allocator;
+
+  if (self->stack == GE_STACK_RTS)
+    gemem_ge_pool_recycle (&self->bottom);
+  for (guint i = 0; i < self->pools->len; i++)
+    gemem_ge_pool_recycle (&((GeL1 *) g_ptr_array_index (self->pools, i))->pool);
+}

@@ -1,0 +1,60 @@
+/* stack.h - GE's dynamic memory as a running model sees it: pools stacked on each other, and the out-of-memory ladder.
+ *
+ * What: a CachingMemAllocator (L1) for each stream over one RtsCachingMemAllocator per device (bottom pool), with the whole ladder: synchronise the
+ * stream, recycle L1, try again, then the same for the pools of the other streams in the order of their creation.  The classes ge-scalable
+ * and ge-expandable differ in what an L1 pool is, and share everything else.
+ * Invariants: every L1 root block is a live block of the bottom pool; the bottom pool's root blocks are what the device gave.
+ * Cost: O(1) per event; recycle O(idle spans).  Origin: shared/spec/ge-runtime.md 2.1.
+ */
+#pragma once
+
+#include "allocators/allocator.h"
+#include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/stack-params.h"
+#include "sim/core/idmap.h"
+
+enum
+{
+  GE_STACK_SINGLE, /* a bare pool for each stream on the device */
+  GE_STACK_TWO,    /* an L1 pool for each stream over the bottom pool */
+  GE_STACK_RTS,    /* the bottom pool alone */
+};
+
+/* The pool of one stream. */
+typedef struct
+{
+  GePool  pool;
+  guint64 stream;
+} GeL1;
+
+typedef struct
+{
+  GememAllocator base;
+  int            stack;
+  GePoolConfig   config;           /* of the L1 pools */
+  gboolean       threshold_refused;
+  GePool         bottom;           /* unless GE_STACK_SINGLE                          */
+  GePages       *pages;            /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
+  gboolean       unsupported;      /* a range was refused: the pools do without from then on */
+  GPtrArray     *pools;            /* GeL1, in order of creation; empty for GE_STACK_RTS */
+  GememIdMap    *by_stream;        /* stream -> GeL1 *                             */
+  GeL1          *last;             /* of the latest request                        */
+  guint64        syncs;            /* of streams, by the ladder                    */
+} GeStack;
+
+/* @large_page: bytes of the pages of virtual ranges; 0: no ranges. */
+GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *params, guint64 large_page, GememDevice *device,
+                                       GError **error);
+
+/* Members of both classes. */
+gboolean gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block);
+void     gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows);
+void     gemem_ge_stack_trim (GememAllocator *allocator);
+guint64  gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream);
+void     gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+gboolean gemem_ge_stack_check (GememAllocator *allocator, GError **error);
+void     gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
+void     gemem_ge_stack_destroy (GememAllocator *allocator);
+
+/* stack.c: the pool of @stream, or NULL. */
+GeL1 *gemem_ge_stack_find (const GeStack *stack, guint64 stream);
