@@ -48,13 +48,16 @@ gemem_ge_pages_map (GePages *pages, guint64 address, guint32 page)
   return TRUE;
 }
 
-static void
+/* FALSE when the device refuses. */
+static gboolean
 unmap (GePages *pages, guint64 address)
 {
   if (gemem_ge_pages_at (pages, address) == GE_NO_PAGE)
-    return;
-  gemem_device_unmap (pages->device, address, pages->page_size);
+    return TRUE;
+  if (!gemem_device_unmap (pages->device, address, pages->page_size))
+    return FALSE;
   gemem_idmap_remove (pages->mapped, address, NULL);
+  return TRUE;
 }
 
 /* The most recently returned page that nobody took again, or GE_NO_PAGE. */
@@ -97,7 +100,8 @@ gemem_ge_pages_take (GePages *pages, guint32 last, guint64 address)
 
   if (page == GE_NO_PAGE)
     {
-      unmap (pages, address); /* the last page's mapping was only lazily undone */
+      if (!unmap (pages, address)) /* the last page's mapping was only lazily undone */
+        return GE_NO_PAGE;
       page = pop (pages);
     }
   if (page == GE_NO_PAGE)
@@ -126,6 +130,7 @@ void
 gemem_ge_pages_release (GePages *pages, guint64 address, guint64 size)
 {
   for (guint64 offset = 0; offset < size; offset += pages->page_size)
-    unmap (pages, address + offset);
+    if (!unmap (pages, address + offset))
+      unmap (pages, address + offset); /* once more: what stays mapped cannot be released */
   gemem_device_release (pages->device, address, size);
 }

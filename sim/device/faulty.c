@@ -1,7 +1,7 @@
 /* faulty.c - a wrapper that lets chosen calls fail, to see what the layers above do then.
  *
  * Rules: `call` names the calls that may fail ("malloc|map"; "memory": malloc, reserve, create and map, which is the default; "all":
- * every call that has a failure to report).  These calls are counted together, from 1; call k fails if any rule says so:
+ * every call that has a failure to report, but for unmap: who cannot give memory back for good cannot give back all).  These calls are counted together, from 1; call k fails if any rule says so:
  *   nth=N    k = N                  every=N  k is a multiple of N
  *   after=N  k > N                  rate=P%  a draw with probability P per call (exact to 0.0001 %), from the stream of `seed`
  * Several wrappers can be stacked for rules that count differently.
@@ -306,7 +306,7 @@ parse_kinds (const char *text, guint32 *kinds, GError **error)
       if (gemem_name_equal (words[i], "memory"))
         *kinds |= MEMORY_CALLS;
       else if (gemem_name_equal (words[i], "all"))
-        *kinds |= FALLIBLE_CALLS;
+        *kinds |= FALLIBLE_CALLS & ~BIT (UNMAP);
       else
         for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
           if ((FALLIBLE_CALLS & (1u << call)) != 0 && gemem_name_equal (words[i], gemem_device_call_name (call)))
