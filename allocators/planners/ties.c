@@ -154,21 +154,32 @@ tie_to_owner (const Ties *ties, guint32 id)
       tie (ties, GEMEM_TIE_MERGED, gemem_graph_input_item (ties->graph, id, i), gemem_node_output_item (parent, (guint32) outputs[i]), 0, FALSE);
 }
 
-/* A variable of a program is one place, whoever writes it. */
+/* Per variable of a program: the item that wrote it last, and the last node + 1 that reads it. */
+typedef struct
+{
+  guint32 *writer, *read_at;
+} Variables;
+
+/* A variable that an operator writes over, or that operators of several blocks write, is one place.  One that is written anew may lie elsewhere than before: planners
+ * rename it. */
 static void
-tie_writers (const Ties *ties, guint32 *writers, guint32 id)
+tie_writers (const Ties *ties, const Variables *variables, guint32 id)
 {
   const GememNode *node = gemem_graph_node (ties->graph, id);
 
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    if (gemem_graph_inputs (ties->graph, id)[i].variable != GEMEM_NONE)
+      variables->read_at[gemem_graph_inputs (ties->graph, id)[i].variable] = id + 1;
   for (guint32 o = 0; o < node->n_outputs; o++)
     {
       const guint32 variable = gemem_graph_tensor (ties->graph, node->first_output + o)->variable;
+      const guint32 before = variable != GEMEM_NONE ? variables->writer[variable] : GEMEM_NONE;
+      const GememNode *writer = before != GEMEM_NONE ? gemem_graph_node (ties->graph, gemem_graph_item (ties->graph, before).node) : NULL;
 
-      if (variable == GEMEM_NONE)
-        continue;
-      if (writers[variable] == GEMEM_NONE)
-        writers[variable] = gemem_node_output_item (node, o);
-      tie (ties, GEMEM_TIE_MERGED, writers[variable], gemem_node_output_item (node, o), 0, FALSE);
+      if (writer != NULL && (variables->read_at[variable] == id + 1 || writer->block != node->block || writer->n_blocks > 0 || node->n_blocks > 0))
+        tie (ties, GEMEM_TIE_MERGED, before, gemem_node_output_item (node, o), 0, FALSE);
+      if (variable != GEMEM_NONE)
+        variables->writer[variable] = gemem_node_output_item (node, o);
     }
 }
 
@@ -341,13 +352,15 @@ GArray *
 gemem_graph_ties (const GememGraph *graph)
 {
   const Ties ties = { graph, g_array_new (FALSE, FALSE, sizeof (GememTie)), g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL) };
-  g_autofree guint32 *writers = g_new (guint32, (gsize) gemem_graph_n_variables (graph) + 1);
+  g_autofree guint32 *writer = g_new (guint32, (gsize) gemem_graph_n_variables (graph) + 1);
+  g_autofree guint32 *read_at = g_new0 (guint32, (gsize) gemem_graph_n_variables (graph) + 1);
+  const Variables variables = { writer, read_at };
 
-  memset (writers, 0xff, sizeof (guint32) * gemem_graph_n_variables (graph));
+  memset (writer, 0xff, sizeof (guint32) * gemem_graph_n_variables (graph));
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {
       tie_outputs (&ties, id);
-      tie_writers (&ties, writers, id);
+      tie_writers (&ties, &variables, id);
       tie_merged (&ties, id);
       tie_to_owner (&ties, id);
       tie_continuous (&ties, id);

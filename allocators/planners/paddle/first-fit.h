@@ -1,0 +1,25 @@
+/* first-fit.h - address-ordered first fit: what an allocator needs that always takes the lowest hole.
+ *
+ * Invariants: holes are ascending, not empty, and never touch one another or the top.  Cost: O(holes) an operation.
+ */
+#pragma once
+
+#include <glib.h>
+
+typedef struct
+{
+  guint64 begin, end;
+} PaddleHole;
+
+typedef struct
+{
+  GArray *holes; /* PaddleHole */
+  guint64 top;   /* all above is free */
+  guint64 peak;  /* the highest that `top` ever was */
+} PaddleFirstFit;
+
+void gemem_paddle_first_fit_init (PaddleFirstFit *fit);
+void gemem_paddle_first_fit_clear (PaddleFirstFit *fit);
+/* The lowest offset that is a multiple of @alignment (a power of two) with @bytes free behind it. */
+guint64 gemem_paddle_first_fit_take (PaddleFirstFit *fit, guint64 bytes, guint64 alignment);
+void gemem_paddle_first_fit_give (PaddleFirstFit *fit, guint64 offset, guint64 bytes);
