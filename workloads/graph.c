@@ -39,7 +39,8 @@ free_setting (gpointer data)
   g_free (setting);
 }
 
-#define NEW_ARRAY(type) g_array_new (FALSE, FALSE, sizeof (type))
+/* Room for one, so that the data of an empty array is no NULL to which a slice would add 0. */
+#define NEW_ARRAY(type) g_array_sized_new (FALSE, FALSE, sizeof (type), 1)
 
 GememGraph *
 gemem_graph_new (const char *name)
