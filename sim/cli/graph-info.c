@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "sim/cli/graph-summary.h"
+#include "allocators/planners/graph-summary.h"
+#include "sim/cli/graph-info.h"
 #include "sim/core/json-text.h"
 #include "sim/core/units.h"
 

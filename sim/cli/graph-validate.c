@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "sim/cli/graph-summary.h"
+#include "sim/cli/graph-info.h"
 
 /* The kinds, in the order of the report. */
 enum { UNUSED_OUTPUT, NO_SIZE, NO_DTYPE, SHORT_SIZE, UNUSED_VARIABLE, KINDS };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/batch.h"
-#include "sim/cli/graph-summary.h"
+#include "sim/cli/graph-info.h"
 #include "sim/core/units.h"
 #include "sim/report/report.h"
 #include "traces/summary.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/graph-summary.h"
+#include "allocators/planners/graph-summary.h"
 
 static void
 count_group (GArray *groups, GHashTable *index, gpointer key, GememGraphGroup group)

@@ -1,4 +1,4 @@
-/* graph-summary.h - what info says about a graph, computed once for people and for programs.
+/* graph-summary.h - what there is to say about a graph: its parts counted, and how much is alive when.
  *
  * Live bytes are those of the lifetimes that planners get (gemem_graph_lifetimes): tensors that share memory count once, steps are node ids, sizes
  * are exact.  O(graph + items log items).
@@ -6,6 +6,8 @@
 #pragma once
 
 #include "allocators/planners/planner.h"
+
+GEMEM_BEGIN_DECLS
 
 #define GEMEM_GRAPH_LARGEST 10
 
@@ -37,12 +39,8 @@ typedef struct
   guint           n_largest;
 } GememGraphSummary;
 
+/* Never fails; the result refers to texts of @graph. */
 GememGraphSummary *gemem_graph_summarise (const GememGraph *graph);
 void gemem_graph_summary_free (GememGraphSummary *summary);
 
-/* graph-info.c: @path, @format: of the file. */
-void gemem_graph_info_table (GString *out, const char *path, const char *format, const GememGraph *graph);
-void gemem_graph_info_json (GString *out, const char *path, const char *format, const GememGraph *graph);
-
-/* graph-validate.c: what is odd about a graph that is not wrong, a line each; "PATH: valid (FORMAT)" last. */
-void gemem_graph_validate (GString *out, const char *path, const char *format, const GememGraph *graph);
+GEMEM_END_DECLS
