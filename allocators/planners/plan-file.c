@@ -125,6 +125,28 @@ refuse_pair (const char *path, const GememPlanRow *wanted, const GememPlanRow *f
   return FALSE;
 }
 
+/* Lifetimes of one space: the totals of the file are that of it, by whatever name the planner knows it. */
+static void
+join_totals (GememPlan *plan)
+{
+  const guint64 arena = plan->arena;
+
+  if (plan->totals->len == 0)
+    return;
+  g_array_set_size (plan->totals, 0);
+  plan->arena = 0;
+  gemem_plan_add_total (plan, 0, arena);
+}
+
+static gboolean
+has_spaces (const GememLifetimes *lifetimes)
+{
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    if (gemem_lifetimes_get (lifetimes, i)->space != 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* The offsets of @rows for @lifetimes. */
 static GememPlan *
 match (const char *path, const GememPlan *head, GArray *rows, const GememLifetimes *lifetimes, GError **error)
@@ -155,6 +177,8 @@ match (const char *path, const GememPlan *head, GArray *rows, const GememLifetim
       plan->sizes[want->number] = want->size;
       plan->spaces[want->number] = gemem_lifetimes_get (lifetimes, want->number)->space;
     }
+  if (!has_spaces (lifetimes))
+    join_totals (plan);
   measure (plan);
   return g_steal_pointer (&plan);
 }

@@ -133,7 +133,7 @@ is_thin (const Box *box)
 static void
 paint (Drawing *drawing, const Box *box, guint code)
 {
-  const guint64 x = box->x / PIXEL - LEFT, y = box->y / PIXEL - TOP;
+  const guint64 x = MIN (box->x / PIXEL - LEFT, ACROSS - 1), y = MIN (box->y / PIXEL - TOP, UP - 1);
   const guint64 right = MAX ((box->x + box->width) / PIXEL - LEFT, x + 1), bottom = MAX ((box->y + box->height) / PIXEL - TOP, y + 1);
 
   for (guint64 row = y; row < MIN (bottom, UP); row++)

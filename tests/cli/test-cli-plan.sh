@@ -1,0 +1,143 @@
+#!/bin/sh
+# test-cli-plan.sh - `gemem-sim plan`: tables and files, plans made here and elsewhere, pictures, and what is answered to mistakes.
+# shellcheck disable=SC2154,SC2016 # out and err come from tap.sh; scripts for sh -c
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+# refused STATUS PATTERN COMMAND...: the status, one line on stderr, of the agreed form, and it matches.
+refused () {
+  want=$1 pattern=$2; shift 2
+  run "$want" "$@"
+  says err "^gemem-sim: error: $pattern"
+  check 'one line, and it says what to do' sh -c "test \$(wc -l < $err) = 1 && grep -q '; ' $err"
+}
+
+cat > graph.json <<'END'
+{"name": "diamond", "options": {}, "nodes": [
+ {"id": 0, "name": "in", "type": "Add", "engine": "", "stream": 0, "inputs": [], "outputs": [{"size": 4096, "consumers": [["left", 0], ["right", 0]]}], "workspaces": []},
+ {"id": 1, "name": "left", "type": "Add", "engine": "", "stream": 0, "inputs": [["in", 0]], "outputs": [{"size": 8192, "consumers": [["join", 0]]}], "workspaces": [1024]},
+ {"id": 2, "name": "right", "type": "Add", "engine": "", "stream": 0, "inputs": [["in", 0]], "outputs": [{"size": 8192, "consumers": [["join", 1]]}], "workspaces": []},
+ {"id": 3, "name": "join", "type": "Add", "engine": "", "stream": 0, "inputs": [["left", 0], ["right", 0]], "outputs": [{"size": 4096, "consumers": [["out", 0]]}], "workspaces": []},
+ {"id": 4, "name": "out", "type": "Add", "engine": "", "stream": 0, "inputs": [["join", 0]], "outputs": [{"size": 512, "consumers": []}], "workspaces": []}]}
+END
+gemem-sim generate random:events=2000,live=50 --seed 4 -o trace.gmt
+
+# ---- tables
+run 0 gemem-sim plan graph.json
+silent err
+says out '^graph.json$'
+says out '^planner  +arena  +lower bound  +overhead .*planning time'
+says out '^ge-max-block +[0-9.]+ KiB +20.00 KiB +[0-9.]+'
+run 0 gemem-sim plan graph.json --no-time
+check 'without times nothing differs between two runs' sh -c "gemem-sim plan graph.json --no-time | cmp - $out"
+check 'nor with another number of threads' sh -c "gemem-sim plan graph.json --no-time --threads=1 | cmp - $out"
+run 0 gemem-sim plan graph.json trace.gmt -p ge-binary-block -p ge-max-block --no-time
+check 'a group per input' sh -c "test \$(grep -c '^ge-' $out) = 4 && test \$(grep -c '^planner' $out) = 2"
+run 0 env COLUMNS=48 gemem-sim plan graph.json -p ge-max-block
+check 'a narrow terminal takes columns, never a broken line' sh -c "test \$(wc -L < $out) -le 48 && grep -q overhead $out"
+
+# ---- files
+run 0 gemem-sim plan graph.json -p 'ge-*-block' -f json
+check 'JSON that says what it is' jq -e '.schema == "gemem-plans" and .version == 1 and (.plans | length) >= 2' "$out"
+check 'arena, bound and overhead agree' jq -e 'all(.plans[]; (.arena / .lower_bound - .overhead) | fabs < 0.000001)' "$out"
+check 'no times unless asked for' jq -e 'all(.plans[]; has("measured") | not)' "$out"
+run 0 gemem-sim plan graph.json -p ge-max-block -f json --measure
+check 'times apart, when asked for' jq -e '.plans[0].measured.planning_ns > 0' "$out"
+run 0 gemem-sim plan graph.json -p ge-max-block -f csv -o table.csv
+check 'CSV: a header and a row' sh -c 'head -n 1 table.csv | grep -q "^input,planner,label,arena,lower_bound,overhead,winner,zero_copy,reused,items,alignment$" && test $(wc -l < table.csv) = 2'
+run 0 gemem-sim plan graph.json -p ge-max-block -f markdown
+says out '^\| ge-max-block \|'
+
+# ---- the plan itself, and checking it
+run 0 gemem-sim plan graph.json -p 'ge-*' --plan plan.json
+says err 'note: plan.json holds the plan of ge-[a-z-]+ for graph.json, the smallest of [0-9]+'
+check 'offsets of every node' jq -e '.schema == "gemem-plan" and (.outputs | keys | length) == 5 and (.workspaces.left | length) == 1 and .arena >= .lower_bound' plan.json
+run 0 gemem-sim plan --check plan.json graph.json
+says out '^plan.json: safe: [0-9]+ items in'
+refused 3 'plan.json: outputs: the plan of a graph' gemem-sim plan --check plan.json
+refused 3 'plan.json: ' gemem-sim plan --check plan.json trace.gmt
+jq -c '.outputs.right = .outputs.left' plan.json > bad.json
+run 3 gemem-sim plan --check bad.json graph.json
+says out '^overlap: .*left.*right'
+says err 'error: bad.json: not safe: [0-9]+ violation'
+for name in best.csv best.json; do
+  run 0 gemem-sim plan trace.gmt -p ge-binary-block --plan $name
+  run 0 gemem-sim plan --check $name trace.gmt
+  run 0 gemem-sim plan --check $name
+done
+run 0 gemem-sim plan graph.json -p ge-binary-block --plan graph.csv
+run 0 gemem-sim plan --check graph.csv graph.json
+printf 'id,lower,upper,size,offset\nb1,0,3,4,0\nb2,2,5,4,4\nb3,3,6,4,0\n' > other.csv
+run 0 gemem-sim plan --check other.csv --map -
+says out '^other.csv: safe: 3 items in 8 B, lower bound 8 B'
+says out '^  A  1: 4 B, steps 0 to 3'
+printf 'offset,id,size,upper,lower\n0,b1,4,3,0\n2,b2,4,5,2\n' > other.csv
+run 3 gemem-sim plan --check other.csv
+says out '^overlap: .*1.*2'
+refused 3 'graph.json' gemem-sim plan --check graph.json graph.json
+
+# The expectations of the vectors are plans as they stand; every planner's plan of such a graph reads back safe.
+if [ -d "$GEMEM_SHARED/vectors/ge-static" ] && command -v jq > /dev/null; then
+  bad=''
+  for file in "$GEMEM_SHARED"/vectors/ge-static/*.jsonl.gz; do
+    gzip -cd "$file" > vectors.jsonl
+    for n in 0 5; do
+      sed -n "$((n + 1))p" vectors.jsonl | jq -c .expect > expect.json
+      gemem-sim plan --check expect.json "vectors.jsonl#$n" > /dev/null 2>&1 || bad="$bad $(basename "$file")#$n"
+    done
+  done
+  check "expectations of the vectors are safe plans:$bad" test -z "$bad"
+  bad=''
+  for planner in $(gemem-sim list planners --names); do
+    for plan in p.json p.csv; do
+      gemem-sim plan 'vectors.jsonl#7' -p "$planner" --plan $plan > /dev/null 2>&1 && gemem-sim plan --check $plan 'vectors.jsonl#7' > /dev/null 2>&1 \
+        || bad="$bad $planner:$plan"
+    done
+  done
+  check "every planner's plan reads back safe:$bad" test -z "$bad"
+else
+  skip 'plans of the vectors' "no vectors in $GEMEM_SHARED, or no jq"
+fi
+
+# ---- pictures
+run 0 gemem-sim plan graph.json trace.gmt -p ge-max-block --plots plots
+check 'a picture of each' test -s plots/graph-ge-max-block.svg -a -s plots/trace-ge-max-block.svg -a -s plots/trace-ge-max-block.gp
+check 'the same bytes again' sh -c 'gemem-sim plan graph.json -p ge-max-block --plots again > /dev/null && cmp again/graph-ge-max-block.svg plots/graph-ge-max-block.svg'
+run 0 gemem-sim plan graph.json --map map.svg
+says err 'note: map.svg holds the plan of'
+check 'an SVG' grep -q '^</svg>$' map.svg
+run 0 env COLUMNS=80 gemem-sim plan trace.gmt -p ge-max-block --no-time --map map.txt
+check 'a map that fits the terminal' sh -c 'test $(wc -L < map.txt) -le 80 -o $(head -n 1 map.txt | wc -L) -gt 80 && grep -q "# full" map.txt'
+
+# ---- mistakes
+refused 2 'plan: GRAPH.TRACE... is missing' gemem-sim plan
+refused 1 'missing.json: No such file or directory' gemem-sim plan missing.json
+refused 2 "unknown planner 'ge-hybird'; did you mean 'ge-hybrid'" gemem-sim plan graph.json -p ge-hybird
+refused 2 "planner 'zz-\*': matches nothing; .gemem-sim list planners." gemem-sim plan graph.json -p 'zz-*'
+refused 2 "planner ge-hybrid: unknown parameter 'memory_prioritty'; did you mean" gemem-sim plan graph.json -p ge-hybrid:memory_prioritty=yes
+refused 2 "unknown report format 'yaml'; choose" gemem-sim plan graph.json -f yaml
+refused 2 '--threads=-1: out of range' gemem-sim plan graph.json --threads=-1
+refused 2 'plan: --measure and --no-time exclude each other' gemem-sim plan graph.json --measure --no-time
+refused 2 '--check=plan.json: nothing is planned' gemem-sim plan --check plan.json graph.json -p ge-hybrid
+refused 2 '--plan=two.json: one file holds one plan' gemem-sim plan graph.json trace.gmt --plan two.json
+refused 2 'graph.json: --plan would overwrite' gemem-sim plan graph.json --plan graph.json
+refused 2 '--print-log: standard output is taken by --format=json' gemem-sim plan graph.json --print-log -f json
+refused 1 'missing.json: No such file' gemem-sim plan --check missing.json
+check 'nothing was written' test ! -e two.json
+if [ -w /dev/full ]; then
+  refused 1 'standard output: No space left on device' sh -c 'gemem-sim plan graph.json > /dev/full'
+  run 1 gemem-sim plan graph.json -p ge-hybrid --plan /dev/full
+  says err 'error: /dev/full: No space left'
+fi
+printf '{"name": "g", "nodes": [{"id": 0, "name": "a", "type": "t", "inputs": [["b", 0]], "outputs": [{"size": 1}]}]}' > dangling.json
+run 3 gemem-sim plan dangling.json
+says err "dangling.json: node 'a'"
+
+# ---- known everywhere
+run 0 gemem-sim help plan;        says out '--print-log'
+run 0 gemem-sim help ge-hybrid;   says out '^ge-hybrid \(planner\)'
+run 0 gemem-sim help --man;       says out '^\.SH PLANNERS'
+run 0 gemem-sim help --bash-completion
+says out 'plan\) echo .*--planner='
+says out '-p \| --planner\) words'
+done_testing
