@@ -238,7 +238,8 @@ class Converter:
             attributes["op_role_var"] = [x for g in gradients for x in (g.removesuffix(".grad"), g)]
         if isinstance(value, torch.Tensor) and outputs and inputs and "reuse_input" not in outputs[0] and has_in_place_form(node):
             first = inputs[0].meta["val"]
-            if first.shape == value.shape and first.dtype == value.dtype and self.value[inputs[0]][0] == "tensor":
+            same = first.shape == value.shape and first.dtype == value.dtype and first.untyped_storage().nbytes() == value.untyped_storage().nbytes()
+            if same and self.value[inputs[0]][0] == "tensor":
                 attributes["inplace_pairs"] = [0, 0]
         if attributes:
             made["attributes"] = attributes
@@ -308,9 +309,18 @@ def several(workload, batches, length):
                 node["inputs"] = [reroute(x, i, head) for x in node["inputs"]]
                 body.append(node)
     results = [result for _, (result,) in branches]
-    shape = next(n for n in largest.nodes if n["name"] == results[batches.index(max(batches))][0])["outputs"][0]
+    name, output = results[batches.index(max(batches))]
+    shape = next(n for n in largest.nodes if n["name"] == name)["outputs"][output]
     body.append({"name": "Merge", "type": "Merge", "inputs": results, "outputs": [{k: shape[k] for k in ("shape", "dtype")}]})
     return head + body + [net_output([["Merge", 0]])], variables
+
+
+def used_variables(nodes, variables):
+    """Those that a node reads or writes, and the parameters of gradients among them."""
+    used = {x for n in nodes for x in n.get("inputs", []) if isinstance(x, str)}
+    used |= {o["variable"] for n in nodes for o in n.get("outputs", []) if "variable" in o}
+    used |= {variables[v]["gradient_of"] for v in used if "gradient_of" in variables[v]}
+    return [v for name, v in variables.items() if name in used]
 
 
 def reroute(reference, branch, head):
@@ -347,11 +357,12 @@ def main():
     nodes, variables = several(options.workload, options.batches, length) if options.batches else single(options.workload, batch, length)
     source = " ".join(["graph.py", options.workload, *(f"--{k} {v if k != 'batches' else ','.join(map(str, v))}"
                                                        for k, v in vars(options).items() if k in ("batch", "length", "batches") and v)])
-    name = options.workload + ("-multibatch" if options.batches else "")
+    variables = used_variables(nodes, variables)
+    name = options.workload.replace("inference", "multibatch") if options.batches else options.workload
     provenance = [f"source: {source}", f"tool: PyTorch {torch.__version__}", "batch: " + (",".join(map(str, options.batches)) if options.batches else str(batch))]
     provenance += [f"length: {length}"] if length else []
     write(options.output, {"format": "gemem-graph", "version": 1, "name": name, "provenance": provenance,
-                           "variables": list(variables.values()), "nodes": nodes})
+                           "variables": variables, "nodes": nodes})
     print(json.dumps({"name": name, "nodes": len(nodes), "variables": len(variables)}))
 
 
