@@ -22,6 +22,7 @@
 
 enum
 {
+  INPUT_AUTO,
   INPUT_GRAPH,
   INPUT_TRACE
 };
@@ -35,11 +36,12 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "planner", .type = GEMEM_PARAM_STRING, .default_text = "ge-hybrid", FIELD (planner), .conflicts = "file",
+  { .name = "planner", .type = GEMEM_PARAM_STRING, .default_text = "best-fit-by-size", FIELD (planner), .conflicts = "file",
     .help = "Planner and its parameters, in quotes if there are several: planner=\"ge-hybrid:a=1,b=2\"." },
   { .name = "file", .type = GEMEM_PARAM_STRING, FIELD (file), .help = "A plan in a file instead (written by gemem-sim plan, or another's offsets)." },
-  { .name = "input", .type = GEMEM_PARAM_CHOICE, .default_text = "graph", .choices = "graph|trace", FIELD (input),
-    .help = "What is planned where a graph was lowered: the graph, or the trace it became; recorded traces are planned as they are." },
+  { .name = "input", .type = GEMEM_PARAM_CHOICE, .default_text = "auto", .choices = "auto|graph|trace", FIELD (input),
+    .help = "What is planned where a graph was lowered: the graph, or the trace it became; auto: the graph, if the planner is made for graphs, the graph "
+            "has several streams, or a file is given." },
   { NULL }
 };
 
@@ -103,14 +105,55 @@ plan_create (gconstpointer data, GememDevice *device, GError **error)
 
 /* ---- before the run */
 
+/* Two nodes on different streams; -1 is none. */
+static gboolean
+has_streams (const GememGraph *graph)
+{
+  gint64 only = -1;
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+      gint64 stream = node->stream;
+
+      gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &stream);
+      if (stream >= 0 && only >= 0 && stream != only)
+        return TRUE;
+      only = MAX (only, stream);
+    }
+  return FALSE;
+}
+
+/* Whether the graph is planned; @choice NULL: a file. */
+static gboolean
+plans_graph (const Plan *plan, const GememChoice *choice, const GememGraph *graph)
+{
+  if (graph == NULL || plan->params.input != INPUT_AUTO)
+    return graph != NULL && plan->params.input == INPUT_GRAPH;
+  return choice == NULL || (((const GememPlanner *) choice->named)->capabilities & GEMEM_PLANNER_GRAPH) != 0 || has_streams (graph);
+}
+
+/* Where each lifetime of @input lies. */
 static GememPlan *
 obtain (const Plan *plan, const GememPlanInput *input, GError **error)
 {
   g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  GememPlanInput trace = *input, own = *input;
+  const GememChoice *choice = NULL;
+  GememPlan *made;
 
-  if (plan->params.file != NULL)
-    return gemem_plan_load (plan->params.file, input, error);
-  return parse_planner (plan->params.planner, choices, error) ? gemem_planner_run (choices->pdata[0], input, error) : NULL;
+  if (plan->params.file == NULL)
+    {
+      if (!parse_planner (plan->params.planner, choices, error))
+        return NULL;
+      choice = choices->pdata[0];
+    }
+  if (!plans_graph (plan, choice, input->graph))
+    trace.graph = own.graph = NULL;
+  else
+    own.lifetimes = NULL;
+  made = choice != NULL ? gemem_planner_run (choice, &own, error) : gemem_plan_load (plan->params.file, &own, error);
+  return made != NULL ? gemem_plan_places (made, &trace, error) : NULL;
 }
 
 static void
@@ -136,10 +179,7 @@ static gboolean
 plan_prepare (GememAllocator *allocator, const GememPlanInput *input, GError **error)
 {
   Plan *plan = (Plan *) allocator;
-  const GememPlanInput trace = { plan->params.input == INPUT_GRAPH ? input->graph : NULL, input->lifetimes, input->threads };
-  const GememPlanInput own = { trace.graph, trace.graph == NULL ? trace.lifetimes : NULL, input->threads };
-  GememPlan *made = obtain (plan, &own, error);
-  g_autoptr (GememPlan) places = made != NULL ? gemem_plan_places (made, &trace, error) : NULL;
+  g_autoptr (GememPlan) places = obtain (plan, input, error);
 
   if (places == NULL)
     return FALSE;

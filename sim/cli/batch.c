@@ -180,7 +180,7 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
       GememSourceFile *file = job->source_data;
       g_free (result->trace);
       g_free (result->trace_sha256);
-      result->trace = g_strdup (file->path);
+      result->trace = gemem_source_file_name (file);
       result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
       if (result->failure != NULL)
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);

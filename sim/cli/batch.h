@@ -43,6 +43,7 @@ typedef struct
 
 GememSourceFile  *gemem_source_file_new (const char *path, GError **error);
 void              gemem_source_file_free (GememSourceFile *file);
+char             *gemem_source_file_name (const GememSourceFile *file);   /* for results: with the lowering of a graph; g_free() */
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
 const char       *gemem_source_file_sha256 (GememSourceFile *file);       /* NULL if it cannot be read */
 int               gemem_source_device (void); /* --trace-device, or -1 */

@@ -169,6 +169,14 @@ gemem_source_file_sha256 (GememSourceFile *file)
   return file->sha256;
 }
 
+char *
+gemem_source_file_name (const GememSourceFile *file)
+{
+  const char *lowered = lowering != NULL ? lowering : gemem_lowerings ()[0]->base.name;
+
+  return file->graph != NULL ? g_strdup_printf ("%s (%s)", file->path, lowered) : g_strdup (file->path);
+}
+
 int
 gemem_source_device (void)
 {
