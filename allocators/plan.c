@@ -40,8 +40,8 @@ static const GememParam params[] = {
     .help = "Planner and its parameters, in quotes if there are several: planner=\"ge-hybrid:a=1,b=2\"." },
   { .name = "file", .type = GEMEM_PARAM_STRING, FIELD (file), .help = "A plan in a file instead (written by gemem-sim plan, or another's offsets)." },
   { .name = "input", .type = GEMEM_PARAM_CHOICE, .default_text = "auto", .choices = "auto|graph|trace", FIELD (input),
-    .help = "What is planned where a graph was lowered: the graph, or the trace it became; auto: the graph, if the planner is made for graphs, the graph "
-            "has several streams, or a file is given." },
+    .help = "What is planned where a graph was lowered: the graph, or the trace it became; auto: the graph, if the planner is made for "
+            "graphs, the graph has several streams, or a file is given." },
   { NULL }
 };
 
@@ -378,7 +378,8 @@ plan_check (GememAllocator *allocator, GError **error)
     }
   if (live->len == plan->live && bytes == plan->live_bytes)
     return gemem_direct_class.check (plan->direct, error);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "plan: %u blocks of %" G_GUINT64_FORMAT " bytes are there, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " were counted",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "plan: %u blocks of %" G_GUINT64_FORMAT " bytes are there, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " were counted",
                live->len, bytes, plan->live, plan->live_bytes);
   return FALSE;
 }

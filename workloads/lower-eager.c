@@ -27,7 +27,8 @@ open_eager (gconstpointer data, GememGraph *graph, GError **error)
 }
 
 const GememLowering gemem_lowering_eager = {
-  .base = { .name = "eager", .aliases = "reference-counting", .summary = "Tensors are let go right after their last use", .origin = "reference counts (PyTorch eager mode)",
+  .base = { .name = "eager", .aliases = "reference-counting", .summary = "Tensors are let go right after their last use",
+            .origin = "reference counts (PyTorch eager mode)",
             .params = params, .params_size = sizeof (Params) },
   .open = open_eager,
 };

@@ -2,8 +2,8 @@
  *
  * After each node the tensors it was the last to use become garbage together; then, if the garbage has `threshold` bytes or more, all of it goes
  * and the sum starts at 0.  A threshold of at most 1 byte lets everything go at once.  What is left goes at the end of the step.
- * `memory_fraction_of_eager_deletion` F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in program order) are collected,
- * taken while the sum of those taken is below F x the sum of all; 0: none, 1: all.
+ * `memory_fraction_of_eager_deletion` F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in program order)
+ * are collected, taken while the sum of those taken is below F x the sum of all; 0: none, 1: all.
  *
  * Of PaddlePaddle's rules only what any graph can tell is here: inputs whose buffer an operator does not need, and frees that wait for a
  * stream, are not.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
@@ -161,7 +161,7 @@ open_gc (gconstpointer data, GememGraph *graph, GError **error)
 }
 
 const GememLowering gemem_lowering_gc = {
-  .base = { .name = "gc", .aliases = "garbage-collection", .summary = "Garbage is collected when it reaches a threshold", .origin = "paddle.md 5.1-5.3",
-            .params = params, .params_size = sizeof (Params) },
+  .base = { .name = "gc", .aliases = "garbage-collection", .summary = "Garbage is collected when it reaches a threshold",
+            .origin = "paddle.md 5.1-5.3", .params = params, .params_size = sizeof (Params) },
   .open = open_gc,
 };

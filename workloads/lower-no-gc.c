@@ -24,7 +24,8 @@ open_no_gc (gconstpointer data, GememGraph *graph, GError **error)
 }
 
 const GememLowering gemem_lowering_no_gc = {
-  .base = { .name = "no-gc", .aliases = "none", .summary = "Tensors live to the end of the step", .origin = "PaddlePaddle without garbage collection (paddle.md 5.1)",
+  .base = { .name = "no-gc", .aliases = "none", .summary = "Tensors live to the end of the step",
+            .origin = "PaddlePaddle without garbage collection (paddle.md 5.1)",
             .params = params, .params_size = sizeof (Params) },
   .open = open_no_gc,
 };

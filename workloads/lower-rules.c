@@ -318,8 +318,8 @@ gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped, 
     return TRUE;
   if (chosen == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "batch_label=%s: no node of %s has this label%s%s; leave it out to run the largest", label,
-                   gemem_graph_name (graph), batches->len > 0 ? ", one has " : "", batches->len > 0 ? g_array_index (batches, Batch, 0).label : "");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "batch_label=%s: no node of %s has this label%s%s; leave it out to run the largest",
+                   label, gemem_graph_name (graph), batches->len > 0 ? ", one has " : "", batches->len > 0 ? g_array_index (batches, Batch, 0).label : "");
       return FALSE;
     }
   *skipped = g_new0 (guint8, (gsize) gemem_graph_n_nodes (graph) + 1);

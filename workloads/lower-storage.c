@@ -1,9 +1,8 @@
 /* lower-storage.c - the storages of a graph: which memory there is, from when to when, on which stream; see lower.h.
  *
  * Slots (items, then variables) that share memory are united; the one that allocates gives the storage its id, or in a no-padding concat its first
- * piece, which lies where the storage begins.  Then every node is
- * visited once in order: what it makes begins there at the latest, what it reads ends there at the earliest, and from other streams than the storage's
- * own the end is known later.  In-place pairs are united in the same order, when all uses are known.
+ * piece, which lies where the storage begins.  Then every node is visited once in order: what it makes begins there at the latest, what it
+ * reads ends there at the earliest, and from other streams than the storage's own the end is known later.  In-place pairs are united in the same order, when all uses are known.
  *
  * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on the order of unions.
  * Cost: O((nodes + edges) log) time, 64 bytes a slot while it is made.
@@ -12,7 +11,6 @@
 
 #include <string.h>
 
-#include "sim/core/idmap.h"
 #include "workloads/graph-inplace.h"
 #include "workloads/lower.h"
 
@@ -35,90 +33,6 @@ typedef struct
   Record  *records;
   guint32 *after; /* by node; NULL: one stream */
 } Builder;
-
-/* ---- streams */
-
-gint64
-gemem_lower_stream (const GememGraph *graph, const GememNode *node)
-{
-  gint64 stream;
-
-  if (gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &stream))
-    return stream;
-  if (gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_THREAD_SCOPE_ID, &stream))
-    return -1;
-  return node->stream;
-}
-
-/* The first node after @id that waits for it, by data or without; the number of nodes if there is none. */
-static guint32
-first_waiter (const GememGraph *graph, guint32 id, const guint8 *skipped)
-{
-  const GememNode *node = gemem_graph_node (graph, id);
-  guint32 first = gemem_graph_n_nodes (graph);
-
-  for (guint32 o = 0; o < node->n_outputs; o++)
-    for (guint32 c = 0; c < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; c++)
-      {
-        const guint32 consumer = gemem_graph_consumers (graph, node->first_output + o)[c].node;
-
-        if (consumer > id && gemem_lower_runs (skipped, consumer))
-          first = MIN (first, consumer);
-      }
-  for (guint32 s = 0; s < node->n_successors; s++)
-    {
-      const guint32 successor = gemem_graph_successors (graph, id)[s];
-
-      if (successor > id && gemem_lower_runs (skipped, successor))
-        first = MIN (first, successor);
-    }
-  return first;
-}
-
-/* By node: the moment at which it is known to be done; n_nodes + 1: the end of the step. */
-static guint32 *
-known_after (const GememGraph *graph, const guint8 *skipped)
-{
-  const guint32 n = gemem_graph_n_nodes (graph);
-  guint32 *after = g_new0 (guint32, n + 1);
-  GememIdMap *next = gemem_idmap_new (sizeof (guint64)); /* of each stream: its next node */
-
-  for (guint32 id = n; id-- > 0;)
-    {
-      const gint64 stream = gemem_lower_stream (graph, gemem_graph_node (graph, id));
-      gboolean known = FALSE;
-      guint64 *following;
-
-      if (!gemem_lower_runs (skipped, id))
-        continue;
-      after[id] = first_waiter (graph, id, skipped) + 1;
-      if (stream < 0)
-        continue;
-      following = gemem_idmap_insert (next, (guint64) stream, &known);
-      if (known)
-        after[id] = MIN (after[id], (guint32) *following + 1);
-      *following = id;
-    }
-  gemem_idmap_free (next);
-  return after;
-}
-
-gboolean
-gemem_lower_has_streams (const GememGraph *graph)
-{
-  gint64 only = -1;
-
-  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
-    {
-      const gint64 stream = gemem_lower_stream (graph, gemem_graph_node (graph, id));
-
-      if (stream >= 0 && only >= 0 && stream != only)
-        return TRUE;
-      if (stream >= 0)
-        only = stream;
-    }
-  return FALSE;
-}
 
 /* ---- unions */
 
@@ -399,7 +313,7 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
 
   builder.root = g_new (guint32, builder.n_slots + 1);
   builder.records = g_new0 (Record, builder.n_slots + 1);
-  builder.after = gemem_lower_has_streams (graph) ? known_after (graph, rules->skipped) : NULL;
+  builder.after = gemem_lower_has_streams (graph) ? gemem_lower_after (graph, rules->skipped) : NULL;
   for (guint32 slot = 0; slot < builder.n_slots; slot++)
     {
       builder.root[slot] = slot;

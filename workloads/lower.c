@@ -123,7 +123,9 @@ wait_for (GememLower *lower, guint32 producer, guint64 stream)
 {
   const gint64 from = gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, producer));
 
-  if (from < 0 || (guint64) from == stream || !gemem_lower_runs (lower->skipped, producer) || producer + 1 >= lower->moment || lower->waited_at[producer] == lower->moment)
+  if (from < 0 || (guint64) from == stream || !gemem_lower_runs (lower->skipped, producer))
+    return;
+  if (producer + 1 >= lower->moment || lower->waited_at[producer] == lower->moment)
     return;
   lower->waited_at[producer] = lower->moment;
   append (lower, GEMEM_EVENT_EVENT_WAIT, (guint64) producer + 1)->stream = stream;
@@ -203,7 +205,7 @@ run_node (GememLower *lower)
   if (stream >= 0 && is_waited_for (lower, node, (guint64) stream))
     append (lower, GEMEM_EVENT_EVENT_RECORD, lower->moment)->stream = (guint64) stream;
   let_die (lower);
-  lower->parent.time += lower->params.time_per_node;
+  lower->parent.time += MIN (lower->params.time_per_node, G_MAXUINT64 - lower->parent.time);
 }
 
 static void
@@ -264,7 +266,8 @@ static int
 compare_end (gconstpointer a, gconstpointer b, gpointer data)
 {
   const guint32 i = *(const guint32 *) a, j = *(const guint32 *) b;
-  const GememStorage *x = gemem_lower_storage ((GememLower *) data, i), *y = gemem_lower_storage ((GememLower *) data, j);
+  const GememLower *lower = data;
+  const GememStorage *x = gemem_lower_storage (lower, i), *y = gemem_lower_storage (lower, j);
 
   if (x->end != y->end)
     return x->end < y->end ? -1 : 1;
@@ -277,7 +280,8 @@ static int
 compare_complete (gconstpointer a, gconstpointer b, gpointer data)
 {
   const guint32 i = *(const guint32 *) a, j = *(const guint32 *) b;
-  const GememStorage *x = gemem_lower_storage ((GememLower *) data, i), *y = gemem_lower_storage ((GememLower *) data, j);
+  const GememLower *lower = data;
+  const GememStorage *x = gemem_lower_storage (lower, i), *y = gemem_lower_storage (lower, j);
 
   if (x->complete != y->complete)
     return x->complete < y->complete ? -1 : 1;

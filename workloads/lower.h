@@ -1,7 +1,7 @@
 /* lower.h - what all lowerings share: the storages of a graph, and the reader that runs the graph node by node.
  *
- * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge, parent and subgraph, versions of one variable, pieces
- * of a no-padding concat) are one storage, as large as the largest of them.  Streams make nothing wait that the graph does not:
+ * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge, parent and subgraph, versions of one
+ * variable, pieces of a no-padding concat) are one storage, as large as the largest of them.  Streams make nothing wait that the graph does not:
  *
  * Time is counted in MOMENTS: 0 is the head of a step, i + 1 is node i, n_nodes + 1 the end of the step.  Nodes run in the order of their ids; each
  * is queued on its stream, starts after its predecessors there and after what it waits for (EVENT_RECORD, EVENT_WAIT), and kernels finish in
@@ -50,27 +50,24 @@ typedef struct
   const guint8 *skipped; /* by node: it does not run; NULL: all do */
 } GememStorageRules;
 
-/* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item, then per variable: number of the storage or GEMEM_NONE. */
+/* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item, then per variable: number of the
+ * storage or GEMEM_NONE. */
 GArray *gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, guint32 **storage_of);
+
+/* ---- lower-streams.c */
 
 /* The stream that counts for @node; -1: none (ge-static.md 1.3). */
 gint64 gemem_lower_stream (const GememGraph *graph, const GememNode *node);
 /* TRUE if there are two or more; -1 does not count. */
 gboolean gemem_lower_has_streams (const GememGraph *graph);
-/* The nodes that do not run because of their batch label; NULL: all run; free with g_free().  @label: the one that does; NULL: that with most bytes.
- * Errors: GEMEM_ERROR_USAGE (there is no such label). */
-gboolean gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped, GError **error);
-static inline gboolean
-gemem_lower_runs (const guint8 *skipped, guint32 node)
-{
-  return skipped == NULL || !skipped[node];
-}
+/* By node: the moment at which it is known to be done; n_nodes + 1: the end of the step.  Free with g_free(). */
+guint32 *gemem_lower_after (const GememGraph *graph, const guint8 *skipped);
+
+/* ---- lower-rules.c: who shares memory with whom, what is not there, what does not run */
 
 /* Slots: items, then variables.  GEMEM_NONE for an input that is not connected. */
 guint32 gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input);
 guint32 gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor);
-
-/* ---- lower-rules.c: who shares memory with whom */
 
 /* @first: the storage of both begins where @a does. */
 typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean first);
@@ -82,6 +79,16 @@ guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, g
 gboolean gemem_lower_is_constant (const GememNode *node);
 /* Bytes that @node wants set in its output or workspace @item; 0: none.  @self: it clears them itself (ge-static.md 6.1). */
 guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item, gboolean *self);
+
+/* The nodes that do not run because of their batch label; NULL: all run; free with g_free().  @label: the one that does; NULL: that with most bytes.
+ * Errors: GEMEM_ERROR_USAGE (there is no such label). */
+gboolean gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped, GError **error);
+
+static inline gboolean
+gemem_lower_runs (const guint8 *skipped, guint32 node)
+{
+  return skipped == NULL || !skipped[node];
+}
 
 /* ---- lower.c */
 

@@ -107,12 +107,13 @@ gemem_plan_places (GememPlan *plan, const GememPlanInput *input, GError **error)
 {
   const GememPlanInput own = { input->graph, input->graph == NULL ? input->lifetimes : NULL, 1 };
   const GememPlanInput trace = { NULL, input->lifetimes, 1 };
-  g_autoptr (GememPlan) taken = plan;
   g_autoptr (GememPlan) places = NULL;
 
-  if (!verify (plan, &own, "such a plan is never replayed; choose another planner or another file", error))
+  if (verify (plan, &own, "such a plan is never replayed; choose another planner or another file", error))
+    places = place_all (plan, input);
+  gemem_plan_free (plan);
+  if (places == NULL)
     return NULL;
-  places = place_all (plan, input);
   if (input->graph != NULL
       && !verify (places, &trace, "the plan of the graph does not fit this lowering (--lower); plan the trace itself with input=trace", error))
     return NULL;
