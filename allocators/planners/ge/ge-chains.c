@@ -199,9 +199,10 @@ span_chain (const GeModel *model, const Chain *chain, GeRequest *request)
     {
       const guint32 tensor = g_array_index (chain->tensors, guint32, i), node = ge_anchor_node (model, tensor);
       guint32 reached = 0;
+      const guint32 last = ge_max_life (model, node, ge_anchor_index (model, tensor), stream, &reached, NULL);
 
       request->begin = MIN (request->begin, node);
-      request->end_request = MAX (request->end_request, ge_max_life (model, node, ge_anchor_index (model, tensor), stream, &reached, NULL));
+      request->end_request = MAX (request->end_request, last);
     }
 }
 

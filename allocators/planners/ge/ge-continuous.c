@@ -142,12 +142,14 @@ span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
   for (guint32 i = 0; i < gemem_graph_node (model->graph, node)->n_inputs; i++)
     {
       const guint32 tensor = gemem_graph_inputs (model->graph, node)[i].tensor;
-      guint32 reached = 0;
+      guint32 reached = 0, begin, last;
 
       if (tensor == GEMEM_NONE)
         continue;
-      request->begin = MIN (request->begin, ge_last_known (model, ge_anchor_node (model, model->origin[tensor]), stream));
-      end = MAX (end, ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor), stream, &reached, streams));
+      begin = ge_last_known (model, ge_anchor_node (model, model->origin[tensor]), stream);
+      last = ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor), stream, &reached, streams);
+      request->begin = MIN (request->begin, begin);
+      end = MAX (end, last);
     }
   return end;
 }
@@ -298,7 +300,11 @@ outputs_end (const GeAssigner *a, const GememNode *node, guint64 *streams)
   guint32 reached = a->time, end = 0;
 
   for (guint32 i = 0; i < node->n_outputs; i++)
-    end = MAX (end, ge_max_life (a->model, a->time, i, -1, &reached, streams));
+    {
+      const guint32 last = ge_max_life (a->model, a->time, i, -1, &reached, streams);
+
+      end = MAX (end, last);
+    }
   return end;
 }
 
@@ -326,7 +332,8 @@ ge_continuous_output (GeAssigner *a, GeRequest *request)
   block = ge_continuous_allocate (a, request);
   memset (a->continuous->streams, 0, ((model->n_streams + 63) / 64) * sizeof (guint64));
   end = outputs_end (a, node, a->continuous->streams);
-  ge_block_set_end (block, end == GE_MAX ? GE_NEVER : end, block->stream);
+  /* [QUIRK] NEVER is taken for an end that is not known yet, and the first reader to leave sets it. */
+  ge_block_set_end (block, end == GE_MAX && model->options->quirks ? GE_NEVER : end, block->stream);
   ge_block_raise_out_cnt (block, ge_count_streams (model, a->continuous->streams));
   return TRUE;
 }

@@ -77,20 +77,44 @@ outer_tensor (const GeModel *model, guint32 id)
   return gemem_graph_inputs (model->graph, gemem_graph_block (model->graph, node->block)->node)[index].tensor;
 }
 
-/* What is on the zero list but refers to something lies there; producers come first. */
+/* What a tensor without a block of its symbol refers to; GEMEM_NONE. */
+static guint32
+followed (const GeAssigner *a, guint32 t)
+{
+  const GeModel *model = a->model;
+  const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t], item = item_of (a, t);
+  guint32 from;
+
+  if (a->sizes[item] != 0 || a->offsets[item] == GEMEM_NO_OFFSET || (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) != 0
+      || ge_tensor_size (model, t) == 0)
+    return GEMEM_NONE;
+  from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id);
+  return from < t ? from : GEMEM_NONE;
+}
+
+/* All tensors that follow another one, in order. */
+static GArray *
+find_followers (const GeAssigner *a)
+{
+  GArray *followers = g_array_new (FALSE, FALSE, sizeof (guint32));
+
+  for (guint32 t = 0; t < a->model->n_tensors; t++)
+    if (followed (a, t) != GEMEM_NONE)
+      g_array_append_val (followers, t);
+  return followers;
+}
+
 static void
-follow_references (GeAssigner *a)
+follow_all (GeAssigner *a, const GArray *followers)
 {
   const GeModel *model = a->model;
 
-  for (guint32 t = 0; t < model->n_tensors; t++)
+  for (guint i = 0; i < followers->len; i++)
     {
-      const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t];
-      const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id);
+      const guint32 t = g_array_index (followers, guint32, i), id = gemem_graph_tensor (model->graph, t)->node;
+      const guint32 input = model->referenced_input[t];
 
-      if (from != GEMEM_NONE && from < t && a->sizes[item_of (a, t)] == 0 && a->offsets[item_of (a, t)] != GEMEM_NO_OFFSET
-          && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0 && ge_tensor_size (model, t) > 0)
-        follow (a, t, from, inner_offset (model, t));
+      follow (a, t, input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id), inner_offset (model, t));
     }
 }
 
@@ -161,6 +185,23 @@ only_reference (const GeModel *model, guint32 id)
   return found;
 }
 
+/* A piece and all it refers to, as far back as it goes. */
+static void
+place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
+{
+  const GeModel *model = a->model;
+
+  ge_place_output (a, tensor, offset, space, bytes);
+  while (model->referenced_input[tensor] != GEMEM_NONE)
+    {
+      const guint32 from = gemem_graph_inputs (model->graph, gemem_graph_tensor (model->graph, tensor)->node)[model->referenced_input[tensor]].tensor;
+      if (from >= tensor || (kind_of (a, from) & GE_ZERO_MEMORY) != 0)
+        return;
+      follow (a, from, tensor, -inner_offset (model, tensor));
+      tensor = from;
+    }
+}
+
 /* Producers of the inputs of @id get offsets one after another. */
 static void
 place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
@@ -192,7 +233,7 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
       bytes = ge_tensor_size (model, t);
       if (model->nodes[id].kind & GE_NOPADDING_IN)
         bytes = MIN (bytes, gemem_graph_unpadded_size (model->graph, t));
-      ge_place_output (a, t, offset, space, bytes);
+      place_piece (a, t, offset, space, bytes);
       running = offset + input_stride (model, id, t);
     }
 }
@@ -351,9 +392,9 @@ void
 ge_fix_offsets (GeAssigner *a)
 {
   const GeModel *model = a->model;
-  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint32)), followers = find_followers (a);
 
-  follow_references (a);
+  follow_all (a, followers);
   for (guint32 id = 0; id < model->n_nodes && a->continuous != NULL; id++)
     {
       if (splits_outputs (model, id))
@@ -375,5 +416,7 @@ ge_fix_offsets (GeAssigner *a)
       else
         hand_back (a, id);
     }
+  if (a->continuous != NULL)
+    follow_all (a, followers);
   copy_to_parents (a);
 }

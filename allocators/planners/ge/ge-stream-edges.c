@@ -261,7 +261,7 @@ ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_str
   guint32 result = node;
   GeLife life;
 
-  if (model->symbols[symbol].name != tensor)
+  if (model->symbols[symbol].name != tensor && model->options->quirks) /* [QUIRK] only the naming output knows the readers */
     return result;
   life = base_stream < 0 || base_stream == model->nodes[node].stream ? model->lives[symbol]
                                                                       : symbol_life (model, &model->symbols[symbol], base_stream, NULL);
