@@ -9,7 +9,7 @@
  *   ge-apply.c       2.4, 2.5 where an output or a workspace gets its block from; the pools
  *   ge-release.c     2.7 consumers leave; when the last one has, the block goes to its pool
  *   ge-zero-copy.c   7.1 is_zero_copy, 7.4 refreshable symbols
- *   ge-pack.c        4.1 level 2
+ *   ge-pack.c        4.1 level 2: two blocks; ge-pack-scan.c: the loop over all pairs
  *   ge-batch.c       4.3 batch labels overlay each other
  *   ge-place.c       4.2 sizes and offsets, 7.2 the zero-copy tail
  *   ge-params.c      parameter tables
@@ -81,24 +81,50 @@ typedef struct
   guint32 out, end;
 } GeVisit; /* outs{stream->(out_time, end_time)} of the last occupant */
 
+enum /* GeBlock.traits, for level 2 */
+{
+  GE_SPECIAL = 1 << 0, /* more than a comparison of life times decides: an occupant is the output of a PartitionedCall, or the first is in a same-out group */
+  GE_PLAIN = 1 << 1,   /* one occupant, neither continuous nor zero-copy, no flags to lose: level 2 never changes it but by making it a child */
+  GE_LOOSE = 1 << 2,   /* may be interleaved: one stream, no end on another, neither continuous nor zero-copy */
+  GE_TURNS = 1 << 3,   /* the occupants took turns: begins and ends ascend */
+};
+
+/* What decides at a glance that nothing can go into a child. */
 typedef struct
 {
-  guint64     size;
+  guint64 room;
+  guint32 begin, end;
+  gint32  stream;
+  guint32 traits;
+} GeGlance;
+
+typedef struct
+{
+  /* what level 2 looks at for every pair comes first; begin, end and traits are kept by ge_pack_refresh() */
+  guint32     begin, end;  /* life_begin, life_end on the own stream */
+  guint64     room;        /* what one more child here or below may have, at most */
+  gint32      stream, label;
+  guint8      space, traits;
+  guint8      reuse_mem, child, cont, zc;
+  guint8      data, central; /* attribute set (6.5) */
+  GPtrArray  *children;    /* GeBlock, or NULL */
+  GArray     *glances;     /* level 2: GeGlance, one for each child */
   guint64     aligned;     /* cache of ge_block_align_size(); 0: not known */
-  guint64     head;        /* offset in its space */
   guint64     child_off;   /* bytes taken by children */
   GeOccupant *occupants;
+  guint32     n_occupants, occupants_size;
+
+  guint8      first, last, same_stream, reuse_zc, same_offset, post_reuse, diff_prior, used_by_diff, fixed;
+  guint8      depth;       /* level 2: parents above it; it never changes, as a block with children becomes no child */
+  guint64     size;
+  guint64     head;        /* offset in its space */
   GeVisit    *visits;
-  GPtrArray  *children;    /* GeBlock, or NULL */
   GPtrArray  *members;     /* of a virtual parent (4.3): one after another; or NULL */
   GPtrArray  *overlays;    /* of a virtual parent: per other label a GPtrArray of GeBlock; or NULL */
-  guint32     n_occupants, occupants_size, n_visits, visits_size;
+  guint32     n_visits, visits_size;
   guint32     number;      /* in order of creation */
   guint32     input_index; /* 5.2 */
-  gint32      stream, label, ref_count;
-  guint8      space;
-  guint8      reuse_mem, same_stream, child, cont, first, last, zc, reuse_zc, same_offset, post_reuse, diff_prior, used_by_diff, fixed;
-  guint8      data, central; /* attribute set (6.5) */
+  gint32      ref_count;
 } GeBlock;
 
 #define ge_block_last(block) (&(block)->occupants[(block)->n_occupants - 1])

@@ -1,23 +1,18 @@
-/* ge-pack.c - level 2: whole blocks move inside larger blocks whose occupants they do not meet (ge-static.md 4.1).
+/* ge-pack.c - level 2: what happens when one block is tried inside another (ge-static.md 4.1).
  *
- * Blocks by size, largest first; each in turn takes in later ones.  A block whose occupants meet the parent's only in part is split: those that
- * do not meet stay, the others become a clone that comes right after.  Children lie side by side from the head of their parent; there is no
- * search for gaps.
+ * Blocks by size, largest first; each in turn takes in later ones whose occupants it does not meet.  A block whose occupants meet the parent's only
+ * in part is split: those that do not meet stay, the others become a clone that comes right after.  Children lie side by side from the head of
+ * their parent; there is no search for gaps.
  *
- * Cost: quadratic in blocks, as the rules are.
+ * Two things are done faster than the rules say it, with the same outcome: occupants are in the order of time, so that one that meets is found by
+ * bisection; and a subtree without room for the block is not searched, unless the search could split the block.
+ * Cost of a pair: O(children of p) + O(occupants of c x log occupants of p).
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "allocators/planners/ge/ge-block.h"
-
-typedef struct
-{
-  GeAssigner *a;
-  GPtrArray  *clones;  /* of the pair being packed */
-  GByteArray *moved;   /* scratch of split() */
-} Packer;
+#include "allocators/planners/ge/ge-pack.h"
 
 /* ---- order of B */
 
@@ -43,8 +38,8 @@ comes_before (gconstpointer x, gconstpointer y, gpointer data)
   return a->occupants[0].begin < b->occupants[0].begin;
 }
 
-static void
-sort_from (GeAssigner *a, guint first)
+void
+ge_pack_sort (GeAssigner *a, guint first)
 {
   ge_sort (a->model->options, a->blocks->pdata + first, a->blocks->len - first, comes_before, &a->strategy);
 }
@@ -70,7 +65,7 @@ static gboolean
 after_on_other_stream (const GeAssigner *assigner, const GeBlock *a, const GeBlock *b)
 {
   const GeModel *model = assigner->model;
-  const guint32 begin = ge_block_life_begin (b), tail = ge_block_last (a)->node;
+  const guint32 begin = b->begin, tail = ge_block_last (a)->node;
   const guint32 depend = ge_depend (model, b->stream, a->stream, begin);
   guint32 end;
   gint32 on;
@@ -88,18 +83,53 @@ after_on_other_stream (const GeAssigner *assigner, const GeBlock *a, const GeBlo
 }
 
 static gboolean
+starts_in_same_out (const GeModel *model, const GeBlock *block)
+{
+  const GeOccupant *first = &block->occupants[0];
+
+  return first->kind == GE_KIND_OUTPUT && model->multi_same_out[gemem_graph_node (model->graph, first->node)->first_output + first->index];
+}
+
+static gboolean
 after (const GeAssigner *assigner, const GeBlock *a, const GeBlock *b)
 {
-  const GeModel *model = assigner->model;
-  const GeOccupant *first = &b->occupants[0];
+  if (a->stream == b->stream ? b->begin <= a->end : !after_on_other_stream (assigner, a, b))
+    return FALSE;
+  return !ge_block_conflict (a, b) && ((b->traits & GE_SPECIAL) == 0 || !starts_in_same_out (assigner->model, b));
+}
 
-  if (first->kind == GE_KIND_OUTPUT && model->multi_same_out[gemem_graph_node (model->graph, first->node)->first_output + first->index])
-    return FALSE;
-  if (ge_block_conflict (a, b))
-    return FALSE;
-  if (a->stream == b->stream)
-    return ge_block_life_begin (b) > ge_block_life_end (a, b->stream);
-  return after_on_other_stream (assigner, a, b);
+/* Begins and ends ascend. */
+static gboolean
+took_turns (const GeBlock *block)
+{
+  for (guint32 i = 0; i < block->n_occupants; i++)
+    {
+      const GeOccupant *o = &block->occupants[i];
+
+      if (ge_occupant_life_begin (o) > o->end
+          || (i > 0 && (ge_occupant_life_begin (o) < ge_occupant_life_begin (o - 1) || o->end < o[-1].end)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+void
+ge_pack_refresh (const GeModel *model, GeBlock *block)
+{
+  const gboolean ordinary = !block->cont && !block->zc;
+
+  block->begin = ge_block_life_begin (block);
+  block->end = ge_block_life_end (block, block->stream);
+  block->traits = starts_in_same_out (model, block) ? GE_SPECIAL : 0;
+  for (guint32 i = 0; i < block->n_occupants; i++)
+    if ((block->occupants[i].flags & GE_OCCUPANT_CALL) != 0)
+      block->traits |= GE_SPECIAL;
+  if (block->n_occupants == 1 && ordinary && !block->first && !block->last)
+    block->traits |= GE_PLAIN;
+  if (block->same_stream && ordinary && ge_block_last (block)->diff_stream == GE_NO_DIFF)
+    block->traits |= GE_LOOSE;
+  if (took_turns (block))
+    block->traits |= GE_TURNS;
 }
 
 /* ---- interleave: split the later block */
@@ -114,9 +144,33 @@ overlap (const GeOccupant *x, const GeOccupant *y)
   return begin_x < begin_y ? x->end >= begin_y : y->end >= begin_x;
 }
 
-static gboolean
-overlaps_any (const GeBlock *p, const GeOccupant *occupant)
+/* The first occupant that does not end before @time. */
+static const GeOccupant *
+first_not_before (const GeBlock *block, guint32 time)
 {
+  guint32 low = 0, high = block->n_occupants;
+
+  while (low < high)
+    {
+      const guint32 middle = low + (high - low) / 2;
+
+      if (block->occupants[middle].end < time)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low < block->n_occupants ? &block->occupants[low] : NULL;
+}
+
+static gboolean
+overlaps_any (GeBlock *p, const GeOccupant *occupant)
+{
+  if (p->n_occupants > 4 && (p->traits & GE_TURNS) != 0 && ge_occupant_life_begin (occupant) <= occupant->end)
+    {
+      const GeOccupant *next = first_not_before (p, ge_occupant_life_begin (occupant));
+
+      return next != NULL && overlap (next, occupant);
+    }
   for (guint32 i = 0; i < p->n_occupants; i++)
     if (overlap (&p->occupants[i], occupant))
       return TRUE;
@@ -125,7 +179,7 @@ overlaps_any (const GeBlock *p, const GeOccupant *occupant)
 
 /* @o is the i-th occupant of c, not a reference; its references follow it. */
 static gboolean
-crosses (const GeBlock *p, const GeBlock *c, guint32 i)
+crosses (GeBlock *p, const GeBlock *c, guint32 i)
 {
   const GeOccupant *o = &c->occupants[i];
 
@@ -160,7 +214,7 @@ clone_of (GeAssigner *a, const GeBlock *block)
 
 /* Moves the marked occupants of @c to a clone. */
 static GeBlock *
-split (Packer *packer, GeBlock *c)
+split (GePacker *packer, GeBlock *c)
 {
   GeBlock *clone = clone_of (packer->a, c);
   guint32 kept = 0;
@@ -171,6 +225,7 @@ split (Packer *packer, GeBlock *c)
     else
       c->occupants[kept++] = c->occupants[i];
   c->n_occupants = kept; /* the align_size of c stays cached [QUIRK] */
+  ge_pack_refresh (packer->a->model, clone);
   return clone;
 }
 
@@ -186,13 +241,22 @@ recompute_flags (GeBlock *block)
   block->last = (all & GE_OCCUPANT_LAST) != 0;
 }
 
+/* Every occupant of @c meets the only one of @p; there are no flags to lose either. */
 static gboolean
-interleave (Packer *packer, const GeBlock *p, GeBlock *c)
+all_cross (const GeBlock *p, const GeBlock *c)
+{
+  return p->n_occupants == 1 && (c->traits & GE_TURNS) != 0 && ((p->traits | c->traits) & GE_SPECIAL) == 0 && !c->first && !c->last
+         && c->occupants[0].end >= p->begin && ge_block_last (c)->begin <= p->end;
+}
+
+static gboolean
+interleave (GePacker *packer, GeBlock *p, GeBlock *c)
 {
   guint32 n_moved = 0;
 
-  if (p->stream != c->stream || !p->same_stream || !c->same_stream || ge_block_last (p)->diff_stream != GE_NO_DIFF
-      || ge_block_last (c)->diff_stream != GE_NO_DIFF || ge_block_conflict (p, c))
+  if (p->stream != c->stream || (p->traits & c->traits & GE_LOOSE) == 0 || ge_block_conflict (p, c))
+    return FALSE;
+  if (all_cross (p, c))
     return FALSE;
   g_byte_array_set_size (packer->moved, c->n_occupants);
   for (guint32 i = 0; i < c->n_occupants; i++)
@@ -206,25 +270,60 @@ interleave (Packer *packer, const GeBlock *p, GeBlock *c)
   if (n_moved == c->n_occupants)
     {
       if (packer->a->model->options->quirks)
-        c->cont = c->first = c->last = FALSE; /* appendix D 2 */
+        c->first = c->last = FALSE; /* appendix D 2 */
       return FALSE;
     }
   if (n_moved > 0)
     g_ptr_array_add (packer->clones, split (packer, c));
   recompute_flags (c);
+  ge_pack_refresh (packer->a->model, c);
   return TRUE;
 }
 
 /* ---- packing */
 
+/* None below the nesting limit of pack(). */
+static guint64
+own_room (GeBlock *block)
+{
+  const guint64 most = ge_block_align_size (block) + GE_ALIGN; /* the slack of pack() */
+
+  return block->depth < GE_DEPTH_MAX && most > block->child_off ? most - block->child_off : 0;
+}
+
+static void
+update_room (GeBlock *block)
+{
+  block->room = own_room (block);
+  for (guint i = 0; block->glances != NULL && i < block->glances->len; i++)
+    block->room = MAX (block->room, g_array_index (block->glances, GeGlance, i).room);
+}
+
+guint64
+ge_pack_room (GeBlock *block)
+{
+  if (block->children == NULL)
+    update_room (block);
+  return block->room;
+}
+
 static void
 add_child (GeBlock *p, GeBlock *c, guint64 bytes)
 {
-  if (p->children == NULL)
-    p->children = g_ptr_array_new ();
-  g_ptr_array_add (p->children, c);
-  p->child_off += bytes;
+  GeGlance glance = { 0, c->begin, c->end, c->stream, c->traits };
+
   c->child = TRUE;
+  c->depth = (guint8) (p->depth + 1);
+  c->room = glance.room = own_room (c);
+  if (p->children == NULL)
+    {
+      p->children = g_ptr_array_new ();
+      p->glances = g_array_new (FALSE, FALSE, sizeof (GeGlance));
+    }
+  g_ptr_array_add (p->children, c);
+  g_array_append_val (p->glances, glance);
+  p->child_off += bytes;
+  update_room (p);
 }
 
 static gboolean
@@ -246,7 +345,7 @@ pack_continuous (GeBlock *p, GeBlock *c)
     add_child (c, p, ge_block_align_size (p));
 }
 
-/* The same shape with the sizes the caller sees. */
+/* The same shape with the sizes that the caller sees. */
 static void
 pack_zero_copy (GeBlock *p, GeBlock *c)
 {
@@ -269,8 +368,40 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
     }
 }
 
+static gboolean pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner);
+
+/* Is it sure that @c, which is plain, changes nothing in the child at @glance?  Children are ordinary blocks, never continuous or zero-copy. */
+static inline gboolean
+is_vain (const GeGlance *glance, const GeBlock *c, guint64 bytes)
+{
+  const gboolean one_on_one = glance->stream == c->stream && (glance->traits & (GE_PLAIN | GE_SPECIAL)) == GE_PLAIN;
+
+  return glance->room < bytes || (one_on_one && glance->begin <= c->end && c->begin <= glance->end);
+}
+
+/* Into a child of @p. */
 static gboolean
-pack (Packer *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
+pack_deeper (GePacker *packer, GeBlock *p, GeBlock *c, guint depth)
+{
+  const gboolean plain = (c->traits & (GE_PLAIN | GE_SPECIAL)) == GE_PLAIN;
+  const guint64 bytes = ge_block_align_size (c);
+
+  for (guint i = 0; p->children != NULL && i < p->children->len; i++)
+    {
+      GeGlance *glance = &g_array_index (p->glances, GeGlance, i);
+      GeBlock *q = g_ptr_array_index (p->children, i);
+
+      if ((plain && is_vain (glance, c, bytes)) || !pack (packer, q, c, depth + 1, TRUE))
+        continue;
+      glance->room = q->room;
+      update_room (p);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
 {
   gboolean ok;
   guint64 bytes;
@@ -285,7 +416,7 @@ pack (Packer *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
     {
       if (ok)
         pack_continuous (p, c);
-      return TRUE;
+      return TRUE; /* stop trying, even if nothing was packed */
     }
   if (p->zc || c->zc)
     {
@@ -295,9 +426,8 @@ pack (Packer *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
     }
   if (!ok && !interleave (packer, p, c))
     return FALSE;
-  for (guint i = 0; p->children != NULL && i < p->children->len; i++)
-    if (pack (packer, g_ptr_array_index (p->children, i), c, depth + 1, TRUE))
-      return TRUE;
+  if (pack_deeper (packer, p, c, depth))
+    return TRUE;
   bytes = ge_block_align_size (c);
   if (p->child_off + bytes > ge_block_align_size (p) + (bytes != GE_ALIGN ? GE_ALIGN : 0))
     return FALSE;
@@ -306,48 +436,8 @@ pack (Packer *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
   return TRUE;
 }
 
-/* Clones go right behind position @j; what follows may have to be sorted again. */
-static void
-insert_clones (Packer *packer, GeBlock *p, guint j)
-{
-  GPtrArray *blocks = packer->a->blocks;
-  const guint n = packer->clones->len;
-  guint64 least = ge_block_align_size (p);
-  const guint next = j + 1 + n;
-
-  for (guint i = 0; i < n; i++)
-    {
-      GeBlock *clone = g_ptr_array_index (packer->clones, i);
-
-      least = MIN (least, ge_block_align_size (clone));
-      g_ptr_array_insert (blocks, (int) (j + 1 + i), clone);
-    }
-  g_ptr_array_set_size (packer->clones, 0);
-  if (packer->a->model->options->memory_priority || (next < blocks->len && least < ge_block_align_size (g_ptr_array_index (blocks, next))))
-    sort_from (packer->a, j + 1);
-}
-
 void
-ge_pack (GeAssigner *a)
+ge_pack_pair (GePacker *packer, GeBlock *p, GeBlock *c)
 {
-  Packer packer = { a, g_ptr_array_new (), g_byte_array_new () };
-
-  sort_from (a, 0);
-  for (guint i = 0; i < a->blocks->len; i++)
-    {
-      GeBlock *p = g_ptr_array_index (a->blocks, i);
-
-      for (guint j = i + 1; j < a->blocks->len && !p->child; j++)
-        {
-          GeBlock *c = g_ptr_array_index (a->blocks, j);
-
-          if (p->cont && c->occupants[0].node < a->model->last_memset)
-            continue;
-          pack (&packer, p, c, 0, FALSE);
-          if (packer.clones->len > 0)
-            insert_clones (&packer, p, j);
-        }
-    }
-  g_ptr_array_unref (packer.clones);
-  g_byte_array_unref (packer.moved);
+  pack (packer, p, c, 0, FALSE);
 }
