@@ -277,7 +277,8 @@ read_numbers (Reader *reader, const guint32 *at, guint32 position, GError **erro
       if (entry != 0 && !gemem_json_tree_int (reader->tree, entry, rows[i].least, &values[i], error))
         return FALSE;
       if (values[i] > rows[i].most)
-        return gemem_json_tree_fail (reader->tree, entry, error, "%" G_GINT64_FORMAT " is too large; the most is %" G_GINT64_FORMAT, values[i], rows[i].most);
+        return gemem_json_tree_fail (reader->tree, entry, error, "%" G_GINT64_FORMAT " is too large; the most is %" G_GINT64_FORMAT, values[i],
+                                     rows[i].most);
     }
   if (values[0] != position)
     return gemem_json_tree_fail (reader->tree, at[NODE_ID], error, "must be %u, its position in the list, or left out", position);

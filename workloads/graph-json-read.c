@@ -132,7 +132,8 @@ check_variables (const Reader *reader, GError **error)
       if (user == LISTED)
         continue;
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s '%s': variable '%s' is not in \"variables\"; list it there, or correct the name",
-                   reader->where, user != GRADIENT ? "node" : "gradient of", user != GRADIENT ? gemem_graph_node (reader->graph, user)->name : name, name);
+                   reader->where, user != GRADIENT ? "node" : "gradient of",
+                   user != GRADIENT ? gemem_graph_node (reader->graph, user)->name : name, name);
       return FALSE;
     }
   return TRUE;
@@ -145,8 +146,8 @@ enum
   MEMBER_FORMAT, MEMBER_VERSION, MEMBER_NAME, MEMBER_OPTIONS, MEMBER_PROVENANCE, MEMBER_DYNAMIC_ROOT, MEMBER_RELEASE_FIRST, MEMBER_VARIABLES,
   MEMBER_NODES, MEMBER_EXPECT, MEMBERS
 };
-static const char *const members[] = { "format", "version", "name", "options", "provenance", "dynamic_shape_partitioned", "mem_release_first_reuse_first",
-                                      "variables", "nodes", "expect", NULL };
+static const char *const members[] = { "format", "version", "name", "options", "provenance", "dynamic_shape_partitioned",
+                                       "mem_release_first_reuse_first", "variables", "nodes", "expect", NULL };
 
 static gboolean
 read_options (Reader *reader, GError **error)

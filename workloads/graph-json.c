@@ -168,7 +168,9 @@ probe (const guint8 *head, gsize size)
 }
 
 const GememGraphFormat gemem_graph_format_json = {
-  .base = { .name = GEMEM_GRAPH_JSON_NAME, .summary = "nodes, tensors, streams and attributes as JSON, read and written", .origin = "doc/graph-format.md" },
+  .base = { .name = GEMEM_GRAPH_JSON_NAME,
+            .summary = "nodes, tensors, streams and attributes as JSON, read and written",
+            .origin = "doc/graph-format.md" },
   .extensions = "json|jsonl",
   .probe = probe,
   .read = gemem_graph_json_read,

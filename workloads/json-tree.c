@@ -12,7 +12,8 @@
 #include "sim/core/params.h"
 #include "workloads/json-tree.h"
 
-#define LIMIT (1u << 30)
+#define MAX_VALUES (1u << 22)
+#define MAX_TEXT (1u << 26)
 
 typedef struct
 {
@@ -84,8 +85,6 @@ keep_text (GememJsonTree *tree, const GememJson *json, guint32 *offset, GError *
     fault = "a text of more than 4091 bytes; shorten it";
   else if (!g_utf8_validate (text, (gssize) length, NULL))
     fault = "a text that is not UTF-8, or holds a zero byte; the file is damaged";
-  else if (tree->texts->len > LIMIT || tree->entries->len > LIMIT)
-    fault = "too large to be one node or program";
   if (fault != NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: line %" G_GUINT64_FORMAT ": %s", tree->where->str, gemem_json_line (json), fault);
@@ -111,6 +110,16 @@ add_value (GememJsonTree *tree, const GememJson *json, guint32 token, guint32 ke
   return TRUE;
 }
 
+static gboolean
+has_room (const GememJsonTree *tree, const GememJson *json, GError **error)
+{
+  if (tree->entries->len < MAX_VALUES && tree->texts->len < MAX_TEXT)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: line %" G_GUINT64_FORMAT ": more than %u values or %u bytes; too large to be read at once",
+               tree->where->str, gemem_json_line (json), MAX_VALUES, MAX_TEXT);
+  return FALSE;
+}
+
 static void
 close_value (GememJsonTree *tree)
 {
@@ -129,7 +138,7 @@ gemem_json_tree_read (GememJsonTree *tree, GememJson *json, int token, GError **
   g_string_append_c (tree->texts, '\0');
   for (;; token = gemem_json_next (json, error))
     {
-      if (token < 0)
+      if (token < 0 || !has_room (tree, json, error))
         return FALSE;
       if (token == GEMEM_JSON_KEY)
         {

@@ -2,7 +2,7 @@
  *
  * The value comes from the token stream (traces/json-stream.h), so that a file of many nodes is read a node at a time.  Entries are numbered in
  * document order, the root being 0; texts are valid UTF-8 without NUL.  Messages are "WHERE: outputs[1].size: what".
- * Memory: 16 bytes per value and the texts; at most 2^30 of each.
+ * Memory: 16 bytes per value and the texts; at most 2^22 values and 2^26 bytes of text, so that a small file that unpacks to a huge one is refused.
  */
 #pragma once
 

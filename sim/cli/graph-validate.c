@@ -1,7 +1,7 @@
 /* graph-validate.c - `gemem-sim validate GRAPH`: what is odd about a graph that could be read.
  *
- * What is wrong (cycles, inputs from nowhere, unknown element types) is found by reading and sealing.  Here are notes, one line for each kind of thing with
- * its first example and how many there are.  O(graph).
+ * What is wrong (cycles, inputs from nowhere, unknown element types) is found by reading and sealing.  Here are notes, one line for each kind
+ * of thing with its first example and how many there are.  O(graph).
  */
 #include "config.h"
 
@@ -49,8 +49,8 @@ look_at_tensor (Notes *notes, const GememTensor *tensor)
   if (tensor->dtype == GEMEM_DTYPE_UNKNOWN)
     note (notes, NO_DTYPE, "node", name, "output %u has a shape, but no dtype", tensor->index);
   else if (gemem_dtype_bytes (tensor->dtype, gemem_graph_dims (notes->graph, tensor->first_dim), tensor->n_dims, &bytes) && bytes > tensor->size)
-    note (notes, SHORT_SIZE, "node", name, "output %u has %" G_GUINT64_FORMAT " bytes, but its shape needs %" G_GUINT64_FORMAT, tensor->index, tensor->size,
-          bytes);
+    note (notes, SHORT_SIZE, "node", name, "output %u has %" G_GUINT64_FORMAT " bytes, but its shape needs %" G_GUINT64_FORMAT, tensor->index,
+          tensor->size, bytes);
 }
 
 static void

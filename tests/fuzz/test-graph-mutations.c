@@ -1,5 +1,5 @@
-/* test-graph-mutations.c - any bytes through any reader of graphs: it may refuse, but not crash, leak, loop, or return a graph that does not survive
- * being written and read again.
+/* test-graph-mutations.c - any bytes through any reader of graphs: it may refuse, but not crash, leak, loop, or return a graph that does not
+ * survive being written and read again.
  *
  * Small files of each kind are cut, reversed, changed in single bits, bytes and tokens, and mixed, the same in every run.  Every format of the
  * registry gets every file, whatever it is, as does recognition.  Quick under GEMEM_QUICK=1.
@@ -164,8 +164,9 @@ test_single_bytes (void)
 static void
 replace_token (GByteArray *bytes, GememRng *rng)
 {
-  static const char *const tokens[] = { "-1", "0", "4294967295", "4294967296", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e99", "0.5",
-                                        "null", "true", "[]", "{}", "\"\"", "\"a\"", "[[\"a\",0]]", "99999999999999999999999999999999999999" };
+  static const char *const tokens[] = { "-1", "0", "4294967295", "4294967296", "9223372036854775807", "9223372036854775808",
+                                        "-9223372036854775809", "99999999999999999999999999999999999999", "1e99", "0.5", "null", "true", "[]",
+                                        "{}", "\"\"", "\"a\"", "[[\"a\",0]]" };
   const char *token = tokens[gemem_rng_below (rng, G_N_ELEMENTS (tokens))];
   guint at = (guint) gemem_rng_below (rng, bytes->len), end;
 

@@ -431,7 +431,8 @@ test_refuses_hostile (void)
 {
   g_autoptr (GString) deep = g_string_new ("{\"nodes\":");
   g_autoptr (GString) longest = g_string_new ("{\"nodes\":[{\"name\":\"");
-  g_autofree char *message = NULL, *message2 = NULL;
+  g_autoptr (GString) many = g_string_new (NULL);
+  g_autofree char *message = NULL, *message2 = NULL, *message3 = NULL;
 
   for (guint i = 0; i < 100000; i++)
     g_string_append_c (deep, '[');
@@ -442,6 +443,11 @@ test_refuses_hostile (void)
   g_assert_true (g_str_has_prefix (message, "g.json:1: nested more than 512 deep"));
   message2 = test_graph_error (longest->str, "gemem-graph");
   g_assert_cmpstr (message2, ==, "g.json: nodes[0]: line 1: a text of more than 4091 bytes; shorten it");
+  g_string_assign (many, "{\"nodes\":[[");
+  for (guint i = 0; i <= 1u << 22; i++)
+    g_string_append (many, "0,");
+  message3 = test_graph_error (many->str, "gemem-graph");
+  g_assert_cmpstr (message3, ==, "g.json: nodes[0]: line 1: more than 4194304 values or 67108864 bytes; too large to be read at once");
 }
 
 /* ---- Paddle programs */
