@@ -10,6 +10,7 @@
 
 #include "allocators/planners/demand.h"
 #include "allocators/planners/planner.h"
+#include "workloads/graph-inplace.h"
 #include "workloads/graph-order.h"
 
 #define SESSION_BIT (1u << 31)
@@ -28,6 +29,16 @@ gemem_space_unpack (guint32 space)
 
 /* ---- from a graph */
 
+/* What the lifetimes of a graph are read from. */
+typedef struct
+{
+  const GememGraph      *graph;
+  GememDemands          *demands;
+  const GememGraphOrder *order; /* NULL: one stream; ids say all              */
+  const char            *label; /* only nodes without label or with this one; NULL: all */
+  gboolean               tight; /* what may be overwritten in place ends before who overwrites it */
+} Reading;
+
 static gboolean
 has_several_streams (const GememGraph *graph)
 {
@@ -37,17 +48,37 @@ has_several_streams (const GememGraph *graph)
   return FALSE;
 }
 
-static void
-extend (const GememGraphOrder *order, GememLifetime *life, guint32 user)
+static gboolean
+counts (const Reading *reading, guint32 node)
 {
-  life->end = MAX (life->end, (guint64) user + 1);
-  life->safe_end = MAX (life->safe_end, order != NULL ? gemem_graph_order_safe (order, &user, 1) : life->end);
+  const char *label = gemem_graph_node (reading->graph, node)->batch_label;
+
+  return reading->label == NULL || *label == '\0' || strcmp (label, reading->label) == 0;
+}
+
+/* May any output of the reader lie on what it reads here? */
+static gboolean
+is_overwritten (const GememGraph *graph, const GememConsumer *reader)
+{
+  for (guint32 o = 0; o < gemem_graph_node (graph, reader->node)->n_outputs; o++)
+    if (gemem_graph_may_overlay (graph, reader->node, reader->input, o))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+extend (const Reading *reading, GememLifetime *life, guint32 user, gboolean overwritten)
+{
+  life->end = MAX (life->end, (guint64) user + !overwritten);
+  life->safe_end = MAX (life->safe_end, reading->order != NULL ? gemem_graph_order_safe (reading->order, &user, 1) : life->end);
 }
 
 /* Widens @life by the life of one item. */
 static void
-live (const GememGraph *graph, const GememGraphOrder *order, const GememDemand *item, guint32 number, GememLifetime *life)
+live (const Reading *reading, guint32 number, GememLifetime *life)
 {
+  const GememGraph *graph = reading->graph;
+  const GememDemand *item = &reading->demands->items[number];
   const GememNode *node = gemem_graph_node (graph, item->node);
   const guint32 o = number - gemem_node_item (node);
 
@@ -57,16 +88,22 @@ live (const GememGraph *graph, const GememGraphOrder *order, const GememDemand *
   if (item->flags & GEMEM_DEMAND_TO_END)
     life->end = gemem_graph_n_nodes (graph);
   if (!gemem_node_is_data (node)) /* was written before: only its readers count */
-    extend (order, life, item->node);
+    extend (reading, life, item->node, FALSE);
   for (guint32 i = 0; o < node->n_outputs && i < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; i++)
-    extend (order, life, gemem_graph_consumers (graph, node->first_output + o)[i].node);
+    {
+      const GememConsumer *reader = &gemem_graph_consumers (graph, node->first_output + o)[i];
+
+      if (counts (reading, reader->node))
+        extend (reading, life, reader->node, reading->tight && is_overwritten (graph, reader));
+    }
   life->safe_end = MAX (life->safe_end, life->end);
 }
 
 /* The number of the lifetime of each buffer, in order of the first item that needs memory. */
 static guint32 *
-number_buffers (const GememDemands *demands, GememLifetimes *lifetimes)
+number_buffers (const Reading *reading, GememLifetimes *lifetimes)
 {
+  const GememDemands *demands = reading->demands;
   guint32 *numbers = g_new (guint32, (gsize) demands->n + 1);
 
   for (guint32 i = 0; i < demands->n; i++)
@@ -75,7 +112,7 @@ number_buffers (const GememDemands *demands, GememLifetimes *lifetimes)
     {
       const GememDemand *item = &demands->items[i];
 
-      if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[item->buffer] != GEMEM_NONE)
+      if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[item->buffer] != GEMEM_NONE || !counts (reading, item->node))
         continue;
       numbers[item->buffer] = lifetimes->items->len;
       gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
@@ -86,28 +123,68 @@ number_buffers (const GememDemands *demands, GememLifetimes *lifetimes)
   return numbers;
 }
 
+/* *numbers: of the lifetime of each buffer. */
+static GememLifetimes *
+read_lifetimes (const Reading *reading, guint32 **numbers)
+{
+  GememLifetimes *lifetimes = gemem_lifetimes_new (gemem_graph_name (reading->graph));
+
+  *numbers = number_buffers (reading, lifetimes);
+  for (guint32 i = 0; i < reading->demands->n; i++)
+    {
+      const GememDemand *item = &reading->demands->items[i];
+
+      if ((*numbers)[item->buffer] != GEMEM_NONE && counts (reading, item->node)) /* users of members without memory of their own count too */
+        live (reading, i, gemem_lifetimes_get (lifetimes, (*numbers)[item->buffer]));
+    }
+  lifetimes->steps = gemem_graph_n_nodes (reading->graph);
+  return lifetimes;
+}
+
 GememLifetimes *
 gemem_graph_lifetimes (const GememGraph *graph, GememPlanPlace **places)
 {
-  GememLifetimes *lifetimes = gemem_lifetimes_new (gemem_graph_name (graph));
   g_autoptr (GememDemands) demands = gemem_demands_new (graph);
   g_autoptr (GememGraphOrder) order = has_several_streams (graph) ? gemem_graph_order_new (graph) : NULL;
-  g_autofree guint32 *numbers = number_buffers (demands, lifetimes);
+  g_autofree guint32 *numbers = NULL;
+  GememLifetimes *lifetimes = read_lifetimes (&(Reading) { graph, demands, order, NULL, FALSE }, &numbers);
 
   *places = g_new0 (GememPlanPlace, (gsize) demands->n + 1);
   for (guint32 i = 0; i < demands->n; i++)
     {
       const GememDemand *item = &demands->items[i];
-      GememPlanPlace *place = &(*places)[i];
 
-      place->lifetime = item->flags & GEMEM_DEMAND_MEMORY ? numbers[item->buffer] : GEMEM_NONE;
-      place->inner = (guint64) item->inner;
-      place->bytes = item->bytes;
-      if (numbers[item->buffer] != GEMEM_NONE) /* also users of members without memory of their own count */
-        live (graph, order, item, i, gemem_lifetimes_get (lifetimes, numbers[item->buffer]));
+      (*places)[i].lifetime = item->flags & GEMEM_DEMAND_MEMORY ? numbers[item->buffer] : GEMEM_NONE;
+      (*places)[i].inner = (guint64) item->inner;
+      (*places)[i].bytes = item->bytes;
     }
-  lifetimes->steps = gemem_graph_n_nodes (graph);
   return lifetimes;
+}
+
+static guint64
+bound_of_pass (const GememGraph *graph, GememDemands *demands, const char *label, guint64 alignment)
+{
+  g_autofree guint32 *numbers = NULL;
+  g_autoptr (GememLifetimes) lifetimes = read_lifetimes (&(Reading) { graph, demands, NULL, label, TRUE }, &numbers);
+
+  return gemem_lifetimes_lower_bound (lifetimes, alignment);
+}
+
+guint64
+gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment)
+{
+  g_autoptr (GememDemands) demands = gemem_demands_new (graph);
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  guint64 bound = bound_of_pass (graph, demands, "", alignment);
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const char *label = gemem_graph_node (graph, id)->batch_label;
+
+      if (*label != '\0' && g_hash_table_add (seen, (gpointer) label))
+        bound = MAX (bound, bound_of_pass (graph, demands, label, alignment));
+    }
+  return bound;
 }
 
 /* ---- to a graph */

@@ -129,13 +129,7 @@ run (const GememPlanner *planner, gconstpointer params, const GememPlanInput *in
 guint64
 gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment)
 {
-  g_autofree GememPlanPlace *places = NULL;
-  g_autoptr (GememLifetimes) lifetimes = NULL;
-
-  if (input->graph == NULL)
-    return gemem_lifetimes_lower_bound (input->lifetimes, alignment);
-  lifetimes = gemem_graph_lifetimes (input->graph, &places);
-  return gemem_lifetimes_lower_bound (lifetimes, alignment);
+  return input->graph != NULL ? gemem_graph_lower_bound (input->graph, alignment) : gemem_lifetimes_lower_bound (input->lifetimes, alignment);
 }
 
 GememPlan *

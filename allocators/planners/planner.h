@@ -74,6 +74,9 @@ typedef struct
 GememLifetimes *gemem_graph_lifetimes (const GememGraph *graph, GememPlanPlace **places);
 /* From a plan of these lifetimes to one of the items of @graph. */
 GememPlan *gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places);
+/* No plan of @graph needs less: largest live sum at any node, of the nodes that run in one pass (batch labels), where what an operator may overwrite in place ends
+ * before it.  Rounded as gemem_lifetimes_lower_bound() does.  O(labels x items log items). */
+guint64 gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment);
 /* A graph with a node per lifetime in order of begin, one stream, each with one output; two of them are alive at once in it exactly if they
  * are in @lifetimes (by safe_end).  @order (free with g_free()) gets the number of the lifetime of each node.  O(n log n).
  * Errors: GEMEM_ERROR_INPUT (all together 2^62 bytes or more). */

@@ -50,6 +50,8 @@ test_planner_trial (const GememChoice *choice, guint64 seed, guint features, gui
     return g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INPUT) ? NULL : g_strdup (error->message);
   if (!gemem_plan_verify (plan, &input, &error))
     return g_strdup (error->message);
+  if (plan->arena < plan->lower_bound)
+    return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes, below the lower bound of %" G_GUINT64_FORMAT, plan->arena, plan->lower_bound);
   if (!(((const GememPlanner *) choice->named)->capabilities & GEMEM_PLANNER_THREADS))
     return NULL;
   other = run (choice, graph, 8, NULL);

@@ -1,7 +1,7 @@
 /* planner-trials.h - random graphs planned by every planner of the registry, each plan checked.
  *
- * A planner that refuses a graph (GEMEM_ERROR_INPUT) is fine; a plan that the checker rejects, or that depends on the number of threads, fails the
- * test with the seed, the features, the smallest graph found that shows it, and the text of the violation.
+ * A planner that refuses a graph (GEMEM_ERROR_INPUT) is fine; a plan that the checker rejects, that needs less than the lower bound, or that depends on
+ * the number of threads, fails the test with the seed, the features, the smallest graph found that shows it, and the text of the violation.
  */
 #pragma once
 
