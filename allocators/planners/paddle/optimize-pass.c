@@ -5,6 +5,8 @@
  * new entry goes behind the entries in front that equal it, so it is not sorted by size.  A variable that dies under two names by
  * renaming goes into the pool at the first death.
  *
+ * Where a dead name is written again the real pass goes on with stale names in its sets, and its result may be another; those programs it breaks.
+ *
  * Beyond the text: variables that operators of another block touch do not enter the pool.  The first %s of the printed line is taken for a counter
  * from 0 on.
  *

@@ -245,6 +245,7 @@ describe (PaddleProgram *program)
 
       variable->block = variable->first_item = variable->writer = variable->death = GEMEM_NONE;
       variable->is_tensor = TRUE;
+      variable->space = gemem_space_unpack (0);
     }
   describe_named (program);
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
