@@ -15,12 +15,14 @@
 
 /* ---- sorted arrays */
 
-/* The first entry whose key is >= @key. */
+/* The first entry whose key is >= @key; most often there is none. */
 static guint
 search_node (const GeEdges *table, guint32 key)
 {
   guint low = 0, high = table->n;
 
+  if (high == 0 || table->edges[high - 1].node < key)
+    return high;
   while (low < high)
     {
       const guint middle = low + (high - low) / 2;
