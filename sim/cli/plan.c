@@ -85,7 +85,10 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
   g_autoptr (GememPlan) plan = gemem_planner_run (choice, &source->input, error);
 
   if (plan == NULL)
-    return NULL;
+    {
+      g_prefix_error (error, "%s: ", choice->label);
+      return NULL;
+    }
   plan->time_ns = gemem_host_clock () - start;
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
 }
@@ -108,7 +111,7 @@ plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
           g_array_append_val (planned, one);
         else
           {
-            g_prefix_error (&error, "%s: %s: ", source->name, choice->label);
+            g_prefix_error (&error, "%s: ", source->name);
             gemem_print_error (error);
             status = status == 0 ? gemem_error_exit_status (error) : status;
           }
