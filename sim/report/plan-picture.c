@@ -1,8 +1,8 @@
 /* plan-picture.c - a plan as a picture of fixed size; see plan-picture.h.
  *
  * What is thinner than a pixel in either direction is painted into a raster of pixels first and drawn as runs of it, so that the picture stays small
- * and readable however many items there are: at most one rectangle per pixel.  White outlines separate items while there are few; where
- * there are many, two shades of each colour do.  Integers only; colours (viridis) are told apart by colour-blind eyes and in grey.
+ * and readable however many items there are: at most one rectangle per pixel.  White outlines separate large items while there are few; two
+ * shades of each colour do for the others.  Integers only; colours (viridis) are told apart by colour-blind eyes and in grey.
  */
 #include "config.h"
 
@@ -197,7 +197,8 @@ draw_label (Drawing *drawing, const Box *box, const char *name, guint64 bytes, g
 static void
 draw_rect (Drawing *drawing, const GememPlanRect *rect, const Box *box, guint c, guint shade, gboolean titled)
 {
-  const gboolean outlined = drawing->view->rects->len <= OUTLINED_MAX;
+  /* An outline would eat what is only a few pixels wide. */
+  const gboolean outlined = drawing->view->rects->len <= OUTLINED_MAX && MIN (box->width, box->height) >= 4 * PIXEL;
   char size[GEMEM_FORMAT_MAX];
   g_autofree char *name = titled ? gemem_plan_view_item (drawing->view, rect->item) : NULL;
   g_autofree char *title = NULL;

@@ -28,7 +28,7 @@ void gemem_plan_view_init (GememPlanView *view, const GememPlanResult *result);
 void gemem_plan_view_clear (GememPlanView *view);
 /* "conv1", "conv1:1" (second output), "conv1 workspace", "17" (id of a trace). */
 char *gemem_plan_view_item (const GememPlanView *view, guint32 item);
-/* "arena 813 KiB, lower bound 795 KiB (overhead 1.023), 1000 items" */
+/* "arena 813 KiB, lower bound 795 KiB (overhead 1.023), 1000 rectangles" */
 char *gemem_plan_view_facts (const GememPlanView *view);
 
 GememPicture *gemem_plan_picture (const GememPlanResult *result);

@@ -134,7 +134,7 @@ test_few (void)
 {
   static const char *const texts[] = { "in<put>.gmt: stairs:a<b=\"1\"&c|", "10|", "12|", "arena|", "3.000 MiB|", "lower bound|", "2.000 MiB|", "0 B|",
                                        "time: steps of the input|", "address, from the start of the arena|", "512.0 KiB or more: 3|",
-                                       "arena 3.000 MiB, lower bound 2.000 MiB (overhead 1.500), 3 items|" };
+                                       "arena 3.000 MiB, lower bound 2.000 MiB (overhead 1.500), 3 rectangles|" };
   Sample sample;
   sample_init (&sample, 3, 1 << 20);
   g_autofree char *svg = svg_of (&sample.result), *again = svg_of (&sample.result);
@@ -212,7 +212,7 @@ test_nothing (void)
   Seen seen = read_svg (svg);
 
   gemem_plan_map (map, &sample.result, 80);
-  g_assert_nonnull (strstr (map->str, "arena 0 B, lower bound 0 B, 0 items"));
+  g_assert_nonnull (strstr (map->str, "arena 0 B, lower bound 0 B, 0 rectangles"));
   g_string_free (seen.texts, TRUE);
   sample_clear (&sample);
 }
