@@ -130,6 +130,7 @@ is_thin (const Box *box)
   return box->width < PIXEL || box->height < PIXEL;
 }
 
+/* Where several share a pixel the class of the largest is seen. */
 static void
 paint (Drawing *drawing, const Box *box, guint code)
 {
@@ -138,7 +139,11 @@ paint (Drawing *drawing, const Box *box, guint code)
 
   for (guint64 row = y; row < MIN (bottom, UP); row++)
     for (guint64 column = x; column < MIN (right, ACROSS); column++)
-      drawing->raster[row * ACROSS + column] = (guint8) (code + 1);
+      {
+        guint8 *pixel = &drawing->raster[row * ACROSS + column];
+
+        *pixel = *pixel == 0 ? (guint8) (code + 1) : MIN (*pixel, (guint8) (code + 1));
+      }
 }
 
 /* The run of equal pixels at @column of @row, extended downwards while the rows below have the same, as one rectangle; taken out. */
@@ -224,7 +229,7 @@ draw_rects (Drawing *drawing)
 
       drawing->used[c]++;
       if (is_thin (&box))
-        paint (drawing, &box, 2 * c + i % 2);
+        paint (drawing, &box, 2 * c + (rects->len <= TITLED_MAX ? i % 2 : 0)); /* beyond, shades would only be noise */
     }
   draw_raster (drawing);
   for (guint i = 0; i < rects->len; i++)
