@@ -36,7 +36,7 @@ typedef struct
   GememDemands          *demands;
   const GememGraphOrder *order; /* NULL: one stream; ids say all              */
   const char            *label; /* only nodes without label or with this one; NULL: all */
-  gboolean               tight; /* what may be overwritten in place ends before who overwrites it */
+  gboolean               tight; /* for the bound: nothing longer or larger than any plan must have it */
 } Reading;
 
 static gboolean
@@ -54,6 +54,13 @@ counts (const Reading *reading, guint32 node)
   const char *label = gemem_graph_node (reading->graph, node)->batch_label;
 
   return reading->label == NULL || *label == '\0' || strcmp (label, reading->label) == 0;
+}
+
+/* What gets one lifetime: a buffer; for the bound only what shares memory, since neighbours come and go one by one. */
+static guint32
+unit_of (const Reading *reading, const GememDemand *item)
+{
+  return reading->tight ? item->wide : item->buffer;
 }
 
 /* May any output of the reader lie on what it reads here? */
@@ -83,7 +90,7 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
   const guint32 o = number - gemem_node_item (node);
 
   life->begin = MIN (life->begin, item->flags & GEMEM_DEMAND_FROM_START ? 0 : MIN (item->node, item->memset));
-  life->size = MAX (life->size, (guint64) item->inner + item->bytes);
+  life->size = MAX (life->size, item->bytes + (reading->tight ? 0 : (guint64) item->inner));
   life->end = MAX (life->end, (guint64) item->node + 1);
   if (item->flags & GEMEM_DEMAND_TO_END)
     life->end = gemem_graph_n_nodes (graph);
@@ -99,9 +106,9 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
   life->safe_end = MAX (life->safe_end, life->end);
 }
 
-/* The number of the lifetime of each buffer, in order of the first item that needs memory. */
+/* The number of the lifetime of each unit, in order of the first item that needs memory. */
 static guint32 *
-number_buffers (const Reading *reading, GememLifetimes *lifetimes)
+number_units (const Reading *reading, GememLifetimes *lifetimes)
 {
   const GememDemands *demands = reading->demands;
   guint32 *numbers = g_new (guint32, (gsize) demands->n + 1);
@@ -112,9 +119,9 @@ number_buffers (const Reading *reading, GememLifetimes *lifetimes)
     {
       const GememDemand *item = &demands->items[i];
 
-      if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[item->buffer] != GEMEM_NONE || !counts (reading, item->node))
+      if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[unit_of (reading, item)] != GEMEM_NONE || !counts (reading, item->node))
         continue;
-      numbers[item->buffer] = lifetimes->items->len;
+      numbers[unit_of (reading, item)] = lifetimes->items->len;
       gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
       gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->id = i;
       gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->tag = i;
@@ -123,19 +130,21 @@ number_buffers (const Reading *reading, GememLifetimes *lifetimes)
   return numbers;
 }
 
-/* *numbers: of the lifetime of each buffer. */
+/* *numbers: of the lifetime of each unit. */
 static GememLifetimes *
 read_lifetimes (const Reading *reading, guint32 **numbers)
 {
   GememLifetimes *lifetimes = gemem_lifetimes_new (gemem_graph_name (reading->graph));
 
-  *numbers = number_buffers (reading, lifetimes);
+  *numbers = number_units (reading, lifetimes);
   for (guint32 i = 0; i < reading->demands->n; i++)
     {
       const GememDemand *item = &reading->demands->items[i];
 
-      if ((*numbers)[item->buffer] != GEMEM_NONE && counts (reading, item->node)) /* users of members without memory of their own count too */
-        live (reading, i, gemem_lifetimes_get (lifetimes, (*numbers)[item->buffer]));
+      const guint32 number = (*numbers)[unit_of (reading, item)];
+
+      if (number != GEMEM_NONE && counts (reading, item->node)) /* users of members without memory of their own count too */
+        live (reading, i, gemem_lifetimes_get (lifetimes, number));
     }
   lifetimes->steps = gemem_graph_n_nodes (reading->graph);
   return lifetimes;

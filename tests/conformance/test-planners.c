@@ -8,8 +8,7 @@ test_random (void)
 {
   const gboolean quick = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0;
 
-  test_planner_trials ("*-fit*", 0, quick ? 120 : 600, 30);
-  test_planner_trials ("no-reuse", 0, quick ? 120 : 600, 30);
+  test_planner_trials ("*", 0, quick ? 120 : 600, 30);
 }
 
 int

@@ -76,6 +76,9 @@ test_lower_bound (void)
   g_autoptr (GememGraph) in_place = test_graph_from_lines ("A out=512\nB in=A out=512 _output_inplace_ability=0,0\n");
   g_autoptr (GememGraph) plain = test_graph_from_lines ("A out=512\nB in=A out=512\n");
 
+  g_autoptr (GememGraph) padded = test_graph_from_lines ("A out=512\nX in=A\nB out=512\nY out=512\nC out=512\nH in=B,C continuous_input=1\n");
+
+  g_assert_cmpuint (gemem_graph_lower_bound (padded, 1), ==, 1024); /* Y may lie where C will */
   g_assert_cmpuint (gemem_graph_lower_bound (labels, 1), ==, 2560); /* of L0 and L1 only one runs */
   g_assert_cmpuint (gemem_graph_lower_bound (in_place, 1), ==, 512);
   g_assert_cmpuint (gemem_graph_lower_bound (plain, 1), ==, 1024);
