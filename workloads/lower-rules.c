@@ -269,25 +269,28 @@ bytes_of (const GememGraph *graph, const GememNode *node)
   return bytes;
 }
 
-/* The labels in the order in which they occur, with the bytes of their nodes; few. */
+/* The labels in the order in which they occur, with the bytes of their nodes. */
 static GArray *
 list_batches (const GememGraph *graph)
 {
   GArray *batches = g_array_new (FALSE, FALSE, sizeof (Batch));
+  g_autoptr (GHashTable) numbers = g_hash_table_new (g_str_hash, g_str_equal); /* from 1 */
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {
       const GememNode *node = gemem_graph_node (graph, id);
       const Batch batch = { node->batch_label, 0 };
-      guint b = 0;
+      guint number = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, node->batch_label));
 
       if (node->batch_label[0] == '\0')
         continue;
-      while (b < batches->len && strcmp (g_array_index (batches, Batch, b).label, node->batch_label) != 0)
-        b++;
-      if (b == batches->len)
-        g_array_append_val (batches, batch);
-      g_array_index (batches, Batch, b).bytes += bytes_of (graph, node);
+      if (number == 0)
+        {
+          g_array_append_val (batches, batch);
+          number = batches->len;
+          g_hash_table_insert (numbers, (gpointer) node->batch_label, GUINT_TO_POINTER (number));
+        }
+      g_array_index (batches, Batch, number - 1).bytes += bytes_of (graph, node);
     }
   return batches;
 }
