@@ -115,7 +115,10 @@ gemem_plan_places (GememPlan *plan, const GememPlanInput *input, GError **error)
   if (places == NULL)
     return NULL;
   if (input->graph != NULL
-      && !verify (places, &trace, "the plan of the graph does not fit this lowering (--lower); plan the trace itself with input=trace", error))
+      && !verify (places, &trace,
+                  "the plan of the graph does not fit how it was lowered; choose another --lower (inplace if the planner works in place), or plan the "
+                  "trace itself with input=trace",
+                  error))
     return NULL;
   return g_steal_pointer (&places);
 }

@@ -70,7 +70,7 @@ run 0 gemem-sim compare g.gmt -a plan:planner=ge-block --repeat 2
 run 0 gemem-sim compare g.json -a plan --lower=no-gc
 says out '^g.json \(no-gc\)'
 run 3 gemem-sim compare g.json -a plan:planner=ge-hybrid --lower=no-gc
-says err 'unsafe plan, .*; plan the trace itself with input=trace'
+says err 'unsafe plan, .*; choose another --lower .*, or plan the trace itself with input=trace'
 run 0 gemem-sim compare g.json -a plan:planner=ge-hybrid,input=trace --lower=no-gc
 run 2 gemem-sim compare g.json -a plan:planner=nonesuch
 says err "unknown planner 'nonesuch'"

@@ -218,12 +218,39 @@ test_other_lowering (void)
   GememResult *result;
 
   assert_refused ("plan:planner=ge-hybrid", &kept, GEMEM_ERROR_INPUT,
-                  "^ge-hybrid: unsafe plan, .*overlap: .*; the plan of the graph does not fit this lowering \\(--lower\\); plan the trace itself with input=trace$");
+                  "^ge-hybrid: unsafe plan, .*overlap: .*; the plan of the graph does not fit how it was lowered; choose another --lower");
   assert_refused ("plan:input=graph", &kept, GEMEM_ERROR_INPUT, "^best-fit-by-size: unsafe plan");
   gemem_result_free (replay ("plan", &kept, NULL)); /* made for traces */
   result = replay ("plan:planner=ge-hybrid,input=trace", &kept, NULL);
   equal (result->peak_live, 5000 + 100 + 4 * 1024);
   g_assert_cmpuint (result->peak_reserved, >=, result->peak_live);
+  gemem_result_free (result);
+}
+
+/* A plan that shares memory fits the lowering that shares it too. */
+static void
+test_sharing (void)
+{
+  g_autoptr (GememGraph) inplace
+      = graph_of ("{\"nodes\":[{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":1024}]},"
+                  "{\"name\":\"b\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"a\",0]],\"attributes\":{\"_output_inplace_ability\":[0,0]},"
+                  "\"outputs\":[{\"size\":1024}]},{\"name\":\"c\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":1024}]}]}");
+  g_autoptr (GememGraph) concat
+      = graph_of ("{\"nodes\":[{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"shape\":[256],\"dtype\":\"float32\"}]},"
+                  "{\"name\":\"b\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"shape\":[512],\"dtype\":\"float32\"}]},"
+                  "{\"name\":\"c\",\"type\":\"ConcatD\",\"stream\":0,\"inputs\":[[\"b\",0],[\"a\",0]],\"attributes\":{\"_reuse_input_on_dim_index\":0,"
+                  "\"_no_padding_continuous_input\":true,\"_output_reuse_input\":true},\"outputs\":[{\"shape\":[768],\"dtype\":\"float32\"}]},"
+                  "{\"name\":\"d\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"c\",0]],\"outputs\":[{\"size\":512}]}]}");
+  Source eager = { inplace, "eager", NULL }, fitting = { inplace, "inplace", NULL }, pieces = { concat, "eager", NULL };
+  GememResult *result;
+
+  assert_refused ("plan:planner=ge-hybrid", &eager, GEMEM_ERROR_INPUT, "\\(inplace if the planner works in place\\)");
+  result = replay ("plan:planner=ge-hybrid", &fitting, NULL);
+  equal (result->peak_reserved, 2048);
+  gemem_result_free (result);
+  result = replay ("plan:planner=ge-hybrid", &pieces, NULL);
+  equal (result->peak_reserved, 3072 + 512);
+  equal (result->allocs, 2);
   gemem_result_free (result);
 }
 
@@ -402,6 +429,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan-allocator/addresses", test_addresses);
   g_test_add_func ("/plan-allocator/variables", test_variables);
   g_test_add_func ("/plan-allocator/other-lowering", test_other_lowering);
+  g_test_add_func ("/plan-allocator/sharing", test_sharing);
   g_test_add_func ("/plan-allocator/vectors", test_vectors);
   g_test_add_func ("/plan-allocator/files", test_files);
   g_test_add_func ("/plan-allocator/settings", test_settings);
