@@ -9,7 +9,7 @@
  *   ge-apply.c       2.4, 2.5 where an output or a workspace gets its block from; the pools
  *   ge-release.c     2.7 consumers leave; when the last one has, the block goes to its pool
  *   ge-zero-copy.c   7.1 is_zero_copy, 7.4 refreshable symbols
- *   ge-pack.c        4.1 level 2: two blocks; ge-pack-scan.c: the loop over all pairs
+ *   ge-pack.c        4.1 level 2: two blocks; ge-pack-scan.c: the loop over all pairs; ge-pack-sort.c: the order of B
  *   ge-batch.c       4.3 batch labels overlay each other
  *   ge-place.c       4.2 sizes and offsets, 7.2 the zero-copy tail
  *   ge-params.c      parameter tables

@@ -218,7 +218,7 @@ insert_clones (Scan *scan, GeBlock *p, guint k, guint j)
     }
   if (a->model->options->memory_priority || (next < a->blocks->len && least < ge_block_align_size (g_ptr_array_index (a->blocks, next))))
     {
-      ge_pack_sort (a, j + 1);
+      ge_pack_sort (&scan->packer, j + 1);
       fill_from (scan, k + 1, j + 1);
       return;
     }
@@ -269,12 +269,12 @@ pass (Scan *scan, const GeBlock *p)
 void
 ge_pack (GeAssigner *a)
 {
-  Scan scan = { .packer = { a, g_ptr_array_new (), g_byte_array_new () }, .n_streams = a->model->n_streams };
+  Scan scan = { .packer = { .a = a, .clones = g_ptr_array_new (), .moved = g_byte_array_new () }, .n_streams = a->model->n_streams };
   Parent p = { .times = g_new (Time, (gsize) scan.n_streams + 1) };
 
   for (guint i = 0; i < a->blocks->len; i++)
     ge_pack_refresh (a->model, g_ptr_array_index (a->blocks, i));
-  ge_pack_sort (a, 0);
+  ge_pack_sort (&scan.packer, 0);
   fill_from (&scan, 0, 0);
   for (guint i = 0; i < a->blocks->len; i++)
     {
@@ -290,6 +290,7 @@ ge_pack (GeAssigner *a)
     }
   g_ptr_array_unref (scan.packer.clones);
   g_byte_array_unref (scan.packer.moved);
+  g_free (scan.packer.keys);
   g_free (scan.entries);
   g_free (scan.times);
   g_free (p.times);

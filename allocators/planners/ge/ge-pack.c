@@ -14,36 +14,6 @@
 
 #include "allocators/planners/ge/ge-pack.h"
 
-/* ---- order of B */
-
-static guint64
-sort_size (GeBlock *block)
-{
-  return block->cont ? ge_block_max_noalign (block) : ge_block_align_size (block);
-}
-
-static gboolean
-comes_before (gconstpointer x, gconstpointer y, gpointer data)
-{
-  GeBlock *a = (GeBlock *) x, *b = (GeBlock *) y;
-  const GeStrategy *strategy = data;
-  const guint64 size_a = sort_size (a), size_b = sort_size (b);
-
-  if (size_a != size_b)
-    return size_a > size_b;
-  if (!strategy->ascending)
-    return a->occupants[0].begin > b->occupants[0].begin;
-  if (a->n_occupants != b->n_occupants)
-    return a->n_occupants < b->n_occupants;
-  return a->occupants[0].begin < b->occupants[0].begin;
-}
-
-void
-ge_pack_sort (GeAssigner *a, guint first)
-{
-  ge_sort (a->model->options, a->blocks->pdata + first, a->blocks->len - first, comes_before, &a->strategy);
-}
-
 /* ---- may b start once a is dead? */
 
 /* The end of @a that counts for stream @stream, and on which stream it is (4.1 end2). */

@@ -1,21 +1,25 @@
-/* ge-pack.h - the halves of level 2 (ge-static.md 4.1): what happens between two blocks (ge-pack.c), and which pairs can be passed over
- * (ge-pack-scan.c). */
+/* ge-pack.h - the halves of level 2 (ge-static.md 4.1): what happens between two blocks (ge-pack.c), which pairs can be passed over
+ * (ge-pack-scan.c), and the order of B (ge-pack-sort.c). */
 #pragma once
 
 #include "allocators/planners/ge/ge-block.h"
+
+typedef struct _GeSortKey GeSortKey;
 
 typedef struct
 {
   GeAssigner *a;
   GPtrArray  *clones; /* of the pair being packed, in order */
   GByteArray *moved;  /* scratch: which occupants are split off */
+  GeSortKey  *keys;   /* scratch of ge_pack_sort(), two halves */
+  guint       n_keys; /* in a half */
 } GePacker;
 
 /* pack(p, c) of 4.1 at depth 0; clones are appended to packer->clones. */
 void ge_pack_pair (GePacker *packer, GeBlock *p, GeBlock *c);
 
-/* The order of B. */
-void ge_pack_sort (GeAssigner *assigner, guint first);
+/* Sorts B from position @first on. */
+void ge_pack_sort (GePacker *packer, guint first);
 
 /* Bytes that one more child may have somewhere in @block or its children, at most. */
 guint64 ge_pack_room (GeBlock *block);
