@@ -110,7 +110,12 @@ add_attributes (Import *import, const GPtrArray *attributes, GememAttributeOwner
       seen[key] = TRUE;
       if (key == without)
         continue;
-      if (attribute->texts->len > 0)
+      if (gemem_attributes[key].kind == GEMEM_ATTRIBUTE_FLAG)
+        {
+          const gint64 flag = g_array_index (attribute->ints, gint64, 0) != 0;
+          gemem_graph_add_attribute_ints (import->graph, key, &flag, 1);
+        }
+      else if (attribute->texts->len > 0)
         gemem_graph_add_attribute_texts (import->graph, key, (const char *const *) attribute->texts->pdata, attribute->texts->len);
       else
         gemem_graph_add_attribute_ints (import->graph, key, (const gint64 *) (gconstpointer) attribute->ints->data, attribute->ints->len);
@@ -348,11 +353,12 @@ static gboolean
 import_root (Import *import, GememInput *input, guint index, GError **error)
 {
   const GeDumpGraph *root = find_root (import, index, error);
+  g_autofree char *base = g_path_get_basename (import->where);
   gboolean ok;
 
   if (root == NULL || !ge_dump_read_log (import->dump, input, root->name, &import->log, error))
     return FALSE;
-  import->graph = gemem_graph_new (root->name);
+  import->graph = gemem_graph_new (*root->name != '\0' ? root->name : base);
   take_graph_attributes (import, root);
   ok = add_part (import, root, error) && gemem_graph_seal (import->graph, import->where, error);
   if (ok)

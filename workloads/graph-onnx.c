@@ -179,6 +179,8 @@ add_weight (Import *import, const char *name, const Onnx__TensorProto *header, G
 {
   GememDtype dtype;
 
+  if (*name == '\0')
+    return fail (import, error, "there is an initializer without a name; give it one");
   g_array_set_size (import->dims, 0);
   g_array_append_vals (import->dims, header->dims, (guint) header->n_dims);
   return take_element_type (import, name, header->data_type, &dtype, error) && add_variable (import, name, dtype, error);
@@ -224,12 +226,12 @@ add_output (Import *import, const char *name, guint32 number, const char *node, 
 
 /* ---- nodes */
 
-/* Adds a node whose name is @wanted, or that and its number where it is taken. */
+/* Adds a node whose name is @wanted (its type if that is empty), or that and its number where it is taken. */
 static const char *
 add_named_node (Import *import, const char *wanted, const char *type)
 {
   const guint32 id = gemem_graph_n_nodes (import->graph);
-  g_autoptr (GString) name = g_string_new (wanted);
+  g_autoptr (GString) name = g_string_new (*wanted != '\0' ? wanted : *type != '\0' ? type : "node");
 
   while (g_hash_table_contains (import->names, name->str))
     g_string_append_printf (name, "#%u", id);
@@ -279,7 +281,8 @@ add_blocks (Import *import, const Onnx__NodeProto *node, GError **error)
     }
   for (guint i = 0; i < parts->len; i++)
     {
-      const guint32 block = gemem_graph_add_block (import->graph, text_of (((Onnx__GraphProto *) g_ptr_array_index (parts, i))->name));
+      const char *name = text_of (((Onnx__GraphProto *) g_ptr_array_index (parts, i))->name);
+      const guint32 block = gemem_graph_add_block (import->graph, *name != '\0' ? name : "block");
 
       first = i == 0 ? block : first;
     }
@@ -304,7 +307,7 @@ add_node (Import *import, const Onnx__NodeProto *node, GError **error)
     return add_constant (import, node, error);
   if (viewed != NULL && viewed->node == NULL)
     return add_value (import, node->output[0], NULL, viewed->number, error);
-  name = add_named_node (import, node->name != NULL && *node->name != '\0' ? node->name : type, type);
+  name = add_named_node (import, text_of (node->name), type);
   for (gsize i = 0; i < node->n_input; i++)
     if (!add_input (import, node->input[i], error))
       return FALSE;

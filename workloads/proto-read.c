@@ -16,7 +16,7 @@
 
 #define MAX_DEPTH 100
 #define MAX_WANTED (256u << 20)
-#define MAX_STRING (1u << 16)
+#define MAX_STRING 2040 /* two of them and a few characters fit in a text of our JSON */
 #define LENGTH_BYTES 5
 
 enum
@@ -149,7 +149,7 @@ copy_string (const Walk *walk, guint64 length)
   gssize size;
 
   if (length > MAX_STRING)
-    return fail (walk, "a name of %" G_GUINT64_FORMAT " bytes; the most is 64 KiB", length);
+    return fail (walk, "a name of %" G_GUINT64_FORMAT " bytes; the most is %d", length, MAX_STRING);
   if (!has_room (walk, length))
     return FALSE;
   size = gemem_input_fill (walk->input, (gssize) length, &data, walk->error);

@@ -4,7 +4,7 @@
  * side by side are one), numbers and names, comments.  A square bracket where a field should begin outside of any message ends the document: dumps use no
  * extensions there, and what follows may be a log.
  *
- * Memory: one value of at most 64 KiB (longer strings are cut, not refused) and the open lists.  Strings are delivered as printable UTF-8: control
+ * Memory: one value of at most 2040 bytes (longer strings are cut, not refused) and the open lists.  Strings are delivered as printable UTF-8: control
  * characters and damaged bytes are replaced.
  */
 #pragma once
@@ -13,7 +13,7 @@
 #include "traces/input.h"
 
 #define GEMEM_PROTO_TEXT_MAX_DEPTH 100
-#define GEMEM_PROTO_TEXT_MAX_VALUE 65536
+#define GEMEM_PROTO_TEXT_MAX_VALUE 2040 /* two of them and a few characters fit in a text of our JSON */
 
 typedef enum
 {

@@ -1,9 +1,8 @@
-/* test-graph-ge-dump.c - GE dumps: what each field becomes, subgraphs, the log behind a dump, what is refused and how, damaged files. */
+/* test-graph-ge-dump.c - GE dumps: what each field becomes, subgraphs, the log behind a dump, what is refused and how. */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/core/rng.h"
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
 #include "workloads/graph-format.h"
@@ -181,52 +180,6 @@ test_depth (void)
   expect_refusal (text->str, "x:1: nested more than 100 deep; this is no dump of a graph");
 }
 
-/* ---- damage: an error or a graph, never more */
-
-static void
-try_bytes (const char *data, gsize size)
-{
-  g_autofree char *copy = g_memdup2 (data, size); /* exact size, so that a sanitizer sees a read behind it */
-  g_autoptr (GBytes) bytes = g_bytes_new_static (copy, size);
-  g_autoptr (GError) error = NULL;
-  GememGraph *graph = gemem_graph_open_input (gemem_input_new_from_bytes (bytes, "x"), "ge-dump", 0, &error);
-
-  g_assert_true ((graph == NULL) == (error != NULL));
-  gemem_graph_unref (graph);
-  if (error == NULL)
-    return;
-  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_true (g_str_has_prefix (error->message, "x:"));
-  g_assert_null (strchr (error->message, '\n'));
-  g_assert_true (g_utf8_validate (error->message, -1, NULL));
-}
-
-static void
-test_damage (void)
-{
-  static const char *const names[] = { "graph", "model", "with-log" };
-  static const char letters[] = "{}[]<>:\"'\\,;#-0189ax \n\xff";
-  const guint rounds = g_getenv ("GEMEM_QUICK") != NULL ? 300 : 3000;
-  GememRng rng;
-
-  gemem_rng_init (&rng, 1, "ge-dump");
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree char *relative = g_strdup_printf ("tests/data/ge/%s.txt", names[i]), *path = test_source_path (relative), *data = NULL;
-      gsize size;
-      g_assert_true (g_file_get_contents (path, &data, &size, NULL));
-      for (gsize part = 0; part < size; part++)
-        try_bytes (data, part);
-      for (guint k = 0; k < rounds; k++)
-        {
-          g_autofree char *copy = g_memdup2 (data, size);
-          for (guint m = 1 + (guint) gemem_rng_below (&rng, 3); m > 0; m--)
-            copy[gemem_rng_below (&rng, size)] = letters[gemem_rng_below (&rng, sizeof letters - 1)];
-          try_bytes (copy, size);
-        }
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -239,6 +192,5 @@ main (int argc, char **argv)
   g_test_add_func ("/graph-ge-dump/cut-names", test_cut_names);
   g_test_add_func ("/graph-ge-dump/odd-text", test_odd_text);
   g_test_add_func ("/graph-ge-dump/depth", test_depth);
-  g_test_add_func ("/graph-ge-dump/damage", test_damage);
   return g_test_run ();
 }

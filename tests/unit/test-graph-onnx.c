@@ -1,9 +1,8 @@
-/* test-graph-onnx.c - ONNX models: what each part becomes, what is refused and how, damaged files. */
+/* test-graph-onnx.c - ONNX models: what each part becomes, what is refused and how. */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/core/rng.h"
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
 #include "workloads/graph-format.h"
@@ -134,7 +133,7 @@ test_refused_bytes (void)
   expect_bytes (BYTES ("\xe3\x01"), "x: byte 2: a field of type 3" OTHER);
   expect_bytes (BYTES ("\x12\x02\xc3\x28"), "x: byte 2: a name that is not printable UTF-8; correct it or fetch the file again");
   expect_bytes (BYTES ("\x12\x01\n"), "x: byte 2: a name that is not printable UTF-8; correct it or fetch the file again");
-  expect_bytes (BYTES ("\x12\x80\x80\x08"), "x: byte 4: a name of 131072 bytes; the most is 64 KiB");
+  expect_bytes (BYTES ("\x12\x80\x80\x08"), "x: byte 4: a name of 131072 bytes; the most is 2040");
   expect_bytes (BYTES ("\x12\x03yz"), "x: byte 2: the file ends within a message; fetch it again");
 }
 
@@ -189,51 +188,6 @@ test_weights_are_skipped (void)
   g_assert_cmpstr (text, ==, "$w float32[1024,768]=3145728 persistable\nNetOutput:NetOutput() ->\n");
 }
 
-/* ---- damage: an error or a graph, never more */
-
-static void
-try_bytes (const guint8 *data, gsize size)
-{
-  g_autofree guint8 *copy = g_memdup2 (data, size); /* exact size, so that a sanitizer sees a read behind it */
-  g_autoptr (GBytes) bytes = g_bytes_new_static (copy, size);
-  g_autoptr (GError) error = NULL;
-  GememGraph *graph = gemem_graph_open_input (gemem_input_new_from_bytes (bytes, "x"), "onnx", 0, &error);
-
-  g_assert_true ((graph == NULL) == (error != NULL));
-  gemem_graph_unref (graph);
-  if (error == NULL)
-    return;
-  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_true (g_str_has_prefix (error->message, "x: "));
-  g_assert_null (strchr (error->message, '\n'));
-  g_assert_true (g_utf8_validate (error->message, -1, NULL));
-}
-
-static void
-test_damage (void)
-{
-  static const char *const names[] = { "mlp", "parts", "if", "loop" };
-  const guint rounds = g_getenv ("GEMEM_QUICK") != NULL ? 500 : 5000;
-  GememRng rng;
-
-  gemem_rng_init (&rng, 1, "onnx");
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree char *data = NULL;
-      gsize size;
-      load (names[i], &data, &size);
-      for (gsize part = 0; part < size; part++)
-        try_bytes ((const guint8 *) data, part);
-      for (guint k = 0; k < rounds; k++)
-        {
-          g_autofree guint8 *copy = g_memdup2 (data, size);
-          for (guint m = 1 + (guint) gemem_rng_below (&rng, 4); m > 0; m--)
-            copy[gemem_rng_below (&rng, size)] = (guint8) gemem_rng_next (&rng);
-          try_bytes (copy, size);
-        }
-    }
-}
-
 static void
 test_index (void)
 {
@@ -256,7 +210,6 @@ main (int argc, char **argv)
   g_test_add_func ("/graph-onnx/refused-bytes", test_refused_bytes);
   g_test_add_func ("/graph-onnx/depth", test_depth);
   g_test_add_func ("/graph-onnx/weights-are-skipped", test_weights_are_skipped);
-  g_test_add_func ("/graph-onnx/damage", test_damage);
   g_test_add_func ("/graph-onnx/index", test_index);
   return g_test_run ();
 }
