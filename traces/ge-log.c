@@ -139,7 +139,7 @@ take_kind (Scan *scan, GememGeLogEntry *entry)
   scan_blanks (&scan->p, scan->end);
   if (bracket == NULL)
     return FALSE;
-  entry->kind = (GememGeLogPiece) { scan->p, (gsize) (bracket - scan->p) };
+  entry->kind = (GememGeLogPiece){ scan->p, (gsize) (bracket - scan->p) };
   scan->p = bracket;
   return (scan_equal (entry->kind.text, entry->kind.length, "output") || scan_equal (entry->kind.text, entry->kind.length, "workspace")
           || scan_equal (entry->kind.text, entry->kind.length, "output_desc"))
@@ -169,13 +169,13 @@ take_entry (Scan *scan, GememGeLogEntry *entry)
   space = find (scan->p, scan->end, " name[");
   if (space == NULL)
     return FALSE;
-  entry->graph = (GememGeLogPiece) { scan->p, (gsize) (space - scan->p) };
+  entry->graph = (GememGeLogPiece){ scan->p, (gsize) (space - scan->p) };
   scan->p = space;
   if (!take_piece (scan, " name[", "] optype[", &entry->node)) /* names may hold brackets */
     return FALSE;
   scan->p -= strlen ("optype[");
-  if (!take_piece (scan, "optype[", "]", &entry->type) || !take_kind (scan, entry) || !take_offset (scan, entry) || !take_streams (scan, entry)
-      || !take_number (scan, "memtype[", &entry->memory_type) || !take_number (scan, " size[", &entry->size)
+  if (!take_piece (scan, "optype[", "]", &entry->type) || !take_kind (scan, entry) || !take_offset (scan, entry)
+      || !take_streams (scan, entry) || !take_number (scan, "memtype[", &entry->memory_type) || !take_number (scan, " size[", &entry->size)
       || !take_number (scan, "realsize[", &entry->real_size) || !take_begin (scan, entry) || !take_end (scan, entry)
       || !take_number (scan, "isref[", &reference) || !take_piece (scan, "batch[", "]", &entry->batch))
     return FALSE;
@@ -195,13 +195,13 @@ gemem_ge_log_parse (const char *p, const char *end, GememGeLogEntry *entry, Geme
       at = find (p, end, result);
       if (at == NULL)
         return GEMEM_GE_LOG_OTHER;
-      *what = (GememGeLogPiece) { at + strlen (result), (gsize) (end - at) - strlen (result) };
+      *what = (GememGeLogPiece){ at + strlen (result), (gsize) (end - at) - strlen (result) };
       return GEMEM_GE_LOG_RESULT;
     }
   scan.p += strlen (mark);
   if (take_entry (&scan, entry))
     return GEMEM_GE_LOG_ENTRY;
-  *what = (GememGeLogPiece) { scan.field, strlen (scan.field) };
+  *what = (GememGeLogPiece){ scan.field, strlen (scan.field) };
   return GEMEM_GE_LOG_DAMAGED;
 }
 

@@ -1,5 +1,5 @@
-/* ge-log.h - lines in which GE's static planner logs its result (ge-static.md 11.2): for traces made of them, and for graphs that get ids and
- * streams from them.
+/* ge-log.h - lines in which GE's static planner logs its result (ge-static.md 11.2): for traces made of them, and for graphs that get ids
+ * and streams from them.
  *
  *   [IMAS]Set G_1 name[N] optype[T] output[0] offset to [512] streamid[0--1] memtype[2] size[1024] realsize[1000] noalignsize[1000]
  *     life time begin[3--2] life time end[5--7] child[1:1:0:0:1] isref[0] batch[], block_type[]            (one line)

@@ -1,10 +1,10 @@
 /* ge-plan-log.c - life times from the log of GE's static planner (ge-log.h): format `ge-plan-log`.
  *
- * What is delivered: for each output and workspace that GE placed, ALLOC at the begin of its life time and FREE behind its end, of `realsize` bytes on
- * the effective stream; names are tags, the memory type is the pool (0: HBM).  Time is logical: one step is one node, graphs follow one
- * another, each begun by a phase.  At the same moment frees come first, allocations in the order of the log.
- * Left out and noted: aliases (isref=1: they share what a line before placed), entries of no bytes, further entries for the same output.  Offsets are not
- * delivered: they are places in a plan, not addresses.  The totals that GE logs are kept as provenance.
+ * What is delivered: for each output and workspace that GE placed, ALLOC at the begin of its life time and FREE behind its end, of
+ * `realsize` bytes on the effective stream; names are tags, the memory type is the pool (0: HBM).  Time is logical: one step is one node,
+ * graphs follow one another, each begun by a phase.  At the same moment frees come first, allocations in the order of the log.
+ * Left out and noted: aliases (isref=1: they share what a line before placed), entries of no bytes, further entries for the same output.
+ * Offsets are not delivered: they are places in a plan, not addresses.  The totals that GE logs are kept as provenance.
  *
  * Memory: an offline format, all life times are held (at most 2^24).  Origin: ge-static.md 11.2.
  */
@@ -54,8 +54,7 @@ free_part (gpointer data)
   g_free (part);
 }
 
-static gboolean G_GNUC_PRINTF (3, 4)
-fail (const PlanLog *log, GError **error, const char *format, ...)
+static gboolean G_GNUC_PRINTF (3, 4) fail (const PlanLog *log, GError **error, const char *format, ...)
 {
   va_list args;
   g_autofree char *raw = NULL, *text = NULL;
@@ -105,7 +104,7 @@ add_lifetime (PlanLog *log, Part *part, const GememGeLogEntry *entry, const char
   event.stream = (guint64) MAX (entry->stream, 0);
   event.pool = entry->memory_type == HBM ? 0 : (guint32) entry->memory_type;
   g_array_append_val (part->events, event);
-  event = (GememTraceEvent) { .kind = GEMEM_EVENT_FREE, .id = event.id, .size = event.size, .stream = event.stream, .pool = event.pool };
+  event = (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = event.id, .size = event.size, .stream = event.stream, .pool = event.pool };
   event.time = entry->end == G_MAXUINT64 ? G_MAXUINT64 : entry->end + 1;
   g_array_append_val (part->events, event);
   part->steps = MAX (part->steps, 1 + MAX (entry->begin, entry->end == G_MAXUINT64 ? 0 : entry->end));
@@ -118,11 +117,12 @@ take_entry (PlanLog *log, const GememGeLogEntry *entry, GError **error)
   g_autofree char *name = g_strdup_printf ("%s:%s %" G_GUINT64_FORMAT, node, kind, entry->index);
 
   if (entry->begin > G_MAXUINT32 || entry->real_size >= MAX_BYTES || entry->memory_type > G_MAXUINT32)
-    return fail (log, error, "a life time begins at %" G_GUINT64_FORMAT " or %" G_GUINT64_FORMAT " bytes are placed; no graph has so many", entry->begin,
-                 entry->real_size);
+    return fail (log, error, "a life time begins at %" G_GUINT64_FORMAT " or %" G_GUINT64_FORMAT " bytes are placed; no graph has so many",
+                 entry->begin, entry->real_size);
   if (entry->end < entry->begin)
-    return fail (log, error, "the life time of '%s' ends at %" G_GUINT64_FORMAT ", before it begins at %" G_GUINT64_FORMAT "; fetch the log again", name,
-                 entry->end, entry->begin);
+    return fail (log, error,
+                 "the life time of '%s' ends at %" G_GUINT64_FORMAT ", before it begins at %" G_GUINT64_FORMAT "; fetch the log again",
+                 name, entry->end, entry->begin);
   if (2 * g_hash_table_size (log->seen) >= MAX_EVENTS)
     return fail (log, error, "more than %u life times, which must all be held; split the log", MAX_EVENTS / 2);
   log->aliases += entry->reference;
@@ -162,7 +162,8 @@ read_log (PlanLog *log, GError **error)
           gemem_trace_info_note (&log->reader.info, "plan", "%s", text);
           break;
         case GEMEM_GE_LOG_DAMAGED:
-          return fail (log, error, "the planner's line has no good '%.*s...]'; it may be cut, fetch the log again", (int) what.length, what.text);
+          return fail (log, error, "the planner's line has no good '%.*s...]'; it may be cut, fetch the log again", (int) what.length,
+                       what.text);
         case GEMEM_GE_LOG_OTHER:
         default:
           log->reader.info.skipped++;

@@ -94,7 +94,8 @@ ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHash
   else if (other != NULL)
     {
       g_autofree char *shown = g_strescape (other, NULL);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: the log behind the dump has no lines of graph '%s', but of '%s'; append the log of this graph",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: the log behind the dump has no lines of graph '%s', but of '%s'; append the log of this graph",
                    gemem_input_name (input), name, shown);
       return FALSE;
     }

@@ -1,7 +1,7 @@
 /* ge-dump-parse.c - dumps of GE from text to ge-dump.h.
  *
- * Names of fields are those of ge-static.md 11.1.  How an attribute wraps its value is not written there, so every number, flag and string within
- * its value is taken, in order; names of enumerators are not.
+ * Names of fields are those of ge-static.md 11.1.  How an attribute wraps its value is not written there, so every number, flag and string
+ * within its value is taken, in order; names of enumerators are not.
  *
  * Cost: linear; memory for what is kept.
  */
@@ -58,8 +58,8 @@ expect (const Parse *parse, int token, int expected)
   static const char *const kinds[] = { "", "a message in braces", "", "a number or a word", "a string" };
 
   return token == expected
-         || gemem_proto_text_fail (parse->text, parse->error, "field '%.100s' must be %s; this is no dump of GE", gemem_proto_text_field (parse->text),
-                                   kinds[expected]);
+         || gemem_proto_text_fail (parse->text, parse->error, "field '%.100s' must be %s; this is no dump of GE",
+                                   gemem_proto_text_field (parse->text), kinds[expected]);
 }
 
 static gboolean
@@ -157,7 +157,7 @@ add_attribute (const Parse *parse, int token, GPtrArray *attributes)
   if (!expect (parse, token, GEMEM_PROTO_TEXT_BEGIN))
     return FALSE;
   attribute = g_new (GeDumpAttribute, 1);
-  *attribute = (GeDumpAttribute) { "", new_ints (), g_ptr_array_new () };
+  *attribute = (GeDumpAttribute){ "", new_ints (), g_ptr_array_new () };
   g_ptr_array_add (attributes, attribute);
   return take_message (parse, take_entry, attribute);
 }
@@ -305,7 +305,7 @@ add_op (const Parse *parse, int token, GPtrArray *ops)
   if (!expect (parse, token, GEMEM_PROTO_TEXT_BEGIN))
     return FALSE;
   op = g_new0 (GeDumpOp, 1);
-  *op = (GeDumpOp) { .name = "", .type = "", .id = -1 };
+  *op = (GeDumpOp){ .name = "", .type = "", .id = -1 };
   op->inputs = g_ptr_array_new ();
   op->workspaces = new_ints ();
   op->parents = new_ints ();
@@ -315,7 +315,8 @@ add_op (const Parse *parse, int token, GPtrArray *ops)
   g_ptr_array_add (ops, op);
   if (!take_message (parse, take_op_field, op))
     return FALSE;
-  return *op->name != '\0' || gemem_proto_text_fail (parse->text, parse->error, "an operator that ends here has no name; this is no dump of GE");
+  return *op->name != '\0'
+         || gemem_proto_text_fail (parse->text, parse->error, "an operator that ends here has no name; this is no dump of GE");
 }
 
 static void
@@ -333,7 +334,7 @@ add_graph (GeDump *dump)
 {
   GeDumpGraph *graph = g_new (GeDumpGraph, 1);
 
-  *graph = (GeDumpGraph) { "", g_ptr_array_new_with_free_func (free_op), g_ptr_array_new_with_free_func (free_attribute) };
+  *graph = (GeDumpGraph){ "", g_ptr_array_new_with_free_func (free_op), g_ptr_array_new_with_free_func (free_attribute) };
   g_ptr_array_add (dump->graphs, graph);
   return graph;
 }
@@ -372,7 +373,8 @@ take_dump (const Parse *parse)
       return FALSE;
   if (outer->ops->len == 0)
     g_ptr_array_remove_index (parse->dump->graphs, 0);
-  return parse->dump->graphs->len > 0 || gemem_proto_text_fail (parse->text, parse->error, "there is no graph and no op in it; this is no dump of GE");
+  return parse->dump->graphs->len > 0
+         || gemem_proto_text_fail (parse->text, parse->error, "there is no graph and no op in it; this is no dump of GE");
 }
 
 GeDump *
@@ -381,7 +383,7 @@ ge_dump_parse (GememInput *input, GError **error)
   GeDump *dump = g_new (GeDump, 1);
   Parse parse = { gemem_proto_text_new (input), dump, error };
 
-  *dump = (GeDump) { g_string_chunk_new (4096), g_ptr_array_new_with_free_func (free_graph) };
+  *dump = (GeDump){ g_string_chunk_new (4096), g_ptr_array_new_with_free_func (free_graph) };
   if (!take_dump (&parse))
     g_clear_pointer (&dump, ge_dump_free);
   gemem_proto_text_free (parse.text);

@@ -48,8 +48,8 @@ typedef struct
   GPtrArray    *graphs; /* GeDumpGraph, in file order */
 } GeDump;
 
-/* The dump at the start of @input (a ModelDef or a GraphDef); stops before a log that may follow.  Fields that are not needed are passed over.
- * Errors: GEMEM_ERROR_INPUT. */
+/* The dump at the start of @input (a ModelDef or a GraphDef); stops before a log that may follow.  Fields that are not needed are passed
+ * over. Errors: GEMEM_ERROR_INPUT. */
 GeDump *ge_dump_parse (GememInput *input, GError **error);
 void ge_dump_free (GeDump *dump);
 
@@ -61,8 +61,8 @@ typedef struct
   gint64 id, stream, own_stream; /* stream: effective */
 } GeDumpLogged;
 
-/* The planner's lines in the rest of @input about the graph @name: name of node, as the log cuts it -> GeDumpLogged; names that the log cannot tell
- * apart are left out.  *log is NULL if there are no lines.  Errors: GEMEM_ERROR_INPUT: lines of other graphs only. */
+/* The planner's lines in the rest of @input about the graph @name: name of node, as the log cuts it -> GeDumpLogged; names that the log
+ * cannot tell apart are left out.  *log is NULL if there are no lines.  Errors: GEMEM_ERROR_INPUT: lines of other graphs only. */
 gboolean ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHashTable **log, GError **error);
 /* NULL if it says nothing of @name; @log may be NULL. */
 const GeDumpLogged *ge_dump_find_logged (GHashTable *log, const char *name);
@@ -84,7 +84,9 @@ ge_dump_op (const GeDumpPart *part, guint number)
   return (const GeDumpOp *) g_ptr_array_index (part->graph->ops, number);
 }
 
-/* "PRODUCER:OUTPUT" into the number of the producer (G_MAXUINT32: not in @part) and the output (-1: control edge); FALSE if it is no such text. */
+/* "PRODUCER:OUTPUT" into the number of the producer (G_MAXUINT32: not in @part) and the output (-1: control edge); FALSE if it is no such
+ * text. */
 gboolean ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number, gint64 *output);
-/* The operators by key, none before what it waits for; those on a cycle come last.  GArray of guint.  O((operators + edges) log operators). */
+/* The operators by key, none before what it waits for; those on a cycle come last.  GArray of guint.  O((operators + edges) log
+ * operators). */
 GArray *ge_dump_order (const GeDumpPart *part);

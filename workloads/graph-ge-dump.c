@@ -1,12 +1,12 @@
 /* graph-ge-dump.c - graphs that GE dumps as protobuf text (DUMP_GE_GRAPH): format `ge-dump`.
  *
- * Nodes come in the order of their ids, moved behind their inputs where ids say otherwise; the nodes of a subgraph follow the node that owns it
- * (ge-static.md 1.5).  "PRODUCER:-1" is a control edge.  Attributes of attributes.def are kept, the others counted.  `size` is the planner's,
- * padded; where a dump has none it is dimensions x element type.
+ * Nodes come in the order of their ids, moved behind their inputs where ids say otherwise; the nodes of a subgraph follow the node that
+ * owns it (ge-static.md 1.5).  "PRODUCER:-1" is a control edge.  Attributes of attributes.def are kept, the others counted.  `size` is the
+ * planner's, padded; where a dump has none it is dimensions x element type.
  *
- * The log of the planner may be appended to the dump (cat DUMP LOG): its "[IMAS]Set" lines then give ids and effective streams, which a dump
- * of the usual stages does not have as the planner saw them (11.1).  Names are cut to 512 bytes there; of nodes that are the same up to there none is
- * matched.  Several root graphs in a file: FILE#0, FILE#1...
+ * The log of the planner may be appended to the dump (cat DUMP LOG): its "[IMAS]Set" lines then give ids and effective streams, which a
+ * dump of the usual stages does not have as the planner saw them (11.1).  Names are cut to 512 bytes there; of nodes that are the same up
+ * to there none is matched.  Several root graphs in a file: FILE#0, FILE#1...
  *
  * Kernel libraries: the field that holds the name is not specified, so an attribute whose value is one of the three names that planning
  * depends on sets the engine.
@@ -37,8 +37,7 @@ typedef struct
 
 static gboolean add_part (Import *import, const GeDumpGraph *graph, GError **error);
 
-static gboolean G_GNUC_PRINTF (4, 5)
-fail (const Import *import, GError **error, const char *node, const char *format, ...)
+static gboolean G_GNUC_PRINTF (4, 5) fail (const Import *import, GError **error, const char *node, const char *format, ...)
 {
   va_list args;
   g_autofree char *text = NULL;
@@ -158,7 +157,8 @@ add_output (Import *import, const GeDumpOp *op, guint number, GError **error)
   if (output->has_size && output->size < 0)
     return fail (import, error, op->name, "output %u: size %" G_GINT64_FORMAT "; the graph is not static", number, output->size);
   if (!output->has_size && (!computed || gemem_dtype_bits (output->dtype) == 0))
-    return fail (import, error, op->name, "output %u: has neither size nor shape; dump a later stage (AfterCalcOpParam or behind it)", number);
+    return fail (import, error, op->name, "output %u: has neither size nor shape; dump a later stage (AfterCalcOpParam or behind it)",
+                 number);
   import->unsized += !output->has_size;
   gemem_graph_add_output (import->graph, output->has_size ? (guint64) output->size : bytes);
   if (computed)
@@ -240,8 +240,8 @@ add_op (Import *import, const GeDumpPart *part, guint number, GError **error)
   if (logged != NULL && logged->stream != logged->own_stream)
     gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &logged->stream, 1);
   if (op->has_parents)
-    gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, (const gint64 *) (gconstpointer) op->parents->data,
-                                    op->parents->len);
+    gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX,
+                                    (const gint64 *) (gconstpointer) op->parents->data, op->parents->len);
   for (guint i = 0; i < op->outputs->len; i++)
     if (!add_output (import, op, i, error))
       return FALSE;
@@ -274,12 +274,14 @@ name_ops (const Import *import, const GeDumpPart *part, GError **error)
 static gboolean
 add_part (Import *import, const GeDumpGraph *graph, GError **error)
 {
-  GeDumpPart part = { graph, g_hash_table_new (g_str_hash, g_str_equal), g_ptr_array_new_with_free_func (g_free), g_array_new (FALSE, FALSE, sizeof (gint64)) };
+  GeDumpPart part = { graph, g_hash_table_new (g_str_hash, g_str_equal), g_ptr_array_new_with_free_func (g_free),
+                      g_array_new (FALSE, FALSE, sizeof (gint64)) };
   g_autoptr (GArray) order = NULL;
   gboolean ok = TRUE;
 
   if (!g_hash_table_add (import->placed, (gpointer) graph) || import->depth == MAX_DEPTH)
-    ok = fail (import, error, gemem_graph_edit_node (import->graph)->name, "subgraph '%s' is used twice, or nested more than %d deep", graph->name, MAX_DEPTH);
+    ok = fail (import, error, gemem_graph_edit_node (import->graph)->name, "subgraph '%s' is used twice, or nested more than %d deep",
+               graph->name, MAX_DEPTH);
   import->depth++;
   if (ok && name_ops (import, &part, error))
     order = ge_dump_order (&part);
@@ -317,7 +319,8 @@ find_root (const Import *import, guint index, GError **error)
       if (!g_hash_table_contains (owned, graph->name) && roots++ == index)
         return graph;
     }
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: there is no graph #%u; it has %u that are no subgraphs", import->where, index, roots);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: there is no graph #%u; it has %u that are no subgraphs", import->where, index,
+               roots);
   return NULL;
 }
 
@@ -344,7 +347,8 @@ add_notes (const Import *import)
     gemem_graph_note (import->graph, "note", "order and streams of %" G_GUINT64_FORMAT " of %u nodes are those of the log", import->matched,
                       gemem_graph_n_nodes (import->graph));
   if (import->unsized > 0)
-    gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " outputs have no size; it is taken from their shape, without padding", import->unsized);
+    gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " outputs have no size; it is taken from their shape, without padding",
+                      import->unsized);
   if (import->unknown > 0)
     gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " attributes that no planner uses are left out", import->unknown);
 }
@@ -404,7 +408,8 @@ probe (const guint8 *head, gsize size)
     i++;
   if (i == size || !(g_ascii_isalpha (head[i]) || head[i] == '#'))
     return 0;
-  return holds (head, size, "graph {") || holds (head, size, "op {") || holds (head, size, "graph:{") || holds (head, size, "op:{") ? 85 : 0;
+  return holds (head, size, "graph {") || holds (head, size, "op {") || holds (head, size, "graph:{") || holds (head, size, "op:{") ? 85
+                                                                                                                                    : 0;
 }
 
 const GememGraphFormat gemem_graph_format_ge_dump = {

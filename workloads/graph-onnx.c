@@ -6,10 +6,10 @@
  *   initializers  variables that persist, and so do the results of Constant nodes; what they contain is never read
  *   views         Reshape, Flatten, Squeeze, Unsqueeze and Identity share the memory of input 0, as run times do; of a variable they
  *                 are left out, and who reads the view reads the variable
- *   subgraphs     of If, Loop, Scan: blocks behind their node, with Data and NetOutput of their own that name the input and output of the node
- *                 they stand for
- * Sizes are exact: dimensions x element type.  Both must be known for every tensor: dimensions that are names or missing are errors that say what
- * to do.  Tensors of strings count as no bytes.  Workspaces are not part of ONNX.
+ *   subgraphs     of If, Loop, Scan: blocks behind their node, with Data and NetOutput of their own that name the input and output of the
+ *                 node they stand for
+ * Sizes are exact: dimensions x element type.  Both must be known for every tensor: dimensions that are names or missing are errors that
+ * say what to do.  Tensors of strings count as no bytes.  Workspaces are not part of ONNX.
  *
  * Memory: the model without the contents of weights, and the graph.  Origin: the public ONNX specification (onnx.proto).
  */
@@ -19,216 +19,18 @@
 
 #include "sim/core/error.h"
 #include "workloads/graph-format.h"
-#include "workloads/onnx.pb-c.h"
+#include "workloads/onnx-import.h"
 #include "workloads/proto-read.h"
 
 extern const GememGraphFormat gemem_graph_format_onnx;
 
-/* By number; the numbers are part of ONNX. */
-static const char *const element_types[] = {
-  NULL,          "float32",         "uint8",  "int8",    "uint16",    "int16",      "int32",    "int64",         "string",          "bool",
-  "float16",     "float64",         "uint32", "uint64",  "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-  "float8_e5m2fnuz", "uint4",       "int4",   "float4_e2m1", "float8_e8m0", "uint2", "int2",    "float6_e2m3",   "float6_e3m2",
-};
-
-/* What a name stands for. */
-typedef struct
-{
-  const char *node; /* NULL: a variable */
-  guint32     number; /* output of `node`, or variable */
-} Value;
-
-typedef struct
-{
-  GememGraph *graph;
-  char       *where;
-  GHashTable *types;   /* name -> Onnx__TypeProto, of the model         */
-  GHashTable *values;  /* name -> Value                                 */
-  GPtrArray  *typed;   /* keys of `types`, to take them back            */
-  GPtrArray  *valued;  /* keys of `values`                              */
-  GHashTable *names;   /* names of nodes                                */
-  GArray     *dims;    /* gint64, of the last shape                     */
-  guint32     block;   /* that new nodes belong to                      */
-  guint64     strings; /* tensors of strings                            */
-} Import;
-
-static gboolean add_graph (Import *import, const Onnx__GraphProto *part, const char *owner_type, GError **error);
-
-static gboolean G_GNUC_PRINTF (3, 4)
-fail (const Import *import, GError **error, const char *format, ...)
-{
-  va_list args;
-  g_autofree char *text = NULL;
-
-  va_start (args, format);
-  text = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", import->where, text);
-  return FALSE;
-}
-
-static const char *
-text_of (const char *text)
-{
-  return text != NULL ? text : "";
-}
-
-/* ---- shapes */
-
-static gboolean
-take_element_type (Import *import, const char *name, gint32 number, GememDtype *dtype, GError **error)
-{
-  if (number <= 0 || (gsize) number >= G_N_ELEMENTS (element_types))
-    return fail (import, error, "tensor '%s': element type %d is not known; run shape inference, or update this program", name, number);
-  *dtype = gemem_dtype_find (element_types[number]);
-  import->strings += gemem_dtype_bits (*dtype) == 0;
-  return TRUE;
-}
-
-static gboolean
-take_dimension (Import *import, const char *name, guint index, const Onnx__TensorShapeProto__Dimension *dimension, GError **error)
-{
-  const char *parameter = text_of (dimension->dim_param);
-  const gint64 value = dimension->dim_value;
-
-  if (*parameter != '\0')
-    return fail (import, error,
-                 "tensor '%s': dimension %u is '%s', not a number; fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed --dim_param '%s' "
-                 "--dim_value N, then run shape inference",
-                 name, index, parameter, parameter);
-  if (!dimension->has_dim_value || value < 0)
-    return fail (import, error, "tensor '%s': dimension %u is not known; export the model with fixed shapes and run shape inference", name, index);
-  g_array_append_val (import->dims, value);
-  return TRUE;
-}
-
-/* Shape of the tensor @name into import->dims. */
-static gboolean
-take_shape (Import *import, const char *name, GememDtype *dtype, GError **error)
-{
-  const Onnx__TypeProto *type = g_hash_table_lookup (import->types, name);
-  const Onnx__TypeProto__Tensor *tensor = type != NULL ? type->tensor_type : NULL;
-
-  g_array_set_size (import->dims, 0);
-  if (type != NULL && tensor == NULL)
-    return fail (import, error, "tensor '%s': is a sequence, a map, optional or sparse; only dense tensors have a size that is known", name);
-  if (tensor == NULL || tensor->shape == NULL)
-    return fail (import, error, "tensor '%s': has no shape; run shape inference (onnx.shape_inference.infer_shapes_path) and read its result", name);
-  for (gsize i = 0; i < tensor->shape->n_dim; i++)
-    if (!take_dimension (import, name, (guint) i, tensor->shape->dim[i], error))
-      return FALSE;
-  return take_element_type (import, name, tensor->elem_type, dtype, error);
-}
-
-/* The dims as an array that is never NULL. */
-static const gint64 *
-dims_of (const Import *import)
-{
-  static const gint64 none;
-
-  return import->dims->len > 0 ? (const gint64 *) (gconstpointer) import->dims->data : &none;
-}
-
-static gboolean
-take_bytes (const Import *import, const char *name, GememDtype dtype, guint64 *bytes, GError **error)
-{
-  return gemem_dtype_bytes (dtype, dims_of (import), import->dims->len, bytes)
-         || fail (import, error, "tensor '%s': more than 2^63 bytes; a dimension is wrong", name);
-}
-
-static void
-add_type (Import *import, const Onnx__ValueInfoProto *info)
-{
-  if (info->name == NULL || info->type == NULL)
-    return;
-  g_hash_table_insert (import->types, info->name, info->type);
-  g_ptr_array_add (import->typed, info->name);
-}
-
-/* ---- values */
-
-static gboolean
-add_value (Import *import, const char *name, const char *node, guint32 number, GError **error)
-{
-  Value *value = g_new (Value, 1);
-
-  *value = (Value) { node, number };
-  g_ptr_array_add (import->valued, (gpointer) name);
-  return g_hash_table_insert (import->values, (gpointer) name, value)
-         || fail (import, error, "tensor '%s': given twice; names must be unique", name);
-}
-
-static gboolean
-add_variable (Import *import, const char *name, GememDtype dtype, GError **error)
-{
-  g_autoptr (GString) own = g_string_new (name);
-  guint64 bytes;
-  guint32 variable;
-
-  if (!take_bytes (import, name, dtype, &bytes, error))
-    return FALSE;
-  while (gemem_graph_find_variable (import->graph, own->str) != GEMEM_NONE) /* subgraphs side by side may use a name twice */
-    g_string_append_printf (own, "#%u", gemem_graph_n_variables (import->graph));
-  variable = gemem_graph_add_variable (import->graph, own->str, dtype, dims_of (import), import->dims->len, TRUE);
-  return add_value (import, name, NULL, variable, error);
-}
-
-/* @header: an initializer, or the content of a Constant. */
-static gboolean
-add_weight (Import *import, const char *name, const Onnx__TensorProto *header, GError **error)
-{
-  GememDtype dtype;
-
-  if (*name == '\0')
-    return fail (import, error, "there is an initializer without a name; give it one");
-  g_array_set_size (import->dims, 0);
-  g_array_append_vals (import->dims, header->dims, (guint) header->n_dims);
-  return take_element_type (import, name, header->data_type, &dtype, error) && add_variable (import, name, dtype, error);
-}
-
-static gboolean
-add_input (Import *import, const char *name, GError **error)
-{
-  const Value *value;
-
-  if (name == NULL || *name == '\0')
-    {
-      gemem_graph_add_no_input (import->graph);
-      return TRUE;
-    }
-  value = g_hash_table_lookup (import->values, name);
-  if (value == NULL)
-    return fail (import, error, "tensor '%s': is read before it is made; nodes must be in an order of execution", name);
-  if (value->node == NULL)
-    gemem_graph_add_variable_input (import->graph, value->number);
-  else
-    gemem_graph_add_input (import->graph, value->node, value->number);
-  return TRUE;
-}
-
-static gboolean
-add_output (Import *import, const char *name, guint32 number, const char *node, GError **error)
-{
-  GememDtype dtype;
-  guint64 bytes;
-
-  if (name == NULL || *name == '\0') /* left out; those behind it keep their number */
-    {
-      gemem_graph_add_output (import->graph, 0);
-      return TRUE;
-    }
-  if (!take_shape (import, name, &dtype, error) || !take_bytes (import, name, dtype, &bytes, error))
-    return FALSE;
-  gemem_graph_add_output (import->graph, bytes);
-  gemem_graph_set_shape (import->graph, dtype, dims_of (import), import->dims->len);
-  return add_value (import, name, node, number, error);
-}
+static gboolean add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error);
 
 /* ---- nodes */
 
 /* Adds a node whose name is @wanted (its type if that is empty), or that and its number where it is taken. */
 static const char *
-add_named_node (Import *import, const char *wanted, const char *type)
+add_named_node (OnnxImport *import, const char *wanted, const char *type)
 {
   const guint32 id = gemem_graph_n_nodes (import->graph);
   g_autoptr (GString) name = g_string_new (*wanted != '\0' ? wanted : *type != '\0' ? type : "node");
@@ -246,25 +48,25 @@ is_view (const Onnx__NodeProto *node)
 {
   static const char *const views[] = { "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", NULL };
 
-  return g_strv_contains (views, text_of (node->op_type)) && node->n_input > 0 && node->n_output == 1 && *node->input[0] != '\0'
+  return g_strv_contains (views, onnx_text (node->op_type)) && node->n_input > 0 && node->n_output == 1 && *node->input[0] != '\0'
          && *node->output[0] != '\0';
 }
 
 /* The value of a Constant: its tensor, else what shape inference says of its output. */
 static gboolean
-add_constant (Import *import, const Onnx__NodeProto *node, GError **error)
+add_constant (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 {
   GememDtype dtype;
 
   for (gsize i = 0; i < node->n_attribute; i++)
     if (node->attribute[i]->t != NULL)
-      return add_weight (import, node->output[0], node->attribute[i]->t, error);
-  return take_shape (import, node->output[0], &dtype, error) && add_variable (import, node->output[0], dtype, error);
+      return onnx_add_weight (import, node->output[0], node->attribute[i]->t, error);
+  return onnx_take_shape (import, node->output[0], &dtype, error) && onnx_add_variable (import, node->output[0], dtype, error);
 }
 
 /* Subgraphs of the node just added, in order: all blocks first, because they belong to the last node. */
 static gboolean
-add_blocks (Import *import, const Onnx__NodeProto *node, GError **error)
+add_blocks (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 {
   g_autoptr (GPtrArray) parts = g_ptr_array_new ();
   const guint32 outer = import->block;
@@ -281,7 +83,7 @@ add_blocks (Import *import, const Onnx__NodeProto *node, GError **error)
     }
   for (guint i = 0; i < parts->len; i++)
     {
-      const char *name = text_of (((Onnx__GraphProto *) g_ptr_array_index (parts, i))->name);
+      const char *name = onnx_text (((Onnx__GraphProto *) g_ptr_array_index (parts, i))->name);
       const guint32 block = gemem_graph_add_block (import->graph, *name != '\0' ? name : "block");
 
       first = i == 0 ? block : first;
@@ -289,7 +91,7 @@ add_blocks (Import *import, const Onnx__NodeProto *node, GError **error)
   for (guint i = 0; i < parts->len; i++)
     {
       import->block = first + i;
-      if (!add_graph (import, g_ptr_array_index (parts, i), text_of (node->op_type), error))
+      if (!add_graph (import, g_ptr_array_index (parts, i), onnx_text (node->op_type), error))
         return FALSE;
     }
   import->block = outer;
@@ -297,22 +99,22 @@ add_blocks (Import *import, const Onnx__NodeProto *node, GError **error)
 }
 
 static gboolean
-add_node (Import *import, const Onnx__NodeProto *node, GError **error)
+add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 {
-  const char *type = text_of (node->op_type);
-  const Value *viewed = is_view (node) ? g_hash_table_lookup (import->values, node->input[0]) : NULL;
+  const char *type = onnx_text (node->op_type);
+  const OnnxValue *viewed = is_view (node) ? g_hash_table_lookup (import->values, node->input[0]) : NULL;
   const char *name;
 
   if (strcmp (type, "Constant") == 0 && node->n_output == 1)
     return add_constant (import, node, error);
   if (viewed != NULL && viewed->node == NULL)
-    return add_value (import, node->output[0], NULL, viewed->number, error);
-  name = add_named_node (import, text_of (node->name), type);
+    return onnx_add_value (import, node->output[0], NULL, viewed->number, error);
+  name = add_named_node (import, onnx_text (node->name), type);
   for (gsize i = 0; i < node->n_input; i++)
-    if (!add_input (import, node->input[i], error))
+    if (!onnx_add_input (import, node->input[i], error))
       return FALSE;
   for (gsize i = 0; i < node->n_output; i++)
-    if (!add_output (import, node->output[i], (guint32) i, name, error))
+    if (!onnx_add_output (import, node->output[i], (guint32) i, name, error))
       return FALSE;
   if (viewed != NULL)
     gemem_graph_edit_output (import->graph)->reuse_input = 0;
@@ -322,13 +124,13 @@ add_node (Import *import, const Onnx__NodeProto *node, GError **error)
 /* ---- graphs */
 
 static gboolean
-add_data (Import *import, const Onnx__GraphProto *part, GError **error)
+add_data (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
 {
   gint64 index = 0;
 
   for (gsize i = 0; i < part->n_input; i++)
     {
-      const char *name = text_of (part->input[i]->name);
+      const char *name = onnx_text (part->input[i]->name);
       const char *node;
 
       if (g_hash_table_contains (import->values, name) && import->block == 0)
@@ -338,21 +140,21 @@ add_data (Import *import, const Onnx__GraphProto *part, GError **error)
       if (import->block != 0)
         gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index, 1);
       index++;
-      if (!add_output (import, name, 0, node, error))
+      if (!onnx_add_output (import, name, 0, node, error))
         return FALSE;
     }
   return TRUE;
 }
 
 static gboolean
-add_net_output (Import *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
+add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
 {
   const gint64 first = strcmp (owner_type, "Loop") == 0 ? -1 : 0; /* the first result of a Loop's body is its condition */
-  g_autofree char *nested = g_strconcat (text_of (part->name), "/NetOutput", NULL);
+  g_autofree char *nested = g_strconcat (onnx_text (part->name), "/NetOutput", NULL);
 
   add_named_node (import, import->block == 0 ? "NetOutput" : nested, "NetOutput");
   for (gsize i = 0; i < part->n_output; i++)
-    if (!add_input (import, part->output[i]->name, error))
+    if (!onnx_add_input (import, part->output[i]->name, error))
       return FALSE;
   if (import->block == 0)
     return TRUE;
@@ -363,32 +165,33 @@ add_net_output (Import *import, const Onnx__GraphProto *part, const char *owner_
 
       g_array_append_val (import->dims, index);
     }
-  gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, dims_of (import), import->dims->len);
+  gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, onnx_dims (import), import->dims->len);
   return TRUE;
 }
 
 static gboolean
-add_weights (Import *import, const Onnx__GraphProto *part, GError **error)
+add_weights (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
 {
   for (gsize i = 0; i < part->n_initializer; i++)
-    if (!add_weight (import, text_of (part->initializer[i]->name), part->initializer[i], error))
+    if (!onnx_add_weight (import, onnx_text (part->initializer[i]->name), part->initializer[i], error))
       return FALSE;
   if (part->n_sparse_initializer > 0)
-    return fail (import, error, "graph '%s': has sparse initializers, whose size is not known; make them dense", text_of (part->name));
+    return onnx_fail (import, error, "graph '%s': has sparse initializers, whose size is not known; make them dense",
+                      onnx_text (part->name));
   return TRUE;
 }
 
 static gboolean
-add_graph (Import *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
+add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
 {
   const guint typed = import->typed->len, valued = import->valued->len;
 
   for (gsize i = 0; i < part->n_input; i++)
-    add_type (import, part->input[i]);
+    onnx_add_type (import, part->input[i]);
   for (gsize i = 0; i < part->n_output; i++)
-    add_type (import, part->output[i]);
+    onnx_add_type (import, part->output[i]);
   for (gsize i = 0; i < part->n_value_info; i++)
-    add_type (import, part->value_info[i]);
+    onnx_add_type (import, part->value_info[i]);
   if (!add_weights (import, part, error) || !add_data (import, part, error))
     return FALSE;
   for (gsize i = 0; i < part->n_node; i++)
@@ -404,11 +207,11 @@ add_graph (Import *import, const Onnx__GraphProto *part, const char *owner_type,
 }
 
 static void
-add_notes (Import *import, const Onnx__ModelProto *model)
+add_notes (OnnxImport *import, const Onnx__ModelProto *model)
 {
   gemem_graph_note (import->graph, "source", "ONNX model, ir_version %" G_GINT64_FORMAT, model->ir_version);
   if (model->producer_name != NULL)
-    gemem_graph_note (import->graph, "tool", "%s %s", model->producer_name, text_of (model->producer_version));
+    gemem_graph_note (import->graph, "tool", "%s %s", model->producer_name, onnx_text (model->producer_version));
   if (import->strings > 0)
     gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " tensors of strings count as no bytes", import->strings);
 }
@@ -417,8 +220,8 @@ static GememGraph *
 import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
 {
   g_autofree char *where = g_strdup (gemem_input_name (input)), *base = g_path_get_basename (where);
-  const char *name = model->graph != NULL ? text_of (model->graph->name) : "";
-  Import import = { gemem_graph_new (*name != '\0' ? name : base), where };
+  const char *name = model->graph != NULL ? onnx_text (model->graph->name) : "";
+  OnnxImport import = { gemem_graph_new (*name != '\0' ? name : base), where };
   gboolean ok;
 
   import.types = g_hash_table_new (g_str_hash, g_str_equal);
@@ -427,7 +230,8 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
   import.valued = g_ptr_array_new ();
   import.names = g_hash_table_new (g_str_hash, g_str_equal);
   import.dims = g_array_new (FALSE, FALSE, sizeof (gint64));
-  ok = model->graph != NULL ? add_graph (&import, model->graph, "", error) : fail (&import, error, "holds no graph; this is no ONNX model");
+  ok = model->graph != NULL ? add_graph (&import, model->graph, "", error)
+                            : onnx_fail (&import, error, "holds no graph; this is no ONNX model");
   if (ok)
     {
       add_notes (&import, model);
@@ -454,7 +258,8 @@ read_onnx (GememInput *input, guint index, GError **error)
 
   if (index > 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: an ONNX file holds one graph; leave out #%u", gemem_input_name (input), index);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: an ONNX file holds one graph; leave out #%u", gemem_input_name (input),
+                   index);
       return NULL;
     }
   message = gemem_proto_read (input, &onnx__model_proto__descriptor, error);
@@ -469,8 +274,9 @@ read_onnx (GememInput *input, guint index, GError **error)
 static int
 probe (const guint8 *head, gsize size)
 {
-  return size >= 3 && head[0] == 0x08 && head[1] > 0 && head[1] < 0x40 && (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x22 || head[2] == 0x28
-                                                                          || head[2] == 0x32 || head[2] == 0x3a || head[2] == 0x42)
+  return size >= 3 && head[0] == 0x08 && head[1] > 0 && head[1] < 0x40
+                 && (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x22 || head[2] == 0x28 || head[2] == 0x32 || head[2] == 0x3a
+                     || head[2] == 0x42)
              ? 70
              : 0;
 }

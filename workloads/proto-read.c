@@ -1,8 +1,8 @@
 /* proto-read.c - the wanted part of a protobuf message; see proto-read.h.
  *
- * protobuf-c keeps unknown fields, nests without a limit and says no more than "no" of a damaged message (and that on standard error).  So the wire
- * format is walked first: wanted fields are checked and copied to a buffer, the others passed over.  What is then unpacked is well-formed.
- * A copied message may be shorter than it was: its length is written with five bytes always and filled in behind.
+ * protobuf-c keeps unknown fields, nests without a limit and says no more than "no" of a damaged message (and that on standard error).  So
+ * the wire format is walked first: wanted fields are checked and copied to a buffer, the others passed over.  What is then unpacked is
+ * well-formed. A copied message may be shorter than it was: its length is written with five bytes always and filled in behind.
  *
  * Invariants: what is unpacked holds declared fields only, each with the wire type of its declaration.
  * Cost: one pass; memory for what is wanted, twice.
@@ -34,8 +34,7 @@ typedef struct
   GError    **error;
 } Walk;
 
-static gboolean G_GNUC_PRINTF (2, 3)
-fail (const Walk *walk, const char *format, ...)
+static gboolean G_GNUC_PRINTF (2, 3) fail (const Walk *walk, const char *format, ...)
 {
   va_list args;
   g_autofree char *text = NULL;
@@ -129,7 +128,8 @@ set_length (GByteArray *bytes, guint at)
 static gboolean
 has_room (const Walk *walk, guint64 n)
 {
-  return n <= MAX_WANTED - MIN (walk->wanted->len, MAX_WANTED) || fail (walk, "more than 256 MiB besides weights; this is no model of a program");
+  return n <= MAX_WANTED - MIN (walk->wanted->len, MAX_WANTED)
+         || fail (walk, "more than 256 MiB besides weights; this is no model of a program");
 }
 
 /* Messages are one line: a name holds no control characters. */

@@ -6,7 +6,8 @@
 #include "sim/core/macros.h"
 #include "traces/input.h"
 
-/* The rest of @input as a message of @type.  Fields that @type does not declare are passed over without being stored, so weights of gigabytes cost
- * nothing.  Free with protobuf_c_message_free_unpacked().  Strings are printable UTF-8.
- * Errors: GEMEM_ERROR_INPUT "FILE: byte N: what; what to do": cut off, not this format, nested more than 100 deep, more than 256 MiB of wanted fields. */
+/* The rest of @input as a message of @type.  Fields that @type does not declare are passed over without being stored, so weights of
+ * gigabytes cost nothing.  Free with protobuf_c_message_free_unpacked().  Strings are printable UTF-8.
+ * Errors: GEMEM_ERROR_INPUT "FILE: byte N: what; what to do": cut off, not this format, nested more than 100 deep, more than 256 MiB of
+ * wanted fields. */
 ProtobufCMessage *gemem_proto_read (GememInput *input, const ProtobufCMessageDescriptor *type, GError **error);

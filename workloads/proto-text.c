@@ -140,7 +140,8 @@ fail_at (const GememProtoText *text, int c, const char *expected, GError **error
     return FALSE;
   if (c == AT_END)
     return gemem_proto_text_fail (text, error, "the file ends where %s should be; fetch it again", expected);
-  return gemem_proto_text_fail (text, error, g_ascii_isprint (c) ? "'%c' where %s should be" : "byte 0x%02x where %s should be", c, expected);
+  return gemem_proto_text_fail (text, error, g_ascii_isprint (c) ? "'%c' where %s should be" : "byte 0x%02x where %s should be", c,
+                                expected);
 }
 
 static gboolean

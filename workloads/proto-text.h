@@ -1,11 +1,11 @@
 /* proto-text.h - protobuf text format a token at a time, without a schema: for dumps that compilers write.
  *
  * Fields, messages in braces or angle brackets, lists in square brackets (delivered as repeated fields), strings in either quote (pieces
- * side by side are one), numbers and names, comments.  A square bracket where a field should begin outside of any message ends the document: dumps use no
- * extensions there, and what follows may be a log.
+ * side by side are one), numbers and names, comments.  A square bracket where a field should begin outside of any message ends the
+ * document: dumps use no extensions there, and what follows may be a log.
  *
- * Memory: one value of at most 2040 bytes (longer strings are cut, not refused) and the open lists.  Strings are delivered as printable UTF-8: control
- * characters and damaged bytes are replaced.
+ * Memory: one value of at most 2040 bytes (longer strings are cut, not refused) and the open lists.  Strings are delivered as printable
+ * UTF-8: control characters and damaged bytes are replaced.
  */
 #pragma once
 

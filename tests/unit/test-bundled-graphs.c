@@ -1,4 +1,5 @@
-/* test-bundled-graphs.c - the graphs in workloads/graphs: each loads, is what its name says, and is in the table of README.md; all are small. */
+/* test-bundled-graphs.c - the graphs in workloads/graphs: each loads, is what its name says, and is in the table of README.md; all are
+ * small. */
 #include "config.h"
 
 #include <string.h>
@@ -129,7 +130,8 @@ check_batches (const GememGraph *graph)
       g_assert_cmpuint (count[i], >, 100);
       g_assert_cmpuint (count[i], ==, count[0]);
       g_assert_cmpstr (gemem_graph_node (graph, gemem_graph_tensor (graph, result)->node)->batch_label, ==, labels[i]);
-      g_assert_cmpuint (gemem_graph_tensor (graph, result)->size, ==, gemem_graph_tensor (graph, gemem_graph_inputs (graph, merge)[0].tensor)->size << i);
+      g_assert_cmpuint (gemem_graph_tensor (graph, result)->size, ==,
+                        gemem_graph_tensor (graph, gemem_graph_inputs (graph, merge)[0].tensor)->size << i);
     }
 }
 

@@ -24,12 +24,13 @@ test_graph (void)
 {
   g_autoptr (GememGraph) graph = test_open_graph ("ge/graph.txt");
 
-  expect (graph, "x:Data() -> float32[2,4]=64 stream=-1 index=0\n"
-                 "b:MatMul(x.0) -> float32[2,4]=64 int8[3,8]=24 workspace=100 workspace=0 _workspace_type=2,2 _input_name_key=l\303\251,r\"\n"
-                 "sync:Send( ^b) ->\n"
-                 "view:Reshape(b.0) -> float32[8]=64&0 engine=DNN_VM_GE_LOCAL_OP_STORE batch=\n"
-                 "c:ConcatD(b.1 - view.0 ^sync) -> float16[8,3]=96 _tensor_memory_scope=1 stream=1 engine= batch=Batch_1 "
-                 "_no_padding_continuous_input=1 _reuse_input_on_dim_index=-1\n",
+  expect (graph,
+          "x:Data() -> float32[2,4]=64 stream=-1 index=0\n"
+          "b:MatMul(x.0) -> float32[2,4]=64 int8[3,8]=24 workspace=100 workspace=0 _workspace_type=2,2 _input_name_key=l\303\251,r\"\n"
+          "sync:Send( ^b) ->\n"
+          "view:Reshape(b.0) -> float32[8]=64&0 engine=DNN_VM_GE_LOCAL_OP_STORE batch=\n"
+          "c:ConcatD(b.1 - view.0 ^sync) -> float16[8,3]=96 _tensor_memory_scope=1 stream=1 engine= batch=Batch_1 "
+          "_no_padding_continuous_input=1 _reuse_input_on_dim_index=-1\n",
           "source: GE dump\n"
           "note: 1 outputs have no size; it is taken from their shape, without padding\n"
           "note: 2 attributes that no planner uses are left out\n");
@@ -44,14 +45,15 @@ test_model (void)
   g_autoptr (GememGraph) root = test_open_graph ("ge/model.txt");
   g_autoptr (GememGraph) other = test_open_graph ("ge/model.txt#1");
 
-  expect (root, "d:Data() -> ?=32\n"
-                "call:Case(d.0) -> ?=64 1{one} 2{two}\n"
-                "e:Abs() -> ?=32 in=1\n"
-                "f:NetOutput(e.0) -> in=1 _input_parent_node_index=0\n"
-                "two/d:Data() -> ?=32 in=2 _parent_node_index=0\n"
-                "m:Merge(two/d.0 next.0) -> ?=32 in=2\n"
-                "next:NextIteration(m.0) -> ?=32 in=2\n"
-                "out:NetOutput(call.0) ->\n",
+  expect (root,
+          "d:Data() -> ?=32\n"
+          "call:Case(d.0) -> ?=64 1{one} 2{two}\n"
+          "e:Abs() -> ?=32 in=1\n"
+          "f:NetOutput(e.0) -> in=1 _input_parent_node_index=0\n"
+          "two/d:Data() -> ?=32 in=2 _parent_node_index=0\n"
+          "m:Merge(two/d.0 next.0) -> ?=32 in=2\n"
+          "next:NextIteration(m.0) -> ?=32 in=2\n"
+          "out:NetOutput(call.0) ->\n",
           "source: GE dump\n");
   expect (other, "g:Neg() -> ?=8\n", "source: GE dump\n");
   g_assert_true (gemem_graph_dynamic_root (other));
@@ -62,11 +64,12 @@ test_log (void)
 {
   g_autoptr (GememGraph) graph = test_open_graph ("ge/with-log.txt");
 
-  expect (graph, "a:Data() -> ?=64\n"
-                 "early:Neg(a.0) -> ?=64 stream=1\n"
-                 "late:Abs(a.0) -> ?=64 stream=2 _sub_stream_id=0\n"
-                 "send:Send( ^early) -> stream=6\n"
-                 "end:Add(early.0 late.0) -> ?=64\n",
+  expect (graph,
+          "a:Data() -> ?=64\n"
+          "early:Neg(a.0) -> ?=64 stream=1\n"
+          "late:Abs(a.0) -> ?=64 stream=2 _sub_stream_id=0\n"
+          "send:Send( ^early) -> stream=6\n"
+          "end:Add(early.0 late.0) -> ?=64\n",
           "source: GE dump\n"
           "note: order and streams of 4 of 5 nodes are those of the log\n");
 }
@@ -104,8 +107,9 @@ test_refused_text (void)
 }
 
 #define GRAPH(text) "name: \"g\" op { name: \"n\" type: \"T\" " text " }"
-#define LOG(graph) "\n[IMAS]Set " graph " name[n] optype[T] output[0] offset to [0] streamid[0] memtype[2] size[512] realsize[8] noalignsize[8] "   \
-                   "life time begin[1] life time end[2] child[0] isref[0] batch[], block_type[]\n"
+#define LOG(graph)                                                                                                                         \
+  "\n[IMAS]Set " graph " name[n] optype[T] output[0] offset to [0] streamid[0] memtype[2] size[512] realsize[8] noalignsize[8] "           \
+  "life time begin[1] life time end[2] child[0] isref[0] batch[], block_type[]\n"
 
 static void
 test_refused_graphs (void)
@@ -116,16 +120,20 @@ test_refused_graphs (void)
   expect_refusal (GRAPH ("input: \"n:0\""), "x: node 'n': input 0: output 0 of 'n' does not exist; it has 0");
   expect_refusal (GRAPH ("input: \"n:0\" output_desc { size: 1 }"), "x: node 'n': is part of a cycle: 'n' -> 'n'");
   expect_refusal (GRAPH ("output_desc { size: -1 }"), "x: node 'n': output 0: size -1; the graph is not static");
-  expect_refusal (GRAPH ("output_desc { }"), "x: node 'n': output 0: has neither size nor shape; dump a later stage (AfterCalcOpParam or behind it)");
+  expect_refusal (GRAPH ("output_desc { }"),
+                  "x: node 'n': output 0: has neither size nor shape; dump a later stage (AfterCalcOpParam or behind it)");
   expect_refusal (GRAPH ("workspace_bytes: -2"), "x: node 'n': workspace 0: -2 bytes; the graph is not static");
   expect_refusal (GRAPH ("subgraph_name: \"s\""), "x: node 'n': subgraph 's' is not in the file; dump the whole model");
   expect_refusal (GRAPH ("") "op { name: \"n\" }", "x: node 'n': is there twice in graph 'g'" NO_DUMP);
   expect_refusal (GRAPH ("") "graph { name: \"s\" op { name: \"a\" subgraph_name: \"s\" } }" GRAPH ("subgraph_name: \"s\""),
                   "x: node 'n': is there twice in graph 'g'" NO_DUMP);
-  expect_refusal ("graph { name: \"g\" op { name: \"n\" subgraph_name: \"s\" subgraph_name: \"s\" } } graph { name: \"s\" op { name: \"m\" } }",
-                  "x: node 'm': subgraph 's' is used twice, or nested more than 100 deep");
-  expect_refusal ("graph { name: \"s\" op { name: \"a\" subgraph_name: \"s\" } }", "x: there is no graph #0; it has 0 that are no subgraphs");
-  expect_refusal (GRAPH ("") LOG ("h_1"), "x: the log behind the dump has no lines of graph 'g', but of 'h_1'; append the log of this graph");
+  expect_refusal (
+      "graph { name: \"g\" op { name: \"n\" subgraph_name: \"s\" subgraph_name: \"s\" } } graph { name: \"s\" op { name: \"m\" } }",
+      "x: node 'm': subgraph 's' is used twice, or nested more than 100 deep");
+  expect_refusal ("graph { name: \"s\" op { name: \"a\" subgraph_name: \"s\" } }",
+                  "x: there is no graph #0; it has 0 that are no subgraphs");
+  expect_refusal (GRAPH ("") LOG ("h_1"),
+                  "x: the log behind the dump has no lines of graph 'g', but of 'h_1'; append the log of this graph");
 }
 
 /* ---- text that is read */
@@ -148,8 +156,8 @@ test_cut_names (void)
   g_autofree char *stem = g_strnfill (512, 'n'), *line = g_strdup (LOG ("g_1"));
   g_auto (GStrv) parts = g_strsplit (line, "name[n]", 2);
   g_autofree char *one = g_strdup_printf ("name: \"g\" op { name: \"%s1\" stream_id: 3 }%sname[%s]%s", stem, parts[0], stem, parts[1]);
-  g_autofree char *two
-      = g_strdup_printf ("name: \"g\" op { name: \"%s1\" stream_id: 3 } op { name: \"%s2\" stream_id: 3 }%sname[%s]%s", stem, stem, parts[0], stem, parts[1]);
+  g_autofree char *two = g_strdup_printf ("name: \"g\" op { name: \"%s1\" stream_id: 3 } op { name: \"%s2\" stream_id: 3 }%sname[%s]%s",
+                                          stem, stem, parts[0], stem, parts[1]);
   g_autoptr (GememGraph) matched = open_text (one), unmatched = open_text (two);
 
   g_assert_cmpint (gemem_graph_node (matched, 0)->stream, ==, 0);

@@ -103,9 +103,11 @@ expect_refusal (const char *name, const char *expected)
 static void
 test_refused_models (void)
 {
-  expect_refusal ("no-shapes", "x: tensor 'h': has no shape; run shape inference (onnx.shape_inference.infer_shapes_path) and read its result");
-  expect_refusal ("dynamic", "x: tensor 'x': dimension 0 is 'batch', not a number; fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed "
-                             "--dim_param 'batch' --dim_value N, then run shape inference");
+  expect_refusal ("no-shapes",
+                  "x: tensor 'h': has no shape; run shape inference (onnx.shape_inference.infer_shapes_path) and read its result");
+  expect_refusal ("dynamic",
+                  "x: tensor 'x': dimension 0 is 'batch', not a number; fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed "
+                  "--dim_param 'batch' --dim_value N, then run shape inference");
 }
 
 static void
@@ -125,7 +127,8 @@ test_refused_bytes (void)
   expect_bytes (BYTES ("\x08\x08"), "x: holds no graph; this is no ONNX model");
   expect_bytes (BYTES ("\x08"), "x: byte 1: the file ends within a message; fetch it again");
   expect_bytes (BYTES ("\x3a\x02\x12"), "x: byte 3: the file ends within a message; fetch it again");
-  expect_bytes (BYTES ("\x3a\x02\x12\x01y"), "x: byte 4: the file ends within a message; fetch it again"); /* the name reaches beyond its graph */
+  expect_bytes (BYTES ("\x3a\x02\x12\x01y"),
+                "x: byte 4: the file ends within a message; fetch it again"); /* the name reaches beyond its graph */
   expect_bytes (BYTES ("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "x: byte 1: a number of more than 64 bits" OTHER);
   expect_bytes (BYTES ("\x0b"), "x: byte 1: field 'ir_version' has another type than it should" OTHER);
   expect_bytes (BYTES ("\x38\x01"), "x: byte 1: field 'graph' has another type than it should" OTHER);
@@ -146,7 +149,8 @@ test_depth (void)
 
   for (guint depth = 0; depth < 60; depth++)
     {
-      static const guint8 tags[] = { 0x32, 0x2a, 0x0a }; /* g of AttributeProto, attribute of NodeProto, node of GraphProto; from the inside */
+      static const guint8 tags[] = { 0x32, 0x2a,
+                                     0x0a }; /* g of AttributeProto, attribute of NodeProto, node of GraphProto; from the inside */
       for (guint i = 0; i < 3; i++)
         {
           guint8 head[6] = { tags[i] };

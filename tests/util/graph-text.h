@@ -3,8 +3,8 @@
 
 #include "workloads/graph.h"
 
-/* One line per variable ("$w float32[4,8]=128 persistable") and node ("relu:Relu(gemm.0) -> float32[2,8]=64&0"; &0: memory of input 0; further
- * parts only where they are not the default); free with g_free(). */
+/* One line per variable ("$w float32[4,8]=128 persistable") and node ("relu:Relu(gemm.0) -> float32[2,8]=64&0"; &0: memory of input 0;
+ * further parts only where they are not the default); free with g_free(). */
 char *test_graph_text (const GememGraph *graph);
 
 /* Opens tests/data/@relative; fails the test if that does not work. */

@@ -3,8 +3,8 @@
 
     graph.py WORKLOAD OUTPUT [--batch N] [--length N] [--batches N,N,...]
 
-OUTPUT is JSON, compressed when its name ends in .gz.  The program is traced with fake tensors (torch.fx.experimental.proxy_tensor.make_fx), so it
-needs neither a GPU nor memory for weights: one node per aten operator, in the order in which PyTorch runs them.
+OUTPUT is JSON, compressed when its name ends in .gz.  The program is traced with fake tensors (torch.fx.experimental.proxy_tensor.make_fx),
+so it needs neither a GPU nor memory for weights: one node per aten operator, in the order in which PyTorch runs them.
 
     Data, NetOutput   inputs and results of the program; the names that GE's planners know
     variables         parameters, buffers and optimizer state live outside of the graph; an operator that only writes one has no output, and
@@ -14,7 +14,8 @@ needs neither a GPU nor memory for weights: one node per aten operator, in the o
     workspaces        none: kernels are not known here, so their scratch memory is not either
 
 Training steps are forward, loss, backward (torch.autograd.grad inside the trace) and the optimizer, parameter by parameter.
-With --batches, the branches of several batch sizes share input and result as in GE's dynamic batch: SwitchN, one branch per batch_label, Merge.
+With --batches, the branches of several batch sizes share input and result as in GE's dynamic batch: SwitchN, one branch per batch_label,
+Merge.
 
 Needs PyTorch >= 2.4.  gemem itself needs no Python.
 """
@@ -166,7 +167,7 @@ def describe(tensor, size, **more):
 
 
 class Converter:
-    """Walks the fx graph in order; keeps for each fx node what it stands for: a tensor (producer, output), a variable, or a tuple of these."""
+    """Walks the fx graph in order; keeps for each fx node what it stands for: an output, a variable, or a tuple of these."""
 
     def __init__(self, program, prefix="", label=None):
         self.program, self.prefix, self.label = program, prefix, label
@@ -189,7 +190,8 @@ class Converter:
         tensor = node.meta["val"]
         if kind == "input":
             index = sum(n["type"] == "Data" for n in self.nodes)
-            self.nodes.append({"name": self.prefix + name, "type": "Data", "index": index, "outputs": [describe(tensor, tensor.untyped_storage().nbytes())]})
+            self.nodes.append({"name": self.prefix + name, "type": "Data", "index": index,
+                               "outputs": [describe(tensor, tensor.untyped_storage().nbytes())]})
             self.value[node] = ("tensor", self.prefix + name, 0)
         else:
             self.add_variable(name, tensor, persistable=True)
@@ -223,7 +225,8 @@ class Converter:
         self.value[node] = taken if several else taken[0]
         if not outputs and not node.target._schema.is_mutable:
             return  # a view of a variable, or nothing at all
-        made = {"name": name, "type": node.target._schema.name, "inputs": [self.reference(n) for n in inputs], **({"outputs": outputs} if outputs else {})}
+        made = {"name": name, "type": node.target._schema.name, "inputs": [self.reference(n) for n in inputs],
+                **({"outputs": outputs} if outputs else {})}
         if self.label is not None:
             made["batch_label"] = self.label
         if node.meta.get("role", 0):
@@ -238,7 +241,7 @@ class Converter:
             attributes["op_role_var"] = [x for g in gradients for x in (g.removesuffix(".grad"), g)]
         if isinstance(value, torch.Tensor) and outputs and inputs and "reuse_input" not in outputs[0] and has_in_place_form(node):
             first = inputs[0].meta["val"]
-            same = first.shape == value.shape and first.dtype == value.dtype and first.untyped_storage().nbytes() == value.untyped_storage().nbytes()
+            same = all(f(first) == f(value) for f in (lambda t: t.shape, lambda t: t.dtype, lambda t: t.untyped_storage().nbytes()))
             if same and self.value[inputs[0]][0] == "tensor":
                 attributes["inplace_pairs"] = [0, 0]
         if attributes:
@@ -349,7 +352,7 @@ def main():
     parser.add_argument("output", metavar="OUTPUT")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--length", type=int)
-    parser.add_argument("--batches", type=lambda text: [int(n) for n in text.split(",")], help="branches of several batch sizes (inference)")
+    parser.add_argument("--batches", type=lambda text: [int(n) for n in text.split(",")], help="one branch per batch size (inference)")
     options = parser.parse_args()
     batch, length = options.batch or WORKLOADS[options.workload][5], options.length or WORKLOADS[options.workload][6]
     if options.batches and WORKLOADS[options.workload][4]:
@@ -359,7 +362,8 @@ def main():
                                                        for k, v in vars(options).items() if k in ("batch", "length", "batches") and v)])
     variables = used_variables(nodes, variables)
     name = options.workload.replace("inference", "multibatch") if options.batches else options.workload
-    provenance = [f"source: {source}", f"tool: PyTorch {torch.__version__}", "batch: " + (",".join(map(str, options.batches)) if options.batches else str(batch))]
+    sizes = ",".join(map(str, options.batches or [batch]))
+    provenance = [f"source: {source}", f"tool: PyTorch {torch.__version__}", f"batch: {sizes}"]
     provenance += [f"length: {length}"] if length else []
     write(options.output, {"format": "gemem-graph", "version": 1, "name": name, "provenance": provenance,
                            "variables": variables, "nodes": nodes})
