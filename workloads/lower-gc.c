@@ -5,7 +5,7 @@
  * `memory_fraction_of_eager_deletion` F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in program order)
  * are collected, taken while the sum of those taken is below F x the sum of all; 0: none, 1: all.
  *
- * Of PaddlePaddle's rules only what any graph can tell is here: inputs whose buffer an operator does not need, and frees that wait for a
+ * A variable that is written again is one memory from its first use to its last (5.2).  Of PaddlePaddle's rules only what any graph can tell is here: inputs whose buffer an operator does not need, and frees that wait for a
  * stream, are not.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
  */
 #include "config.h"
@@ -145,7 +145,7 @@ spare (GememLower *lower, double fraction)
 static GememTraceReader *
 open_gc (gconstpointer data, GememGraph *graph, GError **error)
 {
-  static const GememStorageRules rules = { 0 };
+  static const GememStorageRules rules = { .whole_variables = TRUE };
   const Params *p = data;
   Reader *reader = gemem_lower_new (sizeof *reader, graph, &p->common, &rules, error);
 

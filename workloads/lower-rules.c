@@ -57,6 +57,7 @@ typedef struct
   const GememGraph *graph;
   GememShareFunc    share;
   gpointer          data;
+  gboolean          whole_variables;
 } Sharing;
 
 static guint32
@@ -119,13 +120,16 @@ referenced_input (const GememGraph *graph, const GememNode *node, guint32 output
   return -1;
 }
 
-/* The variable whose address an output takes by name. */
+/* The variable whose memory an output is: one that outlives the run, or is named as its address. */
 static guint32
-variable_slot (const GememGraph *graph, const GememTensor *tensor)
+variable_slot (const Sharing *sharing, const GememTensor *tensor)
 {
   static const GememAttributeKey keys[] = { GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME };
+  const GememGraph *graph = sharing->graph;
   guint32 variable = tensor->variable;
 
+  if (variable != GEMEM_NONE && !sharing->whole_variables && !gemem_graph_variable (graph, variable)->persistable)
+    variable = GEMEM_NONE;
   for (guint i = 0; i < G_N_ELEMENTS (keys) && variable == GEMEM_NONE; i++)
     {
       const char *name = gemem_graph_text (graph, tensor->attributes, keys[i]);
@@ -152,6 +156,18 @@ join_with_owner (const Sharing *sharing, const GememNode *node)
       join (sharing, input_slot (graph, node, i), gemem_lower_tensor_slot (graph, owner->first_output + (guint32) outputs[i]), FALSE);
 }
 
+/* The input of @node that is @variable, which the node writes again; GEMEM_NONE: it does not read it. */
+static guint32
+version_before (const GememGraph *graph, const GememNode *node, guint32 variable)
+{
+  const GememNodeInput *inputs = gemem_graph_inputs (graph, id_of (graph, node));
+
+  for (guint32 i = 0; variable != GEMEM_NONE && i < node->n_inputs; i++)
+    if (inputs[i].variable == variable)
+      return gemem_lower_input_slot (graph, &inputs[i]);
+  return GEMEM_NONE;
+}
+
 static void
 join_outputs (const Sharing *sharing, const GememNode *node)
 {
@@ -162,15 +178,16 @@ join_outputs (const Sharing *sharing, const GememNode *node)
       const guint32 slot = gemem_lower_tensor_slot (graph, node->first_output + o);
 
       join (sharing, input_slot (graph, node, referenced_input (graph, node, o)), slot, FALSE);
-      join (sharing, variable_slot (graph, gemem_graph_tensor (graph, node->first_output + o)), slot, FALSE);
+      join (sharing, variable_slot (sharing, gemem_graph_tensor (graph, node->first_output + o)), slot, FALSE);
+      join (sharing, version_before (graph, node, gemem_graph_tensor (graph, node->first_output + o)->variable), slot, FALSE);
     }
 }
 
 void
-gemem_lower_references (const GememGraph *graph, GememShareFunc share, gpointer data)
+gemem_lower_references (const GememGraph *graph, gboolean whole_variables, GememShareFunc share, gpointer data)
 {
   static const char *const merges[] = { "Merge", "StreamMerge", NULL };
-  const Sharing sharing = { graph, share, data };
+  const Sharing sharing = { graph, share, data, whole_variables };
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {

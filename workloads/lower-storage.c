@@ -319,7 +319,7 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
       builder.root[slot] = slot;
       builder.records[slot].owner = builder.records[slot].start = GEMEM_NONE;
     }
-  gemem_lower_references (graph, share, &builder);
+  gemem_lower_references (graph, rules->whole_variables, share, &builder);
   add_variables (&builder);
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     if (gemem_lower_runs (rules->skipped, id))

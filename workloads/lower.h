@@ -1,7 +1,7 @@
 /* lower.h - what all lowerings share: the storages of a graph, and the reader that runs the graph node by node.
  *
- * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge, parent and subgraph, versions of one
- * variable, pieces of a no-padding concat) are one storage, as large as the largest of them.  Streams make nothing wait that the graph does not:
+ * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge, parent and subgraph, a variable
+ * that is updated, pieces of a no-padding concat) are one storage, as large as the largest of them.  Streams make nothing wait that the graph does not:
  *
  * Time is counted in MOMENTS: 0 is the head of a step, i + 1 is node i, n_nodes + 1 the end of the step.  Nodes run in the order of their ids; each
  * is queued on its stream, starts after its predecessors there and after what it waits for (EVENT_RECORD, EVENT_WAIT), and kernels finish in
@@ -47,6 +47,7 @@ typedef struct
 {
   gboolean inplace; /* outputs take over the memory of inputs that end there, where the operator permits it (graph-inplace.h) */
   int      clear;   /* GEMEM_CLEAR_* */
+  gboolean whole_variables; /* a variable is one memory from its first use to its last, even where it is dead in between */
   const guint8 *skipped; /* by node: it does not run; NULL: all do */
 } GememStorageRules;
 
@@ -71,8 +72,9 @@ guint32 gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor);
 
 /* @first: the storage of both begins where @a does. */
 typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean first);
-/* Calls @share for every two slots that must share their memory. */
-void gemem_lower_references (const GememGraph *graph, GememShareFunc share, gpointer data);
+/* Calls @share for every two slots that must share their memory.  Versions of a variable do where a node reads one and writes the next, or
+ * (@whole_variables) all of them. */
+void gemem_lower_references (const GememGraph *graph, gboolean whole_variables, GememShareFunc share, gpointer data);
 /* Bytes of an item in device memory; 0: it has none there. */
 guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item);
 /* Const, Variable and the like: their outputs are there for all steps (ge-static.md 1.1). */

@@ -115,6 +115,20 @@ test_variables (void)
   check_graph (json, "no-gc", "a4:50 S1 a5:20 a1:8 f4 f5 f1");
 }
 
+/* A variable written again without being read is another tensor, but for the garbage collector the same variable. */
+static void
+test_versions (void)
+{
+  static const char json[] = "{\"variables\":[{\"name\":\"y\",\"size\":5}],\"nodes\":["
+                             "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":5,\"variable\":\"y\"}]},"
+                             "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]]},"
+                             "{\"name\":\"c\",\"type\":\"x\",\"outputs\":[{\"size\":6,\"variable\":\"y\"}]},"
+                             "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]]}]}";
+
+  check_graph (json, "eager", "S1 a1:5 f1 a2:6 f2");
+  check_graph (json, "gc", "S1 a1:6 f1");
+}
+
 /* b is a view of a, which lives as long as b; constants are there for all steps, what lies in host memory is nowhere. */
 static void
 test_references (void)
@@ -450,6 +464,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/lowering/eager", test_eager);
   g_test_add_func ("/lowering/variables", test_variables);
+  g_test_add_func ("/lowering/versions", test_versions);
   g_test_add_func ("/lowering/references", test_references);
   g_test_add_func ("/lowering/concat", test_concat);
   g_test_add_func ("/lowering/control-flow", test_control_flow);

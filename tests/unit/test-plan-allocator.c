@@ -291,6 +291,23 @@ test_vectors (void)
       }
 }
 
+/* Liveness by names is liveness of what eager holds; in-place planners choose for themselves and are left out. */
+static void
+test_paddle_vectors (void)
+{
+  static const char *const planners[] = { "paddle-memory-optimize", "paddle-release-memory", "paddle-memory-optimize-pass" };
+  g_autoptr (GPtrArray) files = test_shared_files ("vectors/paddle-memory-optimize", ".jsonl.gz");
+
+  for (guint i = 0; files != NULL && i < files->len; i++)
+    for (guint n = 0; n < 60; n += g_getenv ("GEMEM_QUICK") != NULL ? 10 : 1)
+      {
+        g_autofree char *path = g_strdup_printf ("%s#%u", (const char *) files->pdata[i], n);
+        g_autoptr (GememGraph) graph = gemem_graph_open (path, NULL, NULL);
+
+        check_vector (graph, gemem_planner_find (planners[n % G_N_ELEMENTS (planners)], NULL));
+      }
+}
+
 /* ---- plans from files */
 
 static char *
@@ -431,6 +448,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan-allocator/other-lowering", test_other_lowering);
   g_test_add_func ("/plan-allocator/sharing", test_sharing);
   g_test_add_func ("/plan-allocator/vectors", test_vectors);
+  g_test_add_func ("/plan-allocator/paddle-vectors", test_paddle_vectors);
   g_test_add_func ("/plan-allocator/files", test_files);
   g_test_add_func ("/plan-allocator/settings", test_settings);
   g_test_add_func ("/plan-allocator/out-of-memory", test_out_of_memory);
