@@ -1,11 +1,7 @@
 /* check-graph.c - the rules of graphs for plans (ge-static.md 9.1 to 9.3): who may follow whom on the same bytes, whatever the timing of the streams.
  *
- * Users of a class (the extended symbol) are all nodes that read or write a member; starters are those that write one, and the memset that
- * clears it.  y may follow x if every starter of y's class is known to run after every user of x's.  (9.1 asks for the writers of y's original
- * symbol only; but members of an extended one lie over each other, and what came before one must have come before all.)  Of
- * users on one chain only the last counts, of starters only the first, so both sets are at most as large as there are chains.
- *
- * Neither are owners of subgraphs (their inner nodes are, by reference) and data nodes (written before the run, or by reference).
+ * y may follow x if every starter of y's class is known to run after every user of x's (check-roles.h).  (9.1 asks for the writers of y's original
+ * symbol only; but members of an extended one lie over each other, and what came before one must have come before all.)
  *
  * Batch labels: one pass runs the nodes of one label and those without.  So there is a sweep per label, over its items and those
  * without; users and starters of other labels do not count in it.  Cost: O((items without label x labels + items) log items).
@@ -14,39 +10,17 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "allocators/planners/check-private.h"
+#include "allocators/planners/check-roles.h"
 #include "allocators/planners/check-sweep.h"
-#include "allocators/planners/demand.h"
 #include "workloads/graph-inplace.h"
-#include "workloads/graph-order.h"
-
-/* A node that uses or starts a class. */
-typedef struct
-{
-  guint32 chain, label, node;
-} Part;
-
-/* The parts of class c: parts[first[c]] .. parts[first[c] + n[c]]. */
-typedef struct
-{
-  guint32 *first, *n;
-  Part    *parts;
-} Parts;
 
 typedef struct
 {
-  GememCheck      *check;
-  const GememGraph *graph;
-  GememDemands    *demands;
-  GememGraphOrder *order;
-  guint32         *label; /* per node; 0: none */
-  guint32          n_labels;
-  Parts            users, starters; /* by wide class */
-  guint32          now;      /* label of this sweep; 0: no labels in the graph */
-  GHashTable      *pairs;    /* gint64: (earlier, later) already reported */
+  GememCheck *check;
+  GememRoles *roles;
+  guint32     now;   /* label of this sweep; 0: no labels in the graph */
+  GHashTable *pairs; /* gint64: (earlier, later) already reported */
 } GraphCheck;
 
 static gboolean
@@ -55,172 +29,17 @@ counts (const GraphCheck *self, guint32 label)
   return label == 0 || label == self->now;
 }
 
-/* ---- users and starters */
-
-static gboolean
-is_actor (const GraphCheck *self, guint32 node)
-{
-  const GememNode *n = gemem_graph_node (self->graph, node);
-
-  return n->n_blocks == 0 && !gemem_node_is_data (n);
-}
-
-/* Per class: is there a member whose node runs?  Where not (an owner without inner outputs), its own nodes stand for those that do. */
-static guint8 *
-find_acted (const GraphCheck *self)
-{
-  guint8 *acted = g_new0 (guint8, (gsize) self->demands->n + 1);
-
-  for (guint32 i = 0; i < self->demands->n; i++)
-    acted[self->demands->items[i].wide] |= is_actor (self, self->demands->items[i].node);
-  return acted;
-}
-
-static void
-add_part (const GraphCheck *self, Parts *parts, guint32 class, guint32 node)
-{
-  if (parts->parts != NULL) /* else only counting */
-    parts->parts[parts->first[class] + parts->n[class]] = (Part) { gemem_graph_order_chain (self->order, node), self->label[node], node };
-  parts->n[class]++;
-}
-
-static void
-collect (const GraphCheck *self, const guint8 *acted, Parts *users, Parts *starters)
-{
-  for (guint32 i = 0; i < self->demands->n; i++)
-    {
-      const GememDemand *item = &self->demands->items[i];
-      const GememNode *node = gemem_graph_node (self->graph, item->node);
-      const guint32 o = i - gemem_node_item (node);
-
-      if (is_actor (self, item->node) || !(acted[item->wide] || (item->flags & GEMEM_DEMAND_FROM_START)))
-        {
-          add_part (self, users, item->wide, item->node);
-          add_part (self, starters, item->wide, item->node);
-        }
-      if (item->memset != GEMEM_NONE)
-        {
-          add_part (self, users, item->wide, item->memset);
-          add_part (self, starters, item->wide, item->memset);
-        }
-      for (guint32 k = 0; o < node->n_outputs && k < gemem_graph_tensor (self->graph, node->first_output + o)->n_consumers; k++)
-        {
-          const guint32 reader = gemem_graph_consumers (self->graph, node->first_output + o)[k].node;
-
-          if (is_actor (self, reader))
-            add_part (self, users, item->wide, reader);
-        }
-    }
-}
-
-/* By chain, then label, then id; nodes without a chain last. */
-static int
-compare_parts (gconstpointer a, gconstpointer b)
-{
-  const Part *x = a, *y = b;
-
-  if (x->chain != y->chain)
-    return x->chain < y->chain ? -1 : 1;
-  if (x->label != y->label)
-    return x->label < y->label ? -1 : 1;
-  return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* Keeps the last (or first) node of each chain and label; all nodes without a chain. */
-static void
-reduce (Parts *parts, guint32 n_classes, gboolean keep_last)
-{
-  for (guint32 class = 0; class < n_classes; class++)
-    {
-      Part *part = parts->parts + parts->first[class];
-      guint32 kept = 0;
-
-      if (parts->n[class] > 1)
-        qsort (part, parts->n[class], sizeof (Part), compare_parts);
-      for (guint32 i = 0; i < parts->n[class]; i++)
-        {
-          const gboolean same = kept > 0 && part[kept - 1].chain == part[i].chain && part[kept - 1].label == part[i].label
-                                && (part[i].chain != GEMEM_NONE || part[kept - 1].node == part[i].node);
-
-          if (!same)
-            part[kept++] = part[i];
-          else if (keep_last)
-            part[kept - 1] = part[i];
-        }
-      parts->n[class] = kept;
-    }
-}
-
-static void
-lay_out (Parts *parts, guint32 n_classes)
-{
-  guint32 total = 0;
-
-  for (guint32 class = 0; class < n_classes; class++)
-    {
-      parts->first[class] = total;
-      total += parts->n[class];
-      parts->n[class] = 0;
-    }
-  parts->parts = g_new (Part, (gsize) total + 1);
-}
-
-static void
-find_parts (GraphCheck *self)
-{
-  const guint32 n = self->demands->n;
-  g_autofree guint8 *acted = find_acted (self);
-
-  self->users = (Parts) { g_new (guint32, (gsize) n + 1), g_new0 (guint32, (gsize) n + 1), NULL };
-  self->starters = (Parts) { g_new (guint32, (gsize) n + 1), g_new0 (guint32, (gsize) n + 1), NULL };
-  collect (self, acted, &self->users, &self->starters);
-  lay_out (&self->users, n);
-  lay_out (&self->starters, n);
-  collect (self, acted, &self->users, &self->starters);
-  reduce (&self->users, n, TRUE);
-  reduce (&self->starters, n, FALSE);
-}
-
-static void
-clear_parts (Parts *parts)
-{
-  g_free (parts->first);
-  g_free (parts->n);
-  g_free (parts->parts);
-}
-
-static void
-number_labels (GraphCheck *self)
-{
-  g_autoptr (GHashTable) numbers = g_hash_table_new (g_str_hash, g_str_equal);
-
-  self->label = g_new0 (guint32, (gsize) gemem_graph_n_nodes (self->graph) + 1);
-  for (guint32 id = 0; id < gemem_graph_n_nodes (self->graph); id++)
-    {
-      const char *label = gemem_graph_node (self->graph, id)->batch_label;
-
-      if (*label == '\0')
-        continue;
-      self->label[id] = GPOINTER_TO_UINT (g_hash_table_lookup (numbers, label));
-      if (self->label[id] == 0)
-        {
-          self->label[id] = ++self->n_labels;
-          g_hash_table_insert (numbers, (gpointer) label, GUINT_TO_POINTER (self->n_labels));
-        }
-    }
-}
-
 /* ---- lives, for order and messages */
 
 /* The first starter's id; the item's own node where nobody starts it: graph inputs. */
 static guint32
 begin_of (const GraphCheck *self, guint32 i)
 {
-  const GememDemand *item = &self->demands->items[i];
-  const Part *part = self->starters.parts + self->starters.first[item->wide];
+  const GememDemand *item = &self->roles->demands->items[i];
+  const GememPart *part = self->roles->starters.parts + self->roles->starters.first[item->wide];
   guint32 begin = GEMEM_NONE;
 
-  for (guint32 k = 0; k < self->starters.n[item->wide]; k++)
+  for (guint32 k = 0; k < self->roles->starters.n[item->wide]; k++)
     if (counts (self, part[k].label))
       begin = MIN (begin, part[k].node);
   return begin != GEMEM_NONE ? begin : item->node;
@@ -229,11 +48,11 @@ begin_of (const GraphCheck *self, guint32 i)
 static guint32
 end_of (const GraphCheck *self, guint32 i)
 {
-  const GememDemand *item = &self->demands->items[i];
-  const Part *part = self->users.parts + self->users.first[item->wide];
+  const GememDemand *item = &self->roles->demands->items[i];
+  const GememPart *part = self->roles->users.parts + self->roles->users.first[item->wide];
   guint32 end = item->node;
 
-  for (guint32 k = 0; k < self->users.n[item->wide]; k++)
+  for (guint32 k = 0; k < self->roles->users.n[item->wide]; k++)
     if (counts (self, part[k].label))
       end = MAX (end, part[k].node);
   return end;
@@ -243,9 +62,9 @@ static char *
 describe_item (gconstpointer data, guint32 i)
 {
   const GraphCheck *self = data;
-  const GememDemand *item = &self->demands->items[i];
+  const GememDemand *item = &self->roles->demands->items[i];
   const GememPlan *plan = self->check->plan;
-  g_autofree char *name = gemem_graph_item_text (self->graph, i);
+  g_autofree char *name = gemem_graph_item_text (self->roles->graph, i);
   g_autofree char *begin = item->flags & GEMEM_DEMAND_FROM_START ? g_strdup ("the start") : g_strdup_printf ("%u", begin_of (self, i));
   g_autofree char *end = item->flags & GEMEM_DEMAND_TO_END ? g_strdup ("the end") : g_strdup_printf ("%u", end_of (self, i));
   g_autofree char *bytes = plan->offsets[i] == GEMEM_NO_OFFSET ? g_strdup ("no bytes")
@@ -261,16 +80,16 @@ describe_item (gconstpointer data, guint32 i)
 static gboolean
 is_in_place (const GraphCheck *self, guint32 earlier, guint32 later)
 {
-  const GememDemand *items = self->demands->items;
+  const GememDemand *items = self->roles->demands->items;
   const guint32 id = items[later].node;
-  const GememNode *node = gemem_graph_node (self->graph, id);
+  const GememNode *node = gemem_graph_node (self->roles->graph, id);
   const guint32 output = later - gemem_node_item (node);
 
   for (guint32 i = 0; i < node->n_inputs && output < node->n_outputs; i++)
     {
-      const guint32 item = gemem_graph_input_item (self->graph, id, i);
+      const guint32 item = gemem_graph_input_item (self->roles->graph, id, i);
 
-      if (item != GEMEM_NONE && items[item].wide == items[earlier].wide && gemem_graph_may_overlay (self->graph, id, i, output))
+      if (item != GEMEM_NONE && items[item].wide == items[earlier].wide && gemem_graph_may_overlay (self->roles->graph, id, i, output))
         return TRUE;
     }
   return FALSE;
@@ -280,16 +99,16 @@ is_in_place (const GraphCheck *self, guint32 earlier, guint32 later)
 static gboolean
 may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *user, guint32 *starter)
 {
-  const GememDemand *items = self->demands->items;
+  const GememDemand *items = self->roles->demands->items;
   const guint32 used = items[earlier].wide, started = items[later].wide;
-  const Part *users = self->users.parts + self->users.first[used], *starters = self->starters.parts + self->starters.first[started];
+  const GememPart *users = self->roles->users.parts + self->roles->users.first[used], *starters = self->roles->starters.parts + self->roles->starters.first[started];
 
-  for (guint32 u = 0; u < self->users.n[used]; u++)
-    for (guint32 s = 0; s < self->starters.n[started]; s++)
+  for (guint32 u = 0; u < self->roles->users.n[used]; u++)
+    for (guint32 s = 0; s < self->roles->starters.n[started]; s++)
       {
         *user = users[u].node;
         *starter = starters[s].node;
-        if (counts (self, users[u].label) && counts (self, starters[s].label) && !gemem_graph_order_after (self->order, *starter, *user)
+        if (counts (self, users[u].label) && counts (self, starters[s].label) && !gemem_graph_order_after (self->roles->order, *starter, *user)
             && !(*user == *starter && *user == items[later].node && is_in_place (self, earlier, later)))
           return FALSE;
       }
@@ -310,7 +129,7 @@ static gboolean
 meet_items (gpointer data, guint32 earlier, guint32 later)
 {
   const GraphCheck *self = data;
-  const GememDemand *x = &self->demands->items[earlier], *y = &self->demands->items[later];
+  const GememDemand *x = &self->roles->demands->items[earlier], *y = &self->roles->demands->items[later];
   const gboolean always = (x->flags & GEMEM_DEMAND_TO_END) || (y->flags & GEMEM_DEMAND_FROM_START);
   guint32 user, starter;
 
@@ -327,9 +146,9 @@ meet_items (gpointer data, guint32 earlier, guint32 later)
     return gemem_check_report (self->check, GEMEM_VIOLATION_OVERLAP, earlier, later, "share bytes while both are alive");
   if (user >= starter)
     return gemem_check_report (self->check, GEMEM_VIOLATION_OVERLAP, earlier, later, "share bytes while both are alive: node '%s' still uses the first",
-                               gemem_graph_node (self->graph, user)->name);
+                               gemem_graph_node (self->roles->graph, user)->name);
   return gemem_check_report (self->check, GEMEM_VIOLATION_STREAM, earlier, later, "share bytes, and nothing makes node '%s' wait for node '%s'",
-                             gemem_graph_node (self->graph, starter)->name, gemem_graph_node (self->graph, user)->name);
+                             gemem_graph_node (self->roles->graph, starter)->name, gemem_graph_node (self->roles->graph, user)->name);
 }
 
 /* ---- sweeps */
@@ -341,14 +160,14 @@ find_claims (const GraphCheck *self, const guint8 *sound)
   GArray *claims = g_array_new (FALSE, FALSE, sizeof (GememClaim));
   const GememPlan *plan = self->check->plan;
 
-  for (guint32 i = 0; i < self->demands->n; i++)
+  for (guint32 i = 0; i < self->roles->demands->n; i++)
     {
-      const GememDemand *item = &self->demands->items[i];
+      const GememDemand *item = &self->roles->demands->items[i];
       const guint64 size = item->flags & GEMEM_DEMAND_PIECE ? item->bytes : plan->sizes[i];
       const guint64 begin = item->flags & GEMEM_DEMAND_FROM_START ? 0 : (guint64) begin_of (self, i) + 1;
       const GememClaim claim = { gemem_check_space (self->check, i), plan->offsets[i], plan->offsets[i] + size, begin, i };
 
-      if (sound[i] && counts (self, self->label[item->node]))
+      if (sound[i] && counts (self, self->roles->label[item->node]))
         g_array_append_val (claims, claim);
     }
   return claims;
@@ -359,7 +178,7 @@ sweep_labels (GraphCheck *self, const guint8 *sound)
 {
   gboolean go_on = TRUE;
 
-  for (self->now = MIN (1, self->n_labels); self->now <= self->n_labels && go_on; self->now++)
+  for (self->now = MIN (1, self->roles->n_labels); self->now <= self->roles->n_labels && go_on; self->now++)
     {
       g_autoptr (GArray) claims = find_claims (self, sound);
 
@@ -374,9 +193,9 @@ check_items (const GraphCheck *self, guint8 *sound)
 {
   const guint64 alignment = self->check->plan->alignment;
 
-  for (guint32 i = 0; i < self->demands->n; i++)
+  for (guint32 i = 0; i < self->roles->demands->n; i++)
     {
-      const GememDemand *item = &self->demands->items[i];
+      const GememDemand *item = &self->roles->demands->items[i];
       const gboolean anywhere = (item->flags & GEMEM_DEMAND_ANYWHERE) || (alignment > 1 && (guint64) item->inner % alignment != 0);
       gboolean is_sound = FALSE;
 
@@ -407,9 +226,9 @@ check_tie (const GraphCheck *self, const GememTie *tie)
 static gboolean
 check_ties (const GraphCheck *self, const guint8 *sound)
 {
-  for (guint i = 0; i < self->demands->ties->len; i++)
+  for (guint i = 0; i < self->roles->demands->ties->len; i++)
     {
-      const GememTie *tie = &g_array_index (self->demands->ties, GememTie, i);
+      const GememTie *tie = &g_array_index (self->roles->demands->ties, GememTie, i);
 
       if (sound[tie->first] && sound[tie->second] && !check_tie (self, tie))
         return FALSE;
@@ -420,20 +239,13 @@ check_ties (const GraphCheck *self, const guint8 *sound)
 void
 gemem_check_graph (GememCheck *check, const GememGraph *graph)
 {
-  GraphCheck self = { check, graph, gemem_demands_new (graph), gemem_graph_order_new (graph), NULL, 0, { 0 }, { 0 }, 0, NULL };
-  g_autofree guint8 *sound = g_new0 (guint8, (gsize) self.demands->n + 1);
+  g_autoptr (GememRoles) roles = gemem_roles_new (graph);
+  g_autofree guint8 *sound = g_new0 (guint8, (gsize) roles->demands->n + 1);
+  GraphCheck self = { check, roles, 0, g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL) };
 
-  self.pairs = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   check->describe = describe_item;
   check->data = &self;
-  number_labels (&self);
-  find_parts (&self);
   if (check_items (&self, sound) && check_ties (&self, sound))
     sweep_labels (&self, sound);
   g_hash_table_unref (self.pairs);
-  clear_parts (&self.users);
-  clear_parts (&self.starters);
-  g_free (self.label);
-  gemem_graph_order_free (self.order);
-  gemem_demands_free (self.demands);
 }

@@ -76,8 +76,10 @@ is_overwritten (const GememGraph *graph, const GememConsumer *reader)
 static void
 extend (const Reading *reading, GememLifetime *life, guint32 user, gboolean overwritten)
 {
-  life->end = MAX (life->end, (guint64) user + !overwritten);
-  life->safe_end = MAX (life->safe_end, reading->order != NULL ? gemem_graph_order_safe (reading->order, &user, 1) : life->end);
+  const guint64 end = (guint64) user + !overwritten, safe = reading->order != NULL ? gemem_graph_order_safe (reading->order, &user, 1) : end;
+
+  life->end = MAX (life->end, end);
+  life->safe_end = MAX (life->safe_end, safe);
 }
 
 /* Widens @life by the life of one item. */
