@@ -269,7 +269,7 @@ gemem_json_tree_fail_unknown (const GememJsonTree *tree, guint32 entry, const ch
 
   if (near != NULL)
     return gemem_json_tree_fail (tree, entry, error, "not known here; did you mean '%s'?", near);
-  return gemem_json_tree_fail (tree, entry, error, "not known here; doc/graph-format.md has the names, and those beginning with x_ are ignored");
+  return gemem_json_tree_fail (tree, entry, error, "not known here; doc/ describes the formats, and names beginning with x_ are ignored");
 }
 
 /* ---- values */

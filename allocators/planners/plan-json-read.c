@@ -88,7 +88,8 @@ read_head (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GError
         return FALSE;
       plan->winner = g_strdup (text);
     }
-  return read_optional (tree, at[FIELD_LOWER_BOUND], &plan->lower_bound, error) && read_optional (tree, at[FIELD_ALIGNMENT], &plan->alignment, error)
+  return read_optional (tree, at[FIELD_LOWER_BOUND], &plan->lower_bound, error)
+         && read_optional (tree, at[FIELD_ALIGNMENT], &plan->alignment, error)
          && read_optional (tree, at[FIELD_ZERO_COPY], &plan->zero_copy, error);
 }
 
@@ -139,7 +140,8 @@ read_totals (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GErr
         return gemem_json_tree_fail (tree, i, error, "the totals add up to more than 2^62");
     }
   if (at[FIELD_ARENA] != 0 && arena != plan->arena)
-    return gemem_json_tree_fail (tree, at[FIELD_ARENA], error, "%" G_GUINT64_FORMAT ", but the totals add up to %" G_GUINT64_FORMAT, arena, plan->arena);
+    return gemem_json_tree_fail (tree, at[FIELD_ARENA], error, "%" G_GUINT64_FORMAT ", but the totals add up to %" G_GUINT64_FORMAT, arena,
+                                 plan->arena);
   return TRUE;
 }
 
@@ -211,7 +213,8 @@ read_nodes (const GememJsonTree *tree, guint32 object, const GememGraph *graph, 
       guint32 item, n;
 
       if (node == NULL)
-        return gemem_json_tree_fail (tree, list, error, "graph '%s' has no such node; name the graph that was planned", gemem_graph_name (graph));
+        return gemem_json_tree_fail (tree, list, error, "graph '%s' has no such node; name the graph that was planned",
+                                     gemem_graph_name (graph));
       item = workspaces ? gemem_node_workspace_item (node, 0) : gemem_node_output_item (node, 0);
       n = workspaces ? node->n_workspaces : node->n_outputs;
       if (!read_offsets (tree, list, plan->offsets + item, n, error))

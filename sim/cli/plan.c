@@ -37,7 +37,8 @@ check_options (GememReportFormat *format, GError **error)
   else if (measure && no_time)
     g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "plan: --measure and --no-time exclude each other; keep one of them");
   else if (check != NULL && (planners != NULL || format_name != NULL || output != NULL))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--check=%s: nothing is planned or reported; leave out --planner, --format and --output", check);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--check=%s: nothing is planned or reported; leave out --planner, --format and --output",
+                 check);
   else if (format_name != NULL && !gemem_report_format_parse (format_name, format, error))
     return FALSE;
   else if (print_log && *format != GEMEM_FORMAT_TABLE && (output == NULL || strcmp (output, "-") == 0))
@@ -137,7 +138,8 @@ put_logs (const GArray *planned, GError **error)
 static gboolean
 report (const GArray *planned, GememReportFormat format, GError **error)
 {
-  const GememPlanReportOptions options = { measure || (format == GEMEM_FORMAT_TABLE && !no_time), output == NULL ? gemem_terminal_width () : 0 };
+  const GememPlanReportOptions options = { measure || (format == GEMEM_FORMAT_TABLE && !no_time),
+                                          output == NULL ? gemem_terminal_width () : 0 };
   const GememPlanResult *results = (const GememPlanResult *) (gconstpointer) planned->data;
   g_autoptr (GString) text = g_string_new (NULL);
 

@@ -96,7 +96,8 @@ gemem_picture_line (GememPicture *picture, guint64 x1, guint64 y1, guint64 x2, g
 }
 
 void
-gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anchor, guint size, guint flags, guint32 colour, const char *text)
+gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anchor, guint size, guint flags, guint32 colour,
+                    const char *text)
 {
   const Text item = { x, y, anchor, size, flags, colour, g_strdup (text) };
 
@@ -200,7 +201,8 @@ gemem_picture_svg (GString *out, const GememPicture *picture)
       append_pixels (out, "y1", line->y1);
       append_pixels (out, "x2", line->x2);
       append_pixels (out, "y2", line->y2);
-      g_string_append_printf (out, " stroke=\"#%06x\"%s/>\n", line->colour, line->dashed ? " stroke-width=\"1.6\" stroke-dasharray=\"7 4\"" : "");
+      g_string_append_printf (out, " stroke=\"#%06x\"%s/>\n", line->colour,
+                              line->dashed ? " stroke-width=\"1.6\" stroke-dasharray=\"7 4\"" : "");
     }
   for (guint i = 0; i < picture->texts->len; i++)
     append_text (out, &g_array_index (picture->texts, Text, i));
@@ -307,7 +309,8 @@ gemem_picture_write (const GememPicture *picture, const char *dir, const char *b
 
   gemem_picture_svg (svg, picture);
   gemem_picture_gnuplot (script, data, picture, base);
-  return write_part (dir, base, ".svg", svg, error) && write_part (dir, base, ".dat", data, error) && write_part (dir, base, ".gp", script, error)
+  return write_part (dir, base, ".svg", svg, error) && write_part (dir, base, ".dat", data, error)
+         && write_part (dir, base, ".gp", script, error)
          && (program == NULL
              || (gemem_plot_run (program, dir, script_name, NULL, NULL, error) && gemem_plot_check_picture (png, "IEND", error)));
 }

@@ -93,7 +93,8 @@ append_rows (GString *out, const Map *map, gboolean letters)
 
   for (guint row = ROWS; row-- > 0;)
     {
-      const guint64 floor = (guint64) ((unsigned __int128) view->top * row / ROWS), ceiling = (guint64) ((unsigned __int128) view->top * (row + 1) / ROWS);
+      const guint64 floor = (guint64) ((unsigned __int128) view->top * row / ROWS);
+      const guint64 ceiling = (guint64) ((unsigned __int128) view->top * (row + 1) / ROWS);
       const guint64 bound = view->result->plan->lower_bound;
 
       g_string_append_printf (out, "  %12s |", gemem_format_size (size, floor));

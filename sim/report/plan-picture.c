@@ -167,7 +167,8 @@ take_run (Drawing *drawing, guint row, guint column)
     }
   for (guint i = 0; i < rows; i++)
     memset (start + i * ACROSS, 0, n);
-  gemem_picture_rect (drawing->picture, (LEFT + column) * PIXEL, (TOP + row) * PIXEL, n * PIXEL, rows * PIXEL, colour_of (code - 1u), FALSE, NULL);
+  gemem_picture_rect (drawing->picture, (LEFT + column) * PIXEL, (TOP + row) * PIXEL, n * PIXEL, rows * PIXEL,
+                      colour_of (code - 1u), FALSE, NULL);
   return n;
 }
 

@@ -111,7 +111,8 @@ gemem_plan_view_facts (const GememPlanView *view)
   const guint n = view->rects->len;
   g_autoptr (GString) text = g_string_new (NULL);
 
-  g_string_append_printf (text, "arena %s, lower bound %s", gemem_format_size (arena, plan->arena), gemem_format_size (bound, plan->lower_bound));
+  g_string_append_printf (text, "arena %s, lower bound %s", gemem_format_size (arena, plan->arena),
+                          gemem_format_size (bound, plan->lower_bound));
   if (plan->lower_bound > 0)
     {
       const guint64 permille = (guint64) (((unsigned __int128) plan->arena * 1000 + plan->lower_bound / 2) / plan->lower_bound);

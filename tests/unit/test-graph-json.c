@@ -398,7 +398,7 @@ test_refuses_parts (void)
     { OUTPUT ("\"size\":1,\"consumers\":[[\"a\",0]]"), "node 'a': output 0: lists 1 consumers, but 0 inputs are connected to it" },
     { OUTPUT ("\"size\":1,\"consumers\":[7]"), "node 'a': outputs[0].consumers[0]: must be a list [...], not a number" },
     { OUTPUT ("\"size\":1,\"attributes\":{\"reference\":true}"),
-      "node 'a': outputs[0].attributes.reference: not known here; doc/graph-format.md has the names, and those beginning with x_ are ignored" },
+      "node 'a': outputs[0].attributes.reference: not known here; doc/ describes the formats, and names beginning with x_ are ignored" },
     { ATTRIBUTE ("\"referense\":true"), "node 'a': attributes.referense: not known here; did you mean 'reference'?" },
     { ATTRIBUTE ("\"reference\":true,\"reference\":true"), "node 'a': attributes.reference: given twice" },
     { ATTRIBUTE ("\"reference\":1"), "node 'a': attributes.reference: must be true or false, not a number" },
