@@ -10,7 +10,7 @@ void
 gemem_paddle_first_fit_init (PaddleFirstFit *fit)
 {
   fit->holes = g_array_new (FALSE, FALSE, sizeof (PaddleHole));
-  fit->top = fit->peak = 0;
+  fit->top = 0;
 }
 
 void
@@ -52,7 +52,6 @@ gemem_paddle_first_fit_take (PaddleFirstFit *fit, guint64 bytes, guint64 alignme
   if (rest.begin < rest.end)
     g_array_append_val (fit->holes, rest);
   fit->top = rest.end + bytes;
-  fit->peak = MAX (fit->peak, fit->top);
   return rest.end;
 }
 

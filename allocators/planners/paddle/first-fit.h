@@ -15,7 +15,6 @@ typedef struct
 {
   GArray *holes; /* PaddleHole */
   guint64 top;   /* all above is free */
-  guint64 peak;  /* the highest that `top` ever was */
 } PaddleFirstFit;
 
 void gemem_paddle_first_fit_init (PaddleFirstFit *fit);

@@ -11,7 +11,7 @@
  * The real transpiler does not see that a dead variable is written again later; where that loses a value the plan differs from it (layout.c).
  *
  * Cost: O(log pool) to find an entry of the right size, then one step per entry of another element type or shape; with print_log, and in era
- * 1.2, one step per entry of the pool.  Origin: paddle.md 8.1, 8.2.
+ * 1.2, one step per entry in front of the one taken.  Level 0: O(1) where no shape is equal.  Origin: paddle.md 8.1, 8.2.
  */
 #include "config.h"
 
@@ -100,11 +100,24 @@ place (PaddleWalk *walk, guint32 name)
   return settings_of (walk)->era == PADDLE_ERA_1_2 ? walk->pool->len : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
 }
 
+/* Type and shape. */
+static int
+compare_shapes (gconstpointer a, gconstpointer b)
+{
+  const PaddleVariable *x = *(const PaddleVariable *const *) a, *y = *(const PaddleVariable *const *) b;
+
+  if (x->type != y->type)
+    return x->type < y->type ? -1 : 1;
+  if (x->n_dims != y->n_dims)
+    return x->n_dims < y->n_dims ? -1 : 1;
+  return x->n_dims > 0 ? memcmp (x->dims, y->dims, sizeof (gint64) * x->n_dims) : 0;
+}
+
 static gboolean
 matches (const PaddleVariable *x, const PaddleVariable *cache, guint64 level)
 {
   if (level == 0)
-    return x->n_dims == cache->n_dims && memcmp (x->dims, cache->dims, sizeof (gint64) * x->n_dims) == 0;
+    return compare_shapes (&x, &cache) == 0;
   return is_dynamic (x) == is_dynamic (cache) && x->elements <= cache->elements;
 }
 
@@ -133,12 +146,18 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 {
   const PaddleMemoryOptimize *settings = settings_of (walk);
   const PaddleVariable *x = gemem_paddle_variable (walk->program, name);
+  const gboolean exact = settings->level == 0 && !settings->print_log; /* only entries of its class can match, or be itself */
   const gboolean jumps = settings->era == PADDLE_ERA_1_3 && !settings->print_log; /* over entries that could only print */
 
+  if (exact && walk->n_pooled[walk->class[name]] == 0)
+    return GEMEM_NONE;
   for (guint32 k = jumps ? first_beyond (walk, x, TRUE) : 0; k < walk->pool->len; k++)
     {
-      const PaddleVariable *cache = entry (walk, k);
+      const PaddleVariable *cache;
 
+      if (exact && walk->class[g_array_index (walk->pool, guint32, k)] != walk->class[name])
+        continue;
+      cache = entry (walk, k);
       if (jumps && is_beyond (walk, x, cache))
         return GEMEM_NONE;
       if (!is_found (walk, node, cache))
@@ -176,7 +195,7 @@ PaddleRewrite *
 gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings, GError **error)
 {
   g_autoptr (PaddleRewrite) rewrite = gemem_paddle_rewrite_new (program);
-  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, &rules, (gpointer) settings);
+  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_shapes, (gpointer) settings);
   g_autoptr (GArray) lists = gemem_paddle_lists (program, settings->era == PADDLE_ERA_1_2);
 
   if (!gemem_paddle_skip_for_transpiler (program, lists, settings->era == PADDLE_ERA_1_2, settings->skip_grads, settings->skip_opt_set, walk->skip, error))

@@ -15,7 +15,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "allocators/planners/paddle/node-size.h"
@@ -26,11 +25,8 @@
 typedef struct
 {
   const PaddleOptimizePass *settings;
-  const PaddleProgram *program;
-  guint32             *class;     /* per variable: number of its type, batch class and size */
-  guint32             *n_pooled;  /* per class: entries in the pool */
-  guint32              n_dynamic; /* entries of dynamic batch: they come first */
-  guint8              *foreign;   /* per variable: touched from other blocks */
+  guint32 n_dynamic; /* entries of dynamic batch: they come first */
+  guint8 *foreign;   /* per variable: touched from other blocks */
 } Pass;
 
 static gboolean
@@ -39,8 +35,7 @@ is_dynamic (const PaddleVariable *variable)
   return variable->n_dims > 0 && variable->dims[0] == -1;
 }
 
-/* ---- classes of equal variables */
-
+/* Type, batch class, NodeSize. */
 static int
 compare_classes (gconstpointer a, gconstpointer b)
 {
@@ -52,26 +47,6 @@ compare_classes (gconstpointer a, gconstpointer b)
   if (is_dynamic (x) != is_dynamic (y))
     return is_dynamic (x) ? -1 : 1;
   return size_x < size_y ? -1 : size_x > size_y;
-}
-
-static void
-number_classes (Pass *pass)
-{
-  const guint32 n = pass->program->n_variables;
-  g_autofree const PaddleVariable **sorted = g_new (const PaddleVariable *, (gsize) n + 1);
-  guint32 class = 0;
-
-  for (guint32 v = 0; v < n; v++)
-    sorted[v] = gemem_paddle_variable (pass->program, v);
-  qsort (sorted, n, sizeof sorted[0], compare_classes);
-  pass->class = g_new (guint32, (gsize) n + 1);
-  for (guint32 i = 0; i < n; i++)
-    {
-      if (i > 0 && compare_classes (&sorted[i - 1], &sorted[i]) != 0)
-        class++;
-      pass->class[sorted[i] - pass->program->variables] = class;
-    }
-  pass->n_pooled = g_new0 (guint32, (gsize) n + 1);
 }
 
 /* ---- the rules */
@@ -111,16 +86,15 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
   guint32 k = 0;
 
   (void) node;
-  if (pass->n_pooled[pass->class[name]] == 0)
+  if (walk->n_pooled[walk->class[name]] == 0)
     return GEMEM_NONE;
-  while (k < walk->pool->len && (pass->class[pool[k]] != pass->class[name] || pool[k] == name))
+  while (k < walk->pool->len && (walk->class[pool[k]] != walk->class[name] || pool[k] == name))
     k++;
   if (k == walk->pool->len)
     return GEMEM_NONE;
   from = gemem_paddle_shape_text (gemem_paddle_variable (walk->program, name), ",");
   to = gemem_paddle_shape_text (gemem_paddle_variable (walk->program, pool[k]), ",");
   gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u", walk->counter++, from, to, k, walk->pool->len);
-  pass->n_pooled[pass->class[name]]--;
   pass->n_dynamic -= is_dynamic (gemem_paddle_variable (walk->program, name)) ? 1 : 0;
   return k;
 }
@@ -133,9 +107,8 @@ place (PaddleWalk *walk, guint32 name)
   const guint32 *pool = (const guint32 *) (gconstpointer) walk->pool->data;
   guint32 k = dynamic ? 0 : pass->n_dynamic;
 
-  while (k < walk->pool->len && pass->class[pool[k]] == pass->class[name])
+  while (k < walk->pool->len && walk->class[pool[k]] == walk->class[name])
     k++;
-  pass->n_pooled[pass->class[name]]++;
   pass->n_dynamic += dynamic ? 1 : 0;
   return k;
 }
@@ -146,16 +119,13 @@ PaddleRewrite *
 gemem_paddle_optimize_pass (const PaddleProgram *program, const PaddleOptimizePass *settings)
 {
   PaddleRewrite *rewrite = gemem_paddle_rewrite_new (program);
-  Pass pass = { settings, program, NULL, NULL, 0, g_new0 (guint8, (gsize) program->n_variables + 1) };
-  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, &rules, &pass);
+  Pass pass = { settings, 0, g_new0 (guint8, (gsize) program->n_variables + 1) };
+  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_classes, &pass);
   g_autoptr (GArray) lists = gemem_paddle_lists (program, FALSE);
 
-  number_classes (&pass);
   gemem_paddle_skip_for_passes (program, walk->skip);
   gemem_paddle_skip_foreign (program, lists, pass.foreign);
   gemem_paddle_walk_list (walk, 0, &g_array_index (lists, PaddleList, 0));
-  g_free (pass.class);
-  g_free (pass.n_pooled);
   g_free (pass.foreign);
   return rewrite;
 }

@@ -166,11 +166,12 @@ sort_lives (const Release *release, int (*compare) (gconstpointer, gconstpointer
   return sorted;
 }
 
-/* The lives that lie in @space. */
+/* The lives that lie in @space, in whole units of the alignment; returns the bytes used. */
 static guint64
 fit_space (const Release *release, Life **begins, Life **ends, guint64 space, guint64 alignment)
 {
   PaddleFirstFit fit;
+  guint64 bytes = 0;
   guint gone = 0;
 
   gemem_paddle_first_fit_init (&fit);
@@ -185,12 +186,13 @@ fit_space (const Release *release, Life **begins, Life **ends, guint64 space, gu
           const PaddleVariable *dead = gemem_paddle_variable (release->program, ends[gone]->variable);
 
           if (dead->space == space)
-            gemem_paddle_first_fit_give (&fit, ends[gone]->offset, dead->bytes);
+            gemem_paddle_first_fit_give (&fit, ends[gone]->offset, gemem_paddle_align (dead->bytes, alignment));
         }
-      begins[i]->offset = gemem_paddle_first_fit_take (&fit, variable->bytes, MAX (alignment, variable->alignment));
+      begins[i]->offset = gemem_paddle_first_fit_take (&fit, gemem_paddle_align (variable->bytes, alignment), MAX (alignment, variable->alignment));
+      bytes = MAX (bytes, begins[i]->offset + variable->bytes);
     }
   gemem_paddle_first_fit_clear (&fit);
-  return fit.peak;
+  return bytes;
 }
 
 static void

@@ -94,9 +94,11 @@ struct _PaddleWalk
   GArray              *pool;              /* guint32: names */
   guint8              *in_pool, *written; /* per name: is in the pool; is written by an operator of the list */
   guint32             *read_at;           /* per name: last position + 1 that reads it */
+  guint32             *class, *n_pooled;  /* per name: number of what equals it; per class: entries in the pool */
 };
 
-PaddleWalk *gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite, const PaddleRules *rules, gpointer settings);
+/* @compare: of two PaddleVariable *, by all that is equal where one could replace the other exactly; what is not tells classes apart. */
+PaddleWalk *gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite, const PaddleRules *rules, GCompareFunc compare, gpointer settings);
 void gemem_paddle_walk_free (PaddleWalk *walk);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleWalk, gemem_paddle_walk_free)
 

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "allocators/planners/paddle/rewrite.h"
@@ -51,6 +52,7 @@ take (PaddleWalk *walk, guint32 name, guint32 index)
   g_array_append_val (walk->rewrite->renames, rename);
   g_array_remove_index (walk->pool, index);
   walk->in_pool[to] = FALSE;
+  walk->n_pooled[walk->class[to]]--;
   gemem_paddle_rename (&walk->names, name, to);
 }
 
@@ -148,6 +150,7 @@ fill_pool (State *state, guint32 id)
       if (walk->in_pool[name])
         continue;
       walk->in_pool[name] = TRUE;
+      walk->n_pooled[walk->class[name]]++;
       g_array_insert_val (walk->pool, walk->rules->place (walk, name), name);
     }
 }
@@ -210,6 +213,8 @@ gemem_paddle_walk_list (PaddleWalk *walk, guint32 number, const PaddleList *list
   walk->list = number;
   walk->counter = 0;
   walk->forward = list->forward;
+  for (guint i = 0; i < walk->pool->len; i++)
+    walk->n_pooled[walk->class[g_array_index (walk->pool, guint32, i)]] = 0;
   g_array_set_size (walk->pool, 0);
   memset (walk->written, 0, walk->program->n_variables);
   begin (&state);
@@ -222,8 +227,26 @@ gemem_paddle_walk_list (PaddleWalk *walk, guint32 number, const PaddleList *list
   g_ptr_array_unref (state.dead);
 }
 
+static void
+number_classes (PaddleWalk *walk, GCompareFunc compare)
+{
+  const guint32 n = walk->program->n_variables;
+  g_autofree const PaddleVariable **sorted = g_new (const PaddleVariable *, (gsize) n + 1);
+  guint32 class = 0;
+
+  for (guint32 v = 0; v < n; v++)
+    sorted[v] = gemem_paddle_variable (walk->program, v);
+  qsort (sorted, n, sizeof sorted[0], compare);
+  for (guint32 i = 0; i < n; i++)
+    {
+      if (i > 0 && compare (&sorted[i - 1], &sorted[i]) != 0)
+        class++;
+      walk->class[sorted[i] - walk->program->variables] = class;
+    }
+}
+
 PaddleWalk *
-gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite, const PaddleRules *rules, gpointer settings)
+gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite, const PaddleRules *rules, GCompareFunc compare, gpointer settings)
 {
   PaddleWalk *walk = g_new0 (PaddleWalk, 1);
   const gsize n = (gsize) program->n_variables + 1;
@@ -236,6 +259,9 @@ gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite, con
   walk->in_pool = g_new0 (guint8, n);
   walk->written = g_new0 (guint8, n);
   walk->read_at = g_new0 (guint32, n);
+  walk->class = g_new0 (guint32, n);
+  walk->n_pooled = g_new0 (guint32, n);
+  number_classes (walk, compare);
   walk->pool = g_array_new (FALSE, FALSE, sizeof (guint32));
   gemem_paddle_names_init (&walk->names, program->n_variables);
   return walk;
@@ -250,6 +276,8 @@ gemem_paddle_walk_free (PaddleWalk *walk)
   g_free (walk->in_pool);
   g_free (walk->written);
   g_free (walk->read_at);
+  g_free (walk->class);
+  g_free (walk->n_pooled);
   g_array_unref (walk->pool);
   gemem_paddle_names_clear (&walk->names);
   g_free (walk);
