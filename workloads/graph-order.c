@@ -159,6 +159,18 @@ chain_of_edges (Chains *chains, guint32 id)
   return follows ? new_chain (chains) : GEMEM_NONE;
 }
 
+/* Data of a subgraph that stands for an input of the owner to which nothing is connected: it has memory of its own. */
+static gboolean
+is_orphan (const GememGraph *graph, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (graph, id);
+  const guint32 owner = owner_of (graph, id);
+  gint64 index;
+
+  return owner != GEMEM_NONE && gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index)
+         && (index < 0 || index >= gemem_graph_node (graph, owner)->n_inputs || gemem_graph_inputs (graph, owner)[index].tensor == GEMEM_NONE);
+}
+
 static void
 find_chains (GememGraphOrder *order)
 {
@@ -171,7 +183,7 @@ find_chains (GememGraphOrder *order)
 
       if (chain != GEMEM_NONE)
         append_to_chain (&chains, chain, id);
-      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id)->type))
+      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id)->type) || is_orphan (order->graph, id))
         order->unordered = id + 1;
     }
   order->n_chains = chains.last->len;

@@ -40,7 +40,7 @@ test_random (gconstpointer data)
 {
   static const guint sizes[] = { 2, 5, 12, 30, 80 };
   const guint features = GPOINTER_TO_UINT (data);
-  const guint rounds = g_getenv ("GEMEM_QUICK") != NULL ? 20 : 120;
+  const guint rounds = g_getenv ("GEMEM_QUICK") != NULL ? 20 : 60;
   g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   g_autoptr (GError) error = NULL;
 
