@@ -124,8 +124,9 @@ add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 /* ---- graphs */
 
 static gboolean
-add_data (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
+add_data (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
 {
+  const gint64 own = strcmp (owner_type, "Loop") == 0 ? 1 : 0; /* the first input of a Loop's body is its counter */
   gint64 index = 0;
 
   for (gsize i = 0; i < part->n_input; i++)
@@ -137,7 +138,7 @@ add_data (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
         continue;
       node = add_named_node (import, name, "Data");
       gemem_graph_edit_node (import->graph)->index = index;
-      if (import->block != 0)
+      if (import->block != 0 && index >= own)
         gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index, 1);
       index++;
       if (!onnx_add_output (import, name, 0, node, error))
@@ -192,7 +193,7 @@ add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_t
     onnx_add_type (import, part->output[i]);
   for (gsize i = 0; i < part->n_value_info; i++)
     onnx_add_type (import, part->value_info[i]);
-  if (!add_weights (import, part, error) || !add_data (import, part, error))
+  if (!add_weights (import, part, error) || !add_data (import, part, owner_type, error))
     return FALSE;
   for (gsize i = 0; i < part->n_node; i++)
     if (!add_node (import, part->node[i], error))

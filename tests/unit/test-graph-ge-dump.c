@@ -30,7 +30,7 @@ test_graph (void)
           "sync:Send( ^b) ->\n"
           "view:Reshape(b.0) -> float32[8]=64&0 engine=DNN_VM_GE_LOCAL_OP_STORE batch=\n"
           "c:ConcatD(b.1 - view.0 ^sync) -> float16[8,3]=96 _tensor_memory_scope=1 stream=1 engine= batch=Batch_1 "
-          "_no_padding_continuous_input=1 _reuse_input_on_dim_index=-1\n",
+          "_no_padding_continuous_input=1 _reuse_input_on_dim_index=0\n",
           "source: GE dump\n"
           "note: 1 outputs have no size; it is taken from their shape, without padding\n"
           "note: 2 attributes that no planner uses are left out\n");

@@ -68,7 +68,7 @@ test_subgraphs (void)
                   "x:Data() -> float32[3]=12 index=0\n"
                   "c:Data() -> bool[]=1 index=1\n"
                   "Loop:Loop($n c.0 x.0) -> float32[3]=12 float32[5,3]=60 1{body}\n"
-                  "i:Data() -> int64[]=8 in=1 index=0 _parent_node_index=0\n"
+                  "i:Data() -> int64[]=8 in=1 index=0\n"
                   "go:Data() -> bool[]=1 in=1 index=1 _parent_node_index=1\n"
                   "state:Data() -> float32[3]=12 in=1 index=2 _parent_node_index=2\n"
                   "Identity:Identity(go.0) -> bool[]=1&0 in=1\n"
