@@ -165,7 +165,8 @@ static int
 list (void)
 {
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-    printf ("replay %s " EVENTS "\n", (*c)->name);
+    if ((*c)->prepare == NULL) /* planning beforehand is no work of an event */
+      printf ("replay %s " EVENTS "\n", (*c)->name);
   for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)
     if ((*f)->create != NULL && (*f)->open != NULL)
       printf ("read %s " EVENTS "\n", (*f)->name);
