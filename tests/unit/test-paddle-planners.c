@@ -407,7 +407,8 @@ ours (const PaddleProgram *program, TestPaddleKind kind, guint level, int place)
   if (again != NULL) /* without printing entries are jumped over */
     {
       g_assert_cmpuint (again->renames->len, ==, rewrite->renames->len);
-      g_assert_cmpint (memcmp (again->renames->data, rewrite->renames->data, sizeof (PaddleRename) * rewrite->renames->len), ==, 0);
+      g_assert_cmpmem (again->renames->data, sizeof (PaddleRename) * again->renames->len, rewrite->renames->data,
+                       sizeof (PaddleRename) * rewrite->renames->len);
     }
   return test_paddle_rewrite_text (program, rewrite);
 }

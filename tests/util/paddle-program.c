@@ -187,7 +187,7 @@ test_paddle_random (guint64 seed, guint operators, guint variables, gboolean aga
   next = 1 + (guint) gemem_rng_below (&rng, variables / 4 + 1);
   for (guint i = 0; i < operators && next < variables; i++)
     {
-      const guint n_inputs = 1 + (guint) gemem_rng_below (&rng, 3), n_outputs = 1 + gemem_rng_below (&rng, 4) / 3;
+      const guint n_inputs = 1 + (guint) gemem_rng_below (&rng, 3), n_outputs = 1 + (guint) gemem_rng_below (&rng, 4) / 3;
       guint last = 0;
 
       g_string_append (text, gemem_rng_below (&rng, 3) == 0 ? "relu" : "op"); /* relu: on the whitelist of in-place operators */
