@@ -54,15 +54,15 @@ buffer_of (GememDemands *demands, guint32 i)
 {
   GememDemand *items = demands->items;
   guint32 root = i, next;
-  gint64 distance = 0, own;
+  guint64 distance = 0, own; /* modulo 2^64: hostile offset lists may ask for anything */
 
   for (; items[root].buffer != root; root = items[root].buffer)
-    distance += items[root].inner;
+    distance += (guint64) items[root].inner;
   for (; items[i].buffer != root && i != root; i = next)
     {
       next = items[i].buffer;
-      own = items[i].inner;
-      items[i].inner = distance;
+      own = (guint64) items[i].inner;
+      items[i].inner = (gint64) distance;
       items[i].buffer = root;
       distance -= own;
     }
@@ -75,9 +75,10 @@ join_buffers (GememDemands *demands, const GememTie *tie)
 {
   GememDemand *items = demands->items;
   const guint32 a = buffer_of (demands, tie->first), b = buffer_of (demands, tie->second);
-  gint64 distance; /* from root a to root b */
+  const gint64 distance /* from root a to root b */
+      = (gint64) ((guint64) items[tie->first].inner + (guint64) tie->delta - (guint64) items[tie->second].inner);
 
-  if (a == b || __builtin_add_overflow (items[tie->first].inner - items[tie->second].inner, tie->delta, &distance) || ABS (distance) > FARTHEST / 2)
+  if (a == b || distance > FARTHEST || distance < -FARTHEST)
     return;
   items[MAX (a, b)].buffer = MIN (a, b);
   items[MAX (a, b)].inner = a < b ? distance : -distance;
@@ -127,7 +128,7 @@ settle_classes (GememDemands *demands)
       lowest[item->buffer] = MIN (lowest[item->buffer], item->inner);
     }
   for (guint32 i = 0; i < demands->n; i++)
-    demands->items[i].inner -= lowest[demands->items[i].buffer];
+    demands->items[i].inner = (gint64) ((guint64) demands->items[i].inner - (guint64) lowest[demands->items[i].buffer]);
 }
 
 /* ---- sizes */
