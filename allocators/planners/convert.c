@@ -82,6 +82,15 @@ extend (const Reading *reading, GememLifetime *life, guint32 user, gboolean over
   life->safe_end = MAX (life->safe_end, safe);
 }
 
+/* An owner of a subgraph takes no part itself, nor do data; lifetimes may count them, the bound may not. */
+static gboolean
+takes_part (const Reading *reading, guint32 node)
+{
+  const GememNode *n = gemem_graph_node (reading->graph, node);
+
+  return counts (reading, node) && !(reading->tight && (n->n_blocks > 0 || gemem_node_is_data (n)));
+}
+
 /* Widens @life by the life of one item. */
 static void
 live (const Reading *reading, guint32 number, GememLifetime *life)
@@ -91,20 +100,31 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
   const GememNode *node = gemem_graph_node (graph, item->node);
   const guint32 o = number - gemem_node_item (node);
 
-  life->begin = MIN (life->begin, item->flags & GEMEM_DEMAND_FROM_START ? 0 : MIN (item->node, item->memset));
+  if (item->flags & GEMEM_DEMAND_FROM_START)
+    life->begin = 0;
+  else if (takes_part (reading, item->node))
+    life->begin = MIN (life->begin, MIN (item->node, item->memset));
   life->size = MAX (life->size, item->bytes + (reading->tight ? 0 : (guint64) item->inner));
-  life->end = MAX (life->end, (guint64) item->node + 1);
   if (item->flags & GEMEM_DEMAND_TO_END)
     life->end = gemem_graph_n_nodes (graph);
-  if (!gemem_node_is_data (node)) /* was written before: only its readers count */
+  if (!gemem_node_is_data (node) && takes_part (reading, item->node)) /* data was written before: only its readers count */
     extend (reading, life, item->node, FALSE);
   for (guint32 i = 0; o < node->n_outputs && i < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; i++)
     {
       const GememConsumer *reader = &gemem_graph_consumers (graph, node->first_output + o)[i];
 
-      if (counts (reading, reader->node))
+      if (takes_part (reading, reader->node))
         extend (reading, life, reader->node, reading->tight && is_overwritten (graph, reader));
     }
+}
+
+/* Where nobody took part the first item's node stands for them. */
+static void
+settle (const Reading *reading, GememLifetime *life)
+{
+  if (life->begin == G_MAXUINT64)
+    life->begin = reading->demands->items[life->id].node;
+  life->end = MAX (life->end, life->begin + 1);
   life->safe_end = MAX (life->safe_end, life->end);
 }
 
@@ -120,14 +140,17 @@ number_units (const Reading *reading, GememLifetimes *lifetimes)
   for (guint32 i = 0; i < demands->n; i++)
     {
       const GememDemand *item = &demands->items[i];
+      GememLifetime *life;
 
       if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[unit_of (reading, item)] != GEMEM_NONE || !counts (reading, item->node))
         continue;
       numbers[unit_of (reading, item)] = lifetimes->items->len;
       gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
-      gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->id = i;
-      gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->tag = i;
-      gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1)->space = gemem_space_pack (item->space);
+      life = gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1);
+      life->begin = G_MAXUINT64; /* until somebody takes part */
+      life->end = life->safe_end = 0;
+      life->id = life->tag = i;
+      life->space = gemem_space_pack (item->space);
     }
   return numbers;
 }
@@ -148,6 +171,8 @@ read_lifetimes (const Reading *reading, guint32 **numbers)
       if (number != GEMEM_NONE && counts (reading, item->node)) /* users of members without memory of their own count too */
         live (reading, i, gemem_lifetimes_get (lifetimes, number));
     }
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    settle (reading, gemem_lifetimes_get (lifetimes, i));
   lifetimes->steps = gemem_graph_n_nodes (reading->graph);
   return lifetimes;
 }

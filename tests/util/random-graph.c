@@ -238,26 +238,25 @@ add_nopadding (Maker *maker, guint32 label)
   gemem_graph_set_shape (maker->graph, gemem_dtype_find ("uint8"), &size, 1);
 }
 
-/* An owner that reads and writes one thing, and inside a Data, some nodes, and a NetOutput. */
+/* An owner that reads and writes one thing (none if there is nothing to read), and inside a Data, some nodes, and a NetOutput. */
 static void
 add_subgraph (Maker *maker)
 {
   const guint n = 1 + (guint) gemem_rng_below (&maker->rng, 3), outside = maker->sources->len;
   const guint64 size = random_size (maker);
   const Source *source = pick_source (maker, 0, 12);
-  const guint32 id = add_node (maker, "PartitionedCall", 0);
+  const guint32 id = source != NULL ? add_node (maker, "PartitionedCall", 0) : 0;
   const gint64 index = 0;
-  Source result = { id, 0, 0, size, FALSE };
+  const Source result = { id, 0, 0, size, FALSE };
 
   if (source == NULL)
-    gemem_graph_add_no_input (maker->graph);
-  else
-    gemem_graph_add_input (maker->graph, node_name (source->node), source->index);
+    return;
+  gemem_graph_add_input (maker->graph, node_name (source->node), source->index);
   gemem_graph_add_output (maker->graph, size);
   maker->block = gemem_graph_add_block (maker->graph, node_name (id));
   add_node (maker, "Data", 0);
   number (maker, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, 0);
-  add_output (maker, id + 1, 0, 0, source != NULL ? source->size : size, FALSE);
+  add_output (maker, id + 1, 0, 0, source->size, FALSE);
   for (guint i = 0; i < n; i++)
     {
       add_node (maker, "Op", 0);
