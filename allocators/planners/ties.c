@@ -55,28 +55,15 @@ number (const Ties *ties, GememAttributes attributes, GememAttributeKey key, gin
 
 /* ---- references (1.6) */
 
-/* The input whose name is that of output @o. */
-static guint32
-input_of_equal_name (const Ties *ties, const GememNode *node, guint32 o)
-{
-  guint n_inputs, n_outputs;
-  const char *const *inputs = gemem_graph_texts (ties->graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
-  const char *const *outputs = gemem_graph_texts (ties->graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
-
-  for (guint i = 0; i < MIN (n_inputs, node->n_inputs) && o < n_outputs; i++)
-    if (strcmp (inputs[i], outputs[o]) == 0)
-      return i;
-  return GEMEM_NONE;
-}
-
 /* The number of the input whose memory output @o of @node is; first rule that applies. */
 static guint32
-referenced_input (const Ties *ties, const GememNode *node, guint32 o)
+referenced_input (const Ties *ties, guint32 id, guint32 o)
 {
   static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile", NULL };
   static const char *const pass_through[] = { "Merge", "Reshape", NULL };
+  const GememNode *node = gemem_graph_node (ties->graph, id);
   const GememTensor *tensor = gemem_graph_tensor (ties->graph, node->first_output + o);
-  const guint32 named = flag (ties, node, GEMEM_ATTRIBUTE_REFERENCE) ? input_of_equal_name (ties, node, o) : GEMEM_NONE;
+  const guint32 named = gemem_graph_overwritten_input (ties->graph, id, o);
 
   if (type_is (node, same_index))
     return o;
@@ -101,7 +88,7 @@ tie_outputs (const Ties *ties, guint32 id)
 
   for (guint32 o = 0; o < node->n_outputs; o++)
     {
-      const guint32 input = referenced_input (ties, node, o);
+      const guint32 input = referenced_input (ties, id, o);
       const GememAttributes attributes = gemem_graph_tensor (ties->graph, node->first_output + o)->attributes;
 
       if (input != GEMEM_NONE)
@@ -289,8 +276,9 @@ tie_nopadding_outputs (const Ties *ties, const GememNode *node)
 
 /* Outputs of global scope lie elsewhere; if an output is a reference, all are and none is moved (5.4, 5.6). */
 static void
-tie_padded_outputs (const Ties *ties, const GememNode *node)
+tie_padded_outputs (const Ties *ties, guint32 id)
 {
+  const GememNode *node = gemem_graph_node (ties->graph, id);
   guint32 previous = GEMEM_NONE;
   gint64 stride = 0;
 
@@ -298,7 +286,7 @@ tie_padded_outputs (const Ties *ties, const GememNode *node)
     {
       const GememTensor *tensor = gemem_graph_tensor (ties->graph, node->first_output + o);
 
-      if (referenced_input (ties, node, o) != GEMEM_NONE)
+      if (referenced_input (ties, id, o) != GEMEM_NONE)
         return;
       if (number (ties, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, 0) == 2)
         continue;
@@ -320,7 +308,7 @@ tie_continuous (const Ties *ties, guint32 id)
   if (node->n_outputs > 1 && flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT))
     tie_nopadding_outputs (ties, node);
   else if (node->n_outputs > 1 && flag (ties, node, GEMEM_ATTRIBUTE_CONTINUOUS_OUTPUT) && !flag (ties, node, GEMEM_ATTRIBUTE_REFERENCE))
-    tie_padded_outputs (ties, node);
+    tie_padded_outputs (ties, id);
 }
 
 /* ---- buffer pools (7.7): a node's first output lies at its offset in the pool */

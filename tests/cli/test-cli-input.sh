@@ -48,7 +48,7 @@ printf 'id,lower,upper,size\n0,0,3,4\n1,3,9,4\n2,0,9,4\n3,9,21,4\n4,0,21,4\n' > 
 for file in r.gmt r.txt r.txt.gz r.txt.zst; do cut_at $file 3; done
 cut_at m.csv '0 3' # whole lines of a table are a table
 cut_at small.ops '0 3'
-if [ -d "$GEMEM_SHARED/traces/pytorch" ]; then
+if shared traces/pytorch; then
   cp "$GEMEM_SHARED/traces/pytorch/lm-small.pickle" s.pickle
   gzip -cd "$GEMEM_SHARED/traces/pytorch/kineto-memory.json.gz" | head -c 300000 > k.json
   cut_at s.pickle 3

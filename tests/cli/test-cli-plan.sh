@@ -77,7 +77,7 @@ says out '^overlap: .*1.*2'
 refused 3 'graph.json' gemem-sim plan --check graph.json graph.json
 
 # The expectations of the vectors are plans as they stand; every planner's plan of such a graph reads back safe.
-if [ -d "$GEMEM_SHARED/vectors/ge-static" ] && command -v jq > /dev/null; then
+if shared vectors/ge-static && command -v jq > /dev/null; then
   bad=''
   for file in "$GEMEM_SHARED"/vectors/ge-static/*.jsonl.gz; do
     gzip -cd "$file" > vectors.jsonl
@@ -98,6 +98,15 @@ if [ -d "$GEMEM_SHARED/vectors/ge-static" ] && command -v jq > /dev/null; then
 else
   skip 'plans of the vectors' "no vectors in $GEMEM_SHARED, or no jq"
 fi
+
+# A program whose operators write over what they read: every planner keeps such a variable in its place.
+cat > program.json << 'EOF'
+{"name": "over", "vars": {"w": {"shape": [64], "dtype": "float32", "persistable": true}, "a": {"shape": [64], "dtype": "float32", "persistable": false},
+  "b": {"shape": [64], "dtype": "float32", "persistable": false}, "c": {"shape": [64], "dtype": "float32", "persistable": false}},
+ "ops": [{"type": "mul", "inputs": ["w"], "outputs": ["a"]}, {"type": "scale", "inputs": ["a"], "outputs": ["a"]}, {"type": "relu", "inputs": ["a"], "outputs": ["b"]},
+  {"type": "sum", "inputs": ["b", "a"], "outputs": ["b"]}, {"type": "mean", "inputs": ["b"], "outputs": ["c"]}]}
+EOF
+run 0 gemem-sim plan program.json -p '*'
 
 # ---- pictures
 run 0 gemem-sim plan graph.json trace.gmt -p ge-max-block --plots plots

@@ -23,6 +23,13 @@ skip () { # NAME REASON
   echo "ok $tap_count - $1 # SKIP $2"
 }
 
+# shared FOLDER: TRUE if the shared data has it; where GEMEM_REQUIRE=shared, missing data is a failure.
+shared () {
+  [ ! -d "$GEMEM_SHARED/$1" ] || return 0
+  [ "${GEMEM_REQUIRE:-}" != shared ] || ok 1 "$GEMEM_SHARED/$1 is there (GEMEM_REQUIRE=shared)"
+  return 1
+}
+
 # run STATUS COMMAND...: one TAP point.  A crash (128 and more, but 130) or a sanitizer's report is never what was expected.
 run () {
   tap_want=$1; shift

@@ -79,20 +79,6 @@ is_while (const char *type)
   return strcmp (type, "While") == 0 || strcmp (type, "_While") == 0 || strcmp (type, "StatelessWhile") == 0;
 }
 
-/* The input that is named like output @output; GEMEM_NONE. */
-static guint32
-input_of_same_name (const GememGraph *graph, const GememNode *node, guint32 output)
-{
-  guint n_inputs, n_outputs;
-  const char *const *inputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
-  const char *const *outputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
-
-  for (guint32 i = 0; output < n_outputs && i < MIN (n_inputs, node->n_inputs); i++)
-    if (strcmp (inputs[i], outputs[output]) == 0)
-      return i;
-  return GEMEM_NONE;
-}
-
 /* 1.6: the input that @output references by the first rule that applies; GEMEM_NONE also when that input does not exist. */
 static guint32
 find_reference (const GeModel *model, guint32 id, guint32 output, gboolean *flagged)
@@ -100,7 +86,7 @@ find_reference (const GeModel *model, guint32 id, guint32 output, gboolean *flag
   const GememNode *node = gemem_graph_node (model->graph, id);
   const GememTensor *tensor = gemem_graph_tensor (model->graph, node->first_output + output);
   const guint32 kind = model->nodes[id].kind;
-  const guint32 named = kind & GE_REFERENCE ? input_of_same_name (model->graph, node, output) : GEMEM_NONE;
+  const guint32 named = gemem_graph_overwritten_input (model->graph, id, output);
   guint32 input = GEMEM_NONE;
 
   *flagged = tensor->reuse_input >= 0 || named != GEMEM_NONE;
