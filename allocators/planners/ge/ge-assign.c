@@ -358,10 +358,16 @@ visit_node (GeAssigner *a, guint32 id)
 }
 
 void
-ge_assigner_run (GeAssigner *a)
+ge_assigner_walk (GeAssigner *a)
 {
   for (guint32 i = 0; i < a->model->n_nodes; i++)
     visit_node (a, i);
+}
+
+void
+ge_assigner_run (GeAssigner *a)
+{
+  ge_assigner_walk (a);
   if (a->strategy.level2 && a->reuse)
     ge_pack (a);
   ge_place (a);

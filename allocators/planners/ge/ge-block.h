@@ -195,6 +195,8 @@ typedef struct
 GArray *ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy);
 GeAssigner *ge_assigner_new (const GeModel *model, const GeStrategy *strategy);
 void ge_assigner_free (GeAssigner *assigner);
+/* 2.3: level 1. */
+void ge_assigner_walk (GeAssigner *assigner);
 /* 2.3, 4.1, 4.2: everything up to the score. */
 void ge_assigner_run (GeAssigner *assigner);
 guint64 ge_space_type (GeSpace space);  /* GEMEM_MEMORY_* */
