@@ -2,9 +2,9 @@
  *
  *   bench-planner [PLANNER [TENSORS [SHAPE]]]     default: ge-hybrid on all shapes, growth in steps of about three
  *
- * Graphs are built before the clock starts.  Shapes: "chain" (a deep network: few sizes, forward and backward), "random" (sizes over five decades,
- * random fan-out), "streams" (the same on four streams).  One thread.  One JSON line per plan, and one per planner and shape with the
- * exponent of the growth between the smallest and the largest graph.
+ * Graphs are built before the clock starts.  Shapes: "chain" (a deep network: few sizes, forward and backward), "random" (sizes over five
+ * decades, random fan-out), "streams" (the same on four streams).  One thread.  One JSON line per plan, and one per planner and shape
+ * with the exponent of the growth between the smallest and the largest graph.
  */
 #include "config.h"
 
@@ -20,8 +20,8 @@
 typedef struct
 {
   const char *name;
-  gboolean    chain;
-  guint       streams;
+  gboolean chain;
+  guint streams;
 } Shape;
 
 static const Shape shapes[] = { { "chain", TRUE, 1 }, { "random", FALSE, 1 }, { "streams", FALSE, 4 } };
@@ -78,7 +78,8 @@ build_chain (GememGraph *graph, guint64 n)
     }
 }
 
-/* One to three inputs from the last nodes, now and then from far back; sizes from 512 B to 16 MiB; some outputs nobody reads, some workspaces. */
+/* One to three inputs from the last nodes, now and then from far back; sizes from 512 B to 16 MiB; some outputs nobody reads,
+ * some workspaces. */
 static void
 build_random (GememGraph *graph, guint64 n, guint streams)
 {
@@ -88,11 +89,11 @@ build_random (GememGraph *graph, guint64 n, guint streams)
   gemem_rng_init (&rng, 1, "graph");
   for (guint64 i = 0; tensors < n; i++)
     {
-      const guint inputs = i == 0 ? 0 : (guint) gemem_rng_range (&rng, 1, 3);
+      const guint inputs = i == 0 ? 0 : (guint)gemem_rng_range (&rng, 1, 3);
 
       add_named (graph, "n", i, gemem_rng_log_uniform (&rng, 512, 16 << 20));
       tensors++;
-      gemem_graph_edit_node (graph)->stream = (gint64) (gemem_rng_below (&rng, 8) == 0 ? gemem_rng_below (&rng, streams) : i / 50 % streams);
+      gemem_graph_edit_node (graph)->stream = (gint64)(gemem_rng_below (&rng, 8) == 0 ? gemem_rng_below (&rng, streams) : i / 50 % streams);
       for (guint k = 0; k < inputs; k++)
         {
           const guint64 far = gemem_rng_below (&rng, 20) == 0, distance = gemem_rng_geometric (&rng, far ? 500 : 8);
@@ -128,7 +129,7 @@ build (const Shape *shape, guint64 n)
 static double
 measure (const char *planner, const Shape *shape, guint64 n)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify)gemem_choice_free);
   g_autoptr (GememGraph) graph = build (shape, n);
   const GememPlanInput input = { .graph = graph, .threads = 1 };
   GError *error = NULL;
@@ -139,7 +140,7 @@ measure (const char *planner, const Shape *shape, guint64 n)
   fail_on (error);
   start = bench_clock ();
   g_autoptr (GememPlan) plan = gemem_planner_run (choices->pdata[0], &input, &error);
-  seconds = (double) (bench_clock () - start) * 1e-6;
+  seconds = (double)(bench_clock () - start) * 1e-6;
   fail_on (error);
   printf ("{\"bench\":\"planner\",\"what\":\"%s\",\"workload\":\"%s\",\"n\":%" G_GUINT64_FORMAT ",\"items\":%u,\"seconds\":%.6f,"
           "\"arena\":%" G_GUINT64_FORMAT ",\"lower_bound\":%" G_GUINT64_FORMAT "}\n",
@@ -161,7 +162,7 @@ measure_growth (const char *planner, const Shape *shape)
       first = n == smallest ? last : first;
     }
   printf ("{\"bench\":\"planner-growth\",\"what\":\"%s\",\"workload\":\"%s\",\"exponent\":%.2f}\n", planner, shape->name,
-          log (MAX (last, 1e-6) / MAX (first, 1e-6)) / log ((double) largest / (double) smallest));
+          log (MAX (last, 1e-6) / MAX (first, 1e-6)) / log ((double)largest / (double)smallest));
   fflush (stdout);
 }
 

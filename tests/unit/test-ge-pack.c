@@ -1,5 +1,5 @@
-/* test-ge-pack.c - the shortcuts of GE's level 2 decide as the rules do: random graphs, packed by both, give the same blocks in the same order with
- * the same children. */
+/* test-ge-pack.c - the shortcuts of GE's level 2 decide as the rules do: random graphs, packed by both, give the same blocks in the same
+ * order with the same children. */
 #include "config.h"
 
 #include "allocators/planners/ge/ge-params.h"
@@ -58,8 +58,8 @@ compare_all (guint64 seed)
   GError *error = NULL;
 
   gemem_rng_init (&rng, seed, "ge-pack");
-  const guint features = (guint) gemem_rng_below (&rng, TEST_GRAPH_ALL + 1);
-  g_autoptr (GememGraph) graph = test_random_graph (seed, features, (guint) gemem_rng_range (&rng, 5, seed % 10 == 0 ? 400 : 80));
+  const guint features = (guint)gemem_rng_below (&rng, TEST_GRAPH_ALL + 1);
+  g_autoptr (GememGraph) graph = test_random_graph (seed, features, (guint)gemem_rng_range (&rng, 5, seed % 10 == 0 ? 400 : 80));
 
   gemem_params_set_defaults (gemem_ge_params, &options);
   options.memory_priority = seed % 3 == 0;
@@ -73,7 +73,9 @@ compare_all (guint64 seed)
   g_assert_no_error (error);
   for (guint i = 0; i < 16; i++)
     {
-      const GeStrategy strategy = { .name = "random", .use_range = i & 1, .ascending = (i & 2) != 0, .first_release = (i & 4) != 0, .priority = (i & 8) != 0 };
+      const GeStrategy strategy = {
+        .name = "random", .use_range = i & 1, .ascending = (i & 2) != 0, .first_release = (i & 4) != 0, .priority = (i & 8) != 0
+      };
 
       compare (seed, model, &strategy);
     }

@@ -6,7 +6,7 @@
 GememPlan *
 test_plan (const GememGraph *graph, const char *planner, guint threads)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify)gemem_choice_free);
   const GememPlanInput input = { .graph = graph, .threads = threads };
   GError *error = NULL;
   GememPlan *plan;
@@ -24,11 +24,12 @@ find_item (const GememGraph *graph, const char *text)
 {
   g_auto (GStrv) parts = g_strsplit (text, ".", 2);
   const gboolean workspace = parts[1] != NULL && parts[1][0] == 'w';
-  const guint32 index = parts[1] != NULL ? (guint32) g_ascii_strtoull (parts[1] + workspace, NULL, 10) : 0;
+  const guint32 index = parts[1] != NULL ? (guint32)g_ascii_strtoull (parts[1] + workspace, NULL, 10) : 0;
   const guint32 id = gemem_graph_find_node (graph, parts[0]);
 
   g_assert_cmpuint (id, !=, GEMEM_NONE);
-  return workspace ? gemem_node_workspace_item (gemem_graph_node (graph, id), index) : gemem_node_output_item (gemem_graph_node (graph, id), index);
+  return workspace ? gemem_node_workspace_item (gemem_graph_node (graph, id), index)
+                   : gemem_node_output_item (gemem_graph_node (graph, id), index);
 }
 
 void

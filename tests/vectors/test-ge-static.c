@@ -1,5 +1,5 @@
-/* test-ge-static.c - ge-hybrid plans as the reference model of the GE compile-time planner does: every graph of every ge-static vector file, each
- * offset of outputs and workspaces, totals, zero-copy bytes, every candidate's score, and the winner. */
+/* test-ge-static.c - ge-hybrid plans as the reference model of the GE compile-time planner does: every graph of every ge-static vector
+ * file, each offset of outputs and workspaces, totals, zero-copy bytes, every candidate's score, and the winner. */
 #include "config.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 typedef struct
 {
   GememJsonTree *tree;
-  guint32        winner, candidates, total, zero_copy, totals, outputs, workspaces;
+  guint32 winner, candidates, total, zero_copy, totals, outputs, workspaces;
 } Expect;
 
 static guint32
@@ -34,7 +34,7 @@ number (const GememJsonTree *tree, guint32 entry)
 
   gemem_json_tree_int (tree, entry, 0, &value, &error);
   g_assert_no_error (error);
-  return (guint64) value;
+  return (guint64)value;
 }
 
 static Expect
@@ -112,7 +112,8 @@ compare_totals (const GememPlan *plan, const Expect *expect, const char *name)
 
       while (k < plan->totals->len && g_array_index (plan->totals, GememPlanTotal, k).space != space)
         k++;
-      if (!same (name, gemem_json_tree_key (tree, i), number (tree, i), k < plan->totals->len ? g_array_index (plan->totals, GememPlanTotal, k).bytes : G_MAXUINT64))
+      if (!same (name, gemem_json_tree_key (tree, i), number (tree, i),
+                 k < plan->totals->len ? g_array_index (plan->totals, GememPlanTotal, k).bytes : G_MAXUINT64))
         return FALSE;
     }
   return same (name, "number of totals", n, plan->totals->len);
@@ -160,8 +161,8 @@ compare (const GememGraph *graph, const GememPlan *plan, const Expect *expect)
     }
   return compare_candidates (plan, expect, name) && compare_totals (plan, expect, name)
          && same (name, "total", number (expect->tree, expect->total), g_array_index (plan->totals, GememPlanTotal, 0).bytes)
-         && same (name, "zero_copy", number (expect->tree, expect->zero_copy), plan->zero_copy) && compare_offsets (graph, plan, expect, FALSE)
-         && compare_offsets (graph, plan, expect, TRUE);
+         && same (name, "zero_copy", number (expect->tree, expect->zero_copy), plan->zero_copy)
+         && compare_offsets (graph, plan, expect, FALSE) && compare_offsets (graph, plan, expect, TRUE);
 }
 
 /* ---- files */
@@ -194,7 +195,7 @@ replay (const char *path, const char *planner, guint threads)
 static void
 test_file (gconstpointer name)
 {
-  g_autofree char *relative = g_strdup_printf ("vectors/ge-static/%s.jsonl.gz", (const char *) name);
+  g_autofree char *relative = g_strdup_printf ("vectors/ge-static/%s.jsonl.gz", (const char *)name);
   g_autofree char *path = test_shared_path (relative);
 
   if (path == NULL)
@@ -216,8 +217,10 @@ test_difference_is_found (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const files[] = { "plain-small", "plain-medium", "prio-small", "prio-medium", "io-small", "io-medium", "ioreuse-small",
-                                       "ioreuse-medium", "batch-small", "batch-medium", "batch400-small", "batch400-medium" };
+  static const char *const files[] = {
+    "plain-small",   "plain-medium",   "prio-small",  "prio-medium",  "io-small",       "io-medium",
+    "ioreuse-small", "ioreuse-medium", "batch-small", "batch-medium", "batch400-small", "batch400-medium"
+  };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

@@ -1,8 +1,9 @@
 /* ge-apply.c - where an output or a workspace gets its block from: its symbol, a pool, or nowhere yet (ge-static.md 2.4, 2.5).
  *
  * Pools: the system keeps per (memory type, stream) a vector and takes the newest (or oldest) entry that suits.  What suits has exactly the
- * size and label of the request, so the vector is kept here as one list per (type, stream, size, label), each in the order of the vector: the
- * same entry is found without a walk over the others.  Entries that can never suit (continuous, zero-copy, alive for ever) are not kept.
+ * size and label of the request, so the vector is kept here as one list per (type, stream, size, label), each in the order of the vector:
+ * the same entry is found without a walk over the others.  Entries that can never suit (continuous, zero-copy, alive for ever) are not
+ * kept.
  */
 #include "config.h"
 
@@ -13,15 +14,15 @@
 typedef struct
 {
   guint64 size;
-  gint32  stream, label;
+  gint32 stream, label;
   guint32 space;
 } Key;
 
 typedef struct
 {
-  Key       key;
+  Key key;
   GeBlock **blocks; /* [first, end), in the order of release */
-  guint     first, end, capacity;
+  guint first, end, capacity;
 } List;
 
 struct _GePools
@@ -35,8 +36,8 @@ hash_key (gconstpointer pointer)
   const Key *key = pointer;
   guint64 hash = key->size / GE_ALIGN * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
 
-  hash ^= ((guint64) (guint32) key->stream << 20) ^ ((guint64) (guint32) key->label << 4) ^ key->space;
-  return (guint) ((hash * G_GUINT64_CONSTANT (0xff51afd7ed558ccd)) >> 32);
+  hash ^= ((guint64)(guint32)key->stream << 20) ^ ((guint64)(guint32)key->label << 4) ^ key->space;
+  return (guint)((hash * G_GUINT64_CONSTANT (0xff51afd7ed558ccd)) >> 32);
 }
 
 static gboolean
@@ -50,7 +51,7 @@ equal_keys (gconstpointer a, gconstpointer b)
 static void
 free_list (gpointer list)
 {
-  g_free (((List *) list)->blocks);
+  g_free (((List *)list)->blocks);
   g_free (list);
 }
 
@@ -175,7 +176,7 @@ typedef struct
 {
   gboolean pre, post, can, multi;
   gboolean data, central; /* 6.5 */
-  gint32   stream;
+  gint32 stream;
 } Terms;
 
 /* 2.5, first paragraph: lowers request->begin, sets request->end_request. */
@@ -200,7 +201,8 @@ terms_of (GeAssigner *a, GeRequest *request)
   terms.stream = output ? model->output_stream[tensor] : node->stream;
   terms.multi = output && model->multi_same_out[tensor];
   terms.can = terms.stream != -1 && a->reuse && request->kind != GE_KIND_DESCRIPTOR && !no_reuse && request->op_reuse
-              && !gemem_graph_flag (model->graph, gemem_graph_node (model->graph, request->node)->attributes, GEMEM_ATTRIBUTE_L2FUSION_DYNAMIC_CONVERGE);
+              && !gemem_graph_flag (model->graph, gemem_graph_node (model->graph, request->node)->attributes,
+                                    GEMEM_ATTRIBUTE_L2FUSION_DYNAMIC_CONVERGE);
   terms.data = (node->kind & GE_DATA) != 0;
   terms.central = output && model->central_out[tensor];
   return terms;
@@ -210,8 +212,17 @@ static void
 add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32 stream, guint64 real, guint8 flags)
 {
   GeOccupant occupant = {
-    .real = real, .noalign = request->noalign, .node = request->node, .index = request->index, .begin = request->node, .end = GE_NEVER,
-    .sym_end = GE_NEVER, .diff_stream = GE_NO_DIFF, .out_cnt = 1, .kind = (guint8) request->kind, .flags = flags,
+    .real = real,
+    .noalign = request->noalign,
+    .node = request->node,
+    .index = request->index,
+    .begin = request->node,
+    .end = GE_NEVER,
+    .sym_end = GE_NEVER,
+    .diff_stream = GE_NO_DIFF,
+    .out_cnt = 1,
+    .kind = (guint8)request->kind,
+    .flags = flags,
   };
 
   if (0 < request->begin && request->begin < request->node)
@@ -335,7 +346,7 @@ found_symbol (GeAssigner *a, GeRequest *request, guint64 total)
   if (request->sep)
     ge_block_set_first_last (block);
   block->reuse_zc &= ge_symbol_refreshable (model, tensor);
-  block->ref_count += (gint32) MAX (inputs, consumers);
+  block->ref_count += (gint32)MAX (inputs, consumers);
   block->fixed |= (model->symbols[symbol].flags & GE_SYMBOL_FIXED) != 0;
   return block;
 }

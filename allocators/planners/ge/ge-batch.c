@@ -1,7 +1,7 @@
 /* ge-batch.c - blocks of different batch labels, of which only one runs, overlay each other (ge-static.md 4.3).
  *
- * The blocks of the label that needs most are wrapped into virtual parents at the end of B; the blocks of the other labels are laid over them.
- * With memory that may be extended in pieces (static memory policy 1, 2, 4) the wrapping is cut at 400 MiB.
+ * The blocks of the label that needs most are wrapped into virtual parents at the end of B; the blocks of the other labels are laid over
+ * them. With memory that may be extended in pieces (static memory policy 1, 2, 4) the wrapping is cut at 400 MiB.
  * Cost: O(labels x parents x blocks) at worst, each misfit ends a row.
  */
 #include "config.h"

@@ -135,7 +135,8 @@ ge_block_set_first_last (GeBlock *block)
 
 /* ---- spaces */
 
-static const guint64 space_types[GE_N_SPACES] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HOST, GEMEM_MEMORY_HOST_SVM, GEMEM_MEMORY_SESSION };
+static const guint64 space_types[GE_N_SPACES] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HOST, GEMEM_MEMORY_HOST_SVM,
+                                                  GEMEM_MEMORY_SESSION };
 
 guint64
 ge_space_type (GeSpace space)
@@ -154,7 +155,7 @@ ge_space_of_type (guint64 type)
 {
   for (int i = 0; i < GE_N_SPACES; i++)
     if (space_types[i] == type)
-      return (GeSpace) i;
+      return (GeSpace)i;
   return GE_SPACE_HBM;
 }
 

@@ -83,8 +83,9 @@ typedef struct
 
 enum /* GeBlock.traits, for level 2 */
 {
-  GE_SPECIAL = 1 << 0, /* more than a comparison of life times decides: an occupant is the output of a PartitionedCall, or the first is in a same-out group */
-  GE_PLAIN = 1 << 1,   /* one occupant, neither continuous nor zero-copy, no flags to lose: level 2 never changes it but by making it a child */
+  GE_SPECIAL = 1 << 0, /* more than a comparison of life times decides: an occupant is the output of a PartitionedCall, or the
+                        * first is in a same-out group */
+  GE_PLAIN = 1 << 1,   /* one occupant, neither continuous nor zero-copy, no flags to lose: level 2 can only make it a child */
   GE_LOOSE = 1 << 2,   /* may be interleaved: one stream, no end on another, neither continuous nor zero-copy */
   GE_TURNS = 1 << 3,   /* the occupants took turns: begins and ends ascend */
 };

@@ -20,11 +20,12 @@ typedef struct
   guint64  split_limit;            /* 400 MiB (4.3) */
   guint64  segment_limit;          /* 8.1: 0 = by the kind of graph */
   guint64  device_memory;          /* ge.hardwareInfo memory_size; 0: no check */
-  gboolean quirks;                 /* yes: everything marked [QUIRK] in ge-static.md is done as the real planner does it.  no, where a sane way exists:
-                                    * sorts are stable (appendix A), op_reuse cleared by one output does not stay cleared (2.3), blocks whose last node
-                                    * has id 0 are reused across streams (4.1), a failed interleave takes no flags (4.1); and those named where
-                                    * ge-symbols.c, ge-symbol-info.c, ge-stream-edges.c, ge-continuous.c and ge-clear.c ask for it.  Kept either way, as they belong to
-                                    * what is measured: range lists that forget sizes (3.2), scores with HOST bases (3.3), cached sizes of split blocks (4.1) */
+  /* yes: everything marked [QUIRK] in ge-static.md is done as the real planner does it.  no, where a sane way exists: sorts are stable
+   * (appendix A), op_reuse cleared by one output does not stay cleared (2.3), blocks whose last node has id 0 are reused across streams (4.1), a failed
+   * interleave takes no flags (4.1), and what ge-symbols.c, ge-symbol-info.c, ge-stream-edges.c, ge-continuous.c and ge-clear.c say.
+   * Kept either way, as they belong to what is measured: range lists that forget sizes (3.2), scores with HOST bases (3.3), cached
+   * sizes of split blocks (4.1). */
+  gboolean quirks;
 } GeOptions;
 
 /* A complete table; the rows are shared by the classes in ge-planners.c. */

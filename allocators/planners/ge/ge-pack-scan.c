@@ -1,14 +1,15 @@
 /* ge-pack-scan.c - level 2: which pairs of blocks are tried (ge-static.md 4.1).
  *
- * The rules try every block with every later one.  Nearly all of these tries end at the first comparison of life times, so what that comparison
- * needs is kept in arrays in the order of B, and a pair for which ge_pack_pair() is sure to change nothing is passed over:
+ * The rules try every block with every later one.  Nearly all of these tries end at the first comparison of life times, so what that
+ * comparison needs is kept in arrays in the order of B, and a pair for which ge_pack_pair() is sure to change nothing is passed over:
  *   - the later block is a child, has children, or may not be reused; or label or memory type differ;
- *   - neither is known to start after the other ended, and they cannot be interleaved: on different streams, a stream dependence in their ends, or
- *     every occupant of the later block meets the only one of the parent;
+ *   - neither is known to start after the other ended, and they cannot be interleaved: on different streams, a stream dependence in their
+ *     ends, or every occupant of the later block meets the only one of the parent;
  *   - one may follow the other, but no block of the parent's tree has room, and the later block cannot be split.
  *
  * "b may start once a is dead" is one comparison: on the stream of a, b knows everything up to `reach` to have finished; a has ended when
- * everything before `free` has (both hold for each stream; on the own stream: life_begin, life_end + 1).  In memory-priority mode it is necessary only.
+ * everything before `free` has (both hold for each stream; on the own stream: life_begin, life_end + 1).  In memory-priority mode it is
+ * necessary only.
  *
  * Cost: a few nanoseconds a pair; memory 8 bytes a block and stream, and 40 a block.
  */
@@ -28,20 +29,20 @@ typedef struct
 typedef struct
 {
   GeBlock *block;
-  guint64  size;  /* align_size */
-  guint32  group; /* label and memory type */
-  guint32  traits; /* GE_PLAIN... or GONE */
-  gint32   stream;
-  guint32  first_end, last_begin; /* of the first occupant, of the last one */
+  guint64 size;   /* align_size */
+  guint32 group;  /* label and memory type */
+  guint32 traits; /* GE_PLAIN... or GONE */
+  gint32 stream;
+  guint32 first_end, last_begin; /* of the first occupant, of the last one */
 } Entry;
 
 typedef struct
 {
   GePacker packer;
-  guint    n_streams;
-  Entry   *entries; /* in the order of B, [start, n) */
-  Time    *times;   /* n_streams for each entry */
-  guint    start, n, capacity, n_gone;
+  guint n_streams;
+  Entry *entries; /* in the order of B, [start, n) */
+  Time *times;    /* n_streams for each entry */
+  guint start, n, capacity, n_gone;
 } Scan;
 
 /* ---- entries */
@@ -57,9 +58,9 @@ fill_times (const GeAssigner *a, const GeBlock *block, Time *times)
 {
   const guint32 tail = ge_block_last (block)->node;
 
-  for (gint32 s = 0; s < (gint32) a->model->n_streams; s++)
+  for (gint32 s = 0; s < (gint32)a->model->n_streams; s++)
     if (s == block->stream)
-      times[s] = (Time) { block->begin, after_end (block->end) };
+      times[s] = (Time){ block->begin, after_end (block->end) };
     else
       {
         const guint32 end = a->strategy.priority ? 0 : after_end (ge_block_life_end (block, s));
@@ -72,11 +73,16 @@ fill_times (const GeAssigner *a, const GeBlock *block, Time *times)
 static Entry
 entry_of (GeBlock *block)
 {
-  Entry entry = { block, ge_block_align_size (block), (guint32) block->label * GE_N_SPACES + block->space, block->traits, block->stream,
-                  block->occupants[0].end, ge_block_last (block)->begin };
+  Entry entry = { block,
+                  ge_block_align_size (block),
+                  (guint32)block->label * GE_N_SPACES + block->space,
+                  block->traits,
+                  block->stream,
+                  block->occupants[0].end,
+                  ge_block_last (block)->begin };
 
   if (block->first || block->last)
-    entry.traits &= ~(guint32) GE_TURNS; /* trying takes the flags away [QUIRK] */
+    entry.traits &= ~(guint32)GE_TURNS; /* trying takes the flags away [QUIRK] */
   return entry;
 }
 
@@ -90,7 +96,7 @@ static void
 set_entry (Scan *scan, guint k, GeBlock *block)
 {
   scan->entries[k] = entry_of (block);
-  fill_times (scan->packer.a, block, &scan->times[(gsize) k * scan->n_streams]);
+  fill_times (scan->packer.a, block, &scan->times[(gsize)k * scan->n_streams]);
 }
 
 /* Makes room for @more entries at @at. */
@@ -106,7 +112,7 @@ open_gap (Scan *scan, guint at, guint more)
       scan->times = g_realloc_n (scan->times, scan->capacity, row);
     }
   memmove (&scan->entries[at + more], &scan->entries[at], (scan->n - at) * sizeof (Entry));
-  memmove (&scan->times[(gsize) (at + more) * scan->n_streams], &scan->times[(gsize) at * scan->n_streams], (scan->n - at) * row);
+  memmove (&scan->times[(gsize)(at + more) * scan->n_streams], &scan->times[(gsize)at * scan->n_streams], (scan->n - at) * row);
   scan->n += more;
 }
 
@@ -149,7 +155,7 @@ compact (Scan *scan)
     if ((scan->entries[k].traits & GONE) == 0)
       {
         scan->entries[kept] = scan->entries[k];
-        memcpy (&scan->times[(gsize) kept * scan->n_streams], &scan->times[(gsize) k * scan->n_streams], scan->n_streams * sizeof (Time));
+        memcpy (&scan->times[(gsize)kept * scan->n_streams], &scan->times[(gsize)k * scan->n_streams], scan->n_streams * sizeof (Time));
         kept++;
       }
   scan->start = scan->n_gone = 0;
@@ -162,9 +168,9 @@ compact (Scan *scan)
 typedef struct
 {
   GeBlock *block;
-  Entry    entry;
-  Time    *times;
-  guint64  room; /* G_MAXUINT64: not to be asked (continuous, zero-copy) */
+  Entry entry;
+  Time *times;
+  guint64 room; /* G_MAXUINT64: not to be asked (continuous, zero-copy) */
 } Parent;
 
 /* Is ge_pack_pair() of @p and entry @k sure to change nothing? */
@@ -172,7 +178,7 @@ static inline gboolean
 is_vain (const Scan *scan, const Parent *p, guint k)
 {
   const Entry *c = &scan->entries[k];
-  const Time *time = &scan->times[(gsize) k * scan->n_streams + (gsize) p->entry.stream];
+  const Time *time = &scan->times[(gsize)k * scan->n_streams + (gsize)p->entry.stream];
   const guint32 both = c->traits & p->entry.traits, any = c->traits | p->entry.traits;
 
   if (c->group != p->entry.group || (c->traits & GONE) != 0)
@@ -182,7 +188,8 @@ is_vain (const Scan *scan, const Parent *p, guint k)
   if (time->reach >= p->times[c->stream].free || p->times[c->stream].reach >= time->free)
     return (c->traits & GE_PLAIN) != 0 && c->size > p->room;
   return c->stream != p->entry.stream || (both & GE_LOOSE) == 0
-         || ((p->entry.traits & GE_PLAIN) != 0 && (c->traits & GE_TURNS) != 0 && c->first_end >= p->block->begin && c->last_begin <= p->block->end);
+         || ((p->entry.traits & GE_PLAIN) != 0 && (c->traits & GE_TURNS) != 0 && c->first_end >= p->block->begin
+             && c->last_begin <= p->block->end);
 }
 
 static guint64
@@ -214,7 +221,7 @@ insert_clones (Scan *scan, GeBlock *p, guint k, guint j)
       GeBlock *clone = g_ptr_array_index (clones, i);
 
       least = MIN (least, ge_block_align_size (clone));
-      g_ptr_array_insert (a->blocks, (int) (j + 1 + i), clone);
+      g_ptr_array_insert (a->blocks, (int)(j + 1 + i), clone);
     }
   if (a->model->options->memory_priority || (next < a->blocks->len && least < ge_block_align_size (g_ptr_array_index (a->blocks, next))))
     {
@@ -270,7 +277,7 @@ void
 ge_pack (GeAssigner *a)
 {
   Scan scan = { .packer = { .a = a, .clones = g_ptr_array_new (), .moved = g_byte_array_new () }, .n_streams = a->model->n_streams };
-  Parent p = { .times = g_new (Time, (gsize) scan.n_streams + 1) };
+  Parent p = { .times = g_new (Time, (gsize)scan.n_streams + 1) };
 
   for (guint i = 0; i < a->blocks->len; i++)
     ge_pack_refresh (a->model, g_ptr_array_index (a->blocks, i));

@@ -1,8 +1,8 @@
 /* ge-pack-sort.c - the order of B (ge-static.md 4.1), and sorting B again after a block was split.
  *
- * GE's sort is not stable, so that the order of equal blocks depends on every comparison it makes; it has to be made as GE makes it.  But where no
- * two blocks are equal, every sort gives the same order, and after a split only a few blocks are out of place: then they are taken out and put
- * where they belong, in one pass.  In memory-priority mode there is a sort for every split.
+ * GE's sort is not stable, so that the order of equal blocks depends on every comparison it makes; it has to be made as GE makes it.  But
+ * where no two blocks are equal, every sort gives the same order, and after a split only a few blocks are out of place: then they are
+ * taken out and put where they belong, in one pass.  In memory-priority mode there is a sort for every split.
  * Cost: O(blocks) where few are out of place and none are equal; else O(blocks log blocks).
  */
 #include "config.h"

@@ -1,11 +1,11 @@
 /* ge-pack.c - level 2: what happens when one block is tried inside another (ge-static.md 4.1).
  *
- * Blocks by size, largest first; each in turn takes in later ones whose occupants it does not meet.  A block whose occupants meet the parent's only
- * in part is split: those that do not meet stay, the others become a clone that comes right after.  Children lie side by side from the head of
- * their parent; there is no search for gaps.
+ * Blocks by size, largest first; each in turn takes in later ones whose occupants it does not meet.  A block whose occupants meet the
+ * parent's only in part is split: those that do not meet stay, the others become a clone that comes right after.  Children lie side by
+ * side from the head of their parent; there is no search for gaps.
  *
- * Two things are done faster than the rules say it, with the same outcome: occupants are in the order of time, so that one that meets is found by
- * bisection; and a subtree without room for the block is not searched, unless the search could split the block.
+ * Two things are done faster than the rules say it, with the same outcome: occupants are in the order of time, so that one that meets is
+ * found by bisection; and a subtree without room for the block is not searched, unless the search could split the block.
  * Cost of a pair: O(children of p) + O(occupants of c x log occupants of p).
  */
 #include "config.h"
@@ -168,7 +168,7 @@ clone_of (GeAssigner *a, const GeBlock *block)
 {
   GeBlock *clone = ge_block_new (a, block->size, block->stream, block->space, block->reuse_mem);
 
-  g_ptr_array_set_size (a->blocks, (int) a->blocks->len - 1); /* goes behind the pair that is being packed */
+  g_ptr_array_set_size (a->blocks, (int)a->blocks->len - 1); /* goes behind the pair that is being packed */
   clone->same_stream = block->same_stream;
   clone->zc = block->zc;
   clone->reuse_zc = block->reuse_zc;
@@ -283,7 +283,7 @@ add_child (GeBlock *p, GeBlock *c, guint64 bytes)
   GeGlance glance = { 0, c->begin, c->end, c->stream, c->traits };
 
   c->child = TRUE;
-  c->depth = (guint8) (p->depth + 1);
+  c->depth = (guint8)(p->depth + 1);
   c->room = glance.room = own_room (c);
   if (p->children == NULL)
     {
@@ -311,7 +311,8 @@ pack_continuous (GeBlock *p, GeBlock *c)
     return;
   if (p->cont && p->child_off + ge_block_align_size (c) <= size_p)
     add_child (p, c, ge_block_align_size (c));
-  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
+  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c && ge_block_align_size (p) == ge_block_align_size (c)
+           && !has_children (p))
     add_child (c, p, ge_block_align_size (p));
 }
 
@@ -331,7 +332,8 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
       add_child (p, c, ge_block_align_size (c));
       p->reuse_zc &= c->reuse_zc;
     }
-  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c) && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
+  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c) && ge_block_align_size (p) == ge_block_align_size (c)
+           && !has_children (p))
     {
       add_child (c, p, ge_block_align_size (p));
       c->reuse_zc &= p->reuse_zc;
@@ -340,7 +342,8 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
 
 static gboolean pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner);
 
-/* Is it sure that @c, which is plain, changes nothing in the child at @glance?  Children are ordinary blocks, never continuous or zero-copy. */
+/* Is it sure that @c, which is plain, changes nothing in the child at @glance?
+ * Children are ordinary blocks, never continuous or zero-copy. */
 static inline gboolean
 is_vain (const GeGlance *glance, const GeBlock *c, guint64 bytes)
 {

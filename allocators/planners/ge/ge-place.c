@@ -56,7 +56,8 @@ place_occupant (GeAssigner *a, const GeBlock *block, const GeOccupant *occupant)
 
   if (occupant->kind > GE_KIND_WORKSPACE)
     return;
-  item = occupant->kind == GE_KIND_OUTPUT ? gemem_node_output_item (node, occupant->index) : gemem_node_workspace_item (node, occupant->index);
+  item =
+      occupant->kind == GE_KIND_OUTPUT ? gemem_node_output_item (node, occupant->index) : gemem_node_workspace_item (node, occupant->index);
   if (a->offsets[item] != GEMEM_NO_OFFSET && a->offsets[item] > block->head && keeps_larger (a->model, occupant->node))
     return;
   a->offsets[item] = block->head;

@@ -1,7 +1,7 @@
 /* ge-planners.c - the GE planners: strategies, parameters, the candidates of a graph and the choice of the winner (ge-static.md 3.3).
  *
- * All candidates run to their end, each on its own thread where threads are allowed; the smallest score wins, the first in the order of the table
- * where scores are equal.  So the plan does not depend on the number of threads.
+ * All candidates run to their end, each on its own thread where threads are allowed; the smallest score wins, the first in the order of
+ * the table where scores are equal.  So the plan does not depend on the number of threads.
  * Cost: that of one assigner per candidate.
  */
 #include "config.h"
@@ -26,10 +26,23 @@ enum
 static const GeStrategy strategies[N_STRATEGIES] = {
   [BINARY] = { .name = "binary-block", .ascending = TRUE, .level2 = TRUE }, /* priority: the option */
   [MAX_BLOCK] = { .name = "max-block", .single_range = TRUE, .use_range = TRUE, .ascending = TRUE },
-  [DESCENDING_FRFR] = { .name = "range-binary-block-descending-frfr", .use_range = TRUE, .first_release = TRUE, .priority = TRUE, .level2 = TRUE },
-  [ASCENDING_FRFR] = { .name = "range-binary-block-ascending-frfr", .use_range = TRUE, .ascending = TRUE, .first_release = TRUE, .priority = TRUE, .level2 = TRUE },
+  [DESCENDING_FRFR] = { .name = "range-binary-block-descending-frfr",
+                        .use_range = TRUE,
+                        .first_release = TRUE,
+                        .priority = TRUE,
+                        .level2 = TRUE },
+  [ASCENDING_FRFR] = { .name = "range-binary-block-ascending-frfr",
+                       .use_range = TRUE,
+                       .ascending = TRUE,
+                       .first_release = TRUE,
+                       .priority = TRUE,
+                       .level2 = TRUE },
   [DESCENDING_FRLR] = { .name = "range-binary-block-descending-frlr", .use_range = TRUE, .priority = TRUE, .level2 = TRUE },
-  [ASCENDING_FRLR] = { .name = "range-binary-block-ascending-frlr", .use_range = TRUE, .ascending = TRUE, .priority = TRUE, .level2 = TRUE },
+  [ASCENDING_FRLR] = { .name = "range-binary-block-ascending-frlr",
+                       .use_range = TRUE,
+                       .ascending = TRUE,
+                       .priority = TRUE,
+                       .level2 = TRUE },
 };
 
 /* As the options and the graph change it. */
@@ -55,20 +68,22 @@ run_assigner (gpointer assigner)
   return NULL;
 }
 
-/* At most @threads at a time. */
+/* At most @threads at a time; where the system gives no more threads, one after another. */
 static void
 run_assigners (GeAssigner **assigners, guint n, guint threads)
 {
   for (guint first = 0; first < n; first += threads)
     {
-      GThread *running[N_STRATEGIES];
+      GThread *running[N_STRATEGIES] = { NULL };
       const guint end = MIN (n, first + threads);
 
       for (guint i = first + 1; i < end; i++)
-        running[i] = g_thread_new ("ge-assigner", run_assigner, assigners[i]);
-      ge_assigner_run (assigners[first]);
-      for (guint i = first + 1; i < end; i++)
-        g_thread_join (running[i]);
+        running[i] = g_thread_try_new ("ge-assigner", run_assigner, assigners[i], NULL);
+      for (guint i = first; i < end; i++)
+        if (running[i] == NULL)
+          ge_assigner_run (assigners[i]);
+        else
+          g_thread_join (running[i]);
     }
 }
 
@@ -77,7 +92,7 @@ run_assigners (GeAssigner **assigners, guint n, guint threads)
 static void
 fill_items (GememPlan *plan, const GeAssigner *a)
 {
-  plan->spaces = g_new0 (guint64, (gsize) plan->n_items + 1);
+  plan->spaces = g_new0 (guint64, (gsize)plan->n_items + 1);
   for (guint32 i = 0; i < plan->n_items; i++)
     {
       plan->offsets[i] = a->offsets[i];
@@ -209,10 +224,10 @@ plan_hybrid (gconstpointer params, const GememPlanInput *input, GError **error)
   return plan_strategies (params, input, BINARY, options->memory_priority ? N_STRATEGIES : 2, error);
 }
 
-#define PLAN_ONE(function, strategy)                                                     \
-  static GememPlan *function (gconstpointer params, const GememPlanInput *input, GError **error) \
-  {                                                                                      \
-    return plan_strategies (params, input, strategy, 1, error);                          \
+#define PLAN_ONE(function, strategy)                                                                                                       \
+  static GememPlan *function (gconstpointer params, const GememPlanInput *input, GError **error)                                           \
+  {                                                                                                                                        \
+    return plan_strategies (params, input, strategy, 1, error);                                                                            \
   }
 PLAN_ONE (plan_binary, BINARY)
 PLAN_ONE (plan_max, MAX_BLOCK)
@@ -226,8 +241,12 @@ static GememPlan *
 plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const GeBlockOptions *own = params;
-  const GeStrategy strategy = { .name = "block", .use_range = own->use_range, .ascending = own->ascending_sort,
-                                .first_release = own->reuse_first_release, .priority = own->memory_priority_mode, .level2 = TRUE };
+  const GeStrategy strategy = { .name = "block",
+                                .use_range = own->use_range,
+                                .ascending = own->ascending_sort,
+                                .first_release = own->reuse_first_release,
+                                .priority = own->memory_priority_mode,
+                                .level2 = TRUE };
   GeModel *model = ge_model_new (input->graph, &own->common, error);
   GememPlan *plan = NULL;
 
@@ -237,19 +256,26 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
   return plan;
 }
 
-#define PLANNER(symbol, planner_name, about, table, type, function, capability)                                                          \
-  const GememPlanner symbol = { .base = { .name = planner_name, .summary = about, .origin = "ge-static.md 3", .params = table, .params_size = sizeof (type) }, \
-                                .capabilities = GEMEM_PLANNER_GRAPH | (capability), .alignment = GE_ALIGN, .plan = function }
-PLANNER (gemem_ge_hybrid, "ge-hybrid", "Ascend GE: all strategies at once, the smallest plan", gemem_ge_params, GeOptions, plan_hybrid, GEMEM_PLANNER_THREADS);
-PLANNER (gemem_ge_binary_block, "ge-binary-block", "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params, GeOptions, plan_binary, 0);
+#define PLANNER(symbol, planner_name, about, table, type, function, capability)                                                            \
+  const GememPlanner symbol = {                                                                                                            \
+    .base = { .name = planner_name, .summary = about, .origin = "ge-static.md 3", .params = table, .params_size = sizeof (type) },         \
+    .capabilities = GEMEM_PLANNER_GRAPH | (capability),                                                                                    \
+    .alignment = GE_ALIGN,                                                                                                                 \
+    .plan = function                                                                                                                       \
+  }
+PLANNER (gemem_ge_hybrid, "ge-hybrid", "Ascend GE: all strategies at once, the smallest plan", gemem_ge_params, GeOptions, plan_hybrid,
+         GEMEM_PLANNER_THREADS);
+PLANNER (gemem_ge_binary_block, "ge-binary-block", "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params,
+         GeOptions, plan_binary, 0);
 PLANNER (gemem_ge_max_block, "ge-max-block", "GE: all blocks as large as the largest tensor", gemem_ge_params, GeOptions, plan_max, 0);
-PLANNER (gemem_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr", "GE: size classes, late blocks packed first, oldest free block first",
-         ge_priority_params, GeOptions, plan_descending_frfr, 0);
-PLANNER (gemem_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr", "GE: size classes, early blocks packed first, oldest free block first",
-         ge_priority_params, GeOptions, plan_ascending_frfr, 0);
-PLANNER (gemem_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr", "GE: size classes, late blocks packed first, newest free block first",
-         ge_priority_params, GeOptions, plan_descending_frlr, 0);
-PLANNER (gemem_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr", "GE: size classes, early blocks packed first, newest free block first",
-         ge_priority_params, GeOptions, plan_ascending_frlr, 0);
-PLANNER (gemem_ge_dynamic_batch, "ge-dynamic-batch", "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params, GeOptions, plan_binary, 0);
+PLANNER (gemem_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
+         "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params, GeOptions, plan_descending_frfr, 0);
+PLANNER (gemem_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr",
+         "GE: size classes, early blocks packed first, oldest free block first", ge_priority_params, GeOptions, plan_ascending_frfr, 0);
+PLANNER (gemem_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr",
+         "GE: size classes, late blocks packed first, newest free block first", ge_priority_params, GeOptions, plan_descending_frlr, 0);
+PLANNER (gemem_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr",
+         "GE: size classes, early blocks packed first, newest free block first", ge_priority_params, GeOptions, plan_ascending_frlr, 0);
+PLANNER (gemem_ge_dynamic_batch, "ge-dynamic-batch", "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params,
+         GeOptions, plan_binary, 0);
 PLANNER (gemem_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params, GeBlockOptions, plan_block, 0);

@@ -10,7 +10,7 @@
 static int
 compare_sizes (gconstpointer a, gconstpointer b)
 {
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
+  const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
 
   return (x > y) - (x < y);
 }
@@ -39,7 +39,8 @@ collect_sizes (const GeModel *model)
 
               if (k < node->n_outputs && (model->nodes[i].kind & GE_ZERO_MEMORY) != 0)
                 continue;
-              size = k < node->n_outputs ? ge_tensor_size (model, node->first_output + k) : gemem_graph_workspace (model->graph, i, k - node->n_outputs);
+              size = k < node->n_outputs ? ge_tensor_size (model, node->first_output + k)
+                                         : gemem_graph_workspace (model->graph, i, k - node->n_outputs);
               if (pass == 0)
                 totals[label] += size;
               else
@@ -48,7 +49,7 @@ collect_sizes (const GeModel *model)
         }
       for (guint i = 1; i < model->n_labels && pass == 0; i++)
         if (totals[i] > 0 && (largest == 0 || totals[i] > totals[largest]))
-          largest = (gint32) i;
+          largest = (gint32)i;
     }
   if (sizes->len == 0)
     {
@@ -73,6 +74,6 @@ ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy)
   if (sizes->len > 0 && strategy->single_range)
     g_array_append_val (ranges, g_array_index (sizes, guint64, sizes->len - 1));
   else if (sizes->len > 0)
-    ge_binary_ranges ((const guint64 *) (gconstpointer) sizes->data, sizes->len, ranges);
+    ge_binary_ranges ((const guint64 *)(gconstpointer)sizes->data, sizes->len, ranges);
   return ranges;
 }

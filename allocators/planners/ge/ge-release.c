@@ -1,7 +1,7 @@
 /* ge-release.c - consumers leave a block; when the last one has, its end is known and it goes to its pool (ge-static.md 2.7).
  *
- * Ends are asymmetric between streams: a block that is consumed on one other stream ends there at the last consumer, and on its own stream at the
- * first node that is known to run after all consumers, or never.
+ * Ends are asymmetric between streams: a block that is consumed on one other stream ends there at the last consumer, and on its own
+ * stream at the first node that is known to run after all consumers, or never.
  */
 #include "config.h"
 

@@ -62,7 +62,8 @@ data_is_zero_copy (const GeModel *model, guint32 node, guint32 tensor)
 
   if (model->options->build_graph_mode == 0 && gemem_graph_flag (model->graph, attributes, GEMEM_ATTRIBUTE_IS_MULTI_BATCH_SHAPE_DATA))
     return FALSE;
-  return !gemem_graph_has_attribute (model->graph, attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX) && refreshable_around (model, node, tensor);
+  return !gemem_graph_has_attribute (model->graph, attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX)
+         && refreshable_around (model, node, tensor);
 }
 
 gboolean
