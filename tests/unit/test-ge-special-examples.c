@@ -129,6 +129,12 @@ static const Example examples[] = {
              "N:NetOutput in_block=1 in=X _input_parent_node_index=0\nZ in=P out=512\nY in=Z out=2000\n",
     .total = 3072,
     .offsets = "A=2048 D=2048 P=0 X=0 Z=2048 Y=0" },
+  /* What enters a subgraph lies where the cleared memory outside lies. */
+  { .name = "cleared-into-subgraph",
+    .graph = "M:MemSet\nA out=512 after=M is_atomic_node=1 atomic_output_index=0\nP:PartitionedCall in=A out=512 blocks=sub\n"
+             "D:Data in_block=1 out=512 _parent_node_index=0\nX in_block=1 in=D out=512\nN:NetOutput in_block=1 in=X _input_parent_node_index=0\nZ in=P out=512\n",
+    .total = 2048,
+    .offsets = "A=1536 D=1536" },
   { .name = "segments-512", .graph = ROW, .total = 10752, .offsets = "E=10240", .segments = "0+4096 4096+4096 8192+2048 10240+512z" },
   { .name = "segments-limit", .graph = ROW, .planner = "ge-hybrid:segment_limit=5000", .total = 10752, .offsets = "E=10240", .segments = "0+8192 8192+2048 10240+512z" },
   { .name = "segments-all-below", .graph = ROW, .planner = "ge-hybrid:segment_limit=1MiB", .total = 10752, .offsets = "E=10240", .segments = "0+10240 10240+512z" },

@@ -8,6 +8,7 @@
 #include "sim/core/rng.h"
 #include "tests/util/graph-lines.h"
 #include "tests/util/plans.h"
+#include "tests/util/random-graph.h"
 
 /* Combinations that GE itself does not plan safely, and keeps away by inserting copies beforehand, are not made: concats that flow into collectives;
  * references that flow into buffers filled by several; pieces of a concat inside another concat, or of a buffer on several streams, that somebody else reads
@@ -276,31 +277,71 @@ make_lines (guint64 seed, gboolean quirks)
   return maker.lines;
 }
 
+/* 1 if the plan is not safe; @text describes the graph. */
 static guint
-try_graph (guint64 seed, const char *planner)
+try_graph (const GememGraph *graph, const char *planner, guint64 seed, const char *text)
 {
-  GString *lines = make_lines (seed, strstr (planner, "quirks=no") == NULL);
-  g_autoptr (GememGraph) graph = test_graph_from_lines (lines->str);
   g_autoptr (GememPlan) plan = test_plan (graph, planner, 1);
   const GememPlanInput input = { .graph = graph };
   g_autoptr (GError) error = NULL;
-  const gboolean safe = gemem_plan_verify (plan, &input, &error);
 
-  if (!safe)
-    g_test_message ("seed %" G_GUINT64_FORMAT ", %s: %s\n%s", seed, planner, error->message, lines->str);
-  g_string_free (lines, TRUE);
-  return !safe;
+  if (gemem_plan_verify (plan, &input, &error))
+    return 0;
+  g_test_message ("seed %" G_GUINT64_FORMAT ", %s: %s\n%s", seed, planner, error->message, text);
+  return 1;
+}
+
+static guint
+count_rounds (void)
+{
+  return g_getenv ("GEMEM_QUICK") != NULL ? 300 : 3000;
 }
 
 static void
 test_random (gconstpointer planner)
 {
-  const guint rounds = g_getenv ("GEMEM_QUICK") != NULL ? 300 : 3000;
+  const guint rounds = count_rounds ();
   guint failed = 0;
 
   for (guint64 seed = 0; seed < rounds && failed < 3; seed++)
-    failed += try_graph (seed, planner);
+    {
+      GString *lines = make_lines (seed, strstr (planner, "quirks=no") == NULL);
+      g_autoptr (GememGraph) graph = test_graph_from_lines (lines->str);
+
+      failed += try_graph (graph, planner, seed, lines->str);
+      g_string_free (lines, TRUE);
+    }
   g_assert_cmpuint (failed, ==, 0);
+}
+
+/* The graphs that all planners are tried with. */
+static void
+try_features (const char *planner, guint features)
+{
+  const guint rounds = count_rounds () / 3;
+  guint failed = 0;
+
+  for (guint64 seed = 0; seed < rounds && failed < 3; seed++)
+    {
+      g_autoptr (GememGraph) graph = test_random_graph (seed, features, 4 + (guint) (seed % 40));
+      g_autofree char *text = test_graph_json (graph);
+
+      failed += try_graph (graph, planner, seed, text);
+    }
+  g_assert_cmpuint (failed, ==, 0);
+}
+
+/* With quirks everything but several streams, where MIN_LIFE and forgotten ends make plans that are not safe. */
+static void
+test_one_stream (void)
+{
+  try_features ("ge-hybrid", (TEST_GRAPH_ALL | TEST_GRAPH_BLOCKS) & ~TEST_GRAPH_STREAMS);
+}
+
+static void
+test_all_without_quirks (void)
+{
+  try_features ("ge-hybrid:quirks=no", TEST_GRAPH_ALL);
 }
 
 int
@@ -311,5 +352,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/ge-special-random/priority", "ge-hybrid:memory_priority=yes", test_random);
   g_test_add_data_func ("/ge-special-random/io-reuse", "ge-hybrid:input_reuse=0,output_reuse=0", test_random);
   g_test_add_data_func ("/ge-special-random/without-quirks", "ge-hybrid:quirks=no", test_random);
+  g_test_add_func ("/ge-special-random/one-stream", test_one_stream);
+  g_test_add_func ("/ge-special-random/all-without-quirks", test_all_without_quirks);
   return g_test_run ();
 }

@@ -326,7 +326,7 @@ is_nested_constant (GeAssigner *a, const GeRequest *request)
       || parent >= gemem_graph_node (graph, owner)->n_inputs)
     return FALSE;
   tensor = gemem_graph_inputs (graph, owner)[parent].tensor;
-  return tensor == GEMEM_NONE || (a->model->nodes[gemem_graph_tensor (graph, tensor)->node].kind & GE_ZERO_MEMORY) != 0;
+  return tensor != GEMEM_NONE && (a->model->nodes[gemem_graph_tensor (graph, tensor)->node].kind & GE_ZERO_MEMORY) != 0;
 }
 
 /* The first output of its symbol: founds the block. */

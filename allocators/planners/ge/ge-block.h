@@ -178,7 +178,7 @@ typedef struct
   GeBlock      **symbol_block; /* per symbol */
   guint64       *symbol_size;  /* per symbol; 2.4 and 5.4 change it */
   GArray        *zero;         /* items that get offset 0 */
-  guint8        *cleared;      /* per tensor: ge_clear_place() has to place it */
+  guint8        *cleared;      /* per tensor: GE_CLEARED_*, or 0 */
   guint32        time;         /* T */
   guint32        n_blocks;     /* created so far */
   GPtrArray     *chunks;       /* where blocks live */
@@ -291,6 +291,12 @@ void ge_continuous_to_tail (GeAssigner *assigner);
 void ge_continuous_chain_offsets (GeAssigner *assigner);
 
 /* ge-clear.c (6). */
+
+enum /* GeAssigner.cleared */
+{
+  GE_CLEARED_WANTED = 1, /* ge_clear_place() has to place it */
+  GE_CLEARED_PLACED,
+};
 
 /* 6.1: no block, its offset is assigned by ge_clear_place(). */
 gboolean ge_clear_is_central (GeAssigner *assigner, const GeRequest *request);

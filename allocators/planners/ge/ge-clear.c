@@ -35,7 +35,7 @@ ge_clear_is_central (GeAssigner *a, const GeRequest *request)
   for (guint i = 0; i < n; i++)
     if (indexes[i] == request->index && !ge_is_zero_copy (model, request->node, request->index, FALSE, request->noalign))
       {
-        a->cleared[tensor] = TRUE;
+        a->cleared[tensor] = GE_CLEARED_WANTED;
         return TRUE;
       }
   return FALSE;
@@ -68,12 +68,12 @@ place_outputs (GeAssigner *a, guint32 id)
       const guint32 tensor = indexes[i] >= 0 && indexes[i] < node->n_outputs ? node->first_output + (guint32) indexes[i] : GEMEM_NONE;
       GeSpace space;
 
-      if (tensor == GEMEM_NONE || !a->cleared[tensor])
+      if (tensor == GEMEM_NONE || a->cleared[tensor] != GE_CLEARED_WANTED)
         continue;
       space = ge_space_of_type (model->symbols[model->symbol_of[tensor]].type);
       ge_place_output (a, tensor, a->counters[space], (guint8) space, ge_tensor_size (model, tensor));
       a->counters[space] = ge_align (a->counters[space] + ge_tensor_size (model, tensor));
-      a->cleared[tensor] = FALSE; /* done, even if listed twice */
+      a->cleared[tensor] = GE_CLEARED_PLACED;
     }
 }
 

@@ -131,6 +131,20 @@ ge_count_streams (const GeModel *model, const guint64 *streams)
   return n;
 }
 
+/* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored (2.1), and where nothing is known memory that died at
+ * node 0 may still be taken. */
+static guint32
+piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
+{
+  const GeModel *model = a->model;
+  const guint32 node = ge_anchor_node (model, model->origin[tensor]), begin = ge_last_known (model, node, stream);
+
+  if (model->options->quirks || model->nodes[node].stream == stream)
+    return begin;
+  request->op_reuse = request->op_reuse && begin != GE_MIN_LIFE;
+  return MAX (begin, GE_MIN_LIFE);
+}
+
 /* Lowers request->begin to the first piece's, returns the last reader's time. */
 static guint32
 span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
@@ -146,7 +160,7 @@ span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
 
       if (tensor == GEMEM_NONE)
         continue;
-      begin = ge_last_known (model, ge_anchor_node (model, model->origin[tensor]), stream);
+      begin = piece_begin (a, request, tensor, stream);
       last = ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor), stream, &reached, streams);
       request->begin = MIN (request->begin, begin);
       end = MAX (end, last);

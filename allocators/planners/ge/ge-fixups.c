@@ -77,44 +77,45 @@ outer_tensor (const GeModel *model, guint32 id)
   return gemem_graph_inputs (model->graph, gemem_graph_block (model->graph, node->block)->node)[index].tensor;
 }
 
-/* What a tensor without a block of its symbol refers to; GEMEM_NONE. */
+/* What @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */
 static guint32
-followed (const GeAssigner *a, guint32 t)
+referred (const GeModel *model, guint32 t)
 {
-  const GeModel *model = a->model;
-  const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t], item = item_of (a, t);
-  guint32 from;
+  const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t];
+  const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id);
 
-  if (a->sizes[item] != 0 || a->offsets[item] == GEMEM_NO_OFFSET || (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) != 0
-      || ge_tensor_size (model, t) == 0)
-    return GEMEM_NONE;
-  from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id);
-  return from < t ? from : GEMEM_NONE;
+  return from < t && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0 && ge_tensor_size (model, t) > 0 ? from : GEMEM_NONE;
 }
 
-/* All tensors that follow another one, in order. */
+/* All tensors that follow another one, in order: those on the zero list, inputs of subgraphs, and what refers to memory that is cleared apart from
+ * all blocks. */
 static GArray *
 find_followers (const GeAssigner *a)
 {
+  const GeModel *model = a->model;
   GArray *followers = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autofree guint8 *apart = g_new0 (guint8, (gsize) model->n_tensors + 1);
 
-  for (guint32 t = 0; t < a->model->n_tensors; t++)
-    if (followed (a, t) != GEMEM_NONE)
-      g_array_append_val (followers, t);
+  for (guint32 t = 0; t < model->n_tensors; t++)
+    {
+      const guint32 from = referred (model, t), item = item_of (a, t);
+
+      apart[t] = a->cleared[t] == GE_CLEARED_PLACED || (from != GEMEM_NONE && apart[from]);
+      if (from != GEMEM_NONE && a->offsets[item] != GEMEM_NO_OFFSET
+          && (a->sizes[item] == 0 || apart[from] || model->referenced_input[t] == GEMEM_NONE))
+        g_array_append_val (followers, t);
+    }
   return followers;
 }
 
 static void
 follow_all (GeAssigner *a, const GArray *followers)
 {
-  const GeModel *model = a->model;
-
   for (guint i = 0; i < followers->len; i++)
     {
-      const guint32 t = g_array_index (followers, guint32, i), id = gemem_graph_tensor (model->graph, t)->node;
-      const guint32 input = model->referenced_input[t];
+      const guint32 t = g_array_index (followers, guint32, i);
 
-      follow (a, t, input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id), inner_offset (model, t));
+      follow (a, t, referred (a->model, t), inner_offset (a->model, t));
     }
 }
 

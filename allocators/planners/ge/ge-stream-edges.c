@@ -112,12 +112,18 @@ add_dependency (GeModel *model, guint32 earlier, guint32 later)
     }
 }
 
+/* FALSE for nodes that run a subgraph, when quirks are off: what is inside may be on other streams. */
+static gboolean
+orders_stream (const GeModel *model, guint32 id)
+{
+  return model->nodes[id].stream >= 0 && (model->nodes[id].kind & GE_MERGE_TAINTED) == 0
+         && (model->options->quirks || gemem_graph_node (model->graph, id)->n_blocks == 0);
+}
+
 static void
 add_if_dependent (GeModel *model, guint32 earlier, guint32 later)
 {
-  const gint32 src = model->nodes[earlier].stream, dst = model->nodes[later].stream;
-
-  if (src >= 0 && dst >= 0 && src != dst && (model->nodes[later].kind & GE_MERGE_TAINTED) == 0)
+  if (orders_stream (model, later) && model->nodes[earlier].stream != model->nodes[later].stream)
     add_dependency (model, earlier, later);
 }
 
@@ -141,7 +147,7 @@ ge_model_fill_edges (GeModel *model)
     {
       const GememNode *node = gemem_graph_node (model->graph, id);
 
-      if (model->nodes[id].kind & (GE_MEMSET | GE_LOCAL | GE_MERGE_TAINTED))
+      if ((model->nodes[id].kind & (GE_MEMSET | GE_LOCAL)) != 0 || !orders_stream (model, id))
         continue;
       for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
         for (guint32 i = 0; i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
