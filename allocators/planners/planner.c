@@ -132,6 +132,21 @@ gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment)
   return input->graph != NULL ? gemem_graph_lower_bound (input->graph, alignment) : gemem_lifetimes_lower_bound (input->lifetimes, alignment);
 }
 
+/* An arena ends where its last item's place ends, as the lower bound counts it: rounded up like every other place. */
+static void
+round_totals (GememPlan *plan)
+{
+  plan->arena = 0;
+  for (guint i = 0; i < plan->totals->len; i++)
+    {
+      GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
+      const guint64 rest = total->bytes % plan->alignment;
+
+      total->bytes += rest > 0 ? plan->alignment - rest : 0;
+      plan->arena += total->bytes;
+    }
+}
+
 GememPlan *
 gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GError **error)
 {
@@ -149,6 +164,7 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
   plan->planner = g_strdup (choice->label);
   if (plan->alignment == 0)
     plan->alignment = planner->alignment;
+  round_totals (plan);
   plan->lower_bound = gemem_plan_lower_bound (input, plan->alignment);
   return plan;
 }

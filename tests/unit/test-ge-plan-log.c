@@ -40,7 +40,7 @@ trace_text (GememTraceReader *reader)
 static void
 test_sample (void)
 {
-  g_autofree char *path = test_source_path ("tests/data/ge/plan.log"), *text = NULL;
+  g_autofree char *path = test_source_path ("tests/data/ge/plan-log.txt"), *text = NULL;
   g_autoptr (GError) error = NULL;
   GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
 
