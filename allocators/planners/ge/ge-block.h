@@ -19,7 +19,7 @@
  *
  * Invariants: life times are node ids, GE_NEVER or GE_MAX; a block in B has an occupant; the children of a block are not in any other
  * block; blocks live as long as their assigner.
- * Cost: about 150 bytes a block, 56 an occupant.
+ * Cost: 160 bytes a block, 56 an occupant; while blocks are packed 48 a block and 8 a block and stream more.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
  * everything before `free` has (both hold for each stream; on the own stream: life_begin, life_end + 1).  In memory-priority mode it is
  * necessary only.
  *
- * Cost: a few nanoseconds a pair; memory 8 bytes a block and stream, and 40 a block.
+ * Cost: a few nanoseconds a pair; memory 8 bytes a block and stream, and 48 a block.
  */
 #include "config.h"
 
