@@ -53,7 +53,7 @@ ge_continuous_new (const GeModel *model)
   memset (continuous->entry_of, 0xff, model->n_nodes * sizeof (guint32));
   continuous->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   g_array_set_clear_func (continuous->entries, clear_entry);
-  continuous->streams = g_new0 (guint64, (model->n_streams + 63) / 64 + 1);
+  continuous->streams = g_new0 (guint64, ge_stream_words (model));
   continuous->chains = ge_chains_new (model);
   return continuous;
 }
@@ -126,7 +126,7 @@ ge_count_streams (const GeModel *model, const guint64 *streams)
 {
   guint32 n = 0;
 
-  for (guint i = 0; i < (model->n_streams + 63) / 64; i++)
+  for (guint i = 0; i < ge_stream_words (model); i++)
     n += (guint32) __builtin_popcountll (streams[i]);
   return n;
 }
@@ -196,7 +196,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
   gboolean lx = (model->nodes[request->node].kind & GE_LX) != 0, padded;
   guint32 node, input;
 
-  memset (a->continuous->streams, 0, ((model->n_streams + 63) / 64) * sizeof (guint64));
+  memset (a->continuous->streams, 0, ge_stream_words (model) * sizeof (guint64));
   for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
     {
       gboolean sep, whole;
@@ -344,10 +344,12 @@ ge_continuous_output (GeAssigner *a, GeRequest *request)
   request->index = 0;
   request->size = total;
   block = ge_continuous_allocate (a, request);
-  memset (a->continuous->streams, 0, ((model->n_streams + 63) / 64) * sizeof (guint64));
+  memset (a->continuous->streams, 0, ge_stream_words (model) * sizeof (guint64));
   end = outputs_end (a, node, a->continuous->streams);
   /* [QUIRK] NEVER is taken for an end that is not known yet, and the first reader to leave sets it. */
   ge_block_set_end (block, end == GE_MAX && model->options->quirks ? GE_NEVER : end, block->stream);
+  if (!model->options->quirks) /* [QUIRK] a reference to output 0 does not know the readers of the others */
+    ge_block_set_sym_end (block, end);
   ge_block_raise_out_cnt (block, ge_count_streams (model, a->continuous->streams));
   return TRUE;
 }

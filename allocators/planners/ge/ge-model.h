@@ -134,7 +134,7 @@ typedef struct
   GeEdges  *in_edges;     /* [dst * n_streams + src], after pruning (2.6): nodes and peers both ascend strictly, so that the inverse map
                            * (out_edges of the specification) is the same array, searched by peer */
   GeLife   *lives;        /* per symbol: what ge_max_life() needs to know of the members */
-  guint64  *life_streams; /* per symbol (n_streams + 63) / 64 words: streams of the consumers */
+  guint64  *life_streams; /* per symbol ge_stream_words(): streams of the consumers */
 
   guint32  *takes_nopadding, *takes_padded; /* per input anchor, less n_tensors: result of ge_find_continuous() */
   guint32  *cascade;      /* per node: begin from the cascade table (2.8), or GEMEM_NONE */
@@ -148,6 +148,13 @@ typedef struct
 /* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT for what section 9.3 checks before planning. */
 GeModel *ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error);
 void ge_model_free (GeModel *model);
+
+/* Words of a bitmap of streams; the last bit is that of the invalid stream. */
+static inline gsize
+ge_stream_words (const GeModel *model)
+{
+  return model->n_streams / 64 + 1;
+}
 
 /* The node of an anchor, and which output or input of it. */
 static inline gboolean
@@ -169,7 +176,8 @@ guint32 ge_first_return (const GeModel *model, guint32 node, gint32 stream);
 guint32 ge_last_known (const GeModel *model, guint32 node, gint32 stream);
 /* peer of the largest key <= @life in in_edges[dst][src], else 0 (4.1 depend) */
 guint32 ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life);
-/* max_life (2.6): returns R; updates *tsym; sets the streams met in @streams (bitmap over stream indexes, (n_streams + 63) / 64 words; may be NULL). */
+/* max_life (2.6): returns R; updates *tsym; sets the streams met in @streams (bitmap over stream indexes, n_streams for the invalid
+ * one, in ge_stream_words() words; may be NULL). */
 guint32 ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream, guint32 *tsym, guint64 *streams);
 
 /* 5: depth-first search from the consumer (number in edge order) of @tensor through references for an input of a node with the predicate

@@ -21,7 +21,7 @@ count_bits (const guint64 *words, guint n)
 static guint32
 last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
 {
-  const guint n_words = (a->model->n_streams + 63) / 64;
+  const guint n_words = (guint) ge_stream_words (a->model);
   guint64 few[4] = { 0 };
   g_autofree guint64 *many = n_words > G_N_ELEMENTS (few) ? g_new0 (guint64, n_words) : NULL;
   guint64 *streams = many != NULL ? many : few;
@@ -33,7 +33,8 @@ last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
   *reached = a->time;
   if (user->kind != GE_KIND_OUTPUT)
     return a->time;
-  time = ge_max_life (a->model, user->node, user->index, -1, reached, streams);
+  /* [QUIRK] of a subgraph's output the stream of the node around it counts, not that on which it was made. */
+  time = ge_max_life (a->model, user->node, user->index, a->model->options->quirks ? -1 : block->stream, reached, streams);
   if ((ge_block_last (block)->flags & GE_OCCUPANT_REF) != 0)
     ge_block_raise_out_cnt (block, count_bits (streams, n_words));
   if (block->first && block->last)

@@ -234,12 +234,12 @@ symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint6
     {
       const guint32 anchor = model->members[symbol->first_member + i];
       const guint32 node = ge_anchor_node (model, anchor);
-      const gint32 own = model->nodes[node].stream;
+      const guint32 own = model->nodes[node].stream < 0 ? model->n_streams : (guint32) model->nodes[node].stream;
 
       if (!ge_anchor_is_input (model, anchor))
         continue;
       add_member (model, &life, node, stream);
-      if (streams != NULL && own >= 0 && (model->nodes[node].kind & GE_LOCAL) == 0)
+      if (streams != NULL && (model->nodes[node].kind & GE_LOCAL) == 0)
         streams[own / 64] |= G_GUINT64_CONSTANT (1) << (own % 64);
     }
   return life;
@@ -248,7 +248,7 @@ symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint6
 void
 ge_model_fill_lives (GeModel *model)
 {
-  const gsize words = (model->n_streams + 63) / 64;
+  const gsize words = ge_stream_words (model);
 
   model->lives = g_new0 (GeLife, (gsize) model->n_symbols + 1);
   model->life_streams = g_new0 (guint64, (gsize) model->n_symbols * words + 1);
@@ -265,14 +265,17 @@ ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_str
 {
   const guint32 tensor = gemem_graph_node (model->graph, node)->first_output + output;
   const guint32 symbol = model->symbol_of[tensor];
-  const gsize words = (model->n_streams + 63) / 64;
+  const gint32 stream = base_stream < 0 ? model->nodes[node].stream : base_stream;
+  const gsize words = ge_stream_words (model);
   guint32 result = node;
   GeLife life;
 
   if (model->symbols[symbol].name != tensor && model->options->quirks) /* [QUIRK] only the naming output knows the readers */
     return result;
-  life = base_stream < 0 || base_stream == model->nodes[node].stream ? model->lives[symbol]
-                                                                      : symbol_life (model, &model->symbols[symbol], base_stream, NULL);
+  if (stream == model->nodes[ge_anchor_node (model, model->symbols[symbol].name)].stream)
+    life = model->lives[symbol];
+  else
+    life = symbol_life (model, &model->symbols[symbol], stream, NULL);
   if (life.other)
     result = MAX (MAX (result, life.returns), MAX (*tsym, life.other_latest));
   if (life.latest > *tsym)
