@@ -14,7 +14,7 @@
  *   ge-place.c       4.2 sizes and offsets, 7.2 the zero-copy tail
  *   ge-params.c      parameter tables
  *   ge-planners.c    3 strategies, candidates, the winner, the planner classes
- *   ge-continuous.c, ge-chains.c  hooks of continuous memory (5), see the end of this file
+ *   ge-continuous.c, ge-padded-outputs.c, ge-chains.c  hooks of continuous memory (5), see the end of this file
  *   ge-clear.c, ge-fixups.c, ge-buffer-pools.c, ge-segments.c, ge-memset.c  6.1-6.2, 5.6, 7.7, 8.1, 6.4
  *
  * Invariants: life times are node ids, GE_NEVER or GE_MAX; a block in B has an occupant; the children of a block are not in any other

@@ -1,5 +1,5 @@
-/* ge-continuous.h - between the two files of continuous memory: ge-continuous.c (sides, ends, groups) and ge-chains.c (outputs that flow side by
- * side into inputs side by side). */
+/* ge-continuous.h - between the files of continuous memory: ge-continuous.c (sides, ends, groups), ge-padded-outputs.c, and ge-chains.c (outputs that
+ * flow side by side into inputs side by side). */
 #pragma once
 
 #include "allocators/planners/ge/ge-block.h"
