@@ -59,7 +59,7 @@ typedef enum
   GEMEM_SPAN_LIVE,     /* handed out                                            */
   GEMEM_SPAN_PENDING,  /* freed, but streams may still use it                   */
   GEMEM_SPAN_FREE,     /* cached, reusable                                      */
-  GEMEM_SPAN_OVERHEAD, /* physical, but never handed out (headers, lost tails)  */
+  GEMEM_SPAN_OVERHEAD, /* physical, but no block (headers, lost tails, static memory that graphs share) */
   GEMEM_SPAN_UNMAPPED, /* addresses without memory; not counted as reserved     */
 } GememSpanState;
 
@@ -86,6 +86,13 @@ typedef struct
   guint32 pool;
   gboolean small;              /* the recorded small pool                    */
 } GememAdopt;
+
+/* A piece of a graph's static memory, in the order of the offsets. */
+typedef struct
+{
+  guint64 offset, size; /* logical: within the static memory of the graph */
+  guint32 flags;        /* GEMEM_GRAPH_SEGMENT_*, traces/trace.h          */
+} GememGraphSegment;
 
 struct _GememAllocatorClass
 {
@@ -128,6 +135,15 @@ struct _GememAllocatorClass
   gboolean (*adopt_segment) (GememAllocator *allocator, const GememAdopt *segment);
   gboolean (*adopt_block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
   void     (*adopt_done) (GememAllocator *allocator);
+
+  /* Optional (GEMEM_CAP_GRAPHS; all four or none): static memory of graphs.  Without them the engine asks alloc() for the whole static memory of
+   * a graph when it is loaded, and frees it when it is unloaded (policy 0 of GE).
+   * graph_load: @address is where the graph's memory begins; FALSE: out of memory, the graph is not loaded.  graph_run: a run begins, or ends with
+   * the host waiting; not called for what is not loaded.  graph_bytes: what the loaded graphs have together, counted as live and allocated. */
+  gboolean (*graph_load) (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address);
+  gboolean (*graph_run) (GememAllocator *allocator, guint64 id, gboolean begin); /* FALSE: no memory for the run */
+  void     (*graph_unload) (GememAllocator *allocator, guint64 id);
+  guint64  (*graph_bytes) (GememAllocator *allocator);
 };
 
 /* Embedded first in every allocator. */

@@ -1,6 +1,6 @@
 /* line-reader.c - batches, errors and partial reading for line-oriented formats (see line-reader.h).
  *
- * Invariants: one line makes at most one event; memory is one line and one batch.
+ * Invariants: memory is one line, one batch, and the events of one line.
  */
 #include "config.h"
 
@@ -14,6 +14,8 @@ gemem_line_reader_init (GememLineReader *reader, const char *format, GememInput 
 {
   reader->base.next = gemem_line_reader_next;
   reader->input = input;
+  reader->room = LINE_READER_BATCH;
+  reader->events = g_new (GememTraceEvent, reader->room);
   reader->options = *options;
   gemem_trace_info_init (&reader->base.info, format, gemem_input_name (input));
   gemem_input_set_single_pass (input);
@@ -23,6 +25,7 @@ void
 gemem_line_reader_clear (GememLineReader *reader)
 {
   gemem_input_close (reader->input);
+  g_free (reader->events);
   gemem_trace_info_clear (&reader->base.info);
   g_clear_error (&reader->failure);
 }
@@ -30,6 +33,11 @@ gemem_line_reader_clear (GememLineReader *reader)
 GememTraceEvent *
 gemem_line_reader_add (GememLineReader *reader)
 {
+  if (G_UNLIKELY (reader->used == reader->room))
+    {
+      reader->room *= 2;
+      reader->events = g_renew (GememTraceEvent, reader->events, reader->room);
+    }
   GememTraceEvent *event = &reader->events[reader->used++];
   memset (event, 0, sizeof *event);
   reader->count++;

@@ -1,7 +1,7 @@
 /* line-reader.h - the common half of the readers of line-oriented formats: batches, errors with FILE:LINE, partial reading.
  *
- * A format embeds GememLineReader first and gives two functions: one that turns a line into nothing or one event, one that judges the
- * end.  What was read before an error is delivered first, then the error (or, with allow_partial, the end, marked as truncated).
+ * A format embeds GememLineReader first and gives two functions: one that turns a line into its events (mostly none or one), one that judges
+ * the end.  What was read before an error is delivered first, then the error (or, with allow_partial, the end, marked as truncated).
  */
 #pragma once
 
@@ -21,7 +21,8 @@ struct _GememLineReader
   GError          *failure; /* reported when the events before it are delivered */
   guint64          count;   /* events read                                      */
   guint            used;    /* of `events`                                      */
-  GememTraceEvent  events[LINE_READER_BATCH];
+  guint            room;    /* thereof: what there is; LINE_READER_BATCH and what the longest line made */
+  GememTraceEvent *events;
   /* The line [p, end): may call line_reader_add(); FALSE with the failure set. */
   gboolean (*line) (GememLineReader *reader, const char *p, const char *end);
   /* The end of the file: FALSE with the failure set if it came too early.  NULL: any end is good. */
@@ -32,7 +33,7 @@ struct _GememLineReader
 void     gemem_line_reader_init (GememLineReader *reader, const char *format, GememInput *input, const GememReadOptions *options);
 /* Frees what init and reading made, not @reader. */
 void     gemem_line_reader_clear (GememLineReader *reader);
-/* A zeroed event for this line, counted. */
+/* A zeroed event for this line, counted; valid until the next. */
 GememTraceEvent *gemem_line_reader_add (GememLineReader *reader);
 /* Reads and takes in one line; FALSE at the end or with the failure set. */
 gboolean gemem_line_reader_step (GememLineReader *reader);

@@ -2,13 +2,15 @@
  *
  *   a ID SIZE [STREAM]     allocate SIZE bytes as ID            f ID [STREAM]     free ID            r     give back what is cached
  *   ... -> RESULT          the recorded decision, optional:     0xADDR size=BLOCK KEY=N... | NULL KEY=N... | ? | KEY=N...
+ *   m NAME OFFSET:SIZE[:z]...   load a graph with these segments of static memory (z: zero-copy)     F     unload the graph loaded first
  *   # anything             comment; empty lines too are skipped
  *   # SYSTEM KEY=VALUE...  as first line: the allocator and settings that RESULT comes from
  *
  * Numbers are decimal or 0x.  ADDR and BLOCK become the event's address and aux; NULL and ? set GEMEM_EVENT_FAILED; the other figures
  * (reserved, pool, real, split, the word newva) are checked for syntax only: they belong to the tests.  The keys of the first line
  * that describe the device (capacity, device, base, step, reuse, va...) become info.device, the others info.settings; where there is
- * no capacity, `total` is it.  GE's own first lines, "# single|two|exp --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
+ * no capacity, `total` is it.  "# policy=2|4 total=N" becomes ge-active as built.  Graphs are numbered from 1 in the order of their loads.
+ * GE's own first lines, "# single|two|exp --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
  *
  * Whether ids are alive is not judged here (`gemem-sim validate` does).  Memory: one line, 1024 events.
  * Source: vectors/README.md; models.md.
@@ -20,6 +22,12 @@
 
 #define LONGEST_LINE ((gsize) 64 << 10)
 #define LOOK_AHEAD 4096
+
+typedef struct
+{
+  GememLineReader lines;
+  guint64         loads, unloads; /* of graphs */
+} OpsReader;
 
 /* ---- one operation */
 
@@ -80,15 +88,81 @@ parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, co
   return TRUE;
 }
 
+/* ---- graphs */
+
+/* "OFFSET:SIZE[:z]" */
+static gboolean
+parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char *end, guint64 *most)
+{
+  const char *number = p, *colon = memchr (p, ':', (gsize) (end - p));
+  const char *second = colon != NULL ? memchr (colon + 1, ':', (gsize) (end - colon - 1)) : NULL;
+  const char *stop = second != NULL ? second : end, *size_at = colon != NULL ? colon + 1 : end;
+  guint64 offset, size, limit;
+
+  if (colon == NULL || !scan_uint_word (&number, colon, &offset) || !scan_uint_word (&size_at, stop, &size)
+      || (second != NULL && !scan_equal (second, (gsize) (end - second), ":z")))
+    return gemem_line_reader_fail_at (reader, p, end, "is no segment; write OFFSET:SIZE or OFFSET:SIZE:z");
+  if (__builtin_add_overflow (offset, size, &limit))
+    return gemem_line_reader_fail_at (reader, p, end, "ends beyond 2^64; correct the line");
+  *most = MAX (*most, limit);
+  *gemem_line_reader_add (reader) = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = graph, .address = offset, .size = size,
+                                                       .aux = second != NULL ? GEMEM_GRAPH_SEGMENT_ZERO_COPY : 0 };
+  return TRUE;
+}
+
+/* "NAME SEGMENT..."; the load comes before its segments, and is completed when they are known. */
+static gboolean
+parse_load (GememLineReader *reader, const char *p, const char *end)
+{
+  const guint64 graph = ((OpsReader *) reader)->loads + 1;
+  const guint load = reader->used;
+  guint64 size = 0;
+
+  gemem_line_reader_add (reader);
+  scan_blanks (&p, end);
+  const char *name = p;
+  p = scan_word_end (p, end);
+  g_autofree char *tag = g_strndup (name, (gsize) (p - name));
+  for (scan_blanks (&p, end); p < end; scan_blanks (&p, end))
+    {
+      const char *stop = scan_word_end (p, end);
+      if (!parse_segment (reader, graph, p, stop, &size))
+        return FALSE;
+      p = stop;
+    }
+  if (reader->used == load + 1)
+    return gemem_line_reader_fail (reader, "the graph has no segments; write 'm NAME OFFSET:SIZE[:z]...'");
+  if (!g_utf8_validate (tag, -1, NULL))
+    return gemem_line_reader_fail (reader, "the name of the graph is not UTF-8; give it another");
+  reader->events[load] = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD, .id = graph, .size = size, .aux = reader->used - load - 1,
+                                            .tag = gemem_trace_info_intern (&reader->base.info, tag) };
+  ((OpsReader *) reader)->loads++;
+  return TRUE;
+}
+
+static gboolean
+parse_unload (GememLineReader *reader, const char *p, const char *end)
+{
+  scan_blanks (&p, end);
+  if (p < end)
+    return gemem_line_reader_fail_at (reader, p, end, "follows 'F'; nothing may");
+  *gemem_line_reader_add (reader) = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_UNLOAD, .id = ++((OpsReader *) reader)->unloads };
+  return TRUE;
+}
+
 static gboolean
 parse_operation (GememLineReader *reader, const char *p, const char *end)
 {
-  GememTraceEvent *event = gemem_line_reader_add (reader);
   const char *word = p, *stop = scan_word_end (p, end);
 
   p = stop;
-  if (stop - word != 1 || strchr ("afr", *word) == NULL || *word == '\0')
+  if (stop - word != 1 || strchr ("afrmF", *word) == NULL || *word == '\0')
     return gemem_line_reader_fail_at (reader, word, stop, "is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
+  if (*word == 'm')
+    return parse_load (reader, p, end);
+  if (*word == 'F')
+    return parse_unload (reader, p, end);
+  GememTraceEvent *event = gemem_line_reader_add (reader);
   event->kind = *word == 'a' ? GEMEM_EVENT_ALLOC : *word == 'f' ? GEMEM_EVENT_FREE : GEMEM_EVENT_TRIM;
   if (*word != 'r' && !parse_number (reader, &p, end, "id", &event->id))
     return FALSE;
@@ -189,6 +263,23 @@ take_header (GememTraceInfo *info, char **words)
   info->device = g_strdup (device->str);
 }
 
+/* "policy=2 total=N": GE's static graphs as they really behave. */
+static void
+take_policy_header (GememTraceInfo *info, char **words)
+{
+  const char *total = words[1] + strlen ("total=");
+
+  info->allocator = g_strdup ("ge-active");
+  info->settings = g_strdup_printf ("%s,policy2=as-built,%s", words[0], words[1]);
+  info->device = g_strconcat ("capacity=", total, NULL);
+}
+
+static gboolean
+is_policy_header (char **words)
+{
+  return words[0] != NULL && words[1] != NULL && words[2] == NULL && g_str_has_prefix (words[0], "policy=") && g_str_has_prefix (words[1], "total=");
+}
+
 /* TRUE if the words are "SYSTEM KEY=VALUE..." with at least one setting, all of one style. */
 static gboolean
 is_header (char **words, gboolean *ge)
@@ -242,6 +333,8 @@ look_at_header (GememLineReader *reader)
   while (end > text && end[-1] == '\r')
     end--;
   g_auto (GStrv) words = split_words (text + 1, end);
+  if (is_policy_header (words))
+    take_policy_header (info, words);
   if (!is_header (words, &ge))
     return;
   if (ge)
@@ -257,15 +350,16 @@ look_at_header (GememLineReader *reader)
 static void
 ops_close (GememTraceReader *base)
 {
-  GememLineReader *reader = (GememLineReader *) base;
-  gemem_line_reader_clear (reader);
+  OpsReader *reader = (OpsReader *) base;
+  gemem_line_reader_clear (&reader->lines);
   g_free (reader);
 }
 
 static GememTraceReader *
 ops_open (GememInput *input, const GememReadOptions *options, GError **error G_GNUC_UNUSED)
 {
-  GememLineReader *reader = g_new0 (GememLineReader, 1);
+  OpsReader *ops = g_new0 (OpsReader, 1);
+  GememLineReader *reader = &ops->lines;
 
   gemem_line_reader_init (reader, "ops", input, options);
   reader->base.close = ops_close;
@@ -273,6 +367,20 @@ ops_open (GememInput *input, const GememReadOptions *options, GError **error G_G
   reader->line = ops_line;
   look_at_header (reader);
   return &reader->base;
+}
+
+/* TRUE if [p, end) is what may follow 'm': a name and "OFFSET:SIZE". */
+static gboolean
+looks_like_load (const char *p, const char *end)
+{
+  const char *name_end, *colon;
+  guint64 value;
+
+  scan_blanks (&p, end);
+  name_end = p = scan_word_end (p, end);
+  scan_blanks (&p, end);
+  colon = memchr (p, ':', (gsize) (end - p));
+  return p > name_end && colon != NULL && scan_uint_word (&p, colon, &value) && p == colon;
 }
 
 /* TRUE if [p, end) begins like an operation: a letter and the right number of numbers. */
@@ -283,7 +391,9 @@ looks_like_operation (const char *p, const char *end)
   guint64 value;
   char letter = *p++;
 
-  if (letter == '\0' || strchr ("afr", letter) == NULL || (p < end && *p != ' ' && *p != '\t'))
+  if (letter == 'm')
+    return looks_like_load (p, end);
+  if (letter == '\0' || strchr ("afrF", letter) == NULL || (p < end && *p != ' ' && *p != '\t'))
     return FALSE;
   for (scan_blanks (&p, end); p < end && scan_uint_word (&p, end, &value); scan_blanks (&p, end))
     numbers++;
@@ -318,7 +428,7 @@ const GememTraceFormat gemem_format_ops = {
   .name = "ops",
   .aliases = "vec",
   .extensions = "ops|vec",
-  .summary = "plain operations 'a ID SIZE', 'f ID', 'r', with recorded decisions or without",
+  .summary = "plain operations 'a ID SIZE', 'f ID', 'r', 'm GRAPH OFFSET:SIZE', 'F', with recorded decisions or without",
   .origin = "vectors/README.md",
   .probe = ops_probe,
   .open = ops_open,

@@ -50,6 +50,8 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_SEGMENT_UNMAP] = "segment-unmap",
   [GEMEM_EVENT_SNAPSHOT] = "snapshot",
   [GEMEM_EVENT_MEMSET] = "memset",
+  [GEMEM_EVENT_GRAPH_SEGMENT] = "graph-segment",
+  [GEMEM_EVENT_GRAPH_RUN_END] = "graph-run-end",
 };
 
 const char *

@@ -35,8 +35,8 @@ typedef enum
   GEMEM_EVENT_EVENT_RECORD = 7,   /* id = event id, stream                                                      */
   GEMEM_EVENT_EVENT_WAIT = 8,     /* id = event id, stream waits for it                                         */
   GEMEM_EVENT_DEVICE_SYNC = 9,
-  GEMEM_EVENT_GRAPH_LOAD = 10,    /* id = graph, size = static memory                                           */
-  GEMEM_EVENT_GRAPH_RUN = 11,     /* id = graph, stream                                                         */
+  GEMEM_EVENT_GRAPH_LOAD = 10,    /* id = graph, size = static memory; aux = GRAPH_SEGMENT events that follow   */
+  GEMEM_EVENT_GRAPH_RUN = 11,     /* id = graph, stream: a run begins                                           */
   GEMEM_EVENT_GRAPH_UNLOAD = 12,  /* id = graph                                                                 */
   GEMEM_EVENT_STEP = 13,          /* id = step number: a training step or an iteration begins                   */
   GEMEM_EVENT_PHASE = 14,         /* tag = name: a phase begins                                                 */
@@ -48,8 +48,18 @@ typedef enum
   GEMEM_EVENT_SEGMENT_UNMAP = 20,
   GEMEM_EVENT_SNAPSHOT = 21,      /* size = total active bytes at that moment                                   */
   GEMEM_EVENT_MEMSET = 22,        /* id, size, stream: the first `size` bytes of a live block are set            */
+  GEMEM_EVENT_GRAPH_SEGMENT = 23, /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_*     */
+  GEMEM_EVENT_GRAPH_RUN_END = 24, /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
+
+/* Kinds of segments of a graph's static memory (aux of GRAPH_SEGMENT). */
+enum
+{
+  GEMEM_GRAPH_SEGMENT_ZERO_COPY = 1 << 0, /* inputs and outputs that the caller's memory may replace            */
+  GEMEM_GRAPH_SEGMENT_NO_ALLOC = 1 << 1,  /* needs no memory of its own: only an address                        */
+  GEMEM_GRAPH_SEGMENT_FIXED = 1 << 2,     /* must have the same address in all graphs                           */
+};
 
 /* Flags of one event. */
 enum
@@ -59,6 +69,9 @@ enum
   GEMEM_EVENT_SMALL = 1 << 2,     /* segment or block of a small pool, as recorded                              */
   GEMEM_EVENT_FAILED = 1 << 3,    /* an ALLOC the recorded allocator refused (out of memory); FREE of such an id */
 };
+
+/* The id under which the static memory of a graph is a block, where it is one (sim/engine/graphs.h): out of the way of the ids of blocks. */
+#define GEMEM_GRAPH_BLOCK_ID(graph) ((graph) ^ G_GUINT64_CONSTANT (1) << 63)
 
 #define GEMEM_DEVICE_HOST 0xffff /* GememTraceEvent.device of CPU memory */
 #define GEMEM_NO_TAG 0           /* string 0 of the table is "" */

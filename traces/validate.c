@@ -35,6 +35,9 @@ typedef struct
   GememSlab   ranges;
   guint64     serial;
   GArray     *last_time; /* guint64, by device */
+  GememIdMap *graphs;    /* graph -> guint64: 1 while it runs */
+  GememTraceEvent load;  /* of the graph whose segments come  */
+  guint64     missing, load_end; /* segments still to come, end of those that came */
 } Pass;
 
 static const struct
@@ -54,6 +57,7 @@ static const struct
   [GEMEM_FINDING_INITIAL_STATE] = { "initial state", FALSE },
   [GEMEM_FINDING_AMBIGUOUS] = { "inferred", FALSE },
   [GEMEM_FINDING_OVERFLOW] = { "missing start", TRUE },
+  [GEMEM_FINDING_GRAPH] = { "graph fault", TRUE },
   [GEMEM_FINDING_TRUNCATED] = { "truncated", TRUE },
 };
 
@@ -232,6 +236,79 @@ on_free (Pass *pass, const GememTraceEvent *event, guint64 seq)
   forget (pass, event->id);
 }
 
+/* ---- graphs */
+
+static void
+on_load (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  gboolean existed;
+
+  gemem_idmap_insert (pass->graphs, event->id, &existed);
+  if (existed)
+    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is loaded again while loaded; its unload is missing", event->id);
+  pass->load = *event;
+  pass->missing = event->aux;
+  pass->load_end = 0;
+}
+
+static void
+on_graph_segment (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  guint64 end;
+
+  if (pass->missing == 0 || event->id != pass->load.id || event->device != pass->load.device)
+    {
+      find (pass, GEMEM_FINDING_GRAPH, seq, "a segment of graph %" G_GUINT64_FORMAT " does not follow its load", event->id);
+      return;
+    }
+  pass->missing--;
+  if (event->address < pass->load_end)
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT " overlaps or precedes the one before it; sort them by offset",
+          event->id, event->address);
+  if (__builtin_add_overflow (event->address, event->size, &end)
+      || (end > pass->load.size && (event->aux & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0))
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT " does not fit the graph's static memory of %" G_GUINT64_FORMAT
+          " bytes",
+          event->id, event->address, pass->load.size);
+  else
+    pass->load_end = end;
+}
+
+static void
+on_run (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  guint64 *running = gemem_idmap_lookup (pass->graphs, event->id);
+
+  if (running == NULL)
+    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is run but not loaded; its load is missing", event->id);
+  else if (event->kind == GEMEM_EVENT_GRAPH_RUN_END && *running == 0)
+    find (pass, GEMEM_FINDING_GRAPH, seq, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
+  else
+    *running = event->kind == GEMEM_EVENT_GRAPH_RUN;
+}
+
+static void
+on_graph (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  if (event->kind == GEMEM_EVENT_GRAPH_SEGMENT)
+    {
+      on_graph_segment (pass, event, seq);
+      return;
+    }
+  if (pass->missing > 0)
+    find (pass, GEMEM_FINDING_GRAPH, seq, "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT " of its segments", pass->load.id,
+          pass->missing);
+  pass->missing = 0;
+  if (event->kind == GEMEM_EVENT_GRAPH_LOAD)
+    on_load (pass, event, seq);
+  else if (event->kind != GEMEM_EVENT_GRAPH_UNLOAD)
+    on_run (pass, event, seq);
+  else if (!gemem_idmap_remove (pass->graphs, event->id, NULL))
+    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded; was it unloaded twice?", event->id);
+}
+
 static void
 check_time (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
@@ -261,6 +338,13 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
     case GEMEM_EVENT_FREE_COMPLETED:
       on_free (pass, event, seq);
       break;
+    case GEMEM_EVENT_GRAPH_LOAD:
+    case GEMEM_EVENT_GRAPH_SEGMENT:
+    case GEMEM_EVENT_GRAPH_RUN:
+    case GEMEM_EVENT_GRAPH_RUN_END:
+    case GEMEM_EVENT_GRAPH_UNLOAD:
+      on_graph (pass, event, seq);
+      break;
     case GEMEM_EVENT_SEGMENT_ALLOC:
     case GEMEM_EVENT_SEGMENT_MAP:
       if (!__builtin_add_overflow (event->address, event->size, &end) && event->size > 0)
@@ -281,6 +365,8 @@ static void
 conclude (Pass *pass, const GememTraceInfo *info, const GError *broken)
 {
   guint64 left = gemem_idmap_count (pass->live);
+  if (pass->missing > 0)
+    find (pass, GEMEM_FINDING_GRAPH, G_MAXUINT64, "the trace ends before the load of graph %" G_GUINT64_FORMAT " has all its segments", pass->load.id);
   if (left > 0)
     {
       find (pass, GEMEM_FINDING_NEVER_FREED, G_MAXUINT64, "blocks are alive at the end of the trace");
@@ -298,7 +384,8 @@ conclude (Pass *pass, const GememTraceInfo *info, const GError *broken)
 GPtrArray *
 gemem_trace_validate (GememTraceReader *reader, GError **error)
 {
-  Pass pass = { .name = reader->info.path, .live = gemem_idmap_new (sizeof (LiveBlock)) };
+  Pass pass = { .name = reader->info.path, .live = gemem_idmap_new (sizeof (LiveBlock)),
+                .graphs = gemem_idmap_new (sizeof (guint64)) };
   g_autoptr (GError) broken = NULL;
   const GememTraceEvent *events;
   guint64 seq = 0;
@@ -313,6 +400,7 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
       on_event (&pass, &events[i], seq++);
   conclude (&pass, &reader->info, broken);
   gemem_idmap_free (pass.live);
+  gemem_idmap_free (pass.graphs);
   gemem_slab_clear (&pass.ranges);
   g_array_unref (pass.last_time);
   for (guint kind = GEMEM_FINDING_COUNT; kind-- > 0;)

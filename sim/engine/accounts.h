@@ -32,6 +32,7 @@ typedef struct
 typedef struct
 {
   guint64 live, allocated, reserved;
+  guint64 graphs;                                   /* thereof: static memory that is no block (GememAllocatorClass.graph_bytes) */
   guint64 high;                                     /* most that was reserved at any time during the last event */
   guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
   guint64 demand, peak_demand;                      /* bytes asked for, rounded, served or not */
@@ -139,6 +140,17 @@ gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested
   class->internal -= block - requested;
   use->live -= requested;
   use->allocated -= block;
+}
+
+/* Static memory of graphs that is no block has become @bytes. */
+static inline void
+gemem_accounts_set_graphs (GememAccounts *accounts, guint64 bytes)
+{
+  accounts->live += bytes - accounts->graphs;
+  accounts->allocated += bytes - accounts->graphs;
+  gemem_accounts_end_demand (accounts, accounts->graphs);
+  gemem_accounts_demand (accounts, bytes);
+  accounts->graphs = bytes;
 }
 
 /* The present state held for @weight (ns, or 1 per event). */

@@ -17,9 +17,8 @@
 
 #define PREFETCH 8 /* events that the look-up of ids runs ahead */
 
-G_GNUC_PRINTF (3, 4)
-static gboolean
-bad_event (GememRun *run, GError **error, const char *format, ...)
+gboolean
+gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
 {
   g_autofree char *text = NULL;
   va_list args;
@@ -47,8 +46,8 @@ log_block (GememRun *run, const GememTraceEvent *event, guint64 requested, const
     run->stop = TRUE;
 }
 
-static void
-log_plain (GememRun *run, const GememTraceEvent *event)
+void
+gemem_run_log (GememRun *run, const GememTraceEvent *event)
 {
   GememEventsRow row = { run->seq, (GememEventKind) event->kind, FALSE, 0, 0, NULL, run->device->held };
   if (run->log != NULL && !gemem_events_log_row (run->log, &row))
@@ -57,8 +56,8 @@ log_plain (GememRun *run, const GememTraceEvent *event)
 
 /* ---- requests */
 
-static void
-out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request)
+void
+gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request)
 {
   GememResult *result = run->result;
   GememOom oom = { .seq = run->seq, .id = event->id, .requested = event->size, .stream = event->stream };
@@ -105,7 +104,7 @@ do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 
   if (G_UNLIKELY (existed))
-    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
   live->requested = event->size;
   if (G_UNLIKELY (event->size == 0))
     {
@@ -122,13 +121,19 @@ do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
     {
       memset (&live->block, 0, sizeof live->block);
       live->flags = GEMEM_LIVE_UNSERVED;
-      out_of_memory (run, event, &request);
+      gemem_run_out_of_memory (run, event, &request);
     }
   if (run->ledger != NULL)
     gemem_ledger_block (run->ledger, event, run->seq, served ? &live->block : NULL);
   if (G_UNLIKELY (run->log != NULL))
     log_block (run, event, event->size, served ? &live->block : NULL);
   return TRUE;
+}
+
+gboolean
+gemem_run_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  return do_alloc (run, event, error);
 }
 
 /* ---- frees */
@@ -177,7 +182,7 @@ do_unusual_free (GememRun *run, const GememTraceEvent *event, GememLive *live, G
       return TRUE;
     }
   *(GememLive **) gemem_idmap_insert (run->live.map, event->id, NULL) = live;
-  return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
+  return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
 }
 
 static inline gboolean
@@ -186,7 +191,7 @@ do_free (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_take (&run->live, event->id);
 
   if (G_UNLIKELY (live == NULL))
-    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
   if (G_UNLIKELY (live->flags != 0))
     return do_unusual_free (run, event, live, error);
   give_back (run, &live->block, FALSE);
@@ -197,15 +202,21 @@ do_free (GememRun *run, const GememTraceEvent *event, GError **error)
   return TRUE;
 }
 
+gboolean
+gemem_run_free (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  return do_free (run, event, error);
+}
+
 static gboolean
 do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   GememLive *live = gemem_live_find (&run->live, event->id);
 
   if (live == NULL)
-    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
   if ((live->flags & GEMEM_LIVE_REQUESTED) != 0)
-    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
   live->flags |= GEMEM_LIVE_REQUESTED;
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     return TRUE;
@@ -244,7 +255,7 @@ do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_take (&run->live, event->id);
 
   if (live == NULL)
-    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     skip_free (run, live);
   else if ((live->flags & GEMEM_LIVE_GONE) == 0)
@@ -279,7 +290,7 @@ adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 
   if (existed)
-    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
   if (!run->klass->adopt_block (run->allocator, &adopt, &live->block))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
@@ -337,7 +348,7 @@ do_sync (GememRun *run, const GememTraceEvent *event)
   if (run->klass->sync != NULL)
     {
       run->klass->sync (run->allocator, event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
-      log_plain (run, event);
+      gemem_run_log (run, event);
     }
   run->modelled_ns += run->device->call_time - charged;
 }
@@ -350,9 +361,9 @@ do_memset (GememRun *run, const GememTraceEvent *event, GError **error)
   guint64 charged = run->device->call_time;
 
   if (live == NULL)
-    return bad_event (run, error, "id %" G_GUINT64_FORMAT " is set but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is set but is not alive", event->id);
   if (event->size > live->requested)
-    return bad_event (run, error, "%" G_GUINT64_FORMAT " bytes of id %" G_GUINT64_FORMAT " are set, which has %" G_GUINT64_FORMAT, event->size,
+    return gemem_run_bad_event (run, error, "%" G_GUINT64_FORMAT " bytes of id %" G_GUINT64_FORMAT " are set, which has %" G_GUINT64_FORMAT, event->size,
                       event->id, live->requested);
   if (live->flags != 0)
     return TRUE;
@@ -371,7 +382,7 @@ do_trim (GememRun *run, const GememTraceEvent *event)
     return;
   run->klass->trim (run->allocator);
   run->modelled_ns += run->device->call_time - charged;
-  log_plain (run, event);
+  gemem_run_log (run, event);
 }
 
 static void
@@ -409,10 +420,11 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
       do_segment (run, event);
       return TRUE;
     case GEMEM_EVENT_GRAPH_LOAD:
+    case GEMEM_EVENT_GRAPH_SEGMENT:
     case GEMEM_EVENT_GRAPH_RUN:
+    case GEMEM_EVENT_GRAPH_RUN_END:
     case GEMEM_EVENT_GRAPH_UNLOAD:
-      run->result->unsupported++;
-      return TRUE;
+      return gemem_run_graph (run, event, error);
     case GEMEM_EVENT_EVENT_RECORD:
     case GEMEM_EVENT_EVENT_WAIT:
     case GEMEM_EVENT_STEP:
@@ -421,7 +433,7 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_SNAPSHOT:
       return TRUE; /* marks: nothing to decide */
     default:
-      return bad_event (run, error, "there is no event of kind %u", event->kind);
+      return gemem_run_bad_event (run, error, "there is no event of kind %u", event->kind);
     }
 }
 
@@ -587,6 +599,7 @@ gemem_run_free_all (GememRun *run)
 {
   g_autoptr (GArray) rows = gemem_live_rows (&run->live, TRUE);
 
+  gemem_run_unload_all (run);
   for (guint i = 0; i < rows->len; i++)
     {
       const GememLive *live = g_array_index (rows, GememLiveRow, i).live;

@@ -49,6 +49,21 @@ end_item (const Pass *pass, guint64 item, guint64 number)
   life->end = life->safe_end = number;
 }
 
+/* The static memory of a graph is a block for allocators that know no graphs (graphs.h). */
+static gboolean
+on_graph (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
+{
+  GememTraceEvent block = *event;
+  guint64 item;
+
+  block.id = GEMEM_GRAPH_BLOCK_ID (event->id);
+  if (event->kind == GEMEM_EVENT_GRAPH_LOAD)
+    return on_alloc (pass, &block, number, error);
+  if (gemem_idmap_remove (pass->live, block.id, &item))
+    end_item (pass, item, number);
+  return TRUE;
+}
+
 static gboolean
 on_event (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
 {
@@ -56,6 +71,8 @@ on_event (const Pass *pass, const GememTraceEvent *event, guint64 number, GError
 
   if (pass->device != -1 && event->device != pass->device)
     return TRUE;
+  if (event->kind == GEMEM_EVENT_GRAPH_LOAD || event->kind == GEMEM_EVENT_GRAPH_UNLOAD)
+    return on_graph (pass, event, number, error);
   if (event->kind == GEMEM_EVENT_ALLOC && !(event->flags & GEMEM_EVENT_FAILED))
     return on_alloc (pass, event, number, error);
   if ((event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_COMPLETED) && gemem_idmap_remove (pass->live, event->id, &item))

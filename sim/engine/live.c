@@ -177,7 +177,7 @@ check_blocks (GememAllocator *allocator, const GArray *spans, const GArray *rows
 static gboolean
 check_books (GememAllocator *allocator, const GArray *rows, const GememAccounts *accounts, GError **error)
 {
-  guint64 live = 0, allocated = 0;
+  guint64 live = accounts->graphs, allocated = accounts->graphs;
 
   for (guint r = 0; r < rows->len; r++)
     {

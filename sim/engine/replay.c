@@ -321,6 +321,7 @@ end (GememRun *run, gboolean ok, GError **error)
   gemem_ledger_clear (&run->ledger_storage);
   gemem_accounts_clear (&run->accounts);
   gemem_live_clear (&run->live);
+  gemem_graphs_clear (&run->graphs);
   g_free (run->name);
   return ok;
 }
@@ -335,6 +336,7 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   run->result->allocator = g_strdup (job->allocator->klass->name);
   run->result->label = g_strdup (job->allocator->label);
   gemem_live_init (&run->live);
+  gemem_graphs_init (&run->graphs);
   run->oom_max = job->oom_max > 0 ? job->oom_max : OOM_MAX_DEFAULT;
   run->clock = job->measure ? job->clock : NULL;
   run->verify = job->full_checks;

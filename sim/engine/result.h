@@ -100,7 +100,7 @@ struct _GememResult
   guint64 trims, failed_allocs;
   guint64 skipped_frees;      /* frees of requests that had failed                                */
   guint64 zero_allocs;        /* requests of 0 bytes: no real system passes them on               */
-  guint64 unsupported;        /* graph events: known to the trace, not to the allocators          */
+  guint64 graph_loads;        /* graphs whose static memory was asked for, failed ones included   */
   guint64 inconsistent;       /* --allow-partial: unknown or doubled ids, not replayed            */
   /* peaks, and the seq of the first event after which they held; of `reserved` also what is held only during an event */
   guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved, peak_reserved_seq;

@@ -5,6 +5,7 @@
 
 #include "sim/engine/events-log.h"
 #include "sim/engine/fidelity.h"
+#include "sim/engine/graphs.h"
 #include "sim/engine/live.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/timeline.h"
@@ -17,6 +18,7 @@ typedef struct
   GememDevice *device;
   GememLiveTable live;
   GememAccounts accounts;
+  GememGraphs graphs;
   GememTimeline timeline;
   GememHistogram alloc_ns, free_ns, measured_alloc_ns, measured_free_ns;
   guint64 seq;          /* of the present event */
@@ -46,6 +48,20 @@ typedef struct
 
 /* Replays events[0..n); stops early when run->stop is set.  GEMEM_ERROR_INPUT, GEMEM_ERROR_INVARIANT, GEMEM_ERROR_FAILED. */
 gboolean gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error);
+
+/* The event is wrong: GEMEM_ERROR_INPUT with its number, or TRUE, with the event left out, under --allow-partial. */
+gboolean gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
+/* A request was refused: counted, and looked into. */
+void gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request);
+/* ALLOC and FREE, for events that come to the same. */
+gboolean gemem_run_alloc (GememRun *run, const GememTraceEvent *event, GError **error);
+gboolean gemem_run_free (GememRun *run, const GememTraceEvent *event, GError **error);
+/* What an event that is no ALLOC or FREE leaves in the log. */
+void gemem_run_log (GememRun *run, const GememTraceEvent *event);
+/* GRAPH_LOAD, GRAPH_SEGMENT, GRAPH_RUN, GRAPH_RUN_END, GRAPH_UNLOAD (graphs.c). */
+gboolean gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error);
+/* Unloads every graph without counting it as part of the workload. */
+void gemem_run_unload_all (GememRun *run);
 
 /* Frees every block that is live, in the order of the ids, without counting it as part of the workload. */
 void gemem_run_free_all (GememRun *run);

@@ -229,7 +229,7 @@ append_counts (GString *out, const GememResult *result)
     { "requests of 0 bytes, which no real system passes on", result->zero_allocs },
     { "frees of requests that had failed, skipped", result->skipped_frees },
     { "blocks never freed by the trace", result->leaked_blocks },
-    { "graph events, which no allocator here acts on", result->unsupported },
+    { "graphs loaded", result->graph_loads },
     { "inconsistent events left out (--allow-partial)", result->inconsistent },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (counts); i++)

@@ -29,7 +29,7 @@ const GememJsonField gemem_json_values[] = {
   VALUE (failed_allocs),
   VALUE (skipped_frees),
   VALUE (zero_allocs),
-  VALUE (unsupported),
+  VALUE (graph_loads),
   VALUE (inconsistent),
   VALUE (peak_live),
   VALUE (peak_live_seq),

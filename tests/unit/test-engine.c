@@ -360,7 +360,6 @@ test_other_events (void)
     TEST_EVENT (TRIM, 0),
     TEST_EVENT (STEP, 1),
     TEST_EVENT (PHASE, 0),
-    TEST_EVENT (GRAPH_RUN, 1),
     TEST_EVENT (OOM, 0),
     TEST_EVENT (SNAPSHOT, 0),
     TEST_ALLOC (2, 0),
@@ -373,16 +372,41 @@ test_other_events (void)
   GememResult *result = test_run (&slots_class, &trace);
 
   g_assert_cmpstr (slots_log->str, ==, "alloc 100;use 5;sync 5;sync -1;trim;free;");
-  equal (result->events, 16);
+  equal (result->events, 15);
   equal (result->calls[GEMEM_CALL_MEMSET], 1);
   equal (result->trims, 1);
   equal (result->zero_allocs, 1);
   equal (result->skipped_frees, 0);
-  equal (result->unsupported, 1);
   equal (result->allocs, 1);
   equal (result->frees, 1);
   equal (result->calls[GEMEM_CALL_STREAM_SYNC], 1);
   equal (result->calls[GEMEM_CALL_DEVICE_SYNC], 1);
+  gemem_result_free (result);
+}
+
+/* ---- graphs */
+
+#define PIECE(i, offset, bytes) { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = (i), .address = (offset), .size = (bytes) }
+#define LOAD(i, bytes, n) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes), .aux = (n) }
+
+/* An allocator that knows no graphs gets their static memory as one request each. */
+static void
+test_graphs_as_blocks (void)
+{
+  static const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 100), LOAD (1, 1000, 2), PIECE (1, 0, 500), PIECE (1, 500, 500), LOAD (2, 700, 0), TEST_EVENT (GRAPH_RUN, 1),
+    TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1), TEST_FREE (1), LOAD (3, 5000, 0), TEST_EVENT (GRAPH_RUN, 3), TEST_EVENT (GRAPH_UNLOAD, 3),
+  };
+  TestTrace trace = TEST_TRACE (events);
+  GememResult *result = test_run (&slots_class, &trace);
+
+  g_assert_cmpstr (slots_log->str, ==, "alloc 100;alloc 1000;alloc 700;free;free;alloc 5000;");
+  equal (result->graph_loads, 3);
+  equal (result->allocs, 4);
+  equal (result->ooms, 1);
+  equal (result->peak_live, 1800);
+  equal (result->end_live, 700);
+  equal (result->leaked_blocks, 1);
   gemem_result_free (result);
 }
 
@@ -422,6 +446,15 @@ test_inconsistent (void)
   static const GememTraceEvent nothing[] = { TEST_EVENT (MEMSET, 1) };
   static const GememTraceEvent beyond[] = { TEST_ALLOC (1, 100), { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 101 }, TEST_FREE (1) };
 
+  static const GememTraceEvent run[] = { TEST_EVENT (GRAPH_RUN, 1) };
+  static const GememTraceEvent end[] = { LOAD (1, 10, 0), TEST_EVENT (GRAPH_RUN_END, 1) };
+  static const GememTraceEvent unload[] = { LOAD (1, 10, 0), TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_UNLOAD, 1) };
+  static const GememTraceEvent load[] = { LOAD (1, 10, 0), LOAD (1, 10, 0) };
+  static const GememTraceEvent stray[] = { LOAD (1, 10, 0), PIECE (1, 0, 10) };
+  static const GememTraceEvent lacking[] = { LOAD (1, 100, 2), PIECE (1, 0, 50), LOAD (2, 10, 0) };
+  static const GememTraceEvent overlap[] = { LOAD (1, 100, 2), PIECE (1, 0, 50), PIECE (1, 49, 50) };
+  static const GememTraceEvent outside[] = { LOAD (1, 100, 1), PIECE (1, 50, 51) };
+
   check_refused (twice, 3, "array:event 1: id 1 is allocated while it is alive" REPAIR);
   check_refused (unknown, 2, "array:event 1: id 2 is freed but is not alive" REPAIR);
   check_refused (again, 3, "array:event 2: id 1 is freed but is not alive" REPAIR);
@@ -430,6 +463,14 @@ test_inconsistent (void)
   check_refused (completed, 1, "array:event 0: id 3 is freed but is not alive" REPAIR);
   check_refused (nothing, 1, "array:event 0: id 1 is set but is not alive" REPAIR);
   check_refused (beyond, 3, "array:event 1: 101 bytes of id 1 are set, which has 100" REPAIR);
+  check_refused (run, 1, "array:event 0: graph 1 is run but not loaded" REPAIR);
+  check_refused (end, 2, "array:event 1: a run of graph 1 ends that did not begin" REPAIR);
+  check_refused (unload, 3, "array:event 2: graph 1 is unloaded but not loaded" REPAIR);
+  check_refused (load, 2, "array:event 1: graph 1 is loaded while it is loaded" REPAIR);
+  check_refused (stray, 2, "array:event 1: a segment of graph 1 does not follow its load" REPAIR);
+  check_refused (lacking, 3, "array:event 2: the load of graph 1 lacks 1 of its segments" REPAIR);
+  check_refused (overlap, 3, "array:event 2: the segment of graph 1 at offset 49 overlaps or precedes the one before it, which ends at 50" REPAIR);
+  check_refused (outside, 2, "array:event 1: the segment of graph 1 at offset 50 of 51 bytes does not fit its static memory of 100 bytes" REPAIR);
   check_refused (kind, 1, "array:event 0: there is no event of kind 99" REPAIR);
 }
 
@@ -848,6 +889,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/oom/kept", test_oom_kept);
   g_test_add_func ("/engine/completion", test_completion);
   g_test_add_func ("/engine/other-events", test_other_events);
+  g_test_add_func ("/engine/graphs-as-blocks", test_graphs_as_blocks);
   g_test_add_func ("/engine/inconsistent", test_inconsistent);
   g_test_add_func ("/engine/enormous", test_enormous);
   g_test_add_func ("/engine/devices", test_devices);

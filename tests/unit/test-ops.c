@@ -88,6 +88,31 @@ test_results (void)
 }
 
 static void
+test_graphs (void)
+{
+  GError *error = NULL;
+  GString *text = g_string_new ("# policy=4 total=68719476736\nm g0 0:100 128:0x20:z\na 1 5\nF\nm big");
+  for (guint i = 0; i < 3000; i++) /* more than a batch in one line */
+    g_string_append_printf (text, " %u:1", i);
+  GememTraceReader *reader = open_text (text->str, NULL, FALSE, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (reader->info.allocator, ==, "ge-active");
+  g_assert_cmpstr (reader->info.settings, ==, "policy=4,policy2=as-built,total=68719476736");
+  g_assert_cmpstr (reader->info.device, ==, "capacity=68719476736");
+  g_autoptr (GArray) events = read_all (reader, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (events->len, ==, 3006);
+  assert_event (events, 0, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 1, .size = 160, .aux = 2, .tag = 1 });
+  assert_event (events, 1, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 1, .size = 100 });
+  assert_event (events, 2, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 1, .address = 128, .size = 32, .aux = GEMEM_GRAPH_SEGMENT_ZERO_COPY });
+  assert_event (events, 4, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_UNLOAD, .id = 1 });
+  assert_event (events, 5, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 3000, .aux = 3000, .tag = 2 });
+  assert_event (events, 3005, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 2, .address = 2999, .size = 1 });
+  gemem_trace_close (reader);
+  g_string_free (text, TRUE);
+}
+
+static void
 assert_header (const char *line, const char *allocator, const char *settings, const char *device)
 {
   GError *error = NULL;
@@ -304,6 +329,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/plain", test_plain);
   g_test_add_func ("/ops/results", test_results);
+  g_test_add_func ("/ops/graphs", test_graphs);
   g_test_add_func ("/ops/headers", test_headers);
   g_test_add_func ("/ops/refused", test_refused);
   g_test_add_func ("/ops/not-recognised", test_not_recognised);

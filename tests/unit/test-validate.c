@@ -102,6 +102,28 @@ test_segments (void)
 }
 
 static void
+test_graphs (void)
+{
+#define LOAD(i, bytes, n) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes), .aux = (n) }
+  const GememTraceEvent fine[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 16, 0), AT (GRAPH_SEGMENT, 1, 32, 16), TEST_EVENT (GRAPH_RUN, 1),
+                                   TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1), LOAD (1, 5, 0) };
+  const GememTraceEvent not_loaded[] = { TEST_EVENT (GRAPH_RUN, 1), LOAD (1, 5, 0), TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1),
+                                         TEST_EVENT (GRAPH_UNLOAD, 1) };
+  const GememTraceEvent twice[] = { LOAD (1, 5, 0), LOAD (1, 5, 0) };
+  const GememTraceEvent overlap[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 17, 0), AT (GRAPH_SEGMENT, 1, 32, 16) };
+  const GememTraceEvent beyond[] = { LOAD (1, 48, 1), AT (GRAPH_SEGMENT, 1, 33, 16) };
+  const GememTraceEvent stray[] = { LOAD (1, 48, 0), AT (GRAPH_SEGMENT, 1, 33, 16) };
+  const GememTraceEvent few[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 17, 0), LOAD (2, 5, 1) };
+  ASSERT_FINDINGS (fine, 0, "");
+  ASSERT_FINDINGS (not_loaded, 0, "graph fault@0 x3");
+  ASSERT_FINDINGS (twice, 0, "graph fault@1 x1");
+  ASSERT_FINDINGS (overlap, 0, "graph fault@2 x1");
+  ASSERT_FINDINGS (beyond, 0, "graph fault@1 x1");
+  ASSERT_FINDINGS (stray, 0, "graph fault@1 x1");
+  ASSERT_FINDINGS (few, 0, "graph fault@2 x2");
+}
+
+static void
 test_whole (void)
 {
   const GememTraceEvent time[] = { TEST_ALLOC_AT (5, 1, 8), TEST_FREE_AT (4, 1) };
@@ -162,6 +184,7 @@ main (int argc, char **argv)
   g_test_add_func ("/validate/sizes", test_sizes);
   g_test_add_func ("/validate/addresses", test_addresses);
   g_test_add_func ("/validate/segments", test_segments);
+  g_test_add_func ("/validate/graphs", test_graphs);
   g_test_add_func ("/validate/whole", test_whole);
   g_test_add_func ("/summary/by-hand", test_summary);
   return g_test_run ();

@@ -1,0 +1,221 @@
+/* graphs.c - see graphs.h. */
+#include "config.h"
+
+#include "sim/engine/run.h"
+
+enum
+{
+  GRAPH_SERVED = 1 << 0,  /* it has its memory */
+  GRAPH_RUNNING = 1 << 1, /* GRAPH_RUN came, GRAPH_RUN_END did not */
+};
+
+void
+gemem_graphs_init (GememGraphs *graphs)
+{
+  graphs->map = gemem_idmap_new (sizeof (guint64));
+  graphs->segments = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
+}
+
+void
+gemem_graphs_clear (GememGraphs *graphs)
+{
+  gemem_idmap_free (graphs->map);
+  g_array_unref (graphs->segments);
+}
+
+/* Takes the allocator's static memory, and the time since @charged, into the books. */
+static void
+book (GememRun *run, const GememTraceEvent *event, guint64 charged)
+{
+  gemem_accounts_set_graphs (&run->accounts, run->klass->graph_bytes (run->allocator));
+  run->modelled_ns += run->device->call_time - charged;
+  gemem_run_log (run, event);
+}
+
+/* The event as one about the block that the static memory is. */
+static GememTraceEvent
+about_block (const GememTraceEvent *event)
+{
+  GememTraceEvent block = *event;
+
+  block.id = GEMEM_GRAPH_BLOCK_ID (event->id);
+  return block;
+}
+
+/* ---- load */
+
+static gboolean
+load_by_class (GememRun *run, const GememTraceEvent *load)
+{
+  const GArray *segments = run->graphs.segments;
+  const GememGraphSegment whole = { .size = load->size };
+  const gboolean given = segments->len > 0;
+  const guint64 charged = run->device->call_time;
+  guint64 address;
+  const gboolean served = run->klass->graph_load (run->allocator, load->id, load->stream,
+                                                  given ? (const GememGraphSegment *) (gconstpointer) segments->data : &whole,
+                                                  given ? segments->len : 1, &address);
+
+  book (run, load, charged);
+  if (!served)
+    {
+      const GememRequest request = { .size = load->size, .stream = load->stream, .id = load->id };
+      gemem_run_out_of_memory (run, load, &request);
+    }
+  return served;
+}
+
+/* All segments are there. */
+static gboolean
+finish_load (GememRun *run, GError **error)
+{
+  const GememTraceEvent *load = &run->graphs.load;
+  guint64 state = GRAPH_SERVED;
+
+  run->result->graph_loads++;
+  if (run->klass->graph_load == NULL)
+    {
+      const GememTraceEvent block = about_block (load);
+      if (!gemem_run_alloc (run, &block, error))
+        return FALSE;
+    }
+  else if (load->size > 0)
+    state = load_by_class (run, load) ? GRAPH_SERVED : 0;
+  else
+    state = 0;
+  *(guint64 *) gemem_idmap_insert (run->graphs.map, load->id, NULL) = state;
+  return TRUE;
+}
+
+static gboolean
+do_load (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememGraphs *graphs = &run->graphs;
+
+  if (gemem_idmap_lookup (graphs->map, event->id) != NULL)
+    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is loaded while it is loaded", event->id);
+  graphs->load = *event;
+  graphs->missing = event->aux;
+  graphs->end = 0;
+  g_array_set_size (graphs->segments, 0);
+  return graphs->missing > 0 || finish_load (run, error);
+}
+
+static gboolean
+do_segment (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememGraphs *graphs = &run->graphs;
+  const GememGraphSegment segment = { event->address, event->size, (guint32) event->aux };
+  guint64 end;
+
+  if (graphs->missing == 0 || graphs->load.id != event->id)
+    return gemem_run_bad_event (run, error, "a segment of graph %" G_GUINT64_FORMAT " does not follow its load", event->id);
+  if (event->address < graphs->end)
+    return gemem_run_bad_event (run, error,
+                                "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT
+                                " overlaps or precedes the one before it, which ends at %" G_GUINT64_FORMAT,
+                                event->id, event->address, graphs->end);
+  if (__builtin_add_overflow (event->address, event->size, &end)
+      || (end > graphs->load.size && (event->aux & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0))
+    return gemem_run_bad_event (run, error,
+                                "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                                " bytes does not fit its static memory of %" G_GUINT64_FORMAT " bytes",
+                                event->id, event->address, event->size, graphs->load.size);
+  graphs->end = end;
+  if (event->size > 0)
+    g_array_append_val (graphs->segments, segment);
+  return --graphs->missing > 0 || finish_load (run, error);
+}
+
+/* ---- run and unload */
+
+static gboolean
+do_run (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  const gboolean begin = event->kind == GEMEM_EVENT_GRAPH_RUN;
+  const guint64 charged = run->device->call_time;
+  guint64 *state = gemem_idmap_lookup (run->graphs.map, event->id);
+
+  if (state == NULL)
+    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is run but not loaded", event->id);
+  if (!begin && (*state & GRAPH_RUNNING) == 0)
+    return gemem_run_bad_event (run, error, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
+  *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;
+  if (run->klass->graph_run == NULL || (*state & GRAPH_SERVED) == 0)
+    return TRUE;
+  if (!run->klass->graph_run (run->allocator, event->id, begin))
+    {
+      const GememRequest request = { .stream = event->stream, .id = event->id };
+      gemem_run_out_of_memory (run, event, &request);
+    }
+  book (run, event, charged);
+  return TRUE;
+}
+
+static gboolean
+do_unload (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  const guint64 charged = run->device->call_time;
+  const GememTraceEvent block = about_block (event);
+  guint64 state;
+
+  if (!gemem_idmap_remove (run->graphs.map, event->id, &state))
+    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded", event->id);
+  if (run->klass->graph_load == NULL)
+    return gemem_run_free (run, &block, error);
+  if ((state & GRAPH_SERVED) == 0)
+    return TRUE;
+  run->klass->graph_unload (run->allocator, event->id);
+  book (run, event, charged);
+  return TRUE;
+}
+
+gboolean
+gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememGraphs *graphs = &run->graphs;
+
+  if (event->kind == GEMEM_EVENT_GRAPH_SEGMENT)
+    return do_segment (run, event, error);
+  if (graphs->missing > 0)
+    {
+      const guint64 missing = graphs->missing;
+      graphs->missing = 0;
+      if (!gemem_run_bad_event (run, error, "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT " of its segments",
+                                graphs->load.id, missing))
+        return FALSE;
+    }
+  if (event->kind == GEMEM_EVENT_GRAPH_LOAD)
+    return do_load (run, event, error);
+  return event->kind == GEMEM_EVENT_GRAPH_UNLOAD ? do_unload (run, event, error) : do_run (run, event, error);
+}
+
+/* ---- the end */
+
+static int
+compare_ids (gconstpointer a, gconstpointer b)
+{
+  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
+  return (x > y) - (x < y);
+}
+
+void
+gemem_run_unload_all (GememRun *run)
+{
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint64));
+  gsize position = 0;
+  gpointer state;
+  guint64 id;
+
+  while (gemem_idmap_next (run->graphs.map, &position, &id, &state))
+    if ((*(const guint64 *) state & GRAPH_SERVED) != 0)
+      g_array_append_val (ids, id);
+  gemem_idmap_clear (run->graphs.map);
+  run->graphs.missing = 0;
+  if (run->klass->graph_load == NULL)
+    return; /* they are blocks */
+  g_array_sort (ids, compare_ids);
+  for (guint i = 0; i < ids->len; i++)
+    run->klass->graph_unload (run->allocator, g_array_index (ids, guint64, i));
+  gemem_accounts_set_graphs (&run->accounts, 0);
+}
