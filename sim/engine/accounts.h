@@ -142,14 +142,15 @@ gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested
   use->allocated -= block;
 }
 
-/* Static memory of graphs that is no block has become @bytes. */
+/* Static memory of graphs that is no block has become @bytes; it is demanded as it is, since graphs are not rounded as requests are. */
 static inline void
 gemem_accounts_set_graphs (GememAccounts *accounts, guint64 bytes)
 {
   accounts->live += bytes - accounts->graphs;
   accounts->allocated += bytes - accounts->graphs;
-  gemem_accounts_end_demand (accounts, accounts->graphs);
-  gemem_accounts_demand (accounts, bytes);
+  accounts->demand -= MIN (accounts->demand, accounts->graphs);
+  accounts->demand = accounts->demand + bytes < bytes ? G_MAXUINT64 : accounts->demand + bytes;
+  accounts->peak_demand = MAX (accounts->peak_demand, accounts->demand);
   accounts->graphs = bytes;
 }
 

@@ -1,0 +1,253 @@
+/* active-blocks.c - see active-blocks.h; the section numbers are those of shared/spec/ge-runtime.md. */
+#include "config.h"
+
+#include "allocators/ge/active-blocks.h"
+#include "traces/trace.h"
+
+#define ROUNDING (G_GUINT64_CONSTANT (2) << 20) /* of plain blocks that are larger */
+
+#define BLOCK(active, i) (&g_array_index ((active)->blocks, GeActiveBlock, i))
+#define SEGMENT(active, i) (&g_array_index ((active)->segments, GeActiveSegment, i))
+
+void
+gemem_ge_active_init (GeActive *active, GememDevice *device, GeSessionRange *range)
+{
+  *active = (GeActive) { .device = device, .range = range };
+  active->blocks = g_array_new (FALSE, FALSE, sizeof (GeActiveBlock));
+  active->segments = g_array_new (FALSE, FALSE, sizeof (GeActiveSegment));
+  active->active = g_array_new (FALSE, FALSE, sizeof (GeActivePiece));
+}
+
+static void
+free_blocks (GeActive *active)
+{
+  for (guint i = 0; i < active->blocks->len; i++)
+    if (BLOCK (active, i)->plain)
+      gemem_device_free (active->device, BLOCK (active, i)->address, BLOCK (active, i)->total);
+  g_array_set_size (active->blocks, 0);
+  if (active->range != NULL)
+    gemem_ge_session_reset (active->range);
+  active->peak = active->max_address = 0;
+}
+
+void
+gemem_ge_active_clear (GeActive *active)
+{
+  free_blocks (active);
+  g_array_unref (active->blocks);
+  g_array_unref (active->segments);
+  g_array_unref (active->active);
+}
+
+void
+gemem_ge_active_unload (GeActive *active)
+{
+  if (--active->load_count == 0)
+    free_blocks (active);
+}
+
+guint64
+gemem_ge_active_plain (const GeActive *active)
+{
+  guint64 sum = 0;
+
+  for (guint i = 0; i < active->blocks->len; i++)
+    sum += BLOCK (active, i)->plain ? BLOCK (active, i)->total : 0;
+  return sum;
+}
+
+/* ---- 3.3 A: into the blocks that are there */
+
+/* Among equals the order of the input, which is that of the offsets. */
+static int
+by_size (gconstpointer a, gconstpointer b)
+{
+  const GeActiveSegment *const *x = a, *const *y = b;
+
+  if ((*x)->size != (*y)->size)
+    return (*x)->size > (*y)->size ? -1 : 1;
+  return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
+}
+
+static void
+place (GeActive *active)
+{
+  g_autoptr (GPtrArray) order = g_ptr_array_sized_new (active->segments->len);
+
+  for (guint s = 0; s < active->segments->len; s++)
+    g_ptr_array_add (order, SEGMENT (active, s));
+  g_ptr_array_sort (order, by_size);
+  for (guint b = 0; b < active->blocks->len; b++)
+    for (guint s = 0; s < order->len; s++)
+      {
+        GeActiveBlock *block = BLOCK (active, b);
+        GeActiveSegment *segment = g_ptr_array_index (order, s);
+
+        if (segment->address != 0 || segment->size > block->total - block->used)
+          continue;
+        segment->address = block->address + block->used;
+        block->used += segment->size;
+      }
+}
+
+/* ---- B: neighbours become one */
+
+static gboolean
+continues (const GeActiveSegment *before, const GeActiveSegment *segment)
+{
+  if (before->offset + before->size != segment->offset
+      || (segment->flags & (GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_ZERO_COPY)) != 0)
+    return FALSE;
+  if (before->address == 0 || segment->address == 0)
+    return before->address == segment->address;
+  return before->address + before->size == segment->address;
+}
+
+static void
+merge (GeActive *active)
+{
+  guint kept = 0;
+
+  for (guint s = 1; s < active->segments->len; s++)
+    if (continues (SEGMENT (active, kept), SEGMENT (active, s)))
+      SEGMENT (active, kept)->size += SEGMENT (active, s)->size;
+    else
+      *SEGMENT (active, ++kept) = *SEGMENT (active, s);
+  g_array_set_size (active->segments, kept + 1);
+}
+
+/* ---- C: new blocks */
+
+static void
+add_block (GeActive *active, const GeActiveBlock *block)
+{
+  guint at = active->blocks->len;
+
+  while (at > 0 && BLOCK (active, at - 1)->total < block->total)
+    at--;
+  g_array_insert_vals (active->blocks, at, block, 1);
+  active->max_address = MAX (active->max_address, block->address + block->total);
+}
+
+static gboolean
+make_block (GeActive *active, GeActiveSegment *segment, guint64 stream)
+{
+  GeActiveBlock block = { .total = segment->size, .used = segment->size, .fresh = TRUE };
+
+  if (active->range != NULL)
+    block.address = gemem_ge_session_append (active->range, block.total);
+  if (block.address == 0)
+    {
+      if (block.total > ROUNDING)
+        block.total = (block.total - 1) / ROUNDING * ROUNDING + ROUNDING; /* wraps to 0 only for what no device has */
+      block.plain = TRUE;
+      block.address = block.total >= segment->size ? gemem_device_malloc (active->device, block.total, stream) : 0;
+    }
+  if (block.address == 0)
+    return FALSE;
+  segment->address = block.address;
+  add_block (active, &block);
+  return TRUE;
+}
+
+static gboolean
+allocate_rest (GeActive *active, guint64 stream)
+{
+  for (guint s = 0; s < active->segments->len; s++)
+    {
+      GeActiveSegment *segment = SEGMENT (active, s);
+
+      if (segment->address != 0)
+        continue;
+      if ((segment->flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) != 0)
+        segment->address = active->max_address;
+      else if (!make_block (active, segment, stream))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- D: what the graph uses */
+
+gboolean
+gemem_ge_active_bind (GeActive *active, const GArray *pieces)
+{
+  for (guint i = 0; active->range != NULL && i < pieces->len; i++)
+    {
+      const GeActivePiece *piece = &g_array_index (pieces, GeActivePiece, i);
+
+      if (piece->plain || gemem_ge_session_bind (active->range, piece->address, piece->used))
+        continue;
+      while (i-- > 0)
+        if (piece = &g_array_index (pieces, GeActivePiece, i), !piece->plain)
+          gemem_ge_session_unbind (active->range, piece->address, piece->used);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+void
+gemem_ge_active_unbind (GeActive *active, const GArray *pieces)
+{
+  for (guint i = 0; active->range != NULL && i < pieces->len; i++)
+    {
+      const GeActivePiece *piece = &g_array_index (pieces, GeActivePiece, i);
+
+      if (!piece->plain)
+        gemem_ge_session_unbind (active->range, piece->address, piece->used);
+    }
+}
+
+/* Lists the pieces in use, binds the pages of those that are not new, and sets all to 0. */
+static gboolean
+activate (GeActive *active, guint64 stream)
+{
+  g_autoptr (GArray) old = g_array_new (FALSE, FALSE, sizeof (GeActivePiece));
+  guint64 total = 0;
+
+  for (guint b = 0; b < active->blocks->len; b++)
+    {
+      const GeActiveBlock *block = BLOCK (active, b);
+      const GeActivePiece piece = { block->address, block->used, block->plain };
+
+      if (block->used == 0)
+        continue;
+      total += block->used;
+      g_array_append_val (active->active, piece);
+      if (!block->fresh)
+        g_array_append_val (old, piece);
+    }
+  active->peak = MAX (active->peak, total);
+  if (!gemem_ge_active_bind (active, old))
+    return FALSE;
+  for (guint i = 0; i < active->active->len; i++)
+    {
+      const GeActivePiece *piece = &g_array_index (active->active, GeActivePiece, i);
+      gemem_device_memset (active->device, piece->address, 0, piece->used, stream);
+    }
+  return TRUE;
+}
+
+guint64
+gemem_ge_active_load (GeActive *active, const GememGraphSegment *segments, guint n, guint64 stream)
+{
+  active->load_count++;
+  for (guint b = 0; b < active->blocks->len; b++)
+    {
+      BLOCK (active, b)->used = 0;
+      BLOCK (active, b)->fresh = FALSE;
+    }
+  g_array_set_size (active->active, 0);
+  g_array_set_size (active->segments, 0);
+  for (guint s = 0; s < n; s++)
+    {
+      const GeActiveSegment segment = { segments[s].offset, segments[s].size, 0, segments[s].flags };
+      g_array_append_val (active->segments, segment);
+    }
+  place (active);
+  merge (active);
+  if (allocate_rest (active, stream) && activate (active, stream) && SEGMENT (active, 0)->address != 0)
+    return SEGMENT (active, 0)->address;
+  gemem_ge_active_unload (active);
+  return 0;
+}

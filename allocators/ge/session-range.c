@@ -1,0 +1,204 @@
+/* session-range.c - see session-range.h. */
+#include "config.h"
+
+#include "allocators/ge/session-range.h"
+
+#define NOWHERE (G_GUINT64_CONSTANT (1) << 63)
+
+void
+gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total)
+{
+  const guint64 page = pages->page_size;
+
+  *range = (GeSessionRange) { .pages = pages, .total = (total + page - 1) / page * page };
+  range->records = g_array_new (FALSE, FALSE, sizeof (GeSessionPage));
+}
+
+static GeSessionPage *
+record (const GeSessionRange *range, guint64 i)
+{
+  return &g_array_index (range->records, GeSessionPage, i);
+}
+
+void
+gemem_ge_session_reset (GeSessionRange *range)
+{
+  if (range->base == 0)
+    return;
+  for (guint i = 0; i < range->records->len; i++)
+    if (record (range, i)->ref > 0)
+      gemem_ge_pages_give (range->pages, record (range, i)->page);
+  gemem_ge_pages_release (range->pages, range->base, range->size);
+  g_array_set_size (range->records, 0);
+  range->base = range->size = range->used = range->used_count = range->phys = 0;
+}
+
+void
+gemem_ge_session_clear (GeSessionRange *range)
+{
+  gemem_ge_session_reset (range);
+  g_array_unref (range->records);
+}
+
+/* ---- backing */
+
+static void
+drop (GeSessionRange *range, guint64 i)
+{
+  GeSessionPage *page = record (range, i);
+
+  if (--page->ref > 0)
+    return;
+  gemem_ge_pages_give (range->pages, page->page);
+  page->page = GE_NO_PAGE;
+  range->phys -= range->pages->page_size;
+}
+
+/* One more user of page @i. */
+static gboolean
+add_user (GeSessionRange *range, guint64 i)
+{
+  GeSessionPage *page = record (range, i);
+
+  if (page->ref == 0)
+    {
+      const guint32 taken = gemem_ge_pages_take (range->pages, page->last, range->base + i * range->pages->page_size);
+
+      if (taken == GE_NO_PAGE)
+        return FALSE;
+      page->page = page->last = taken;
+      range->phys += range->pages->page_size;
+    }
+  page->ref++;
+  return TRUE;
+}
+
+gboolean
+gemem_ge_session_bind (GeSessionRange *range, guint64 address, guint64 bytes)
+{
+  const GeSessionPage none = { GE_NO_PAGE, GE_NO_PAGE, 0 };
+  const guint64 first = (address - range->base) / range->pages->page_size;
+  const guint64 end = (address - range->base + bytes - 1) / range->pages->page_size + 1;
+
+  while (range->records->len < end)
+    g_array_append_val (range->records, none);
+  for (guint64 i = end; i-- > first;) /* from the top down, as in all ranges */
+    if (!add_user (range, i))
+      {
+        while (++i < end)
+          drop (range, i);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+void
+gemem_ge_session_unbind (GeSessionRange *range, guint64 address, guint64 bytes)
+{
+  const guint64 first = (address - range->base) / range->pages->page_size;
+  const guint64 last = (address - range->base + bytes - 1) / range->pages->page_size;
+
+  for (guint64 i = first; i <= last; i++)
+    drop (range, i);
+}
+
+/* ---- requests */
+
+static gboolean
+reserve (GeSessionRange *range)
+{
+  if (range->base != 0 || range->unsupported)
+    return !range->unsupported;
+  range->base = gemem_device_reserve (range->pages->device, range->total, 0);
+  range->size = range->base != 0 ? range->total : 0;
+  range->unsupported = range->base == 0;
+  return !range->unsupported;
+}
+
+guint64
+gemem_ge_session_append (GeSessionRange *range, guint64 bytes)
+{
+  guint64 address;
+
+  if (!reserve (range) || bytes > range->size - range->used)
+    return 0;
+  address = range->base + range->used;
+  if (!gemem_ge_session_bind (range, address, bytes))
+    return 0;
+  range->used += bytes;
+  return address;
+}
+
+guint64
+gemem_ge_session_share (GeSessionRange *range, guint64 bytes)
+{
+  if (!reserve (range) || bytes > range->size)
+    return 0;
+  if (bytes > range->used && gemem_ge_session_append (range, bytes - range->used) == 0)
+    return 0;
+  range->used_count++;
+  return range->base;
+}
+
+void
+gemem_ge_session_unshare (GeSessionRange *range)
+{
+  if (--range->used_count == 0)
+    gemem_ge_session_reset (range);
+}
+
+/* ---- walks */
+
+static gboolean
+waits_at (const GePages *pages, guint32 page, guint64 address)
+{
+  const GePhysical *physical = &g_array_index (pages->pages, GePhysical, page);
+
+  return physical->ref == 0 && physical->home == address && gemem_ge_pages_at (pages, address) == page;
+}
+
+static GememSpanState
+state_of (const GeSessionRange *range, guint64 i)
+{
+  const guint64 address = range->base + i * range->pages->page_size;
+  const guint32 page = gemem_ge_pages_at (range->pages, address);
+
+  if (i < range->records->len && record (range, i)->ref > 0)
+    return GEMEM_SPAN_OVERHEAD;
+  return page != GE_NO_PAGE && waits_at (range->pages, page, address) ? GEMEM_SPAN_FREE : GEMEM_SPAN_UNMAPPED;
+}
+
+void
+gemem_ge_session_walk (const GeSessionRange *range, GememSpanFunc func, gpointer data)
+{
+  const guint64 page = range->pages->page_size, end = range->base + range->size;
+  GememSpan span = { .address = range->base, .segment = range->base, .segment_size = range->size };
+
+  while (span.address < end)
+    {
+      guint64 i = (span.address - range->base) / page;
+
+      span.state = state_of (range, i);
+      for (i++; i < range->records->len && state_of (range, i) == span.state; i++)
+        ;
+      /* what lies behind the records has no memory */
+      span.size = i < range->records->len || span.state != GEMEM_SPAN_UNMAPPED ? range->base + i * page - span.address : end - span.address;
+      func (&span, data);
+      span.address += span.size;
+    }
+}
+
+void
+gemem_ge_session_walk_lost (const GePages *pages, GememSpanFunc func, gpointer data)
+{
+  for (guint32 i = 0; i < pages->pages->len; i++)
+    {
+      const GePhysical *physical = &g_array_index (pages->pages, GePhysical, i);
+      const guint64 address = NOWHERE + i * pages->page_size;
+      const GememSpan span = { .address = address, .size = pages->page_size, .segment = address, .segment_size = pages->page_size,
+                               .state = GEMEM_SPAN_FREE };
+
+      if (physical->ref == 0 && !waits_at (pages, i, physical->home))
+        func (&span, data);
+    }
+}

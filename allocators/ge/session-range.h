@@ -1,0 +1,53 @@
+/* session-range.h - GE's ExpandableActiveMemoryAllocator: one growing range of addresses of a session, and FixedBaseExpandableAllocator, which is
+ * the same range handed out again and again.
+ *
+ * What: as many addresses as the device has memory are reserved at the first use; pages of a shared pool (pages.h) are put under what is used.
+ * Pieces of it may give their pages back while they idle and take pages, perhaps others, before they are used again: addresses never change.
+ * Invariants: a page's `ref` is the number of bindings that touch it; it has memory exactly while ref > 0; `phys` is that memory in bytes.
+ * Cost: O(pages of the piece).  Origin: shared/spec/ge-runtime.md 5.9, 5.10.
+ */
+#pragma once
+
+#include "allocators/allocator.h"
+#include "allocators/ge/pages.h"
+
+typedef struct
+{
+  guint32 page; /* physical page, or GE_NO_PAGE                */
+  guint32 last; /* the physical page it had before, or GE_NO_PAGE */
+  guint32 ref;
+} GeSessionPage;
+
+typedef struct
+{
+  GePages *pages;
+  guint64  total;       /* bytes to reserve                      */
+  guint64  base, size;  /* 0: not reserved                       */
+  guint64  used;        /* bytes handed out                      */
+  guint64  used_count;  /* of gemem_ge_session_share()           */
+  guint64  phys;        /* bytes of the pages in use             */
+  gboolean unsupported; /* the device refused to reserve: all later requests are refused */
+  GArray  *records;     /* GeSessionPage: from the base to the highest page used so far */
+} GeSessionRange;
+
+void gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total);
+/* Gives up pages and addresses; the range can be used again, and will lie elsewhere. */
+void gemem_ge_session_reset (GeSessionRange *range);
+void gemem_ge_session_clear (GeSessionRange *range);
+
+/* MallocMemory(incremental): @bytes behind what is used, backed.  0: refused, nothing changed. */
+guint64 gemem_ge_session_append (GeSessionRange *range, guint64 bytes);
+/* MallocMemory: the base, with @bytes behind it backed; every caller gets the same.  0: refused. */
+guint64 gemem_ge_session_share (GeSessionRange *range, guint64 bytes);
+/* FreeMemory: ends one share; the last one resets the range. */
+void gemem_ge_session_unshare (GeSessionRange *range);
+
+/* Puts pages under a piece that was appended; FALSE: the device refused, nothing changed. */
+gboolean gemem_ge_session_bind (GeSessionRange *range, guint64 address, guint64 bytes);
+/* Recycle: ends one binding of the piece; its pages wait in the pool. */
+void gemem_ge_session_unbind (GeSessionRange *range, guint64 address, guint64 bytes);
+
+/* The pages of the range in order of their addresses: OVERHEAD where they are in use (graphs share them), FREE where they wait. */
+void gemem_ge_session_walk (const GeSessionRange *range, GememSpanFunc func, gpointer data);
+/* Pages that wait and show nowhere, as their range was given up: FREE, at addresses beyond all real ones (2^63 and up). */
+void gemem_ge_session_walk_lost (const GePages *pages, GememSpanFunc func, gpointer data);

@@ -1,0 +1,365 @@
+/* test-ge-active.c - the worked examples E20 to E23 of ge-runtime.md section 9 by name, what policy 2 is documented to do, the closed forms of the
+ * policies through the engine, a device without virtual memory, and a device that fails at every call. */
+#include "config.h"
+
+#include "allocators/ge/active.h"
+#include "tests/util/engine-job.h"
+#include "tests/util/testutil.h"
+#include "tests/util/vectors.h"
+#include "traces/trace.h"
+
+#define K G_GUINT64_CONSTANT (1024)
+#define M (G_GUINT64_CONSTANT (1) << 20)
+#define ZERO_COPY (GEMEM_GRAPH_SEGMENT_ZERO_COPY | GEMEM_GRAPH_SEGMENT_NO_ALLOC) /* with zero-copy reuse */
+
+static void
+verify (GememAllocator *a)
+{
+  g_assert_true (test_allocator_verify (a, 0, 0));
+}
+
+/* Address of the graph; 0: refused. */
+static guint64
+load (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
+{
+  guint64 address = 0;
+  const gboolean ok = a->klass->graph_load (a, id, 0, segments, n, &address);
+
+  verify (a);
+  return ok ? address : 0;
+}
+
+#define LOAD(a, id, ...) \
+  load (a, id, (const GememGraphSegment[]) { __VA_ARGS__ }, sizeof ((const GememGraphSegment[]) { __VA_ARGS__ }) / sizeof (GememGraphSegment))
+
+static void
+unload (GememAllocator *a, guint64 id)
+{
+  a->klass->graph_unload (a, id);
+  verify (a);
+}
+
+static void
+run (GememAllocator *a, guint64 id)
+{
+  g_assert_true (a->klass->graph_run (a, id, TRUE));
+  verify (a);
+  g_assert_true (a->klass->graph_run (a, id, FALSE));
+  verify (a);
+}
+
+static const GeActive *
+parts (GememAllocator *a)
+{
+  return &((const GeSession *) a)->active;
+}
+
+static const GeActiveSegment *
+segment (GememAllocator *a, guint i)
+{
+  g_assert_cmpuint (i, <, parts (a)->segments->len);
+  return &g_array_index (parts (a)->segments, GeActiveSegment, i);
+}
+
+static guint64
+held (GememAllocator *a)
+{
+  return a->device->held;
+}
+
+/* ---- examples */
+
+static void
+test_e20 (void)
+{
+  GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built", "sim:capacity=64GiB");
+  const guint64 first = LOAD (a, 1, { 0, 1024, 0 }, { 1024, 1024, 0 }, { 2048, 1024, 0 }, { 3072, 1024, ZERO_COPY });
+
+  g_assert_cmpuint (held (a), ==, 3072);
+  g_assert_cmpuint (parts (a)->segments->len, ==, 2);
+  g_assert_cmphex (segment (a, 1)->address, ==, first + 3072);
+
+  LOAD (a, 2, { 0, 2048, 0 }, { 2048, 3072, 0 }, { 5120, 1024, 0 }, { 6144, 1024, ZERO_COPY });
+  g_assert_cmpuint (parts (a)->blocks->len, ==, 3);
+  g_assert_cmpuint (parts (a)->peak, ==, 6144);
+  g_assert_cmphex (segment (a, 1)->address, ==, first);
+  g_assert_cmphex (segment (a, 3)->address, ==, parts (a)->max_address);
+
+  g_assert_cmphex (LOAD (a, 3, { 0, 2048, 0 }, { 2048, 512, 0 }), ==, first);
+  g_assert_cmpuint (parts (a)->segments->len, ==, 1);
+  g_assert_cmpuint (segment (a, 0)->size, ==, 2560);
+
+  LOAD (a, 4, { 0, 2098176, 0 }, { 2098176, 512, 0 });
+  g_assert_cmpuint (parts (a)->blocks->len, ==, 4);
+  g_assert_cmphex (segment (a, 1)->address, ==, first);
+  g_assert_cmpuint (held (a), ==, 6144 + 4 * M);
+  for (guint id = 1; id <= 4; id++)
+    unload (a, id);
+  g_assert_cmpuint (held (a), ==, 0);
+  test_allocator_destroy (a);
+}
+
+static void
+test_e21 (void)
+{
+  GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built", "sim:capacity=64GiB");
+  const guint64 first = LOAD (a, 1, { 0, 3 * M + 512, 0 });
+  guint64 second;
+
+  g_assert_cmpuint (held (a), ==, 4 * M);
+  g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 5 * M, 0 }), ==, first);
+  second = segment (a, 1)->address;
+  g_assert_cmpuint (held (a), ==, 10 * M);
+  g_assert_cmphex (LOAD (a, 3, { 0, M, 0 }, { M, M, 0 }), ==, second);
+  g_assert_cmpuint (segment (a, 0)->size, ==, 2 * M);
+  unload (a, 1);
+  unload (a, 2);
+  g_assert_cmpuint (held (a), ==, 10 * M);
+  unload (a, 3);
+  g_assert_cmpuint (held (a), ==, 0);
+  test_allocator_destroy (a);
+}
+
+static void
+test_e22 (void)
+{
+  GememAllocator *a = test_allocator_new ("ge-active:policy=4", "sim:capacity=64GiB");
+  GememBlock blocks[2];
+  guint64 first;
+
+  first = LOAD (a, 1, { 0, 2 * M, 0 });
+  g_assert_cmpuint (held (a), ==, 8 * M);
+  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 2 * M);
+  run (a, 1);
+  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
+  g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 14 * M, 0 }), ==, first);
+  g_assert_cmpuint (parts (a)->segments->len, ==, 2);
+  g_assert_cmphex (segment (a, 1)->address, ==, first + 2 * M);
+  g_assert_cmpuint (held (a), ==, 16 * M);
+  run (a, 2);
+  for (guint i = 0; i < 2; i++)
+    g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = 8 * M }, &blocks[i]));
+  g_assert_cmpuint (held (a), ==, 16 * M); /* the same two pages */
+  for (guint i = 0; i < 2; i++)
+    a->klass->free (a, &blocks[i], FALSE);
+  a->klass->trim (a);
+  run (a, 2);
+  run (a, 2);
+  g_assert_cmpuint (held (a), ==, 16 * M);
+  unload (a, 1);
+  unload (a, 2);
+  g_assert_cmpuint (held (a), ==, 16 * M); /* the pages wait for others */
+  LOAD (a, 3, { 0, 16 * M, 0 });
+  g_assert_cmpuint (held (a), ==, 16 * M);
+  test_allocator_destroy (a);
+}
+
+static void
+test_e23 (void)
+{
+  static const guint64 sizes[] = { 32, 50, 40, 60 }, backed[] = { 32, 50, 50, 60 };
+  GememDevice *device = gemem_device_new ("sim:capacity=64GiB", NULL, 0, NULL);
+  GeSessionRange range;
+  GePages pages;
+  guint64 base = 0;
+
+  gemem_ge_pages_init (&pages, device, 2 * M);
+  gemem_ge_session_init (&range, &pages, 64 * K * M);
+  for (guint i = 0; i < 4; i++)
+    {
+      const guint64 address = gemem_ge_session_share (&range, sizes[i] * M);
+      g_assert_cmphex (address, !=, 0);
+      g_assert_cmphex (address, ==, i == 0 ? address : base);
+      g_assert_cmpuint (range.phys, ==, backed[i] * M);
+      base = address;
+    }
+  for (guint i = 0; i < 4; i++)
+    {
+      g_assert_cmpuint (range.phys, ==, 60 * M);
+      gemem_ge_session_unshare (&range);
+    }
+  g_assert_cmpuint (range.phys, ==, 0);
+  g_assert_cmphex (range.base, ==, 0);
+  g_assert_cmphex (gemem_ge_session_share (&range, 65 * K * M), ==, 0); /* more than there are addresses */
+  gemem_ge_session_clear (&range);
+  gemem_ge_pages_clear (&pages);
+  g_assert_cmpuint (device->held, ==, 0);
+  gemem_device_destroy (device);
+}
+
+/* ---- policy 2 as documented */
+
+static void
+test_documented (void)
+{
+  GememAllocator *a = test_allocator_new ("ge-active", "sim:capacity=10000");
+  const guint64 first = LOAD (a, 1, { 0, 1000, 0 }, { 1000, 1000, 0 }, { 2000, 500, ZERO_COPY });
+
+  g_assert_cmpuint (held (a), ==, 2000);
+  g_assert_cmphex (LOAD (a, 2, { 0, 1500, 0 }), ==, first);
+  g_assert_cmpuint (held (a), ==, 2000);
+  g_assert_cmphex (LOAD (a, 3, { 0, 9000, 0 }), !=, 0); /* fits only as the 2000 bytes are given back before */
+  g_assert_cmpuint (held (a), ==, 9000);
+  g_assert_cmphex (LOAD (a, 4, { 0, 10001, 0 }), ==, 0);
+  g_assert_cmpuint (held (a), ==, 9000);
+  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 9000);
+  unload (a, 3);
+  unload (a, 1);
+  g_assert_cmpuint (held (a), ==, 9000);
+  unload (a, 2);
+  g_assert_cmpuint (held (a), ==, 0);
+  test_allocator_destroy (a);
+}
+
+/* ---- through the engine */
+
+static GememResult *
+replay (const char *text, const GememTraceEvent *events, gsize n)
+{
+  TestTrace trace = { .events = events, .n = n };
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job;
+
+  g_assert_true (gemem_allocator_spec_parse (text, specs, NULL));
+  job = test_job (g_ptr_array_index (specs, 0), &trace);
+  job.device_spec = "sim:capacity=64GiB";
+  return test_job_run (&job);
+}
+
+#define WHOLE(i, bytes) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes) }
+
+/* Policy 0: the sum of the loaded graphs; 2 as documented: the largest; as built: between; 4: dynamic memory between the runs costs nothing. */
+static void
+test_closed_forms (void)
+{
+  static const GememTraceEvent events[] = {
+    WHOLE (1, 6 * M), TEST_EVENT (GRAPH_RUN, 1), TEST_EVENT (GRAPH_RUN_END, 1), WHOLE (2, 20 * M), WHOLE (3, 10 * M),
+    TEST_EVENT (GRAPH_RUN, 2), TEST_EVENT (GRAPH_RUN_END, 2), TEST_EVENT (GRAPH_RUN, 3), TEST_EVENT (GRAPH_RUN_END, 3), TEST_EVENT (GRAPH_RUN, 1),
+    TEST_EVENT (GRAPH_RUN_END, 1), TEST_ALLOC (7, 4 * M), TEST_EVENT (GRAPH_UNLOAD, 2), TEST_FREE (7), TEST_EVENT (GRAPH_UNLOAD, 1),
+    TEST_EVENT (GRAPH_UNLOAD, 3),
+  };
+  static const struct
+  {
+    const char *spec;
+    guint64 reserved, live;
+  } rows[] = {
+    { "direct", 40 * M, 40 * M },                           /* 36 and the block */
+    { "ge-active:policy=2", 24 * M, 24 * M },               /* the largest, and the block */
+    { "ge-active:policy=2,policy2=as-built", 30 * M, 24 * M }, /* 6 and 20, and the block */
+    { "ge-active:policy=4", 32 * M, 20 * M },               /* 26 in pages of 8; 3 shares with 2, the block has a page that waits */
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GememResult *result = replay (rows[i].spec, events, G_N_ELEMENTS (events));
+      g_test_message ("%s", rows[i].spec);
+      g_assert_cmpuint (result->peak_reserved, ==, rows[i].reserved);
+      g_assert_cmpuint (result->peak_live, ==, rows[i].live);
+      g_assert_cmpuint (result->graph_loads, ==, 3);
+      g_assert_cmpuint (result->end_live, ==, 0);
+      g_assert_cmpuint (result->failed_allocs, ==, 0);
+      gemem_result_free (result);
+    }
+}
+
+/* A refused load is out of memory, and its runs and unload are passed over; repeated traces start without graphs. */
+static void
+test_refused_load (void)
+{
+  static const GememTraceEvent events[] = { WHOLE (1, 65 * K * M), WHOLE (2, 5), TEST_EVENT (GRAPH_RUN, 1), TEST_EVENT (GRAPH_RUN_END, 1),
+                                            TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_RUN, 2) };
+  static const char *const specs[] = { "ge-active:policy=2", "ge-active:policy2=as-built", "ge-active:policy=4" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    {
+      TestTrace trace = TEST_TRACE (events);
+      g_autoptr (GPtrArray) parsed = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      GememJob job;
+      GememResult *result;
+
+      g_assert_true (gemem_allocator_spec_parse (specs[i], parsed, NULL));
+      job = test_job (g_ptr_array_index (parsed, 0), &trace);
+      job.device_spec = "sim:capacity=64GiB";
+      job.repeat = 3;
+      result = test_job_run (&job);
+      g_assert_cmpuint (result->ooms, ==, 3);
+      g_assert_cmpuint (result->graph_loads, ==, 6);
+      g_assert_cmpuint (result->end_live, ==, 5);
+      gemem_result_free (result);
+    }
+}
+
+/* ---- devices that refuse */
+
+/* Without virtual memory policy 4 is policy 2 as built. */
+static void
+test_unsupported (void)
+{
+  GememAllocator *a = test_allocator_new ("ge-active:policy=4", "sim:capacity=64GiB,virtual_memory=no");
+  const guint64 first = LOAD (a, 1, { 0, 3 * M + 512, 0 });
+
+  g_assert_cmpuint (held (a), ==, 4 * M);
+  run (a, 1);
+  g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 5 * M, 0 }), ==, first);
+  g_assert_cmpuint (held (a), ==, 10 * M);
+  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 7 * M);
+  unload (a, 1);
+  unload (a, 2);
+  g_assert_cmpuint (held (a), ==, 0);
+  test_allocator_destroy (a);
+}
+
+/* The device fails at call @nth of @call, and all later ones: loads and runs fail or succeed, the books stay right. */
+static void
+fail_at (const char *settings, const char *call, guint nth)
+{
+  static const guint64 sizes[] = { 2, 14, 30, 9 };
+  g_autofree char *spec = g_strconcat ("ge-active:", settings, NULL);
+  g_autofree char *device = g_strdup_printf ("faulty:call=%s,after=%u,capacity=64GiB", call, nth);
+  GememAllocator *a = test_allocator_new (spec, device);
+  gboolean loaded[G_N_ELEMENTS (sizes)];
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      loaded[i] = LOAD (a, i, { 0, sizes[i] * M, 0 }, { sizes[i] * M, 3 * M, 0 }) != 0;
+      for (guint k = 0; k <= i; k++)
+        if (loaded[k])
+          {
+            a->klass->graph_run (a, k, TRUE); /* may be refused */
+            verify (a);
+            g_assert_true (a->klass->graph_run (a, k, FALSE));
+            verify (a);
+          }
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    if (loaded[i])
+      unload (a, i);
+  test_allocator_destroy (a);
+}
+
+static void
+test_faults (void)
+{
+  static const char *const settings[] = { "policy=2", "policy2=as-built", "policy=4" }, *const calls[] = { "malloc", "create", "map", "reserve" };
+
+  for (guint s = 0; s < G_N_ELEMENTS (settings); s++)
+    for (guint c = 0; c < G_N_ELEMENTS (calls); c++)
+      for (guint nth = 0; nth < 20; nth++)
+        fail_at (settings[s], calls[c], nth);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ge-active/E20", test_e20);
+  g_test_add_func ("/ge-active/E21", test_e21);
+  g_test_add_func ("/ge-active/E22", test_e22);
+  g_test_add_func ("/ge-active/E23", test_e23);
+  g_test_add_func ("/ge-active/documented", test_documented);
+  g_test_add_func ("/ge-active/closed-forms", test_closed_forms);
+  g_test_add_func ("/ge-active/refused-load", test_refused_load);
+  g_test_add_func ("/ge-active/unsupported", test_unsupported);
+  g_test_add_func ("/ge-active/faults", test_faults);
+  return g_test_run ();
+}
