@@ -36,7 +36,7 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "planner", .type = GEMEM_PARAM_STRING, .default_text = "best-fit-by-size", FIELD (planner), .conflicts = "file",
+  { .name = "planner", .type = GEMEM_PARAM_STRING, .default_text = "first-fit-by-size", FIELD (planner), .conflicts = "file",
     .help = "Planner and its parameters, in quotes if there are several: planner=\"ge-hybrid:a=1,b=2\"." },
   { .name = "file", .type = GEMEM_PARAM_STRING, FIELD (file), .help = "A plan in a file instead (written by gemem-sim plan, or another's offsets)." },
   { .name = "input", .type = GEMEM_PARAM_CHOICE, .default_text = "auto", .choices = "auto|graph|trace", FIELD (input),

@@ -75,6 +75,29 @@ check_numbers (GError **error)
 }
 
 /* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
+#define PLANNED_EVENTS_MAX 200000
+
+/* Planning takes longer than replaying, and more so the longer the trace: without -a long traces are not planned. */
+static gboolean
+leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
+{
+  GememTraceReader *reader = gemem_source_file_open (file, error);
+  if (reader == NULL)
+    return FALSE;
+  guint64 events = reader->info.events;
+  gemem_trace_close (reader);
+  for (guint i = specs->len; events > PLANNED_EVENTS_MAX && i-- > 0;)
+    {
+      const GememAllocatorSpec *spec = specs->pdata[i];
+      if (spec->klass->prepare == NULL)
+        continue;
+      gemem_note ("%s: %s is left out, it would plan %" G_GUINT64_FORMAT " events beforehand; ask for it with -a %s", file->path, spec->klass->name,
+                  events, spec->klass->name);
+      g_ptr_array_remove_index (specs, i);
+    }
+  return TRUE;
+}
+
 static GPtrArray *
 choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
 {
@@ -82,7 +105,8 @@ choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
   for (char **name = allocators; name != NULL && *name != NULL; name++)
     if (!gemem_allocator_spec_parse (*name, specs, error))
       return NULL;
-  if (specs->len == 0 && fallback != NULL && !gemem_allocator_spec_parse (fallback, specs, error))
+  if (specs->len == 0 && fallback != NULL
+      && (!gemem_allocator_spec_parse (fallback, specs, error) || !leave_planned_out (specs, first, error)))
     return NULL;
   if (specs->len == 0)
     {

@@ -154,7 +154,7 @@ bench_workload (const char *workload, int n_names, char **names)
 
       for (int i = 0; i < n_names; i++)
         wanted = wanted || gemem_name_equal (names[i], (*c)->name);
-      if (!wanted)
+      if (!wanted || (*c)->prepare != NULL) /* bench-planner measures planning */
         continue;
       const Figures f = measure (*c, operations, 0, slots, bench_size (RUNS, 1));
       printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
@@ -177,6 +177,8 @@ bench_live (guint64 live, guint64 timed)
 
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
     {
+      if ((*c)->prepare != NULL)
+        continue;
       const Figures f = measure (*c, operations, operations->len - (guint) timed, slots, live < 1000000 ? bench_size (RUNS, 1) : 2);
       printf ("{\"bench\":\"live\",\"allocator\":\"%s\",\"live\":%" G_GUINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT ",\"ns_per_event\":%.2f}\n",
               (*c)->name, live, timed, (double) f.ns / (double) timed);

@@ -219,7 +219,7 @@ test_other_lowering (void)
 
   assert_refused ("plan:planner=ge-hybrid", &kept, GEMEM_ERROR_INPUT,
                   "^ge-hybrid: unsafe plan, .*overlap: .*; the plan of the graph does not fit how it was lowered; choose another --lower");
-  assert_refused ("plan:input=graph", &kept, GEMEM_ERROR_INPUT, "^best-fit-by-size: unsafe plan");
+  assert_refused ("plan:input=graph", &kept, GEMEM_ERROR_INPUT, "^first-fit-by-size: unsafe plan");
   gemem_result_free (replay ("plan", &kept, NULL)); /* made for traces */
   result = replay ("plan:planner=ge-hybrid,input=trace", &kept, NULL);
   equal (result->peak_live, 5000 + 100 + 4 * 1024);
