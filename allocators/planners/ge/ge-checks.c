@@ -96,8 +96,13 @@ check_inputs (const GeModel *model, guint32 id, GError **error)
     if (inputs[i].tensor != GEMEM_NONE)
       g_array_append_val (pieces, inputs[i].tensor);
   listed = count_listed (model, pieces, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS);
-  return check_pieces (model, node, pieces, node->n_outputs > 0 && pieces->len == node->n_inputs ? node->first_output : GEMEM_NONE, listed,
-                       pieces->len, error);
+  if (!check_pieces (model, node, pieces, node->n_outputs > 0 && pieces->len == node->n_inputs ? node->first_output : GEMEM_NONE, listed,
+                     pieces->len, error))
+    return FALSE;
+  if ((model->nodes[id].kind & GE_CASCADE_OUT) == 0) /* 5.6 places pieces of such nodes only */
+    return fail (node, error, "_no_padding_continuous_input: the pieces of a node without _output_reuse_input are placed nowhere; set it, or use "
+                 "continuous_input");
+  return TRUE;
 }
 
 static gboolean
