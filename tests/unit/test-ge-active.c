@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "allocators/ge/active.h"
+#include "sim/core/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
@@ -348,6 +349,135 @@ test_faults (void)
         fail_at (settings[s], calls[c], nth);
 }
 
+/* ---- random sessions */
+
+#define GRAPHS 8
+#define BLOCKS 24
+
+typedef struct
+{
+  GememAllocator *a;
+  GememRng        rng;
+  guint64         need[GRAPHS];     /* of the loaded graphs; 0: not loaded                        */
+  guint64         most, sum;        /* of what was loaded since there were no graphs: largest, and all together with rounding */
+  GememBlock      blocks[BLOCKS];
+  gboolean        live[BLOCKS];
+  guint           n_live;
+} Session;
+
+static void
+random_load (Session *s, guint id)
+{
+  GememGraphSegment segments[6];
+  guint64 address, need = 0;
+  const guint n = 1 + (guint) gemem_rng_below (&s->rng, G_N_ELEMENTS (segments));
+
+  for (guint i = 0; i < n; i++)
+    {
+      segments[i] = (GememGraphSegment) { need, (1 + gemem_rng_below (&s->rng, 6 * M / 512)) * 512, 0 };
+      need += segments[i].size;
+      s->sum += (segments[i].size + 2 * M - 1) / (2 * M) * (2 * M);
+    }
+  if (!s->a->klass->graph_load (s->a, id, 0, segments, n, &address))
+    return;
+  s->need[id] = need;
+  s->most = MAX (s->most, need);
+}
+
+/* Frees block @b, or asks for it. */
+static void
+random_block (Session *s, guint b)
+{
+  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * M), .stream = b % 3 };
+
+  if (s->live[b])
+    {
+      s->a->klass->free (s->a, &s->blocks[b], FALSE);
+      s->live[b] = FALSE;
+      s->n_live--;
+    }
+  else if (s->a->klass->alloc (s->a, &request, &s->blocks[b]))
+    {
+      s->live[b] = TRUE;
+      s->n_live++;
+    }
+}
+
+static void
+random_step (Session *s)
+{
+  const guint id = (guint) gemem_rng_below (&s->rng, GRAPHS), b = (guint) gemem_rng_below (&s->rng, BLOCKS);
+  guint loaded = 0;
+
+  switch (gemem_rng_below (&s->rng, 6))
+    {
+    case 0:
+      if (s->need[id] == 0)
+        random_load (s, id);
+      break;
+    case 1:
+      if (s->need[id] != 0)
+        s->a->klass->graph_unload (s->a, id);
+      s->need[id] = 0;
+      break;
+    case 2:
+    case 3:
+      if (s->need[id] != 0 && s->a->klass->graph_run (s->a, id, TRUE) && gemem_rng_below (&s->rng, 4) > 0)
+        s->a->klass->graph_run (s->a, id, FALSE); /* else asynchronous */
+      break;
+    case 4:
+      random_block (s, b);
+      break;
+    default:
+      if (gemem_rng_below (&s->rng, 10) == 0)
+        s->a->klass->trim (s->a);
+    }
+  for (guint i = 0; i < GRAPHS; i++)
+    loaded += s->need[i] != 0;
+  if (loaded == 0)
+    s->most = s->sum = 0;
+}
+
+/* The books close after every step; policy 2 as documented holds the largest graph, and as built no less than that and no more than all. */
+static void
+random_session (const char *settings, const char *device, guint64 seed, gboolean exact)
+{
+  g_autofree char *spec = g_strconcat ("ge-active:", settings, NULL);
+  Session s = { .a = test_allocator_new (spec, device) };
+  const guint steps = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0 ? 300 : 2000;
+
+  gemem_rng_init (&s.rng, seed, "ge-active");
+  for (guint i = 0; i < steps; i++)
+    {
+      random_step (&s);
+      g_assert_true (test_allocator_verify (s.a, s.n_live, G_MAXUINT64));
+      if (exact)
+        g_assert_cmpuint (s.a->klass->graph_bytes (s.a), ==, s.most);
+      if (exact && !((const GeSession *) s.a)->documented)
+        {
+          g_assert_cmpuint (gemem_ge_active_plain (parts (s.a)), >=, s.most);
+          g_assert_cmpuint (gemem_ge_active_plain (parts (s.a)), <=, s.sum);
+        }
+    }
+  test_allocator_destroy (s.a);
+}
+
+static void
+test_random (void)
+{
+  for (guint64 seed = 1; seed <= 10; seed++)
+    {
+      random_session ("policy=2", "sim:capacity=64GiB", seed, TRUE);
+      random_session ("policy2=as-built", "sim:capacity=64GiB", seed, TRUE);
+      random_session ("policy=4,total=4GiB", "sim:capacity=64GiB", seed, FALSE);
+      random_session ("policy=4,total=4GiB", "sim:capacity=64GiB,virtual_memory=no", seed, FALSE);
+      random_session ("policy=2,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
+      random_session ("policy2=as-built,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
+      random_session ("policy=4,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
+      random_session ("policy=4,total=256MiB", "sim:capacity=200MiB,address=first-fit,va=first-fit", seed, FALSE);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -361,5 +491,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-active/refused-load", test_refused_load);
   g_test_add_func ("/ge-active/unsupported", test_unsupported);
   g_test_add_func ("/ge-active/faults", test_faults);
+  g_test_add_func ("/ge-active/random", test_random);
   return g_test_run ();
 }

@@ -46,6 +46,20 @@ test_plain (void)
   assert_lifetimes ((TestTrace) { .events = events, .n = 0 }, 0, "");
 }
 
+/* The static memory of a graph is planned like a block; graphs and blocks may have the same numbers. */
+static void
+test_graphs (void)
+{
+  static const GememTraceEvent events[] = { { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 1, .size = 100, .aux = 1 },
+                                            { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 1, .size = 100 },
+                                            TEST_ALLOC (1, 50),
+                                            TEST_EVENT (GRAPH_RUN, 1),
+                                            TEST_EVENT (GRAPH_UNLOAD, 1),
+                                            TEST_FREE (1) };
+
+  assert_lifetimes ((TestTrace) TEST_TRACE (events), 0, "9223372036854775809:0-4:100 1:2-5:50");
+}
+
 static void
 test_halves (void)
 {
@@ -97,6 +111,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/trace-lifetimes/plain", test_plain);
+  g_test_add_func ("/trace-lifetimes/graphs", test_graphs);
   g_test_add_func ("/trace-lifetimes/halves", test_halves);
   g_test_add_func ("/trace-lifetimes/initial-and-failed", test_initial_and_failed);
   g_test_add_func ("/trace-lifetimes/devices", test_devices);
