@@ -46,8 +46,8 @@ log_block (GememRun *run, const GememTraceEvent *event, guint64 requested, const
     run->stop = TRUE;
 }
 
-void
-gemem_run_log (GememRun *run, const GememTraceEvent *event)
+static void
+log_plain (GememRun *run, const GememTraceEvent *event)
 {
   GememEventsRow row = { run->seq, (GememEventKind) event->kind, FALSE, 0, 0, NULL, run->device->held };
   if (run->log != NULL && !gemem_events_log_row (run->log, &row))
@@ -348,7 +348,7 @@ do_sync (GememRun *run, const GememTraceEvent *event)
   if (run->klass->sync != NULL)
     {
       run->klass->sync (run->allocator, event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
-      gemem_run_log (run, event);
+      log_plain (run, event);
     }
   run->modelled_ns += run->device->call_time - charged;
 }
@@ -382,7 +382,7 @@ do_trim (GememRun *run, const GememTraceEvent *event)
     return;
   run->klass->trim (run->allocator);
   run->modelled_ns += run->device->call_time - charged;
-  gemem_run_log (run, event);
+  log_plain (run, event);
 }
 
 static void

@@ -23,13 +23,16 @@ gemem_graphs_clear (GememGraphs *graphs)
   g_array_unref (graphs->segments);
 }
 
-/* Takes the allocator's static memory, and the time since @charged, into the books. */
+/* Takes the allocator's static memory, and the time since @charged, into the books; @block: where the graph is, or NULL. */
 static void
-book (GememRun *run, const GememTraceEvent *event, guint64 charged)
+book (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
 {
+  const GememEventsRow row = { run->seq, (GememEventKind) event->kind, TRUE, event->id, event->size, block, run->device->held };
+
   gemem_accounts_set_graphs (&run->accounts, run->klass->graph_bytes (run->allocator));
   run->modelled_ns += run->device->call_time - charged;
-  gemem_run_log (run, event);
+  if (run->log != NULL && !gemem_events_log_row (run->log, &row))
+    run->stop = TRUE;
 }
 
 /* The event as one about the block that the static memory is. */
@@ -51,12 +54,12 @@ load_by_class (GememRun *run, const GememTraceEvent *load)
   const GememGraphSegment whole = { .size = load->size };
   const gboolean given = segments->len > 0;
   const guint64 charged = run->device->call_time;
-  guint64 address;
+  GememBlock block = { .size = load->size };
   const gboolean served = run->klass->graph_load (run->allocator, load->id, load->stream,
                                                   given ? (const GememGraphSegment *) (gconstpointer) segments->data : &whole,
-                                                  given ? segments->len : 1, &address);
+                                                  given ? segments->len : 1, &block.address);
 
-  book (run, load, charged);
+  book (run, load, served ? &block : NULL, charged);
   if (!served)
     {
       const GememRequest request = { .size = load->size, .stream = load->stream, .id = load->id };
@@ -148,7 +151,7 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
       const GememRequest request = { .stream = event->stream, .id = event->id };
       gemem_run_out_of_memory (run, event, &request);
     }
-  book (run, event, charged);
+  book (run, event, NULL, charged);
   return TRUE;
 }
 
@@ -166,7 +169,7 @@ do_unload (GememRun *run, const GememTraceEvent *event, GError **error)
   if ((state & GRAPH_SERVED) == 0)
     return TRUE;
   run->klass->graph_unload (run->allocator, event->id);
-  book (run, event, charged);
+  book (run, event, NULL, charged);
   return TRUE;
 }
 

@@ -56,8 +56,6 @@ void gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const
 /* ALLOC and FREE, for events that come to the same. */
 gboolean gemem_run_alloc (GememRun *run, const GememTraceEvent *event, GError **error);
 gboolean gemem_run_free (GememRun *run, const GememTraceEvent *event, GError **error);
-/* What an event that is no ALLOC or FREE leaves in the log. */
-void gemem_run_log (GememRun *run, const GememTraceEvent *event);
 /* GRAPH_LOAD, GRAPH_SEGMENT, GRAPH_RUN, GRAPH_RUN_END, GRAPH_UNLOAD (graphs.c). */
 gboolean gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */

@@ -290,6 +290,30 @@ test_refused_load (void)
     }
 }
 
+/* The log of decisions names graphs by their ids, and says where they begin. */
+static void
+test_log (void)
+{
+  static const GememTraceEvent events[] = { WHOLE (1, 3 * M), WHOLE (2, 65 * K * M), TEST_EVENT (GRAPH_RUN, 1), TEST_EVENT (GRAPH_UNLOAD, 1) };
+  g_autofree char *path = g_build_filename (test_tmpdir (), "events.csv", NULL), *text = NULL;
+  TestTrace trace = TEST_TRACE (events);
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job;
+
+  g_assert_true (gemem_allocator_spec_parse ("ge-active:policy2=as-built", specs, NULL));
+  job = test_job (g_ptr_array_index (specs, 0), &trace);
+  job.device_spec = "sim:capacity=64GiB";
+  job.events_path = path;
+  gemem_result_free (test_job_run (&job));
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==,
+                   "seq,kind,id,size,address,block,reserved\n"
+                   "0,graph-load,1,3145728,0x100000000000,3145728,4194304\n"
+                   "1,graph-load,2,69793218560,,,4194304\n"
+                   "2,graph-run,1,0,,,4194304\n"
+                   "3,graph-unload,1,0,,,0\n");
+}
+
 /* ---- devices that refuse */
 
 /* Without virtual memory policy 4 is policy 2 as built. */
@@ -489,6 +513,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-active/documented", test_documented);
   g_test_add_func ("/ge-active/closed-forms", test_closed_forms);
   g_test_add_func ("/ge-active/refused-load", test_refused_load);
+  g_test_add_func ("/ge-active/log", test_log);
   g_test_add_func ("/ge-active/unsupported", test_unsupported);
   g_test_add_func ("/ge-active/faults", test_faults);
   g_test_add_func ("/ge-active/random", test_random);
