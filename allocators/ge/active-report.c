@@ -48,10 +48,9 @@ gemem_ge_active_report_walk (GememAllocator *allocator, GememSpanFunc func, gpoi
         append_plain (spans, block->address, block->total);
     }
   if (self->paged)
-    {
-      gemem_ge_session_walk (&self->range, append_span, spans);
-      gemem_ge_session_walk_lost (self->range.pages, append_span, spans);
-    }
+    gemem_ge_session_walk (&self->range, append_span, spans);
+  gemem_ge_session_walk (&self->fixed, append_span, spans);
+  gemem_ge_session_walk_lost (self->fixed.pages, append_span, spans);
   g_array_sort (spans, by_address);
   for (guint i = 0; i < spans->len; i++)
     func (&g_array_index (spans, GememSpan, i), data);
@@ -109,7 +108,7 @@ gemem_ge_active_report_check (GememAllocator *allocator, GError **error)
   const GeSession *self = (const GeSession *) allocator;
 
   return gemem_ge_stack_check (&self->stack->base, error) && check_blocks (&self->active, error)
-         && (!self->paged || check_range (&self->range, error));
+         && check_range (&self->fixed, error) && (!self->paged || check_range (&self->range, error));
 }
 
 void
@@ -120,6 +119,7 @@ gemem_ge_active_report_stats (GememAllocator *allocator, GememStatFunc func, gpo
   func ("static.load_count", self->documented ? self->loads : self->active.load_count, "", data);
   func ("static.peak", self->documented ? self->size : self->active.peak, "B", data);
   func ("static.blocks", self->documented ? self->size > 0 : self->active.blocks->len, "", data);
+  func ("static.fixed", self->fixed.used, "B", data);
   if (self->paged)
     {
       func ("static.used", self->range.used, "B", data);

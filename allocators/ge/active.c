@@ -4,7 +4,8 @@
  * a virtual range whose pages go back to the page pool after every synchronous run.  policy2=documented, what the user documentation says of
  * policy 2: one block, given back and replaced when a graph needs a bigger one, so that reserved is the maximum over the graphs (exact size).
  * Dynamic requests go to the stack of pools of ge-scalable (policy 2) or of ge-expandable (policy 4; its pages come from the same page pool).
- * Not modelled: unloading other graphs before a load that would not fit (CheckFreeMemory); segments flagged as fixed are placed like the others.
+ * Fixed segments lie at one address for all graphs (5.10), on pages of 2 MiB or, policy 4, 8 MiB; without virtual memory they are placed like the others.
+ * Not modelled: unloading other graphs before a load that would not fit (CheckFreeMemory).
  * Cost: a load O(blocks * segments), a run O(its pages), dynamic requests as in their stack.
  * Origin: shared/spec/ge-runtime.md 3, 5.9, 7.2.
  */
@@ -36,6 +37,7 @@ static const GememParam params[] = {
 enum { POLICY_2, POLICY_4 };
 enum { DOCUMENTED, AS_BUILT };
 
+#define SMALL_PAGE (G_GUINT64_CONSTANT (2) << 20) /* kDrvPageSize */
 #define LARGE_PAGE (G_GUINT64_CONSTANT (8) << 20) /* kLargePageSize */
 
 extern const GememAllocatorClass gemem_ge_active_class;
@@ -59,6 +61,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
 {
   GeActiveParams p = *(const GeActiveParams *) data;
   const gboolean paged = p.policy == POLICY_4;
+  guint64 total;
   GememAllocator *stack;
   GeSession *self;
 
@@ -72,8 +75,12 @@ create (gconstpointer data, GememDevice *device, GError **error)
   self->stack = (GeStack *) stack;
   self->paged = paged;
   self->documented = !paged && p.policy2 == DOCUMENTED;
+  total = total_memory (&p.stack, device, self->stack);
   if (paged)
-    gemem_ge_session_init (&self->range, self->stack->pages, total_memory (&p.stack, device, self->stack));
+    gemem_ge_session_init (&self->range, self->stack->pages, total);
+  else
+    gemem_ge_pages_init (&self->fixed_pages, device, SMALL_PAGE);
+  gemem_ge_session_init (&self->fixed, paged ? self->stack->pages : &self->fixed_pages, total);
   gemem_ge_active_init (&self->active, device, paged ? &self->range : NULL);
   self->graphs = gemem_idmap_new (sizeof (GeActiveGraph *));
   return &self->base;
@@ -82,7 +89,8 @@ create (gconstpointer data, GememDevice *device, GError **error)
 static void
 graph_free (GeActiveGraph *graph)
 {
-  g_array_unref (graph->pieces);
+  if (graph->pieces != NULL)
+    g_array_unref (graph->pieces);
   g_free (graph);
 }
 
@@ -100,8 +108,11 @@ destroy (GememAllocator *allocator)
   if (self->size > 0)
     gemem_device_free (allocator->device, self->address, self->size);
   gemem_ge_active_clear (&self->active);
+  gemem_ge_session_clear (&self->fixed);
   if (self->paged)
     gemem_ge_session_clear (&self->range);
+  else
+    gemem_ge_pages_clear (&self->fixed_pages);
   gemem_ge_stack_destroy (&self->stack->base);
   g_free (self);
 }
@@ -133,7 +144,7 @@ load_documented (GeSession *self, const GememGraphSegment *segments, guint n, gu
   for (guint i = 0; i < n; i++)
     if ((segments[i].flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0)
       need = segments[i].offset + segments[i].size;
-  if (need > self->size && !resize (self, need, stream))
+  if ((need > self->size && !resize (self, need, stream)) || self->size == 0)
     return FALSE;
   if (need > 0)
     gemem_device_memset (self->base.device, self->address, 0, need, stream);
@@ -152,26 +163,60 @@ unload_documented (GeSession *self)
 
 /* ---- graphs */
 
+/* The fixed segments, with one address for all graphs.  0, and all segments are left in @rest, when there are none or the device refuses; else
+ * @rest is what remains. */
+static guint64
+load_fixed (GeSession *self, const GememGraphSegment *segments, guint n, GArray *rest)
+{
+  guint64 bytes = 0, address;
+
+  for (guint i = 0; i < n; i++)
+    if ((segments[i].flags & GEMEM_GRAPH_SEGMENT_FIXED) != 0)
+      bytes += segments[i].size;
+  address = bytes > 0 ? gemem_ge_session_share (&self->fixed, bytes) : 0;
+  for (guint i = 0; i < n; i++)
+    if (address == 0 || (segments[i].flags & GEMEM_GRAPH_SEGMENT_FIXED) == 0)
+      g_array_append_vals (rest, &segments[i], 1);
+  return address;
+}
+
+/* Where the graph begins, or 0. */
+static guint64
+load_shared (GeSession *self, GeActiveGraph *graph, const GArray *rest, guint64 stream)
+{
+  const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer) rest->data;
+  guint64 address;
+
+  graph->shares = TRUE;
+  if (self->documented)
+    return load_documented (self, segments, rest->len, stream) ? self->address + segments[0].offset : 0;
+  address = gemem_ge_active_load (&self->active, segments, rest->len, stream);
+  if (address == 0)
+    return 0;
+  graph->pieces = g_array_copy (self->active.active);
+  graph->bound = TRUE;
+  return address;
+}
+
 static gboolean
 graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
 {
   GeSession *self = (GeSession *) allocator;
-  GeActiveGraph *graph;
+  g_autoptr (GArray) rest = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
+  const guint64 fixed = load_fixed (self, segments, n, rest);
+  GeActiveGraph *graph = g_new0 (GeActiveGraph, 1);
 
-  if (self->documented)
+  graph->fixed = fixed != 0;
+  *address = rest->len > 0 ? load_shared (self, graph, rest, stream) : fixed;
+  if (*address != 0)
     {
-      const gboolean loaded = load_documented (self, segments, n, stream);
-      *address = self->address + segments[0].offset;
-      return loaded;
+      *(GeActiveGraph **) gemem_idmap_insert (self->graphs, id, NULL) = graph;
+      return TRUE;
     }
-  *address = gemem_ge_active_load (&self->active, segments, n, stream);
-  if (*address == 0)
-    return FALSE;
-  graph = g_new0 (GeActiveGraph, 1);
-  graph->pieces = g_array_copy (self->active.active);
-  graph->bound = TRUE;
-  *(GeActiveGraph **) gemem_idmap_insert (self->graphs, id, NULL) = graph;
-  return TRUE;
+  if (graph->fixed)
+    gemem_ge_session_unshare (&self->fixed);
+  graph_free (graph);
+  return FALSE;
 }
 
 /* A load binds the pages for the first run; after a synchronous run they go back, and are bound again for the next. */
@@ -181,9 +226,9 @@ graph_run (GememAllocator *allocator, guint64 id, gboolean begin)
   GeSession *self = (GeSession *) allocator;
   GeActiveGraph *graph;
 
-  if (!self->paged)
-    return TRUE;
   graph = *(GeActiveGraph **) gemem_idmap_lookup (self->graphs, id);
+  if (!self->paged || !graph->shares)
+    return TRUE;
   if (begin && !graph->bound)
     return graph->bound = gemem_ge_active_bind (&self->active, graph->pieces);
   if (!begin && graph->bound)
@@ -200,14 +245,14 @@ graph_unload (GememAllocator *allocator, guint64 id)
   GeSession *self = (GeSession *) allocator;
   GeActiveGraph *graph;
 
-  if (self->documented)
-    {
-      unload_documented (self);
-      return;
-    }
   gemem_idmap_remove (self->graphs, id, &graph);
+  if (graph->fixed)
+    gemem_ge_session_unshare (&self->fixed);
+  if (graph->shares && self->documented)
+    unload_documented (self);
+  else if (graph->shares)
+    gemem_ge_active_unload (&self->active);
   graph_free (graph);
-  gemem_ge_active_unload (&self->active);
 }
 
 /* What the graphs need at most, as far as there is memory under it. */
@@ -216,9 +261,13 @@ graph_bytes (GememAllocator *allocator)
 {
   GeSession *self = (GeSession *) allocator;
 
+  const guint64 fixed = self->fixed.used;
+
   if (self->documented)
-    return self->size;
-  return self->paged ? MIN (self->active.peak, self->range.phys + gemem_ge_active_plain (&self->active)) : self->active.peak;
+    return fixed + self->size;
+  if (self->paged)
+    return fixed + MIN (self->active.peak, self->range.phys + gemem_ge_active_plain (&self->active));
+  return fixed + self->active.peak;
 }
 
 /* ---- dynamic requests */

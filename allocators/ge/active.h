@@ -10,11 +10,13 @@ typedef struct
   int           policy, policy2;
 } GeActiveParams;
 
-/* A loaded graph, unless documented. */
+/* A loaded graph. */
 typedef struct
 {
-  GArray  *pieces; /* GeActivePiece        */
-  gboolean bound;  /* the pieces have pages */
+  GArray  *pieces; /* GeActivePiece; none where policy 2 is as documented */
+  gboolean bound;  /* the pieces have pages                        */
+  gboolean shares; /* it has memory besides the fixed              */
+  gboolean fixed;  /* it has fixed memory, from the fixed range    */
 } GeActiveGraph;
 
 /* A session: its static memory, and the dynamic memory beside it. */
@@ -27,6 +29,8 @@ typedef struct
   guint64        address, size, loads;
   GeSessionRange range;      /* if paged */
   GeActive       active;
+  GeSessionRange fixed;      /* FixedBaseExpandableAllocator: one address for the fixed segments of all graphs */
+  GePages        fixed_pages; /* its pages, unless paged */
   GememIdMap    *graphs;     /* id -> GeActiveGraph * */
 } GeSession;
 

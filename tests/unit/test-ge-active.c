@@ -212,6 +212,37 @@ test_documented (void)
   test_allocator_destroy (a);
 }
 
+/* ---- fixed segments */
+
+/* All graphs have them at one address, beside what they share. */
+static void
+test_fixed (void)
+{
+  static const char *const settings[] = { "ge-active:policy=2", "ge-active:policy2=as-built", "ge-active:policy=4" };
+  static const guint64 pages[] = { 2 * M, 2 * M, 8 * M };
+
+  for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
+    {
+      GememAllocator *a = test_allocator_new (settings[i], "sim:capacity=64GiB");
+      const guint64 base = LOAD (a, 1, { 0, 3 * M, GEMEM_GRAPH_SEGMENT_FIXED });
+      const guint64 small = held (a);
+
+      g_assert_cmpuint (small, ==, (3 * M + pages[i] - 1) / pages[i] * pages[i]);
+      g_assert_cmphex (base, !=, 0);
+      g_assert_cmphex (LOAD (a, 2, { 0, M, 0 }, { M, 2 * M, GEMEM_GRAPH_SEGMENT_FIXED }), !=, base);
+      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * M);
+      run (a, 2);
+      run (a, 1);
+      g_assert_cmphex (LOAD (a, 3, { 0, 40 * M, GEMEM_GRAPH_SEGMENT_FIXED }), ==, base);
+      unload (a, 2);
+      unload (a, 1);
+      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 40 * M);
+      unload (a, 3);
+      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
+      test_allocator_destroy (a);
+    }
+}
+
 /* ---- through the engine */
 
 static GememResult *
@@ -346,7 +377,7 @@ fail_at (const char *settings, const char *call, guint nth)
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
-      loaded[i] = LOAD (a, i, { 0, sizes[i] * M, 0 }, { sizes[i] * M, 3 * M, 0 }) != 0;
+      loaded[i] = LOAD (a, i, { 0, sizes[i] * M, 0 }, { sizes[i] * M, 3 * M, i % 2 ? GEMEM_GRAPH_SEGMENT_FIXED : 0 }) != 0;
       for (guint k = 0; k <= i; k++)
         if (loaded[k])
           {
@@ -387,6 +418,7 @@ typedef struct
   GememBlock      blocks[BLOCKS];
   gboolean        live[BLOCKS];
   guint           n_live;
+  guint32         flags[4];         /* that segments have */
 } Session;
 
 static void
@@ -398,7 +430,7 @@ random_load (Session *s, guint id)
 
   for (guint i = 0; i < n; i++)
     {
-      segments[i] = (GememGraphSegment) { need, (1 + gemem_rng_below (&s->rng, 6 * M / 512)) * 512, 0 };
+      segments[i] = (GememGraphSegment) { need, (1 + gemem_rng_below (&s->rng, 6 * M / 512)) * 512, s->flags[gemem_rng_below (&s->rng, 4)] };
       need += segments[i].size;
       s->sum += (segments[i].size + 2 * M - 1) / (2 * M) * (2 * M);
     }
@@ -458,8 +490,10 @@ random_step (Session *s)
     }
   for (guint i = 0; i < GRAPHS; i++)
     loaded += s->need[i] != 0;
-  if (loaded == 0)
-    s->most = s->sum = 0;
+  if (loaded > 0)
+    return;
+  g_assert_cmpuint (s->a->klass->graph_bytes (s->a), ==, 0);
+  s->most = s->sum = 0;
 }
 
 /* The books close after every step; policy 2 as documented holds the largest graph, and as built no less than that and no more than all. */
@@ -471,6 +505,8 @@ random_session (const char *settings, const char *device, guint64 seed, gboolean
   const guint steps = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0 ? 300 : 2000;
 
   gemem_rng_init (&s.rng, seed, "ge-active");
+  if (!exact)
+    s.flags[0] = GEMEM_GRAPH_SEGMENT_FIXED, s.flags[1] = ZERO_COPY;
   for (guint i = 0; i < steps; i++)
     {
       random_step (&s);
@@ -511,6 +547,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-active/E22", test_e22);
   g_test_add_func ("/ge-active/E23", test_e23);
   g_test_add_func ("/ge-active/documented", test_documented);
+  g_test_add_func ("/ge-active/fixed", test_fixed);
   g_test_add_func ("/ge-active/closed-forms", test_closed_forms);
   g_test_add_func ("/ge-active/refused-load", test_refused_load);
   g_test_add_func ("/ge-active/log", test_log);
