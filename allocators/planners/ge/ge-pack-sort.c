@@ -127,10 +127,13 @@ ge_pack_sort (GePacker *packer, guint first)
 {
   GPtrArray *all = packer->a->blocks;
   const guint n = all->len - first;
-  gpointer *blocks = all->pdata + first;
+  gpointer *blocks;
   Key strays[FEW];
   guint n_strays;
 
+  if (n < 2) /* and a list without blocks has no memory to point into */
+    return;
+  blocks = all->pdata + first;
   if (packer->n_keys < n)
     {
       packer->n_keys = MAX (n, 2 * packer->n_keys);
