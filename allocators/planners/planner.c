@@ -154,8 +154,13 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
   gpointer params = gemem_choice_params (choice, "planner", input->graph != NULL ? gemem_graph_settings (input->graph) : NULL, error);
   GememPlan *plan;
 
-  if (params == NULL)
-    return NULL;
+  if (params == NULL) /* the choice's own settings were checked when it was parsed */
+    {
+      g_prefix_error (error, "settings of the graph: ");
+      if (error != NULL)
+        (*error)->code = GEMEM_ERROR_INPUT;
+      return NULL;
+    }
   plan = run (planner, params, input, error);
   gemem_choice_params_free (choice, params);
   if (plan == NULL)
