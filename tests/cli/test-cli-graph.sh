@@ -89,6 +89,9 @@ run 0 gemem-sim convert two.jsonl.gz#1 one.json; run 0 gemem-sim info one.json; 
 check 'to standard output' sh -c 'gemem-sim convert g.json - -f gemem-graph | gemem-sim validate - | grep -q "^standard input: valid (gemem-graph)"'
 check 'the same bytes every time' sh -c 'gemem-sim convert g.json b1.json; gemem-sim convert g.json b2.json; cmp b1.json b2.json'
 run 0 gemem-sim convert g.json g.gmt; run 0 gemem-sim validate g.gmt
+refused 1 'missing.json: No such file' gemem-sim convert missing.json x.json
+: > empty.json
+refused 3 'empty.json: the file is empty' gemem-sim convert empty.json x.json
 refused 2 'g.json: OUTPUT would overwrite' gemem-sim convert g.json#0 g.json
 refused 2 'x.json: g.gmt is a trace, and traces do not become graphs; end OUTPUT in .gmt or .txt' gemem-sim convert g.gmt x.json
 refused 2 'x.json: g.json is a graph to be lowered to a trace' gemem-sim convert g.json x.json --lower eager
