@@ -117,7 +117,7 @@ plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
             status = status == 0 ? gemem_error_exit_status (error) : status;
           }
       }
-  return g_atomic_int_get (&gemem_interrupted) != 0 ? 130 : status;
+  return status;
 }
 
 static gboolean
@@ -182,6 +182,9 @@ run (char **arguments, GError **error)
     status = ((GememPlanSource *) sources->pdata[i])->partial ? 3 : 0;
   if (planned->len > 0 && !report (planned, format, error))
     return 1;
+  if (g_atomic_int_get (&gemem_interrupted) != 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "plan: interrupted after %u of %u plans; run it again for the others", planned->len,
+                 choices->len * sources->len);
   return status;
 }
 

@@ -142,6 +142,23 @@ printf '{"name": "g", "nodes": [{"id": 0, "name": "a", "type": "t", "inputs": [[
 run 3 gemem-sim plan dangling.json
 says err "dangling.json: node 'a'"
 
+printf '{"options": {"static_memory_policy": 77}, "nodes": [{"name": "a", "outputs": [{"size": 1}]}]}' > setting.json
+refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: too large' gemem-sim plan setting.json -p ge-hybrid
+echo '{"nodes": []}' > nothing.json
+run 0 gemem-sim plan nothing.json; silent err
+
+# A signal ends the work after the plan in progress: what was planned is shown, and that others are missing is said.
+gemem-sim generate random:events=100000,live=200 -o long.gmt
+gemem-sim plan long.gmt > int.out 2> int.err & pid=$!
+for i in $(seq 200); do
+  caught=$(sed -n 's/^SigCgt:.*\(........\)$/\1/p' /proc/$pid/status 2>/dev/null)
+  [ $((0x${caught:-0} & 0x4000)) = 0 ] || break
+  sleep 0.02
+done
+sleep 0.2; kill -TERM $pid 2>/dev/null; wait $pid; got=$? # as in test-cli-input.sh
+ok $((got != 130)) "SIGTERM gives 130 (got $got)"
+check 'it says how far it came' grep -q '^gemem-sim: error: plan: interrupted after [0-9]* of [0-9]* plans; ' int.err
+
 # ---- known everywhere
 run 0 gemem-sim help plan;        says out '--print-log'
 run 0 gemem-sim help ge-hybrid;   says out '^ge-hybrid \(planner\)'
