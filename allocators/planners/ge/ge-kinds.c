@@ -177,7 +177,7 @@ index_listed (const char *list, guint64 index)
       if (g_ascii_strtoull (at, &end, 10) == index && end != at)
         return TRUE;
       at = strchr (at, ',');
-      at += at != NULL;
+      at = at != NULL ? at + 1 : NULL;
     }
   return FALSE;
 }
