@@ -3,7 +3,26 @@
 # every byte that the programs write must be the same.  Each build takes a minute or two.
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
+# shellcheck source=tests/determinism/comma-locale.sh
+. "$GEMEM_SRCDIR/tests/determinism/comma-locale.sh"
 produce=$GEMEM_SRCDIR/tests/determinism/produce.sh
+produce_plans=$GEMEM_SRCDIR/tests/determinism/produce-plans.sh
+
+# shellcheck disable=SC2016 # a script for sh -c
+# plans NAME PATH: the plans of the program in PATH, in ./NAME-out/plans, and they are the same with more threads and in another locale.
+plans () {
+  check "$1: plans are made" env PATH="$2" sh "$produce_plans" "$1-out/plans" 1
+  check "$1: and no file is empty" sh -c 'test -n "$(ls "$1/plots")" && test -z "$(find "$1" -type f -size 0)"' sh "$1-out/plans"
+  check "$1: plans are made by 8 threads" env PATH="$2" sh "$produce_plans" threads 8
+  check "$1: 1 thread and 8 agree" diff -rq "$1-out/plans" threads
+  if [ -n "$comma_locale" ]; then
+    check "$1: plans are made in a locale with a decimal comma" in_comma_locale env PATH="$2" sh "$produce_plans" comma 2
+    check "$1: the locales agree" diff -rq "$1-out/plans" comma
+  else
+    skip "$1: the locales agree" "no locale with a decimal comma is installed, and localedef cannot make one"
+  fi
+  rm -rf threads comma
+}
 
 # build NAME CONFIGURE-ARGUMENT...: a program in ./NAME; its outputs in ./NAME-out.
 build () {
@@ -11,6 +30,7 @@ build () {
   mkdir "$build_name"
   if (cd "$build_name" && "$GEMEM_SRCDIR/configure" -q --disable-shared "$@" && make -s -j2 gemem-sim) >"$build_name.log" 2>&1; then
     check "$build_name: outputs are produced" env PATH="$GEMEM_TMP/$build_name:$PATH" sh "$produce" "$build_name-out" 2
+    plans "$build_name" "$GEMEM_TMP/$build_name:$PATH"
   else
     ok 1 "$build_name: builds"; sed 's/^/# /' "$build_name.log" | tail -n 20
   fi

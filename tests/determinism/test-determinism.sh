@@ -3,6 +3,8 @@
 # memory layout and what lay in memory before.  long-determinism.sh asks the same of compilers and optimisation levels.
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
+# shellcheck source=tests/determinism/comma-locale.sh
+. "$GEMEM_SRCDIR/tests/determinism/comma-locale.sh"
 # shellcheck disable=SC2154 # err comes from tap.sh
 produce=$GEMEM_SRCDIR/tests/determinism/produce.sh
 
@@ -32,13 +34,8 @@ fi
 same "a second run" sh "$produce" other 1
 same "eight jobs instead of one" sh "$produce" other 8
 
-# A locale with a decimal comma and thousands separators.
-has_comma () { [ "$(LC_ALL=de_DE.UTF-8 locale decimal_point 2>/dev/null)" = , ]; }
-locale_dir=$GEMEM_TMP/locale; mkdir "$locale_dir"
-if localedef -i de_DE -f UTF-8 "$locale_dir/de_DE.UTF-8" >/dev/null 2>&1 && LOCPATH=$locale_dir has_comma; then
-  same "a locale with a decimal comma" env LOCPATH="$locale_dir" LC_ALL=de_DE.UTF-8 LANGUAGE=de sh "$produce" other 2
-elif has_comma; then
-  same "a locale with a decimal comma" env LC_ALL=de_DE.UTF-8 LANGUAGE=de sh "$produce" other 2
+if [ -n "$comma_locale" ]; then
+  same "a locale with a decimal comma" in_comma_locale sh "$produce" other 2
 else
   skip "a locale with a decimal comma" "none is installed, and localedef cannot make one"
 fi
