@@ -10,11 +10,11 @@
 #include "tests/util/plans.h"
 #include "tests/util/random-graph.h"
 
-/* Combinations that GE itself does not plan safely, and keeps away by inserting copies beforehand, are not made: concats that flow into collectives;
- * references that flow into buffers filled by several; pieces of a concat inside another concat, or of a buffer on several streams, that somebody else reads
- * (only naming outputs know their readers, ge-static.md appendix D 4); cascades of concats across streams (2.8 counts ids whatever the stream), or fed by
- * several outputs of one node (its table has one entry a node); with
- * quirks, padded outputs on several streams, whose end is forgotten (5.4: NEVER counts as not set). */
+/* Combinations that the rules of the specification plan unsafely (whether GE keeps them away, say by copies inserted beforehand, it does not say) are
+ * not made: concats that flow into collectives; references that flow into buffers filled by several; pieces of a concat inside another concat, or of a
+ * buffer on several streams, that somebody else reads (only naming outputs know their readers, ge-static.md appendix D 4); cascades of concats across
+ * streams (2.8 counts ids whatever the stream), or fed by several outputs of one node (its table has one entry a node); with quirks, padded outputs on
+ * several streams, whose end is forgotten (5.4: NEVER counts as not set). */
 typedef struct
 {
   guint64  size;
