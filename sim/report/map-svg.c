@@ -12,6 +12,7 @@
 #include "sim/core/units.h"
 #include "sim/report/emitters.h"
 #include "sim/report/map.h"
+#include "sim/report/picture.h"
 
 #define MAX_BARS 64
 #define LEFT 150  /* of the bars, px; left of it the addresses */
@@ -41,17 +42,6 @@ typedef struct
   guint spans;
   const GememMapSpan *only; /* if spans == 1 */
 } Piece;
-
-static void
-append_escaped (GString *out, const char *text)
-{
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
-  for (const char *p = valid; *p != '\0'; p++)
-    if (*p == '<' || *p == '>' || *p == '&' || *p == '"')
-      g_string_append_printf (out, "&#%d;", *p);
-    else
-      g_string_append_c (out, (guchar) *p < 0x20 ? ' ' : *p);
-}
 
 /* Hundredths of a pixel as "12.34". */
 static void
@@ -208,9 +198,9 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
   g_string_append_printf (
       out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n<title>", width,
       height, width, height);
-  append_escaped (out, group);
+  gemem_svg_append_text (out, group);
   g_string_append (out, ", ");
-  append_escaped (out, result->label);
+  gemem_svg_append_text (out, result->label);
   g_string_append (
       out, ": segment map</title>\n<style>text{font:12px \"DejaVu "
            "Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:\"DejaVu Sans Mono\",monospace}"
@@ -219,9 +209,9 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
     g_string_append_printf (out, ".%s{fill:%s}", states[s].name, states[s].colour);
   g_string_append_printf (out, "</style>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n<text class=\"head\" x=\"%u\" y=\"26\">", width,
                           height, LEFT);
-  append_escaped (out, group);
+  gemem_svg_append_text (out, group);
   g_string_append (out, ": ");
-  append_escaped (out, result->label);
+  gemem_svg_append_text (out, result->label);
   g_string_append_printf (out,
                           "</text>\n<text x=\"%u\" y=\"48\">Memory at the reserved peak, after event %" G_GUINT64_FORMAT
                           ": %s in %u segment%s, %u.%u %% live</text>\n",

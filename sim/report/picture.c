@@ -106,8 +106,8 @@ gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anc
 
 /* ---- SVG */
 
-static void
-append_escaped (GString *out, const char *text)
+void
+gemem_svg_append_text (GString *out, const char *text)
 {
   g_autofree char *valid = g_utf8_make_valid (text, -1);
 
@@ -149,7 +149,7 @@ append_rects (GString *out, const GememPicture *picture, gboolean outlined)
       if (rect->title != NULL)
         {
           g_string_append (out, "><title>");
-          append_escaped (out, rect->title);
+          gemem_svg_append_text (out, rect->title);
           g_string_append (out, "</title></rect>\n");
         }
       else
@@ -175,7 +175,7 @@ append_text (GString *out, const Text *text)
     }
   g_string_append_printf (out, "%s font-size=\"%u\" fill=\"#%06x\"%s>", anchors[text->anchor], text->size, text->colour,
                           text->flags & GEMEM_TEXT_BOLD ? " font-weight=\"bold\"" : "");
-  append_escaped (out, text->text);
+  gemem_svg_append_text (out, text->text);
   g_string_append (out, "</text>\n");
 }
 
@@ -185,7 +185,7 @@ gemem_picture_svg (GString *out, const GememPicture *picture)
   g_string_append_printf (out,
                           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n<title>",
                           picture->width, picture->height, picture->width, picture->height);
-  append_escaped (out, picture->title);
+  gemem_svg_append_text (out, picture->title);
   g_string_append_printf (out,
                           "</title>\n<style>text{font-family:\"DejaVu Sans\",Verdana,sans-serif}.outlined rect{stroke:#fff;stroke-width:.6}</style>\n"
                           "<rect width=\"%u\" height=\"%u\" fill=\"#ffffff\"/>\n",

@@ -41,3 +41,6 @@ void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *
 
 /* Writes DIR/BASE.svg, .dat, .gp and, with gnuplot (@program not NULL, gemem_plot_program()), .png.  GEMEM_ERROR_FAILED. */
 gboolean gemem_picture_write (const GememPicture *picture, const char *dir, const char *base, const char *program, GError **error);
+
+/* @text as the content of an SVG element or attribute: valid UTF-8, markup escaped, control characters as spaces. */
+void gemem_svg_append_text (GString *out, const char *text);
