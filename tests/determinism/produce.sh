@@ -16,7 +16,7 @@ gemem-sim convert random.gmt random.txt 2>/dev/null
 for format in json csv markdown table; do
   gemem-sim compare random.gmt train.gmt -a '*' -d sim:capacity=192MiB -j "$jobs" --format=$format -o "small.$format"
 done
-gemem-sim compare random.gmt train.gmt -a '*' -j "$jobs" --repeat=2 --find-capacity --format=json -o large.json --plots=plots
+gemem-sim compare random.gmt train.gmt -a '*' -d sim:capacity=8GiB -j "$jobs" --repeat=2 --find-capacity --format=json -o large.json --plots=plots
 rm -f plots/*.png
 for trace in random train; do
   gemem-sim list allocators --names | while read -r name; do
