@@ -15,19 +15,25 @@
 
 /* ---- sorted arrays */
 
-/* The first entry whose key is >= @key; most often there is none. */
-static guint
-search_node (const GeEdges *table, guint32 key)
+static inline guint32
+field_of (const GeEdge *edge, gboolean peer)
+{
+  return peer ? edge->peer : edge->node;
+}
+
+/* The first entry whose key (or peer) is >= @value; most often there is none. */
+static inline guint
+search (const GeEdges *table, guint32 value, gboolean peer)
 {
   guint low = 0, high = table->n;
 
-  if (high == 0 || table->edges[high - 1].node < key)
+  if (high == 0 || field_of (&table->edges[high - 1], peer) < value)
     return high;
   while (low < high)
     {
       const guint middle = low + (high - low) / 2;
 
-      if (table->edges[middle].node < key)
+      if (field_of (&table->edges[middle], peer) < value)
         low = middle + 1;
       else
         high = middle;
@@ -35,22 +41,16 @@ search_node (const GeEdges *table, guint32 key)
   return low;
 }
 
-/* The first entry whose peer is >= @peer. */
+static guint
+search_node (const GeEdges *table, guint32 key)
+{
+  return search (table, key, FALSE);
+}
+
 static guint
 search_peer (const GeEdges *table, guint32 peer)
 {
-  guint low = 0, high = table->n;
-
-  while (low < high)
-    {
-      const guint middle = low + (high - low) / 2;
-
-      if (table->edges[middle].peer < peer)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+  return search (table, peer, TRUE);
 }
 
 static void
