@@ -316,16 +316,11 @@ static gboolean
 is_nested_constant (GeAssigner *a, const GeRequest *request)
 {
   const GememGraph *graph = a->model->graph;
-  const GememNode *node = gemem_graph_node (graph, request->node);
-  const guint32 owner = gemem_graph_block (graph, node->block)->node;
-  gint64 parent;
-  guint32 tensor;
+  guint32 owner, input, tensor;
 
-  if ((a->model->nodes[request->node].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED) || owner == GEMEM_NONE
-      || !gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &parent) || parent < 0
-      || parent >= gemem_graph_node (graph, owner)->n_inputs)
+  if (!ge_outer_input (a->model, request->node, &owner, &input))
     return FALSE;
-  tensor = gemem_graph_inputs (graph, owner)[parent].tensor;
+  tensor = gemem_graph_inputs (graph, owner)[input].tensor;
   return tensor != GEMEM_NONE && (a->model->nodes[gemem_graph_tensor (graph, tensor)->node].kind & GE_ZERO_MEMORY) != 0;
 }
 

@@ -65,16 +65,9 @@ inner_offset (const GeModel *model, guint32 tensor)
 static guint32
 outer_tensor (const GeModel *model, guint32 id)
 {
-  const GememNode *node = gemem_graph_node (model->graph, id), *parent;
-  gint64 index;
+  guint32 owner, input;
 
-  if ((model->nodes[id].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)
-      || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index))
-    return GEMEM_NONE;
-  parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-  if (index < 0 || index >= parent->n_inputs)
-    return GEMEM_NONE;
-  return gemem_graph_inputs (model->graph, gemem_graph_block (model->graph, node->block)->node)[index].tensor;
+  return ge_outer_input (model, id, &owner, &input) ? gemem_graph_inputs (model->graph, owner)[input].tensor : GEMEM_NONE;
 }
 
 /* What @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */

@@ -135,18 +135,29 @@ fill_origins (GeModel *model)
 
 /* ---- building */
 
-/* The parent's input that a nested Data node stands for, as an anchor; GEMEM_NONE. */
-static guint32
-parent_input (const GeModel *model, guint32 id)
+gboolean
+ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input)
 {
-  const GememNode *node = gemem_graph_node (model->graph, id), *parent;
+  const GememNode *node = gemem_graph_node (model->graph, id);
   gint64 index;
 
   if ((model->nodes[id].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)
       || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index))
-    return GEMEM_NONE;
-  parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-  return index >= 0 && index < parent->n_inputs ? ge_input_anchor (model, parent, (guint32) index) : GEMEM_NONE;
+    return FALSE;
+  *owner = gemem_graph_block (model->graph, node->block)->node;
+  if (index < 0 || index >= gemem_graph_node (model->graph, *owner)->n_inputs)
+    return FALSE;
+  *input = (guint32) index;
+  return TRUE;
+}
+
+/* The parent's input that a nested Data node stands for, as an anchor; GEMEM_NONE. */
+static guint32
+parent_input (const GeModel *model, guint32 id)
+{
+  guint32 owner, input;
+
+  return ge_outer_input (model, id, &owner, &input) ? ge_input_anchor (model, gemem_graph_node (model->graph, owner), input) : GEMEM_NONE;
 }
 
 /* The class of the producer of an input; a producer that comes later (back edge) founds its class here. */
