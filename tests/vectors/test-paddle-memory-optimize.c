@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "allocators/planners/check.h"
-#include "allocators/planners/paddle/memory-optimize.h"
+#include "tests/util/paddle-program.h"
 #include "tests/util/testutil.h"
 #include "workloads/graph-format.h"
 #include "workloads/graph-json.h"
@@ -67,52 +67,6 @@ expected (const GememJsonTree *tree)
   return g_string_free (out, FALSE);
 }
 
-/* ---- what we say */
-
-static const char *
-name_of (const PaddleProgram *program, guint32 variable)
-{
-  return gemem_paddle_variable (program, variable)->name;
-}
-
-static char *
-actual (const PaddleProgram *program, const PaddleRewrite *rewrite)
-{
-  GString *out = g_string_new (NULL);
-
-  for (guint i = 0; i < rewrite->renames->len; i++)
-    {
-      const PaddleRename *rename = &g_array_index (rewrite->renames, PaddleRename, i);
-
-      g_string_append_printf (out, "rename %u %s %s %u %u\n", rename->op, name_of (program, rename->from), name_of (program, rename->to),
-                              rename->index, rename->pool_size);
-    }
-  for (guint i = 0; i < rewrite->log->len; i++)
-    g_string_append_printf (out, "print %s\n", (const char *) rewrite->log->pdata[i]);
-  for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
-    {
-      const GememNode *node = gemem_graph_node (program->graph, id);
-
-      g_string_append (out, "op");
-      for (guint32 i = 0; i < node->n_inputs; i++)
-        g_string_append_printf (out, " %s", name_of (program, rewrite->inputs[node->first_input + i]));
-      g_string_append (out, " ->");
-      for (guint32 i = 0; i < node->n_outputs; i++)
-        g_string_append_printf (out, " %s", name_of (program, rewrite->items[gemem_node_output_item (node, i)]));
-      g_string_append_c (out, '\n');
-    }
-  for (guint i = 0; i < rewrite->pool->len; i++)
-    {
-      const PaddleVariable *variable = gemem_paddle_variable (program, g_array_index (rewrite->pool, guint32, i));
-
-      g_string_append_printf (out, "pool %s", variable->name);
-      for (guint32 k = 0; k < variable->n_dims; k++)
-        g_string_append_printf (out, " %" G_GINT64_FORMAT, variable->dims[k]);
-      g_string_append_c (out, '\n');
-    }
-  return g_string_free (out, FALSE);
-}
-
 /* ---- one program */
 
 typedef struct
@@ -158,7 +112,7 @@ compare (const char *path, const GememJsonTree *tree, Counts *counts)
   program = gemem_paddle_program_new (graph);
   rewrite = gemem_paddle_memory_optimize (program, &settings, &error);
   g_assert_no_error (error);
-  ours = actual (program, rewrite);
+  ours = test_paddle_rewrite_text (program, rewrite);
   g_assert_cmpstr (ours, ==, theirs);
   counts->moved += check_plan (graph);
   counts->programs++;
