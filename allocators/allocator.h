@@ -22,7 +22,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 2
+#define GEMEM_ALLOCATOR_ABI 3
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -144,6 +144,14 @@ struct _GememAllocatorClass
   gboolean (*graph_run) (GememAllocator *allocator, guint64 id, gboolean begin); /* FALSE: no memory for the run */
   void     (*graph_unload) (GememAllocator *allocator, guint64 id);
   guint64  (*graph_bytes) (GememAllocator *allocator);
+
+  /* Optional: what @stream had of @block is let go, the block is not: free() ends it, for every stream that still has something of it.
+   * Streams have what they allocated, or used (use_on_stream), as often as they did. */
+  void (*stream_free) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+  /* Optional: event @id marks the work queued on @stream so far, for the stream @to (G_MAXUINT64: for whoever waits). */
+  void (*event_record) (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
+  /* Optional: @stream goes on only after the mark that was last recorded as @id.  Always recorded before, unless the recording began in the middle. */
+  void (*event_wait) (GememAllocator *allocator, guint64 id, guint64 stream);
 };
 
 /* Embedded first in every allocator. */

@@ -52,6 +52,7 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_MEMSET] = "memset",
   [GEMEM_EVENT_GRAPH_SEGMENT] = "graph-segment",
   [GEMEM_EVENT_GRAPH_RUN_END] = "graph-run-end",
+  [GEMEM_EVENT_STREAM_FREE] = "stream-free",
 };
 
 const char *

@@ -32,8 +32,8 @@ typedef enum
   GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses it any more                                             */
   GEMEM_EVENT_USE_ON_STREAM = 5,  /* id, stream: work that uses the block was queued there (record_stream)      */
   GEMEM_EVENT_STREAM_SYNC = 6,    /* stream: the host waited for it                                             */
-  GEMEM_EVENT_EVENT_RECORD = 7,   /* id = event id, stream                                                      */
-  GEMEM_EVENT_EVENT_WAIT = 8,     /* id = event id, stream waits for it                                         */
+  GEMEM_EVENT_EVENT_RECORD = 7,   /* id = event id, stream; aux = 1 + the stream that will wait, 0: not said     */
+  GEMEM_EVENT_EVENT_WAIT = 8,     /* id = event id, stream waits for what was recorded last under that id       */
   GEMEM_EVENT_DEVICE_SYNC = 9,
   GEMEM_EVENT_GRAPH_LOAD = 10,    /* id = graph, size = static memory; aux = GRAPH_SEGMENT events that follow   */
   GEMEM_EVENT_GRAPH_RUN = 11,     /* id = graph, stream: a run begins                                           */
@@ -50,6 +50,7 @@ typedef enum
   GEMEM_EVENT_MEMSET = 22,        /* id, size, stream: the first `size` bytes of a live block are set            */
   GEMEM_EVENT_GRAPH_SEGMENT = 23, /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_*     */
   GEMEM_EVENT_GRAPH_RUN_END = 24, /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
+  GEMEM_EVENT_STREAM_FREE = 25,   /* id, stream: what that stream had of the block is let go (counted references); it lives until its FREE */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 

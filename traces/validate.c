@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "sim/core/idmap.h"
+#include "sim/core/idset.h"
 #include "sim/core/slab.h"
 #include "sim/core/tree.h"
 #include "traces/validate.h"
@@ -37,6 +37,7 @@ typedef struct
   GArray     *last_time; /* guint64, by device */
   GememIdMap *graphs;    /* graph -> guint64: 1 while it runs */
   GememTraceEvent load;  /* of the graph whose segments come  */
+  GememIdSet  recorded;  /* stream events */
   guint64     missing, load_end; /* segments still to come, end of those that came */
 } Pass;
 
@@ -58,6 +59,7 @@ static const struct
   [GEMEM_FINDING_AMBIGUOUS] = { "inferred", FALSE },
   [GEMEM_FINDING_OVERFLOW] = { "missing start", TRUE },
   [GEMEM_FINDING_GRAPH] = { "graph fault", TRUE },
+  [GEMEM_FINDING_EVENT] = { "event fault", TRUE },
   [GEMEM_FINDING_TRUNCATED] = { "truncated", TRUE },
 };
 
@@ -310,6 +312,14 @@ on_graph (Pass *pass, const GememTraceEvent *event, guint64 seq)
 }
 
 static void
+on_wait (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  if ((pass->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) == 0 && !gemem_idset_contains (&pass->recorded, event->id))
+    find (pass, GEMEM_FINDING_EVENT, seq, "stream %" G_GUINT64_FORMAT " waits for event %" G_GUINT64_FORMAT ", which was never recorded; its record is missing",
+          event->stream, event->id);
+}
+
+static void
 check_time (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
   if ((pass->flags & GEMEM_TRACE_HAS_TIME) == 0)
@@ -337,6 +347,12 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
     case GEMEM_EVENT_FREE_REQUESTED:
     case GEMEM_EVENT_FREE_COMPLETED:
       on_free (pass, event, seq);
+      break;
+    case GEMEM_EVENT_EVENT_RECORD:
+      gemem_idset_add (&pass->recorded, event->id);
+      break;
+    case GEMEM_EVENT_EVENT_WAIT:
+      on_wait (pass, event, seq);
       break;
     case GEMEM_EVENT_GRAPH_LOAD:
     case GEMEM_EVENT_GRAPH_SEGMENT:
@@ -386,6 +402,7 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
 {
   Pass pass = { .name = reader->info.path, .live = gemem_idmap_new (sizeof (LiveBlock)),
                 .graphs = gemem_idmap_new (sizeof (guint64)) };
+  gemem_idset_init (&pass.recorded);
   g_autoptr (GError) broken = NULL;
   const GememTraceEvent *events;
   guint64 seq = 0;
@@ -401,6 +418,7 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
   conclude (&pass, &reader->info, broken);
   gemem_idmap_free (pass.live);
   gemem_idmap_free (pass.graphs);
+  gemem_idset_clear (&pass.recorded);
   gemem_slab_clear (&pass.ranges);
   g_array_unref (pass.last_time);
   for (guint kind = GEMEM_FINDING_COUNT; kind-- > 0;)

@@ -24,6 +24,7 @@ typedef enum
   GEMEM_FINDING_AMBIGUOUS,       /* initial blocks whose place or size was inferred (a note)                                          */
   GEMEM_FINDING_OVERFLOW,        /* the recorder's ring buffer overflowed: events are missing                                         */
   GEMEM_FINDING_GRAPH,           /* run or unloaded but not loaded, loaded twice, segments that overlap, are missing or do not fit         */
+  GEMEM_FINDING_EVENT,           /* a stream waits for an event that was never recorded                                               */
   GEMEM_FINDING_TRUNCATED,
   GEMEM_FINDING_COUNT
 } GememFindingKind;

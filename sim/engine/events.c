@@ -324,19 +324,6 @@ do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
 /* ---- everything else */
 
 static void
-do_use_on_stream (GememRun *run, const GememTraceEvent *event)
-{
-  GememLive *live = gemem_live_find (&run->live, event->id);
-
-  /* Use of a block that is not there is no harm: recordings may begin in the middle. */
-  if (live == NULL || live->flags != 0 || run->klass->use_on_stream == NULL)
-    return;
-  run->klass->use_on_stream (run->allocator, &live->block, event->stream);
-  if (run->log != NULL)
-    log_block (run, event, live->requested, &live->block);
-}
-
-static void
 do_sync (GememRun *run, const GememTraceEvent *event)
 {
   guint64 charged = run->device->call_time;
@@ -402,8 +389,10 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
   switch (event->kind)
     {
     case GEMEM_EVENT_USE_ON_STREAM:
-      do_use_on_stream (run, event);
-      return TRUE;
+    case GEMEM_EVENT_STREAM_FREE:
+    case GEMEM_EVENT_EVENT_RECORD:
+    case GEMEM_EVENT_EVENT_WAIT:
+      return gemem_run_stream (run, event, error);
     case GEMEM_EVENT_STREAM_SYNC:
     case GEMEM_EVENT_DEVICE_SYNC:
       do_sync (run, event);
@@ -425,8 +414,6 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_GRAPH_RUN_END:
     case GEMEM_EVENT_GRAPH_UNLOAD:
       return gemem_run_graph (run, event, error);
-    case GEMEM_EVENT_EVENT_RECORD:
-    case GEMEM_EVENT_EVENT_WAIT:
     case GEMEM_EVENT_STEP:
     case GEMEM_EVENT_PHASE:
     case GEMEM_EVENT_OOM:

@@ -117,6 +117,7 @@ begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **err
   run->result->capacity = gemem_device_capacity (run->device);
   run->result->device_ordinal = run->ordinal;
   run->has_time = (info->flags & GEMEM_TRACE_HAS_TIME) != 0;
+  run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
   run->adopting = TRUE;
   run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0 && run->klass->adopt_segment != NULL
                && run->klass->adopt_block != NULL && policy_is_recorded (run->device);
@@ -322,6 +323,7 @@ end (GememRun *run, gboolean ok, GError **error)
   gemem_accounts_clear (&run->accounts);
   gemem_live_clear (&run->live);
   gemem_graphs_clear (&run->graphs);
+  gemem_idset_clear (&run->recorded);
   g_free (run->name);
   return ok;
 }
@@ -337,6 +339,7 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   run->result->label = g_strdup (job->allocator->label);
   gemem_live_init (&run->live);
   gemem_graphs_init (&run->graphs);
+  gemem_idset_init (&run->recorded);
   run->oom_max = job->oom_max > 0 ? job->oom_max : OOM_MAX_DEFAULT;
   run->clock = job->measure ? job->clock : NULL;
   run->verify = job->full_checks;

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "sim/core/idset.h"
 #include "sim/engine/events-log.h"
 #include "sim/engine/fidelity.h"
 #include "sim/engine/graphs.h"
@@ -19,6 +20,7 @@ typedef struct
   GememLiveTable live;
   GememAccounts accounts;
   GememGraphs graphs;
+  GememIdSet recorded;  /* stream events */
   GememTimeline timeline;
   GememHistogram alloc_ns, free_ns, measured_alloc_ns, measured_free_ns;
   guint64 seq;          /* of the present event */
@@ -27,6 +29,7 @@ typedef struct
   guint64 modelled_ns;  /* all device calls and hits so far */
   guint16 ordinal;      /* of the device that is replayed */
   gboolean has_time;
+  gboolean middle;      /* the recording may begin in the middle */
   gboolean stop;        /* no further event is wanted */
   guint64 (*clock) (void);
   GememEventsLog *log;  /* or NULL */
@@ -58,6 +61,8 @@ gboolean gemem_run_alloc (GememRun *run, const GememTraceEvent *event, GError **
 gboolean gemem_run_free (GememRun *run, const GememTraceEvent *event, GError **error);
 /* GRAPH_LOAD, GRAPH_SEGMENT, GRAPH_RUN, GRAPH_RUN_END, GRAPH_UNLOAD (graphs.c). */
 gboolean gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error);
+/* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
+gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */
 void gemem_run_unload_all (GememRun *run);
 

@@ -95,7 +95,8 @@ static const char sample[]
            "memset 17 size=4 stream=7\n"
            "graph-segment 9 size=50 aux=1 addr=0x40\n"
            "graph-run-end 9 stream=7\n"
-           "# end: 25\n";
+           "stream-free 17 stream=7\n"
+           "# end: 26\n";
 
 static void
 test_fields (void)
@@ -114,7 +115,7 @@ test_fields (void)
   g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 1), ==, "tool: a \"b\" \\ c\nd");
   g_autoptr (GArray) events = read_all (reader, &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (events->len, ==, 25);
+  g_assert_cmpuint (events->len, ==, 26);
   GememTraceEvent expected = { .kind = GEMEM_EVENT_ALLOC, .id = 17, .size = 1000, .aux = 1024, .address = G_GUINT64_CONSTANT (0x7f0000000000),
                                .stream = G_GUINT64_CONSTANT (0x55d000000010), .pool = 1, .time = 5, .flags = GEMEM_EVENT_AMBIGUOUS | 0x80, .tag = 1 };
   g_assert_cmpmem (&g_array_index (events, GememTraceEvent, 1), sizeof expected, &expected, sizeof expected);
@@ -297,7 +298,7 @@ test_noise (void)
       GememTraceReader *reader = open_text (copy, sizeof sample - 1, FALSE, &error);
       g_assert_no_error (error);
       g_autoptr (GArray) events = read_all (reader, &error);
-      g_assert_true (error == NULL ? events->len <= 25 : error->code == GEMEM_ERROR_INPUT);
+      g_assert_true (error == NULL ? events->len <= 26 : error->code == GEMEM_ERROR_INPUT);
       g_clear_error (&error);
       gemem_trace_close (reader);
     }

@@ -124,6 +124,16 @@ test_graphs (void)
 }
 
 static void
+test_stream_events (void)
+{
+  const GememTraceEvent fine[] = { TEST_EVENT (EVENT_RECORD, 70), TEST_EVENT (EVENT_WAIT, 70), TEST_EVENT (EVENT_WAIT, 70) };
+  const GememTraceEvent never[] = { TEST_EVENT (EVENT_RECORD, 70), TEST_EVENT (EVENT_WAIT, 71), TEST_EVENT (EVENT_WAIT, 6) };
+  ASSERT_FINDINGS (fine, 0, "");
+  ASSERT_FINDINGS (never, 0, "event fault@1 x2");
+  ASSERT_FINDINGS (never, GEMEM_TRACE_STARTS_IN_MIDDLE, "");
+}
+
+static void
 test_whole (void)
 {
   const GememTraceEvent time[] = { TEST_ALLOC_AT (5, 1, 8), TEST_FREE_AT (4, 1) };
@@ -185,6 +195,7 @@ main (int argc, char **argv)
   g_test_add_func ("/validate/addresses", test_addresses);
   g_test_add_func ("/validate/segments", test_segments);
   g_test_add_func ("/validate/graphs", test_graphs);
+  g_test_add_func ("/validate/stream-events", test_stream_events);
   g_test_add_func ("/validate/whole", test_whole);
   g_test_add_func ("/summary/by-hand", test_summary);
   return g_test_run ();

@@ -126,6 +126,24 @@ slots_use (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 }
 
 static void
+slots_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 stream)
+{
+  g_string_append_printf (slots_log, "let %" G_GUINT64_FORMAT ";", stream);
+}
+
+static void
+slots_event_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to)
+{
+  g_string_append_printf (slots_log, "record %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GINT64_FORMAT ";", id, stream, (gint64) to);
+}
+
+static void
+slots_event_wait (GememAllocator *allocator, guint64 id, guint64 stream)
+{
+  g_string_append_printf (slots_log, "wait %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT ";", id, stream);
+}
+
+static void
 slots_sync (GememAllocator *allocator, guint64 stream)
 {
   g_string_append_printf (slots_log, "sync %" G_GINT64_FORMAT ";", (gint64) stream);
@@ -226,6 +244,7 @@ slots_adopt_done (GememAllocator *allocator)
 #define COMMON \
   .abi = GEMEM_ALLOCATOR_ABI, .summary = "Sixteen slots of 256 bytes, first fit", .origin = "tests", .capabilities = GEMEM_CAP_ADOPT, \
   .alignment = SLOT, .alloc = slots_alloc, .free = slots_free, .use_on_stream = slots_use, .sync = slots_sync, .trim = slots_trim, \
+  .stream_free = slots_stream_free, .event_record = slots_event_record, .event_wait = slots_event_wait, \
   .largest_free = slots_largest_free, .walk = slots_walk, .check = slots_check, .stats = slots_stats, .destroy = slots_destroy, \
   .adopt_segment = slots_adopt_segment, .adopt_block = slots_adopt_block, .adopt_done = slots_adopt_done
 

@@ -1,0 +1,74 @@
+/* streams.c - what a trace says of the order of streams: uses, counted references, events recorded and waited for.
+ *
+ * The engine only passes it on, and sees to it that an event was recorded before a stream waits for it.  Use of a block that is not there is no harm:
+ * recordings may begin in the middle, and a request may have been refused.
+ */
+#include "config.h"
+
+#include "sim/engine/run.h"
+
+/* The block of @event if the allocator has it in full, else NULL. */
+static const GememLive *
+whole_block (GememRun *run, const GememTraceEvent *event)
+{
+  const GememLive *live = gemem_live_find (&run->live, event->id);
+
+  return live != NULL && live->flags == 0 ? live : NULL;
+}
+
+static void
+log_use (GememRun *run, const GememTraceEvent *event, const GememLive *live)
+{
+  const GememEventsRow row = { run->seq, (GememEventKind) event->kind, TRUE, event->id, live->requested, &live->block, run->device->held };
+
+  if (run->log != NULL && !gemem_events_log_row (run->log, &row))
+    run->stop = TRUE;
+}
+
+static void
+do_use (GememRun *run, const GememTraceEvent *event, void (*use) (GememAllocator *, const GememBlock *, guint64))
+{
+  const GememLive *live = whole_block (run, event);
+
+  if (live == NULL || use == NULL)
+    return;
+  use (run->allocator, &live->block, event->stream);
+  log_use (run, event, live);
+}
+
+static gboolean
+do_wait (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  if (!run->middle && !gemem_idset_contains (&run->recorded, event->id))
+    return gemem_run_bad_event (run, error, "stream %" G_GUINT64_FORMAT " waits for event %" G_GUINT64_FORMAT ", which was never recorded",
+                                event->stream, event->id);
+  if (run->klass->event_wait != NULL)
+    run->klass->event_wait (run->allocator, event->id, event->stream);
+  return TRUE;
+}
+
+gboolean
+gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  const guint64 charged = run->device->call_time;
+  gboolean ok = TRUE;
+
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_USE_ON_STREAM:
+      do_use (run, event, run->klass->use_on_stream);
+      break;
+    case GEMEM_EVENT_STREAM_FREE:
+      do_use (run, event, run->klass->stream_free);
+      break;
+    case GEMEM_EVENT_EVENT_RECORD:
+      gemem_idset_add (&run->recorded, event->id);
+      if (run->klass->event_record != NULL)
+        run->klass->event_record (run->allocator, event->id, event->stream, event->aux - 1);
+      break;
+    default:
+      ok = do_wait (run, event, error);
+    }
+  run->modelled_ns += run->device->call_time - charged;
+  return ok;
+}
