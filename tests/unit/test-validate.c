@@ -130,7 +130,7 @@ test_stream_events (void)
   const GememTraceEvent never[] = { TEST_EVENT (EVENT_RECORD, 70), TEST_EVENT (EVENT_WAIT, 71), TEST_EVENT (EVENT_WAIT, 6) };
   ASSERT_FINDINGS (fine, 0, "");
   ASSERT_FINDINGS (never, 0, "event fault@1 x2");
-  ASSERT_FINDINGS (never, GEMEM_TRACE_STARTS_IN_MIDDLE, "");
+  ASSERT_FINDINGS (never, GEMEM_TRACE_STARTS_IN_MIDDLE, "missing start@- x1");
 }
 
 static void
