@@ -56,7 +56,7 @@ append_measures (GString *out, const GememResult *result)
   char text[GEMEM_MEASURE_TEXT];
   g_string_append (out, "\nmeasures\n");
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-    if (gemem_measure_applies (measure, result))
+    if (measure->rank < GEMEM_RANK_CALLS && gemem_measure_applies (measure, result))
       {
         g_string_append_printf (out, "  %-20s %14s", measure->title, gemem_measure_text (measure, result, text));
         if (measure->unit == GEMEM_UNIT_BYTES && measure->integer (result) != GEMEM_UNLIMITED)

@@ -1,4 +1,5 @@
-/* markdown.c - the comparison as a Markdown table per trace, for issues and documents; no character of a name is taken as markup. */
+/* markdown.c - the comparison as two Markdown tables per trace, measures and device calls, for issues and documents; no character of a
+ * name is taken as markup. */
 #include "config.h"
 
 #include <string.h>
@@ -17,21 +18,41 @@ append_cell (GString *out, const char *text)
     }
 }
 
-static gboolean
-wanted (const GememMeasure *measure, GememResult *const *results, guint n)
+static void
+append_table (GString *out, GememTable table, GememResult *const *results, guint n)
 {
-  gboolean applies = FALSE;
-  if (measure->rank == GEMEM_RANK_DETAIL)
-    return FALSE;
+  const GememMeasure *columns[64];
+  char text[GEMEM_MEASURE_TEXT];
+  guint count = 0;
+
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL && count < G_N_ELEMENTS (columns); measure++)
+    if (gemem_measure_is_column (measure, table, results, n))
+      columns[count++] = measure;
+  if (count == 0)
+    return;
+  g_string_append_printf (out, "\n| %s |", gemem_table_titles[table]);
+  for (guint c = 0; c < count; c++)
+    g_string_append_printf (out, " %s |", columns[c]->title);
+  g_string_append (out, "\n| --- |");
+  for (guint c = 0; c < count; c++)
+    g_string_append (out, " ---: |");
+  g_string_append_c (out, '\n');
   for (guint i = 0; i < n; i++)
-    applies = applies || gemem_measure_applies (measure, results[i]);
-  return applies;
+    {
+      g_string_append (out, "| ");
+      append_cell (out, results[i]->label);
+      g_string_append (out, results[i]->failure != NULL ? " (stopped)" : results[i]->partial ? " (partial)" : "");
+      g_string_append (out, " |");
+      for (guint c = 0; c < count; c++)
+        g_string_append_printf (out, " %s |",
+                                gemem_measure_applies (columns[c], results[i]) ? gemem_measure_text (columns[c], results[i], text) : "");
+      g_string_append_c (out, '\n');
+    }
 }
 
 void
 gemem_report_markdown (GString *out, GememResult *const *results, guint n)
 {
-  char text[GEMEM_MEASURE_TEXT];
   for (guint start = 0, end; start < n; start = end)
     {
       g_autofree char *group = gemem_report_group (results[start]);
@@ -39,26 +60,8 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n)
         ;
       g_string_append (out, start > 0 ? "\n### " : "### ");
       append_cell (out, group);
-      g_string_append (out, "\n\n| allocator |");
-      for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-        if (wanted (measure, results, n))
-          g_string_append_printf (out, " %s |", measure->title);
-      g_string_append (out, "\n| --- |");
-      for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-        if (wanted (measure, results, n))
-          g_string_append (out, " ---: |");
       g_string_append_c (out, '\n');
-      for (guint i = start; i < end; i++)
-        {
-          g_string_append (out, "| ");
-          append_cell (out, results[i]->label);
-          g_string_append (out, results[i]->failure != NULL ? " (stopped)" : results[i]->partial ? " (partial)" : "");
-          g_string_append (out, " |");
-          for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-            if (wanted (measure, results, n))
-              g_string_append_printf (out, " %s |",
-                                      gemem_measure_applies (measure, results[i]) ? gemem_measure_text (measure, results[i], text) : "");
-          g_string_append_c (out, '\n');
-        }
+      for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
+        append_table (out, (GememTable) table, results + start, end - start);
     }
 }

@@ -8,6 +8,17 @@
 #define DETAIL GEMEM_RANK_DETAIL
 #define MEASURED GEMEM_RANK_MEASURED
 #define CAPACITY GEMEM_RANK_CAPACITY
+#define CALLS GEMEM_RANK_CALLS
+
+/* Of all kinds of calls. */
+static guint64
+total (const guint64 *by_call)
+{
+  guint64 sum = 0;
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    sum += by_call[call];
+  return sum;
+}
 
 /* Each measure is one function of the type its unit says; the other type is never called. */
 #define TYPE_BYTES guint64
@@ -55,6 +66,20 @@ gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
   if (measure->rank == GEMEM_RANK_CAPACITY)
     return result->least_capacity != 0;
   return TRUE;
+}
+
+const char *const gemem_table_titles[GEMEM_TABLE_COUNT] = { "allocator", "device calls" };
+
+gboolean
+gemem_measure_is_column (const GememMeasure *measure, GememTable table, GememResult *const *results, guint n)
+{
+  const gboolean calls = measure->rank >= GEMEM_RANK_CALLS;
+  if (measure->rank == GEMEM_RANK_DETAIL || calls != (table == GEMEM_TABLE_CALLS))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (gemem_measure_applies (measure, results[i]) && (!calls || measure->integer (results[i]) > 0))
+      return TRUE;
+  return FALSE;
 }
 
 static char *

@@ -17,6 +17,7 @@ enum
   GEMEM_RANK_DETAIL = 100,   /* full reports and files only            */
   GEMEM_RANK_MEASURED = 101, /* only where the host clock was asked    */
   GEMEM_RANK_CAPACITY = 102, /* only where --find-capacity was asked   */
+  GEMEM_RANK_CALLS = 200,    /* and above: the table of device calls   */
 };
 
 typedef struct
@@ -31,6 +32,20 @@ typedef struct
 
 /* All of them; ends with a NULL key. */
 extern const GememMeasure gemem_measures[];
+
+/* The comparison is two tables: what an allocator needs and costs, and its device calls by kind. */
+typedef enum
+{
+  GEMEM_TABLE_MEASURES,
+  GEMEM_TABLE_CALLS,
+  GEMEM_TABLE_COUNT
+} GememTable;
+
+extern const char *const gemem_table_titles[GEMEM_TABLE_COUNT]; /* of the column of labels */
+
+/* TRUE if @measure is a column of @table over @results: of that table, and it says something about one of them.  A kind of call that nobody makes
+ * is no column. */
+gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table, GememResult *const *results, guint n);
 
 /* TRUE if @measure says something about @result (measured, capacity: only when asked for). */
 gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *result);

@@ -1,7 +1,8 @@
-/* table.c - the comparison as an aligned table: a group of rows per trace, a column per measure.
+/* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure; then, per trace, the device calls by kind.
  *
- * Columns give way by rank until the table fits the terminal; a row is never wrapped.  A column in which every row says the same
- * zero (no failures, no retries) is kept only at rank 0.
+ * Why two tables: what mapping costs stands in the calls, and a dozen kinds of them beside the measures fit no terminal.  Columns give way by rank
+ * until the table fits the terminal; a row is never wrapped.  A kind of call that nobody makes is no column; where nobody calls, there is no
+ * second table.
  */
 #include "config.h"
 
@@ -35,10 +36,10 @@ row_note (const GememResult *result)
 }
 
 static void
-measure_widths (Layout *layout, GememResult *const *results, guint n)
+measure_widths (Layout *layout, GememTable table, GememResult *const *results, guint n)
 {
   char text[GEMEM_MEASURE_TEXT];
-  layout->label = strlen ("allocator");
+  layout->label = strlen (gemem_table_titles[table]);
   layout->note = 0;
   for (guint i = 0; i < n; i++)
     {
@@ -67,7 +68,8 @@ total_width (const Layout *layout)
 static int
 importance (const Column *column)
 {
-  return column->measure->rank > GEMEM_RANK_DETAIL ? 0 : column->measure->rank;
+  const int rank = column->measure->rank;
+  return rank >= GEMEM_RANK_CALLS ? rank - GEMEM_RANK_CALLS : rank > GEMEM_RANK_DETAIL ? 0 : rank;
 }
 
 /* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0 are left. */
@@ -86,26 +88,21 @@ drop_column (Layout *layout)
 }
 
 static void
-choose_columns (Layout *layout, GememResult *const *results, guint n, guint width)
+choose_columns (Layout *layout, GememTable table, GememResult *const *results, guint n, guint width)
 {
   layout->n = 0;
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL && layout->n < MAX_COLUMNS; measure++)
-    {
-      gboolean applies = FALSE;
-      for (guint i = 0; i < n && measure->rank != GEMEM_RANK_DETAIL; i++)
-        applies = applies || gemem_measure_applies (measure, results[i]);
-      if (applies)
-        layout->columns[layout->n++].measure = measure;
-    }
-  measure_widths (layout, results, n);
+    if (gemem_measure_is_column (measure, table, results, n))
+      layout->columns[layout->n++].measure = measure;
+  measure_widths (layout, table, results, n);
   while (width > 0 && total_width (layout) > width && drop_column (layout))
     ;
 }
 
 static void
-append_header (GString *out, const Layout *layout)
+append_header (GString *out, GememTable table, const Layout *layout)
 {
-  g_string_append_printf (out, "%-*s", (int) layout->label, "allocator");
+  g_string_append_printf (out, "%-*s", (int) layout->label, gemem_table_titles[table]);
   for (guint c = 0; c < layout->n; c++)
     g_string_append_printf (out, "  %*s", (int) layout->columns[c].width, layout->columns[c].measure->title);
   g_string_append_c (out, '\n');
@@ -162,11 +159,20 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
                               results[i]->fidelity.equal, results[i]->fidelity.compared, fidelity_hint (results[i]));
 }
 
+static void
+append_table (GString *out, GememTable table, const Layout *layout, GememResult *const *results, guint n)
+{
+  append_header (out, table, layout);
+  for (guint i = 0; i < n; i++)
+    append_row (out, layout, results[i]);
+}
+
 void
 gemem_report_table (GString *out, GememResult *const *results, guint n, guint width)
 {
-  Layout layout;
-  choose_columns (&layout, results, n, width);
+  Layout layouts[GEMEM_TABLE_COUNT];
+  for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
+    choose_columns (&layouts[table], (GememTable) table, results, n, width);
   for (guint start = 0, end; start < n; start = end)
     {
       g_autofree char *group = gemem_report_group (results[start]);
@@ -174,8 +180,10 @@ gemem_report_table (GString *out, GememResult *const *results, guint n, guint wi
         ;
       g_string_append_printf (out, "%s%s\n", start > 0 ? "\n" : "", group);
       append_group_facts (out, results + start, end - start);
-      append_header (out, &layout);
-      for (guint i = start; i < end; i++)
-        append_row (out, &layout, results[i]);
+      append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES], results + start, end - start);
+      if (layouts[GEMEM_TABLE_CALLS].n == 0)
+        continue;
+      g_string_append_c (out, '\n');
+      append_table (out, GEMEM_TABLE_CALLS, &layouts[GEMEM_TABLE_CALLS], results + start, end - start);
     }
 }
