@@ -56,10 +56,17 @@ test_table (void)
                    "direct         4.000 GiB     1.280       1               -\n"
                    "gr\303\266\303\237er         4.000 GiB     1.280       1               -  (partial)\n"
                    "\n"
+                   "device calls  malloc  free  calls  time in calls\n"
+                   "direct             4     2      6       500.0 us\n"
+                   "gr\303\266\303\237er             4     2      6       500.0 us  (partial)\n"
+                   "\n"
                    "x.gmt, device 1\n"
                    "10 events, peak live 3.000 GiB, device unlimited\n"
                    "allocator  peak reserved  overhead  failed  least capacity\n"
-                   "direct         4.000 GiB     1.280       1            none\n");
+                   "direct         4.000 GiB     1.280       1            none\n"
+                   "\n"
+                   "device calls  malloc  free  calls  time in calls\n"
+                   "direct             4     2      6       500.0 us\n");
   g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
   g_assert_cmpstr (
       wide, ==,
@@ -68,7 +75,10 @@ test_table (void)
       "allocator  peak reserved  lower bound  overhead  utilisation  peak live  peak allocated  internal waste  external waste  "
       "fragmentation  device allocs  device frees  alloc p50  alloc p99  allocator time  failed  avoidable\n"
       "direct         4.000 GiB    3.125 GiB     1.280       75.0 %  3.000 GiB       3.250 GiB       512.0 MiB       1.000 GiB  "
-      "       25.0 %              4             2     503 ns   50.00 us        501.5 us       1          1\n");
+      "       25.0 %              4             2     503 ns   50.00 us        501.5 us       1          1\n"
+      "\n"
+      "device calls  malloc  free  calls  time in calls\n"
+      "direct             4     2      6       500.0 us\n");
   g_autofree char *found = report (GEMEM_FORMAT_TABLE, results + 2, 1, FALSE, 0);
   assert_contains (found, "avoidable  least capacity\n");
   assert_contains (found, "        1            none\n");
@@ -93,6 +103,32 @@ test_table_width (void)
     }
   g_assert_cmpuint (columns, >, 200);
   gemem_result_free (result);
+}
+
+/* A column per kind of call that somebody makes, none where nobody calls; the least important give way first. */
+static void
+test_table_of_calls (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "paged") };
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    {
+      results[1]->calls[call] = 100000 + call;
+      results[1]->call_ns[call] = 1000;
+    }
+  g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 0);
+  assert_contains (wide, "\n\ndevice calls  malloc    free  reserve  create     map   unmap  destroy  release   syncs  events  memset    info    calls  time in calls\n"
+                         "direct             4       2        0       0       0       0        0        0       0       0       0       0        6       500.0 us\n"
+                         "paged         100000  100001   100002  100004  100006  100007   100005   100003  200025  300030  100008  100014  1500105       15.00 us\n");
+  g_autofree char *narrow = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 90);
+  assert_contains (narrow, "\n\ndevice calls  malloc    free  create     map   unmap   syncs    calls  time in calls\n");
+  g_autofree char *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 1, FALSE, 0);
+  assert_contains (markdown, "\n\n| device calls | malloc | free | calls | time in calls |\n| --- | ---: | ---: | ---: | ---: |\n"
+                             "| direct | 4 | 2 | 6 | 500.0 us |\n");
+  memset (results[0]->calls, 0, sizeof results[0]->calls);
+  memset (results[0]->call_ns, 0, sizeof results[0]->call_ns);
+  g_autofree char *none = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
+  g_assert_null (strstr (none, "device calls"));
+  free_results (results, 2);
 }
 
 static void
@@ -168,12 +204,13 @@ test_csv (void)
       "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_reserved,lower_bound,overhead,utilisation,peak_live,"
       "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,fragmentation,largest_free_at_peak,device_allocs,"
       "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,ooms,"
-      "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved\n"
+      "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_malloc,calls_free,calls_reserve,calls_create,calls_map,"
+      "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,calls_info,calls,calls_time\n"
       "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
       "3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,none,5,4,0,0\n"
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
       "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0.750000,3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,,5,4,0,0\n");
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
   free_results (results, 2);
 }
 
@@ -560,6 +597,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/report/table", test_table);
   g_test_add_func ("/report/table-width", test_table_width);
+  g_test_add_func ("/report/table-of-calls", test_table_of_calls);
   g_test_add_func ("/report/details", test_details);
   g_test_add_func ("/report/markdown", test_markdown);
   g_test_add_func ("/report/csv", test_csv);
