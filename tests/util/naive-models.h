@@ -13,3 +13,4 @@ extern const NaiveClass naive_growth_chunk;
 extern const NaiveClass naive_growth_idle;
 extern const NaiveClass naive_growth_before;
 extern const NaiveClass naive_growth_p16;
+extern const NaiveClass naive_ge_rdma;       /* naive-ge-blocks.c */

@@ -69,6 +69,8 @@ naive_new (const NaiveClass *klass, guint64 capacity, gboolean first_fit)
   naive->klass = klass;
   naive->device = (NaiveDevice) { .capacity = capacity, .next = BASE, .first_fit = first_fit };
   naive->device.pieces = g_array_new (FALSE, FALSE, sizeof (NaivePiece));
+  if (klass->start != NULL)
+    klass->start (naive);
   return naive;
 }
 
@@ -84,7 +86,8 @@ naive_free (Naive *naive)
 
 const NaiveClass *const naive_classes[] = {
   &naive_direct,       &naive_caching,      &naive_buddy_default, &naive_buddy_fixed,   &naive_buddy_initial, &naive_growth_plain,
-  &naive_growth_chunk, &naive_growth_idle,  &naive_growth_before, &naive_growth_p16,    NULL,
+  &naive_growth_chunk, &naive_growth_idle,  &naive_growth_before, &naive_growth_p16,
+  &naive_ge_rdma,      NULL,
 };
 
 /* ---- direct: a device call per request */

@@ -44,6 +44,7 @@ struct _NaiveClass
   const char *name;     /* of the registered class        */
   const char *settings; /* under which the two are equal  */
   Naive *(*create) (void);
+  void (*start) (Naive *naive);                                      /* NULL: nothing happens before the first request */
   /* @id names the block from here on. */
   gboolean (*alloc) (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *size);
   void (*free) (Naive *naive, guint32 id, gboolean completion_follows);
