@@ -14,7 +14,6 @@
 #define ROW 30
 #define HEAD 76 /* above the panels: title and legends */
 #define FOOT 76 /* below: tics and axis labels */
-#define LABEL_MAX 44
 #define FIRST 0 /* left edges of the panels, thousandths of what is right of the labels */
 #define FIRST_END 520
 #define SECOND 550
@@ -35,23 +34,18 @@ typedef struct
 static void
 lay_out (Layout *layout, const GememPlotGroup *group)
 {
-  glong characters = 0;
   *layout = (Layout){ .rows = group->results->len, .fastest = G_MAXUINT64 };
   for (guint i = 0; i < layout->rows; i++)
     {
       const GememResult *result = group->results->pdata[i];
       g_autofree char *text = gemem_plot_bar_text (result);
       layout->text = MAX (layout->text, g_utf8_strlen (text, -1));
-      characters = MAX (characters, g_utf8_strlen (result->label, -1));
       layout->latency = MAX (layout->latency, result->alloc_ns.max);
       layout->fastest = MIN (layout->fastest, gemem_histogram_percentile (&result->alloc_ns, 500));
     }
   layout->bytes = gemem_plot_common_top (group);
-  const GememResult *first = group->results->pdata[0];
-  if (first->cost_guesses > 0)
-    layout->guesses
-        = g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses", first->cost_guesses, first->cost_numbers);
-  layout->left = 30 + CHARACTER * (guint) MIN (MAX (characters, 10), LABEL_MAX);
+  layout->guesses = gemem_plot_guesses (group);
+  layout->left = gemem_plot_row_names_width (group);
   layout->height = HEAD + FOOT + ROW * layout->rows;
 }
 
@@ -68,25 +62,8 @@ append_panel (GString *out, const Layout *layout, guint from, guint to, const ch
 {
   const guint left = panel_left (layout, from) * 1000 / WIDTH, right = panel_left (layout, to) * 1000 / WIDTH;
   const guint top = (layout->height - HEAD) * 1000 / layout->height, bottom = FOOT * 1000 / layout->height;
-  gemem_plot_append_fraction (out, "set lmargin at screen ", left);
-  gemem_plot_append_fraction (out, "\nset rmargin at screen ", right);
-  gemem_plot_append_fraction (out, "\nset tmargin at screen ", top);
-  gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom);
-  g_string_append_printf (out, "\nset xlabel '%s' offset 0,0.4\n", title);
-}
-
-static void
-append_row_names (GString *out, const GememPlotGroup *group)
-{
-  g_string_append (out, "set ytics scale 0 (");
-  for (guint i = 0; i < group->results->len; i++)
-    {
-      const GememResult *result = group->results->pdata[i];
-      g_string_append (out, i > 0 ? ", " : "");
-      gemem_plot_append_quoted (out, result->label, LABEL_MAX, TRUE);
-      g_string_append_printf (out, " %u", i);
-    }
-  g_string_append (out, ")\n");
+  gemem_plot_script_margins (out, left, right, top, bottom);
+  g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\n", title);
 }
 
 static void
@@ -188,7 +165,7 @@ gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, const c
   g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n", layout.rows - 1);
   gemem_plot_script_title (out, group, "peak memory and cost by allocator", layout.height);
   append_legends (out, &layout);
-  append_row_names (out, group);
+  gemem_plot_script_row_names (out, group);
   append_memory (out, &layout);
   g_string_append (out, "unset label\nunset object\nunset arrow\n");
   append_utilisation (out, &layout);

@@ -1,4 +1,4 @@
-/* plot-data.c - the .dat files: raw integers in bytes, ns and counts, so that they serve other programs too.
+/* plot-data.c - the .dat files: raw integers in bytes, ns and counts, so that they serve other programs too (calls: plot-calls.c).
  *
  * comparison: a row per allocator.  timeline, fragmentation: a block per allocator (gnuplot's `index`), two empty lines between.
  * Pictures with many panels get fewer points: neighbours are merged as the engine does, the larger maximum and the later end, so
@@ -13,9 +13,8 @@
 
 #define U "%" G_GUINT64_FORMAT
 
-/* A column of text: in double quotes, which gnuplot cannot escape. */
-static void
-append_text (GString *out, const char *text)
+void
+gemem_plot_append_text (GString *out, const char *text)
 {
   g_string_append (out, " \"");
   for (; *text != '\0'; text++)
@@ -62,8 +61,8 @@ append_comparison (GString *out, const GememPlotGroup *group)
                               (guint) (1000 * gemem_result_utilisation (r) + 0.5));
       g_string_append_printf (out, " " U " " U " " U " " U " " U, gemem_histogram_percentile (&r->alloc_ns, 500),
                               gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max, r->modelled_total_ns, r->ooms);
-      append_text (out, text);
-      append_text (out, r->label);
+      gemem_plot_append_text (out, text);
+      gemem_plot_append_text (out, r->label);
       g_string_append_c (out, '\n');
     }
 }
@@ -134,6 +133,8 @@ gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   append_comment (out, "", group->title);
   if (kind == GEMEM_PLOT_COMPARISON)
     append_comparison (out, group);
+  else if (kind == GEMEM_PLOT_CALLS)
+    gemem_plot_calls_data (out, group);
   else
     append_over_time (out, kind, group);
 }

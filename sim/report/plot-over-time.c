@@ -93,11 +93,8 @@ append_panel (GString *out, const Layout *layout, guint i, const GememResult *re
   g_autoptr (GString) name = g_string_new (NULL);
   gemem_plot_append_quoted (name, result->label, characters, FALSE);
   g_string_append_printf (out, "\n# %u\n", i);
-  gemem_plot_append_fraction (out, "set lmargin at screen ", left * 1000 / WIDTH);
-  gemem_plot_append_fraction (out, "\nset rmargin at screen ", right * 1000 / WIDTH);
-  gemem_plot_append_fraction (out, "\nset tmargin at screen ", top * 1000 / layout->height);
-  gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / layout->height);
-  g_string_append_printf (out, "\nset title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
+  gemem_plot_script_margins (out, left * 1000 / WIDTH, right * 1000 / WIDTH, top * 1000 / layout->height, bottom * 1000 / layout->height);
+  g_string_append_printf (out, "set title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
   g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "",
                           column == 0 || layout->own_scales ? "%g" : "");
   if (i + layout->columns < layout->n)

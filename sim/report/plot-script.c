@@ -133,6 +133,39 @@ gemem_plot_script_begin (GString *out, const char *base, guint width, guint heig
                           base, base, base, base, width, height, width, height, base);
 }
 
+void
+gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom)
+{
+  gemem_plot_append_fraction (out, "set lmargin at screen ", left);
+  gemem_plot_append_fraction (out, "\nset rmargin at screen ", right);
+  gemem_plot_append_fraction (out, "\nset tmargin at screen ", top);
+  gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom);
+  g_string_append_c (out, '\n');
+}
+
+void
+gemem_plot_script_row_names (GString *out, const GememPlotGroup *group)
+{
+  g_string_append (out, "set ytics scale 0 (");
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      g_string_append (out, i > 0 ? ", " : "");
+      gemem_plot_append_quoted (out, result->label, GEMEM_PLOT_ROW_NAME_MAX, TRUE);
+      g_string_append_printf (out, " %u", i);
+    }
+  g_string_append (out, ")\n");
+}
+
+guint
+gemem_plot_row_names_width (const GememPlotGroup *group)
+{
+  glong characters = 10;
+  for (guint i = 0; i < group->results->len; i++)
+    characters = MAX (characters, g_utf8_strlen (((const GememResult *) group->results->pdata[i])->label, -1));
+  return 30 + KEY_CHARACTER * (guint) MIN (characters, GEMEM_PLOT_ROW_NAME_MAX);
+}
+
 static guint
 key_width (const GememPlotKey *key)
 {
@@ -186,6 +219,8 @@ gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group
 {
   if (kind == GEMEM_PLOT_COMPARISON)
     gemem_plot_script_comparison (out, group, base);
+  else if (kind == GEMEM_PLOT_CALLS)
+    gemem_plot_script_calls (out, group, base);
   else
     gemem_plot_script_over_time (out, kind, group, base);
 }

@@ -17,7 +17,7 @@
 
 #define SLUG_MAX 80
 
-static const char *const kinds[] = { "comparison", "timeline", "fragmentation", NULL };
+static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls", NULL };
 
 guint64
 gemem_plot_peak (const GememResult *result)
@@ -26,27 +26,42 @@ gemem_plot_peak (const GememResult *result)
 }
 
 static int
-compare_bytes (gconstpointer a, gconstpointer b)
+compare_numbers (gconstpointer a, gconstpointer b)
 {
   const guint64 *x = a, *y = b;
   return (*x > *y) - (*x < *y);
 }
 
 guint64
-gemem_plot_common_top (const GememPlotGroup *group)
+gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const GememResult *result))
 {
-  g_autoptr (GArray) peaks = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (guint64));
   for (guint i = 0; i < group->results->len; i++)
     {
-      guint64 peak = gemem_plot_peak (group->results->pdata[i]);
-      g_array_append_val (peaks, peak);
+      guint64 one = value (group->results->pdata[i]);
+      g_array_append_val (values, one);
     }
-  g_array_sort (peaks, compare_bytes);
-  guint last = peaks->len - 1;
-  const guint64 median = g_array_index (peaks, guint64, last / 2);
-  while (g_array_index (peaks, guint64, last) / GEMEM_PLOT_OUTLIER > median)
+  g_array_sort (values, compare_numbers);
+  guint last = values->len - 1;
+  const guint64 median = g_array_index (values, guint64, last / 2);
+  while (g_array_index (values, guint64, last) / GEMEM_PLOT_OUTLIER > median)
     last--;
-  return g_array_index (peaks, guint64, last);
+  return g_array_index (values, guint64, last);
+}
+
+guint64
+gemem_plot_common_top (const GememPlotGroup *group)
+{
+  return gemem_plot_common_end (group, gemem_plot_peak);
+}
+
+char *
+gemem_plot_guesses (const GememPlotGroup *group)
+{
+  const GememResult *first = group->results->pdata[0];
+  if (first->cost_guesses == 0)
+    return NULL;
+  return g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses", first->cost_guesses, first->cost_numbers);
 }
 
 const char *
@@ -197,7 +212,7 @@ gemem_plot_write (const char *dir, GememResult *const *results, guint n, const c
     for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
       {
         const GememPlotGroup *group = groups->pdata[i];
-        if (kind != GEMEM_PLOT_COMPARISON && gemem_plot_timelines (group) == 0)
+        if (gemem_plot_is_over_time ((GememPlotKind) kind) && gemem_plot_timelines (group) == 0)
           continue;
         if (!write_plot (dir, (GememPlotKind) kind, group, program, error))
           return FALSE;

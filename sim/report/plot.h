@@ -8,8 +8,15 @@ typedef enum
   GEMEM_PLOT_COMPARISON,
   GEMEM_PLOT_TIMELINE,
   GEMEM_PLOT_FRAGMENTATION,
+  GEMEM_PLOT_CALLS,
   GEMEM_PLOT_COUNT
 } GememPlotKind;
+
+static inline gboolean
+gemem_plot_is_over_time (GememPlotKind kind)
+{
+  return kind == GEMEM_PLOT_TIMELINE || kind == GEMEM_PLOT_FRAGMENTATION;
+}
 
 /* A unit of an axis: what one of it is in the unit of the data. */
 typedef struct
@@ -36,6 +43,10 @@ const char *gemem_plot_kind_name (GememPlotKind kind);
  * the median. One allocator that takes the whole device must not press all others into a line; what is beyond is cut off, and says so. */
 #define GEMEM_PLOT_OUTLIER 3
 guint64 gemem_plot_common_top (const GememPlotGroup *group);
+/* The same of any number. */
+guint64 gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const GememResult *result));
+/* "24 of 25 costs are guesses", or NULL: goes beside every modelled time. */
+char *gemem_plot_guesses (const GememPlotGroup *group);
 /* "/tmp/GPT2 train.gmt" -> "gpt2-train": for file names. */
 char *gemem_plot_slug (const char *path);
 /* What one result needs of such an axis. */
@@ -56,12 +67,21 @@ void gemem_plot_append_fraction (GString *out, const char *before, guint thousan
 
 /* What is written behind a bar: "16.00 GiB, 15 failed". */
 char *gemem_plot_bar_text (const GememResult *result);
+/* A column of text in a data file: in double quotes, which gnuplot cannot escape. */
+void gemem_plot_append_text (GString *out, const char *text);
 /* The data file: a commented header, then rows; exact integers. */
 void gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group);
 /* The script, to be run in the folder of the data; draws BASE.svg and BASE.png from BASE.dat. */
 void gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base);
 void gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, const char *base);
 void gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base);
+void gemem_plot_script_calls (GString *out, const GememPlotGroup *group, const char *base);
+/* Margins of a panel, thousandths of the picture from its left and lower edge. */
+void gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom);
+/* Names of the results as tics of the y axis, row i at i; and the px they take. */
+#define GEMEM_PLOT_ROW_NAME_MAX 44
+void gemem_plot_script_row_names (GString *out, const GememPlotGroup *group);
+guint gemem_plot_row_names_width (const GememPlotGroup *group);
 /* Opens and closes the loop over the two terminals. */
 void gemem_plot_script_begin (GString *out, const char *base, guint width, guint height);
 /* The title of the whole picture, undone like a legend. */
@@ -82,6 +102,16 @@ typedef struct
  * @width * @height.  gnuplot's own legend wraps at the width of a panel.  To be undone with `unset label; unset object; unset arrow`
  * after the first plot. */
 void gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y, guint width, guint height);
+/* ---- device calls by kind (plot-calls.c), for its own picture and as a part of others */
+
+/* A row per result: modelled ns of each class of calls, then their numbers, then what stands behind the two bars. */
+void gemem_plot_calls_data (GString *out, const GememPlotGroup *group);
+/* The legend of the classes that occur, as gemem_plot_script_legend() draws it. */
+void gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint x, guint y, guint width, guint height);
+/* Plots stacked bars, row i at y = i, from the gnuplot variable `data`, which names a file of gemem_plot_calls_data(): modelled time, or numbers of calls.
+ * Sets the x axis and its label; margins, y axis and legend are the caller's.  @room: px from the left margin to the right one. */
+void gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time, guint room);
+
 /* The range and place of points that all panels share. */
 typedef struct
 {

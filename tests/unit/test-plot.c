@@ -306,6 +306,37 @@ test_script_variants (void)
   free_results (results, 2);
 }
 
+/* Calls are gathered into classes; a bar far above the others is cut off; what nobody calls is not in the legend. */
+static void
+test_calls (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "b"), test_sample_result ("x.gmt", "c") };
+  g_autofree char *dir = new_dir ("calls");
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    {
+      results[1]->calls[call] = call != GEMEM_CALL_CREATE ? 1u << call : 0;
+      results[1]->call_ns[call] = results[1]->calls[call] * 1000;
+    }
+  write_plots (dir, results, 3, "");
+  g_autofree char *data = read_file (dir, "calls-x.dat"), *script = read_file (dir, "calls-x.gp");
+  g_assert_cmpstr (data, ==,
+                   "# x.gmt\n"
+                   "# modelled time of device calls by kind, ns; then their numbers\n"
+                   "# row malloc_ns free_ns reserve_release_ns create_ns destroy_ns map_ns unmap_ns syncs_events_ns memset_info_ns malloc_calls "
+                   "free_calls reserve_release_calls create_calls destroy_calls map_calls unmap_calls syncs_events_calls memset_info_calls "
+                   "time calls allocator\n"
+                   "0 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"direct\"\n"
+                   "1 1000 2000 12000 0 32000 64000 128000 15872000 16640000 1 2 12 0 32 64 128 15872 16640 \"32.75 ms\" \"32751\" \"b\"\n"
+                   "2 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"c\"\n");
+  assert_contains (script, "set label 'x.gmt: device calls by kind' at screen 0.5,");
+  assert_contains (script, "\nset xlabel 'modelled time in device calls (us)' offset 0,0.4\nunit = 1e3\nend = 500000\n");
+  assert_contains (script, "\nset xlabel 'device calls' offset 0,0.4\nunit = 1.0\nend = 6\n");
+  assert_contains (script, "\nset label 'reserve, release' at screen");
+  g_assert_null (strstr (script, "set label 'create'"));
+  g_assert_null (strstr (script, "guesses"));
+  free_results (results, 3);
+}
+
 static void
 test_script_locale (void)
 {
@@ -327,7 +358,7 @@ test_script_locale (void)
 /* ---- pictures */
 
 static const char *const pictures[]
-    = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "comparison-x.png", "timeline-x.png", "fragmentation-x.png" };
+    = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "calls-x.svg", "comparison-x.png", "timeline-x.png", "fragmentation-x.png", "calls-x.png" };
 
 static void
 test_rendered (void)
@@ -469,6 +500,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plot/units", test_units);
   g_test_add_func ("/plot/script", test_script);
   g_test_add_func ("/plot/outlier", test_outlier);
+  g_test_add_func ("/plot/calls", test_calls);
   g_test_add_func ("/plot/script-variants", test_script_variants);
   g_test_add_func ("/plot/script-locale", test_script_locale);
   g_test_add_func ("/plot/rendered", test_rendered);
