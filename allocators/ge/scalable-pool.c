@@ -335,11 +335,7 @@ pool_lower_malloc (gpointer lower, guint64 bytes, GeRoot *root)
 {
   GeSpan *span = gemem_ge_pool_alloc_or_recycle (lower, bytes);
 
-  if (span == NULL)
-    return 0;
-  span->upper = root;
-  root->handle = span;
-  return span->address;
+  return span != NULL ? gemem_ge_span_lend (span, root) : 0;
 }
 
 static void

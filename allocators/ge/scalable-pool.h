@@ -57,7 +57,11 @@ struct _GeSpan
     {
       GeSpan *layer_prev, *layer_next; /* while idle                                     */
     };
-    GeRoot *upper; /* while occupied: the root block a pool above made of it, or NULL     */
+    struct /* while occupied */
+    {
+      GeRoot  *upper; /* the root block a pool above made of it, or NULL                  */
+      gpointer user;  /* of the class that has the pool; the pool leaves it alone         */
+    };
   };
   GeRoot *root;
   guint32 pages;
@@ -131,6 +135,15 @@ static inline guint64
 gemem_ge_span_real (const GeSpan *span)
 {
   return gemem_ge_span_bytes (span) - span->waste;
+}
+
+/* The occupied @span becomes the root block @root of a pool above, which frees root->handle one day; returns its address. */
+static inline guint64
+gemem_ge_span_lend (GeSpan *span, GeRoot *root)
+{
+  span->upper = root;
+  root->handle = span;
+  return span->address;
 }
 
 /* HasSplited: the span is a part of its root block. */

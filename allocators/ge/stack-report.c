@@ -4,19 +4,17 @@
 #include "allocators/ge/stack.h"
 
 guint64
-gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream)
+gemem_ge_stack_largest_pages (const GeStack *self, const GeL1 *l1, guint64 limit)
 {
-  GeStack *self = (GeStack *) allocator;
-  guint64 pages = 0, longest = 0, below = 0, limit = G_MAXUINT64;
-  const GeL1 *l1 = gemem_ge_stack_find (self, stream);
+  guint64 pages = 0, longest = 0, below = 0;
 
   if (l1 == NULL && self->pages != NULL && !self->unsupported)
     return 0; /* the new pool will reserve its range */
   if (l1 != NULL)
     {
-      longest = gemem_ge_pool_largest_idle (&l1->pool, G_MAXUINT64);
+      longest = gemem_ge_pool_largest_idle (&l1->pool, limit);
       pages = l1->pool.expandable != NULL ? gemem_ge_expandable_largest_backed (&l1->pool) : longest;
-      limit = gemem_ge_pool_growth_limit (&l1->pool);
+      limit = MIN (limit, gemem_ge_pool_growth_limit (&l1->pool));
     }
   /* A request that finds nothing idle in L1 goes to the bottom pool, if L1's own threshold allows.  Without cutting that is one that is not
    * exactly as long as an idle span. */
@@ -24,13 +22,27 @@ gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream)
     below = gemem_ge_pool_largest_idle (&self->bottom, limit);
   if (below > longest || (self->config.span_layer_lift_max == 0 && l1 != NULL && gemem_ge_layers_front (&l1->pool.layers, (guint32) below) == NULL))
     pages = MAX (pages, below);
-  return pages << self->config.page_shift;
+  return pages;
+}
+
+guint64
+gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  GeStack *self = (GeStack *) allocator;
+
+  return gemem_ge_stack_largest_pages (self, gemem_ge_stack_find (self, stream), G_MAXUINT64) << self->config.page_shift;
 }
 
 /* ---- walk: spans are collected, then reported in the order of their addresses */
 
+typedef struct
+{
+  const GeStack *stack;
+  GArray        *spans;
+} Walk;
+
 static void
-add (GArray *spans, const GeRoot *segment, const GeSpan *span, guint64 stream)
+add (const Walk *walk, const GeRoot *segment, const GeSpan *span, guint64 stream)
 {
   GememSpan out = { .address = span->address, .size = gemem_ge_span_bytes (span), .stream = stream };
 
@@ -38,29 +50,31 @@ add (GArray *spans, const GeRoot *segment, const GeSpan *span, guint64 stream)
   out.segment_size = (guint64) segment->pages << segment->pool->config.page_shift;
   out.state = span->occupied ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE;
   out.user = span->occupied ? span->address : 0;
-  g_array_append_val (spans, out);
+  if (span->occupied && walk->stack->describe != NULL)
+    walk->stack->describe (span, &out);
+  g_array_append_val (walk->spans, out);
 }
 
 static void
-walk_chain (GArray *spans, const GeRoot *segment, const GeSpan *first, guint64 stream)
+walk_chain (const Walk *walk, const GeRoot *segment, const GeSpan *first, guint64 stream)
 {
   for (const GeSpan *span = first; span != NULL; span = span->next)
     if (span->occupied && span->upper != NULL)
       {
-        /* What the bottom pool counts as live belongs to an L1 pool, which knows better. */
+        /* What a pool counts as live for the pool above it is known better there. */
         const GeSpan *inner = span->upper->first;
 
-        walk_chain (spans, segment, inner, ((const GeL1 *) inner->root->pool)->stream);
+        walk_chain (walk, segment, inner, ((const GeL1 *) inner->root->pool)->stream);
       }
     else
-      add (spans, segment, span, stream);
+      add (walk, segment, span, stream);
 }
 
 static void
-walk_pool (GArray *spans, const GePool *pool, guint64 stream)
+walk_pool (const Walk *walk, const GePool *pool, guint64 stream)
 {
   for (const GeRoot *root = pool->roots; root != NULL; root = root->next)
-    walk_chain (spans, root, root->first, stream);
+    walk_chain (walk, root, root->first, stream);
 }
 
 static void
@@ -84,15 +98,16 @@ gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer dat
 {
   GeStack *self = (GeStack *) allocator;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+  const Walk walk = { self, spans };
 
   if (self->stack != GE_STACK_SINGLE)
-    walk_pool (spans, &self->bottom, 0);
+    walk_pool (&walk, &self->bottom, 0);
   for (guint i = 0; i < self->pools->len; i++)
     {
       const GeL1 *l1 = g_ptr_array_index (self->pools, i);
 
       if (self->stack == GE_STACK_SINGLE)
-        walk_pool (spans, &l1->pool, l1->stream);
+        walk_pool (&walk, &l1->pool, l1->stream);
       if (l1->pool.expandable != NULL)
         gemem_ge_expandable_walk (&l1->pool, l1->stream, append_span, spans);
     }
@@ -153,9 +168,9 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
   return TRUE;
 }
 
-/* The statistics GE prints for a pool (1.8), under its names. */
-static void
-pool_stats (const GePool *pool, const char *prefix, GememStatFunc func, gpointer data)
+/* 1.8. */
+void
+gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func, gpointer data)
 {
   const struct
   {
@@ -212,8 +227,8 @@ gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer da
       const GeL1 *l1 = g_ptr_array_index (self->pools, i);
       char prefix[32];
       g_snprintf (prefix, sizeof prefix, "stream%" G_GUINT64_FORMAT ".", l1->stream);
-      pool_stats (&l1->pool, prefix, func, data);
+      gemem_ge_pool_stats (&l1->pool, prefix, func, data);
     }
   if (self->stack != GE_STACK_SINGLE)
-    pool_stats (&self->bottom, "rts.", func, data);
+    gemem_ge_pool_stats (&self->bottom, "rts.", func, data);
 }

@@ -91,19 +91,15 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
   return TRUE;
 }
 
-GememAllocator *
-gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page, GememDevice *device, GError **error)
+gboolean
+gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page, GememDevice *device,
+                     GError **error)
 {
-  GeStack *self = g_new0 (GeStack, 1);
-
   self->base.klass = klass;
   self->base.device = device;
   self->stack = p->stack;
   if (!configure (self, p, device, error))
-    {
-      g_free (self);
-      return NULL;
-    }
+    return FALSE;
   self->pools = g_ptr_array_new ();
   self->by_stream = gemem_idmap_new (sizeof (GeL1 *));
   if (large_page > 0)
@@ -117,14 +113,23 @@ gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *p,
       bottom.minimum = p->huge_page_mem_size;
       gemem_ge_pool_init (&self->bottom, &bottom, &device_lower, device);
     }
-  return &self->base;
+  return TRUE;
+}
+
+GememAllocator *
+gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page, GememDevice *device, GError **error)
+{
+  GeStack *self = g_new0 (GeStack, 1);
+
+  if (gemem_ge_stack_init (self, klass, p, large_page, device, error))
+    return &self->base;
+  g_free (self);
+  return NULL;
 }
 
 void
-gemem_ge_stack_destroy (GememAllocator *allocator)
+gemem_ge_stack_clear (GeStack *self)
 {
-  GeStack *self = (GeStack *) allocator;
-
   for (guint i = 0; i < self->pools->len; i++)
     {
       GeL1 *l1 = g_ptr_array_index (self->pools, i);
@@ -138,7 +143,13 @@ gemem_ge_stack_destroy (GememAllocator *allocator)
   g_free (self->pages);
   g_ptr_array_unref (self->pools);
   gemem_idmap_free (self->by_stream);
-  g_free (self);
+}
+
+void
+gemem_ge_stack_destroy (GememAllocator *allocator)
+{
+  gemem_ge_stack_clear ((GeStack *) allocator);
+  g_free (allocator);
 }
 
 /* ---- events */
@@ -151,8 +162,8 @@ gemem_ge_stack_find (const GeStack *self, guint64 stream)
   return found != NULL ? *found : NULL;
 }
 
-static GeL1 *
-obtain_l1 (GeStack *self, guint64 stream)
+GeL1 *
+gemem_ge_stack_obtain (GeStack *self, guint64 stream)
 {
   GeL1 *l1 = gemem_ge_stack_find (self, stream);
 
@@ -174,15 +185,23 @@ obtain_l1 (GeStack *self, guint64 stream)
   return l1;
 }
 
+gboolean
+gemem_ge_stack_sync_and_recycle (GeStack *self, guint64 stream, GePool *pool)
+{
+  self->syncs++;
+  if (!gemem_device_stream_sync (self->base.device, stream))
+    return FALSE;
+  if (gemem_ge_pool_recycle (pool) > 0)
+    self->base.retries++;
+  return TRUE;
+}
+
 /* One step of the ladder: @other's stream, @other's idle blocks, a new attempt in @own.  FALSE: the stream failed, give up. */
 static gboolean
 synchronize_and_retry (GeStack *self, GeL1 *own, GeL1 *other, guint64 size, GeSpan **span)
 {
-  self->syncs++;
-  if (!gemem_device_stream_sync (self->base.device, other->stream))
+  if (!gemem_ge_stack_sync_and_recycle (self, other->stream, &other->pool))
     return FALSE;
-  if (gemem_ge_pool_recycle (&other->pool) > 0)
-    self->base.retries++;
   *span = gemem_ge_pool_alloc (&own->pool, size);
   return TRUE;
 }
@@ -204,6 +223,16 @@ climb_ladder (GeStack *self, GeL1 *own, guint64 size)
   return span;
 }
 
+GeSpan *
+gemem_ge_stack_malloc (GeStack *self, GeL1 *l1, guint64 size)
+{
+  GeSpan *span = gemem_ge_pool_alloc (&l1->pool, size);
+
+  if (span == NULL && self->stack == GE_STACK_TWO)
+    span = climb_ladder (self, l1, size);
+  return span;
+}
+
 gboolean
 gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
@@ -214,10 +243,8 @@ gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, Ge
     span = gemem_ge_pool_alloc_or_recycle (&self->bottom, request->size);
   else
     {
-      GeL1 *l1 = self->last != NULL && self->last->stream == request->stream ? self->last : obtain_l1 (self, request->stream);
-      span = gemem_ge_pool_alloc (&l1->pool, request->size);
-      if (span == NULL && self->stack == GE_STACK_TWO)
-        span = climb_ladder (self, l1, request->size);
+      GeL1 *l1 = self->last != NULL && self->last->stream == request->stream ? self->last : gemem_ge_stack_obtain (self, request->stream);
+      span = gemem_ge_stack_malloc (self, l1, request->size);
     }
   if (span == NULL)
     return FALSE;

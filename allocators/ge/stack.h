@@ -40,9 +40,13 @@ typedef struct
   GememIdMap    *by_stream;        /* stream -> GeL1 *                             */
   GeL1          *last;             /* of the latest request                        */
   guint64        syncs;            /* of streams, by the ladder                    */
+  void (*describe) (const GeSpan *span, GememSpan *out); /* what walk says of an occupied span of the uppermost pool, or NULL: live */
 } GeStack;
 
-/* @large_page: bytes of the pages of virtual ranges; 0: no ranges. */
+/* Fills the zeroed @stack, for a class that has more of its own around it.  @large_page: bytes of the pages of virtual ranges; 0: no ranges. */
+gboolean gemem_ge_stack_init (GeStack *stack, const GememAllocatorClass *klass, const GeStackParams *params, guint64 large_page, GememDevice *device,
+                              GError **error);
+void gemem_ge_stack_clear (GeStack *stack);
 GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *params, guint64 large_page, GememDevice *device,
                                        GError **error);
 
@@ -56,5 +60,15 @@ gboolean gemem_ge_stack_check (GememAllocator *allocator, GError **error);
 void     gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
 void     gemem_ge_stack_destroy (GememAllocator *allocator);
 
-/* stack.c: the pool of @stream, or NULL. */
+/* stack.c: the pool of @stream, or NULL; the same, made if there is none. */
 GeL1 *gemem_ge_stack_find (const GeStack *stack, guint64 stream);
+GeL1 *gemem_ge_stack_obtain (GeStack *stack, guint64 stream);
+/* L1's Malloc: with the whole ladder, unless the stack is GE_STACK_SINGLE. */
+GeSpan *gemem_ge_stack_malloc (GeStack *stack, GeL1 *l1, guint64 size);
+/* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream failed, nothing was recycled. */
+gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GePool *pool);
+
+/* stack-report.c: the largest request of at most @limit pages that @l1 (NULL: a new pool) serves without going to the device, in pages. */
+guint64 gemem_ge_stack_largest_pages (const GeStack *stack, const GeL1 *l1, guint64 limit);
+/* Statistics of a pool under the names GE prints, each after @prefix. */
+void gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func, gpointer data);
