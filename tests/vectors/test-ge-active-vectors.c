@@ -27,10 +27,10 @@ session (const Rig *rig)
 static void
 print_load (Rig *rig, const char *name, guint64 address)
 {
-  const GeActive *active = &session (rig)->active;
+  const GeActive *active = &session (rig)->memory.active;
 
   g_string_append_printf (rig->out, "m %s ret=0x%" G_GINT64_MODIFIER "x peak=%" G_GUINT64_FORMAT " reserved=%" G_GUINT64_FORMAT " expandfull=%d\n", name,
-                          address, active->peak, rig->allocator->device->held, session (rig)->range.base != 0);
+                          address, active->peak, rig->allocator->device->held, session (rig)->memory.range.base != 0);
   for (guint i = 0; i < active->segments->len; i++)
     {
       const GeActiveSegment *s = &g_array_index (active->segments, GeActiveSegment, i);

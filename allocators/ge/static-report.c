@@ -1,0 +1,172 @@
+/* static-report.c - what the static memory of a session says of itself: spans, invariants, statistics; see static.h.  Not on the event path.
+ *
+ * Static memory is shared by graphs and is no block of the program: it is reported as OVERHEAD.  Memory that waits in the page pool and shows
+ * nowhere, since the range it was in has been given up, is reported behind all addresses.
+ */
+#include "config.h"
+
+#include "allocators/ge/static.h"
+#include "sim/core/error.h"
+
+/* ---- spans */
+
+void
+gemem_ge_spans_append (const GememSpan *span, gpointer spans)
+{
+  g_array_append_vals (spans, span, 1);
+}
+
+void
+gemem_ge_spans_append_overhead (GArray *spans, guint64 address, guint64 size)
+{
+  const GememSpan span = { .address = address, .size = size, .segment = address, .segment_size = size, .state = GEMEM_SPAN_OVERHEAD };
+
+  if (size > 0)
+    g_array_append_val (spans, span);
+}
+
+static int
+by_address (gconstpointer a, gconstpointer b)
+{
+  const GememSpan *x = a, *y = b;
+
+  if (x->segment != y->segment)
+    return x->segment < y->segment ? -1 : 1;
+  return (x->address > y->address) - (x->address < y->address);
+}
+
+void
+gemem_ge_spans_sort (GArray *spans)
+{
+  g_array_sort (spans, by_address);
+}
+
+static void
+append_block (GArray *spans, const GeStaticBlock *block)
+{
+  gemem_ge_spans_append_overhead (spans, block->address, block->size);
+}
+
+void
+gemem_ge_static_walk (const GeStatic *memory, GArray *spans)
+{
+  gsize position = 0;
+  gpointer graph;
+  guint64 id;
+
+  append_block (spans, &memory->largest);
+  while (gemem_idmap_next (memory->graphs, &position, &id, &graph))
+    {
+      append_block (spans, &(*(GeStaticGraph **) graph)->own);
+      append_block (spans, &(*(GeStaticGraph **) graph)->apart);
+    }
+  for (guint i = 0; i < memory->leaked->len; i++)
+    append_block (spans, &g_array_index (memory->leaked, GeStaticBlock, i));
+  for (guint i = 0; i < memory->active.blocks->len; i++)
+    {
+      const GeActiveBlock *block = &g_array_index (memory->active.blocks, GeActiveBlock, i);
+      if (block->plain)
+        gemem_ge_spans_append_overhead (spans, block->address, block->total);
+    }
+  if (memory->options.pages != NULL)
+    gemem_ge_session_walk (&memory->range, gemem_ge_spans_append, spans);
+  gemem_ge_session_walk (&memory->fixed, gemem_ge_spans_append, spans);
+  gemem_ge_session_walk_lost (memory->fixed.pages, gemem_ge_spans_append, spans);
+}
+
+/* ---- invariants */
+
+/* Blocks descend by size and are not overfull. */
+static gboolean
+check_blocks (const GeActive *active, const char *name, GError **error)
+{
+  guint64 before = G_MAXUINT64;
+
+  for (guint i = 0; i < active->blocks->len; i++)
+    {
+      const GeActiveBlock *block = &g_array_index (active->blocks, GeActiveBlock, i);
+
+      if (block->used > block->total || block->total > before)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: block %u of %" G_GUINT64_FORMAT " bytes is overfull or out of order", name, i,
+                       block->total);
+          return FALSE;
+        }
+      before = block->total;
+    }
+  return TRUE;
+}
+
+/* A page has memory exactly while it has users. */
+static gboolean
+check_range (const GeSessionRange *range, const char *name, GError **error)
+{
+  guint64 phys = 0;
+
+  for (guint i = 0; i < range->records->len; i++)
+    {
+      const GeSessionPage *page = &g_array_index (range->records, GeSessionPage, i);
+
+      if ((page->ref > 0) != (page->page != GE_NO_PAGE))
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: page %u of the session's range has %u users and %s memory", name, i, page->ref,
+                       page->ref > 0 ? "no" : "still");
+          return FALSE;
+        }
+      phys += page->ref > 0 ? range->pages->page_size : 0;
+    }
+  if (phys == range->phys)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "%s: the session's range has %" G_GUINT64_FORMAT " bytes under it, %" G_GUINT64_FORMAT " were counted", name, phys, range->phys);
+  return FALSE;
+}
+
+/* The blocks of the graphs add up to what was counted. */
+static gboolean
+check_graphs (const GeStatic *memory, const char *name, GError **error)
+{
+  guint64 id, sum = 0;
+  gsize position = 0;
+  gpointer graph;
+
+  while (gemem_idmap_next (memory->graphs, &position, &id, &graph))
+    sum += (*(GeStaticGraph **) graph)->own.size + (*(GeStaticGraph **) graph)->apart.size;
+  if (sum == memory->blocks)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "%s: the graphs have blocks of %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " were counted", name, sum, memory->blocks);
+  return FALSE;
+}
+
+gboolean
+gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error)
+{
+  return check_blocks (&memory->active, name, error) && check_graphs (memory, name, error) && check_range (&memory->fixed, name, error)
+         && (memory->options.pages == NULL || check_range (&memory->range, name, error));
+}
+
+/* ---- statistics */
+
+void
+gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data)
+{
+  const GeActive *active = &memory->active;
+  const guint64 loads[] = { gemem_idmap_count (memory->graphs), memory->loads, active->load_count };
+  const guint64 blocks[] = { gemem_idmap_count (memory->graphs), memory->largest.size > 0, active->blocks->len };
+  guint64 leaked = 0;
+
+  for (guint i = 0; i < memory->leaked->len; i++)
+    leaked += g_array_index (memory->leaked, GeStaticBlock, i).size;
+  func ("static.load_count", loads[memory->options.mode], "", data);
+  func ("static.peak", gemem_ge_static_peak (memory), "B", data);
+  func ("static.blocks", blocks[memory->options.mode], "", data);
+  func ("static.fixed", memory->fixed.used, "B", data);
+  if (memory->options.leaky)
+    func ("static.leaked", leaked, "B", data);
+  if (memory->options.pages == NULL)
+    return;
+  func ("static.used", memory->range.used, "B", data);
+  func ("static.phys", memory->range.phys, "B", data);
+  func ("static.virtual_memory_unsupported", memory->range.unsupported, "", data);
+}

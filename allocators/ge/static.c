@@ -1,0 +1,285 @@
+/* static.c - see static.h; the section numbers are those of shared/spec/ge-runtime.md. */
+#include "config.h"
+
+#include "allocators/ge/static.h"
+#include "traces/trace.h"
+
+void
+gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptions *options)
+{
+  *memory = (GeStatic) { .device = device, .options = *options };
+  if (options->pages != NULL)
+    gemem_ge_session_init (&memory->range, options->pages, options->total);
+  else
+    gemem_ge_pages_init (&memory->fixed_pages, device, GE_SMALL_PAGE);
+  gemem_ge_session_init (&memory->fixed, options->pages != NULL ? options->pages : &memory->fixed_pages, options->total);
+  gemem_ge_active_init (&memory->active, device, options->pages != NULL ? &memory->range : NULL);
+  memory->leaked = g_array_new (FALSE, FALSE, sizeof (GeStaticBlock));
+  memory->graphs = gemem_idmap_new (sizeof (GeStaticGraph *));
+}
+
+guint64
+gemem_ge_static_addresses (guint64 total, GememDevice *device, guint64 fallback)
+{
+  GememDeviceInfo info = { 0 };
+
+  if (total > 0)
+    return total;
+  gemem_device_info (device, &info);
+  return info.total > 0 && info.total >> 48 == 0 ? info.total : fallback;
+}
+
+static void
+graph_free (GeStaticGraph *graph)
+{
+  if (graph->pieces != NULL)
+    g_array_unref (graph->pieces);
+  g_free (graph);
+}
+
+/* ---- blocks of the device */
+
+static gboolean
+take (const GeStatic *memory, GeStaticBlock *block, guint64 size, guint64 stream)
+{
+  block->address = gemem_device_malloc (memory->device, size, stream);
+  block->size = block->address != 0 ? size : 0;
+  return block->address != 0;
+}
+
+static void
+give_back (const GeStatic *memory, GeStaticBlock *block)
+{
+  if (block->size > 0)
+    gemem_device_free (memory->device, block->address, block->size);
+  *block = (GeStaticBlock) { 0 };
+}
+
+void
+gemem_ge_static_clear (GeStatic *memory)
+{
+  gsize position = 0;
+  gpointer graph;
+  guint64 id;
+
+  while (gemem_idmap_next (memory->graphs, &position, &id, &graph))
+    {
+      give_back (memory, &(*(GeStaticGraph **) graph)->own);
+      give_back (memory, &(*(GeStaticGraph **) graph)->apart);
+      graph_free (*(GeStaticGraph **) graph);
+    }
+  gemem_idmap_free (memory->graphs);
+  for (guint i = 0; i < memory->leaked->len; i++)
+    give_back (memory, &g_array_index (memory->leaked, GeStaticBlock, i));
+  g_array_unref (memory->leaked);
+  give_back (memory, &memory->largest);
+  gemem_ge_active_clear (&memory->active);
+  gemem_ge_session_clear (&memory->fixed);
+  if (memory->options.pages != NULL)
+    gemem_ge_session_clear (&memory->range);
+  else
+    gemem_ge_pages_clear (&memory->fixed_pages);
+}
+
+/* ---- a block for each graph */
+
+guint64
+gemem_ge_static_need (const GememGraphSegment *segments, guint n)
+{
+  guint64 need = 0;
+
+  for (guint i = 0; i < n; i++)
+    if ((segments[i].flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0)
+      need = segments[i].offset + segments[i].size;
+  return need;
+}
+
+static gboolean
+load_own (GeStatic *memory, GeStaticGraph *graph, guint64 need, guint64 stream)
+{
+  if (need == 0 || !take (memory, &graph->own, need, stream))
+    return FALSE;
+  memory->blocks += need;
+  gemem_device_memset (memory->device, graph->own.address, 0, need, stream);
+  return TRUE;
+}
+
+static void
+unload_own (GeStatic *memory, GeStaticGraph *graph)
+{
+  memory->blocks -= graph->own.size;
+  if (memory->options.leaky && graph->own.size > 0)
+    g_array_append_val (memory->leaked, graph->own);
+  else
+    give_back (memory, &graph->own);
+}
+
+/* ---- the documented policy 2 */
+
+static gboolean
+resize (GeStatic *memory, guint64 need, guint64 stream)
+{
+  const guint64 before = memory->largest.size;
+
+  give_back (memory, &memory->largest);
+  if (take (memory, &memory->largest, need, stream))
+    return TRUE;
+  /* The graphs that are loaded keep what they had, if the device still has it. */
+  if (before > 0)
+    take (memory, &memory->largest, before, stream);
+  return FALSE;
+}
+
+static gboolean
+load_documented (GeStatic *memory, guint64 need, guint64 stream)
+{
+  if ((need > memory->largest.size && !resize (memory, need, stream)) || memory->largest.size == 0)
+    return FALSE;
+  if (need > 0)
+    gemem_device_memset (memory->device, memory->largest.address, 0, need, stream);
+  memory->loads++;
+  return TRUE;
+}
+
+static void
+unload_documented (GeStatic *memory)
+{
+  if (--memory->loads == 0)
+    give_back (memory, &memory->largest);
+}
+
+/* ---- fixed segments */
+
+static gboolean
+load_apart (GeStatic *memory, GeStaticGraph *graph, guint64 bytes, guint64 stream)
+{
+  if (!take (memory, &graph->apart, bytes, stream))
+    return FALSE;
+  memory->blocks += bytes;
+  return TRUE;
+}
+
+/* Places the fixed segments, *address is where, and leaves the others in @rest; where fixed segments are like others, all.  FALSE: refused. */
+static gboolean
+load_fixed (GeStatic *memory, GeStaticGraph *graph, guint64 stream, const GememGraphSegment *segments, guint n, GArray *rest, guint64 *address)
+{
+  const guint32 fixed = memory->options.fixed != GE_FIXED_INSIDE ? GEMEM_GRAPH_SEGMENT_FIXED : 0;
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < n; i++)
+    if ((segments[i].flags & fixed) != 0)
+      bytes += segments[i].size;
+    else
+      g_array_append_vals (rest, &segments[i], 1);
+  if (bytes == 0)
+    return TRUE;
+  *address = memory->options.fixed == GE_FIXED_SHARED ? gemem_ge_session_share (&memory->fixed, bytes) : 0;
+  graph->fixed = *address != 0;
+  if (!graph->fixed && load_apart (memory, graph, bytes, stream))
+    *address = graph->apart.address;
+  return *address != 0;
+}
+
+static void
+unload_fixed (GeStatic *memory, GeStaticGraph *graph)
+{
+  if (graph->fixed)
+    gemem_ge_session_unshare (&memory->fixed);
+  memory->blocks -= graph->apart.size;
+  give_back (memory, &graph->apart);
+}
+
+/* ---- graphs */
+
+/* Where the graph begins, or 0. */
+static guint64
+load_rest (GeStatic *memory, GeStaticGraph *graph, const GArray *rest, guint64 stream)
+{
+  const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer) rest->data;
+  const guint64 need = gemem_ge_static_need (segments, rest->len);
+  guint64 address;
+
+  graph->shares = TRUE;
+  if (memory->options.mode == GE_STATIC_OWN)
+    return load_own (memory, graph, need, stream) ? graph->own.address + segments[0].offset : 0;
+  if (memory->options.mode == GE_STATIC_DOCUMENTED)
+    return load_documented (memory, need, stream) ? memory->largest.address + segments[0].offset : 0;
+  address = gemem_ge_active_load (&memory->active, segments, rest->len, stream);
+  if (address == 0)
+    return 0;
+  graph->pieces = g_array_copy (memory->active.active);
+  graph->bound = TRUE;
+  return address;
+}
+
+gboolean
+gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+{
+  g_autoptr (GArray) rest = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
+  GeStaticGraph *graph = g_new0 (GeStaticGraph, 1);
+  gboolean loaded;
+
+  *address = 0;
+  loaded = load_fixed (memory, graph, stream, segments, n, rest, address);
+  if (loaded && rest->len > 0)
+    loaded = (*address = load_rest (memory, graph, rest, stream)) != 0;
+  if (loaded)
+    *(GeStaticGraph **) gemem_idmap_insert (memory->graphs, id, NULL) = graph;
+  else
+    {
+      unload_fixed (memory, graph);
+      graph_free (graph);
+    }
+  return loaded;
+}
+
+/* A load binds the pages for the first run; after a synchronous run they go back, and are bound again for the next. */
+gboolean
+gemem_ge_static_run (GeStatic *memory, guint64 id, gboolean begin)
+{
+  GeStaticGraph *graph = *(GeStaticGraph **) gemem_idmap_lookup (memory->graphs, id);
+
+  if (graph->pieces == NULL)
+    return TRUE;
+  if (begin && !graph->bound)
+    return graph->bound = gemem_ge_active_bind (&memory->active, graph->pieces);
+  if (!begin && graph->bound && memory->options.pages != NULL)
+    {
+      gemem_ge_active_unbind (&memory->active, graph->pieces);
+      graph->bound = FALSE;
+    }
+  return TRUE;
+}
+
+void
+gemem_ge_static_unload (GeStatic *memory, guint64 id)
+{
+  GeStaticGraph *graph;
+
+  gemem_idmap_remove (memory->graphs, id, &graph);
+  unload_fixed (memory, graph);
+  if (memory->options.mode == GE_STATIC_OWN)
+    unload_own (memory, graph);
+  else if (graph->shares && memory->options.mode == GE_STATIC_DOCUMENTED)
+    unload_documented (memory);
+  else if (graph->shares)
+    gemem_ge_active_unload (&memory->active);
+  graph_free (graph);
+}
+
+guint64
+gemem_ge_static_peak (const GeStatic *memory)
+{
+  return memory->options.mode == GE_STATIC_DOCUMENTED ? memory->largest.size : memory->active.peak;
+}
+
+/* What the graphs need at most, as far as there is memory under it. */
+guint64
+gemem_ge_static_bytes (const GeStatic *memory)
+{
+  guint64 shared = gemem_ge_static_peak (memory);
+
+  if (memory->options.pages != NULL)
+    shared = MIN (shared, memory->range.phys + gemem_ge_active_plain (&memory->active));
+  return memory->blocks + memory->fixed.used + shared;
+}
