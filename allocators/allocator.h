@@ -53,6 +53,9 @@ typedef struct
   gpointer handle;
 } GememBlock;
 
+/* Blocks at this address and above are host memory: nothing of the device, not in walk(), not counted as live. */
+#define GEMEM_HOST_ADDRESS (G_GUINT64_CONSTANT (1) << 62)
+
 /* A block or gap, as walk() reports it. */
 typedef enum
 {
@@ -138,10 +141,10 @@ struct _GememAllocatorClass
 
   /* Optional (GEMEM_CAP_GRAPHS; all four or none): static memory of graphs.  Without them the engine asks alloc() for the whole static memory of
    * a graph when it is loaded, and frees it when it is unloaded (policy 0 of GE).
-   * graph_load: @address is where the graph's memory begins; FALSE: out of memory, the graph is not loaded.  graph_run: a run begins, or ends with
-   * the host waiting; not called for what is not loaded.  graph_bytes: what the loaded graphs have together, counted as live and allocated. */
+   * graph_load: @address is where the graph's memory begins; FALSE: out of memory, the graph is not loaded.  graph_run: a run begins on @stream, or
+   * ends with the host waiting; FALSE: no memory for the run, or it breaks a rule (`refusal`); not called for what is not loaded.  graph_bytes: what the loaded graphs have together, counted as live and allocated. */
   gboolean (*graph_load) (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address);
-  gboolean (*graph_run) (GememAllocator *allocator, guint64 id, gboolean begin); /* FALSE: no memory for the run */
+  gboolean (*graph_run) (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
   void     (*graph_unload) (GememAllocator *allocator, guint64 id);
   guint64  (*graph_bytes) (GememAllocator *allocator);
 
@@ -160,6 +163,7 @@ struct _GememAllocator
   const GememAllocatorClass *klass;
   GememDevice               *device;
   guint64                    retries; /* times the out-of-memory ladder released something and tried again */
+  char                      *refusal; /* graph_run returned FALSE not for want of memory: what rule the event breaks; the caller takes it */
 };
 
 /* All built-in classes in the order of allocators.def, then plugins; NULL-terminated. */

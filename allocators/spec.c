@@ -227,6 +227,8 @@ gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
 void
 gemem_allocator_destroy (GememAllocator *allocator)
 {
-  if (allocator != NULL)
-    allocator->klass->destroy (allocator);
+  if (allocator == NULL)
+    return;
+  g_free (allocator->refusal);
+  allocator->klass->destroy (allocator);
 }

@@ -60,6 +60,7 @@ enum
   GEMEM_GRAPH_SEGMENT_ZERO_COPY = 1 << 0, /* inputs and outputs that the caller's memory may replace            */
   GEMEM_GRAPH_SEGMENT_NO_ALLOC = 1 << 1,  /* needs no memory of its own: only an address                        */
   GEMEM_GRAPH_SEGMENT_FIXED = 1 << 2,     /* must have the same address in all graphs                           */
+  GEMEM_GRAPH_SEGMENT_SUBGRAPH = 1 << 3,  /* of a static subgraph of a dynamic graph: dynamic memory, for each run */
 };
 
 /* Flags of one event. */

@@ -86,7 +86,7 @@ graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGr
 }
 
 static gboolean
-graph_run (GememAllocator *allocator, guint64 id, gboolean begin)
+graph_run (GememAllocator *allocator, guint64 id, G_GNUC_UNUSED guint64 stream, gboolean begin)
 {
   return gemem_ge_static_run (&((GeSession *) allocator)->memory, id, begin);
 }

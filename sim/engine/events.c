@@ -96,6 +96,18 @@ serve (GememRun *run, const GememRequest *request, GememBlock *block)
   return served;
 }
 
+static inline void
+account_begin (GememRun *run, const GememTraceEvent *event, GememLive *live)
+{
+  if (G_UNLIKELY (live->block.address >= GEMEM_HOST_ADDRESS))
+    {
+      live->flags = GEMEM_LIVE_HOST;
+      return;
+    }
+  gemem_accounts_demand (&run->accounts, event->size);
+  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size, live->block.size);
+}
+
 static inline gboolean
 do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -113,12 +125,12 @@ do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
       return TRUE;
     }
   run->result->allocs++;
-  gemem_accounts_demand (&run->accounts, event->size);
   served = serve (run, &request, &live->block);
   if (G_LIKELY (served))
-    live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size, live->block.size);
+    account_begin (run, event, live);
   else
     {
+      gemem_accounts_demand (&run->accounts, event->size);
       memset (&live->block, 0, sizeof live->block);
       live->flags = GEMEM_LIVE_UNSERVED;
       gemem_run_out_of_memory (run, event, &request);
@@ -157,6 +169,8 @@ give_back (GememRun *run, const GememBlock *block, gboolean completion_follows)
 static inline void
 account_end (GememRun *run, const GememLive *live)
 {
+  if (G_UNLIKELY ((live->flags & GEMEM_LIVE_HOST) != 0))
+    return;
   gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
   gemem_accounts_end_demand (&run->accounts, live->requested);
 }
@@ -192,7 +206,7 @@ do_free (GememRun *run, const GememTraceEvent *event, GError **error)
 
   if (G_UNLIKELY (live == NULL))
     return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
-  if (G_UNLIKELY (live->flags != 0))
+  if (G_UNLIKELY ((live->flags & ~(guint32) GEMEM_LIVE_HOST) != 0))
     return do_unusual_free (run, event, live, error);
   give_back (run, &live->block, FALSE);
   account_end (run, live);
@@ -594,7 +608,8 @@ gemem_run_free_all (GememRun *run)
         run->klass->complete (run->allocator, &live->block);
       else
         run->klass->free (run->allocator, &live->block, FALSE);
-      gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
+      if ((live->flags & GEMEM_LIVE_HOST) == 0)
+        gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
     }
   gemem_live_clear (&run->live);
   gemem_live_init (&run->live);

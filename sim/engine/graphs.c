@@ -132,6 +132,22 @@ do_segment (GememRun *run, const GememTraceEvent *event, GError **error)
 
 /* ---- run and unload */
 
+/* The allocator says no to a run: for want of memory, or since the event breaks a rule. */
+static gboolean
+refuse_run (GememRun *run, const GememTraceEvent *event, guint64 *state, GError **error)
+{
+  const GememRequest request = { .stream = event->stream, .id = event->id };
+  g_autofree char *refusal = g_steal_pointer (&run->allocator->refusal);
+
+  if (refusal == NULL)
+    {
+      gemem_run_out_of_memory (run, event, &request);
+      return TRUE;
+    }
+  *state &= ~(guint64) GRAPH_RUNNING;
+  return gemem_run_bad_event (run, error, "%s", refusal);
+}
+
 static gboolean
 do_run (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -146,11 +162,8 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;
   if (run->klass->graph_run == NULL || (*state & GRAPH_SERVED) == 0)
     return TRUE;
-  if (!run->klass->graph_run (run->allocator, event->id, begin))
-    {
-      const GememRequest request = { .stream = event->stream, .id = event->id };
-      gemem_run_out_of_memory (run, event, &request);
-    }
+  if (!run->klass->graph_run (run->allocator, event->id, event->stream, begin) && !refuse_run (run, event, state, error))
+    return FALSE;
   book (run, event, NULL, charged);
   return TRUE;
 }

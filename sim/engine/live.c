@@ -159,8 +159,8 @@ check_blocks (GememAllocator *allocator, const GArray *spans, const GArray *rows
       const GememLiveRow *row = &g_array_index (rows, GememLiveRow, r);
       const GememSpan *span = s < live->len ? &g_array_index (live, GememSpan, s) : NULL;
       gboolean found = span != NULL && user_address (span) == row->address;
-      if (!found && (row->live->flags & GEMEM_LIVE_REQUESTED) != 0)
-        continue; /* no longer the program's */
+      if (!found && (row->live->flags & (GEMEM_LIVE_REQUESTED | GEMEM_LIVE_HOST)) != 0)
+        continue; /* no longer the program's, or not the device's */
       if (!found)
         return broken (error, allocator, "walk does not report the live block of id %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER "x",
                        row->id, row->address);
@@ -181,8 +181,11 @@ check_books (GememAllocator *allocator, const GArray *rows, const GememAccounts 
 
   for (guint r = 0; r < rows->len; r++)
     {
-      live += g_array_index (rows, GememLiveRow, r).live->requested;
-      allocated += g_array_index (rows, GememLiveRow, r).live->block.size;
+      const GememLive *row = g_array_index (rows, GememLiveRow, r).live;
+      if ((row->flags & GEMEM_LIVE_HOST) != 0)
+        continue;
+      live += row->requested;
+      allocated += row->block.size;
     }
   if (live != accounts->live || allocated != accounts->allocated || allocated > accounts->reserved)
     return broken (error, allocator,

@@ -15,6 +15,7 @@ enum
   GEMEM_LIVE_UNSERVED = 1 << 0,  /* the request failed or was of 0 bytes: there is no block                        */
   GEMEM_LIVE_REQUESTED = 1 << 1, /* the program let go; a completion is to come                                    */
   GEMEM_LIVE_GONE = 1 << 2,      /* thereof: the allocator has no complete(), the block went back at the request   */
+  GEMEM_LIVE_HOST = 1 << 3,      /* the block is host memory: not in the books of the device                       */
 };
 
 typedef struct _GememLive GememLive;

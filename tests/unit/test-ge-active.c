@@ -43,9 +43,9 @@ unload (GememAllocator *a, guint64 id)
 static void
 run (GememAllocator *a, guint64 id)
 {
-  g_assert_true (a->klass->graph_run (a, id, TRUE));
+  g_assert_true (a->klass->graph_run (a, id, 0, TRUE));
   verify (a);
-  g_assert_true (a->klass->graph_run (a, id, FALSE));
+  g_assert_true (a->klass->graph_run (a, id, 0, FALSE));
   verify (a);
 }
 
@@ -381,9 +381,9 @@ fail_at (const char *settings, const char *call, guint nth)
       for (guint k = 0; k <= i; k++)
         if (loaded[k])
           {
-            a->klass->graph_run (a, k, TRUE); /* may be refused */
+            a->klass->graph_run (a, k, 0, TRUE); /* may be refused */
             verify (a);
-            g_assert_true (a->klass->graph_run (a, k, FALSE));
+            g_assert_true (a->klass->graph_run (a, k, 0, FALSE));
             verify (a);
           }
     }
@@ -478,8 +478,8 @@ random_step (Session *s)
       break;
     case 2:
     case 3:
-      if (s->need[id] != 0 && s->a->klass->graph_run (s->a, id, TRUE) && gemem_rng_below (&s->rng, 4) > 0)
-        s->a->klass->graph_run (s->a, id, FALSE); /* else asynchronous */
+      if (s->need[id] != 0 && s->a->klass->graph_run (s->a, id, 0, TRUE) && gemem_rng_below (&s->rng, 4) > 0)
+        s->a->klass->graph_run (s->a, id, 0, FALSE); /* else asynchronous */
       break;
     case 4:
       random_block (s, b);
