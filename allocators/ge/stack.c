@@ -101,6 +101,7 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
   if (!configure (self, p, device, error))
     return FALSE;
   self->pools = g_ptr_array_new ();
+  self->ladder = g_ptr_array_new ();
   self->by_stream = gemem_idmap_new (sizeof (GeL1 *));
   if (large_page > 0)
     {
@@ -142,6 +143,7 @@ gemem_ge_stack_clear (GeStack *self)
     gemem_ge_pages_clear (self->pages);
   g_free (self->pages);
   g_ptr_array_unref (self->pools);
+  g_ptr_array_unref (self->ladder);
   gemem_idmap_free (self->by_stream);
 }
 
@@ -150,6 +152,13 @@ gemem_ge_stack_destroy (GememAllocator *allocator)
 {
   gemem_ge_stack_clear ((GeStack *) allocator);
   g_free (allocator);
+}
+
+void
+gemem_ge_stack_share_ladder (GeStack *stack, GeStack *with)
+{
+  g_ptr_array_unref (stack->ladder);
+  stack->ladder = g_ptr_array_ref (with->ladder);
 }
 
 /* ---- events */
@@ -179,6 +188,7 @@ gemem_ge_stack_obtain (GeStack *self, guint64 stream)
       if (self->pages != NULL && !self->unsupported)
         self->unsupported = !gemem_ge_expandable_init (&l1->pool, self->pages);
       g_ptr_array_add (self->pools, l1);
+      g_ptr_array_add (self->ladder, l1);
       *(GeL1 **) gemem_idmap_insert (self->by_stream, stream, NULL) = l1;
     }
   self->last = l1;
@@ -214,9 +224,9 @@ climb_ladder (GeStack *self, GeL1 *own, guint64 size)
 
   if (!synchronize_and_retry (self, own, own, size, &span))
     return NULL;
-  for (guint i = 0; i < self->pools->len && span == NULL; i++)
+  for (guint i = 0; i < self->ladder->len && span == NULL; i++)
     {
-      GeL1 *other = g_ptr_array_index (self->pools, i);
+      GeL1 *other = g_ptr_array_index (self->ladder, i);
       if (other != own && !synchronize_and_retry (self, own, other, size, &span))
         return NULL;
     }

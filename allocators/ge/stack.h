@@ -37,6 +37,7 @@ typedef struct
   GePages       *pages;            /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
   gboolean       unsupported;      /* a range was refused: the pools do without from then on */
   GPtrArray     *pools;            /* GeL1, in order of creation; empty for GE_STACK_RTS */
+  GPtrArray     *ladder;           /* GeL1 that the ladder goes over: these, and those of stacks that share it */
   GememIdMap    *by_stream;        /* stream -> GeL1 *                             */
   GeL1          *last;             /* of the latest request                        */
   guint64        syncs;            /* of streams, by the ladder                    */
@@ -49,6 +50,9 @@ gboolean gemem_ge_stack_init (GeStack *stack, const GememAllocatorClass *klass, 
 void gemem_ge_stack_clear (GeStack *stack);
 GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *params, guint64 large_page, GememDevice *device,
                                        GError **error);
+
+/* The ladders of both go over the pools of both, in the order of their creation: the pools of one thread, whatever their memory types (2.1, step 6). */
+void gemem_ge_stack_share_ladder (GeStack *stack, GeStack *with);
 
 /* Members of both classes. */
 gboolean gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block);

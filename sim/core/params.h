@@ -40,7 +40,7 @@ typedef struct
   const char    *default_text; /* parsed by the same parser; NULL for STRING means NULL              */
   const char    *min, *max;    /* inclusive, as text; NULL: no bound                                 */
   const char    *unit;         /* of a bare number: "MiB" for SIZE, "ms" for TIME; NULL: B, ns       */
-  const char    *choices;      /* CHOICE: "bump|first-fit|recorded"; synonyms "a=b": a means b       */
+  const char    *choices;      /* CHOICE: "bump|first-fit|recorded"; synonyms "a=b": a means b; STRING: values to try in tests */
   const char    *aliases;      /* other spellings, '|' separated (legacy names, vector-file keys)    */
   const char    *conflicts;    /* names that may not be set together with this one, '|' separated    */
   const char    *special;      /* words with a number behind: "none=18446744073709551615|default=0"  */

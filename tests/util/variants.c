@@ -55,6 +55,8 @@ add_row (Singles *singles, const GememParam *row)
       add (singles->others, row, row->min != NULL ? row->min : "0");
       return;
     case GEMEM_PARAM_STRING:
+      if (row->choices != NULL)
+        add_choices (singles->choices, row);
       return;
     }
   g_assert_not_reached ();

@@ -1,0 +1,312 @@
+/* ge.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic requests under one static memory policy.
+ *
+ * What: the policy follows from the environment variable and the option together (policy.h), and says where each kind of memory comes from (7.2):
+ *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and ge-graphs.c for what surrounds it
+ *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and P2P have pools of their own
+ *   weights          a device call each; host memory none: other-blocks.h
+ * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory unless said otherwise.
+ * The process environment is never read: GE_USE_STATIC_MEMORY is a parameter.
+ * Cost: as in the parts.  Origin: shared/spec/ge-runtime.md 3.4, 7, 8.
+ */
+#include "config.h"
+
+#include "allocators/ge/ge.h"
+#include "allocators/ge/policy.h"
+
+#define OWN(field) .offset = G_STRUCT_OFFSET (GeParams, field)
+
+static const GememParam params[] = {
+  { .name = "static_memory_policy",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = GE_POLICY_UNSET,
+    .choices = "2|3|4",
+    .aliases = "ge.exec.staticMemoryPolicy",
+    OWN (option),
+    .help = "Static memory policy, as option: 0, 1 (which is 2), 2, 3, 4 or unset. 2: static graphs share memory; 3: dynamic memory is "
+            "in virtual ranges; 4: both." },
+  { .name = "GE_USE_STATIC_MEMORY",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = GE_POLICY_UNSET,
+    OWN (environment),
+    .help = "The same as environment variable (the environment itself is not read); what either of the two switches on is on." },
+  { .name = "strict",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    OWN (strict),
+    .help = "Refuse what the documentation forbids: both of the above set; graphs that run concurrently under policies 2 and 4." },
+  { .name = "as_built",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    OWN (as_built),
+    .help = "Take over quirks of the real system: a policy that is none counts as 0, silently; static_model_addr_fixed leaves a graph's block "
+            "behind when it is unloaded." },
+  { .name = "policy2",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "documented",
+    .choices = "documented|as-built",
+    OWN (policy2),
+    .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger block (documented), or keep all blocks and "
+            "add what is missing, as the real system does (as-built). No effect on other policies." },
+  { .name = "check_free_memory",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    OWN (check_free_memory),
+    .help = "Policies 2 and 4: unload other graphs, the oldest first, while the estimate says that a graph does not fit (CheckFreeMemory); "
+            "they are loaded again when they are run." },
+  { .name = "hccl_graphs",
+    .type = GEMEM_PARAM_STRING,
+    OWN (hccl_graphs),
+    .help = "Graphs with HCCL tasks, which are not unloaded to make room: [3,7]." },
+  { .name = "static_model_addr_fixed",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .aliases = "ge.exec.static_model_addr_fixed",
+    OWN (static_model_addr_fixed),
+    .help = "Static graphs have a block each, whatever the policy." },
+  { .name = "feature_base_refreshable",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    OWN (feature_base_refreshable),
+    .help = "Policies 0 and 3: fixed segments of a graph are in a block apart from the others." },
+  { .name = "external",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    OWN (external),
+    .help = "The streams have an external allocator, here a device call per request: instead of the pools of HBM memory, and for fixed segments." },
+  { .name = "memory_types",
+    .type = GEMEM_PARAM_STRING,
+    OWN (memory_types),
+    .help = "What the pools of the trace stand for: [1=p2p,2=host,3=weight]; hbm, dynamic memory, unless named. Host memory is not the device's "
+            "and is only counted." },
+  { .name = "atomic_clean_policy",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "1",
+    .aliases = "ge.exec.atomicCleanPolicy",
+    OWN (atomic_clean_policy),
+    .help = "Memory that is set to zero in one piece (0) or buffer by buffer (1). Has no effect here: it is decided when a graph is compiled; "
+            "--lower=zero-clear:atomic_clean_policy=... does it." },
+  GE_STACK_PARAM_ROWS,
+  { NULL }
+};
+
+enum { DOCUMENTED, AS_BUILT };
+
+#define WHAT "allocator ge"
+
+extern const GememAllocatorClass gemem_ge_class;
+
+/* ---- life */
+
+static gboolean
+shares_static (const Ge *ge)
+{
+  return ge->policy == 2 || ge->policy == 4;
+}
+
+static GeStaticOptions
+static_options (const Ge *ge, const GeParams *p)
+{
+  const gboolean shared = shares_static (ge) && !p->static_model_addr_fixed;
+  GeStaticOptions options = { .mode = GE_STATIC_OWN, .fixed = p->feature_base_refreshable ? GE_FIXED_APART : GE_FIXED_INSIDE };
+
+  if (shared)
+    {
+      options.mode = ge->policy == 4 || p->policy2 == AS_BUILT ? GE_STATIC_ACTIVE : GE_STATIC_DOCUMENTED;
+      options.fixed = p->external ? GE_FIXED_APART : GE_FIXED_SHARED;
+      options.pages = ge->hbm->pages != NULL && ge->policy == 4 ? ge->hbm->pages : NULL;
+    }
+  options.leaky = shares_static (ge) && p->static_model_addr_fixed && p->as_built;
+  options.total = gemem_ge_static_addresses (p->stack.total, ge->base.device, ge->hbm->config.threshold);
+  return options;
+}
+
+/* The pools; the one for P2P memory only where a pool of the trace is such. */
+static gboolean
+create_stacks (Ge *ge, const GeParams *p, GError **error)
+{
+  const guint64 page = ge->policy >= 3 ? GE_LARGE_PAGE : 0;
+  GeStackParams stack = p->stack;
+  GememAllocator *made;
+
+  stack.stack = GE_STACK_TWO;
+  made = gemem_ge_stack_create (&gemem_ge_class, &stack, page, ge->base.device, error);
+  if (made == NULL)
+    return FALSE;
+  ge->hbm = (GeStack *) made;
+  if (!gemem_ge_memory_types_have (ge->types, GE_MEMORY_P2P))
+    return TRUE;
+  ge->p2p = (GeStack *) gemem_ge_stack_create (&gemem_ge_class, &stack, page, ge->base.device, NULL); /* what the first accepted */
+  gemem_ge_stack_share_ladder (ge->p2p, ge->hbm);
+  return TRUE;
+}
+
+static void
+free_lists (Ge *ge)
+{
+  g_clear_pointer (&ge->types, g_array_unref);
+  g_clear_pointer (&ge->hccl, g_array_unref);
+  g_free (ge);
+}
+
+static GememAllocator *
+create (gconstpointer data, GememDevice *device, GError **error)
+{
+  const GeParams *p = data;
+  const GePolicySources sources = { p->environment, p->option, p->strict, p->as_built };
+  GeStaticOptions options;
+  Ge *ge;
+
+  if (!gemem_ge_policy_check (&sources, WHAT, error))
+    return NULL;
+  ge = g_new0 (Ge, 1);
+  ge->base.klass = &gemem_ge_class;
+  ge->base.device = device;
+  ge->policy = gemem_ge_policy (p->environment, p->option);
+  ge->strict = p->strict;
+  ge->external = p->external;
+  ge->check_free_memory = p->check_free_memory && shares_static (ge) && !p->static_model_addr_fixed;
+  if ((ge->types = gemem_ge_memory_types_parse (p->memory_types, WHAT, error)) == NULL
+      || (ge->hccl = gemem_ge_ids_parse (p->hccl_graphs, "hccl_graphs", WHAT, error)) == NULL || !create_stacks (ge, p, error))
+    {
+      free_lists (ge);
+      return NULL;
+    }
+  options = static_options (ge, p);
+  gemem_ge_static_init (&ge->memory, device, &options);
+  gemem_ge_other_init (&ge->others, device);
+  gemem_ge_run_order_init (&ge->order);
+  ge->total = gemem_device_capacity (device) >> 48 == 0 ? gemem_device_capacity (device) : 0;
+  ge->graphs = gemem_idmap_new (sizeof (GeGraph *));
+  ge->inner = gemem_idmap_new (0);
+  g_queue_init (&ge->loaded);
+  return &ge->base;
+}
+
+static void
+destroy (GememAllocator *allocator)
+{
+  Ge *ge = (Ge *) allocator;
+
+  gemem_ge_graphs_clear (ge);
+  gemem_ge_run_order_clear (&ge->order);
+  gemem_ge_static_clear (&ge->memory);
+  gemem_ge_other_clear (&ge->others);
+  if (ge->p2p != NULL)
+    gemem_ge_stack_destroy (&ge->p2p->base);
+  gemem_ge_stack_destroy (&ge->hbm->base);
+  free_lists (ge);
+}
+
+/* ---- requests */
+
+static gboolean
+alloc_from (Ge *ge, GeStack *stack, const GememRequest *request, GememBlock *block)
+{
+  const gboolean served = gemem_ge_stack_alloc (&stack->base, request, block);
+
+  ge->base.retries = ge->hbm->base.retries + (ge->p2p != NULL ? ge->p2p->base.retries : 0);
+  return served;
+}
+
+gboolean
+gemem_ge_dynamic_alloc (Ge *ge, const GememRequest *request, GememBlock *block)
+{
+  return ge->external ? gemem_ge_other_alloc (&ge->others, GE_MEMORY_HBM, request, block) : alloc_from (ge, ge->hbm, request, block);
+}
+
+void
+gemem_ge_dynamic_free (Ge *ge, const GememBlock *block)
+{
+  if (block->handle == NULL)
+    gemem_ge_other_free (&ge->others, block);
+  else if (ge->p2p != NULL)
+    gemem_ge_pool_free (((GeSpan *) block->handle)->root->pool, block->handle);
+  else
+    gemem_ge_stack_free (&ge->hbm->base, block, FALSE);
+}
+
+static gboolean
+alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
+{
+  Ge *ge = (Ge *) allocator;
+  const GeMemoryType type = gemem_ge_memory_type_of (ge->types, request->pool);
+
+  if (G_LIKELY (type == GE_MEMORY_HBM))
+    return gemem_ge_dynamic_alloc (ge, request, block);
+  if (type == GE_MEMORY_P2P)
+    return alloc_from (ge, ge->p2p, request, block);
+  return gemem_ge_other_alloc (&ge->others, type, request, block);
+}
+
+static void
+dynamic_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+{
+  gemem_ge_dynamic_free ((Ge *) allocator, block);
+}
+
+static void
+trim (GememAllocator *allocator)
+{
+  Ge *ge = (Ge *) allocator;
+
+  gemem_ge_stack_trim (&ge->hbm->base);
+  if (ge->p2p != NULL)
+    gemem_ge_stack_trim (&ge->p2p->base);
+}
+
+static guint64
+largest_free (GememAllocator *allocator, guint64 stream)
+{
+  const Ge *ge = (Ge *) allocator;
+
+  return ge->external ? 0 : gemem_ge_stack_largest_free (&ge->hbm->base, stream);
+}
+
+/* ---- streams: what runs come after others */
+
+static void
+sync_stream (GememAllocator *allocator, guint64 stream)
+{
+  gemem_ge_run_order_sync (&((Ge *) allocator)->order, stream);
+}
+
+static void
+event_record (GememAllocator *allocator, guint64 id, guint64 stream, G_GNUC_UNUSED guint64 to)
+{
+  gemem_ge_run_order_record (&((Ge *) allocator)->order, id, stream);
+}
+
+static void
+event_wait (GememAllocator *allocator, guint64 id, guint64 stream)
+{
+  gemem_ge_run_order_wait (&((Ge *) allocator)->order, id, stream);
+}
+
+const GememAllocatorClass gemem_ge_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "ge",
+  .aliases = NULL,
+  .summary = "Ascend GE as a whole: static graphs and dynamic memory under static memory policy 0 to 4",
+  .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 3, 7, 8",
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY | GEMEM_CAP_GRAPHS,
+  .alignment = 65536,
+  .params = params,
+  .params_size = sizeof (GeParams),
+  .create = create,
+  .alloc = alloc,
+  .free = dynamic_free,
+  .sync = sync_stream,
+  .trim = trim,
+  .largest_free = largest_free,
+  .walk = gemem_ge_report_walk,
+  .check = gemem_ge_report_check,
+  .stats = gemem_ge_report_stats,
+  .destroy = destroy,
+  .graph_load = gemem_ge_graph_load,
+  .graph_run = gemem_ge_graph_run,
+  .graph_unload = gemem_ge_graph_unload,
+  .graph_bytes = gemem_ge_graph_bytes,
+  .event_record = event_record,
+  .event_wait = event_wait,
+};

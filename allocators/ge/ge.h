@@ -1,0 +1,67 @@
+/* ge.h - the state of `ge`: a session of the Ascend Graph Engine on one device, with every kind of memory that 7.2 lists. */
+#pragma once
+
+#include "allocators/ge/other-blocks.h"
+#include "allocators/ge/run-order.h"
+#include "allocators/ge/stack.h"
+#include "allocators/ge/static.h"
+
+typedef struct
+{
+  GeStackParams stack; /* first: the rows of the stack count from here */
+  char         *environment, *option;
+  int           policy2;
+  gboolean      strict, as_built;
+  guint64       atomic_clean_policy; /* without effect here */
+  char         *memory_types, *hccl_graphs;
+  gboolean      check_free_memory, feature_base_refreshable, static_model_addr_fixed, external;
+} GeParams;
+
+/* A loaded graph, as the program sees it. */
+typedef struct
+{
+  guint64  id, stream;
+  GArray  *segments;   /* GememGraphSegment: its static memory, for loading it again   */
+  GArray  *workspaces; /* guint64: bytes that it has from dynamic memory while it runs */
+  GArray  *running;    /* GememBlock: these                                            */
+  GArray  *kept;       /* GememBlock: fixed segments from dynamic memory               */
+  GList    link;       /* in Ge.loaded                                                 */
+  gboolean loaded;     /* its static memory is there                                   */
+  gboolean hccl;       /* may not be unloaded to make room                             */
+} GeGraph;
+
+typedef struct
+{
+  GememAllocator base;
+  guint          policy;            /* 0, 2, 3 or 4 */
+  gboolean       strict, check_free_memory, external;
+  GeStack       *hbm, *p2p;         /* p2p: NULL where no pool is */
+  GeStatic       memory;
+  GeOtherBlocks  others;
+  GArray        *types;             /* GePoolType */
+  GArray        *hccl;              /* guint64: graphs with HCCL tasks */
+  GeRunOrder     order;
+  GememIdMap    *graphs;            /* id -> GeGraph *                                             */
+  GQueue         loaded;            /* GeGraph with static memory, in the order of their loads     */
+  GememIdMap    *inner;             /* set: addresses of dynamic blocks that are memory of graphs  */
+  guint64        inner_bytes;
+  guint64        total;             /* device memory, for the estimate; 0: no limit                */
+  guint64        unloaded, reloaded, concurrent_runs;
+} Ge;
+
+/* ge.c: a request of dynamic HBM memory. */
+gboolean gemem_ge_dynamic_alloc (Ge *ge, const GememRequest *request, GememBlock *block);
+void     gemem_ge_dynamic_free (Ge *ge, const GememBlock *block);
+
+/* ge-graphs.c: members of the class. */
+gboolean gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address);
+gboolean gemem_ge_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
+void     gemem_ge_graph_unload (GememAllocator *allocator, guint64 id);
+guint64  gemem_ge_graph_bytes (GememAllocator *allocator);
+/* Forgets the graphs; their memory is given back by those who have it. */
+void     gemem_ge_graphs_clear (Ge *ge);
+
+/* ge-report.c: members of the class. */
+void     gemem_ge_report_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+gboolean gemem_ge_report_check (GememAllocator *allocator, GError **error);
+void     gemem_ge_report_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);

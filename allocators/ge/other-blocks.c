@@ -1,0 +1,106 @@
+/* other-blocks.c - see other-blocks.h. */
+#include "config.h"
+
+#include "allocators/ge/other-blocks.h"
+
+#define HOST_STEP G_GUINT64_CONSTANT (65536) /* host blocks begin at multiples of it */
+#define HOST_LARGEST (G_GUINT64_CONSTANT (1) << 48)
+
+void
+gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device)
+{
+  *others = (GeOtherBlocks) { .device = device, .blocks = gemem_idmap_new (sizeof (GeOtherBlock)), .next_host = GEMEM_HOST_ADDRESS };
+}
+
+/* Addresses are not used again. */
+static guint64
+take_host (GeOtherBlocks *others, guint64 size)
+{
+  const guint64 address = others->next_host;
+
+  if (size > HOST_LARGEST)
+    return 0;
+  others->next_host += (size / HOST_STEP + 1) * HOST_STEP;
+  return address;
+}
+
+gboolean
+gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type, const GememRequest *request, GememBlock *block)
+{
+  const GeOtherBlock other = { request->size, request->stream, type };
+  const guint64 address = type == GE_MEMORY_HOST ? take_host (others, request->size)
+                                                 : gemem_device_malloc (others->device, request->size, request->stream);
+
+  if (address == 0)
+    return FALSE;
+  *(GeOtherBlock *) gemem_idmap_insert (others->blocks, address, NULL) = other;
+  others->count[type]++;
+  others->bytes[type] += request->size;
+  others->peak[type] = MAX (others->peak[type], others->bytes[type]);
+  *block = (GememBlock) { .address = address, .size = request->size };
+  return TRUE;
+}
+
+void
+gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block)
+{
+  GeOtherBlock other;
+
+  gemem_idmap_remove (others->blocks, block->address, &other);
+  others->bytes[other.type] -= other.size;
+  if (other.type != GE_MEMORY_HOST)
+    gemem_device_free (others->device, block->address, other.size);
+}
+
+/* Calls @func for the blocks on the device. */
+void
+gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
+{
+  guint64 address;
+  gsize position = 0;
+  gpointer record;
+
+  while (gemem_idmap_next (others->blocks, &position, &address, &record))
+    {
+      const GeOtherBlock *other = record;
+      const GememSpan span = { .address = address, .size = other->size, .segment = address, .segment_size = other->size, .stream = other->stream,
+                               .state = GEMEM_SPAN_LIVE, .user = address };
+
+      if (other->type != GE_MEMORY_HOST)
+        func (&span, data);
+    }
+}
+
+static void
+return_span (const GememSpan *span, gpointer device)
+{
+  gemem_device_free (device, span->address, span->size);
+}
+
+void
+gemem_ge_other_clear (GeOtherBlocks *others)
+{
+  gemem_ge_other_walk (others, return_span, others->device);
+  gemem_idmap_free (others->blocks);
+}
+
+void
+gemem_ge_other_stats (const GeOtherBlocks *others, GememStatFunc func, gpointer data)
+{
+  for (guint type = 0; type < GE_MEMORY_TYPES; type++)
+    {
+      const struct
+      {
+        const char *name;
+        guint64     value;
+        const char *unit;
+      } rows[] = { { "bytes", others->bytes[type], "B" }, { "peak", others->peak[type], "B" }, { "count", others->count[type], "" } };
+
+      for (guint i = 0; others->count[type] > 0 && i < G_N_ELEMENTS (rows); i++)
+        {
+          g_autofree char *name = g_strdup_printf ("%s.%s", gemem_ge_memory_type_name ((GeMemoryType) type), rows[i].name);
+
+          func (name, rows[i].value, rows[i].unit, data);
+        }
+    }
+}

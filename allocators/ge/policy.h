@@ -1,0 +1,24 @@
+/* policy.h - GE's static memory policy, as it follows from the environment variable and the option together.
+ *
+ * Two bits, each set by either source: static (values 1, 2, 4) and dynamic (3, 4); the policy is 0, 2, 3 or 4.  What is no such value counts as 0.
+ * Origin: shared/spec/ge-runtime.md 7.1.
+ */
+#pragma once
+
+#include "sim/core/error.h"
+
+#define GE_POLICY_UNSET "unset" /* a source that is not there */
+
+/* What one source, or both together, are worth; texts are compared as they are, "02" is worth 0. */
+guint gemem_ge_policy_of (const char *text);
+guint gemem_ge_policy (const char *environment, const char *option);
+
+typedef struct
+{
+  const char *environment, *option; /* GE_USE_STATIC_MEMORY, ge.exec.staticMemoryPolicy */
+  gboolean    strict;               /* not both */
+  gboolean    as_built;             /* any text, silently */
+} GePolicySources;
+
+/* Whether the documentation allows this; GEMEM_ERROR_USAGE with @what ("allocator ge") in front. */
+gboolean gemem_ge_policy_check (const GePolicySources *sources, const char *what, GError **error);
