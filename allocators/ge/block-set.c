@@ -157,12 +157,14 @@ gemem_ge_block_set_release (GeBlockSet *set, guint64 from, guint64 to)
 /* ---- questions */
 
 guint64
-gemem_ge_block_set_largest (const GeBlockSet *set, guint64 bin)
+gemem_ge_block_set_largest (const GeBlockSet *set, guint64 bin, guint64 hint)
 {
   GememTreeNode *after = gemem_tree_lower_bound (&set->idle, bin + 1, 0, 0);
   const GememTreeNode *last = after != NULL ? gemem_tree_previous (after) : gemem_tree_last (&set->idle);
 
-  return last != NULL && last->group == bin ? last->size / GE_BLOCK_UNIT * GE_BLOCK_UNIT : 0;
+  if (last == NULL || last->group != bin)
+    return 0;
+  return (last->address >= hint ? last->size : last->size - 1) / GE_BLOCK_UNIT * GE_BLOCK_UNIT;
 }
 
 void

@@ -55,8 +55,8 @@ void gemem_ge_block_set_give (GeBlockSet *set, GeBlock *block);
 /* Returns the roots of bins @from to @to that are one free block, in the order of the set; how many bytes went. */
 guint64 gemem_ge_block_set_release (GeBlockSet *set, guint64 from, guint64 to);
 
-/* The longest free block of @bin, in whole units. */
-guint64 gemem_ge_block_set_largest (const GeBlockSet *set, guint64 bin);
+/* The most units, in bytes, that take() would find with the same @hint; 0: none. */
+guint64 gemem_ge_block_set_largest (const GeBlockSet *set, guint64 bin, guint64 hint);
 void gemem_ge_block_set_walk (const GeBlockSet *set, GememSpanFunc func, gpointer data);
 /* GEMEM_ERROR_INVARIANT; @what names the allocator. */
 gboolean gemem_ge_block_set_check (const GeBlockSet *set, const char *what, GError **error);

@@ -111,7 +111,7 @@ release (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gbool
 static guint64
 largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
 {
-  return gemem_ge_block_set_largest (&((Rdma *) allocator)->pool.set, 0);
+  return gemem_ge_block_set_largest (&((Rdma *) allocator)->pool.set, 0, 0);
 }
 
 static void

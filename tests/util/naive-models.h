@@ -14,3 +14,6 @@ extern const NaiveClass naive_growth_idle;
 extern const NaiveClass naive_growth_before;
 extern const NaiveClass naive_growth_p16;
 extern const NaiveClass naive_ge_rdma;       /* naive-ge-blocks.c */
+extern const NaiveClass naive_ge_bins;
+extern const NaiveClass naive_ge_bins_padded;
+extern const NaiveClass naive_ge_bins_bare;

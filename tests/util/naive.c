@@ -87,7 +87,7 @@ naive_free (Naive *naive)
 const NaiveClass *const naive_classes[] = {
   &naive_direct,       &naive_caching,      &naive_buddy_default, &naive_buddy_fixed,   &naive_buddy_initial, &naive_growth_plain,
   &naive_growth_chunk, &naive_growth_idle,  &naive_growth_before, &naive_growth_p16,
-  &naive_ge_rdma,      NULL,
+  &naive_ge_rdma,      &naive_ge_bins,      &naive_ge_bins_padded, &naive_ge_bins_bare,  NULL,
 };
 
 /* ---- direct: a device call per request */

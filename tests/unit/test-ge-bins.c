@@ -1,0 +1,362 @@
+/* test-ge-bins.c - the rules of ge-runtime.md 6.1 by one: bins and what they ask of the device, the cut at half, the hint, padding, what goes
+ * back and when, with NpuMemoryAllocator above and without. */
+#include "config.h"
+
+#include "allocators/ge/block-set.h"
+#include "tests/util/testutil.h"
+#include "tests/util/vectors.h"
+
+#define K G_GUINT64_CONSTANT (1024)
+#define M (1024 * K)
+#define G (1024 * M)
+#define D G_GUINT64_CONSTANT (0x100000000000)
+#define REFUSED G_MAXUINT64
+
+typedef struct
+{
+  GememAllocator *allocator;
+  GememBlock      blocks[16];
+  guint64         live;
+} Rig;
+
+static Rig
+rig_new (const char *spec, const char *device)
+{
+  return (Rig) { .allocator = test_allocator_new (spec, device) };
+}
+
+static void
+rig_done (Rig *rig)
+{
+  test_allocator_destroy (rig->allocator);
+}
+
+static void
+verify (const Rig *rig)
+{
+  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
+}
+
+static guint64
+get_on (Rig *rig, guint i, guint64 size, guint64 stream)
+{
+  const GememRequest request = { .size = size, .stream = stream };
+  const gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
+
+  rig->live += ok;
+  verify (rig);
+  return ok ? rig->blocks[i].address - D : REFUSED;
+}
+
+static guint64
+get (Rig *rig, guint i, guint64 size)
+{
+  return get_on (rig, i, size, 0);
+}
+
+static void
+put (Rig *rig, guint i)
+{
+  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
+  rig->live--;
+  verify (rig);
+}
+
+static void
+trim (Rig *rig)
+{
+  rig->allocator->klass->trim (rig->allocator);
+  verify (rig);
+}
+
+static guint64
+held (const Rig *rig)
+{
+  return rig->allocator->device->held;
+}
+
+static guint64
+calls (const Rig *rig, GememDeviceCall call)
+{
+  return rig->allocator->device->calls[call];
+}
+
+/* What a request of each bin's edges takes from the device. */
+static void
+test_bins (void)
+{
+  static const struct
+  {
+    guint64 size, taken;
+  } rows[] = {
+    { 0, 512 * K },           { 1, 512 * K },           { 512 * K, 512 * K },         { 512 * K + 1, 8 * M + 512 },
+    { 8 * M + 512, 8 * M + 512 }, { 8 * M + 513, 32 * M + 512 }, { 32 * M + 513, 128 * M + 512 }, { 128 * M + 513, 256 * M + 512 },
+    { 256 * M + 513, 512 * M + 512 }, { 512 * M + 512, 512 * M + 512 }, { 512 * M + 513, G }, { G, G },
+    { G + 1, 2 * G },         { 5 * G, 5 * G },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
+
+      g_assert_cmphex (get (&rig, 0, rows[i].size), ==, 0);
+      g_assert_cmpuint (held (&rig), ==, rows[i].taken);
+      rig_done (&rig);
+    }
+}
+
+static void
+test_low_part_up_to_half (void)
+{
+  Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
+
+  g_assert_cmphex (get (&rig, 0, 256 * K), ==, 0); /* exactly half: cut */
+  g_assert_cmpuint (rig.blocks[0].size, ==, 256 * K);
+  g_assert_cmphex (get (&rig, 1, 128 * K + 1), ==, 256 * K); /* the whole rest */
+  g_assert_cmpuint (rig.blocks[1].size, ==, 256 * K);
+  put (&rig, 0);
+  g_assert_cmphex (get (&rig, 0, 1), ==, 0);
+  g_assert_cmpuint (rig.blocks[0].size, ==, 512);
+  rig_done (&rig);
+}
+
+/* What is left of a large block is not for the small, and the other way round. */
+static void
+test_only_the_own_bin (void)
+{
+  Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
+
+  g_assert_cmphex (get (&rig, 0, M), ==, 0); /* of 8 MiB + 512 */
+  g_assert_cmphex (get (&rig, 1, 512 * K), ==, 10 * M);
+  g_assert_cmpuint (held (&rig), ==, 8 * M + 512 + 512 * K);
+  g_assert_cmphex (get (&rig, 2, 512 * K + 512), ==, M);
+  put (&rig, 1);
+  g_assert_cmphex (get (&rig, 3, 512 * K + 512), ==, M + 512 * K + 512);
+  rig_done (&rig);
+}
+
+static void
+test_merges_both_neighbours (void)
+{
+  Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
+
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmphex (get (&rig, i, 64 * K), ==, 64 * K * i);
+  put (&rig, 0);
+  put (&rig, 2);
+  put (&rig, 1);
+  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 512 * K);
+  g_assert_cmphex (get (&rig, 0, 512 * K), ==, 0);
+  g_assert_cmpuint (held (&rig), ==, 512 * K);
+  rig_done (&rig);
+}
+
+/* Four free blocks of 64 KiB; which one comes? */
+static guint64
+hinted (const char *spec, guint freed_last)
+{
+  Rig rig = rig_new (spec, "sim:capacity=64GiB");
+  guint64 address;
+
+  for (guint i = 0; i < 8; i++)
+    g_assert_cmphex (get (&rig, i, 64 * K), ==, 64 * K * i);
+  for (guint i = 0; i < 8; i += 2)
+    if (i != freed_last)
+      put (&rig, i);
+  put (&rig, freed_last);
+  address = get (&rig, 8, 64 * K);
+  rig_done (&rig);
+  return address;
+}
+
+static void
+test_hint (void)
+{
+  g_assert_cmphex (hinted ("ge-bins:npu=no", 4), ==, 0);
+  g_assert_cmphex (hinted ("ge-bins:npu=no,hint=latest", 4), ==, 4 * 64 * K);
+  g_assert_cmphex (hinted ("ge-bins:npu=no,hint=latest", 0), ==, 0);
+}
+
+/* An equal block below the hint is passed over, even if it is the only one. */
+static void
+test_hint_above_the_only_block (void)
+{
+  Rig rig = rig_new ("ge-bins:npu=no,hint=latest", "sim:capacity=64GiB");
+
+  g_assert_cmphex (get (&rig, 0, 512 * K), ==, 0);
+  g_assert_cmphex (get (&rig, 1, M), ==, 2 * M);
+  put (&rig, 0);
+  put (&rig, 1);
+  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 8 * M + 512);
+  g_assert_cmphex (get (&rig, 0, 512 * K), ==, 12 * M);
+  rig_done (&rig);
+}
+
+static guint64
+block_size (const char *spec, guint64 size)
+{
+  Rig rig = rig_new (spec, "sim:capacity=64GiB");
+  guint64 result = get (&rig, 0, size) == REFUSED ? 0 : rig.blocks[0].size;
+
+  rig_done (&rig);
+  return result;
+}
+
+static void
+test_padding (void)
+{
+  g_assert_cmpuint (block_size ("ge-bins:npu=no", 512), ==, 512);
+  g_assert_cmpuint (block_size ("ge-bins:platform_padding=0", 512), ==, 512);
+  g_assert_cmpuint (block_size ("ge-bins", 448), ==, 512); /* (448 + 63) / 32 * 32 = 480 */
+  g_assert_cmpuint (block_size ("ge-bins", 480), ==, 512); /* 512  */
+  g_assert_cmpuint (block_size ("ge-bins", 481), ==, 1024); /* 544 */
+  g_assert_cmpuint (block_size ("ge-bins:platform_padding=64", 449), ==, 1024);
+  g_assert_cmpuint (block_size ("ge-bins:platform_padding=0,padding=512", 512), ==, 1024); /* one more than needed */
+  g_assert_cmpuint (block_size ("ge-bins:platform_padding=0,padding=300", 512), ==, 1024); /* (512 + 599) / 300 * 300 = 900 */
+  g_assert_cmpuint (block_size ("ge-bins", 0), ==, 0);
+  g_assert_cmpuint (block_size ("ge-bins:npu=no", 0), ==, 512);
+}
+
+static void
+test_largest_request (void)
+{
+  Rig npu = rig_new ("ge-bins", "sim:capacity=4TiB"), bare = rig_new ("ge-bins:npu=no", "sim:capacity=4TiB");
+
+  g_assert_cmphex (get (&npu, 0, 1024 * G + 1), ==, REFUSED);
+  g_assert_cmphex (get (&npu, 0, G_MAXUINT64), ==, REFUSED);
+  g_assert_cmpuint (calls (&npu, GEMEM_CALL_MALLOC), ==, 0); /* an error, not a lack of memory */
+  g_assert_cmphex (get (&npu, 0, 1024 * G), !=, REFUSED);
+  g_assert_cmphex (get (&bare, 0, 1024 * G + 1), !=, REFUSED);
+  g_assert_cmphex (get (&bare, 1, G_MAXUINT64), ==, REFUSED);
+  rig_done (&npu);
+  rig_done (&bare);
+}
+
+static void
+test_streams_have_their_own_pools (void)
+{
+  Rig npu = rig_new ("ge-bins", "sim:capacity=64GiB"), bare = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
+
+  g_assert_cmphex (get_on (&npu, 0, M, 7), ==, 0);
+  put (&npu, 0);
+  g_assert_cmpuint (npu.allocator->klass->largest_free (npu.allocator, 3), ==, 0);
+  g_assert_cmphex (get_on (&npu, 1, M, 3), ==, 10 * M);
+  g_assert_cmphex (get_on (&npu, 0, M, 7), ==, 0);
+  g_assert_cmphex (get_on (&bare, 0, M, 7), ==, 0);
+  put (&bare, 0);
+  g_assert_cmphex (get_on (&bare, 1, M, 3), ==, 0);
+  rig_done (&npu);
+  rig_done (&bare);
+}
+
+/* Unsplit free blocks go, after their stream has finished; others stay. */
+static void
+test_trim (void)
+{
+  Rig rig = rig_new ("ge-bins", "sim:capacity=64GiB");
+
+  get (&rig, 0, M);
+  get (&rig, 1, 9 * M);
+  get_on (&rig, 2, 9 * M, 1);
+  put (&rig, 1);
+  put (&rig, 2);
+  g_assert_cmpuint (held (&rig), ==, 72 * M + 3 * 512);
+  trim (&rig);
+  g_assert_cmpuint (held (&rig), ==, 8 * M + 512);
+  g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 2);
+  rig_done (&rig);
+}
+
+/* 40 MiB are free on stream 0, 20 on stream 1: which step finds enough? */
+static void
+ladder (guint64 size, guint64 stream, guint64 syncs)
+{
+  Rig rig = rig_new ("ge-bins", "sim:capacity=80MiB");
+
+  g_assert_cmphex (get_on (&rig, 0, 9 * M, 0), ==, 0);
+  g_assert_cmphex (get_on (&rig, 1, 8 * M, 1), ==, 34 * M);
+  g_assert_cmphex (get_on (&rig, 2, 9 * M, 1), ==, 44 * M);
+  put (&rig, 0);
+  put (&rig, 1);
+  put (&rig, 2);
+  g_assert_cmpuint (held (&rig), ==, 72 * M + 1536);
+  g_assert_cmpuint (get_on (&rig, 3, size, stream) != REFUSED, ==, size <= 32 * M);
+  g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, syncs);
+  rig_done (&rig);
+}
+
+static void
+test_ladder (void)
+{
+  ladder (9 * M, 0, 0);  /* free there already                            */
+  ladder (8 * M, 2, 2);  /* stream 2 has nothing; stream 0 frees 32 MiB     */
+  ladder (9 * M, 2, 2);
+  ladder (M, 0, 1);      /* its own 32 MiB go, of which 8 are taken again   */
+  ladder (40 * M, 0, 3); /* no bin that holds it is below the capacity: own, 0, 1 */
+}
+
+static gboolean
+refuse_sync (G_GNUC_UNUSED GememDevice *device, G_GNUC_UNUSED guint64 stream)
+{
+  return FALSE;
+}
+
+static void
+test_failed_sync (void)
+{
+  Rig rig = rig_new ("ge-bins", "sim:capacity=80MiB");
+  GememDevice *device = rig.allocator->device;
+  const GememDeviceClass *klass = device->klass;
+  GememDeviceClass broken = *klass;
+
+  broken.stream_sync = refuse_sync;
+  for (guint i = 0; i < 2; i++)
+    get (&rig, i, 20 * M);
+  put (&rig, 0);
+  device->klass = &broken;
+  g_assert_cmphex (get (&rig, 2, 33 * M), ==, REFUSED);
+  g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 1);
+  g_assert_cmpuint (held (&rig), ==, 64 * M + 1024);
+  device->klass = klass;
+  rig_done (&rig);
+}
+
+/* Without a stream nothing is given back: the device is asked a second time, and that is all. */
+static void
+test_bare_failure (void)
+{
+  Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=80MiB"), lucky = rig_new ("ge-bins:npu=no", "faulty:nth=1,call=malloc,capacity=80MiB");
+
+  for (guint i = 0; i < 2; i++)
+    get (&rig, i, 20 * M);
+  put (&rig, 0);
+  g_assert_cmphex (get (&rig, 2, 33 * M), ==, REFUSED);
+  g_assert_cmpuint (calls (&rig, GEMEM_CALL_MALLOC), ==, 4);
+  g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 0);
+  g_assert_cmpuint (held (&rig), ==, 64 * M + 1024);
+  trim (&rig);
+  g_assert_cmpuint (held (&rig), ==, 32 * M + 512);
+  g_assert_cmphex (get (&lucky, 0, 20 * M), ==, 0);
+  rig_done (&rig);
+  rig_done (&lucky);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ge-bins/bins", test_bins);
+  g_test_add_func ("/ge-bins/low-part-up-to-half", test_low_part_up_to_half);
+  g_test_add_func ("/ge-bins/only-the-own-bin", test_only_the_own_bin);
+  g_test_add_func ("/ge-bins/merges-both-neighbours", test_merges_both_neighbours);
+  g_test_add_func ("/ge-bins/hint", test_hint);
+  g_test_add_func ("/ge-bins/hint-above-the-only-block", test_hint_above_the_only_block);
+  g_test_add_func ("/ge-bins/padding", test_padding);
+  g_test_add_func ("/ge-bins/largest-request", test_largest_request);
+  g_test_add_func ("/ge-bins/streams-have-their-own-pools", test_streams_have_their_own_pools);
+  g_test_add_func ("/ge-bins/trim", test_trim);
+  g_test_add_func ("/ge-bins/ladder", test_ladder);
+  g_test_add_func ("/ge-bins/failed-sync", test_failed_sync);
+  g_test_add_func ("/ge-bins/bare-failure", test_bare_failure);
+  return g_test_run ();
+}
