@@ -27,6 +27,7 @@ static gboolean no_trace_settings;
 static gboolean fail_on_oom;
 static gboolean find_capacity;
 static gboolean full_checks;
+static gboolean release_order;
 static gboolean measure;
 
 const GOptionEntry gemem_batch_entries[] = {
@@ -45,6 +46,8 @@ const GOptionEntry gemem_batch_entries[] = {
   { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity, "Find the least device capacity on which nothing fails", NULL },
   { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &fail_on_oom, "Exit with status 4 if any request failed", NULL },
   { "check", 0, 0, G_OPTION_ARG_NONE, &full_checks, "Walk and check the allocator after every event (slow)", NULL },
+  { "check-release-order", 0, 0, G_OPTION_ARG_NONE, &release_order,
+    "Fail where memory goes back to the device before the streams that use it are synchronised", NULL },
   { "measure", 0, 0, G_OPTION_ARG_NONE, &measure, "Also measure latencies with the host clock (not deterministic)", NULL },
   { "timeline-points", 0, 0, G_OPTION_ARG_INT, &points, "At most N points in the timeline (default 2000); peaks are never lost", "N" },
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings, "Ignore the allocator settings recorded in the trace", NULL },
@@ -153,6 +156,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           .measure = measure,
           .clock = gemem_host_clock,
           .full_checks = full_checks,
+          .release_order = release_order,
           .find_capacity = find_capacity,
           .interrupted = &gemem_interrupted,
         };

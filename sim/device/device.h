@@ -89,8 +89,27 @@ struct _GememDeviceClass
   guint64  (*cost)    (GememDevice *device, GememDeviceCall call, guint64 size);
 };
 
-/* Watches calls: the engine's ledger for fidelity and for the event log.  @ok FALSE: refused. */
-typedef void (*GememDeviceObserver) (gpointer data, GememDeviceCall call, guint64 address, guint64 size, gboolean ok);
+/* A call as observers see it, after it was made.  What a call does not have is 0. */
+typedef struct
+{
+  GememDeviceCall  call;
+  gboolean         ok;      /* FALSE: refused; of an event_query: not complete                    */
+  guint64          address; /* of memory; create, destroy: the page                               */
+  guint64          size;
+  guint64          stream;  /* memset, event_record, stream_sync; malloc: for which it was asked  */
+  GememDeviceEvent event;   /* event_record, event_query, event_sync                              */
+} GememDeviceNote;
+
+typedef void (*GememDeviceObserver) (gpointer data, const GememDeviceNote *note);
+
+/* Somebody who watches: the engine's ledger for fidelity, its probe of the order of release.  Owned by whoever watches. */
+typedef struct _GememDeviceWatch GememDeviceWatch;
+struct _GememDeviceWatch
+{
+  GememDeviceObserver func;
+  gpointer            data;
+  GememDeviceWatch   *next; /* private to device.c */
+};
 
 struct _GememDevice
 {
@@ -109,8 +128,8 @@ struct _GememDevice
   guint64                 calls[GEMEM_CALL_COUNT];
   guint64                 refused[GEMEM_CALL_COUNT];
   guint64                 call_ns[GEMEM_CALL_COUNT];
-  GememDeviceObserver     observer;
-  gpointer                observer_data;
+  guint32                 waits;           /* bit per GememDeviceCall that waits until the device is idle before it does its work */
+  GememDeviceWatch       *watches;         /* in the order in which they came */
 };
 
 /* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).
@@ -139,6 +158,10 @@ void      gemem_device_event_sync (GememDevice *device, GememDeviceEvent event);
 gboolean  gemem_device_stream_sync (GememDevice *device, guint64 stream);
 gboolean  gemem_device_sync (GememDevice *device);
 void      gemem_device_info (GememDevice *device, GememDeviceInfo *info);
+
+/* From now on @watch->func is told of every call, after those who came before; until unwatch, which may come twice. */
+void      gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
+void      gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
 
 /* The device's capacity without counting a call: for "80%" and for reports. */
 guint64   gemem_device_capacity (GememDevice *device);

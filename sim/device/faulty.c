@@ -380,6 +380,7 @@ wrap (GememDevice *inner, const FaultyParams *given, GError **error)
   self->base.hit_ns = inner->hit_ns;
   self->base.cost_numbers = inner->cost_numbers;
   self->base.cost_guesses = inner->cost_guesses;
+  self->base.waits = inner->waits;
   self->base.peak_held = inner->peak_held;
   leave (&self->base);
   return &self->base;

@@ -20,6 +20,13 @@
 /* Beyond every address a GPU driver hands out (47 bits): where `recorded` places what was not recorded. */
 #define BEYOND_RECORDED (G_GUINT64_CONSTANT (1) << 47)
 
+enum
+{
+  FREE_AS_PROFILE,
+  FREE_SYNCHRONISES,
+  FREE_AT_ONCE
+};
+
 /* Not a size that could be meant; stands for a word in the table. */
 #define UNSET (G_MAXUINT64 - 1)
 #define UNSET_TEXT "18446744073709551614"
@@ -89,6 +96,8 @@ static const GememParam params[] = {
     FIELD (va_reuse), .help = "Whether released ranges come back: follows from 'va', and may be said." },
   { .name = "virtual_memory", .type = GEMEM_PARAM_BOOL, .default_text = "yes", FIELD (virtual_memory),
     .help = "Whether address ranges, pages and mappings are supported." },
+  { .name = "free_synchronises", .type = GEMEM_PARAM_CHOICE, .default_text = "profile", .choices = "profile|yes|no|1=yes|0=no", FIELD (free_synchronises),
+    .help = "Whether free waits until the device is idle, as allocators that free without synchronising rely on; without it as the profile says." },
   { .name = "event_latency", .type = GEMEM_PARAM_TIME, .default_text = "0ns", .max = "1000h", FIELD (event_latency),
     .help = "A recorded event completes that long after it was recorded." },
   { .name = "profile", .type = GEMEM_PARAM_STRING, .default_text = "generic", FIELD (profile),
@@ -443,6 +452,8 @@ sim_create (gconstpointer given, GError **error)
       gemem_profile_free (profile);
       return NULL;
     }
+  if (p.free_synchronises != FREE_AS_PROFILE)
+    profile->calls[GEMEM_CALL_FREE].synchronises = p.free_synchronises == FREE_SYNCHRONISES;
   self = g_new0 (GememSimulated, 1);
   self->params = p;
   self->params.profile = g_strdup (p.profile);
@@ -454,6 +465,8 @@ sim_create (gconstpointer given, GError **error)
   self->base.hit_ns = profile->hit_ns;
   self->base.cost_numbers = profile->numbers;
   self->base.cost_guesses = profile->guesses;
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    self->base.waits |= (guint32) profile->calls[call].synchronises << call;
   self->allocations = (GememRegion) { .floor = p.base, .step = p.step, .reuse = p.address == ADDRESS_FIRST_FIT };
   if (p.address == ADDRESS_RECORDED)
     self->allocations.floor = BEYOND_RECORDED;

@@ -531,10 +531,52 @@ after_event (GememRun *run, const GememTraceEvent *event)
     close_point (run, event->stream);
 }
 
-/* Off the fast path: full checks, the map, interruption. */
-static gboolean
-look_closer (GememRun *run, GError **error)
+gboolean
+gemem_run_check_order (const GememRun *run, GError **error)
 {
+  if (gemem_release_order_check (run->order, error))
+    return TRUE;
+  g_prefix_error (error, "%s: allocator %s: ", run->name, run->klass->name);
+  return FALSE;
+}
+
+/* Tells the probe of the order of release where the blocks of @event are. */
+static void
+order_after (GememRun *run, const GememTraceEvent *event)
+{
+  const gboolean load = event->kind == GEMEM_EVENT_GRAPH_LOAD || event->kind == GEMEM_EVENT_GRAPH_SEGMENT;
+  const guint64 id = load ? GEMEM_GRAPH_BLOCK_ID (event->id) : event->id;
+  const GememLive *live;
+
+  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graph_load != NULL)
+    gemem_release_order_ran (run->order, event->id, event->stream, run->allocator);
+  if (!load && event->kind != GEMEM_EVENT_ALLOC)
+    return;
+  live = gemem_live_find (&run->live, id);
+  if (live != NULL && live->flags == 0)
+    gemem_release_order_served (run->order, id, load ? run->graphs.load.stream : event->stream, &live->block);
+}
+
+/* Off the fast path: what the probes must know beforehand. */
+static void
+look_ahead (GememRun *run, const GememTraceEvent *event)
+{
+  if (run->ledger != NULL)
+    run->ledger->seq = run->seq;
+  if (run->order != NULL)
+    gemem_release_order_before (run->order, event, run->seq);
+}
+
+/* Off the fast path: full checks, the order of release, the map, interruption. */
+static gboolean
+look_closer (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  if (run->order != NULL)
+    {
+      order_after (run, event);
+      if (!gemem_run_check_order (run, error))
+        return FALSE;
+    }
   if (run->verify && !gemem_verify (run->allocator, &run->live, &run->accounts, error))
     {
       g_prefix_error (error, "%s:event %" G_GUINT64_FORMAT ": ", run->name, run->seq);
@@ -566,7 +608,7 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
 {
   static const gint never = 0;
   const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
-  gboolean closer = run->verify || run->map_seq != G_MAXUINT64;
+  gboolean closer = run->verify || run->order != NULL || run->map_seq != G_MAXUINT64;
 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {
@@ -583,13 +625,13 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
           return TRUE;
         }
       run->result->events++;
-      if (run->ledger != NULL)
-        run->ledger->seq = run->seq;
+      if (G_UNLIKELY (run->watched))
+        look_ahead (run, event);
       advance_clock (run, event);
       if (G_UNLIKELY (!dispatch (run, event, error)))
         return FALSE;
       after_event (run, event);
-      if (G_UNLIKELY (closer) && !look_closer (run, error))
+      if (G_UNLIKELY (closer) && !look_closer (run, event, error))
         return FALSE;
     }
   return TRUE;

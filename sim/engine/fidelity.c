@@ -92,12 +92,13 @@ gemem_ledger_recorded (GememLedger *ledger, const GememTraceEvent *event, guint6
 }
 
 void
-gemem_ledger_observe (gpointer data, GememDeviceCall call, guint64 address, guint64 size, gboolean ok)
+gemem_ledger_observe (gpointer data, const GememDeviceNote *note)
 {
   GememLedger *ledger = data;
-  GememLedgerCall entry = { .call = call, .address = address, .size = size, .seq = ledger->seq };
+  const GememDeviceCall call = note->call;
+  GememLedgerCall entry = { .call = call, .address = note->address, .size = note->size, .seq = ledger->seq };
 
-  if (!ok || ledger->lost)
+  if (!note->ok || ledger->lost)
     return;
   if (call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_FREE || call == GEMEM_CALL_MAP || call == GEMEM_CALL_UNMAP)
     meet (ledger, &ledger->simulated, &ledger->recorded, &entry);

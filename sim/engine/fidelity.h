@@ -30,7 +30,7 @@ void gemem_ledger_clear (GememLedger *ledger);
 /* A SEGMENT_* event of the recording. */
 void gemem_ledger_recorded (GememLedger *ledger, const GememTraceEvent *event, guint64 seq);
 /* GememDeviceObserver; data is the ledger. */
-void gemem_ledger_observe (gpointer data, GememDeviceCall call, guint64 address, guint64 size, gboolean ok);
+void gemem_ledger_observe (gpointer data, const GememDeviceNote *note);
 /* An ALLOC event and what was decided; @block NULL: failed. */
 void gemem_ledger_block (GememLedger *ledger, const GememTraceEvent *event, guint64 seq, const GememBlock *block);
 /* Calls without a partner are unequal. */

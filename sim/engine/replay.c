@@ -56,10 +56,11 @@ begin_ledger (GememRun *run, const GememTraceInfo *info)
   if (!gemem_setup_same_allocator (run->job, info) || run->map_seq != G_MAXUINT64)
     return;
   run->ledger = &run->ledger_storage;
+  run->watched = TRUE;
   if ((info->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0)
     {
-      run->device->observer = gemem_ledger_observe;
-      run->device->observer_data = run->ledger;
+      run->ledger_watch = (GememDeviceWatch) { .func = gemem_ledger_observe, .data = run->ledger };
+      gemem_device_watch (run->device, &run->ledger_watch);
     }
 }
 
@@ -69,9 +70,10 @@ end_ledger (GememRun *run)
 {
   if (run->ledger == NULL)
     return;
-  run->device->observer = NULL;
+  gemem_device_unwatch (run->device, &run->ledger_watch);
   gemem_ledger_finish (run->ledger);
   run->ledger = NULL;
+  run->watched = run->order != NULL;
 }
 
 /* Shows the allocator the whole trace if it wants to know it beforehand. */
@@ -103,6 +105,9 @@ begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **err
   run->device = gemem_setup_device (job, info, ordinal, capacity, error);
   if (run->device == NULL)
     return FALSE;
+  if (job->release_order)
+    run->order = gemem_release_order_new (run->device);
+  run->watched = run->order != NULL;
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
   if (run->allocator == NULL)
     return FALSE;
@@ -139,6 +144,8 @@ open_epoch (GememRun *run)
     return;
   run->adopting = TRUE; /* the initial blocks of a later epoch are plain requests */
   run->adopt = FALSE;
+  if (run->order != NULL)
+    gemem_release_order_let_go (run->order, run->seq, TRUE);
   gemem_run_free_all (run);
   gemem_accounts_epoch (&run->accounts);
 }
@@ -304,6 +311,19 @@ check_end (GememRun *run, GError **error)
   return FALSE;
 }
 
+/* As a program ends: it lets go of everything and waits for the device, and the memory goes back before the device does. */
+static void
+shut_down (GememRun *run)
+{
+  if (run->order != NULL)
+    {
+      gemem_release_order_let_go (run->order, run->seq, FALSE);
+      gemem_device_sync (run->device);
+    }
+  if (run->allocator != NULL)
+    gemem_allocator_destroy (run->allocator);
+}
+
 /* Gives everything back.  TRUE if @ok and the ending went well too. */
 static gboolean
 end (GememRun *run, gboolean ok, GError **error)
@@ -312,11 +332,13 @@ end (GememRun *run, gboolean ok, GError **error)
     ok = gemem_events_log_close (g_steal_pointer (&run->log), run->result->partial, error);
   gemem_events_log_discard (run->log);
   if (run->device != NULL)
-    run->device->observer = NULL;
-  if (run->allocator != NULL)
-    gemem_allocator_destroy (run->allocator);
-  if (ok && run->verify)
+    gemem_device_unwatch (run->device, &run->ledger_watch);
+  shut_down (run);
+  if (ok && (run->verify || run->order != NULL))
     ok = check_end (run, error);
+  if (ok && run->order != NULL)
+    ok = gemem_run_check_order (run, error);
+  gemem_release_order_free (run->order);
   if (run->device != NULL)
     gemem_device_destroy (run->device);
   gemem_ledger_clear (&run->ledger_storage);

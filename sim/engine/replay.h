@@ -38,6 +38,7 @@ typedef struct
   guint64        (*clock) (void);    /* ns, monotonic; needed when measure                        */
   const char      *events_path;      /* --events FILE, or NULL                                    */
   gboolean         full_checks;      /* walk and check after every event                          */
+  gboolean         release_order;    /* memory goes back to the device only after the streams that use it are synchronised: release-order.h */
   gboolean         find_capacity;    /* fill result.least_capacity                                */
   const gint      *interrupted;      /* atomic; non-zero stops the run, result marked partial     */
   guint            oom_max;          /* failed requests kept in detail; 0 = 100                   */

@@ -8,6 +8,7 @@
 #include "sim/engine/fidelity.h"
 #include "sim/engine/graphs.h"
 #include "sim/engine/live.h"
+#include "sim/engine/release-order.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/timeline.h"
 
@@ -34,6 +35,8 @@ typedef struct
   guint64 (*clock) (void);
   GememEventsLog *log;  /* or NULL */
   GememLedger *ledger;  /* or NULL: nothing to compare with */
+  GememReleaseOrder *order; /* or NULL: not asked for */
+  gboolean watched;     /* there is a ledger or an order: they want to know of each event beforehand */
   gboolean verify;      /* after each event */
 
   /* what surrounds it */
@@ -47,6 +50,7 @@ typedef struct
   guint64 map_seq;      /* take the map after this event and stop; G_MAXUINT64: never */
   guint oom_max;
   GememLedger ledger_storage;
+  GememDeviceWatch ledger_watch;
 } GememRun;
 
 /* Replays events[0..n); stops early when run->stop is set.  GEMEM_ERROR_INPUT, GEMEM_ERROR_INVARIANT, GEMEM_ERROR_FAILED. */
@@ -68,6 +72,9 @@ void gemem_run_unload_all (GememRun *run);
 
 /* Frees every block that is live, in the order of the ids, without counting it as part of the workload. */
 void gemem_run_free_all (GememRun *run);
+
+/* The order of release was kept so far; GEMEM_ERROR_INVARIANT with trace, event and allocator. */
+gboolean gemem_run_check_order (const GememRun *run, GError **error);
 
 /* Raises the peaks of the epoch, and those of the run, to the present state; remembers what else is asked about the peak. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);

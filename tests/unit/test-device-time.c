@@ -192,10 +192,12 @@ test_event_at_once (void)
 }
 
 static void
-observe (gpointer data, GememDeviceCall call, guint64 address, guint64 size, gboolean ok)
+observe (gpointer data, const GememDeviceNote *note)
 {
-  g_string_append_printf (data, "%s %" G_GINT64_MODIFIER "x %" G_GUINT64_FORMAT " %d\n", gemem_device_call_name (call), address,
-                          size, ok);
+  g_string_append_printf (data, "%s %" G_GINT64_MODIFIER "x %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %d\n", gemem_device_call_name (note->call),
+                          note->address, note->size, note->stream, note->ok);
+  if (note->call == GEMEM_CALL_EVENT_RECORD || note->call == GEMEM_CALL_EVENT_QUERY || note->call == GEMEM_CALL_EVENT_SYNC)
+    g_assert_cmpuint (note->event, !=, 0);
 }
 
 static void
@@ -203,13 +205,16 @@ test_observer (void)
 {
   GememDevice *device = device_new ("");
   GString *log = g_string_new (NULL);
+  GString *late = g_string_new (NULL);
+  GememDeviceWatch watch = { .func = observe, .data = log }, second = { .func = observe, .data = late };
   GememDeviceInfo info;
+  GememDeviceEvent event;
   GememPage page;
 
-  device->observer = observe;
-  device->observer_data = log;
+  gemem_device_watch (device, &watch);
+  gemem_device_watch (device, &second);
   gemem_device_malloc (device, 5, 0);
-  gemem_device_malloc (device, 65 * MIB, 0);
+  gemem_device_malloc (device, 65 * MIB, 9);
   gemem_device_free (device, 0x100000000000, 5);
   gemem_device_reserve (device, 7, 0);
   gemem_device_release (device, 0x200000000000, 7);
@@ -219,27 +224,41 @@ test_observer (void)
   gemem_device_unmap (device, 0x200040000000, MIB);
   gemem_device_destroy_page (device, page, MIB);
   gemem_device_memset (device, 1, 0, 3, 6);
+  gemem_device_unwatch (device, &watch);
+  gemem_device_unwatch (device, &watch); /* a second time: nothing */
+  g_assert_cmpstr (log->str, ==, late->str);
+  gemem_device_unwatch (device, &second);
+  gemem_device_watch (device, &watch);
+  g_string_set_size (late, 0);
+  event = gemem_device_event_record (device, 7);
+  gemem_device_event_query (device, event);
+  gemem_device_event_sync (device, event);
   gemem_device_stream_sync (device, 6);
   gemem_device_sync (device);
   gemem_device_info (device, &info);
   gemem_device_adopt (device, 0x5000, 4); /* no call */
   gemem_device_expect (device, 0x5000, 4);
   g_assert_cmpstr (log->str, ==,
-                   "malloc 100000000000 5 1\n"
-                   "malloc 0 68157440 0\n"
-                   "free 100000000000 5 1\n"
-                   "reserve 200000000000 7 1\n"
-                   "release 200000000000 7 1\n"
-                   "create 1 1048576 1\n"
-                   "reserve 200040000000 1048576 1\n"
-                   "map 200040000000 1048576 1\n"
-                   "unmap 200040000000 1048576 1\n"
-                   "destroy 1 1048576 1\n"
-                   "memset 1 3 1\n"
-                   "stream_sync 6 0 1\n"
-                   "device_sync 0 0 1\n"
-                   "info 0 0 1\n");
+                   "malloc 100000000000 5 0 1\n"
+                   "malloc 0 68157440 9 0\n"
+                   "free 100000000000 5 0 1\n"
+                   "reserve 200000000000 7 0 1\n"
+                   "release 200000000000 7 0 1\n"
+                   "create 1 1048576 0 1\n"
+                   "reserve 200040000000 1048576 0 1\n"
+                   "map 200040000000 1048576 0 1\n"
+                   "unmap 200040000000 1048576 0 1\n"
+                   "destroy 1 1048576 0 1\n"
+                   "memset 1 3 6 1\n"
+                   "event_record 0 0 7 1\n"
+                   "event_query 0 0 0 1\n"
+                   "event_sync 0 0 0 1\n"
+                   "stream_sync 0 0 6 1\n"
+                   "device_sync 0 0 0 1\n"
+                   "info 0 0 0 1\n");
+  g_assert_cmpstr (late->str, ==, "");
   g_string_free (log, TRUE);
+  g_string_free (late, TRUE);
   gemem_device_destroy (device);
 }
 

@@ -16,6 +16,7 @@ typedef struct
 {
   GememAllocator *a;
   GArray         *segments; /* guint64: address of each device allocation, in order */
+  GememDeviceWatch watch;
   GString        *calls;    /* "+S0:SIZE -S0:SIZE !SIZE", since the last expect_calls() */
 } Fixture;
 
@@ -33,8 +34,11 @@ place (const Fixture *f, guint64 address, guint64 slack)
 }
 
 static void
-observe (gpointer data, GememDeviceCall call, guint64 address, guint64 size, gboolean ok)
+observe (gpointer data, const GememDeviceNote *note)
 {
+  const GememDeviceCall call = note->call;
+  const guint64 address = note->address, size = note->size;
+  const gboolean ok = note->ok;
   Fixture *f = data;
 
   if (call == GEMEM_CALL_MALLOC && ok)
@@ -61,8 +65,8 @@ setup (const char *spec, const char *device)
   f->a = test_allocator_new (spec, device);
   f->segments = g_array_new (FALSE, FALSE, sizeof (guint64));
   f->calls = g_string_new (NULL);
-  f->a->device->observer = observe;
-  f->a->device->observer_data = f;
+  f->watch = (GememDeviceWatch) { .func = observe, .data = f };
+  gemem_device_watch (f->a->device, &f->watch);
   return f;
 }
 
@@ -73,7 +77,7 @@ teardown (Fixture *f)
 
   f->a->klass->check (f->a, &error);
   g_assert_no_error (error);
-  f->a->device->observer = NULL;
+  gemem_device_unwatch (f->a->device, &f->watch);
   test_allocator_destroy (f->a);
   g_array_unref (f->segments);
   g_string_free (f->calls, TRUE);
