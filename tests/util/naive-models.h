@@ -8,6 +8,8 @@ extern const NaiveClass naive_caching;       /* naive-caching.c */
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c   */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
+extern const NaiveClass naive_best_fit_odd;  /* naive-best-fit.c */
+extern const NaiveClass naive_best_fit_initial;
 extern const NaiveClass naive_growth_plain;  /* naive-growth.c  */
 extern const NaiveClass naive_growth_chunk;
 extern const NaiveClass naive_growth_idle;

@@ -86,6 +86,7 @@ naive_free (Naive *naive)
 
 const NaiveClass *const naive_classes[] = {
   &naive_direct,       &naive_caching,      &naive_buddy_default, &naive_buddy_fixed,   &naive_buddy_initial, &naive_growth_plain,
+  &naive_best_fit_odd, &naive_best_fit_initial,
   &naive_growth_chunk, &naive_growth_idle,  &naive_growth_before, &naive_growth_p16,
   &naive_ge_rdma,      &naive_ge_bins,      &naive_ge_bins_padded, &naive_ge_bins_bare,  NULL,
 };

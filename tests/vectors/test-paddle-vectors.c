@@ -1,4 +1,4 @@
-/* test-paddle-vectors.c - every decision in shared/vectors/paddle-buddy and paddle-auto-growth: address, block size, reserved bytes and
+/* test-paddle-vectors.c - every decision in shared/vectors/paddle-buddy, paddle-best-fit and paddle-auto-growth: address, block size, reserved bytes and
  * failure of each operation, with the counts that the vectors' README gives, so that an empty or shortened file fails too.
  */
 #include "config.h"
@@ -19,6 +19,10 @@ static const Vector vectors[] = {
   { "paddle-buddy/i32r64-pressure-1", 4000, 74 },
   { "paddle-buddy/i512r256-train-1", 4140, 0 },
   { "paddle-buddy/i512r500-pressure-1", 4000, 176 },
+  { "paddle-best-fit/default-random-1", 4005, 0 },
+  { "paddle-best-fit/i16r8-dynshape-1", 4032, 0 },
+  { "paddle-best-fit/i64r64-pressure-1", 4000, 105 },
+  { "paddle-best-fit/i64r64-train-1", 4140, 0 },
   { "paddle-auto-growth/c0-dynshape-1", 4032, 0 },
   { "paddle-auto-growth/c0-pressure-1", 4000, 44 },
   { "paddle-auto-growth/c0-random-1", 4005, 0 },
@@ -45,7 +49,7 @@ test_vector (gconstpointer data)
 static void
 test_all_listed (void)
 {
-  static const char *const folders[] = { "vectors/paddle-buddy", "vectors/paddle-auto-growth" };
+  static const char *const folders[] = { "vectors/paddle-buddy", "vectors/paddle-best-fit", "vectors/paddle-auto-growth" };
   guint found = 0;
 
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)

@@ -1,0 +1,500 @@
+/* best-fit.c - PaddlePaddle's chunked BestFit: what the strategy `naive_best_fit` meant in 1.2 to early 1.5, before it became the name of the buddy.
+ *
+ * Device memory is taken in chunks of one size, the largest that the buddy of that time would take; a chunk never goes back.  A request gets 64 bytes
+ * more and the smallest free block of one chunk that holds it; among blocks of one size the one that was freed first.  The low part is handed out, any
+ * rest stays free, and the program's address is the next multiple of 64.  The chunk that served last is asked first, then the others in a circle, then a
+ * new one is taken.  Requests of the size of a chunk or more go to the device by themselves.
+ * A quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain, and fails.
+ *
+ * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks, under their chunk, size and order of
+ * release; `largest` of a chunk is the size of its largest free block.
+ * Cost: O(log free blocks) per request, and one comparison for each chunk that has no room; nothing allocated per event; 88 bytes per block.
+ * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real program stops because all allowed chunks are full, the
+ * request fails.
+ */
+#include "config.h"
+
+#include "allocators/paddle/chunk-size.h"
+#include "allocators/paddle/paddle.h"
+#include "sim/core/slab.h"
+#include "sim/core/tree.h"
+#include "sim/core/units.h"
+
+#define ALIGNMENT 64
+
+typedef struct
+{
+  int preset;
+  guint64 total, available;
+  double fraction;
+  guint64 initial, reallocate;
+  guint64 max_chunk, chunks; /* 0: derived */
+  guint64 retry_time;
+} Params;
+
+#define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
+
+static const GememParam params[] = {
+  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P14", .choices = "P13|P14", FIELD (preset),
+    .help = "Version of Paddle: P13 (1.2-1.3) or P14 (1.4 to early 1.5); later ones call the buddy naive_best_fit." },
+  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", FIELD (total),
+    .help = "Memory that the device reports as total, and its limit; 0 asks the device." },
+  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", FIELD (available),
+    .help = "Memory available at the start; 0 asks the device." },
+  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, .min = "0",
+    .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", FIELD (fraction),
+    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default is (double)0.92f." },
+  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", FIELD (initial),
+    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction (since P14)." },
+  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", FIELD (reallocate),
+    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction of what is available (since P14)." },
+  { .name = "max_chunk", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "derived=0", FIELD (max_chunk),
+    .help = "Size of every chunk; 0 derives it from the flags above." },
+  { .name = "chunks", .type = GEMEM_PARAM_UINT, .default_text = "0", .special = "derived=0", .max = "1048576", FIELD (chunks),
+    .help = "Most chunks; 0 derives it: what is available at the start, divided by the size of a chunk." },
+  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "0", .unit = "ms",
+    .aliases = "FLAGS_gpu_allocator_retry_time", FIELD (retry_time),
+    .help = "Virtual time to wait before the one repetition of a request that a chunk refused; 0: none." },
+  { NULL },
+};
+
+typedef struct _Block Block;
+struct _Block
+{
+  GememTreeNode node; /* key (chunk, size, order of release), kept while out of the pool too */
+  Block *left, *right;
+  guint64 address;
+  gboolean free;
+};
+
+/* A chunk, or a block that the device gave for one request. */
+typedef struct
+{
+  Block first;
+  GememTreeNode by_address; /* key (0, 0, address) */
+  guint64 bytes;
+} Piece;
+
+typedef struct
+{
+  GememAllocator base;
+  Params params;
+  GememPaddleChunkRule rule;
+  guint64 limit;       /* of device bytes held                                    */
+  guint64 max_chunk;   /* 0: the device is too small, nothing will ever be served */
+  guint64 capacity;    /* most chunks                                             */
+  GArray *largest;     /* guint64, by chunk                                       */
+  guint64 last;        /* the chunk that served last                              */
+  guint64 releases;    /* so far: the order of equal blocks                       */
+  guint64 direct_blocks, direct_bytes;
+  GememTree pool, pieces;
+  GememSlab block_slab, piece_slab;
+} BestFit;
+
+extern const GememAllocatorClass gemem_paddle_best_fit_class;
+
+#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
+#define PIECE_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Piece, by_address)
+
+/* ---- pieces */
+
+static Piece *
+add_piece (BestFit *self, guint64 bytes)
+{
+  const guint64 address = gemem_paddle_malloc (self->base.device, bytes, 0, self->limit);
+  Piece *piece;
+
+  if (address == 0)
+    return NULL;
+  piece = gemem_slab_alloc (&self->piece_slab);
+  piece->bytes = bytes;
+  piece->by_address.address = address;
+  piece->first.address = address;
+  piece->first.node.size = bytes;
+  gemem_tree_insert (&self->pieces, &piece->by_address);
+  return piece;
+}
+
+static void
+drop_piece (BestFit *self, Piece *piece)
+{
+  gemem_tree_remove (&self->pieces, &piece->by_address);
+  gemem_device_free (self->base.device, piece->by_address.address, piece->bytes);
+  gemem_slab_free (&self->piece_slab, piece);
+}
+
+/* ---- free blocks */
+
+static guint64 *
+largest_of (const BestFit *self, guint64 chunk)
+{
+  return &g_array_index (self->largest, guint64, chunk);
+}
+
+static void
+release (BestFit *self, Block *block)
+{
+  guint64 *largest = largest_of (self, block->node.group);
+
+  block->free = TRUE;
+  block->node.address = ++self->releases;
+  gemem_tree_insert (&self->pool, &block->node);
+  *largest = MAX (*largest, block->node.size);
+}
+
+static void
+take (BestFit *self, Block *block)
+{
+  guint64 *largest = largest_of (self, block->node.group);
+  const gboolean was_largest = block->node.size == *largest;
+
+  gemem_tree_remove (&self->pool, &block->node);
+  block->free = FALSE;
+  if (was_largest)
+    {
+      const GememTreeNode *after = gemem_tree_lower_bound (&self->pool, block->node.group + 1, 0, 0);
+      const GememTreeNode *best = after != NULL ? gemem_tree_previous (after) : gemem_tree_last (&self->pool);
+      *largest = best != NULL && best->group == block->node.group ? best->size : 0;
+    }
+}
+
+/* Splits what exceeds @size off @block, be it one byte, and frees it. */
+static void
+split (BestFit *self, Block *block, guint64 size)
+{
+  Block *rest;
+
+  if (block->node.size == size)
+    return;
+  rest = gemem_slab_alloc (&self->block_slab);
+  rest->address = block->address + size;
+  rest->node.size = block->node.size - size;
+  rest->node.group = block->node.group;
+  rest->left = block;
+  rest->right = block->right;
+  if (rest->right != NULL)
+    rest->right->left = rest;
+  block->right = rest;
+  block->node.size = size;
+  release (self, rest);
+}
+
+/* @left absorbs its right neighbour; neither is in the pool. */
+static void
+merge (BestFit *self, Block *left)
+{
+  Block *right = left->right;
+
+  left->node.size += right->node.size;
+  left->right = right->right;
+  if (left->right != NULL)
+    left->right->left = left;
+  gemem_slab_free (&self->block_slab, right);
+}
+
+/* ---- chunks */
+
+static gboolean
+add_chunk (BestFit *self)
+{
+  static const guint64 nothing = 0;
+  Piece *piece = add_piece (self, self->max_chunk);
+
+  if (piece == NULL)
+    return FALSE;
+  piece->first.node.group = self->largest->len;
+  g_array_append_val (self->largest, nothing);
+  release (self, &piece->first);
+  return TRUE;
+}
+
+/* The smallest free block of @chunk for @size bytes, split, or NULL. */
+static Block *
+serve_from (BestFit *self, guint64 chunk, guint64 size)
+{
+  Block *block;
+
+  if (*largest_of (self, chunk) < size)
+    return NULL;
+  block = BLOCK_OF (gemem_tree_lower_bound (&self->pool, chunk, size, 0));
+  take (self, block);
+  split (self, block, size);
+  self->last = chunk;
+  return block;
+}
+
+/* AutoIncrement: the last successful chunk, the others in a circle, a new one. */
+static Block *
+serve (BestFit *self, guint64 size)
+{
+  const guint64 n = self->largest->len;
+  Block *block = NULL;
+
+  for (guint64 i = 0, chunk = self->last; i < n && block == NULL; i++, chunk = chunk + 1 < n ? chunk + 1 : 0)
+    block = serve_from (self, chunk, size);
+  if (block == NULL && n < self->capacity && add_chunk (self))
+    block = serve_from (self, n, size);
+  return block;
+}
+
+/* ---- events */
+
+static gboolean
+serve_pooled (BestFit *self, guint64 request, GememBlock *result)
+{
+  const guint64 size = request + ALIGNMENT;
+  Block *block = serve (self, size);
+  guint64 offset;
+
+  if (block == NULL && self->params.retry_time != 0)
+    {
+      self->base.device->now += self->params.retry_time; /* nobody can free meanwhile: one thread */
+      block = serve (self, size);
+    }
+  if (block == NULL)
+    return FALSE;
+  offset = -block->address % ALIGNMENT;
+  *result = (GememBlock) { .address = block->address + offset, .size = size - offset, .handle = block };
+  return TRUE;
+}
+
+static gboolean
+serve_directly (BestFit *self, guint64 request, GememBlock *result)
+{
+  Piece *piece = add_piece (self, request);
+
+  if (piece == NULL)
+    return FALSE;
+  piece->first.node.group = G_MAXUINT64;
+  self->direct_blocks++;
+  self->direct_bytes += request;
+  *result = (GememBlock) { .address = piece->first.address, .size = request, .handle = &piece->first };
+  return TRUE;
+}
+
+static gboolean
+best_fit_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
+{
+  BestFit *self = (BestFit *) allocator;
+
+  if (self->max_chunk == 0)
+    return FALSE;
+  return request->size < self->max_chunk ? serve_pooled (self, request->size, result) : serve_directly (self, request->size, result);
+}
+
+static void
+best_fit_free (GememAllocator *allocator, const GememBlock *freed, G_GNUC_UNUSED gboolean completion_follows)
+{
+  BestFit *self = (BestFit *) allocator;
+  Block *block = freed->handle;
+
+  if (block->node.group == G_MAXUINT64)
+    {
+      self->direct_blocks--;
+      self->direct_bytes -= block->node.size;
+      drop_piece (self, (Piece *) block);
+      return;
+    }
+  if (block->left != NULL && block->left->free)
+    {
+      block = block->left;
+      take (self, block);
+      merge (self, block);
+    }
+  if (block->right != NULL && block->right->free)
+    {
+      take (self, block->right);
+      merge (self, block);
+    }
+  release (self, block);
+}
+
+static guint64
+best_fit_largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
+{
+  const BestFit *self = (const BestFit *) allocator;
+  guint64 best = 0;
+
+  for (guint i = 0; i < self->largest->len; i++)
+    best = MAX (best, *largest_of (self, i));
+  return best > ALIGNMENT ? best - ALIGNMENT : 0;
+}
+
+/* ---- questions */
+
+static void
+best_fit_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  const BestFit *self = (const BestFit *) allocator;
+
+  for (GememTreeNode *node = gemem_tree_first (&self->pieces); node != NULL; node = gemem_tree_next (node))
+    {
+      const Piece *piece = PIECE_OF (node);
+      for (const Block *block = &piece->first; block != NULL; block = block->right)
+        {
+          const guint64 offset = block->node.group == G_MAXUINT64 ? 0 : -block->address % ALIGNMENT;
+          const GememSpan span = { .address = block->address,
+                                   .size = block->node.size,
+                                   .segment = node->address,
+                                   .segment_size = piece->bytes,
+                                   .state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE,
+                                   .user = block->free ? 0 : block->address + offset };
+          func (&span, data);
+        }
+    }
+}
+
+static gboolean
+broken (GError **error, const Block *block, const char *what)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "paddle-best-fit: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->address, block->node.size, what);
+  return FALSE;
+}
+
+/* The blocks of one piece; adds the free ones to *@free_blocks. */
+static gboolean
+check_piece (const BestFit *self, const Piece *piece, guint64 *free_blocks, GError **error)
+{
+  guint64 end = piece->by_address.address, largest = 0;
+  const Block *left = NULL;
+
+  for (const Block *block = &piece->first; block != NULL; left = block, block = block->right)
+    {
+      if (block->address != end || block->left != left || block->node.group != piece->first.node.group)
+        return broken (error, block, "does not follow its left neighbour");
+      if (block->free && left != NULL && left->free)
+        return broken (error, block, "is free beside a free block");
+      *free_blocks += block->free;
+      largest = MAX (largest, block->free ? block->node.size : 0);
+      end += block->node.size;
+    }
+  if (end != piece->by_address.address + piece->bytes)
+    return broken (error, &piece->first, "and its neighbours do not cover the chunk");
+  if (piece->first.node.group != G_MAXUINT64 && largest != *largest_of (self, piece->first.node.group))
+    return broken (error, &piece->first, "begins a chunk whose largest free block is another than noted");
+  return TRUE;
+}
+
+static gboolean
+best_fit_check (GememAllocator *allocator, GError **error)
+{
+  const BestFit *self = (const BestFit *) allocator;
+  guint64 free_blocks = 0, bytes = 0;
+
+  for (GememTreeNode *node = gemem_tree_first (&self->pieces); node != NULL; node = gemem_tree_next (node))
+    {
+      if (!check_piece (self, PIECE_OF (node), &free_blocks, error))
+        return FALSE;
+      bytes += PIECE_OF (node)->bytes;
+    }
+  if (gemem_tree_check (&self->pool) && gemem_tree_check (&self->pieces) && self->pool.count == free_blocks
+      && self->pieces.count == self->largest->len + self->direct_blocks && self->largest->len <= self->capacity
+      && bytes == self->largest->len * self->max_chunk + self->direct_bytes && bytes <= allocator->device->held)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "paddle-best-fit: %" G_GUINT64_FORMAT " free blocks, %" G_GUINT64_FORMAT " in the pool; %u chunks and %" G_GUINT64_FORMAT
+               " blocks of the device make %" G_GUINT64_FORMAT " bytes",
+               free_blocks, self->pool.count, self->largest->len, self->direct_blocks, bytes);
+  return FALSE;
+}
+
+static void
+best_fit_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const BestFit *self = (const BestFit *) allocator;
+
+  func ("max_chunk", self->max_chunk, "B", data);
+  func ("chunks", self->largest->len, "", data);
+  func ("chunks_allowed", self->capacity, "", data);
+  func ("free_blocks", self->pool.count, "", data);
+  func ("direct_blocks", self->direct_blocks, "", data);
+  func ("direct_bytes", self->direct_bytes, "B", data);
+}
+
+/* ---- creation */
+
+/* Size and number of the chunks, from what cudaMemGetInfo says now. */
+static void
+measure (BestFit *self)
+{
+  GememDeviceInfo info;
+  GememPaddleMemory memory;
+
+  gemem_device_info (self->base.device, &info);
+  memory.total = self->params.total != 0 ? self->params.total : info.total;
+  memory.available = self->params.available != 0 ? self->params.available : info.free;
+  memory.available = MIN (memory.available, memory.total);
+  self->max_chunk = self->params.max_chunk;
+  if (self->max_chunk == 0 && !gemem_paddle_max_chunk_size (&self->rule, &memory, &self->max_chunk))
+    self->max_chunk = 0;
+  if (self->max_chunk <= ALIGNMENT)
+    self->max_chunk = 0;
+  self->capacity = self->params.chunks;
+  if (self->capacity == 0 && self->max_chunk != 0)
+    self->capacity = MIN (memory.available / self->max_chunk, G_MAXUINT32);
+}
+
+static GememAllocator *
+best_fit_create (gconstpointer data, GememDevice *device, GError **error)
+{
+  static const GememPaddlePreset presets[] = { GEMEM_PADDLE_P13, GEMEM_PADDLE_P14 };
+  const Params *own = data;
+  const gboolean p14 = own->preset == 1;
+  const GememPaddleFlag flags[] = {
+    { "initial_gpu_memory_in_mb", own->initial != 0, p14, "exists since 1.4; choose preset=P14" },
+    { "reallocate_gpu_memory_in_mb", own->reallocate != 0, p14, "exists since 1.4; choose preset=P14" },
+  };
+  BestFit *self;
+
+  if (!gemem_paddle_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error))
+    return NULL;
+  self = g_new0 (BestFit, 1);
+  self->base.klass = &gemem_paddle_best_fit_class;
+  self->base.device = device;
+  self->params = *own;
+  self->rule = (GememPaddleChunkRule) { presets[own->preset], own->fraction, own->initial, own->reallocate };
+  self->limit = own->total != 0 ? own->total : GEMEM_UNLIMITED;
+  self->largest = g_array_new (FALSE, FALSE, sizeof (guint64));
+  gemem_slab_init (&self->block_slab, sizeof (Block));
+  gemem_slab_init (&self->piece_slab, sizeof (Piece));
+  measure (self);
+  /* A single chunk is taken at once; where the device refuses it, at the first request. */
+  if (self->max_chunk != 0 && self->capacity == 1)
+    add_chunk (self);
+  return &self->base;
+}
+
+static void
+best_fit_destroy (GememAllocator *allocator)
+{
+  BestFit *self = (BestFit *) allocator;
+  GememTreeNode *node;
+
+  while ((node = gemem_tree_first (&self->pieces)) != NULL)
+    drop_piece (self, PIECE_OF (node));
+  g_array_unref (self->largest);
+  gemem_slab_clear (&self->block_slab);
+  gemem_slab_clear (&self->piece_slab);
+  g_free (self);
+}
+
+const GememAllocatorClass gemem_paddle_best_fit_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "paddle-best-fit",
+  .summary = "PaddlePaddle's chunked BestFit: strategy naive_best_fit until 1.5, best fit in chunks that never go back",
+  .origin = "PaddlePaddle 1.2-1.5, BestFitAllocator, AutoIncrementAllocator; spec/paddle.md section 2.10",
+  .alignment = ALIGNMENT,
+  .params = params,
+  .params_size = sizeof (Params),
+  .create = best_fit_create,
+  .alloc = best_fit_alloc,
+  .free = best_fit_free,
+  .largest_free = best_fit_largest_free,
+  .walk = best_fit_walk,
+  .check = best_fit_check,
+  .stats = best_fit_stats,
+  .destroy = best_fit_destroy,
+};

@@ -1,0 +1,236 @@
+/* test-paddle-best-fit.c - PaddlePaddle's chunked BestFit: example E9 of spec/paddle.md, the rules of 2.10 one by one, and what `paddle`,
+ * `paddle-naive-best-fit` and `paddle-legacy` stand for in each version.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/units.h"
+#include "tests/util/vectors.h"
+
+#define BASE G_GUINT64_CONSTANT (0x100000000000)
+#define MIB GEMEM_MIB
+
+static gboolean
+try_take (GememAllocator *allocator, guint64 size, GememBlock *block)
+{
+  const GememRequest request = { .size = size };
+  g_autoptr (GError) error = NULL;
+  const gboolean served = allocator->klass->alloc (allocator, &request, block);
+
+  allocator->klass->check (allocator, &error);
+  g_assert_no_error (error);
+  return served;
+}
+
+/* A block of @size bytes that must lie at @offset from the first chunk and say that it has @reported. */
+static GememBlock
+take (GememAllocator *allocator, guint64 size, guint64 offset, guint64 reported)
+{
+  GememBlock block;
+
+  g_assert_true (try_take (allocator, size, &block));
+  g_assert_cmphex (block.address, ==, BASE + offset);
+  g_assert_cmpuint (block.size, ==, reported);
+  return block;
+}
+
+static void
+give (GememAllocator *allocator, GememBlock block)
+{
+  g_autoptr (GError) error = NULL;
+
+  allocator->klass->free (allocator, &block, FALSE);
+  allocator->klass->check (allocator, &error);
+  g_assert_no_error (error);
+}
+
+/* E9, the part through Aligned<64>, and the part on the bare BestFit with requests that are 64 bytes smaller, so that the blocks are those of the
+ * example; offsets are then the next multiple of 64. */
+static void
+test_e9 (void)
+{
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=1", "sim:capacity=1GiB");
+  GememBlock first = take (fit, 100, 0, 164), second = take (fit, 100, 192, 136), third = take (fit, 1000, 384, 1008), a, b;
+
+  give (fit, first);
+  a = take (fit, 36, 0, 100);
+  b = take (fit, 0, 128, 36); /* the rest of 64 bytes at 100 */
+  give (fit, a), give (fit, b), give (fit, second), give (fit, third);
+  g_assert_cmpuint (fit->klass->largest_free (fit, 0), ==, MIB - 64); /* exactly one free block */
+  g_assert_cmpuint (fit->device->held, ==, MIB);
+  test_allocator_destroy (fit);
+
+  fit = test_allocator_new ("paddle-best-fit:max_chunk=4GiB,chunks=1", "sim:capacity=8GiB");
+  give (fit, take (fit, 0, 0, 64));
+  a = take (fit, 16, 0, 80);        /* 0 */
+  b = take (fit, 1, 128, 17);       /* 80, length 65 instead of 60: the 64 are the least */
+  third = take (fit, 26, 192, 43);  /* 145 */
+  give (fit, b);
+  b = take (fit, 0, 128, 16);       /* 80 again */
+  give (fit, b), give (fit, a), give (fit, third);
+  g_assert_cmpuint (fit->klass->largest_free (fit, 0), ==, 4096 * MIB - 64);
+  test_allocator_destroy (fit);
+}
+
+/* Among free blocks of one size the one that was freed first, wherever it lies. */
+static void
+test_ties (void)
+{
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=1", "sim:capacity=1GiB");
+  GememBlock blocks[6];
+
+  for (guint i = 0; i < 6; i++)
+    blocks[i] = take (fit, 960, i * 1024, 1024);
+  give (fit, blocks[3]), give (fit, blocks[1]), give (fit, blocks[5]); /* the last merges with the rest of the chunk */
+  take (fit, 960, 3 * 1024, 1024);
+  take (fit, 960, 1 * 1024, 1024);
+  take (fit, 960, 5 * 1024, 1024);
+  test_allocator_destroy (fit);
+}
+
+/* The chunk that served last is asked first, then the others in a circle, then there is a new one; chunks never go back. */
+static void
+test_chunks (void)
+{
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=2MiB,chunks=3", "sim:capacity=1GiB");
+  const guint64 chunk = 2 * MIB, all = chunk - 64;
+  GememBlock a, b, c, block;
+
+  g_assert_cmpuint (fit->device->held, ==, 0); /* more than one: on demand */
+  a = take (fit, all, 0, chunk);
+  b = take (fit, all, chunk, chunk);
+  c = take (fit, all, 2 * chunk, chunk);
+  g_assert_false (try_take (fit, 1, &block));
+  give (fit, a), give (fit, b), give (fit, c);
+  g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
+  take (fit, 936, 2 * chunk, 1000);      /* the last one served last */
+  a = take (fit, all, 0, chunk);         /* it has no room now: onwards in the circle */
+  take (fit, 936, chunk, 1000);          /* after 0 comes 1 */
+  take (fit, 936, chunk + 1024, 1000 - 24);
+  g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
+  test_allocator_destroy (fit);
+}
+
+/* Requests of a chunk's size go to the device as they are; a little less can never be served, and costs a chunk each time. */
+static void
+test_large (void)
+{
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=2MiB,chunks=3", "sim:capacity=1GiB");
+  GememBlock block = take (fit, 2 * MIB, 0, 2 * MIB);
+
+  g_assert_cmpuint (fit->device->held, ==, 2 * MIB);
+  give (fit, block);
+  g_assert_cmpuint (fit->device->held, ==, 0);
+  for (guint i = 1; i <= 4; i++)
+    {
+      g_assert_false (try_take (fit, 2 * MIB - 1, &block));
+      g_assert_cmpuint (fit->device->held, ==, MIN (i, 3) * 2 * MIB);
+    }
+  test_allocator_destroy (fit);
+}
+
+/* Sizes of the chunks by the flags: E10's first row, one chunk taken at once; the larger of the two sizes; P13 has no sizes. */
+static void
+test_chunk_size (void)
+{
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit", "sim:capacity=8GiB");
+
+  g_assert_cmpuint (fit->device->held, ==, G_GUINT64_CONSTANT (7507602963));
+  test_allocator_destroy (fit);
+  fit = test_allocator_new ("paddle-best-fit:preset=P13", "sim:capacity=8GiB");
+  g_assert_cmpuint (fit->device->held, ==, G_GUINT64_CONSTANT (7507602970));
+  test_allocator_destroy (fit);
+  fit = test_allocator_new ("paddle-best-fit:FLAGS_initial_gpu_memory_in_mb=16,FLAGS_reallocate_gpu_memory_in_mb=8", "sim:capacity=1GiB");
+  g_assert_cmpuint (fit->device->held, ==, 0);
+  take (fit, 1, 0, 65);
+  g_assert_cmpuint (fit->device->held, ==, 16 * MIB);
+  test_allocator_destroy (fit);
+}
+
+/* ---- strategies */
+
+/* @spec must stand for @klass with @settings. */
+static void
+expect_choice (const char *spec, const char *klass, const char *settings)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
+  const GememAllocatorSpec *one;
+
+  gemem_allocator_spec_parse (spec, specs, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (specs->len, ==, 1);
+  one = g_ptr_array_index (specs, 0);
+  for (guint i = 0; i < one->settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (one->settings, i);
+      g_string_append_printf (text, "%s%s=%s", i > 0 ? "," : "", setting->key, setting->value);
+    }
+  g_assert_cmpstr (one->klass->name, ==, klass);
+  g_assert_cmpstr (one->label, ==, spec);
+  g_assert_cmpstr (text->str, ==, settings);
+}
+
+static void
+test_strategies (void)
+{
+  expect_choice ("paddle", "paddle-auto-growth", "preset=P3");
+  expect_choice ("paddle:preset=P16", "paddle-buddy", "preset=P16");
+  expect_choice ("paddle:preset=P13", "paddle-buddy", "preset=P13");
+  expect_choice ("paddle:preset=P14,FLAGS_allocator_strategy=naive_best_fit,initial_mb=3", "paddle-best-fit", "initial_mb=3,preset=P14");
+  expect_choice ("paddle:FLAGS_allocator_strategy=naive_best_fit,FLAGS_initial_gpu_memory_in_mb=3", "paddle-buddy",
+                 "FLAGS_initial_gpu_memory_in_mb=3,preset=P3");
+  expect_choice ("paddle:preset=P16,allocator_strategy=auto_growth", "paddle-auto-growth", "preset=P16");
+  expect_choice ("paddle:FLAGS_use_system_allocator=1", "direct", "");
+  expect_choice ("paddle-naive-best-fit", "paddle-buddy", "preset=P16");
+  expect_choice ("paddle-naive-best-fit:preset=P14", "paddle-best-fit", "preset=P14");
+  expect_choice ("paddle-legacy", "paddle-buddy", "preset=P14");
+  expect_choice ("paddle-legacy:preset=P13,free_idle_memory=yes", "paddle-buddy", "free_idle_memory=yes,preset=P13");
+}
+
+static void
+expect_refusal (const char *spec, const char *message)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (gemem_allocator_spec_parse (spec, specs, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpstr (error->message, ==, message);
+}
+
+static void
+test_refusals (void)
+{
+  expect_refusal ("paddle:preset=P16,FLAGS_allocator_strategy=legacy",
+                  "paddle: allocator_strategy=legacy does not exist in preset=P16; it is called naive_best_fit since 1.6");
+  expect_refusal ("paddle:preset=P14,FLAGS_allocator_strategy=auto_growth",
+                  "paddle: allocator_strategy=auto_growth does not exist in preset=P14; it came with 1.6: choose preset=P16 or later");
+  expect_refusal ("paddle:FLAGS_initial_gpu_memory_in_mb=500",
+                  "paddle: FLAGS_initial_gpu_memory_in_mb has no effect here: these settings mean paddle-auto-growth, and it belongs to paddle-buddy; "
+                  "leave it out");
+  expect_refusal ("paddle:FLAGS_intial_gpu_memory_in_mb=500", "paddle: unknown flag 'FLAGS_intial_gpu_memory_in_mb'; did you mean "
+                                                              "'FLAGS_initial_gpu_memory_in_mb'?");
+  expect_refusal ("paddle-naive-best-fit:preset=P16,use_virtual_memory_auto_growth=yes",
+                  "allocator paddle-buddy: unknown parameter 'use_virtual_memory_auto_growth'; known are preset, place, total, available, "
+                  "fraction_of_gpu_memory_to_use, initial_gpu_memory_in_mb, reallocate_gpu_memory_in_mb, free_idle_memory, gpu_memory_limit_mb, "
+                  "gpu_allocator_retry_time, fraction_of_cpu_memory_to_use, initial_cpu_memory_in_mb, fraction_of_cuda_pinned_memory_to_use");
+  expect_refusal ("paddle-legacy:preset=P16", "paddle-legacy: preset='P16': not one of P13, P14; did you mean 'P13'?");
+  expect_refusal ("paddle-best-fit:preset=P16", "allocator paddle-best-fit: preset='P16': not one of P13, P14; did you mean 'P13'?");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/paddle-best-fit/E9", test_e9);
+  g_test_add_func ("/paddle-best-fit/ties", test_ties);
+  g_test_add_func ("/paddle-best-fit/chunks", test_chunks);
+  g_test_add_func ("/paddle-best-fit/large", test_large);
+  g_test_add_func ("/paddle-best-fit/chunk-size", test_chunk_size);
+  g_test_add_func ("/paddle/strategies", test_strategies);
+  g_test_add_func ("/paddle/refusals", test_refusals);
+  return g_test_run ();
+}
