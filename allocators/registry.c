@@ -15,10 +15,22 @@
 #include <string.h>
 
 #include "allocators/registry.h"
+#include "allocators/shorthand.h"
 
 #define GEMEM_ALLOCATOR(symbol, file) extern const GememAllocatorClass symbol;
 #include "allocators/allocators.def"
 #undef GEMEM_ALLOCATOR
+
+#define GEMEM_SHORTHAND(symbol, file) extern const GememShorthand symbol;
+#include "allocators/shorthands.def"
+#undef GEMEM_SHORTHAND
+
+static const GememNamed *const shorthands[] = {
+#define GEMEM_SHORTHAND(symbol, file) &symbol.base,
+#include "allocators/shorthands.def"
+#undef GEMEM_SHORTHAND
+  NULL,
+};
 
 #define PLUGIN_SYMBOL "gemem_plugin_allocators"
 
@@ -87,6 +99,12 @@ gemem_allocator_find (const char *name, GError **error)
   return found != NULL ? found->klass : NULL;
 }
 
+const GememNamed *const *
+gemem_shorthands (void)
+{
+  return shorthands;
+}
+
 /* ---- plugins */
 
 static gboolean
@@ -101,7 +119,8 @@ is_listed (const GememAllocatorClass *klass)
 static gboolean
 is_taken (const char *name)
 {
-  return gemem_named_find (gemem_named_classes (), "allocator", name, NULL) != NULL;
+  return gemem_named_find (gemem_named_classes (), "allocator", name, NULL) != NULL
+         || gemem_named_find (shorthands, "shorthand", name, NULL) != NULL;
 }
 
 static gboolean

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "allocators/registry.h"
+#include "allocators/shorthand.h"
 
 static const GememParam no_params[] = { { NULL } };
 
@@ -107,12 +108,18 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
   return TRUE;
 }
 
+/* @shorthand: what the choice names, or NULL: it names a class. */
 static GememAllocatorSpec *
-make_spec (const GememChoice *choice, GError **error)
+make_spec (const GememChoice *choice, const GememShorthand *shorthand, GError **error)
 {
-  GememAllocatorSpec *spec = g_new0 (GememAllocatorSpec, 1);
+  const GememAllocatorClass *klass
+      = shorthand != NULL ? shorthand->choose (choice->settings, error) : ((const GememNamedClass *) choice->named)->klass;
+  GememAllocatorSpec *spec;
 
-  spec->klass = ((const GememNamedClass *) choice->named)->klass;
+  if (klass == NULL)
+    return NULL;
+  spec = g_new0 (GememAllocatorSpec, 1);
+  spec->klass = klass;
   spec->label = g_strdup (choice->label);
   spec->settings = gemem_settings_new ();
   spec->device = gemem_settings_new ();
@@ -129,17 +136,30 @@ make_spec (const GememChoice *choice, GError **error)
   return spec;
 }
 
+/* The shorthand that @text names, or NULL. */
+static const GememShorthand *
+find_shorthand (const char *text)
+{
+  g_autofree char *name = g_strndup (text, strcspn (text, ":"));
+
+  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL; s++)
+    if (gemem_name_is ((*s)->name, (*s)->aliases, name))
+      return (const GememShorthand *) *s;
+  return NULL;
+}
+
 gboolean
 gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error)
 {
   g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  const GememShorthand *shorthand = find_shorthand (text);
   const guint before = specs->len;
 
-  if (!gemem_named_expand (gemem_named_classes (), "allocator", text, choices, error))
+  if (!gemem_named_expand (shorthand != NULL ? gemem_shorthands () : gemem_named_classes (), "allocator", text, choices, error))
     return FALSE;
   for (guint i = 0; i < choices->len; i++)
     {
-      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), error);
+      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), shorthand, error);
 
       if (spec != NULL)
         {

@@ -532,7 +532,6 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
 const GememAllocatorClass gemem_paddle_buddy_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "paddle-buddy",
-  .aliases = "paddle-naive-best-fit",
   .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since 1.6), best fit in few large chunks",
   .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2",
   .capabilities = GEMEM_CAP_TRIM,

@@ -38,7 +38,7 @@ gemem_completion (void)
   g_string_append (out, "'\n"
                         "  else\n"
                         "    case $previous in\n"
-                        "      -a | --allocator) words=$(\"$program\" list allocators --names 2>/dev/null) ;;\n"
+                        "      -a | --allocator) words=$(for kind in allocators shorthands; do \"$program\" list $kind --names 2>/dev/null; done) ;;\n"
                         "      -p | --planner) words=$(\"$program\" list planners --names 2>/dev/null) ;;\n"
                         "      --trace-format) words=$(\"$program\" list formats --names 2>/dev/null) ;;\n"
                         "      -d | --device) words=$(\"$program\" list devices --names 2>/dev/null) ;;\n"

@@ -9,13 +9,14 @@
 
 #include "allocators/allocator.h"
 #include "allocators/planners/planner.h"
+#include "allocators/shorthand.h"
 #include "sim/cli/cli.h"
 #include "traces/trace.h"
 #include "workloads/generator.h"
 #include "workloads/graph-format.h"
 #include "workloads/lowering.h"
 
-const char *const gemem_topic_kinds[] = { "allocator", "planner", "lowering", "generator", "device", "format", NULL };
+const char *const gemem_topic_kinds[] = { "allocator", "shorthand", "planner", "lowering", "generator", "device", "format", NULL };
 
 static void
 append (GArray *topics, const char *kind, const char *name, const char *aliases, const char *summary, const char *origin,
@@ -38,6 +39,8 @@ append_kind (GArray *topics, const char *kind)
   if (strcmp (kind, "allocator") == 0)
     for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
       append (topics, kind, (*c)->name, (*c)->aliases, (*c)->summary, (*c)->origin, (*c)->params);
+  else if (strcmp (kind, "shorthand") == 0)
+    append_named (topics, kind, gemem_shorthands ());
   else if (strcmp (kind, "generator") == 0)
     append_named (topics, kind, (const GememNamed *const *) gemem_generators ());
   else if (strcmp (kind, "planner") == 0)

@@ -56,7 +56,7 @@ listed (const char *list, const char *name)
 const GememParam *
 gemem_params_find (const GememParam *table, const char *key)
 {
-  for (const GememParam *param = table; param->name != NULL; param++)
+  for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
     if (same_parameter (param->name, key) || listed (param->aliases, key))
       return param;
   return NULL;

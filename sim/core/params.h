@@ -88,7 +88,7 @@ gboolean gemem_params_set (const GememParam *table, gpointer dest, const GememPa
 gboolean gemem_params_apply (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what,
                              const GPtrArray *settings, GError **error);
 
-/* The row for @key (name or alias, normalised), or NULL. */
+/* The row for @key (name or alias, normalised), or NULL.  @table may be NULL: it has no rows. */
 const GememParam *gemem_params_find (const GememParam *table, const char *key);
 
 /* The effective value of @param in @dest as text that parses back to the same value. */

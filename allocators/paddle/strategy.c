@@ -1,0 +1,245 @@
+/* strategy.c - FLAGS_allocator_strategy: which allocator a version of PaddlePaddle means by a name.
+ *
+ * `paddle` reads the version (preset) and the flag.  `paddle-naive-best-fit` and `paddle-legacy` are two of the flag's values by themselves: the first meant
+ * the chunked BestFit until 1.5 and means the buddy since 1.6; the second is what the buddy was called before.
+ * A flag of another allocator of Paddle is refused with the reason, not passed over.
+ *
+ * Origin: spec/paddle.md, table of presets, and sections 1.1 and 1.2.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/paddle/chunk-size.h"
+#include "allocators/registry.h"
+#include "allocators/shorthand.h"
+
+enum
+{
+  STRATEGY_BY_PRESET,
+  STRATEGY_LEGACY,
+  STRATEGY_NAIVE_BEST_FIT,
+  STRATEGY_AUTO_GROWTH,
+  STRATEGY_THREAD_LOCAL,
+};
+
+static const char *const preset_names[] = { "P13", "P14", "P16", "P2", "P3" };
+static const char *const strategy_names[] = { NULL, "legacy", "naive_best_fit", "auto_growth", "thread_local" };
+
+typedef struct
+{
+  int preset;   /* GememPaddlePreset */
+  int strategy; /* STRATEGY_*        */
+  gboolean virtual_memory;
+  gboolean system;
+} Choice;
+
+#define PRESET_ROW(presets, preset_default, text)                                                                                    \
+  {                                                                                                                                  \
+    .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = preset_default, .choices = presets,                                \
+    .offset = G_STRUCT_OFFSET (Choice, preset), .help = text                                                                         \
+  }
+
+static const GememParam params[] = {
+  PRESET_ROW ("P13|P14|P16|P2|P3", "P3",
+              "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x): defaults, and what names mean."),
+  { .name = "allocator_strategy", .type = GEMEM_PARAM_CHOICE, .default_text = "preset",
+    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local", .aliases = "FLAGS_allocator_strategy",
+    .offset = G_STRUCT_OFFSET (Choice, strategy),
+    .help = "Allocator by the name it has in that version; preset: the version's default (legacy to 1.5, naive_best_fit in P16, auto_growth since "
+            "2.1).  The documentation of 1.6 still says legacy." },
+  { .name = "use_virtual_memory_auto_growth", .type = GEMEM_PARAM_BOOL, .default_text = "no",
+    .aliases = "FLAGS_use_virtual_memory_auto_growth", .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
+    .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.2; on a device with virtual memory)." },
+  { .name = "use_system_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_use_system_allocator",
+    .offset = G_STRUCT_OFFSET (Choice, system), .help = "Every request goes to the device by itself (since 1.6)." },
+  { NULL },
+};
+
+static const GememParam naive_params[] = {
+  PRESET_ROW ("P13|P14|P16|P2|P3", "P16", "Version of Paddle: until P14 (1.5) the chunked BestFit, since P16 (1.6) the buddy."),
+  { NULL },
+};
+
+static const GememParam legacy_params[] = {
+  PRESET_ROW ("P13|P14", "P14", "Version of Paddle: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it naive_best_fit."),
+  { NULL },
+};
+
+/* ---- the choice */
+
+extern const GememShorthand gemem_paddle_shorthand, gemem_paddle_naive_best_fit_shorthand, gemem_paddle_legacy_shorthand;
+
+static gboolean
+refuse (GError **error, const char *text, const char *strategy, const char *preset)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: allocator_strategy=%s does not exist in preset=%s; %s", strategy, preset, text);
+  return FALSE;
+}
+
+/* Fills in the default of the preset; refuses a name that the version does not know. */
+static gboolean
+settle (Choice *choice, GError **error)
+{
+  const gboolean old = choice->preset < GEMEM_PADDLE_P16;
+  const char *preset = preset_names[choice->preset];
+
+  if (choice->strategy == STRATEGY_BY_PRESET)
+    choice->strategy = old                                     ? STRATEGY_LEGACY
+                       : choice->preset == GEMEM_PADDLE_P16 ? STRATEGY_NAIVE_BEST_FIT
+                                                               : STRATEGY_AUTO_GROWTH;
+  if (choice->strategy == STRATEGY_LEGACY && !old)
+    return refuse (error, "it is called naive_best_fit since 1.6", "legacy", preset);
+  if (choice->strategy == STRATEGY_AUTO_GROWTH && old)
+    return refuse (error, "it came with 1.6: choose preset=P16 or later", "auto_growth", preset);
+  if (choice->strategy == STRATEGY_THREAD_LOCAL && choice->preset < GEMEM_PADDLE_P2)
+    return refuse (error, "it came with 2.1: choose preset=P2 or P3", "thread_local", preset);
+  if (choice->virtual_memory && (choice->strategy != STRATEGY_AUTO_GROWTH || choice->preset < GEMEM_PADDLE_P2))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "paddle: use_virtual_memory_auto_growth has no effect with allocator_strategy=%s in preset=%s; choose auto_growth and "
+                   "preset=P2 or P3",
+                   strategy_names[choice->strategy], preset);
+      return FALSE;
+    }
+  if (choice->system && old)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: use_system_allocator exists since 1.6; choose preset=P16 or later");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static const char *
+class_name (const Choice *choice)
+{
+  if (choice->system)
+    return "direct";
+  switch (choice->strategy)
+    {
+    case STRATEGY_AUTO_GROWTH:
+      return choice->virtual_memory ? "paddle-vmm-auto-growth" : "paddle-auto-growth";
+    case STRATEGY_THREAD_LOCAL:
+      return "paddle-thread-local";
+    case STRATEGY_NAIVE_BEST_FIT:
+      return choice->preset < GEMEM_PADDLE_P16 ? "paddle-best-fit" : "paddle-buddy";
+    default:
+      return "paddle-buddy";
+    }
+}
+
+/* ---- settings */
+
+/* Moves those of @settings that @table knows to the array that it returns. */
+static GPtrArray *
+take_own (const GememParam *table, GPtrArray *settings)
+{
+  GPtrArray *own = gemem_settings_new ();
+
+  for (guint i = 0; i < settings->len;)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+
+      if (gemem_params_find (table, setting->key) != NULL)
+        g_ptr_array_add (own, g_ptr_array_steal_index (settings, i));
+      else
+        i++;
+    }
+  return own;
+}
+
+/* Refuses a setting that @klass does not know and another allocator of Paddle does; one that none knows, with the nearest name of all. */
+static gboolean
+check_setting (const GememAllocatorClass *klass, const char *key, const char *name, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  if (gemem_params_find (klass->params, key) != NULL)
+    return TRUE;
+  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+    if (g_str_has_prefix ((*c)->name, "paddle-"))
+      {
+        if (gemem_params_find ((*c)->params, key) != NULL)
+          {
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s has no effect here: these settings mean %s, and it belongs to %s; leave it out",
+                         name, key, klass->name, (*c)->name);
+            return FALSE;
+          }
+        for (const GememParam *row = (*c)->params; row->name != NULL; row++)
+          g_ptr_array_add (names, (gpointer) row->name);
+      }
+  g_ptr_array_add (names, NULL);
+  const char *near = g_ascii_strncasecmp (key, "FLAGS_", 6) == 0 ? gemem_suggest (key + 6, (const char *const *) names->pdata) : NULL;
+  if (near == NULL)
+    return TRUE; /* perhaps the device's; else refused with what the class knows */
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown flag '%s'; did you mean 'FLAGS_%s'?", name, key, near);
+  return FALSE;
+}
+
+static const GememAllocatorClass *
+choose (const GememShorthand *shorthand, int fixed, GPtrArray *settings, GError **error)
+{
+  static const GememParamContext context = { 0 };
+  const char *name = shorthand->base.name;
+  g_autoptr (GPtrArray) own = take_own (shorthand->base.params, settings);
+  Choice choice = { 0 };
+  const GememAllocatorClass *klass;
+
+  if (!gemem_params_apply (shorthand->base.params, &choice, &context, name, own, error))
+    return NULL;
+  if (fixed != STRATEGY_BY_PRESET)
+    choice.strategy = fixed;
+  if (!settle (&choice, error) || (klass = gemem_allocator_find (class_name (&choice), error)) == NULL)
+    return NULL;
+  for (guint i = 0; i < settings->len; i++)
+    if (!check_setting (klass, ((const GememSetting *) g_ptr_array_index (settings, i))->key, name, error))
+      return NULL;
+  if (gemem_params_find (klass->params, "preset") != NULL)
+    gemem_settings_add (settings, "preset", preset_names[choice.preset]);
+  return klass;
+}
+
+static const GememAllocatorClass *
+choose_any (GPtrArray *settings, GError **error)
+{
+  return choose (&gemem_paddle_shorthand, STRATEGY_BY_PRESET, settings, error);
+}
+
+static const GememAllocatorClass *
+choose_naive (GPtrArray *settings, GError **error)
+{
+  return choose (&gemem_paddle_naive_best_fit_shorthand, STRATEGY_NAIVE_BEST_FIT, settings, error);
+}
+
+static const GememAllocatorClass *
+choose_legacy (GPtrArray *settings, GError **error)
+{
+  return choose (&gemem_paddle_legacy_shorthand, STRATEGY_LEGACY, settings, error);
+}
+
+const GememShorthand gemem_paddle_shorthand = {
+  .base = { .name = "paddle",
+            .summary = "PaddlePaddle as its flags choose: version by preset, FLAGS_allocator_strategy, and all flags of what that means",
+            .origin = "PaddlePaddle 1.2-3.x; spec/paddle.md section 1",
+            .params = params,
+            .params_size = sizeof (Choice) },
+  .choose = choose_any,
+};
+
+const GememShorthand gemem_paddle_naive_best_fit_shorthand = {
+  .base = { .name = "paddle-naive-best-fit",
+            .summary = "FLAGS_allocator_strategy=naive_best_fit: chunked BestFit until 1.5, buddy since 1.6",
+            .origin = "PaddlePaddle 1.2-3.x; spec/paddle.md section 1.2",
+            .params = naive_params,
+            .params_size = sizeof (Choice) },
+  .choose = choose_naive,
+};
+
+const GememShorthand gemem_paddle_legacy_shorthand = {
+  .base = { .name = "paddle-legacy",
+            .summary = "FLAGS_allocator_strategy=legacy: the buddy of 1.2-1.5",
+            .origin = "PaddlePaddle 1.2-1.5; spec/paddle.md section 1.2",
+            .params = legacy_params,
+            .params_size = sizeof (Choice) },
+  .choose = choose_legacy,
+};
