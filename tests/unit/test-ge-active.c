@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "allocators/ge/active.h"
+#include "allocators/ge/ge.h"
 #include "sim/core/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/testutil.h"
@@ -49,10 +50,16 @@ run (GememAllocator *a, guint64 id)
   verify (a);
 }
 
+static const GeStatic *
+memory_of (GememAllocator *a)
+{
+  return g_str_equal (a->klass->name, "ge") ? &((const Ge *) a)->memory : &((const GeSession *) a)->memory;
+}
+
 static const GeActive *
 parts (GememAllocator *a)
 {
-  return &((const GeSession *) a)->memory.active;
+  return &memory_of (a)->active;
 }
 
 static const GeActiveSegment *
@@ -71,9 +78,9 @@ held (GememAllocator *a)
 /* ---- examples */
 
 static void
-test_e20 (void)
+test_e20 (gconstpointer settings)
 {
-  GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built", "sim:capacity=64GiB");
+  GememAllocator *a = test_allocator_new (settings, "sim:capacity=64GiB");
   const guint64 first = LOAD (a, 1, { 0, 1024, 0 }, { 1024, 1024, 0 }, { 2048, 1024, 0 }, { 3072, 1024, ZERO_COPY });
 
   g_assert_cmpuint (held (a), ==, 3072);
@@ -101,9 +108,9 @@ test_e20 (void)
 }
 
 static void
-test_e21 (void)
+test_e21 (gconstpointer settings)
 {
-  GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built", "sim:capacity=64GiB");
+  GememAllocator *a = test_allocator_new (settings, "sim:capacity=64GiB");
   const guint64 first = LOAD (a, 1, { 0, 3 * M + 512, 0 });
   guint64 second;
 
@@ -122,9 +129,9 @@ test_e21 (void)
 }
 
 static void
-test_e22 (void)
+test_e22 (gconstpointer settings)
 {
-  GememAllocator *a = test_allocator_new ("ge-active:policy=4", "sim:capacity=64GiB");
+  GememAllocator *a = test_allocator_new (settings, "sim:capacity=64GiB");
   GememBlock blocks[2];
   guint64 first;
 
@@ -513,7 +520,7 @@ random_session (const char *settings, const char *device, guint64 seed, gboolean
       g_assert_true (test_allocator_verify (s.a, s.n_live, G_MAXUINT64));
       if (exact)
         g_assert_cmpuint (s.a->klass->graph_bytes (s.a), ==, s.most);
-      if (exact && ((const GeSession *) s.a)->memory.options.mode == GE_STATIC_ACTIVE)
+      if (exact && memory_of (s.a)->options.mode == GE_STATIC_ACTIVE)
         {
           g_assert_cmpuint (gemem_ge_active_plain (parts (s.a)), >=, s.most);
           g_assert_cmpuint (gemem_ge_active_plain (parts (s.a)), <=, s.sum);
@@ -542,9 +549,12 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/ge-active/E20", test_e20);
-  g_test_add_func ("/ge-active/E21", test_e21);
-  g_test_add_func ("/ge-active/E22", test_e22);
+  g_test_add_data_func ("/ge-active/E20", "ge-active:policy=2,policy2=as-built", test_e20);
+  g_test_add_data_func ("/ge-active/E21", "ge-active:policy=2,policy2=as-built", test_e21);
+  g_test_add_data_func ("/ge-active/E22", "ge-active:policy=4", test_e22);
+  g_test_add_data_func ("/ge/E20", "ge:static_memory_policy=2,policy2=as-built", test_e20);
+  g_test_add_data_func ("/ge/E21", "ge:GE_USE_STATIC_MEMORY=2,policy2=as-built", test_e21);
+  g_test_add_data_func ("/ge/E22", "ge:GE_USE_STATIC_MEMORY=2,static_memory_policy=3", test_e22);
   g_test_add_func ("/ge-active/E23", test_e23);
   g_test_add_func ("/ge-active/documented", test_documented);
   g_test_add_func ("/ge-active/fixed", test_fixed);

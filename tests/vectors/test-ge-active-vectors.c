@@ -1,10 +1,11 @@
-/* test-ge-active-vectors.c - ge-active loads static graphs as the real system did: every line of the policy2 and policy4 files, which is each
+/* test-ge-active-vectors.c - ge-active, and ge, load static graphs as the real system did: every line of the policy2 and policy4 files, which is each
  * segment's address, the active list, the block list, the peak and the bytes of the device. */
 #include "config.h"
 
 #include <string.h>
 
 #include "allocators/ge/active.h"
+#include "allocators/ge/ge.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
@@ -18,19 +19,19 @@ typedef struct
   GString        *out;
 } Rig;
 
-static const GeSession *
-session (const Rig *rig)
+static const GeStatic *
+memory_of (const Rig *rig)
 {
-  return (const GeSession *) rig->allocator;
+  return g_str_equal (rig->allocator->klass->name, "ge") ? &((const Ge *) rig->allocator)->memory : &((const GeSession *) rig->allocator)->memory;
 }
 
 static void
 print_load (Rig *rig, const char *name, guint64 address)
 {
-  const GeActive *active = &session (rig)->memory.active;
+  const GeActive *active = &memory_of (rig)->active;
 
   g_string_append_printf (rig->out, "m %s ret=0x%" G_GINT64_MODIFIER "x peak=%" G_GUINT64_FORMAT " reserved=%" G_GUINT64_FORMAT " expandfull=%d\n", name,
-                          address, active->peak, rig->allocator->device->held, session (rig)->memory.range.base != 0);
+                          address, active->peak, rig->allocator->device->held, memory_of (rig)->range.base != 0);
   for (guint i = 0; i < active->segments->len; i++)
     {
       const GeActiveSegment *s = &g_array_index (active->segments, GeActiveSegment, i);
@@ -95,11 +96,25 @@ assert_same_lines (const char *expected, const char *got)
       g_error ("line %u of the results: expected '%s', got '%s'", i + 2, a[i] != NULL ? a[i] : "(end)", b[i] != NULL ? b[i] : "(end)");
 }
 
-static void
-test_file (gconstpointer name)
+/* As the file says for `ge-active`, or the same for `ge`. */
+static char *
+spec_for (const char *class, const char *settings)
 {
-  g_autofree char *ops = g_strdup_printf ("vectors/ge-runtime/%s.ops.gz", (const char *) name), *ops_path = test_shared_path (ops);
-  g_autofree char *out = g_strdup_printf ("vectors/ge-runtime/%s.out.gz", (const char *) name);
+  const char *policy = g_str_has_prefix (settings, "policy=") ? settings + strlen ("policy=") : NULL;
+
+  if (g_str_equal (class, "ge-active"))
+    return g_strconcat ("ge-active:", settings, NULL);
+  g_assert_nonnull (policy);
+  return g_strconcat ("ge:static_memory_policy=", policy, NULL);
+}
+
+static void
+test_file (gconstpointer test)
+{
+  g_auto (GStrv) words = g_strsplit (test, "/", -1); /* "", "vectors", class, file */
+  const char *name = words[3];
+  g_autofree char *ops = g_strdup_printf ("vectors/ge-runtime/%s.ops.gz", name), *ops_path = test_shared_path (ops);
+  g_autofree char *out = g_strdup_printf ("vectors/ge-runtime/%s.out.gz", name);
   g_autoptr (GArray) segments = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
   GememTraceEvent pending = { 0 };
   const GememTraceEvent *events;
@@ -112,7 +127,7 @@ test_file (gconstpointer name)
   GememTraceReader *reader = gemem_trace_open (ops_path, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (reader->info.allocator, ==, "ge-active");
-  g_autofree char *spec = g_strconcat ("ge-active:", reader->info.settings, NULL);
+  g_autofree char *spec = spec_for (words[2], reader->info.settings);
   Rig rig = { test_allocator_new (spec, DEVICE), g_string_new (NULL) };
 
   while ((n = gemem_trace_next (reader, &events, &error)) > 0)
@@ -129,10 +144,13 @@ test_file (gconstpointer name)
 int
 main (int argc, char **argv)
 {
+  static const char *const tests[] = {
+    "/vectors/ge-active/policy2-1", "/vectors/ge-active/policy2-2", "/vectors/ge-active/policy4-1", "/vectors/ge-active/policy4-2",
+    "/vectors/ge/policy2-1",        "/vectors/ge/policy2-2",        "/vectors/ge/policy4-1",        "/vectors/ge/policy4-2",
+  };
+
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/vectors/ge-active/policy2-1", "policy2-1", test_file);
-  g_test_add_data_func ("/vectors/ge-active/policy2-2", "policy2-2", test_file);
-  g_test_add_data_func ("/vectors/ge-active/policy4-1", "policy4-1", test_file);
-  g_test_add_data_func ("/vectors/ge-active/policy4-2", "policy4-2", test_file);
+  for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
+    g_test_add_data_func (tests[i], tests[i], test_file);
   return g_test_run ();
 }

@@ -1,0 +1,72 @@
+#!/bin/sh
+# test-cli-ge.sh - `ge` on the command line: settings that GE's documentation forbids, runs that share memory and overlap, graphs in the wrong order,
+# several devices in one trace.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+# refused STATUS PATTERN COMMAND...: the status, exactly one line on stderr, of the agreed form, and it matches.
+refused () {
+  want=$1 pattern=$2; shift 2
+  run "$want" "$@"
+  says err "^gemem-sim: error: $pattern"
+  check 'one line, and it says what to do' sh -c "test \$(wc -l < $err) = 1 && grep -q '; ' $err"
+}
+
+# trace LINE...: a text trace of these events
+trace () { echo '# gemem-trace: 1'; printf '%s\n' "$@"; echo "# end: $#"; }
+
+trace 'graph-load 1 size=3145728' 'graph-load 2 size=5242880' 'graph-run 1' 'alloc 9 size=1000' 'graph-run-end 1' 'graph-run 2' 'graph-run-end 2' \
+  'free 9' 'graph-unload 1' 'graph-unload 2' > good.txt
+trace 'graph-load 1 size=3145728' 'graph-load 2 size=5242880' 'graph-run 1' 'graph-run 2 stream=7' > overlap.txt
+
+# ---- policies
+for policy in 0 1 2 3 4; do run 0 gemem-sim replay good.txt -a "ge:static_memory_policy=$policy" -d sim:capacity=1GiB; done
+refused 2 "allocator ge: static_memory_policy='5': not one of 0, 1, 2, 3, 4" gemem-sim replay good.txt -a ge:static_memory_policy=5
+refused 2 "allocator ge: static_memory_policy='': not one of 0, 1, 2, 3, 4" gemem-sim replay good.txt -a ge:static_memory_policy=
+refused 2 "allocator ge: GE_USE_STATIC_MEMORY='on': not one of 0, 1, 2, 3, 4" gemem-sim replay good.txt -a ge:GE_USE_STATIC_MEMORY=on
+for policy in 5 '' on; do run 0 gemem-sim replay good.txt -a "ge:as-built=yes,static_memory_policy=$policy"; done
+refused 2 'allocator ge: GE_USE_STATIC_MEMORY=2 and static_memory_policy=3: the documentation forbids' \
+  gemem-sim replay good.txt -a ge:strict=yes,GE_USE_STATIC_MEMORY=2,static_memory_policy=3
+refused 2 "allocator ge: atomic_clean_policy='2': too large" gemem-sim replay good.txt -a ge:atomic_clean_policy=2
+run 0 gemem-sim replay good.txt -a ge:ge.exec.staticMemoryPolicy=2,atomic_clean_policy=1
+run 0 env GE_USE_STATIC_MEMORY=4 gemem-sim replay good.txt -a ge # the environment is not read
+check 'no policy from the environment' sh -c "! grep -Eq '^  static_memory_policy +[0-9]' $out"
+run 0 gemem-sim replay good.txt -a ge:GE_USE_STATIC_MEMORY=4 -d sim:capacity=1GiB
+says out '^  static_memory_policy +4'
+run 0 gemem-sim compare good.txt -a 'ge:static_memory_policy=0|2|3|4' -d sim:capacity=1GiB
+says out 'static_memory_policy=4'
+
+# ---- runs that share memory
+run 0 gemem-sim replay overlap.txt -a ge:static_memory_policy=2
+says out 'concurrent_runs +1'
+refused 3 'overlap.txt:event 3: graph 2 is run on stream 7 while the run of graph 1 on stream 0 has not ended; .*policy 2' \
+  gemem-sim replay overlap.txt -a ge:static_memory_policy=2,strict=yes
+refused 3 'overlap.txt:event 3: .*policy 4' gemem-sim replay overlap.txt -a ge:static_memory_policy=4,strict=yes -d sim:capacity=1GiB
+run 0 gemem-sim replay overlap.txt -a ge:static_memory_policy=3,strict=yes -d sim:capacity=1GiB
+run 3 gemem-sim replay overlap.txt -a ge:static_memory_policy=2,strict=yes --allow-partial # partial: without the event
+says out 'graphs loaded'
+
+# ---- graphs in the wrong order
+trace 'graph-run 1' > run.txt
+trace 'graph-load 1 size=8' 'graph-unload 1' 'graph-unload 1' > twice.txt
+trace 'graph-load 1 size=8 aux=2' 'graph-segment 1 size=6' 'graph-segment 1 addr=4 size=4' > over.txt
+trace 'event-wait 3 stream=1' > wait.txt
+refused 3 'run.txt:event 0: graph 1 is run but not loaded' gemem-sim replay run.txt -a ge
+refused 3 'twice.txt:event 2: graph 1 is unloaded but not loaded' gemem-sim replay twice.txt -a ge
+refused 3 'over.txt:event 2: the segment of graph 1 at offset 4 overlaps' gemem-sim replay over.txt -a ge
+refused 3 'wait.txt:event 0: .*never recorded' gemem-sim replay wait.txt -a ge
+
+# ---- several devices: each has its own pools, and what is on device 3 stays there
+trace 'alloc 1 size=1000' 'alloc 2 size=50331648 device=3' 'graph-load 1 size=3145728 device=3' > devices.txt
+for policy in 0 2 3 4; do
+  run 0 gemem-sim replay devices.txt -a "ge:static_memory_policy=$policy" -d sim:capacity=1GiB -f csv
+  check "policy $policy: one result for device 0, one for device 3" sh -c "test \$(wc -l < $out) = 3"
+  run 0 gemem-sim replay devices.txt -a "ge:static_memory_policy=$policy" -d sim:capacity=1GiB --trace-device 0
+  says out '^  peak live +1000 B'
+  says out '^  peak reserved +[28]\.000 MiB'
+  run 0 gemem-sim replay devices.txt -a "ge:static_memory_policy=$policy" -d sim:capacity=1GiB --trace-device 3
+  says out '^  device_id +3'
+  says out '^  peak live +51\.00 MiB|^  peak reserved +51\.00 MiB'
+done
+done_testing
