@@ -22,7 +22,7 @@ typedef struct
   const char         *summary;     /* one line, no full stop                                    */
   const char         *description; /* paragraphs, separated by an empty line                    */
   const char         *examples;    /* "COMMAND LINE\n  what it does\n" pairs, or NULL           */
-  const GOptionEntry *options[4];  /* its own and those it shares with others; NULL-terminated  */
+  const GOptionEntry *options[5];  /* its own and those it shares with others; NULL-terminated  */
   /* The positional arguments (NULL-terminated).  Returns the exit status; with @error set that of the error counts. */
   int (*run) (char **arguments, GError **error);
 } GememCommand;

@@ -21,7 +21,7 @@ const GOptionEntry gemem_plan_output_entries[] = {
 gboolean
 gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GError **error)
 {
-  const GememOutputFile outputs[] = { { "--output", report }, { "--plan", plan_path }, { "--map", map } };
+  const GememOutputFile outputs[] = { { "--output", report }, { "--plan", plan_path }, { "--map", map }, { "--trace", gemem_plan_trace_path () } };
 
   if (plan_path != NULL && n_sources > 1)
     {
@@ -113,5 +113,5 @@ gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **erro
     return FALSE;
   if (svg)
     say_which (map, best_of (results, n), n);
-  return plots == NULL || write_plots (results, n, error);
+  return gemem_plan_write_trace (results, n, error) && (plots == NULL || write_plots (results, n, error));
 }

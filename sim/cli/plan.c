@@ -32,12 +32,14 @@ static gboolean
 check_options (GememReportFormat *format, GError **error)
 {
   *format = GEMEM_FORMAT_TABLE;
+  if (!gemem_plan_check_trace (error))
+    return FALSE;
   if (threads < 0)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--threads=%d: out of range; give a number from 0 on", threads);
   else if (measure && no_time)
     g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "plan: --measure and --no-time exclude each other; keep one of them");
-  else if (check != NULL && (planners != NULL || format_name != NULL || output != NULL))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--check=%s: nothing is planned or reported; leave out --planner, --format and --output",
+  else if (check != NULL && (planners != NULL || format_name != NULL || output != NULL || gemem_plan_trace_path () != NULL))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--check=%s: nothing is planned or reported; leave out --planner, --format, --output and --trace",
                  check);
   else if (format_name != NULL && !gemem_report_format_parse (format_name, format, error))
     return FALSE;
@@ -195,13 +197,17 @@ const GememCommand gemem_command_plan = {
   .description = "Every plan is checked: no two tensors that are alive at once share a byte, whatever the timing of the streams. A plan that fails\n"
                  "is an error and is never written. GRAPH#N is the N-th graph of a file, from 0. A trace gives the lifetimes of its allocations;\n"
                  "with --lower a graph is planned as the trace it becomes. Settings in a graph are the defaults of its planners. With --check FILE\n"
-                 "nothing is planned: the plan in FILE is checked, against GRAPH or TRACE or the lifetimes it brings.",
+                 "nothing is planned: the plan in FILE is checked, against GRAPH or TRACE or the lifetimes it brings.\n"
+                 "With --trace FILE the plans become a session: the static memory of every graph is loaded with its segments, runs in turn, and is\n"
+                 "unloaded; 'gemem-sim compare FILE' shows what the run-time allocators make of it.",
   .examples = "  gemem-sim plan model.json\n"
               "      all planners, and how far each is from the lower bound\n"
               "  gemem-sim plan step.gmt -p 'ge-*' -p 'first-fit*' --plan best.json --plots plots\n"
               "      some planners; the best plan, and a picture of each\n"
+              "  gemem-sim plan bert.json gpt2.json -p ge-hybrid --trace session.gmt --steps=10\n"
+              "      two graphs as GE loads and runs them\n"
               "  gemem-sim plan --check solved.csv --map -\n"
               "      is the solution of another solver safe, and what does it look like?\n",
-  .options = { entries, gemem_plan_output_entries, gemem_source_entries },
+  .options = { entries, gemem_plan_output_entries, gemem_plan_trace_entries, gemem_source_entries },
   .run = run,
 };

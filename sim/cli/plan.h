@@ -29,6 +29,16 @@ gboolean gemem_plan_check_outputs (const char *report, char **inputs, guint n_so
 /* Writes what the options ask for. */
 gboolean gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **error);
 
+/* ---- plan-trace.c: --trace and what belongs to it */
+
+extern const GOptionEntry gemem_plan_trace_entries[];
+
+const char *gemem_plan_trace_path (void); /* NULL: none is wanted */
+/* Before any work: the options fit together. */
+gboolean gemem_plan_check_trace (GError **error);
+/* Writes the session if one is wanted; results of one input stand together. */
+gboolean gemem_plan_write_trace (const GememPlanResult *results, guint n, GError **error);
+
 /* ---- plan-check.c: --check */
 
 /* Exit status: 0 safe, 3 not; or @error. */

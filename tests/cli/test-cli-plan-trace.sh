@@ -1,0 +1,43 @@
+#!/bin/sh
+# test-cli-plan-trace.sh - `gemem-sim plan --trace`: planned graphs as a session; what is loaded is what was planned, and the allocators take it.
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+graphs=$GEMEM_SRCDIR/workloads/graphs
+
+run 0 gemem-sim plan "$graphs/resnet50-inference.json.gz" "$graphs/bert-inference.json.gz" -p ge-hybrid -f json --trace s.txt --steps=3
+check 'loaded is what was planned' sh -c "test \"\$(jq -r '.plans[].arena' $out)\" = \"\$(sed -n 's/^graph-load .*size=\\([0-9]*\\) .*/\\1/p' s.txt)\""
+check 'every graph runs in every step, synchronously' sh -c 'test $(grep -c "^graph-run [12]" s.txt) = 6 && test $(grep -c "^graph-run-end" s.txt) = 6'
+check 'loaded once, unloaded once' sh -c 'test $(grep -c "^graph-load" s.txt) = 2 && test $(grep -c "^graph-unload" s.txt) = 2'
+check 'the graph has its name' grep -q '^graph-load 1 .*tag="resnet50-inference.json.gz"' s.txt
+check 'inputs and outputs are marked' grep -q '^graph-segment 1 .*aux=1 ' s.txt
+run 0 gemem-sim validate s.txt
+run 0 gemem-sim compare s.txt -a direct -a ge-active:policy=2 -a ge-active:policy=4 -f csv -o table.csv
+largest=$(sed -n 's/^graph-load .*size=\([0-9]*\) .*/\1/p' s.txt | sort -n | tail -n 1)
+check 'shared memory is the larger graph' awk -F, -v largest="$largest" '
+  NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i - NF; next }
+  { reserved[NR] = $(NF + column["peak_reserved"]) }
+  END { exit !(reserved[2] > reserved[3] && reserved[3] == largest) }' table.csv
+
+run 0 gemem-sim plan "$graphs"/resnet50-*.json.gz -p 'first-fit-by-*' --no-time --trace two.gmt --steps=2 --loaded=1 --asynchronous --split=200MiB
+run 0 gemem-sim validate two.gmt
+run 0 gemem-sim info two.gmt
+says out 'graph-load 6, graph-run 6, graph-unload 6'
+check 'no run is waited for' sh -c "! grep -q run-end $out"
+
+# ---- options
+run 0 gemem-sim plan "$graphs/resnet50-inference.json.gz" -p ge-hybrid --trace reuse.txt --zero-copy-reuse
+check 'the caller has the memory of inputs and outputs' grep -q '^graph-segment 1 .*aux=3 ' reuse.txt
+run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" --steps=3
+says err 'plan: --steps says how a session runs.*add --trace=FILE'
+run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" --zero-copy-reuse
+says err '--zero-copy-reuse'
+run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" --trace x.gmt --steps=0
+says err '--steps=0'
+run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" --trace x.gmt --split=much
+says err '--split=much'
+run 2 gemem-sim plan --check plan.json --trace x.gmt
+says err 'leave out --planner, --format, --output and --trace'
+run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" -o x.gmt --trace x.gmt
+run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" -p ge-hybrid --trace x.unknown
+says err 'x.unknown: the name does not tell the format'
+check 'nothing was written' sh -c 'test ! -e x.gmt && test ! -e x.unknown'
+done_testing
