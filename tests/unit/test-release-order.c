@@ -308,6 +308,30 @@ test_case (gconstpointer data)
   gemem_allocator_spec_free (spec);
 }
 
+/* An allocator that keeps the memory of graphs itself: GE's policy 2, as documented, gives the block of the graphs back when a bigger one is loaded, which
+ * is too early while a run is not waited for. */
+static void
+test_policy_2 (void)
+{
+  static const GememTraceEvent events[] = { LOAD (1), ON (GRAPH_RUN, 1, 5), ON (GRAPH_RUN_END, 1, 5),
+                                            { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 8 * SIZE }, ON (GRAPH_RUN, 2, 6),
+                                            { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 3, .size = 9 * SIZE } };
+  TestTrace waited = { .events = events, .n = 5 }, running = TEST_TRACE (events);
+  g_autoptr (GError) error = NULL;
+  GememAllocatorSpec *spec = test_spec (gemem_allocator_find ("ge-active", NULL));
+  GememJob job = test_job (spec, &waited);
+
+  job.device_spec = "sim:free_synchronises=no";
+  job.release_order = TRUE;
+  gemem_result_free (test_job_run (&job));
+  job.source_data = &running;
+  g_assert_null (gemem_job_run (&job, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT);
+  g_assert_nonnull (strstr (error->message, "allocator ge-active: event 5: free of 0x"));
+  g_assert_nonnull (strstr (error->message, "while stream 6 has unfinished work there with graph 2, queued at event 4,"));
+  gemem_allocator_spec_free (spec);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -317,5 +341,6 @@ main (int argc, char **argv)
       g_autofree char *path = g_strconcat ("/release-order/", cases[i].name, NULL);
       g_test_add_data_func (path, &cases[i], test_case);
     }
+  g_test_add_func ("/release-order/policy-2", test_policy_2);
   return g_test_run ();
 }
