@@ -309,14 +309,14 @@ test_case (gconstpointer data)
 }
 
 /* An allocator that keeps the memory of graphs itself: GE's policy 2, as documented, gives the block of the graphs back when a bigger one is loaded, which
- * is too early while a run is not waited for. */
+ * is too early while a run is not waited for.  (A load sets its memory to zero, on its stream.) */
 static void
 test_policy_2 (void)
 {
-  static const GememTraceEvent events[] = { LOAD (1), ON (GRAPH_RUN, 1, 5), ON (GRAPH_RUN_END, 1, 5),
-                                            { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 8 * SIZE }, ON (GRAPH_RUN, 2, 6),
+  static const GememTraceEvent events[] = { LOAD (1), SYNC (0), ON (GRAPH_RUN, 1, 5), ON (GRAPH_RUN_END, 1, 5),
+                                            { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 8 * SIZE }, SYNC (0), ON (GRAPH_RUN, 2, 6),
                                             { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 3, .size = 9 * SIZE } };
-  TestTrace waited = { .events = events, .n = 5 }, running = TEST_TRACE (events);
+  TestTrace waited = { .events = events, .n = 7 }, running = TEST_TRACE (events);
   g_autoptr (GError) error = NULL;
   GememAllocatorSpec *spec = test_spec (gemem_allocator_find ("ge-active", NULL));
   GememJob job = test_job (spec, &waited);
@@ -327,8 +327,8 @@ test_policy_2 (void)
   job.source_data = &running;
   g_assert_null (gemem_job_run (&job, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT);
-  g_assert_nonnull (strstr (error->message, "allocator ge-active: event 5: free of 0x"));
-  g_assert_nonnull (strstr (error->message, "while stream 6 has unfinished work there with graph 2, queued at event 4,"));
+  g_assert_nonnull (strstr (error->message, "allocator ge-active: event 7: free of 0x"));
+  g_assert_nonnull (strstr (error->message, "while stream 6 has unfinished work there with graph 2, queued at event 6,"));
   gemem_allocator_spec_free (spec);
 }
 
