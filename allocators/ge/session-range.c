@@ -85,8 +85,8 @@ gemem_ge_session_bind (GeSessionRange *range, guint64 address, guint64 bytes)
   for (guint64 i = end; i-- > first;) /* from the top down, as in all ranges */
     if (!add_user (range, i))
       {
-        while (++i < end)
-          drop (range, i);
+        for (guint64 j = end; --j > i;) /* 5.7 */
+          drop (range, j);
         return FALSE;
       }
   return TRUE;

@@ -39,7 +39,7 @@ main (int argc, char **argv)
     }
   for (guint i = 0; naive_classes[i] != NULL; i++)
     {
-      g_autofree char *path = g_strconcat ("/random/model/", naive_classes[i]->name, ":", naive_classes[i]->settings, NULL);
+      g_autofree char *path = naive_path ("/random/model/", naive_classes[i]);
 
       g_test_add_data_func (path, naive_classes[i], test_model);
     }

@@ -291,9 +291,9 @@ main (int argc, char **argv)
     add_class ("/random/oracle/", (*c)->name, *c, test_oracle);
   for (guint i = 0; naive_classes[i] != NULL; i++)
     {
-      g_autofree char *name = g_strjoin (":", naive_classes[i]->name, naive_classes[i]->settings, NULL);
+      g_autofree char *path = naive_path ("/random/model/", naive_classes[i]);
 
-      add_class ("/random/model/", name, naive_classes[i], test_model);
+      g_test_add_data_func (path, naive_classes[i], test_model);
     }
   g_test_add_data_func ("/random/shrink/overlap", &buggy_class, test_shrink_planted);
   g_test_add_data_func ("/random/shrink/crash", &crashing_class, test_shrink_planted);

@@ -19,3 +19,15 @@ extern const NaiveClass naive_ge_rdma;       /* naive-ge-blocks.c */
 extern const NaiveClass naive_ge_bins;
 extern const NaiveClass naive_ge_bins_padded;
 extern const NaiveClass naive_ge_bins_bare;
+extern const NaiveClass naive_ge_scalable;   /* naive-ge.c      */
+extern const NaiveClass naive_ge_expandable;
+extern const NaiveClass naive_ge_expandable_plain;
+extern const NaiveClass naive_ge_expandable_faulty;
+extern const NaiveClass naive_ge_expandable_poor;
+extern const NaiveClass naive_ge_documented; /* naive-ge-active.c */
+extern const NaiveClass naive_ge_as_built;
+extern const NaiveClass naive_ge_as_built_faulty;
+extern const NaiveClass naive_ge_policy4;
+extern const NaiveClass naive_ge_policy4_plain;
+extern const NaiveClass naive_ge_policy4_faulty;
+extern const NaiveClass naive_ge_policy4_poor;

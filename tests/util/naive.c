@@ -3,60 +3,115 @@
 
 #include "tests/util/naive-models.h"
 
-#define BASE G_GUINT64_CONSTANT (0x100000000000)
-#define STEP (G_GUINT64_CONSTANT (2) << 20)
+#define MIB (G_GUINT64_CONSTANT (1) << 20)
 
-/* ---- the device */
+/* ---- addresses */
 
 static guint64
-steps (guint64 size)
+steps (const NaiveRegion *region, guint64 size)
 {
-  return (size + STEP - 1) / STEP * STEP;
+  return (size + region->step - 1) / region->step * region->step;
 }
 
 static guint64
-lowest_place (const NaiveDevice *device, guint64 size, guint *index)
+lowest_place (const NaiveRegion *region, guint64 size, guint *index)
 {
-  guint64 place = BASE;
+  guint64 place = region->base;
 
-  for (*index = 0; *index < device->pieces->len; (*index)++)
+  for (*index = 0; *index < region->pieces->len; (*index)++)
     {
-      const NaivePiece *piece = &g_array_index (device->pieces, NaivePiece, *index);
+      const NaivePiece *piece = &g_array_index (region->pieces, NaivePiece, *index);
 
-      if (place + steps (size) <= piece->address)
+      if (place + steps (region, size) <= piece->address)
         return place;
-      place = piece->address + steps (piece->size);
+      place = piece->address + steps (region, piece->size);
     }
   return place;
+}
+
+static guint64
+take_place (NaiveRegion *region, gboolean first_fit, guint64 size)
+{
+  guint index = region->pieces->len;
+  NaivePiece piece = { region->next, size };
+
+  if (first_fit)
+    piece.address = lowest_place (region, size, &index);
+  region->next += steps (region, size);
+  g_array_insert_val (region->pieces, index, piece);
+  return piece.address;
+}
+
+/* Its size. */
+static guint64
+give_place (NaiveRegion *region, guint64 address)
+{
+  for (guint i = 0; i < region->pieces->len; i++)
+    {
+      const NaivePiece piece = g_array_index (region->pieces, NaivePiece, i);
+
+      if (piece.address != address)
+        continue;
+      g_array_remove_index (region->pieces, i);
+      return piece.size;
+    }
+  g_assert_not_reached ();
+}
+
+/* ---- the device */
+
+static gboolean
+fails (NaiveDevice *device)
+{
+  return device->every != 0 && ++device->calls % device->every == 0;
 }
 
 guint64
 naive_device_malloc (NaiveDevice *device, guint64 size)
 {
-  guint index = device->pieces->len;
-  NaivePiece piece = { device->next, size };
-
-  if (size == 0 || size > device->capacity - device->held)
+  if (fails (device) || size == 0 || size > device->capacity - device->held)
     return 0;
-  if (device->first_fit)
-    piece.address = lowest_place (device, size, &index);
-  device->next += steps (size);
   device->held += size;
-  g_array_insert_val (device->pieces, index, piece);
-  return piece.address;
+  return take_place (&device->memory, device->first_fit, size);
 }
 
 void
 naive_device_free (NaiveDevice *device, guint64 address)
 {
-  for (guint i = 0; i < device->pieces->len; i++)
-    if (g_array_index (device->pieces, NaivePiece, i).address == address)
-      {
-        device->held -= g_array_index (device->pieces, NaivePiece, i).size;
-        g_array_remove_index (device->pieces, i);
-        return;
-      }
-  g_assert_not_reached ();
+  device->held -= give_place (&device->memory, address);
+}
+
+guint64
+naive_device_reserve (NaiveDevice *device, guint64 size)
+{
+  return fails (device) || device->no_virtual ? 0 : take_place (&device->ranges, device->first_fit, size);
+}
+
+void
+naive_device_release (NaiveDevice *device, guint64 address)
+{
+  give_place (&device->ranges, address);
+}
+
+gboolean
+naive_device_create_page (NaiveDevice *device, guint64 size)
+{
+  if (fails (device) || size > device->capacity - device->held)
+    return FALSE;
+  device->held += size;
+  return TRUE;
+}
+
+void
+naive_device_destroy_page (NaiveDevice *device, guint64 size)
+{
+  device->held -= size;
+}
+
+gboolean
+naive_device_map (NaiveDevice *device)
+{
+  return !fails (device);
 }
 
 /* ---- models */
@@ -67,8 +122,14 @@ naive_new (const NaiveClass *klass, guint64 capacity, gboolean first_fit)
   Naive *naive = klass->create ();
 
   naive->klass = klass;
-  naive->device = (NaiveDevice) { .capacity = capacity, .next = BASE, .first_fit = first_fit };
-  naive->device.pieces = g_array_new (FALSE, FALSE, sizeof (NaivePiece));
+  naive->device = (NaiveDevice) {
+    .capacity = capacity,
+    .first_fit = first_fit,
+    .no_virtual = klass->no_virtual,
+    .every = klass->every,
+    .memory = { 0x100000000000, 2 * MIB, 0x100000000000, g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
+    .ranges = { 0x200000000000, 1024 * MIB, 0x200000000000, g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
+  };
   if (klass->start != NULL)
     klass->start (naive);
   return naive;
@@ -79,16 +140,50 @@ naive_free (Naive *naive)
 {
   if (naive == NULL)
     return;
-  g_array_unref (naive->device.pieces);
   naive->klass->destroy (naive);
+  g_array_unref (naive->device.memory.pieces);
+  g_array_unref (naive->device.ranges.pieces);
   g_free (naive);
 }
 
+char *
+naive_path (const char *prefix, const NaiveClass *klass)
+{
+  g_autofree char *every = klass->every > 0 ? g_strdup_printf (":every=%" G_GUINT64_FORMAT, klass->every) : g_strdup ("");
+
+  return g_strconcat (prefix, klass->name, ":", klass->settings, klass->no_virtual ? ":no-virtual-memory" : "", every, NULL);
+}
+
 const NaiveClass *const naive_classes[] = {
-  &naive_direct,       &naive_caching,      &naive_buddy_default, &naive_buddy_fixed,   &naive_buddy_initial, &naive_growth_plain,
-  &naive_best_fit_odd, &naive_best_fit_initial,
-  &naive_growth_chunk, &naive_growth_idle,  &naive_growth_before, &naive_growth_p16,
-  &naive_ge_rdma,      &naive_ge_bins,      &naive_ge_bins_padded, &naive_ge_bins_bare,  NULL,
+  &naive_direct,
+  &naive_caching,
+  &naive_buddy_default,
+  &naive_buddy_fixed,
+  &naive_buddy_initial,
+  &naive_growth_plain,
+  &naive_growth_chunk,
+  &naive_growth_idle,
+  &naive_growth_before,
+  &naive_growth_p16,
+  &naive_ge_scalable,
+  &naive_ge_expandable,
+  &naive_ge_expandable_plain,
+  &naive_ge_expandable_faulty,
+  &naive_ge_expandable_poor,
+  &naive_ge_documented,
+  &naive_ge_as_built,
+  &naive_ge_as_built_faulty,
+  &naive_ge_policy4,
+  &naive_ge_policy4_plain,
+  &naive_ge_policy4_faulty,
+  &naive_ge_policy4_poor,
+  &naive_ge_rdma,
+  &naive_ge_bins,
+  &naive_ge_bins_padded,
+  &naive_ge_bins_bare,
+  &naive_best_fit_odd,
+  &naive_best_fit_initial,
+  NULL,
 };
 
 /* ---- direct: a device call per request */

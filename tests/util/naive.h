@@ -8,12 +8,22 @@
 
 #include <glib.h>
 
-/* The simulated device with 2 MiB steps: `bump` never reuses, `first-fit` takes the lowest free place. */
+#include "allocators/allocator.h" /* GememGraphSegment */
+
+/* Addresses given out: `bump` never reuses, `first-fit` takes the lowest free place. */
 typedef struct
 {
-  guint64  capacity, held, next;
-  gboolean first_fit;
-  GArray  *pieces; /* NaivePiece by address */
+  guint64 base, step, next;
+  GArray *pieces; /* NaivePiece by address */
+} NaiveRegion;
+
+/* The simulated device: plain memory in steps of 2 MiB, address ranges in steps of 1 GiB, pages. */
+typedef struct
+{
+  guint64     capacity, held;
+  gboolean    first_fit, no_virtual;
+  NaiveRegion memory, ranges;
+  guint64     every, calls; /* each `every`-th of the calls malloc, reserve, create and map together fails; 0: none */
 } NaiveDevice;
 
 typedef struct
@@ -21,8 +31,13 @@ typedef struct
   guint64 address, size;
 } NaivePiece;
 
-guint64 naive_device_malloc (NaiveDevice *device, guint64 size); /* 0: out of memory */
-void    naive_device_free (NaiveDevice *device, guint64 address);
+guint64  naive_device_malloc (NaiveDevice *device, guint64 size); /* 0: out of memory */
+void     naive_device_free (NaiveDevice *device, guint64 address);
+guint64  naive_device_reserve (NaiveDevice *device, guint64 size); /* 0: refused */
+void     naive_device_release (NaiveDevice *device, guint64 address);
+gboolean naive_device_create_page (NaiveDevice *device, guint64 size);
+void     naive_device_destroy_page (NaiveDevice *device, guint64 size);
+gboolean naive_device_map (NaiveDevice *device);
 
 typedef struct _NaiveClass NaiveClass;
 
@@ -43,6 +58,8 @@ struct _NaiveClass
 {
   const char *name;     /* of the registered class        */
   const char *settings; /* under which the two are equal  */
+  guint64     every;    /* of the device's calls that bring memory, the one that fails; 0: none */
+  gboolean    no_virtual; /* a device without virtual memory */
   Naive *(*create) (void);
   void (*start) (Naive *naive);                                      /* NULL: nothing happens before the first request */
   /* @id names the block from here on. */
@@ -52,6 +69,13 @@ struct _NaiveClass
   void (*use_on_stream) (Naive *naive, guint32 id, guint64 stream);  /* NULL: no effect         */
   void (*trim) (Naive *naive);                                       /* NULL: nothing to give   */
   void (*destroy) (Naive *naive);                                    /* its own arrays          */
+
+  /* Static memory of graphs; NULL: the class has none.  @segments as graph_load() of allocator.h gets them. */
+  gboolean (*graph_load) (Naive *naive, guint32 id, const GememGraphSegment *segments, guint n, guint64 *address);
+  gboolean (*graph_run) (Naive *naive, guint32 id, gboolean begin);
+  void (*graph_unload) (Naive *naive, guint32 id);
+  /* What the class says under @name in its statistics, if the model knows it; NULL: nothing is compared. */
+  gboolean (*figure) (Naive *naive, const char *name, guint64 *value);
 };
 
 /* All models; NULL-terminated. */
@@ -59,3 +83,5 @@ extern const NaiveClass *const naive_classes[];
 
 Naive *naive_new (const NaiveClass *klass, guint64 capacity, gboolean first_fit);
 void   naive_free (Naive *naive);
+/* The class with all that distinguishes the model, as a test path. */
+char  *naive_path (const char *prefix, const NaiveClass *klass);

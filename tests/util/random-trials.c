@@ -46,6 +46,7 @@ try_all (TestSubject *subject, guint64 total, guint length)
       g_autoptr (GArray) ops = NULL;
 
       mix.operations = length;
+      mix.graphs = subject->klass->graph_load != NULL ? (first + i) % 7 : 0;
       subject->capacity = setting->capacity;
       subject->first_fit = setting->first_fit;
       ops = test_sequence (first + i, purpose, &mix);
@@ -67,7 +68,8 @@ gboolean
 test_random_model (const NaiveClass *naive, guint64 total, guint length)
 {
   g_autoptr (GError) error = NULL;
-  TestSubject subject = { .settings = naive->settings, .naive = naive, .verify_every = 200 };
+  g_autofree char *faults = naive->every > 0 ? g_strdup_printf ("every=%" G_GUINT64_FORMAT, naive->every) : NULL;
+  TestSubject subject = { .settings = naive->settings, .naive = naive, .verify_every = 50, .no_virtual = naive->no_virtual, .faults = faults };
 
   subject.klass = gemem_allocator_find (naive->name, &error);
   g_assert_no_error (error);

@@ -16,7 +16,7 @@ typedef struct
   GememRng       rng;
   guint64        favourites[FAVOURITES];
   GArray        *ops;
-  GArray        *live, *owed; /* ids */
+  GArray        *live, *owed, *graphs; /* ids */
   guint32        next_id;
   guint          target;      /* live blocks aimed at */
 } Maker;
@@ -113,11 +113,35 @@ add_stream_work (Maker *m)
   return TRUE;
 }
 
+/* TRUE: an operation on a graph was added: loads and unloads, and many runs. */
+static gboolean
+add_graph_work (Maker *m)
+{
+  const guint64 die = m->mix->graphs > 0 ? draw (m, 64) : 64;
+  const guint64 largest = m->mix->largest;
+
+  if (die < 2 && m->graphs->len < m->mix->graphs)
+    {
+      g_array_append_val (m->graphs, m->next_id);
+      add (m, TEST_GRAPH_LOAD, m->next_id++, draw_size (m) % (2 * largest) + 1, 0, (guint32) draw (m, 1 << 20));
+      return TRUE;
+    }
+  if (die >= 12 || m->graphs->len == 0)
+    return FALSE;
+  if (die < 4)
+    add (m, TEST_GRAPH_UNLOAD, take (m, m->graphs), 0, 0, 0);
+  else
+    add (m, die < 8 ? TEST_GRAPH_RUN : TEST_GRAPH_RUN_END, g_array_index (m->graphs, guint32, draw (m, m->graphs->len)), 0, 0, 0);
+  return TRUE;
+}
+
 static void
 add_one (Maker *m)
 {
   if (draw (m, 64) == 0)
     m->target = (guint) draw (m, m->mix->live + 1);
+  if (add_graph_work (m))
+    return;
   if (draw (m, 1000) < m->mix->trims)
     add (m, TEST_TRIM, 0, 0, 0, 0);
   else if (add_stream_work (m))
@@ -137,11 +161,13 @@ test_sequence (guint64 seed, const char *purpose, const TestMix *mix)
   m.ops = g_array_sized_new (FALSE, FALSE, sizeof (TestOp), mix->operations);
   m.live = g_array_new (FALSE, FALSE, sizeof (guint32));
   m.owed = g_array_new (FALSE, FALSE, sizeof (guint32));
+  m.graphs = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (guint i = 0; i < FAVOURITES; i++)
     m.favourites[i] = gemem_rng_log_uniform (&m.rng, 1, mix->largest);
   while (m.ops->len < mix->operations)
     add_one (&m);
   g_array_unref (m.live);
   g_array_unref (m.owed);
+  g_array_unref (m.graphs);
   return m.ops;
 }

@@ -108,7 +108,7 @@ lower_values (Shrink *s)
 
       if (op->stream != 0 && op->stream != G_MAXUINT64)
         descend (s, &op->stream, op->stream, 0);
-      if (op->kind == TEST_ALLOC)
+      if (op->kind == TEST_ALLOC || op->kind == TEST_GRAPH_LOAD)
         for (guint64 step = op->size / 2; step > 0; step /= 2)
           descend (s, &op->size, step, 1);
     }
@@ -172,7 +172,8 @@ event_of (const TestOp *op)
 {
   static const guint8 kinds[] = { GEMEM_EVENT_ALLOC,          GEMEM_EVENT_FREE,          GEMEM_EVENT_FREE_REQUESTED,
                                   GEMEM_EVENT_FREE_COMPLETED, GEMEM_EVENT_USE_ON_STREAM, GEMEM_EVENT_STREAM_SYNC,
-                                  GEMEM_EVENT_TRIM };
+                                  GEMEM_EVENT_TRIM,           GEMEM_EVENT_GRAPH_LOAD,    GEMEM_EVENT_GRAPH_RUN,
+                                  GEMEM_EVENT_GRAPH_RUN_END,  GEMEM_EVENT_GRAPH_UNLOAD };
   GememTraceEvent event = { .kind = kinds[op->kind], .id = op->id, .size = op->size, .stream = op->stream, .pool = op->pool };
 
   if (op->kind == TEST_SYNC && op->stream == G_MAXUINT64)
@@ -181,6 +182,34 @@ event_of (const TestOp *op)
       event.stream = 0;
     }
   return event;
+}
+
+/* The operation as events: a load and its segments. */
+static void
+write_op (GememTraceWriter *writer, const TestOp *op)
+{
+  g_autoptr (GArray) segments = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
+  g_autoptr (GError) error = NULL;
+  GememTraceEvent event = event_of (op);
+
+  if (op->kind == TEST_GRAPH_LOAD)
+    {
+      test_op_segments (op, segments);
+      event.pool = 0;
+      event.aux = segments->len;
+      for (guint i = 0; i < segments->len; i++)
+        event.size = MAX (event.size, g_array_index (segments, GememGraphSegment, i).offset + g_array_index (segments, GememGraphSegment, i).size);
+    }
+  writer->write (writer, &event, 1, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < segments->len; i++)
+    {
+      const GememGraphSegment *s = &g_array_index (segments, GememGraphSegment, i);
+      const GememTraceEvent piece = { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = op->id, .address = s->offset, .size = s->size, .aux = s->flags };
+
+      writer->write (writer, &piece, 1, &error);
+      g_assert_no_error (error);
+    }
 }
 
 static char *
@@ -197,12 +226,7 @@ text_twin (const GArray *ops)
   writer = gemem_trace_create (path, NULL, &info, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < ops->len; i++)
-    {
-      const GememTraceEvent event = event_of (&g_array_index (ops, TestOp, i));
-
-      writer->write (writer, &event, 1, &error);
-      g_assert_no_error (error);
-    }
+    write_op (writer, &g_array_index (ops, TestOp, i));
   writer->finish (writer, &error);
   g_assert_no_error (error);
   gemem_trace_info_clear (&info);

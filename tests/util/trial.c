@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/core/rng.h"
 #include "tests/util/trial.h"
+#include "traces/trace.h"
 
 #define HEX "0x%" G_GINT64_MODIFIER "x"
 #define U64 "%" G_GUINT64_FORMAT
@@ -26,8 +28,9 @@ test_subject_allocator (const TestSubject *subject)
 char *
 test_subject_device (const TestSubject *subject)
 {
-  g_autofree char *beneath = g_strdup_printf ("capacity=" U64 ",address=%s%s", subject->capacity, subject->first_fit ? "first-fit,va=first-fit" : "bump",
-                                              subject->odd_base ? ",base=0x100000200000" : "");
+  g_autofree char *beneath
+      = g_strdup_printf ("capacity=" U64 ",address=%s%s%s", subject->capacity, subject->first_fit ? "first-fit,va=first-fit" : "bump",
+                         subject->odd_base ? ",base=0x100000200000" : "", subject->no_virtual ? ",virtual_memory=no" : "");
 
   return subject->faults != NULL ? g_strdup_printf ("faulty:%s,%s", subject->faults, beneath) : g_strconcat ("sim:", beneath, NULL);
 }
@@ -58,6 +61,7 @@ test_trial_new_on (const TestSubject *subject, GememDevice *device, GError **err
   trial->device = device;
   trial->blocks = g_array_new (FALSE, TRUE, sizeof (TestBlock));
   trial->live = g_array_new (FALSE, FALSE, sizeof (guint32));
+  trial->graphs = g_array_new (FALSE, TRUE, sizeof (guint8));
   if (subject->naive != NULL)
     trial->naive = naive_new (subject->naive, subject->capacity, subject->first_fit);
   return trial;
@@ -89,6 +93,7 @@ test_trial_dissolve (TestTrial *trial)
   naive_free (trial->naive);
   g_array_unref (trial->blocks);
   g_array_unref (trial->live);
+  g_array_unref (trial->graphs);
   g_free (trial);
   return problem;
 }
@@ -298,6 +303,126 @@ do_trim (TestTrial *trial)
   return trial->device->held <= held || broken (trial, "trim took memory");
 }
 
+/* ---- graphs */
+
+void
+test_op_segments (const TestOp *op, GArray *segments)
+{
+  const guint64 unit = op->size % 512 == 0 && op->size >= 8 * 512 ? 512 : 1;
+  guint64 left = op->size / unit, offset = 0;
+  GememRng rng;
+  guint n;
+
+  gemem_rng_init (&rng, op->pool, "segments");
+  n = 1 + (guint) gemem_rng_below (&rng, MIN (6, left));
+  for (guint i = 0; i < n; i++)
+    {
+      const guint64 most = left - (n - 1 - i), share = i == n - 1 ? left : gemem_rng_log_uniform (&rng, 1, most);
+      GememGraphSegment segment = { offset, share * unit, 0 };
+
+      if (gemem_rng_below (&rng, 8) == 0)
+        segment.flags = GEMEM_GRAPH_SEGMENT_FIXED;
+      else if (i == n - 1 && gemem_rng_below (&rng, 2) == 0)
+        segment.flags = GEMEM_GRAPH_SEGMENT_ZERO_COPY | (gemem_rng_below (&rng, 2) == 0 ? GEMEM_GRAPH_SEGMENT_NO_ALLOC : 0);
+      g_array_append_val (segments, segment);
+      left -= share;
+      offset += segment.size + (gemem_rng_below (&rng, 6) == 0 ? unit : 0);
+    }
+}
+
+static guint8 *
+graph_at (TestTrial *trial, guint32 id)
+{
+  if (id >= trial->graphs->len)
+    g_array_set_size (trial->graphs, id + 1);
+  return &g_array_index (trial->graphs, guint8, id);
+}
+
+/* The model's word against the allocator's. */
+static gboolean
+agree (TestTrial *trial, const char *what, gboolean ok, guint64 address, guint64 expected)
+{
+  if (ok != trial->ok)
+    return broken (trial, "%s: the allocator %s, the model %s", what, trial->ok ? "succeeds" : "fails", ok ? "succeeds" : "fails");
+  return !ok || address == expected || broken (trial, "%s: the allocator gives " HEX ", the model " HEX, what, address, expected);
+}
+
+static gboolean
+do_load (TestTrial *trial, const TestOp *op)
+{
+  g_autoptr (GArray) segments = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
+  const GememGraphSegment *first;
+  guint64 address = 0, expected = 0;
+
+  if (*graph_at (trial, op->id) != TEST_GRAPH_NONE)
+    return TRUE;
+  test_op_segments (op, segments);
+  first = (const GememGraphSegment *) (gconstpointer) segments->data;
+  trial->ok = trial->subject->klass->graph_load (trial->allocator, op->id, op->stream, first, segments->len, &address);
+  if (trial->naive != NULL)
+    {
+      const gboolean ok = trial->naive->klass->graph_load (trial->naive, op->id, first, segments->len, &expected);
+
+      if (!agree (trial, "load", ok, address, expected))
+        return FALSE;
+    }
+  if (trial->ok)
+    *graph_at (trial, op->id) = TEST_GRAPH_LOADED;
+  return !trial->ok || address != 0 || broken (trial, "a graph is loaded at address 0");
+}
+
+static gboolean
+do_run (TestTrial *trial, guint32 id, gboolean begin)
+{
+  guint8 *state = graph_at (trial, id);
+
+  if (*state != (begin ? TEST_GRAPH_LOADED : TEST_GRAPH_RUNNING))
+    return TRUE;
+  trial->ok = trial->subject->klass->graph_run (trial->allocator, id, begin);
+  if (trial->naive != NULL && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, begin), 0, 0))
+    return FALSE;
+  if (!begin && !trial->ok)
+    return broken (trial, "the end of a run was refused");
+  if (trial->ok)
+    *state = begin ? TEST_GRAPH_RUNNING : TEST_GRAPH_LOADED;
+  return TRUE;
+}
+
+static void
+do_unload (TestTrial *trial, guint32 id)
+{
+  guint8 *state = graph_at (trial, id);
+
+  if (*state == TEST_GRAPH_NONE)
+    return;
+  *state = TEST_GRAPH_NONE;
+  trial->subject->klass->graph_unload (trial->allocator, id);
+  if (trial->naive != NULL)
+    trial->naive->klass->graph_unload (trial->naive, id);
+}
+
+/* As the engine does: static memory is one block to classes that know no graphs. */
+static gboolean
+do_graph (TestTrial *trial, const TestOp *op)
+{
+  TestOp block = *op;
+
+  block.pool = 0;
+  switch ((TestOpKind) op->kind)
+    {
+    case TEST_GRAPH_LOAD:
+      return trial->subject->klass->graph_load != NULL ? do_load (trial, op) : do_alloc (trial, &block);
+    case TEST_GRAPH_UNLOAD:
+      if (trial->subject->klass->graph_load != NULL)
+        do_unload (trial, op->id);
+      else
+        do_free (trial, op->id, FALSE);
+      return TRUE;
+    default:
+      return trial->subject->klass->graph_load == NULL || do_run (trial, op->id, op->kind == TEST_GRAPH_RUN);
+    }
+}
+
 gboolean
 test_trial_step (TestTrial *trial, const TestOp *op)
 {
@@ -324,6 +449,12 @@ test_trial_step (TestTrial *trial, const TestOp *op)
       break;
     case TEST_TRIM:
       fine = do_trim (trial);
+      break;
+    case TEST_GRAPH_LOAD:
+    case TEST_GRAPH_RUN:
+    case TEST_GRAPH_RUN_END:
+    case TEST_GRAPH_UNLOAD:
+      fine = do_graph (trial, op);
       break;
     }
   if (fine && trial->device->misuses != 0)
@@ -352,6 +483,8 @@ test_trial_drain (TestTrial *trial)
       do_free (trial, id, FALSE);
       do_complete (trial, id);
     }
+  for (guint32 id = 0; id < trial->graphs->len; id++)
+    do_unload (trial, id);
   return test_trial_verify (trial);
 }
 
@@ -444,9 +577,21 @@ verify_largest_free (TestTrial *trial, guint64 reusable)
   return TRUE;
 }
 
+/* A statistic against the model's. */
+static void
+compare_figure (const char *name, guint64 value, const char *unit, gpointer data)
+{
+  TestTrial *trial = data;
+  guint64 expected;
+
+  if (trial->naive->klass->figure (trial->naive, name, &expected) && expected != value)
+    broken (trial, "%s is " U64 ", by the model " U64, name, value, expected);
+}
+
 gboolean
 test_trial_verify (TestTrial *trial)
 {
+  const guint64 graphs = trial->subject->klass->graph_bytes != NULL ? trial->subject->klass->graph_bytes (trial->allocator) : 0;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   g_autoptr (GError) error = NULL;
@@ -467,10 +612,12 @@ test_trial_verify (TestTrial *trial)
   if (physical != trial->device->held)
     return broken (trial, "walk: " U64 " bytes, the device lends " U64, physical, trial->device->held);
   /* requested + internal + external = reserved, none of them negative */
-  if (trial->allocated < trial->live_bytes || trial->allocated > trial->device->held)
-    return broken (trial, "requested " U64 ", allocated " U64 ", reserved " U64 " do not ascend", trial->live_bytes, trial->allocated,
-                   trial->device->held);
-  return verify_tiling (trial, spans) && verify_live (trial, live) && verify_largest_free (trial, reusable);
+  if (trial->allocated < trial->live_bytes || trial->allocated + graphs > trial->device->held)
+    return broken (trial, "requested " U64 ", allocated " U64 " and " U64 " of graphs, reserved " U64 " do not ascend", trial->live_bytes,
+                   trial->allocated, graphs, trial->device->held);
+  if (trial->naive != NULL && trial->naive->klass->figure != NULL)
+    trial->subject->klass->stats (trial->allocator, compare_figure, trial);
+  return trial->problem == NULL && verify_tiling (trial, spans) && verify_live (trial, live) && verify_largest_free (trial, reusable);
 }
 
 /* ---- the whole */

@@ -21,6 +21,10 @@ typedef enum
   TEST_USE,
   TEST_SYNC,       /* stream G_MAXUINT64: the device */
   TEST_TRIM,
+  TEST_GRAPH_LOAD, /* `size` bytes of static memory, in segments drawn from the seed `pool` */
+  TEST_GRAPH_RUN,
+  TEST_GRAPH_RUN_END,
+  TEST_GRAPH_UNLOAD,
 } TestOpKind;
 
 typedef struct
@@ -38,6 +42,7 @@ typedef struct
   const char                *settings;     /* "key=value,..."; NULL: defaults */
   guint64                    capacity;     /* of the device                   */
   gboolean                   first_fit;    /* its address policy, else bump   */
+  gboolean                   no_virtual;   /* it has no virtual memory        */
   gboolean                   odd_base;     /* its addresses begin on a multiple of 2 MiB and of nothing larger */
   const char                *faults;       /* of a faulty device around it, "nth=5,call=malloc"; NULL: none */
   const NaiveClass          *naive;        /* or NULL */
@@ -59,6 +64,13 @@ typedef struct
   guint32        pool;
 } TestBlock;
 
+typedef enum
+{
+  TEST_GRAPH_NONE,
+  TEST_GRAPH_LOADED,
+  TEST_GRAPH_RUNNING,
+} TestGraphState;
+
 typedef struct
 {
   const TestSubject *subject;
@@ -67,9 +79,10 @@ typedef struct
   Naive             *naive;
   GArray            *blocks;  /* TestBlock by id */
   GArray            *live;    /* ids of live blocks, by address */
+  GArray            *graphs;  /* guint8, TestGraphState, by id; of classes without graphs: none, they are blocks */
   guint64            live_bytes, allocated; /* sums of sizes asked for, and of block sizes */
   guint64            operations, allocs, failures;
-  gboolean           ok;      /* the last TEST_ALLOC got a block */
+  gboolean           ok;      /* the last TEST_ALLOC, TEST_GRAPH_LOAD or TEST_GRAPH_RUN got its memory */
   char              *problem; /* the first broken promise */
 } TestTrial;
 
@@ -81,7 +94,7 @@ TestTrial *test_trial_new_on (const TestSubject *subject, GememDevice *device, G
 gboolean test_trial_step (TestTrial *trial, const TestOp *op);
 gboolean test_trial_run (TestTrial *trial, const TestOp *ops, gsize n);
 gboolean test_trial_verify (TestTrial *trial);
-/* Frees what is live and completes what is owed. */
+/* Frees what is live, completes what is owed, unloads what is loaded. */
 gboolean test_trial_drain (TestTrial *trial);
 /* Destroys allocator and device: nothing may be held, nothing misused.  Returns the problem, to be freed, or NULL; frees @trial. */
 char *test_trial_finish (TestTrial *trial);
@@ -89,6 +102,10 @@ char *test_trial_finish (TestTrial *trial);
 char *test_trial_dissolve (TestTrial *trial);
 
 const TestBlock *test_trial_block (const TestTrial *trial, guint32 id);
+
+/* The segments of a TEST_GRAPH_LOAD are appended to @segments (GememGraphSegment): one to six, now and then with a gap; fixed ones, and at the
+ * end one of zero-copy with or without memory of its own, now and then. */
+void test_op_segments (const TestOp *op, GArray *segments);
 
 /* Device calls that bring memory (malloc, reserve, create, map), and all; refused ones too. */
 guint64 test_trial_memory_calls (const TestTrial *trial);
