@@ -8,8 +8,8 @@ gemem_ge_stack_largest_pages (const GeStack *self, const GeL1 *l1, guint64 limit
 {
   guint64 pages = 0, longest = 0, below = 0;
 
-  if (l1 == NULL && self->pages != NULL && !self->unsupported)
-    return 0; /* the new pool will reserve its range */
+  if (l1 == NULL && self->pages != NULL && self->config.threshold > self->pages->page_size)
+    return 0; /* the new pool will ask for its range */
   if (l1 != NULL)
     {
       longest = gemem_ge_pool_largest_idle (&l1->pool, limit);

@@ -184,9 +184,9 @@ gemem_ge_stack_obtain (GeStack *self, guint64 stream)
         gemem_ge_pool_init (&l1->pool, &self->config, &device_lower, self->base.device);
       else
         gemem_ge_pool_init (&l1->pool, &self->config, &gemem_ge_pool_lower, &self->bottom);
-      /* A driver without virtual memory is asked once; the pools do without, which is no error (5.2). */
-      if (self->pages != NULL && !self->unsupported)
-        self->unsupported = !gemem_ge_expandable_init (&l1->pool, self->pages);
+      /* A pool that gets no range does without, which is no error; the next one asks again (5.2). */
+      if (self->pages != NULL && !gemem_ge_expandable_init (&l1->pool, self->pages))
+        self->unsupported = TRUE;
       g_ptr_array_add (self->pools, l1);
       g_ptr_array_add (self->ladder, l1);
       *(GeL1 **) gemem_idmap_insert (self->by_stream, stream, NULL) = l1;

@@ -35,7 +35,7 @@ typedef struct
   gboolean       threshold_refused;
   GePool         bottom;           /* unless GE_STACK_SINGLE                          */
   GePages       *pages;            /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
-  gboolean       unsupported;      /* a range was refused: the pools do without from then on */
+  gboolean       unsupported;      /* a range was refused: that pool does without */
   GPtrArray     *pools;            /* GeL1, in order of creation; empty for GE_STACK_RTS */
   GPtrArray     *ladder;           /* GeL1 that the ladder goes over: these, and those of stacks that share it */
   GememIdMap    *by_stream;        /* stream -> GeL1 *                             */

@@ -38,6 +38,7 @@ typedef struct
 {
   guint32  id;
   gboolean shares, fixed, bound;
+  guint64  apart; /* its fixed segments in a block of the device; 0: none */
   GArray  *active; /* Block: those that it uses, with `used` as it is for it */
 } Graph;
 
@@ -384,6 +385,15 @@ ready (Active *a)
   a->range.pages = fixed_pages;
 }
 
+static void
+drop_fixed (Active *a, const Graph *graph)
+{
+  if (graph->fixed)
+    session_unshare (&a->fixed);
+  if (graph->apart != 0)
+    naive_device_free (&a->ge.base.device, graph->apart);
+}
+
 static gboolean
 graph_load (Naive *naive, guint32 id, const GememGraphSegment *segments, guint n, guint64 *address)
 {
@@ -394,25 +404,28 @@ graph_load (Naive *naive, guint32 id, const GememGraphSegment *segments, guint n
 
   ready (a);
   for (guint i = 0; i < n; i++)
-    fixed += (segments[i].flags & FIXED) != 0 ? segments[i].size : 0;
-  base = fixed > 0 ? session_share (&a->fixed, fixed) : 0;
-  graph.fixed = base != 0;
-  for (guint i = 0; i < n; i++)
     {
       const Segment segment = { segments[i].offset, segments[i].size, 0, segments[i].flags };
 
-      if (base == 0 || (segment.flags & FIXED) == 0)
+      if ((segment.flags & FIXED) != 0)
+        fixed += segment.size;
+      else
         g_array_append_val (rest, segment);
     }
+  base = fixed > 0 ? session_share (&a->fixed, fixed) : 0;
+  graph.fixed = base != 0;
+  if (fixed > 0 && base == 0) /* 7.2: fallback aclrtMalloc */
+    base = graph.apart = naive_device_malloc (&a->ge.base.device, fixed);
   graph.shares = rest->len > 0;
-  *address = !graph.shares ? base : a->documented ? replace_block (a, rest) : malloc_memory (a, rest, graph.active);
+  *address = base;
+  if (graph.shares && (fixed == 0 || base != 0))
+    *address = a->documented ? replace_block (a, rest) : malloc_memory (a, rest, graph.active);
   if (*address != 0)
     {
       g_array_append_val (a->graphs, graph);
       return TRUE;
     }
-  if (graph.fixed)
-    session_unshare (&a->fixed);
+  drop_fixed (a, &graph);
   g_array_unref (graph.active);
   return FALSE;
 }
@@ -452,8 +465,7 @@ graph_unload (Naive *naive, guint32 id)
   const Graph graph = *AT (a->graphs, Graph, i);
 
   g_array_remove_index (a->graphs, i);
-  if (graph.fixed)
-    session_unshare (&a->fixed);
+  drop_fixed (a, &graph);
   if (graph.shares && a->documented)
     release_block (a);
   else if (graph.shares)

@@ -372,13 +372,14 @@ do_load (TestTrial *trial, const TestOp *op)
 }
 
 static gboolean
-do_run (TestTrial *trial, guint32 id, gboolean begin)
+do_run (TestTrial *trial, guint32 id, guint64 stream, gboolean begin)
 {
   guint8 *state = graph_at (trial, id);
 
   if (*state != (begin ? TEST_GRAPH_LOADED : TEST_GRAPH_RUNNING))
     return TRUE;
-  trial->ok = trial->subject->klass->graph_run (trial->allocator, id, begin);
+  trial->ok = trial->subject->klass->graph_run (trial->allocator, id, stream, begin);
+  g_clear_pointer (&trial->allocator->refusal, g_free);
   if (trial->naive != NULL && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, begin), 0, 0))
     return FALSE;
   if (!begin && !trial->ok)
@@ -419,7 +420,7 @@ do_graph (TestTrial *trial, const TestOp *op)
         do_free (trial, op->id, FALSE);
       return TRUE;
     default:
-      return trial->subject->klass->graph_load == NULL || do_run (trial, op->id, op->kind == TEST_GRAPH_RUN);
+      return trial->subject->klass->graph_load == NULL || do_run (trial, op->id, op->stream, op->kind == TEST_GRAPH_RUN);
     }
 }
 

@@ -22,7 +22,7 @@ typedef enum
   TEST_SYNC,       /* stream G_MAXUINT64: the device */
   TEST_TRIM,
   TEST_GRAPH_LOAD, /* `size` bytes of static memory, in segments drawn from the seed `pool` */
-  TEST_GRAPH_RUN,
+  TEST_GRAPH_RUN, /* what runs is not run again before the end */
   TEST_GRAPH_RUN_END,
   TEST_GRAPH_UNLOAD,
 } TestOpKind;
