@@ -163,7 +163,7 @@ struct _GememAllocator
   const GememAllocatorClass *klass;
   GememDevice               *device;
   guint64                    retries; /* times the out-of-memory ladder released something and tried again */
-  char                      *refusal; /* graph_run returned FALSE not for want of memory: what rule the event breaks; the caller takes it */
+  char                      *refusal; /* the latest call was refused, not for want of memory: what rule the event breaks; the caller takes it */
 };
 
 /* All built-in classes in the order of allocators.def, then plugins; NULL-terminated. */

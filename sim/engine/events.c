@@ -38,6 +38,14 @@ gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
   return FALSE;
 }
 
+gboolean
+gemem_run_take_refusal (GememRun *run, GError **error)
+{
+  g_autofree char *refusal = g_steal_pointer (&run->allocator->refusal);
+
+  return refusal == NULL || gemem_run_bad_event (run, error, "%s", refusal);
+}
+
 static void
 log_block (GememRun *run, const GememTraceEvent *event, guint64 requested, const GememBlock *block)
 {
@@ -133,6 +141,8 @@ do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
       gemem_accounts_demand (&run->accounts, event->size);
       memset (&live->block, 0, sizeof live->block);
       live->flags = GEMEM_LIVE_UNSERVED;
+      if (run->allocator->refusal != NULL)
+        return gemem_run_take_refusal (run, error);
       gemem_run_out_of_memory (run, event, &request);
     }
   if (run->ledger != NULL)

@@ -137,15 +137,14 @@ static gboolean
 refuse_run (GememRun *run, const GememTraceEvent *event, guint64 *state, GError **error)
 {
   const GememRequest request = { .stream = event->stream, .id = event->id };
-  g_autofree char *refusal = g_steal_pointer (&run->allocator->refusal);
 
-  if (refusal == NULL)
+  if (run->allocator->refusal == NULL)
     {
       gemem_run_out_of_memory (run, event, &request);
       return TRUE;
     }
   *state &= ~(guint64) GRAPH_RUNNING;
-  return gemem_run_bad_event (run, error, "%s", refusal);
+  return gemem_run_take_refusal (run, error);
 }
 
 static gboolean

@@ -70,5 +70,5 @@ gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error)
       ok = do_wait (run, event, error);
     }
   run->modelled_ns += run->device->call_time - charged;
-  return ok;
+  return ok && gemem_run_take_refusal (run, error);
 }
