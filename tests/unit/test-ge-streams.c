@@ -1,0 +1,820 @@
+/* test-ge-streams.c - the level-2 pools of ge-runtime.md 2.2 to 2.6: every outcome of 2.6, example E24, the ladders, events for one stream and for whoever
+ * waits, the borrow pool, what ends an execution, and the bit matrix against a plain one. */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/ge/holders.h"
+#include "sim/core/rng.h"
+#include "tests/util/engine-job.h"
+#include "tests/util/vectors.h"
+
+#define K G_GUINT64_CONSTANT (1024)
+#define M (1024 * K)
+#define ANY G_MAXUINT64
+#define BLOCKS 12
+#define equal(a, b) g_assert_cmpuint ((a), ==, (b))
+
+/* An allocator on a simulated device, and its blocks by number. */
+typedef struct
+{
+  GememAllocator *allocator;
+  GememBlock      blocks[BLOCKS];
+  guint64         live;
+} Rig;
+
+static Rig
+rig_new (const char *spec, const char *device)
+{
+  return (Rig) { .allocator = test_allocator_new (spec, device) };
+}
+
+static void
+verify (Rig *rig)
+{
+  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
+}
+
+static void
+rig_done (Rig *rig)
+{
+  verify (rig);
+  test_allocator_destroy (rig->allocator); /* live blocks included */
+}
+
+/* The address, or 0. */
+static guint64
+get (Rig *rig, guint i, guint64 size, guint64 stream)
+{
+  const GememRequest request = { .size = size, .stream = stream };
+  const gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
+
+  rig->live += ok;
+  verify (rig);
+  return ok ? rig->blocks[i].address : 0;
+}
+
+static void
+use (Rig *rig, guint i, guint64 stream)
+{
+  rig->allocator->klass->use_on_stream (rig->allocator, &rig->blocks[i], stream);
+  verify (rig);
+}
+
+static void
+let (Rig *rig, guint i, guint64 stream)
+{
+  rig->allocator->klass->stream_free (rig->allocator, &rig->blocks[i], stream);
+  verify (rig);
+}
+
+static void
+end (Rig *rig, guint i)
+{
+  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
+  rig->live--;
+  verify (rig);
+}
+
+static void
+record (Rig *rig, guint64 id, guint64 stream, guint64 to)
+{
+  rig->allocator->klass->event_record (rig->allocator, id, stream, to);
+  verify (rig);
+}
+
+static void
+wait (Rig *rig, guint64 id, guint64 stream)
+{
+  rig->allocator->klass->event_wait (rig->allocator, id, stream);
+  verify (rig);
+}
+
+/* Both at once. */
+static void
+order (Rig *rig, guint64 from, guint64 to)
+{
+  record (rig, 1000 + 100 * from + to, from, to);
+  wait (rig, 1000 + 100 * from + to, to);
+}
+
+static void
+finish_execution (Rig *rig)
+{
+  rig->allocator->klass->sync (rig->allocator, ANY);
+  verify (rig);
+}
+
+typedef struct
+{
+  const char *name;
+  guint64     value;
+  gboolean    found;
+} Wanted;
+
+static void
+pick (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
+{
+  Wanted *wanted = data;
+
+  if (strcmp (name, wanted->name) == 0)
+    {
+      wanted->value = value;
+      wanted->found = TRUE;
+    }
+}
+
+static guint64
+stat_of (const Rig *rig, const char *name)
+{
+  Wanted wanted = { .name = name };
+
+  rig->allocator->klass->stats (rig->allocator, pick, &wanted);
+  g_assert_true (wanted.found);
+  return wanted.value;
+}
+
+/* How often blocks were recycled so far. */
+static void
+recycles (const Rig *rig, guint64 birth, guint64 local, guint64 borrow)
+{
+  equal (stat_of (rig, "birth_recycles"), birth);
+  equal (stat_of (rig, "local_recycles"), local);
+  equal (stat_of (rig, "borrow_recycles"), borrow);
+}
+
+/* A block of 4 MiB born on 0 that 1 uses too, on a device that has no other 4 MiB. */
+static Rig
+shared_block (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=6MiB");
+
+  g_assert_cmphex (get (&rig, 0, 4 * M, 0), !=, 0);
+  use (&rig, 0, 1);
+  return rig;
+}
+
+/* ---- 2.6 */
+
+static void
+test_free_event_free (void)
+{
+  Rig rig = shared_block ();
+  const guint64 address = rig.blocks[0].address;
+
+  let (&rig, 0, 0);
+  recycles (&rig, 0, 1, 0);
+  order (&rig, 0, 1);
+  end (&rig, 0);
+  recycles (&rig, 0, 1, 1);
+  equal (stat_of (&rig, "borrowed_size"), 4 * M);
+  /* reusable on 1, not on 0 */
+  g_assert_cmphex (get (&rig, 1, 3 * M, 0), ==, 0);
+  g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, address);
+  equal (rig.blocks[1].size, 4 * M);
+  end (&rig, 1);
+  recycles (&rig, 0, 1, 2);
+  /* home with the next event */
+  record (&rig, 7, 1, 0);
+  g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, 0);
+  equal (stat_of (&rig, "pending_size"), 4 * M);
+  wait (&rig, 7, 0);
+  recycles (&rig, 1, 1, 2);
+  g_assert_cmphex (get (&rig, 1, 4 * M, 0), ==, address);
+  rig_done (&rig);
+}
+
+static void
+test_free_free_event (void)
+{
+  Rig rig = shared_block ();
+
+  end (&rig, 0); /* at 0, then at 1 */
+  recycles (&rig, 0, 2, 0);
+  equal (stat_of (&rig, "pending_size"), 4 * M);
+  g_assert_cmphex (get (&rig, 1, M * 3, 1), ==, 0);
+  order (&rig, 0, 1);
+  recycles (&rig, 0, 2, 1);
+  equal (stat_of (&rig, "pending_size"), 0);
+  g_assert_cmphex (get (&rig, 1, 3 * M, 1), !=, 0);
+  rig_done (&rig);
+}
+
+static void
+test_other_first (void)
+{
+  Rig rig = shared_block ();
+
+  let (&rig, 0, 1);
+  order (&rig, 1, 0);
+  recycles (&rig, 0, 1, 0);
+  end (&rig, 0);
+  recycles (&rig, 1, 1, 0);
+  rig_done (&rig);
+}
+
+static void
+test_other_first_event_last (void)
+{
+  Rig rig = shared_block ();
+
+  let (&rig, 0, 1);
+  end (&rig, 0);
+  recycles (&rig, 0, 2, 0);
+  record (&rig, 1, 1, 0);
+  recycles (&rig, 0, 2, 0);
+  wait (&rig, 1, 0);
+  recycles (&rig, 1, 2, 0);
+  rig_done (&rig);
+}
+
+static void
+test_still_held (void)
+{
+  Rig rig = shared_block ();
+
+  let (&rig, 0, 0);
+  let (&rig, 0, 0); /* it holds nothing any more */
+  let (&rig, 0, 9); /* and this one never did    */
+  recycles (&rig, 0, 1, 0);
+  order (&rig, 0, 1);
+  recycles (&rig, 0, 1, 0);
+  g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, 0);
+  rig_done (&rig);
+}
+
+static void
+test_never_shared (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=6MiB");
+
+  get (&rig, 0, 4 * M, 0);
+  get (&rig, 1, M, 1);
+  end (&rig, 0);
+  recycles (&rig, 1, 0, 0);
+  rig_done (&rig);
+}
+
+/* Nine streams hold a block; the last one learns of the others one by one. */
+static void
+test_many_holders (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
+
+  get (&rig, 0, M, 50);
+  for (guint64 s = 51; s < 60; s++)
+    use (&rig, 0, s);
+  for (guint64 s = 50; s < 59; s++)
+    let (&rig, 0, s);
+  for (guint64 s = 50; s < 58; s++)
+    order (&rig, s, 59);
+  end (&rig, 0);
+  recycles (&rig, 0, 10, 0);
+  order (&rig, 58, 59);
+  recycles (&rig, 0, 10, 1);
+  order (&rig, 59, 50);
+  recycles (&rig, 1, 10, 1);
+  rig_done (&rig);
+}
+
+/* ---- what a trace says */
+
+static void
+test_counts (void)
+{
+  Rig rig = shared_block ();
+
+  use (&rig, 0, 0);
+  use (&rig, 0, 0);
+  let (&rig, 0, 0);
+  let (&rig, 0, 0);
+  recycles (&rig, 0, 0, 0); /* one hold is left */
+  let (&rig, 0, 1);
+  order (&rig, 1, 0);
+  end (&rig, 0);
+  recycles (&rig, 1, 1, 0);
+  rig_done (&rig);
+}
+
+/* The last hold ends with the program's free, or when another comes. */
+static void
+test_deferred (void)
+{
+  Rig rig = shared_block ();
+
+  let (&rig, 0, 0);
+  let (&rig, 0, 1);
+  let (&rig, 0, 1);
+  recycles (&rig, 0, 1, 0);
+  use (&rig, 0, 2);
+  recycles (&rig, 0, 2, 0);
+  let (&rig, 0, 2);
+  use (&rig, 0, 2);
+  recycles (&rig, 0, 2, 0);
+  end (&rig, 0);
+  recycles (&rig, 0, 3, 0);
+  rig_done (&rig);
+}
+
+static void
+test_completion (void)
+{
+  Rig rig = shared_block ();
+  const GememAllocatorClass *klass = rig.allocator->klass;
+
+  klass->free (rig.allocator, &rig.blocks[0], TRUE);
+  rig.live--;
+  verify (&rig);
+  recycles (&rig, 0, 1, 0);
+  finish_execution (&rig);
+  recycles (&rig, 0, 1, 0);
+  klass->complete (rig.allocator, &rig.blocks[0]);
+  recycles (&rig, 1, 1, 0);
+  g_assert_cmphex (get (&rig, 1, 4 * M, 0), ==, rig.blocks[0].address);
+  klass->free (rig.allocator, &rig.blocks[1], TRUE); /* its only holder: the block waits */
+  rig.live--;
+  recycles (&rig, 1, 1, 0);
+  g_assert_cmphex (get (&rig, 2, 4 * M, 0), ==, 0);
+  klass->complete (rig.allocator, &rig.blocks[1]);
+  recycles (&rig, 2, 1, 0);
+  rig_done (&rig);
+}
+
+/* ---- events */
+
+/* The wrapper serves another block when the event arrives. */
+static void
+test_version_mismatch (void)
+{
+  Rig rig = shared_block ();
+  const GememAllocatorClass *klass = rig.allocator->klass;
+
+  let (&rig, 0, 0);
+  record (&rig, 1, 0, 1);
+  klass->free (rig.allocator, &rig.blocks[0], TRUE);
+  klass->complete (rig.allocator, &rig.blocks[0]);
+  rig.live--;
+  get (&rig, 1, 4 * M, 0);
+  g_assert_true (rig.blocks[1].handle == rig.blocks[0].handle);
+  use (&rig, 1, 1);
+  let (&rig, 1, 0);
+  wait (&rig, 1, 1);
+  end (&rig, 1); /* 1 does not know that 0 let go */
+  recycles (&rig, 1, 3, 0);
+  order (&rig, 0, 1);
+  recycles (&rig, 1, 3, 1);
+  rig_done (&rig);
+}
+
+/* What is sent once is not sent again; another stream still gets it. */
+static void
+test_sent_once (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
+
+  get (&rig, 0, M, 0);
+  use (&rig, 0, 1);
+  use (&rig, 0, 2);
+  let (&rig, 0, 0);
+  record (&rig, 1, 0, 1);
+  record (&rig, 2, 0, 1);
+  let (&rig, 0, 2);
+  order (&rig, 2, 1);
+  wait (&rig, 2, 1);
+  end (&rig, 0); /* 1 waits for event 1 only now */
+  recycles (&rig, 0, 3, 0);
+  wait (&rig, 1, 2); /* not for 2 */
+  recycles (&rig, 0, 3, 0);
+  wait (&rig, 1, 1);
+  recycles (&rig, 0, 3, 1);
+  wait (&rig, 1, 1); /* it has nothing any more */
+  rig_done (&rig);
+}
+
+/* An event for whoever waits: what came after the record is not in it. */
+static void
+test_undirected (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
+
+  for (guint i = 0; i < 3; i++)
+    {
+      get (&rig, i, M, 0);
+      use (&rig, i, 1);
+    }
+  let (&rig, 0, 0);
+  record (&rig, 1, 0, ANY);
+  let (&rig, 1, 0);
+  record (&rig, 2, 0, ANY);
+  let (&rig, 2, 0);
+  wait (&rig, 1, 1);
+  wait (&rig, 1, 2);
+  end (&rig, 0);
+  recycles (&rig, 0, 3, 1);
+  end (&rig, 1);
+  recycles (&rig, 0, 4, 1);
+  wait (&rig, 2, 1);
+  recycles (&rig, 0, 4, 2);
+  end (&rig, 2);
+  recycles (&rig, 0, 5, 2);
+  record (&rig, 2, 0, ANY); /* anew */
+  wait (&rig, 2, 1);
+  recycles (&rig, 0, 5, 3);
+  rig_done (&rig);
+}
+
+/* A block on stream 1 that was borrowed, and is born on 0. */
+static void
+make_borrowed (Rig *rig, guint i, guint64 size)
+{
+  g_assert_cmphex (get (rig, i, size, 0), !=, 0);
+  use (rig, i, 1);
+  let (rig, i, 0);
+  order (rig, 0, 1);
+  end (rig, i);
+}
+
+/* ...and of the borrow pool, what was in it at the record and still is. */
+static void
+test_undirected_borrowed (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=6MiB");
+
+  make_borrowed (&rig, 0, 4 * M);
+  record (&rig, 1, 1, ANY);
+  wait (&rig, 1, 2);
+  recycles (&rig, 0, 1, 1);
+  get (&rig, 1, 4 * M, 1);
+  wait (&rig, 1, 0);
+  recycles (&rig, 0, 1, 1); /* in use */
+  end (&rig, 1);
+  wait (&rig, 1, 0);
+  recycles (&rig, 0, 1, 2); /* used since the record */
+  record (&rig, 1, 1, ANY);
+  wait (&rig, 1, 0);
+  recycles (&rig, 1, 1, 2);
+  rig_done (&rig);
+}
+
+/* Recorded again for the same stream, an event has both marks; for another one, the first mark has only the end of the execution. */
+static void
+test_recorded_again (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
+
+  for (guint i = 0; i < 3; i++)
+    {
+      get (&rig, i, M, 0);
+      use (&rig, i, 1);
+    }
+  end (&rig, 0);
+  record (&rig, 1, 0, 1);
+  end (&rig, 1);
+  record (&rig, 1, 0, 1);
+  wait (&rig, 1, 1);
+  recycles (&rig, 0, 4, 2);
+  end (&rig, 2);
+  record (&rig, 1, 0, 1);
+  record (&rig, 1, 0, 2);
+  wait (&rig, 1, 1);
+  wait (&rig, 1, 2);
+  recycles (&rig, 0, 6, 2);
+  finish_execution (&rig);
+  recycles (&rig, 3, 6, 3); /* delivered, borrowed, home */
+  rig_done (&rig);
+}
+
+static void
+test_last_wait_events (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
+
+  for (guint i = 0; i < 3; i++)
+    make_borrowed (&rig, i, M); /* in the borrow pool of 1 */
+  for (guint i = 3; i < 6; i++)
+    {
+      get (&rig, i, M, i % 2);
+      use (&rig, i, 2);
+      end (&rig, i); /* pending */
+    }
+  get (&rig, 6, M, 1);
+  end (&rig, 6);
+  record (&rig, 1, 1, 0); /* on their way home */
+  make_borrowed (&rig, 0, M);
+  get (&rig, 7, M, 2);
+  use (&rig, 7, 0);
+  let (&rig, 7, 2); /* held by 0 */
+  rig.allocator->klass->sync (rig.allocator, 0); /* a stream is not the device */
+  recycles (&rig, 1, 11, 4);
+  finish_execution (&rig);
+  recycles (&rig, 8, 11, 4);
+  equal (stat_of (&rig, "pending_size"), 0);
+  equal (stat_of (&rig, "borrowed_size"), 0);
+  equal (stat_of (&rig, "stream0.occupied_size"), 0);
+  equal (stat_of (&rig, "stream1.occupied_size"), 0);
+  equal (stat_of (&rig, "stream2.occupied_size"), M);
+  equal (stat_of (&rig, "stream2.recycle_count"), 1);
+  order (&rig, 2, 0);
+  end (&rig, 7);
+  recycles (&rig, 8, 11, 5);
+  rig_done (&rig);
+}
+
+/* ---- the borrow pool */
+
+static void
+test_borrow_choice (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=62MiB");
+  guint64 address[6];
+  static const guint64 sizes[] = { 5, 8, 5, 5, 12, 24 };
+
+  for (guint i = 0; i < 6; i++)
+    {
+      make_borrowed (&rig, i, sizes[i] * M);
+      address[i] = rig.blocks[i].address;
+    }
+  equal (stat_of (&rig, "borrowed_size"), 59 * M);
+  g_assert_cmphex (get (&rig, 6, 6 * M, 1), ==, address[1]); /* the smallest that is large enough */
+  g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]); /* of equal ones the one that came last */
+  end (&rig, 7);
+  g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]);
+  g_assert_cmphex (get (&rig, 8, 5 * M, 1), ==, address[2]);
+  g_assert_cmphex (get (&rig, 9, 5 * M, 1), ==, address[0]);
+  equal (rig.blocks[6].size, 8 * M); /* whole */
+  /* The class of 8 MiB was emptied by a request for 6: nothing of it is left behind. */
+  g_assert_cmphex (get (&rig, 10, 6 * M, 1), ==, address[4]);
+  g_assert_cmphex (get (&rig, 11, 25 * M, 1), ==, 0);
+  equal (stat_of (&rig, "borrows"), 6);
+  rig_done (&rig);
+}
+
+/* ---- ladders */
+
+/* The thresholds are those of a larger device: what is short is memory. */
+static void
+fill_and_free (Rig *rig)
+{
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmphex (get (rig, i, 10 * M, i), !=, 0);
+  for (guint i = 0; i < 3; i++)
+    end (rig, i);
+  equal (stat_of (rig, "l1.occupied_size"), 30 * M);
+}
+
+static void
+test_e24_all_pools_recycled (void)
+{
+  Rig rig = rig_new ("ge-streams:total=64GiB", "sim:capacity=30MiB");
+  const GememDevice *device = rig.allocator->device;
+
+  fill_and_free (&rig);
+  g_assert_cmphex (get (&rig, 3, 25 * M, 1), !=, 0);
+  equal (stat_of (&rig, "l1.occupied_size"), 25 * M);
+  equal (stat_of (&rig, "stream1.occupied_size"), 25 * M);
+  for (guint s = 0; s < 3; s++)
+    {
+      g_autofree char *name = g_strdup_printf ("stream%u.recycle_count", s);
+
+      equal (stat_of (&rig, name), 1);
+    }
+  /* Four attempts of L1, each failed one with its ladder, the last one too; three pools. */
+  equal (device->calls[GEMEM_CALL_STREAM_SYNC], 7);
+  equal (stat_of (&rig, "stream_syncs"), 7);
+  equal (device->held, 25 * M);
+  rig_done (&rig);
+}
+
+/* The walk over all pools belongs to the executor with one thread. */
+static void
+test_threads (void)
+{
+  Rig several = rig_new ("ge-streams:total=64GiB,MAX_RUNTIME_CORE_NUMBER=8", "sim:capacity=30MiB");
+  Rig kept = rig_new ("ge-streams:total=64GiB,MAX_RUNTIME_CORE_NUMBER=8,ENABLE_DYNAMIC_SHAPE_MULTI_STREAM=1", "sim:capacity=30MiB");
+
+  fill_and_free (&several);
+  g_assert_cmphex (get (&several, 3, 25 * M, 1), ==, 0);
+  /* Its own pool was recycled after that, and the attempt repeated. */
+  equal (stat_of (&several, "stream0.recycle_count"), 0);
+  equal (stat_of (&several, "stream1.recycle_count"), 1);
+  fill_and_free (&kept);
+  g_assert_cmphex (get (&kept, 3, 25 * M, 1), !=, 0);
+  rig_done (&several);
+  rig_done (&kept);
+}
+
+/* The walk ends at the first stream that cannot be waited for. */
+static void
+test_failed_sync (void)
+{
+  Rig rig = rig_new ("ge-streams:total=64GiB", "faulty:nth=2,call=stream_sync,capacity=30MiB");
+
+  fill_and_free (&rig);
+  g_assert_cmphex (get (&rig, 3, 25 * M, 1), !=, 0); /* at the second attempt of its own pool */
+  equal (stat_of (&rig, "stream0.recycle_count"), 1);
+  equal (stat_of (&rig, "stream1.recycle_count"), 2);
+  rig_done (&rig);
+}
+
+/* ---- one stream; too many */
+
+static void
+test_single (void)
+{
+  Rig rig = rig_new ("ge-streams:streams=single", "sim:capacity=6MiB");
+  const guint64 address = get (&rig, 0, 4 * M, 5);
+
+  use (&rig, 0, 6);
+  let (&rig, 0, 5);
+  record (&rig, 1, 5, 6);
+  wait (&rig, 1, 6);
+  g_assert_cmphex (get (&rig, 1, 4 * M, 7), ==, 0);
+  end (&rig, 0);
+  recycles (&rig, 1, 0, 0);
+  equal (stat_of (&rig, "streams"), 1);
+  equal (stat_of (&rig, "l1.idle_size"), 4 * M);
+  finish_execution (&rig);
+  equal (stat_of (&rig, "l1.recycle_count"), 1); /* by the ladder of the refused request */
+  g_assert_cmphex (get (&rig, 1, 4 * M, 7), ==, address);
+  rig_done (&rig);
+}
+
+static void
+test_64_streams (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=1GiB");
+
+  get (&rig, 0, M, 100);
+  for (guint64 s = 101; s < 164; s++)
+    use (&rig, 0, s);
+  g_assert_null (rig.allocator->refusal);
+  use (&rig, 0, 164);
+  g_assert_cmpstr (rig.allocator->refusal, ==, "stream 164 is the 65th, and GE's multi-stream pools know at most 64");
+  g_assert_cmphex (get (&rig, 1, M, 165), ==, 0);
+  record (&rig, 1, 166, ANY);
+  record (&rig, 1, 100, 167);
+  wait (&rig, 1, 168);
+  let (&rig, 0, 164);
+  equal (rig.allocator->klass->largest_free (rig.allocator, 169), 0);
+  g_assert_cmphex (get (&rig, 1, M, 163), !=, 0);
+  end (&rig, 0);
+  recycles (&rig, 0, 64, 0);
+  finish_execution (&rig);
+  recycles (&rig, 1, 64, 0);
+  rig_done (&rig);
+}
+
+/* In a replay that is bad input, with the event. */
+static void
+test_65th_stream (void)
+{
+  g_autoptr (GError) error = NULL;
+  const GememAllocatorClass *klass = gemem_allocator_find ("ge-streams", &error);
+  GememTraceEvent events[66];
+  TestTrace trace = { .events = events, .n = G_N_ELEMENTS (events) };
+  GememAllocatorSpec *spec;
+  GememJob job;
+  GememResult *result;
+
+  g_assert_no_error (error);
+  spec = test_spec (klass);
+  job = test_job (spec, &trace);
+  for (guint i = 0; i < G_N_ELEMENTS (events); i++)
+    events[i] = (GememTraceEvent) { .kind = GEMEM_EVENT_ALLOC, .id = i, .size = 16, .stream = MIN (i, 64) };
+  g_assert_null (gemem_job_run (&job, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
+  g_assert_nonnull (strstr (error->message, "event 64: stream 64 is the 65th"));
+  job.allow_partial = TRUE;
+  result = test_job_run (&job);
+  equal (result->inconsistent, 2);
+  equal (result->failed_allocs, 64); /* for want of memory, on 4096 bytes */
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
+}
+
+/* ---- the bit matrix */
+
+#define STREAMS 20
+
+/* The same as plainly as can be. */
+typedef struct
+{
+  guint64  count[STREAMS];
+  gboolean v[STREAMS][STREAMS];
+} Plain;
+
+static void
+plain_step (Plain *p, guint64 what, guint s, guint t)
+{
+  for (guint o = 0; o < STREAMS; o++)
+    switch (what)
+      {
+      case 0:
+        p->v[o][s] = TRUE;
+        break;
+      case 2:
+        p->v[t][o] &= p->v[s][o];
+        break;
+      case 3:
+        for (guint any = 0; any < STREAMS; any++)
+          p->v[t][o] &= p->v[any][o];
+        break;
+      }
+  if (what == 0)
+    p->count[s]++;
+  if ((what == 1 || what == 4) && p->count[s] > 0)
+    {
+      p->count[s] = what == 4 ? 0 : p->count[s] - 1;
+      if (p->count[s] == 0)
+        p->v[s][s] = FALSE;
+    }
+}
+
+static void
+compare_plain (const Plain *p, const GeHolders *h)
+{
+  guint64 total = 0;
+
+  for (guint s = 0; s < STREAMS; s++)
+    {
+      guint64 row = 0;
+
+      for (guint t = 0; t < STREAMS; t++)
+        row |= (guint64) p->v[s][t] << t;
+      g_assert_cmphex (gemem_ge_holders_row (h, s), ==, row);
+      equal (gemem_ge_holders_count (h, s), p->count[s]);
+      equal (h->holding >> s & 1, p->count[s] > 0);
+      total += p->count[s];
+    }
+  equal (h->total, total);
+}
+
+static void
+test_holders (void)
+{
+  GememSlab slab;
+  GememRng rng;
+
+  gemem_slab_init (&slab, sizeof (GeWideHolders));
+  gemem_rng_init (&rng, 1, "holders");
+  for (guint round = 0; round < 300; round++)
+    {
+      const guint streams = round % 3 == 0 ? STREAMS : round % 3 == 1 ? 8 : 3;
+      Plain p = { 0 };
+      GeHolders h = { 0 };
+
+      for (guint step = 0; step < 60; step++)
+        {
+          const guint64 what = gemem_rng_below (&rng, 5);
+          const guint s = (guint) gemem_rng_below (&rng, streams), t = (guint) gemem_rng_below (&rng, streams);
+          const guint64 before = p.count[s];
+
+          plain_step (&p, what, s, t);
+          if (what == 0)
+            gemem_ge_holders_access (&h, s, &slab);
+          else if (what == 1)
+            equal (gemem_ge_holders_release (&h, s), before == 1);
+          else if (what == 2)
+            gemem_ge_holders_tell (&h, s, t, &slab);
+          else if (what == 3)
+            gemem_ge_holders_tell_all (&h, t, &slab);
+          else if (before > 0)
+            gemem_ge_holders_let_go (&h, s);
+          compare_plain (&p, &h);
+        }
+      gemem_ge_holders_reset (&h, &slab);
+      equal (h.total, 0);
+    }
+  gemem_slab_clear (&slab);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ge/streams/2.6/free-event-free", test_free_event_free);
+  g_test_add_func ("/ge/streams/2.6/free-free-event", test_free_free_event);
+  g_test_add_func ("/ge/streams/2.6/other-first", test_other_first);
+  g_test_add_func ("/ge/streams/2.6/other-first-event-last", test_other_first_event_last);
+  g_test_add_func ("/ge/streams/2.6/still-held", test_still_held);
+  g_test_add_func ("/ge/streams/2.6/never-shared", test_never_shared);
+  g_test_add_func ("/ge/streams/2.6/many-holders", test_many_holders);
+  g_test_add_func ("/ge/streams/counts", test_counts);
+  g_test_add_func ("/ge/streams/deferred", test_deferred);
+  g_test_add_func ("/ge/streams/completion", test_completion);
+  g_test_add_func ("/ge/streams/version-mismatch", test_version_mismatch);
+  g_test_add_func ("/ge/streams/sent-once", test_sent_once);
+  g_test_add_func ("/ge/streams/undirected", test_undirected);
+  g_test_add_func ("/ge/streams/undirected-borrowed", test_undirected_borrowed);
+  g_test_add_func ("/ge/streams/recorded-again", test_recorded_again);
+  g_test_add_func ("/ge/streams/last-wait-events", test_last_wait_events);
+  g_test_add_func ("/ge/streams/borrow-choice", test_borrow_choice);
+  g_test_add_func ("/ge/streams/e24-all-pools-recycled", test_e24_all_pools_recycled);
+  g_test_add_func ("/ge/streams/threads", test_threads);
+  g_test_add_func ("/ge/streams/failed-sync", test_failed_sync);
+  g_test_add_func ("/ge/streams/single", test_single);
+  g_test_add_func ("/ge/streams/64-streams", test_64_streams);
+  g_test_add_func ("/ge/streams/65th-stream", test_65th_stream);
+  g_test_add_func ("/ge/streams/holders", test_holders);
+  return g_test_run ();
+}
