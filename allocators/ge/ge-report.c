@@ -45,7 +45,7 @@ gemem_ge_report_check (GememAllocator *allocator, GError **error)
   const char *name = allocator->klass->name;
 
   if (!gemem_ge_stack_check (&ge->hbm->base, error) || (ge->p2p != NULL && !gemem_ge_stack_check (&ge->p2p->base, error))
-      || !gemem_ge_static_check (&ge->memory, name, error))
+      || !gemem_ge_other_check (&ge->others, name, error) || !gemem_ge_static_check (&ge->memory, name, error))
     return FALSE;
   if (ge->loaded.length == gemem_idmap_count (ge->memory.graphs))
     return TRUE;

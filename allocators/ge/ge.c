@@ -3,8 +3,9 @@
  * What: the policy follows from the environment variable and the option together (policy.h), and says where each kind of memory comes from (7.2):
  *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and ge-graphs.c for what surrounds it
  *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and P2P have pools of their own
- *   weights          a device call each; host memory none: other-blocks.h
+ *   weights          a device call each; RDMA a pool that never grows, host memory nothing of the device: other-blocks.h
  * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory unless said otherwise.
+ * The alignment promised is that of dynamic memory; blocks of the RDMA pool begin at multiples of 512 bytes.
  * The process environment is never read: GE_USE_STATIC_MEMORY is a parameter.
  * Cost: as in the parts.  Origin: shared/spec/ge-runtime.md 3.4, 7, 8.
  */
@@ -76,8 +77,14 @@ static const GememParam params[] = {
   { .name = "memory_types",
     .type = GEMEM_PARAM_STRING,
     OWN (memory_types),
-    .help = "What the pools of the trace stand for: [1=p2p,2=host,3=weight]; hbm, dynamic memory, unless named. Host memory is not the device's "
-            "and is only counted." },
+    .help = "What the pools of the trace stand for: [1=p2p,2=host,3=variable,4=weight,5=rdma]; hbm, dynamic memory, unless named. Host memory is "
+            "not the device's and is only counted." },
+  { .name = "rdma_size",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "1GiB",
+    .min = "512",
+    OWN (rdma_size),
+    .help = "Bytes of the pool for remote memory access, which never grows; taken with the first request of an rdma pool." },
   { .name = "atomic_clean_policy",
     .type = GEMEM_PARAM_UINT,
     .default_text = "0",
@@ -174,7 +181,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
     }
   options = static_options (ge, p);
   gemem_ge_static_init (&ge->memory, device, &options);
-  gemem_ge_other_init (&ge->others, device);
+  gemem_ge_other_init (&ge->others, device, p->rdma_size);
   gemem_ge_run_order_init (&ge->order);
   ge->total = gemem_device_capacity (device) >> 48 == 0 ? gemem_device_capacity (device) : 0;
   ge->graphs = gemem_idmap_new (sizeof (GeGraph *));

@@ -14,6 +14,7 @@ typedef struct
   gboolean      strict, as_built;
   guint64       atomic_clean_policy; /* without effect here */
   char         *memory_types, *hccl_graphs;
+  guint64       rdma_size;
   gboolean      check_free_memory, feature_base_refreshable, static_model_addr_fixed, external;
 } GeParams;
 

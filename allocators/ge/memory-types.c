@@ -6,7 +6,7 @@
 #include "allocators/ge/memory-types.h"
 #include "sim/core/units.h"
 
-static const char *const names[] = { "hbm", "p2p", "host", "variable", "weight", NULL };
+static const char *const names[] = { "hbm", "p2p", "host", "variable", "weight", "rdma", NULL };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (names) == GE_MEMORY_TYPES + 1);
 

@@ -7,9 +7,11 @@
 #define HOST_LARGEST (G_GUINT64_CONSTANT (1) << 48)
 
 void
-gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device)
+gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device, guint64 rdma_size)
 {
   *others = (GeOtherBlocks) { .device = device, .blocks = gemem_idmap_new (sizeof (GeOtherBlock)), .next_host = GEMEM_HOST_ADDRESS };
+  others->rdma_size = rdma_size;
+  gemem_ge_rdma_init (&others->rdma, device);
 }
 
 /* Addresses are not used again. */
@@ -24,20 +26,44 @@ take_host (GeOtherBlocks *others, guint64 size)
   return address;
 }
 
+/* The pool has one block, which is taken once. */
+static guint64
+take_rdma (GeOtherBlocks *others, GeOtherBlock *other)
+{
+  GeBlock *found = NULL;
+
+  if (others->rdma.set.obtained > 0 || gemem_ge_rdma_init_memory (&others->rdma, others->rdma_size))
+    found = gemem_ge_rdma_alloc (&others->rdma, other->size);
+  if (found == NULL)
+    return 0;
+  other->handle = found;
+  other->size = found->node.size;
+  return found->node.address;
+}
+
+static guint64
+take (GeOtherBlocks *others, GeOtherBlock *other)
+{
+  if (other->type == GE_MEMORY_HOST)
+    return take_host (others, other->size);
+  if (other->type == GE_MEMORY_RDMA)
+    return take_rdma (others, other);
+  return gemem_device_malloc (others->device, other->size, other->stream);
+}
+
 gboolean
 gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type, const GememRequest *request, GememBlock *block)
 {
-  const GeOtherBlock other = { request->size, request->stream, type };
-  const guint64 address = type == GE_MEMORY_HOST ? take_host (others, request->size)
-                                                 : gemem_device_malloc (others->device, request->size, request->stream);
+  GeOtherBlock other = { .size = request->size, .stream = request->stream, .type = type };
+  const guint64 address = take (others, &other);
 
   if (address == 0)
     return FALSE;
   *(GeOtherBlock *) gemem_idmap_insert (others->blocks, address, NULL) = other;
   others->count[type]++;
-  others->bytes[type] += request->size;
+  others->bytes[type] += other.size;
   others->peak[type] = MAX (others->peak[type], others->bytes[type]);
-  *block = (GememBlock) { .address = address, .size = request->size };
+  *block = (GememBlock) { .address = address, .size = other.size };
   return TRUE;
 }
 
@@ -48,13 +74,15 @@ gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block)
 
   gemem_idmap_remove (others->blocks, block->address, &other);
   others->bytes[other.type] -= other.size;
-  if (other.type != GE_MEMORY_HOST)
+  if (other.type == GE_MEMORY_RDMA)
+    gemem_ge_rdma_free (&others->rdma, other.handle);
+  else if (other.type != GE_MEMORY_HOST)
     gemem_device_free (others->device, block->address, other.size);
 }
 
-/* Calls @func for the blocks on the device. */
-void
-gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
+/* Calls @func for those with a device call each. */
+static void
+walk_plain (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
 {
   guint64 address;
   gsize position = 0;
@@ -66,9 +94,22 @@ gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer d
       const GememSpan span = { .address = address, .size = other->size, .segment = address, .segment_size = other->size, .stream = other->stream,
                                .state = GEMEM_SPAN_LIVE, .user = address };
 
-      if (other->type != GE_MEMORY_HOST)
+      if (other->type != GE_MEMORY_HOST && other->type != GE_MEMORY_RDMA)
         func (&span, data);
     }
+}
+
+void
+gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
+{
+  walk_plain (others, func, data);
+  gemem_ge_block_set_walk (&others->rdma.set, func, data);
+}
+
+gboolean
+gemem_ge_other_check (const GeOtherBlocks *others, const char *name, GError **error)
+{
+  return gemem_ge_block_set_check (&others->rdma.set, name, error);
 }
 
 static void
@@ -80,7 +121,8 @@ return_span (const GememSpan *span, gpointer device)
 void
 gemem_ge_other_clear (GeOtherBlocks *others)
 {
-  gemem_ge_other_walk (others, return_span, others->device);
+  walk_plain (others, return_span, others->device);
+  gemem_ge_rdma_clear (&others->rdma);
   gemem_idmap_free (others->blocks);
 }
 

@@ -319,6 +319,30 @@ test_memory_types (void)
     }
 }
 
+/* The RDMA pool is one block of the device, taken with the first request. */
+static void
+test_rdma (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:memory_types=[5=rdma],rdma_size=8MiB", "sim:capacity=64MiB");
+  GememBlock block, other;
+
+  g_assert_cmpuint (held (a), ==, 0);
+  block = request (a, 1000, 5);
+  g_assert_cmpuint (held (a), ==, 8 * M);
+  g_assert_cmpuint (block.size, ==, 1024);
+  other = request (a, 5 * M, 5);
+  g_assert_cmphex (other.address, ==, block.address + 1024); /* the whole of it: 5 MiB are more than half of the rest */
+  g_assert_false (a->klass->alloc (a, &(GememRequest) { .size = 512, .pool = 5 }, &block));
+  g_assert_true (test_allocator_verify (a, 2, G_MAXUINT64));
+  a->klass->free (a, &other, FALSE);
+  g_assert_cmpuint (stat_of (a, "rdma.bytes"), ==, 1024);
+  g_assert_cmpuint (held (a), ==, 8 * M);
+  test_allocator_destroy (a); /* with a block alive */
+  a = test_allocator_new ("ge:memory_types=[5=rdma]", "sim:capacity=64MiB");
+  g_assert_false (a->klass->alloc (a, &(GememRequest) { .size = 512, .pool = 5 }, &block)); /* no room for 1 GiB */
+  test_allocator_destroy (a);
+}
+
 /* The ladder crosses memory types (2.1, step 6): what P2P has idle goes back for a request of HBM. */
 static void
 test_ladder (void)
@@ -451,6 +475,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/subgraph", test_subgraph);
   g_test_add_func ("/ge/subgraph-refused", test_subgraph_refused);
   g_test_add_func ("/ge/memory-types", test_memory_types);
+  g_test_add_func ("/ge/rdma", test_rdma);
   g_test_add_func ("/ge/ladder", test_ladder);
   g_test_add_func ("/ge/make-room", test_make_room);
   g_test_add_func ("/ge/make-room-refused", test_make_room_refused);
