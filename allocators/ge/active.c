@@ -143,9 +143,7 @@ walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 
   gemem_ge_stack_walk (&self->stack->base, gemem_ge_spans_append, spans);
   gemem_ge_static_walk (&self->memory, spans);
-  gemem_ge_spans_sort (spans);
-  for (guint i = 0; i < spans->len; i++)
-    func (&g_array_index (spans, GememSpan, i), data);
+  gemem_ge_spans_report (spans, func, data);
 }
 
 static gboolean

@@ -10,8 +10,6 @@
 
 #include "allocators/ge/stack.h"
 
-#define LARGE_PAGE (G_GUINT64_CONSTANT (8) << 20) /* kLargePageSize */
-
 static const GememParam params[] = {
   GE_STACK_PARAM_ROWS,
   { NULL }
@@ -25,7 +23,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
   GeStackParams p = *(const GeStackParams *) data;
 
   p.stack = GE_STACK_TWO;
-  return gemem_ge_stack_create (&gemem_ge_expandable_class, &p, LARGE_PAGE, device, error);
+  return gemem_ge_stack_create (&gemem_ge_expandable_class, &p, GE_LARGE_PAGE, device, error);
 }
 
 const GememAllocatorClass gemem_ge_expandable_class = {

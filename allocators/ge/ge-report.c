@@ -33,9 +33,7 @@ gemem_ge_report_walk (GememAllocator *allocator, GememSpanFunc func, gpointer da
   gemem_ge_other_walk (&ge->others, gemem_ge_spans_append, spans);
   hide_inner (ge, spans);
   gemem_ge_static_walk (&ge->memory, spans);
-  gemem_ge_spans_sort (spans);
-  for (guint i = 0; i < spans->len; i++)
-    func (&g_array_index (spans, GememSpan, i), data);
+  gemem_ge_spans_report (spans, func, data);
 }
 
 gboolean

@@ -8,7 +8,7 @@ gemem_ge_range_init (GeRange *range, GePages *pages, guint64 size)
 {
   const guint64 page = pages->page_size;
   const guint64 rounded = (size + page - 1) / page * page;
-  const guint64 base = gemem_device_reserve (pages->device, rounded, 0);
+  const guint64 base = gemem_ge_pages_open (pages, page, rounded);
 
   if (base == 0)
     return FALSE;
@@ -25,7 +25,10 @@ gemem_ge_range_init (GeRange *range, GePages *pages, guint64 size)
 void
 gemem_ge_range_clear (GeRange *range)
 {
-  gemem_ge_pages_release (range->pages, range->base, range->size);
+  for (guint32 i = 0; i < range->n_records; i++)
+    if (range->records[i].page != GE_NO_PAGE)
+      gemem_ge_pages_give (range->pages, range->records[i].page);
+  gemem_ge_pages_close (range->pages, range->base, range->size);
   g_free (range->records);
   g_array_unref (range->free);
   g_array_unref (range->list);
@@ -79,7 +82,7 @@ static gboolean
 obtain (GeRange *range, guint32 i)
 {
   GeRecord *record = &range->records[i];
-  const guint32 page = gemem_ge_pages_take (range->pages, record->last, range->base + i * range->page_size);
+  const guint32 page = gemem_ge_pages_take (range->pages, record->last, range->base + i * range->page_size, TRUE);
 
   if (page == GE_NO_PAGE)
     return FALSE;
@@ -361,7 +364,7 @@ gemem_ge_range_claim (GeRange *range, const guint32 *records, guint n)
 guint64
 gemem_ge_range_show (GeRange *range, const guint32 *records, guint n)
 {
-  const guint64 size = n * range->page_size, address = gemem_device_reserve (range->pages->device, size, 0);
+  const guint64 size = n * range->page_size, address = gemem_ge_pages_reserve (range->pages, size);
 
   if (address == 0)
     return 0;

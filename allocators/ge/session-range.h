@@ -3,6 +3,8 @@
  *
  * What: as many addresses as the device has memory are reserved at the first use; pages of a shared pool (pages.h) are put under what is used.
  * Pieces of it may give their pages back while they idle and take pages, perhaps others, before they are used again: addresses never change.
+ * As in the real system all functions lock (recursively), here the device, so that several threads may have ranges on one device; a range's own books
+ * are theirs who hold that lock.
  * Invariants: a page's `ref` is the number of bindings that touch it; it has memory exactly while ref > 0; `phys` is that memory in bytes.
  * Cost: O(pages of the piece).  Origin: shared/spec/ge-runtime.md 5.9, 5.10.
  */
@@ -21,7 +23,9 @@ typedef struct
 typedef struct
 {
   GePages *pages;
+  guint64  page_size;
   guint64  total;       /* bytes to reserve                      */
+  gboolean reuse;       /* takes pages that others returned; else new ones, and those it had */
   guint64  base, size;  /* 0: not reserved                       */
   guint64  used;        /* bytes handed out                      */
   guint64  used_count;  /* of gemem_ge_session_share()           */
@@ -30,7 +34,8 @@ typedef struct
   GArray  *records;     /* GeSessionPage: from the base to the highest page used so far */
 } GeSessionRange;
 
-void gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total);
+/* @total: bytes of addresses, rounded up to the page size that @pages has now. */
+void gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total, gboolean reuse);
 /* Gives up pages and addresses; the range can be used again, and will lie elsewhere. */
 void gemem_ge_session_reset (GeSessionRange *range);
 void gemem_ge_session_clear (GeSessionRange *range);
@@ -46,6 +51,11 @@ void gemem_ge_session_unshare (GeSessionRange *range);
 gboolean gemem_ge_session_bind (GeSessionRange *range, guint64 address, guint64 bytes);
 /* Recycle: ends one binding of the piece; its pages wait in the pool. */
 void gemem_ge_session_unbind (GeSessionRange *range, guint64 address, guint64 bytes);
+
+/* Bytes that an append could have without any call of the device. */
+guint64 gemem_ge_session_room (const GeSessionRange *range);
+/* A page has memory exactly while it has users; @what names the owner.  GEMEM_ERROR_INVARIANT. */
+gboolean gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **error);
 
 /* The pages of the range in order of their addresses: OVERHEAD where they are in use (graphs share them), FREE where they wait. */
 void gemem_ge_session_walk (const GeSessionRange *range, GememSpanFunc func, gpointer data);

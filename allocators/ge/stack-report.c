@@ -1,6 +1,7 @@
 /* stack-report.c - what a stack of GE pools says of itself: spans, invariants, statistics; see stack.h. */
 #include "config.h"
 
+#include "allocators/ge/spans.h"
 #include "allocators/ge/stack.h"
 
 guint64
@@ -77,22 +78,6 @@ walk_pool (const Walk *walk, const GePool *pool, guint64 stream)
     walk_chain (walk, root, root->first, stream);
 }
 
-static void
-append_span (const GememSpan *span, gpointer data)
-{
-  g_array_append_vals (data, span, 1);
-}
-
-static int
-compare_spans (gconstpointer a, gconstpointer b)
-{
-  const GememSpan *x = a, *y = b;
-
-  if (x->segment != y->segment)
-    return x->segment < y->segment ? -1 : 1;
-  return (x->address > y->address) - (x->address < y->address);
-}
-
 void
 gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
@@ -109,11 +94,9 @@ gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer dat
       if (self->stack == GE_STACK_SINGLE)
         walk_pool (&walk, &l1->pool, l1->stream);
       if (l1->pool.expandable != NULL)
-        gemem_ge_expandable_walk (&l1->pool, l1->stream, append_span, spans);
+        gemem_ge_expandable_walk (&l1->pool, l1->stream, gemem_ge_spans_append, spans);
     }
-  g_array_sort (spans, compare_spans);
-  for (guint i = 0; i < spans->len; i++)
-    func (&g_array_index (spans, GememSpan, i), data);
+  gemem_ge_spans_report (spans, func, data);
 }
 
 /* Bytes that the L1 pools have: from below, and pages under their ranges. */

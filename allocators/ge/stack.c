@@ -106,7 +106,7 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
   if (large_page > 0)
     {
       self->pages = g_new0 (GePages, 1);
-      gemem_ge_pages_init (self->pages, device, large_page);
+      gemem_ge_pages_init (self->pages, device, large_page, GE_1G_NO);
     }
   if (self->stack != GE_STACK_SINGLE)
     {

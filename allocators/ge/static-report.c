@@ -10,37 +10,6 @@
 
 /* ---- spans */
 
-void
-gemem_ge_spans_append (const GememSpan *span, gpointer spans)
-{
-  g_array_append_vals (spans, span, 1);
-}
-
-void
-gemem_ge_spans_append_overhead (GArray *spans, guint64 address, guint64 size)
-{
-  const GememSpan span = { .address = address, .size = size, .segment = address, .segment_size = size, .state = GEMEM_SPAN_OVERHEAD };
-
-  if (size > 0)
-    g_array_append_val (spans, span);
-}
-
-static int
-by_address (gconstpointer a, gconstpointer b)
-{
-  const GememSpan *x = a, *y = b;
-
-  if (x->segment != y->segment)
-    return x->segment < y->segment ? -1 : 1;
-  return (x->address > y->address) - (x->address < y->address);
-}
-
-void
-gemem_ge_spans_sort (GArray *spans)
-{
-  g_array_sort (spans, by_address);
-}
-
 static void
 append_block (GArray *spans, const GeStaticBlock *block)
 {
@@ -97,31 +66,6 @@ check_blocks (const GeActive *active, const char *name, GError **error)
   return TRUE;
 }
 
-/* A page has memory exactly while it has users. */
-static gboolean
-check_range (const GeSessionRange *range, const char *name, GError **error)
-{
-  guint64 phys = 0;
-
-  for (guint i = 0; i < range->records->len; i++)
-    {
-      const GeSessionPage *page = &g_array_index (range->records, GeSessionPage, i);
-
-      if ((page->ref > 0) != (page->page != GE_NO_PAGE))
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: page %u of the session's range has %u users and %s memory", name, i, page->ref,
-                       page->ref > 0 ? "no" : "still");
-          return FALSE;
-        }
-      phys += page->ref > 0 ? range->pages->page_size : 0;
-    }
-  if (phys == range->phys)
-    return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "%s: the session's range has %" G_GUINT64_FORMAT " bytes under it, %" G_GUINT64_FORMAT " were counted", name, phys, range->phys);
-  return FALSE;
-}
-
 /* The blocks of the graphs add up to what was counted. */
 static gboolean
 check_graphs (const GeStatic *memory, const char *name, GError **error)
@@ -142,8 +86,9 @@ check_graphs (const GeStatic *memory, const char *name, GError **error)
 gboolean
 gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error)
 {
-  return check_blocks (&memory->active, name, error) && check_graphs (memory, name, error) && check_range (&memory->fixed, name, error)
-         && (memory->options.pages == NULL || check_range (&memory->range, name, error));
+  return check_blocks (&memory->active, name, error) && check_graphs (memory, name, error) && gemem_ge_pages_check (memory->fixed.pages, name, error)
+         && gemem_ge_session_check (&memory->fixed, name, error)
+         && (memory->options.pages == NULL || gemem_ge_session_check (&memory->range, name, error));
 }
 
 /* ---- statistics */

@@ -9,10 +9,10 @@ gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptio
 {
   *memory = (GeStatic) { .device = device, .options = *options };
   if (options->pages != NULL)
-    gemem_ge_session_init (&memory->range, options->pages, options->total);
+    gemem_ge_session_init (&memory->range, options->pages, options->total, TRUE);
   else
-    gemem_ge_pages_init (&memory->fixed_pages, device, GE_SMALL_PAGE);
-  gemem_ge_session_init (&memory->fixed, options->pages != NULL ? options->pages : &memory->fixed_pages, options->total);
+    gemem_ge_pages_init (&memory->fixed_pages, device, GE_SMALL_PAGE, GE_1G_NO);
+  gemem_ge_session_init (&memory->fixed, options->pages != NULL ? options->pages : &memory->fixed_pages, options->total, TRUE);
   gemem_ge_active_init (&memory->active, device, options->pages != NULL ? &memory->range : NULL);
   memory->leaked = g_array_new (FALSE, FALSE, sizeof (GeStaticBlock));
   memory->graphs = gemem_idmap_new (sizeof (GeStaticGraph *));

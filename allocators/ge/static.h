@@ -10,10 +10,8 @@
 #pragma once
 
 #include "allocators/ge/active-blocks.h"
+#include "allocators/ge/spans.h"
 #include "sim/core/idmap.h"
-
-#define GE_SMALL_PAGE (G_GUINT64_CONSTANT (2) << 20) /* kDrvPageSize */
-#define GE_LARGE_PAGE (G_GUINT64_CONSTANT (8) << 20) /* kLargePageSize */
 
 typedef enum
 {
@@ -90,7 +88,3 @@ guint64 gemem_ge_static_peak (const GeStatic *memory);
 void     gemem_ge_static_walk (const GeStatic *memory, GArray *spans);
 gboolean gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error);
 void     gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data);
-/* GArray of GememSpan in the order of segments and addresses; for reports that gather from several sources. */
-void gemem_ge_spans_append (const GememSpan *span, gpointer spans);
-void gemem_ge_spans_append_overhead (GArray *spans, guint64 address, guint64 size);
-void gemem_ge_spans_sort (GArray *spans);

@@ -121,8 +121,22 @@ gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **
 void
 gemem_device_destroy (GememDevice *device)
 {
-  if (device != NULL)
-    device->klass->destroy (device);
+  if (device == NULL)
+    return;
+  g_rec_mutex_clear (&device->lock);
+  device->klass->destroy (device);
+}
+
+void
+gemem_device_lock (GememDevice *device)
+{
+  g_rec_mutex_lock (&device->lock);
+}
+
+void
+gemem_device_unlock (GememDevice *device)
+{
+  g_rec_mutex_unlock (&device->lock);
 }
 
 char *

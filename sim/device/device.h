@@ -130,12 +130,17 @@ struct _GememDevice
   guint64                 call_ns[GEMEM_CALL_COUNT];
   guint32                 waits;           /* bit per GememDeviceCall that waits until the device is idle before it does its work */
   GememDeviceWatch       *watches;         /* in the order in which they came */
+  GRecMutex               lock;            /* gemem_device_lock() */
 };
 
 /* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).
  * @defaults: settings applied before those of @spec when @spec does not set them (from a trace), or NULL. */
 GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
 void gemem_device_destroy (GememDevice *device);
+/* For allocators that share a device among threads: the calls below do not lock, who may meet another thread does, around the calls and what
+ * depends on them.  The holder may lock again. */
+void gemem_device_lock (GememDevice *device);
+void gemem_device_unlock (GememDevice *device);
 /* "sim:capacity=...": the effective settings. */
 char *gemem_device_describe (GememDevice *device);
 /* Name/value rows of all effective settings, for the manifest; GPtrArray of GememSetting. */

@@ -373,6 +373,7 @@ wrap (GememDevice *inner, const FaultyParams *given, GError **error)
   self->rate = rate;
   gemem_rng_init (&self->rng, given->seed, "faults");
   self->base.klass = &gemem_faulty_class;
+  g_rec_mutex_init (&self->base.lock);
   self->base.params = &self->params;
   self->base.inner = inner;
   self->base.ordinal = inner->ordinal;

@@ -142,6 +142,7 @@ null_create (gconstpointer params, GError **error)
 {
   NullDevice *self = g_new0 (NullDevice, 1);
   self->base.klass = &gemem_null_class;
+  g_rec_mutex_init (&self->base.lock);
   self->base.capacity = GEMEM_UNLIMITED;
   self->base.waits = G_MAXUINT32; /* no work is ever outstanding */
   self->next_address = FIRST_ADDRESS;

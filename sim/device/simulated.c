@@ -460,6 +460,7 @@ sim_create (gconstpointer given, GError **error)
   self->profile = profile;
   self->limit = p.capacity - p.reserved_by_others;
   self->base.klass = &gemem_simulated_class;
+  g_rec_mutex_init (&self->base.lock);
   self->base.params = &self->params;
   self->base.capacity = p.capacity;
   self->base.hit_ns = profile->hit_ns;

@@ -171,8 +171,8 @@ test_e23 (void)
   GePages pages;
   guint64 base = 0;
 
-  gemem_ge_pages_init (&pages, device, 2 * M);
-  gemem_ge_session_init (&range, &pages, 64 * K * M);
+  gemem_ge_pages_init (&pages, device, 2 * M, GE_1G_NO);
+  gemem_ge_session_init (&range, &pages, 64 * K * M, TRUE);
   for (guint i = 0; i < 4; i++)
     {
       const guint64 address = gemem_ge_session_share (&range, sizes[i] * M);

@@ -10,7 +10,7 @@
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
 
-/* In the recorded process the dynamic pool had reserved 61 GiB of addresses before the first graph was loaded. */
+/* In the recorded process the dynamic pool had reserved 61 GiB of addresses before the first graph was loaded, and was a user of the page pool. */
 #define DEVICE "sim:capacity=64GiB,vabase=0x200f40000000"
 
 typedef struct
@@ -130,6 +130,8 @@ test_file (gconstpointer test)
   g_autofree char *spec = spec_for (words[2], reader->info.settings);
   Rig rig = { test_allocator_new (spec, DEVICE), g_string_new (NULL) };
 
+  if (memory_of (&rig)->options.pages != NULL)
+    g_assert_true (gemem_ge_pages_enter (memory_of (&rig)->options.pages, GE_LARGE_PAGE));
   while ((n = gemem_trace_next (reader, &events, &error)) > 0)
     for (gssize i = 0; i < n; i++)
       take_event (&rig, &events[i], &pending, segments, reader->info.strings);
