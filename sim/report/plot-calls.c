@@ -107,9 +107,10 @@ gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint x, gui
 }
 
 void
-gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time, guint room)
+gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean cut, guint room)
 {
-  const guint64 end = MAX (gemem_plot_common_end (group, time ? whole_time : whole_count), 1);
+  guint64 (*const value) (const GememResult *) = time ? whole_time : whole_count;
+  const guint64 end = MAX (cut ? gemem_plot_common_end (group, value) : gemem_plot_most (group, value), 1);
   const GememPlotUnit *unit = time ? gemem_plot_time_unit (end) : gemem_plot_count_unit (end);
   const guint first = time ? 2 : 2 + CLASSES, text = 2 + 2 * CLASSES + !time;
   const guint bar = room - MIN (CHARACTER * 12 + 24, room / 2); /* beside what is written behind it */
@@ -145,9 +146,9 @@ gemem_plot_script_calls (GString *out, const GememPlotGroup *group, const char *
   gemem_plot_script_margins (out, left * 1000 / WIDTH, split * 1000 / WIDTH, top, bottom);
   if (guesses != NULL)
     g_string_append_printf (out, "set label '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n", guesses);
-  gemem_plot_calls_panel (out, group, TRUE, split - left);
+  gemem_plot_calls_panel (out, group, TRUE, TRUE, split - left);
   g_string_append (out, "unset label\nunset object\nunset arrow\nunset ytics\n");
   gemem_plot_script_margins (out, second * 1000 / WIDTH, (left + whole) * 1000 / WIDTH, top, bottom);
-  gemem_plot_calls_panel (out, group, FALSE, left + whole - second);
+  gemem_plot_calls_panel (out, group, FALSE, TRUE, left + whole - second);
   gemem_plot_script_end (out);
 }

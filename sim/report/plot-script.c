@@ -221,6 +221,8 @@ gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group
     gemem_plot_script_comparison (out, group, base);
   else if (kind == GEMEM_PLOT_CALLS)
     gemem_plot_script_calls (out, group, base);
+  else if (kind == GEMEM_PLOT_RESERVED)
+    gemem_plot_script_reserved (out, group, base);
   else
     gemem_plot_script_over_time (out, kind, group, base);
 }

@@ -17,7 +17,7 @@
 
 #define SLUG_MAX 80
 
-static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls", NULL };
+static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls", "reserved", NULL };
 
 guint64
 gemem_plot_peak (const GememResult *result)
@@ -30,6 +30,15 @@ compare_numbers (gconstpointer a, gconstpointer b)
 {
   const guint64 *x = a, *y = b;
   return (*x > *y) - (*x < *y);
+}
+
+guint64
+gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const GememResult *result))
+{
+  guint64 most = 0;
+  for (guint i = 0; i < group->results->len; i++)
+    most = MAX (most, value (group->results->pdata[i]));
+  return most;
 }
 
 guint64
@@ -190,10 +199,19 @@ write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, co
 {
   g_autofree char *base = g_strdup_printf ("%s-%s", kinds[kind], group->slug), *name = g_strconcat (base, ".gp", NULL);
   g_autoptr (GString) data = g_string_new (NULL), script = g_string_new (NULL);
-  gemem_plot_data (data, kind, group);
+  if (kind != GEMEM_PLOT_RESERVED)
+    gemem_plot_data (data, kind, group);
   gemem_plot_script (script, kind, group, base);
-  return write_file (dir, base, ".dat", data, error) && write_file (dir, base, ".gp", script, error)
+  return (data->len == 0 || write_file (dir, base, ".dat", data, error)) && write_file (dir, base, ".gp", script, error)
          && (program == NULL || (gemem_plot_run (program, dir, name, NULL, NULL, error) && check_pictures (dir, base, error)));
+}
+
+static gboolean
+is_drawn (GememPlotKind kind, const GememPlotGroup *group)
+{
+  if (kind == GEMEM_PLOT_RESERVED)
+    return gemem_plot_has_reserved (group);
+  return !gemem_plot_is_over_time (kind) || gemem_plot_timelines (group) > 0;
 }
 
 gboolean
@@ -212,9 +230,7 @@ gemem_plot_write (const char *dir, GememResult *const *results, guint n, const c
     for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
       {
         const GememPlotGroup *group = groups->pdata[i];
-        if (gemem_plot_is_over_time ((GememPlotKind) kind) && gemem_plot_timelines (group) == 0)
-          continue;
-        if (!write_plot (dir, (GememPlotKind) kind, group, program, error))
+        if (is_drawn ((GememPlotKind) kind, group) && !write_plot (dir, (GememPlotKind) kind, group, program, error))
           return FALSE;
       }
   return TRUE;

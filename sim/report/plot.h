@@ -9,6 +9,7 @@ typedef enum
   GEMEM_PLOT_TIMELINE,
   GEMEM_PLOT_FRAGMENTATION,
   GEMEM_PLOT_CALLS,
+  GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline and of the calls */
   GEMEM_PLOT_COUNT
 } GememPlotKind;
 
@@ -45,6 +46,8 @@ const char *gemem_plot_kind_name (GememPlotKind kind);
 guint64 gemem_plot_common_top (const GememPlotGroup *group);
 /* The same of any number. */
 guint64 gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const GememResult *result));
+/* The largest. */
+guint64 gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const GememResult *result));
 /* "24 of 25 costs are guesses", or NULL: goes beside every modelled time. */
 char *gemem_plot_guesses (const GememPlotGroup *group);
 /* "/tmp/GPT2 train.gmt" -> "gpt2-train": for file names. */
@@ -76,6 +79,9 @@ void gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *
 void gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, const char *base);
 void gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base);
 void gemem_plot_script_calls (GString *out, const GememPlotGroup *group, const char *base);
+/* Of a group for which gemem_plot_has_reserved() (plot-reserved.c): reserved over time in one diagram, and the calls. */
+void gemem_plot_script_reserved (GString *out, const GememPlotGroup *group, const char *base);
+gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 /* Margins of a panel, thousandths of the picture from its left and lower edge. */
 void gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom);
 /* Names of the results as tics of the y axis, row i at i; and the px they take. */
@@ -108,9 +114,9 @@ void gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, 
 void gemem_plot_calls_data (GString *out, const GememPlotGroup *group);
 /* The legend of the classes that occur, as gemem_plot_script_legend() draws it. */
 void gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint x, guint y, guint width, guint height);
-/* Plots stacked bars, row i at y = i, from the gnuplot variable `data`, which names a file of gemem_plot_calls_data(): modelled time, or numbers of calls.
- * Sets the x axis and its label; margins, y axis and legend are the caller's.  @room: px from the left margin to the right one. */
-void gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time, guint room);
+/* Plots stacked bars, row i at y = i, from the gnuplot variable `data`, which names a file of gemem_plot_calls_data(): modelled time, or numbers of calls;
+ * @cut: bars far beyond the others are cut off.  Sets the x axis and its label; margins, y axis and legend are the caller's.  @room: px from the left margin to the right one. */
+void gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean cut, guint room);
 
 /* The range and place of points that all panels share. */
 typedef struct

@@ -32,7 +32,8 @@ typedef struct
 /* Appends the report of @results to @out. */
 void gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results, guint n, const GememReportOptions *options);
 
-/* Writes DIR/<name>.dat, .gp and, when gnuplot is found, .svg and .png for: comparison, calls, timeline, fragmentation; creates DIR.
+/* Writes DIR/<name>.dat, .gp and, when gnuplot is found, .svg and .png for: comparison, calls, timeline, fragmentation, and, of two to six results of a
+ * trace, reserved; creates DIR.
  * @gnuplot: program, or NULL to search PATH; "" renders nothing.  *rendered: whether pictures were made. */
 gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot, gboolean *rendered, GError **error);
 

@@ -13,7 +13,7 @@ for file in "$sessions"/*.gmt; do
 done
 
 # ---- what it shows
-policies='-a ge-scalable -a ge-active:policy=2,policy2=documented|as-built -a ge-expandable -a ge-active:policy=4'
+policies='-a ge:static_memory_policy=0 -a ge:static_memory_policy=2,policy2=documented|as-built -a ge:static_memory_policy=3|4'
 names='zero two built three four'
 
 # measure FILE: reserved_NAME (MiB) and time_NAME (us) of every policy in names.

@@ -281,6 +281,43 @@ test_outlier (void)
 }
 
 /* Without times the axis counts events; a capacity within reach is drawn; no timeline, no files of it. */
+/* Two to six results that all have timelines: a line each, the first one widest; least live below; bars at full length. */
+static void
+test_reserved (void)
+{
+  static const char *const labels[] = { "ge:static_memory_policy=0", "it's", "c", "d", "e", "f", "g" };
+  GememResult *results[G_N_ELEMENTS (labels)];
+  g_autofree char *dir = new_dir ("reserved"), *many = new_dir ("many"), *one = new_dir ("one");
+  for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
+    results[i] = test_sample_result ("x.gmt", labels[i]);
+  write_plots (many, results, 7, "");
+  g_assert_false (exists (many, "reserved-x.gp"));
+  write_plots (one, results, 1, "");
+  g_assert_false (exists (one, "reserved-x.gp"));
+  results[1]->peak_live--;
+  results[0]->calls[GEMEM_CALL_MALLOC] = 1000000;
+  write_plots (dir, results, 6, "");
+  g_assert_false (exists (dir, "reserved-x.dat"));
+  g_autofree char *script = read_file (dir, "reserved-x.gp");
+  assert_contains (script, "set label 'x.gmt: reserved over time, and device calls' at screen 0.5,");
+  assert_contains (script, "set label 'live with it''s' at screen");
+  assert_contains (script, "data = 'timeline-x.dat'\n");
+  assert_contains (script, "data index 1 using (x($2)):($3/unit) with fillsteps");
+  assert_contains (script, "data index 0 using (x($2)):($5/unit) with steps lw 5 ");
+  assert_contains (script, "data index 5 using (x($2)):($5/unit) with steps lw 2 dt 4 ");
+  assert_contains (script, "set ylabel 'reserved (GiB)'\n");
+  assert_contains (script, "data = 'calls-x.dat'\n");
+  assert_contains (script, "end = 1000002\n");
+  results[1]->peak_live++;
+  write_plots (dir, results, 2, "");
+  g_autofree char *same = read_file (dir, "reserved-x.gp");
+  assert_contains (same, "set label 'live' at screen");
+  g_array_set_size (results[1]->timeline, 0);
+  write_plots (one, results, 2, "");
+  g_assert_false (exists (one, "reserved-x.gp"));
+  free_results (results, G_N_ELEMENTS (labels));
+}
+
 static void
 test_script_variants (void)
 {
@@ -358,7 +395,8 @@ test_script_locale (void)
 /* ---- pictures */
 
 static const char *const pictures[]
-    = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "calls-x.svg", "comparison-x.png", "timeline-x.png", "fragmentation-x.png", "calls-x.png" };
+    = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "calls-x.svg", "reserved-x.svg",
+        "comparison-x.png", "timeline-x.png", "fragmentation-x.png", "calls-x.png", "reserved-x.png" };
 
 static void
 test_rendered (void)
@@ -392,25 +430,30 @@ test_rendered (void)
 static void
 test_rendered_edges (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", ""), test_sample_result ("y.gmt", "direct") };
+  GememResult *results[] = { test_sample_result ("x.gmt", ""), test_sample_result ("x.gmt", "it's"), test_sample_result ("y.gmt", "direct"),
+                             test_sample_result ("y.gmt", "b") };
   g_autofree char *dir = new_dir ("edges");
   const GememTimelinePoint empty = { 0 };
   if (have_gnuplot ())
     {
-      results[0]->peak_reserved = results[0]->peak_live = results[0]->peak_allocated = results[0]->lower_bound
-          = results[0]->external_at_peak = 0;
-      gemem_histogram_init (&results[0]->alloc_ns);
-      g_array_set_size (results[0]->timeline, 0);
-      g_array_append_val (results[0]->timeline, empty);
-      results[1]->peak_reserved = results[1]->lower_bound = results[1]->capacity = G_MAXUINT64;
-      g_array_index (results[1]->timeline, GememTimelinePoint, 2).time = G_MAXUINT64;
-      write_plots (dir, results, 2, NULL);
+      for (guint i = 0; i < 2; i++)
+        {
+          GememResult *none = results[i], *much = results[2 + i];
+          none->peak_reserved = none->peak_live = none->peak_allocated = none->lower_bound = none->external_at_peak = 0;
+          gemem_histogram_init (&none->alloc_ns);
+          g_array_set_size (none->timeline, 0);
+          g_array_append_val (none->timeline, empty);
+          much->peak_reserved = much->lower_bound = much->capacity = G_MAXUINT64;
+          g_array_index (much->timeline, GememTimelinePoint, 2).time = G_MAXUINT64;
+        }
+      write_plots (dir, results, 4, NULL);
       for (gsize i = 0; i < G_N_ELEMENTS (pictures); i++)
         g_assert_true (exists (dir, pictures[i]));
+      g_assert_true (exists (dir, "reserved-y.png"));
       g_autofree char *comparison = read_file (dir, "comparison-x.svg");
       assert_contains (comparison, "no costs: give the device a profile");
     }
-  free_results (results, 2);
+  free_results (results, 4);
 }
 
 /* The script makes the same pictures when it is run by hand in its folder. */
@@ -501,6 +544,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plot/script", test_script);
   g_test_add_func ("/plot/outlier", test_outlier);
   g_test_add_func ("/plot/calls", test_calls);
+  g_test_add_func ("/plot/reserved", test_reserved);
   g_test_add_func ("/plot/script-variants", test_script_variants);
   g_test_add_func ("/plot/script-locale", test_script_locale);
   g_test_add_func ("/plot/rendered", test_rendered);
