@@ -12,7 +12,8 @@
  *
  * KEY_source speaks for one number, `source` for all other numbers of its group.  The groups of calls are named as in
  * gemem_device_call_name().  The cost of a call is base_ns + per_mib_ns * bytes / 2^20 (rounded down) + per_page_ns for every
- * granule begun.
+ * granule begun.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and cuMemSetAccess, or aclrtMapMem.
+ * `synchronises` says whether a call waits until the device is idle; `synchronises_source` may say why, it is no number.
  */
 #pragma once
 
@@ -23,6 +24,7 @@
 typedef struct
 {
   guint64  base_ns, per_mib_ns, per_page_ns;
+  guint64  set_access_ns; /* map only: of the access rights, without which mapped memory cannot be used */
   gboolean synchronises; /* the host waits until the device is idle before the call is done */
 } GememCallCost;
 
@@ -52,7 +54,7 @@ char **gemem_profile_names (void);
 static inline guint64
 gemem_call_cost_ns (const GememCallCost *cost, guint64 size, guint64 granularity)
 {
-  unsigned __int128 ns = cost->base_ns;
+  unsigned __int128 ns = (unsigned __int128) cost->base_ns + cost->set_access_ns;
   if (cost->per_mib_ns != 0)
     ns += ((unsigned __int128) cost->per_mib_ns * size) >> 20;
   if (cost->per_page_ns != 0)

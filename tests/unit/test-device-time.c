@@ -18,7 +18,7 @@ static const char profile[] = "[device]\nname=test\ncapacity=64MiB\ngranularity=
                               "[release]\nbase_ns=400\nsource=guess: test\n"
                               "[create]\nbase_ns=500\nper_page_ns=7\nsource=guess: test\n"
                               "[destroy]\nbase_ns=600\nper_page_ns=3\nsource=guess: test\n"
-                              "[map]\nbase_ns=700\nper_page_ns=5\nsource=guess: test\n"
+                              "[map]\nbase_ns=600\nset_access_ns=100\nper_page_ns=5\nsource=guess: test\n"
                               "[unmap]\nbase_ns=800\nper_page_ns=2\nsynchronises=yes\nsource=guess: test\n"
                               "[memset]\nbase_ns=90\nper_mib_ns=100\nsource=guess: test\n"
                               "[event_record]\nbase_ns=21\nsource=guess: test\n"

@@ -27,9 +27,10 @@ static void
 test_formula (void)
 {
   const GememCallCost cost = { .base_ns = 100, .per_mib_ns = 7, .per_page_ns = 30 }, huge = { .per_mib_ns = G_MAXUINT64 };
-  const GememCallCost base = { .base_ns = 100 };
+  const GememCallCost base = { .base_ns = 100 }, map = { .base_ns = 100, .set_access_ns = 20, .per_page_ns = 1 };
 
   g_assert_cmpuint (gemem_call_cost_ns (&base, G_MAXUINT64, 4096), ==, 100);
+  g_assert_cmpuint (gemem_call_cost_ns (&map, 4 * GEMEM_MIB, 2 * GEMEM_MIB), ==, 122);
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 0, 2 * GEMEM_MIB), ==, 100);
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 1, 2 * GEMEM_MIB), ==, 130);                       /* a page begun counts whole */
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB, 2 * GEMEM_MIB), ==, 100 + 14 + 30);
@@ -87,6 +88,8 @@ test_ours (void)
       g_assert_cmpuint (file->granularity, ==, 2 * GEMEM_MIB);
       g_assert_cmpuint (file->numbers - file->guesses, ==, ours[i].facts);
       g_assert_true (file->calls[GEMEM_CALL_FREE].synchronises);
+      g_assert_false (file->calls[GEMEM_CALL_UNMAP].synchronises);
+      g_assert_cmpuint (file->calls[GEMEM_CALL_MAP].base_ns + file->calls[GEMEM_CALL_MAP].set_access_ns, ==, 20000);
       g_assert_cmpuint (file->hit_ns, >, 0);
 
       g_unsetenv ("GEMEM_PROFILES");
@@ -175,6 +178,8 @@ test_bad (void)
     { DEVICE, "base_ns=1\nper_mb_ns=1\nsource=guess: x\n", "x.ini:8: [malloc] per_mb_ns: unknown key; did you mean 'per_mib_ns'?" },
     { DEVICE, "base_ns=1\ncolour=1\nsource=guess: x\n",
       "x.ini:8: [malloc] colour: unknown key; known are base_ns, per_mib_ns, per_page_ns, synchronises, and their sources" },
+    { DEVICE, "base_ns=1\nset_access_ns=1\nsource=guess: x\n",
+      "x.ini:8: [malloc] set_access_ns: unknown key; known are base_ns, per_mib_ns, per_page_ns, synchronises, and their sources" },
     { DEVICE, "base_ns=1\nsynchronises=perhaps\nsource=guess: x\n", "x.ini:8: [malloc] synchronises: 'perhaps' is neither yes nor no" },
     { DEVICE, "base_ns=1\nbase_ns=2\nsource=guess: x\n", "x.ini:8: 'base_ns=2' is given twice, first in line 7; keep one" },
     { DEVICE, "base_ns 1\n", "x.ini:7: 'base_ns 1' is no '[group]', 'key=value' or '# comment'; correct or remove the line" },
