@@ -54,6 +54,10 @@ run 0 gemem-sim replay random.gmt -a direct --find-capacity; says out 'least cap
 run 0 env COLUMNS=80 gemem-sim compare random.gmt --find-capacity; says out 'least capacity'
 run 0 gemem-sim replay random.gmt -a ge-scalable --repeat 3; says out '^epoch'
 run 0 gemem-sim replay random.gmt -a paddle-buddy --check
+run 0 gemem-sim compare random.gmt -a direct -a ge-expandable --check-release-order
+run 1 gemem-sim replay random.gmt -a direct -d sim:free_synchronises=no --check-release-order
+says err 'random.gmt: allocator direct: event [0-9]*: free of 0x.* while stream [0-9]* has unfinished work there'
+run 0 gemem-sim replay random.gmt -a direct -d sim:free_synchronises=no
 check 'the man page has no troff errors' sh -c 'gemem-sim help --man > m.1; command -v man >/dev/null || exit 0; test -z "$(man --warnings -l -Tutf8 m.1 2>&1 >/dev/null)"'
 check 'the completion is valid bash' sh -c 'gemem-sim help --bash-completion > c.bash && bash -n c.bash'
 check 'the completion completes commands' bash -c '. ./c.bash; COMP_WORDS=(gemem-sim comp); COMP_CWORD=1; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = compare'
