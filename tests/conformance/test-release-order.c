@@ -45,6 +45,8 @@ static const struct
   { "ge-scalable", 0, USES | TRIMS, GE_POOLS },
   { "ge-expandable", USES | TRIMS, USES | TRIMS, GE_POOLS "; and no unmap waits" },
   { "ge-bins", 0, USES, GE_POOLS },
+  { "ge-session-range", ALL, ALL, "unmaps its range with the last free, without waiting (5.9), and no unmap waits: it is for memory of runs that were waited for" },
+  { "ge-streams", 0, TRIMS, "Release hands idle memory of all streams down without waiting, and the bottom pool gives it back when it fails" },
 };
 
 static const struct
