@@ -12,7 +12,7 @@
 
 typedef GememPaddleBuddyParams Params;
 
-#define RETRY_BY_PRESET G_MAXUINT64
+#define RETRY_BY_PRESET G_MAXUINT64 /* "default" of the row */
 #define RETRY_DEFAULT G_GUINT64_CONSTANT (10000000000) /* ns */
 
 const GememParam gemem_paddle_buddy_params[] = {
@@ -22,31 +22,11 @@ const GememParam gemem_paddle_buddy_params[] = {
   { .name = "place", .type = GEMEM_PARAM_CHOICE, .default_text = "gpu", .choices = "gpu|cpu|pinned",
     .offset = G_STRUCT_OFFSET (Params, place),
     .help = "Kind of memory: rounding unit 256 B (gpu), 4 KiB (cpu) or 64 KiB (pinned), and its chunk size." },
-  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", .offset = G_STRUCT_OFFSET (Params, total),
-    .help = "Memory that the device reports as total, and its limit; 0 asks the device (cpu, pinned: the physical memory)." },
-  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0",
-    .offset = G_STRUCT_OFFSET (Params, available),
-    .help = "Memory available while nothing is held; shrinks by every byte held; 0 asks the device at each moment." },
-  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, .min = "0",
-    .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use",
-    .offset = G_STRUCT_OFFSET (Params, fraction),
-    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default is (double)0.92f." },
-  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
-    .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (Params, initial),
-    .help = "Size of the first chunk; 0: by fraction (since P14)." },
-  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
-    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (Params, reallocate),
-    .help = "Size of every further chunk; 0: by fraction of what is then available (since P14)." },
+  GEMEM_PADDLE_BUDDY_SIZE_ROWS,
   { .name = "free_idle_memory", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_idle_memory",
     .offset = G_STRUCT_OFFSET (Params, free_idle_memory),
     .help = "Return free chunks to the device while (used + max_chunk) * 2 < free (P13 only)." },
-  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
-    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit (since late P16)." },
-  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", .unit = "ms",
-    .aliases = "FLAGS_gpu_allocator_retry_time", .special = "default=18446744073709551615",
-    .offset = G_STRUCT_OFFSET (Params, retry_time),
-    .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; default: 10 s on the GPU since P16." },
+  GEMEM_PADDLE_BUDDY_LIMIT_ROWS,
   { .name = "fraction_of_cpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1",
     .aliases = "FLAGS_fraction_of_cpu_memory_to_use", .offset = G_STRUCT_OFFSET (Params, cpu_fraction),
     .help = "Part of the physical memory of which a 32nd bounds the chunk size (place=cpu)." },

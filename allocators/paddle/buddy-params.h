@@ -5,6 +5,7 @@
 #pragma once
 
 #include "allocators/allocator.h"
+#include "allocators/paddle/chunk-size.h"
 
 typedef enum
 {
@@ -26,6 +27,33 @@ typedef struct
   guint64 cpu_initial;
   double pinned_fraction;
 } GememPaddleBuddyParams;
+
+/* The rows of a device's buddy, for tables over a struct that begins with a GememPaddleBuddyParams. */
+#define GEMEM_PADDLE_BUDDY_SIZE_ROWS \
+  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, total), \
+    .help = "Memory that the device reports as total, and its limit; 0 asks the device (cpu, pinned: the physical memory)." }, \
+  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", \
+    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, available), \
+    .help = "Memory available while nothing is held; shrinks by every byte held; 0 asks the device at each moment." }, \
+  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, .min = "0", \
+    .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
+    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, fraction), \
+    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default is (double)0.92f." }, \
+  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
+    .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, initial), \
+    .help = "Size of the first chunk; 0: by fraction (since P14)." }, \
+  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
+    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, reallocate), \
+    .help = "Size of every further chunk; 0: by fraction of what is then available (since P14)." }
+
+#define GEMEM_PADDLE_BUDDY_LIMIT_ROWS \
+  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
+    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, memory_limit), \
+    .help = "Most memory this process may hold; 0: no limit (since late P16)." }, \
+  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", .unit = "ms", \
+    .aliases = "FLAGS_gpu_allocator_retry_time", .special = "default=18446744073709551615", \
+    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, retry_time), \
+    .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; default: 10 s on the GPU since P16." }
 
 extern const GememParam gemem_paddle_buddy_params[];
 

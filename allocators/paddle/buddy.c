@@ -17,7 +17,7 @@
  */
 #include "config.h"
 
-#include "allocators/paddle/buddy-params.h"
+#include "allocators/paddle/buddy.h"
 #include "allocators/paddle/chunk-size.h"
 #include "allocators/paddle/paddle.h"
 #include "sim/core/slab.h"
@@ -36,7 +36,7 @@ typedef enum
 typedef struct _Block Block;
 struct _Block
 {
-  GememTreeNode node; /* key (0, total, address), kept while out of the pool too */
+  GememTreeNode node; /* key (owner, total, address), kept while out of the pool too */
   Block *left, *right;
   BlockType type;
 };
@@ -54,6 +54,7 @@ typedef struct
   GememAllocator base;
   GememPaddleBuddyParams params;
   GememPaddleChunkRule rule;
+  guint64 owner; /* group of its nodes: whose buddy it is, of several (buddy.h) */
   guint64 unit;  /* min_chunk */
   guint64 limit; /* of device bytes held */
   guint64 max_chunk, realloc_cache, used, free;
@@ -63,7 +64,6 @@ typedef struct
   GememSlab block_slab, piece_slab;
 } Buddy;
 
-extern const GememAllocatorClass gemem_paddle_buddy_class;
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define PIECE_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Piece, by_address)
@@ -160,6 +160,7 @@ add_piece (Buddy *buddy, guint64 bytes, BlockType type)
   piece->bytes = bytes;
   piece->by_address.address = address;
   gemem_tree_insert (&buddy->pieces, &piece->by_address);
+  piece->first.node.group = buddy->owner;
   piece->first.node.address = address;
   piece->first.node.size = bytes;
   piece->first.type = type;
@@ -210,6 +211,7 @@ split (Buddy *buddy, Block *block, guint64 size)
   if (rest <= DESCRIPTOR)
     return;
   Block *right = gemem_slab_alloc (&buddy->block_slab);
+  right->node.group = buddy->owner;
   right->node.address = block->node.address + size;
   right->node.size = rest;
   right->left = block;
@@ -224,7 +226,7 @@ split (Buddy *buddy, Block *block, guint64 size)
 static Block *
 alloc_pooled (Buddy *buddy, guint64 size, gboolean *refused)
 {
-  GememTreeNode *fit = gemem_tree_lower_bound (&buddy->pool, 0, size, 0);
+  GememTreeNode *fit = gemem_tree_lower_bound (&buddy->pool, buddy->owner, size, 0);
   Block *block;
   if (fit != NULL)
     {
@@ -506,13 +508,19 @@ buddy_destroy (GememAllocator *allocator)
   g_free (buddy);
 }
 
-static GememAllocator *
-buddy_create (gconstpointer params, GememDevice *device, GError **error)
+guint64
+gemem_paddle_buddy_owner (const GememBlock *block)
+{
+  return ((const Block *) block->handle)->node.group;
+}
+
+GememAllocator *
+gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner, GememDevice *device, GError **error)
 {
   static const guint64 units[] = { [GEMEM_PADDLE_PLACE_GPU] = 256, [GEMEM_PADDLE_PLACE_CPU] = 4096, [GEMEM_PADDLE_PLACE_PINNED] = 65536 };
   Buddy *buddy = g_new0 (Buddy, 1);
   GememPaddleBuddyParams *own = &buddy->params;
-  *own = *(const GememPaddleBuddyParams *)params;
+  *own = *params;
   if (!gemem_paddle_buddy_params_resolve (own, error))
     {
       g_free (buddy);
@@ -520,6 +528,7 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
     }
   buddy->base.klass = &gemem_paddle_buddy_class;
   buddy->base.device = device;
+  buddy->owner = owner;
   buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset)own->preset, own->fraction, own->initial, own->reallocate };
   buddy->unit = units[own->place];
   buddy->limit = MIN (own->total != 0 ? own->total : GEMEM_UNLIMITED, own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED);
@@ -527,6 +536,12 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   gemem_slab_init (&buddy->piece_slab, sizeof (Piece));
   buddy->ready = compute_max_chunk (buddy, &buddy->max_chunk);
   return &buddy->base;
+}
+
+static GememAllocator *
+buddy_create (gconstpointer params, GememDevice *device, GError **error)
+{
+  return gemem_paddle_buddy_new (params, 0, device, error);
 }
 
 const GememAllocatorClass gemem_paddle_buddy_class = {

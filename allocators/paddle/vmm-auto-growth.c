@@ -1,0 +1,434 @@
+/* vmm-auto-growth.c - PaddlePaddle's VirtualMemoryAutoGrowthBestFit: auto_growth in one range of addresses (FLAGS_use_virtual_memory_auto_growth).
+ *
+ * A range as long as the device's memory is reserved for each stream; what does not fit the free blocks is mapped behind what is there, and joins a free
+ * block before it.  Best fit over (size, address); the HIGH end is handed out; a block is cut when it is more than twice as long as wanted, or when more
+ * than 256 bytes would be left.  Memory is never given back before the end.
+ * Two facts that cost memory: 256 bytes are added before the rounding to pages, so that a request of exactly k pages maps k + 1; and what is free at the
+ * end of the range does not count when more is mapped.
+ *
+ * Invariants: the blocks of an arena cover what it has mapped, in order of address; no two neighbours are free; `pool` holds exactly the free blocks, under
+ * their arena.
+ * Cost: O(log free blocks) per request; nothing allocated on the host but one record per extension.
+ * Origin: spec/paddle.md section 3.5, 1.2 and 3.3; example E17.  Not modelled: the later V2, compaction, multi-scale pools (not specified there).
+ */
+#include "config.h"
+
+#include "allocators/paddle/paddle.h"
+#include "sim/core/idmap.h"
+#include "sim/core/slab.h"
+#include "sim/core/tree.h"
+#include "sim/core/units.h"
+
+#define ALIGNMENT 256
+
+typedef struct
+{
+  int preset;
+  guint64 retry_time;
+} Params;
+
+static const GememParam params[] = {
+  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P3", .choices = "P2|P3", .offset = G_STRUCT_OFFSET (Params, preset),
+    .help = "Version of Paddle: P2 (2.2-2.6) or P3 (3.x); they decide alike." },
+  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
+    .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
+    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none." },
+  { NULL },
+};
+
+typedef struct _Block Block;
+struct _Block
+{
+  GememTreeNode node; /* key (arena, size, address), kept while out of the pool too */
+  Block *previous, *next;
+  gboolean free;
+};
+
+/* The allocator of one stream. */
+typedef struct
+{
+  guint64 stream;
+  guint64 base;   /* of the range; 0: the device refused it */
+  guint64 mapped; /* bytes from the base                    */
+  Block *first, *last;
+} Arena;
+
+/* What one extension mapped. */
+typedef struct
+{
+  guint64 address, size;
+  GememPage page;
+} Piece;
+
+typedef struct
+{
+  GememAllocator base;
+  guint64 retry_time;
+  guint64 range, granularity; /* of the device */
+  GememTree pool;
+  GememSlab block_slab;
+  GArray *arenas; /* Arena, in order of first use */
+  GArray *pieces; /* Piece                        */
+  GememIdMap *by_stream;
+} VmmGrowth;
+
+extern const GememAllocatorClass gemem_paddle_vmm_auto_growth_class;
+
+#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
+
+static Arena *
+arena_at (const VmmGrowth *self, guint64 index)
+{
+  return &g_array_index (self->arenas, Arena, index);
+}
+
+static guint64
+obtain_arena (VmmGrowth *self, guint64 stream)
+{
+  gboolean existed;
+  guint64 *index = gemem_idmap_insert (self->by_stream, stream, &existed);
+
+  if (!existed)
+    {
+      const Arena arena = { .stream = stream };
+      *index = self->arenas->len;
+      g_array_append_val (self->arenas, arena);
+    }
+  return *index;
+}
+
+/* ---- blocks */
+
+static void
+pool_insert (VmmGrowth *self, Block *block)
+{
+  block->free = TRUE;
+  gemem_tree_insert (&self->pool, &block->node);
+}
+
+static void
+pool_remove (VmmGrowth *self, Block *block)
+{
+  gemem_tree_remove (&self->pool, &block->node);
+  block->free = FALSE;
+}
+
+/* A block behind @previous (NULL: the first), in no tree. */
+static Block *
+insert_after (VmmGrowth *self, guint64 index, Block *previous, guint64 address, guint64 size)
+{
+  Arena *arena = arena_at (self, index);
+  Block *block = gemem_slab_alloc (&self->block_slab);
+
+  block->node.group = index;
+  block->node.address = address;
+  block->node.size = size;
+  block->previous = previous;
+  block->next = previous != NULL ? previous->next : arena->first;
+  *(block->next != NULL ? &block->next->previous : &arena->last) = block;
+  *(previous != NULL ? &previous->next : &arena->first) = block;
+  return block;
+}
+
+/* @left absorbs its right neighbour; neither is in the pool. */
+static void
+merge (VmmGrowth *self, Block *left)
+{
+  Block *right = left->next;
+
+  left->node.size += right->node.size;
+  left->next = right->next;
+  *(right->next != NULL ? &right->next->previous : &arena_at (self, right->node.group)->last) = left;
+  gemem_slab_free (&self->block_slab, right);
+}
+
+/* Pools @block with its free neighbours. */
+static void
+release (VmmGrowth *self, Block *block)
+{
+  if (block->previous != NULL && block->previous->free)
+    {
+      block = block->previous;
+      pool_remove (self, block);
+      merge (self, block);
+    }
+  if (block->next != NULL && block->next->free)
+    {
+      pool_remove (self, block->next);
+      merge (self, block);
+    }
+  pool_insert (self, block);
+}
+
+/* The best free block for @size bytes, cut, or NULL. */
+static Block *
+take (VmmGrowth *self, guint64 index, guint64 size)
+{
+  GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, index, size, 0);
+  Block *block;
+  guint64 rest;
+
+  if (fit == NULL || fit->group != index)
+    return NULL;
+  block = BLOCK_OF (fit);
+  rest = block->node.size - size;
+  pool_remove (self, block);
+  if (rest <= ALIGNMENT && rest <= size)
+    return block;
+  block->node.size = rest;
+  pool_insert (self, block);
+  return insert_after (self, index, block, block->node.address + rest, size);
+}
+
+/* ---- the device */
+
+/* @bytes of new memory at the end of what is mapped; FALSE: BadAlloc. */
+static gboolean
+map (VmmGrowth *self, Arena *arena, guint64 bytes)
+{
+  Piece piece = { .address = arena->base + arena->mapped, .size = bytes };
+
+  if (bytes > self->range - arena->mapped)
+    return FALSE;
+  piece.page = gemem_device_create_page (self->base.device, bytes);
+  if (piece.page == 0)
+    return FALSE;
+  if (!gemem_device_map (self->base.device, piece.address, piece.page, 0, bytes))
+    {
+      gemem_device_destroy_page (self->base.device, piece.page, bytes);
+      return FALSE;
+    }
+  g_array_append_val (self->pieces, piece);
+  arena->mapped += bytes;
+  return TRUE;
+}
+
+/* Maps what @size bytes need, as a free block. */
+static gboolean
+extend (VmmGrowth *self, guint64 index, guint64 size)
+{
+  Arena *arena = arena_at (self, index);
+  const guint64 bytes = gemem_paddle_round_up (size + ALIGNMENT, self->granularity), end = arena->mapped;
+
+  if (arena->base == 0)
+    arena->base = gemem_device_reserve (self->base.device, self->range, self->granularity);
+  if (arena->base == 0 || !map (self, arena, bytes))
+    return FALSE;
+  release (self, insert_after (self, index, arena->last, arena->base + end, bytes));
+  return TRUE;
+}
+
+/* ---- events */
+
+static Block *
+attempt (VmmGrowth *self, guint64 index, guint64 size)
+{
+  Block *block = take (self, index, size);
+
+  if (block == NULL && extend (self, index, size))
+    block = take (self, index, size);
+  return block;
+}
+
+static gboolean
+vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
+{
+  VmmGrowth *self = (VmmGrowth *) allocator;
+  guint64 index, size;
+  Block *block;
+
+  if (request->size > self->range)
+    return FALSE;
+  index = obtain_arena (self, request->stream);
+  size = gemem_paddle_round_up (MAX (request->size, 1), ALIGNMENT);
+  block = attempt (self, index, size);
+  if (block == NULL && self->retry_time != 0)
+    {
+      allocator->device->now += self->retry_time; /* nobody can free meanwhile: one thread */
+      block = attempt (self, index, size);
+    }
+  if (block == NULL)
+    return FALSE;
+  *result = (GememBlock) { .address = block->node.address, .size = block->node.size, .handle = block };
+  return TRUE;
+}
+
+static void
+vmm_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+{
+  release ((VmmGrowth *) allocator, block->handle);
+}
+
+/* ---- questions */
+
+static guint64
+vmm_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  const VmmGrowth *self = (const VmmGrowth *) allocator;
+  const guint64 *index = gemem_idmap_lookup (self->by_stream, stream);
+  const GememTreeNode *after, *best;
+
+  if (index == NULL)
+    return 0;
+  after = gemem_tree_lower_bound (&self->pool, *index + 1, 0, 0);
+  best = after != NULL ? gemem_tree_previous (after) : gemem_tree_last (&self->pool);
+  return best != NULL && best->group == *index ? best->size : 0;
+}
+
+static int
+compare_bases (gconstpointer a, gconstpointer b)
+{
+  const Arena *x = *(const Arena *const *) a, *y = *(const Arena *const *) b;
+  return (x->base > y->base) - (x->base < y->base);
+}
+
+static void
+vmm_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  const VmmGrowth *self = (const VmmGrowth *) allocator;
+  g_autoptr (GPtrArray) arenas = g_ptr_array_new ();
+
+  for (guint i = 0; i < self->arenas->len; i++)
+    g_ptr_array_add (arenas, arena_at (self, i));
+  g_ptr_array_sort (arenas, compare_bases);
+  for (guint i = 0; i < arenas->len; i++)
+    {
+      const Arena *arena = g_ptr_array_index (arenas, i);
+      for (const Block *block = arena->first; block != NULL; block = block->next)
+        {
+          const GememSpan span = { .address = block->node.address,
+                                   .size = block->node.size,
+                                   .segment = arena->base,
+                                   .segment_size = arena->mapped,
+                                   .stream = arena->stream,
+                                   .state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE,
+                                   .user = block->free ? 0 : block->node.address };
+          func (&span, data);
+        }
+    }
+}
+
+static gboolean
+broken (GError **error, const Block *block, const char *what)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "paddle-vmm-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->node.address, block->node.size,
+               what);
+  return FALSE;
+}
+
+/* Adds the free blocks of one arena to *@free_blocks. */
+static gboolean
+check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, GError **error)
+{
+  guint64 end = arena->base;
+  const Block *previous = NULL;
+
+  for (const Block *block = arena->first; block != NULL; previous = block, block = block->next)
+    {
+      if (block->node.address != end || block->previous != previous || block->node.group != index)
+        return broken (error, block, "does not follow its neighbour");
+      if (block->free && previous != NULL && previous->free)
+        return broken (error, block, "is free beside a free block");
+      *free_blocks += block->free;
+      end += block->node.size;
+    }
+  if (arena->last != previous || end != arena->base + arena->mapped)
+    return broken (error, arena->last, "is not where the mapped memory ends");
+  return TRUE;
+}
+
+static gboolean
+vmm_check (GememAllocator *allocator, GError **error)
+{
+  const VmmGrowth *self = (const VmmGrowth *) allocator;
+  guint64 free_blocks = 0;
+
+  for (guint i = 0; i < self->arenas->len; i++)
+    if (arena_at (self, i)->mapped > 0 && !check_arena (arena_at (self, i), i, &free_blocks, error))
+      return FALSE;
+  if (gemem_tree_check (&self->pool) && self->pool.count == free_blocks)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "paddle-vmm-auto-growth: %" G_GUINT64_FORMAT " free blocks, but %" G_GUINT64_FORMAT " in the pool", free_blocks, self->pool.count);
+  return FALSE;
+}
+
+static void
+vmm_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const VmmGrowth *self = (const VmmGrowth *) allocator;
+  guint64 mapped = 0;
+
+  for (guint i = 0; i < self->arenas->len; i++)
+    mapped += arena_at (self, i)->mapped;
+  func ("mapped", mapped, "B", data);
+  func ("extensions", self->pieces->len, "", data);
+  func ("ranges", self->arenas->len, "", data);
+  func ("free_blocks", self->pool.count, "", data);
+}
+
+/* ---- creation */
+
+static GememAllocator *
+vmm_create (gconstpointer data, GememDevice *device, GError **error)
+{
+  const Params *own = data;
+  GememDeviceInfo info = { 0 };
+  VmmGrowth *self;
+
+  gemem_device_info (device, &info);
+  self = g_new0 (VmmGrowth, 1);
+  self->base.klass = &gemem_paddle_vmm_auto_growth_class;
+  self->base.device = device;
+  self->retry_time = own->retry_time;
+  self->granularity = MAX (info.granularity, ALIGNMENT);
+  /* A device without limit says so by an enormous number; a range of 2^47 is all that the machine has. */
+  self->range = gemem_paddle_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46), self->granularity);
+  self->arenas = g_array_new (FALSE, FALSE, sizeof (Arena));
+  self->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
+  self->by_stream = gemem_idmap_new (sizeof (guint64));
+  gemem_slab_init (&self->block_slab, sizeof (Block));
+  return &self->base;
+}
+
+static void
+vmm_destroy (GememAllocator *allocator)
+{
+  VmmGrowth *self = (VmmGrowth *) allocator;
+
+  for (guint i = 0; i < self->pieces->len; i++)
+    {
+      const Piece *piece = &g_array_index (self->pieces, Piece, i);
+      if (!gemem_device_unmap (allocator->device, piece->address, piece->size))
+        gemem_device_unmap (allocator->device, piece->address, piece->size); /* once more: what stays mapped cannot be released */
+      gemem_device_destroy_page (allocator->device, piece->page, piece->size);
+    }
+  for (guint i = 0; i < self->arenas->len; i++)
+    if (arena_at (self, i)->base != 0)
+      gemem_device_release (allocator->device, arena_at (self, i)->base, self->range);
+  g_array_unref (self->pieces);
+  g_array_unref (self->arenas);
+  gemem_idmap_free (self->by_stream);
+  gemem_slab_clear (&self->block_slab);
+  g_free (self);
+}
+
+const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "paddle-vmm-auto-growth",
+  .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of addresses per stream",
+  .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator; spec/paddle.md section 3.5",
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
+  .alignment = ALIGNMENT,
+  .params = params,
+  .params_size = sizeof (Params),
+  .create = vmm_create,
+  .alloc = vmm_alloc,
+  .free = vmm_free,
+  .largest_free = vmm_largest_free,
+  .walk = vmm_walk,
+  .check = vmm_check,
+  .stats = vmm_stats,
+  .destroy = vmm_destroy,
+};

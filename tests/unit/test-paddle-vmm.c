@@ -1,0 +1,210 @@
+/* test-paddle-vmm.c - PaddlePaddle's auto_growth on virtual memory (example E17 of spec/paddle.md, then the rules of 3.5) and its strategy thread_local.
+ */
+#include "config.h"
+
+#include "sim/core/units.h"
+#include "tests/util/vectors.h"
+
+#define MIB GEMEM_MIB
+
+static gboolean
+try_on (GememAllocator *allocator, guint64 stream, guint64 size, GememBlock *block)
+{
+  const GememRequest request = { .size = size, .stream = stream, .pool = (guint32) stream };
+  const gboolean served = allocator->klass->alloc (allocator, &request, block);
+  g_autoptr (GError) error = NULL;
+
+  allocator->klass->check (allocator, &error);
+  g_assert_no_error (error);
+  return served;
+}
+
+static GememBlock
+take (GememAllocator *allocator, guint64 size)
+{
+  GememBlock block;
+
+  g_assert_true (try_on (allocator, 0, size, &block));
+  return block;
+}
+
+static void
+give (GememAllocator *allocator, GememBlock block)
+{
+  g_autoptr (GError) error = NULL;
+
+  allocator->klass->free (allocator, &block, FALSE);
+  allocator->klass->check (allocator, &error);
+  g_assert_no_error (error);
+}
+
+static void
+add_free (const GememSpan *span, gpointer data)
+{
+  if (span->state == GEMEM_SPAN_FREE)
+    g_string_append_printf (data, "(0x%" G_GINT64_MODIFIER "x,%" G_GUINT64_FORMAT ")", span->address - span->segment, span->size);
+}
+
+/* The free blocks, by their distance from the begin of the range, and what is mapped. */
+static void
+expect (GememAllocator *allocator, const char *pool, guint64 mapped)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  allocator->klass->walk (allocator, add_free, text);
+  g_assert_cmpstr (text->str, ==, pool);
+  g_assert_cmpuint (allocator->device->held, ==, mapped);
+}
+
+static void
+test_e17 (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
+  GememBlock a = take (vmm, MIB), b, c;
+  const guint64 base = a.address - 0x100000; /* the high half of the first page */
+
+  expect (vmm, "(0x0,1048576)", 2 * MIB);
+  b = take (vmm, 2 * MIB);
+  g_assert_cmphex (b.address, ==, base + 0x400000);
+  expect (vmm, "(0x0,1048576)(0x200000,2097152)", 6 * MIB);
+  c = take (vmm, 300);
+  g_assert_cmphex (c.address, ==, base + 0xffe00);
+  g_assert_cmpuint (c.size, ==, 512);
+  expect (vmm, "(0x0,1048064)(0x200000,2097152)", 6 * MIB);
+  give (vmm, a);
+  expect (vmm, "(0x0,1048064)(0x100000,3145728)", 6 * MIB);
+  a = take (vmm, 3 * MIB);
+  g_assert_cmphex (a.address, ==, base + 0x100000);
+  expect (vmm, "(0x0,1048064)", 6 * MIB);
+  test_allocator_destroy (vmm);
+}
+
+/* Cut when more than twice as long, or when more than 256 bytes are left; else the slack goes with the block. */
+static void
+test_cut (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
+  GememBlock rest = take (vmm, 2 * MIB - 1536), hole = take (vmm, 768), wall = take (vmm, 256), low = take (vmm, 512), block;
+
+  g_assert_cmpuint (hole.size, ==, 768); /* 768 left */
+  g_assert_cmphex (hole.address, ==, wall.address + 256);
+  give (vmm, hole);
+  block = take (vmm, 512);
+  g_assert_cmpuint (block.size, ==, 768); /* 256 left, and 768 < 2 * 512 */
+  give (vmm, block);
+  block = take (vmm, 256);
+  g_assert_cmpuint (block.size, ==, 256); /* 512 left */
+  give (vmm, block), give (vmm, wall), give (vmm, low), give (vmm, rest);
+  expect (vmm, "(0x0,2097152)", 2 * MIB);
+  test_allocator_destroy (vmm);
+
+  vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
+  rest = take (vmm, 2 * MIB - 512), hole = take (vmm, 512);
+  give (vmm, hole);
+  g_assert_cmpuint (take (vmm, 256).size, ==, 512); /* 512 is not more than twice 256, and 256 are left */
+  test_allocator_destroy (vmm);
+}
+
+/* What is mapped behind a free block joins it, but is never less for it; every stream has a range of its own; nothing goes back. */
+static void
+test_growth (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:gpu_allocator_retry_time=0", "sim:capacity=14MiB,granularity=2MiB");
+  GememBlock a = take (vmm, MIB), b, other;
+
+  give (vmm, a);
+  b = take (vmm, 3 * MIB);
+  g_assert_cmphex (b.address, ==, a.address + 2 * MIB); /* 4 MiB behind the free 2 MiB: the top 3 of the joined 6 */
+  expect (vmm, "(0x0,3145728)", 6 * MIB);
+  g_assert_cmpuint (vmm->klass->largest_free (vmm, 0), ==, 3 * MIB);
+  g_assert_cmpuint (vmm->klass->largest_free (vmm, 7), ==, 0);
+  g_assert_true (try_on (vmm, 7, 2 * MIB, &other));
+  expect (vmm, "(0x0,3145728)(0x0,2097152)", 10 * MIB);
+  g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_RESERVE], ==, 2);
+  give (vmm, b);
+  g_assert_false (try_on (vmm, 7, 4 * MIB, &other)); /* wants 6 more, 4 are there */
+  g_assert_true (try_on (vmm, 0, 6 * MIB, &other));
+  g_assert_cmpuint (vmm->device->held, ==, 10 * MIB);
+  test_allocator_destroy (vmm);
+}
+
+/* The range is as long as the memory, so that it ends first where memory comes back from nowhere. */
+static void
+test_range (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,total=8MiB,granularity=2MiB");
+  const guint64 before = vmm->device->now;
+  GememBlock block;
+
+  take (vmm, 5 * MIB);
+  g_assert_false (try_on (vmm, 0, 5 * MIB, &block));
+  g_assert_cmpuint (vmm->device->now - before, >=, G_GUINT64_CONSTANT (10000000000)); /* it waited once */
+  g_assert_false (try_on (vmm, 0, G_MAXUINT64, &block));
+  test_allocator_destroy (vmm);
+}
+
+static void
+test_unsupported (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "faulty:every=1,call=reserve,capacity=1GiB");
+  GememBlock block;
+
+  g_assert_false (try_on (vmm, 0, 1000, &block));
+  g_assert_cmpuint (vmm->device->held, ==, 0);
+  test_allocator_destroy (vmm);
+}
+
+/* ---- thread_local */
+
+/* Each thread has chunks of its own, sized when it comes; a block goes back to its thread's buddy. */
+static void
+test_threads (void)
+{
+  GememAllocator *threads = test_allocator_new ("paddle-thread-local:initial_mb=4,realloc_mb=2", "sim:capacity=1GiB");
+  GememBlock a, b, c;
+
+  g_assert_true (try_on (threads, 5, 1000, &a));
+  g_assert_true (try_on (threads, 9, 1000, &b));
+  g_assert_cmpuint (threads->device->held, ==, 8 * MIB);
+  give (threads, a);
+  g_assert_true (try_on (threads, 9, 1000, &c));
+  g_assert_cmphex (c.address, ==, b.address + 1280); /* not where a was */
+  g_assert_true (try_on (threads, 5, 1000, &c));
+  g_assert_cmphex (c.address, ==, a.address);
+  give (threads, b), give (threads, c);
+  threads->klass->trim (threads);
+  g_assert_cmpuint (threads->device->held, ==, 4 * MIB); /* thread 9 has a block yet */
+  test_allocator_destroy (threads);
+}
+
+static void
+test_threads_by_pool (void)
+{
+  GememAllocator *threads = test_allocator_new ("paddle-thread-local:thread=pool,fraction=0.5", "sim:capacity=1GiB");
+  const GememRequest first = { .size = 100, .pool = 3 }, same = { .size = 100, .pool = 3, .stream = 8 }, other = { .size = 100, .pool = 4 };
+  GememBlock block;
+  guint64 held;
+
+  g_assert_true (threads->klass->alloc (threads, &first, &block));
+  held = threads->device->held;
+  g_assert_true (threads->klass->alloc (threads, &same, &block));
+  g_assert_cmpuint (threads->device->held, ==, held);
+  g_assert_true (threads->klass->alloc (threads, &other, &block)); /* half of what is left, less 5 % */
+  g_assert_cmpuint (threads->device->held - held, <, held);
+  g_assert_cmpuint (threads->device->held - held, >, held / 3);
+  test_allocator_destroy (threads);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/paddle-vmm-auto-growth/E17", test_e17);
+  g_test_add_func ("/paddle-vmm-auto-growth/cut", test_cut);
+  g_test_add_func ("/paddle-vmm-auto-growth/growth", test_growth);
+  g_test_add_func ("/paddle-vmm-auto-growth/range", test_range);
+  g_test_add_func ("/paddle-vmm-auto-growth/unsupported", test_unsupported);
+  g_test_add_func ("/paddle-thread-local/threads", test_threads);
+  g_test_add_func ("/paddle-thread-local/by-pool", test_threads_by_pool);
+  return g_test_run ();
+}
