@@ -4,8 +4,8 @@
  * load to unload, under policy 4 from the session's fixed range instead.  All other segments are static memory.
  * CheckFreeMemory: before a load, need is estimated as what the feature map exceeds the memory that graphs share, and compared with what the device has
  * free beyond a reserve of 1/32.  Weights, part of the estimate in the real system, are requests of their own here.  While it does not fit, the graph that
- * was loaded first is unloaded, after a synchronisation of its stream; it is loaded again when it is run.  If all of that is not enough, the
- * load is tried nevertheless.
+ * was loaded first is unloaded; it is loaded again when it is run.  If all of that is not enough, the load is tried nevertheless.
+ * Order of release: an unload synchronises the streams of the graph before its memory goes back, the replacement of the block of policy 2 the device.
  */
 #include "config.h"
 
@@ -67,11 +67,32 @@ take_workspaces (Ge *ge, GeGraph *graph, guint64 stream)
 
 /* ---- static memory */
 
+/* Streams first, then memory; G_MAXUINT64: all streams. */
+static void
+wait_for (Ge *ge, guint64 stream)
+{
+  if (stream == G_MAXUINT64)
+    gemem_device_sync (ge->base.device);
+  else
+    gemem_device_stream_sync (ge->base.device, stream);
+  gemem_ge_run_order_sync (&ge->order, stream);
+}
+
+/* What the load set to zero, and a run that nobody waited for. */
+static void
+wait_for_graph (Ge *ge, const GeGraph *graph)
+{
+  wait_for (ge, graph->stream);
+  if (graph->queued && graph->run_stream != graph->stream)
+    wait_for (ge, graph->run_stream);
+}
+
 static void
 unload_static (Ge *ge, GeGraph *graph)
 {
   if (!graph->loaded)
     return;
+  wait_for_graph (ge, graph);
   gemem_ge_static_unload (&ge->memory, graph->id);
   g_queue_unlink (&ge->loaded, &graph->link);
   graph->loaded = FALSE;
@@ -88,10 +109,16 @@ fits (const Ge *ge, guint64 bytes)
   return bytes <= peak || bytes - peak <= (info.free > reserve ? info.free - reserve : 0);
 }
 
+static guint64
+need_of (const GeGraph *graph)
+{
+  return gemem_ge_static_need ((const GememGraphSegment *) (gconstpointer) graph->segments->data, graph->segments->len);
+}
+
 static void
 make_room (Ge *ge, const GeGraph *graph)
 {
-  const guint64 bytes = gemem_ge_static_need ((const GememGraphSegment *) (gconstpointer) graph->segments->data, graph->segments->len);
+  const guint64 bytes = need_of (graph);
   GList *next;
 
   for (GList *link = ge->loaded.head; link != NULL && !fits (ge, bytes); link = next)
@@ -101,7 +128,6 @@ make_room (Ge *ge, const GeGraph *graph)
       next = link->next;
       if (other->hccl)
         continue;
-      gemem_device_stream_sync (ge->base.device, other->stream);
       unload_static (ge, other);
       ge->unloaded++;
     }
@@ -114,6 +140,8 @@ load_static (Ge *ge, GeGraph *graph, guint64 *address)
     return TRUE;
   if (ge->check_free_memory && ge->total > 0)
     make_room (ge, graph);
+  if (ge->memory.largest.size > 0 && need_of (graph) > ge->memory.largest.size)
+    wait_for (ge, G_MAXUINT64); /* the block that all graphs have will be replaced */
   if (!gemem_ge_static_load (&ge->memory, graph->id, graph->stream, (const GememGraphSegment *) (gconstpointer) graph->segments->data,
                              graph->segments->len, address))
     return FALSE;
@@ -257,6 +285,8 @@ begin_run (Ge *ge, GeGraph *graph, guint64 stream)
 
   if (!enter_order (ge, graph, stream))
     return FALSE;
+  graph->run_stream = stream;
+  graph->queued = TRUE;
   if (!graph->loaded && graph->segments->len > 0)
     {
       if (!load_static (ge, graph, &address))
@@ -274,6 +304,7 @@ gemem_ge_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gbool
 
   if (begin)
     return begin_run (ge, graph, stream);
+  graph->queued = FALSE;
   give_dynamic (ge, graph->running);
   gemem_ge_run_order_end (&ge->order, id);
   return !graph->loaded || gemem_ge_static_run (&ge->memory, id, FALSE);

@@ -3,9 +3,9 @@
  * What: the policy follows from the environment variable and the option together (policy.h), and says where each kind of memory comes from (7.2):
  *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and ge-graphs.c for what surrounds it
  *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and P2P have pools of their own
- *   weights          a device call each; RDMA a pool that never grows, host memory nothing of the device: other-blocks.h
+ *   variables        a range of the session; RDMA a pool that never grows; weights a device call each; host memory nothing of the device: other-blocks.h
  * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory unless said otherwise.
- * The alignment promised is that of dynamic memory; blocks of the RDMA pool begin at multiples of 512 bytes.
+ * The alignment promised is that of dynamic memory; variables and blocks of the RDMA pool begin at multiples of 512 bytes.
  * The process environment is never read: GE_USE_STATIC_MEMORY is a parameter.
  * Cost: as in the parts.  Origin: shared/spec/ge-runtime.md 3.4, 7, 8.
  */
@@ -85,6 +85,14 @@ static const GememParam params[] = {
     .min = "512",
     OWN (rdma_size),
     .help = "Bytes of the pool for remote memory access, which never grows; taken with the first request of an rdma pool." },
+  { .name = "variable_use_1g_huge_page",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "2",
+    .aliases = "ge.variableUse1gHugePage",
+    OWN (variable_option),
+    .help = "Pages of 1 GiB under variables: none (0), only memory of the driver's 1 GiB type (1), or that first and the 2 MiB type for good once "
+            "it is refused (2)." },
   { .name = "atomic_clean_policy",
     .type = GEMEM_PARAM_UINT,
     .default_text = "0",
@@ -112,10 +120,10 @@ shares_static (const Ge *ge)
 }
 
 static GeStaticOptions
-static_options (const Ge *ge, const GeParams *p)
+static_options (const Ge *ge, const GeParams *p, guint64 total)
 {
   const gboolean shared = shares_static (ge) && !p->static_model_addr_fixed;
-  GeStaticOptions options = { .mode = GE_STATIC_OWN, .fixed = p->feature_base_refreshable ? GE_FIXED_APART : GE_FIXED_INSIDE };
+  GeStaticOptions options = { .mode = GE_STATIC_OWN, .fixed = p->feature_base_refreshable ? GE_FIXED_APART : GE_FIXED_INSIDE, .total = total };
 
   if (shared)
     {
@@ -124,7 +132,15 @@ static_options (const Ge *ge, const GeParams *p)
       options.pages = ge->hbm->pages != NULL && ge->policy == 4 ? ge->hbm->pages : NULL;
     }
   options.leaky = shares_static (ge) && p->static_model_addr_fixed && p->as_built;
-  options.total = gemem_ge_static_addresses (p->stack.total, ge->base.device, ge->hbm->config.threshold);
+  return options;
+}
+
+static GeOtherOptions
+other_options (const Ge *ge, const GeParams *p, guint64 total)
+{
+  GeOtherOptions options = { .rdma_size = p->rdma_size, .variable_option = (Ge1gOption) p->variable_option, .total = total };
+
+  options.variable_page = p->variable_option != GE_1G_NO ? GE_HUGE_PAGE : ge->policy >= 3 ? GE_LARGE_PAGE : GE_SMALL_PAGE;
   return options;
 }
 
@@ -161,7 +177,9 @@ create (gconstpointer data, GememDevice *device, GError **error)
 {
   const GeParams *p = data;
   const GePolicySources sources = { p->environment, p->option, p->strict, p->as_built };
-  GeStaticOptions options;
+  GeStaticOptions statics;
+  GeOtherOptions others;
+  guint64 total;
   Ge *ge;
 
   if (!gemem_ge_policy_check (&sources, WHAT, error))
@@ -179,9 +197,11 @@ create (gconstpointer data, GememDevice *device, GError **error)
       free_lists (ge);
       return NULL;
     }
-  options = static_options (ge, p);
-  gemem_ge_static_init (&ge->memory, device, &options);
-  gemem_ge_other_init (&ge->others, device, p->rdma_size);
+  total = gemem_ge_static_addresses (p->stack.total, device, ge->hbm->config.threshold);
+  statics = static_options (ge, p, total);
+  others = other_options (ge, p, total);
+  gemem_ge_static_init (&ge->memory, device, &statics);
+  gemem_ge_other_init (&ge->others, device, &others);
   gemem_ge_run_order_init (&ge->order);
   ge->total = gemem_device_capacity (device) >> 48 == 0 ? gemem_device_capacity (device) : 0;
   ge->graphs = gemem_idmap_new (sizeof (GeGraph *));

@@ -14,7 +14,7 @@ typedef struct
   gboolean      strict, as_built;
   guint64       atomic_clean_policy; /* without effect here */
   char         *memory_types, *hccl_graphs;
-  guint64       rdma_size;
+  guint64       rdma_size, variable_option;
   gboolean      check_free_memory, feature_base_refreshable, static_model_addr_fixed, external;
 } GeParams;
 
@@ -27,6 +27,8 @@ typedef struct
   GArray  *running;    /* GememBlock: these                                            */
   GArray  *kept;       /* GememBlock: fixed segments from dynamic memory               */
   GList    link;       /* in Ge.loaded                                                 */
+  guint64  run_stream; /* of a run                                                     */
+  gboolean queued;     /* nobody has waited for that run                               */
   gboolean loaded;     /* its static memory is there                                   */
   gboolean hccl;       /* may not be unloaded to make room                             */
 } GeGraph;

@@ -7,11 +7,12 @@
 #define HOST_LARGEST (G_GUINT64_CONSTANT (1) << 48)
 
 void
-gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device, guint64 rdma_size)
+gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device, const GeOtherOptions *options)
 {
   *others = (GeOtherBlocks) { .device = device, .blocks = gemem_idmap_new (sizeof (GeOtherBlock)), .next_host = GEMEM_HOST_ADDRESS };
-  others->rdma_size = rdma_size;
+  others->rdma_size = options->rdma_size;
   gemem_ge_rdma_init (&others->rdma, device);
+  gemem_ge_variables_init (&others->variables, device, options->variable_page, options->variable_option, options->total, TRUE);
 }
 
 /* Addresses are not used again. */
@@ -42,8 +43,22 @@ take_rdma (GeOtherBlocks *others, GeOtherBlock *other)
 }
 
 static guint64
+take_variable (GeOtherBlocks *others, GeOtherBlock *other)
+{
+  GememBlock block;
+
+  if (!gemem_ge_variables_alloc (&others->variables, other->size, other->stream, &block))
+    return 0;
+  other->handle = block.handle;
+  other->size = block.size;
+  return block.address;
+}
+
+static guint64
 take (GeOtherBlocks *others, GeOtherBlock *other)
 {
+  if (other->type == GE_MEMORY_VARIABLE)
+    return take_variable (others, other);
   if (other->type == GE_MEMORY_HOST)
     return take_host (others, other->size);
   if (other->type == GE_MEMORY_RDMA)
@@ -74,10 +89,19 @@ gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block)
 
   gemem_idmap_remove (others->blocks, block->address, &other);
   others->bytes[other.type] -= other.size;
-  if (other.type == GE_MEMORY_RDMA)
-    gemem_ge_rdma_free (&others->rdma, other.handle);
-  else if (other.type != GE_MEMORY_HOST)
-    gemem_device_free (others->device, block->address, other.size);
+  switch ((GeMemoryType) other.type)
+    {
+    case GE_MEMORY_HOST:
+      return;
+    case GE_MEMORY_RDMA:
+      gemem_ge_rdma_free (&others->rdma, other.handle);
+      return;
+    case GE_MEMORY_VARIABLE:
+      gemem_ge_variables_free (&others->variables, &(GememBlock) { block->address, other.size, other.handle });
+      return;
+    default:
+      gemem_device_free (others->device, block->address, other.size);
+    }
 }
 
 /* Calls @func for those with a device call each. */
@@ -94,7 +118,7 @@ walk_plain (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
       const GememSpan span = { .address = address, .size = other->size, .segment = address, .segment_size = other->size, .stream = other->stream,
                                .state = GEMEM_SPAN_LIVE, .user = address };
 
-      if (other->type != GE_MEMORY_HOST && other->type != GE_MEMORY_RDMA)
+      if (other->type == GE_MEMORY_HBM || other->type == GE_MEMORY_WEIGHT)
         func (&span, data);
     }
 }
@@ -104,12 +128,13 @@ gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer d
 {
   walk_plain (others, func, data);
   gemem_ge_block_set_walk (&others->rdma.set, func, data);
+  gemem_ge_variables_walk (&others->variables, func, data);
 }
 
 gboolean
 gemem_ge_other_check (const GeOtherBlocks *others, const char *name, GError **error)
 {
-  return gemem_ge_block_set_check (&others->rdma.set, name, error);
+  return gemem_ge_block_set_check (&others->rdma.set, name, error) && gemem_ge_variables_check (&others->variables, name, error);
 }
 
 static void
@@ -123,6 +148,7 @@ gemem_ge_other_clear (GeOtherBlocks *others)
 {
   walk_plain (others, return_span, others->device);
   gemem_ge_rdma_clear (&others->rdma);
+  gemem_ge_variables_clear (&others->variables);
   gemem_idmap_free (others->blocks);
 }
 

@@ -343,6 +343,72 @@ test_rdma (void)
   test_allocator_destroy (a);
 }
 
+/* Variables lie one behind the other in a range of the session, on pages of 2 MiB, or of 8 under policies 3 and 4. */
+static void
+test_variables (void)
+{
+  for (guint policy = 0; policy <= 4; policy++)
+    {
+      g_autofree char *spec = g_strdup_printf ("ge:static_memory_policy=%u,memory_types=[3=variable]", policy);
+      GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
+      const guint64 page = policy >= 3 ? 8 * M : 2 * M;
+      GememBlock first = request (a, 1000, 3), second = request (a, M, 3);
+
+      g_assert_cmpuint (first.size, ==, 1024 + 1024);
+      g_assert_cmpuint (first.address % 65536, ==, 512);
+      g_assert_cmphex (second.address, ==, first.address + first.size);
+      g_assert_cmpuint (held (a), ==, page);
+      g_assert_cmpuint (stat_of (a, "variable.bytes"), ==, first.size + second.size);
+      request (a, M, 0);
+      g_assert_true (test_allocator_verify (a, 3, G_MAXUINT64));
+      a->klass->free (a, &first, FALSE);
+      a->klass->free (a, &second, FALSE);
+      g_assert_true (test_allocator_verify (a, 1, M));
+      g_assert_cmpuint (stat_of (a, "variable.bytes"), ==, 0);
+      request (a, 1000, 3);
+      test_allocator_destroy (a); /* with a variable alive */
+    }
+  assert_refused ("ge:variable_use_1g_huge_page=3", "*variable_use_1g_huge_page*");
+}
+
+/* Variables on pages of 1 GiB. */
+static void
+test_huge_variables (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:ge.variableUse1gHugePage=1,memory_types=[3=variable]", "sim:capacity=64GiB");
+
+  request (a, 1000, 3);
+  g_assert_cmpuint (held (a), ==, 1024 * M);
+  test_allocator_destroy (a);
+}
+
+/* Streams first, then memory: an unload waits for what the graph has queued, the replacement of the block of policy 2 for all streams. */
+static void
+test_unload_synchronises (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2", "sim:capacity=64GiB");
+
+  LOAD (a, 1, { 0, M, 0 });
+  LOAD (a, 2, { 0, M, 0 });
+  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  g_assert_cmpuint (calls (a, GEMEM_CALL_DEVICE_SYNC), ==, 0);
+  LOAD (a, 3, { 0, 3 * M, 0 });
+  g_assert_cmpuint (calls (a, GEMEM_CALL_DEVICE_SYNC), ==, 1);
+  test_allocator_destroy (a);
+  a = test_allocator_new ("ge:static_memory_policy=4", "sim:capacity=64GiB");
+
+  LOAD (a, 1, { 0, M, 0 });
+  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  unload (a, 1);
+  g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2); /* that of the load, and 7 */
+  LOAD (a, 1, { 0, M, 0 });
+  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  g_assert_true (a->klass->graph_run (a, 1, 7, FALSE));
+  unload (a, 1);
+  g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 3); /* the host has waited for 7 */
+  test_allocator_destroy (a);
+}
+
 /* The ladder crosses memory types (2.1, step 6): what P2P has idle goes back for a request of HBM. */
 static void
 test_ladder (void)
@@ -476,6 +542,9 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/subgraph-refused", test_subgraph_refused);
   g_test_add_func ("/ge/memory-types", test_memory_types);
   g_test_add_func ("/ge/rdma", test_rdma);
+  g_test_add_func ("/ge/variables", test_variables);
+  g_test_add_func ("/ge/huge-variables", test_huge_variables);
+  g_test_add_func ("/ge/unload-synchronises", test_unload_synchronises);
   g_test_add_func ("/ge/ladder", test_ladder);
   g_test_add_func ("/ge/make-room", test_make_room);
   g_test_add_func ("/ge/make-room-refused", test_make_room_refused);

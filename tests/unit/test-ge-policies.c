@@ -290,7 +290,7 @@ random_graph (Session *s, guint id)
 static void
 random_block (Session *s, guint b)
 {
-  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * M), .stream = b % 3, .pool = b % 5 };
+  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * M), .stream = b % 3, .pool = b % 6 };
 
   if (s->live[b])
     s->a->klass->free (s->a, &s->blocks[b], FALSE);
@@ -301,7 +301,7 @@ random_block (Session *s, guint b)
 static void
 random_session (const char *settings, const char *device, guint64 seed, guint steps)
 {
-  g_autofree char *spec = g_strdup_printf ("ge:total=4GiB,memory_types=[1=p2p,2=host,3=weight,4=rdma],rdma_size=16MiB,%s", settings);
+  g_autofree char *spec = g_strdup_printf ("ge:total=4GiB,memory_types=[1=p2p,2=host,3=weight,4=rdma,5=variable],rdma_size=16MiB,%s", settings);
   Session s = { .a = test_allocator_new (spec, device) };
 
   gemem_rng_init (&s.rng, seed, settings);
