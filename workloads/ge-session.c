@@ -57,7 +57,7 @@ static const GememParam params[] = {
   { .name = "carried", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "100", FIELD (carried), .help = "Percent of the kept outputs that live on after it." },
   { .name = "carry", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "1000", FIELD (carry), .help = "Executions that those outlive." },
   { .name = "trim", .type = GEMEM_PARAM_UINT, .default_text = "0", .special = "never=0", FIELD (trim),
-    .help = "After so many executions the pools give back what is idle (recycle); 0: never." },
+    .help = "After so many executions the host waits for them, and the pools give back what is idle (recycle); 0: never." },
   { .name = "streams", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "2", FIELD (streams), .help = "Streams of the dynamic-shape graph." },
   { .name = "interval", .type = GEMEM_PARAM_TIME, .default_text = "10us", FIELD (interval), .help = "Time between two operators." },
   { NULL }
@@ -243,7 +243,11 @@ execute (Reader *reader, guint64 n)
   gemem_events_free (&reader->session.parent, last.id);
   let_go (reader, FALSE);
   if (p->trim > 0 && reader->executions % p->trim == 0)
-    append (reader, GEMEM_EVENT_TRIM, 0, 0, 0);
+    {
+      /* First the streams, then memory (ge-runtime.md 2.1); stream 0 has waited for the other. */
+      append (reader, GEMEM_EVENT_STREAM_SYNC, 0, 0, 0);
+      append (reader, GEMEM_EVENT_TRIM, 0, 0, 0);
+    }
 }
 
 static void

@@ -24,6 +24,8 @@ measure () {
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i - NF; next }
     { printf "reserved_%s=%d\ntime_%s=%d\nfailed_%s=%d\n", name[NR - 1], $(NF + column["peak_reserved"]) / 1048576,
              name[NR - 1], $(NF + column["modelled_time"]) / 1000, name[NR - 1], $(NF + column["ooms"]) }' table.csv)"
+  # shellcheck disable=SC2086
+  run 0 gemem-sim compare "$sessions/$1" $policies --check-release-order
   check "$1: nothing fails" test "$((failed_zero + failed_two + failed_built + failed_three + failed_four))" = 0
 }
 # holds EXPRESSION WORDS
