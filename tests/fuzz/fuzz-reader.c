@@ -23,12 +23,13 @@ static const struct
 } choices[] = {
   { 'r', NULL, FALSE },     { 'p', "pytorch-snapshot", TRUE }, { 'v', "memory-viz", TRUE }, { 'k', "kineto", TRUE },
   { 'm', "rmm-csv", TRUE }, { 'l', "minimalloc-csv", TRUE },   { 't', "text", FALSE },      { 'o', "ops", FALSE },
-  { 'n', "native", FALSE }, { 'g', "ge-plan-log", TRUE },
+  { 'n', "native", FALSE }, { 'g', "ge-plan-log", TRUE },      { 'e', "ge-runtime-log", TRUE },
 };
 
 typedef struct
 {
   GememIdMap *live, *times; /* ids; device -> last time */
+  GememIdMap *sent;         /* ids of events */
   guint64     count;
   gboolean    begun; /* past the initial state */
 } Watch;
@@ -49,7 +50,7 @@ watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:
-      gemem_idmap_insert (watch->live, event->id, &existed);
+      gemem_idmap_insert (watch->live, event->id, &existed); /* failed ones too: they are freed like the others */
       g_assert_false (existed);
       g_assert_cmpuint (event->id, >, 0);
       g_assert_cmpuint (event->size, <, G_GUINT64_CONSTANT (1) << 60);
@@ -59,7 +60,20 @@ watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent
       g_assert_true (gemem_idmap_remove (watch->live, event->id, NULL));
       break;
     case GEMEM_EVENT_FREE_REQUESTED:
+    case GEMEM_EVENT_USE_ON_STREAM:
+    case GEMEM_EVENT_STREAM_FREE:
       g_assert_nonnull (gemem_idmap_lookup (watch->live, event->id));
+      break;
+    case GEMEM_EVENT_EVENT_RECORD:
+      gemem_idmap_insert (watch->sent, event->id, NULL);
+      break;
+    case GEMEM_EVENT_EVENT_WAIT:
+      g_assert_nonnull (gemem_idmap_lookup (watch->sent, event->id));
+      break;
+    case GEMEM_EVENT_GRAPH_LOAD:
+    case GEMEM_EVENT_GRAPH_UNLOAD:
+    case GEMEM_EVENT_GRAPH_SEGMENT:
+      g_assert_cmpuint (event->id, >, 0);
       break;
     default:
       g_assert_cmpuint (event->id, ==, 0);
@@ -69,7 +83,7 @@ watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent
 static void
 read_trace (GememTraceReader *reader, gboolean strict, GError **error)
 {
-  Watch watch = { gemem_idmap_new (0), gemem_idmap_new (sizeof (guint64)), 0, FALSE };
+  Watch watch = { gemem_idmap_new (0), gemem_idmap_new (sizeof (guint64)), gemem_idmap_new (0), 0, FALSE };
   const GememTraceEvent *events;
   gssize n;
 
@@ -86,6 +100,7 @@ read_trace (GememTraceReader *reader, gboolean strict, GError **error)
     g_assert_cmpuint (watch.count, ==, reader->info.events);
   gemem_idmap_free (watch.live);
   gemem_idmap_free (watch.times);
+  gemem_idmap_free (watch.sent);
 }
 
 int

@@ -1,0 +1,428 @@
+/* ge-runtime-log.c - the log of GE's run time as a trace: format `ge-runtime-log`.
+ *
+ * What is delivered:
+ *  - requests, from one kind of line only, the best that the log has (GeSource), and of the pools only the uppermost (ge-runtime-survey.h), because
+ *    the same block is logged at every level.  Pools are numbered on their device, and the number is the stream of their requests, since GE has
+ *    a pool for each stream.  With the kernel trace the stream is that of the log plus 2^32 for each process before this one on the device;
+ *    with the other sources it is the number of the process on its device.
+ *  - in the kernel trace a block lives until it is recycled at home, or left with the stream that borrowed it: Free is STREAM_FREE, wandering
+ *    is USE_ON_STREAM, events sent and waited for are EVENT_RECORD and EVENT_WAIT.  A log without any Recycle line ends blocks at Free.
+ *  - a request that was refused for good: ALLOC flagged FAILED where the ladder began, and its FREE.
+ *  - SEGMENT_ALLOC, SEGMENT_FREE: the bottom pool's own calls of the driver; SEGMENT_MAP: pages mapped.
+ *  - GRAPH_LOAD with its segments, where the memory of a static graph is told; GRAPH_UNLOAD before another load of the same.
+ * Everything else is counted in `skipped`: lines of other sources and of lower pools, static memory, what pools decide among themselves.
+ *
+ * Devices are those of the lines; a line without one belongs to the first device that its process names, else 0.  Processes come from the prefix.
+ * Two passes.  Memory: what is live, and the survey.  Cost: tests/bench/bench-readers.c.  Origin: ge-runtime.md 10.
+ */
+#include "config.h"
+
+#include "traces/ge-runtime-private.h"
+
+extern const GememTraceFormat gemem_format_ge_runtime_log;
+
+/* ---- events */
+
+GememTraceEvent *
+gemem_ge_runtime_add (GeLog *log, GememEventKind kind, const GeLine *line, guint32 device)
+{
+  GememTraceEvent *event = gemem_line_reader_add (&log->lines);
+  GeDevice *own = gemem_idmap_insert (log->survey.devices, device, NULL);
+
+  event->kind = (guint8) kind;
+  event->device = (guint16) device;
+  if (log->survey.timeless)
+    return event;
+  log->late += line->time - log->survey.first_time < own->last_time;
+  own->last_time = MAX (own->last_time, line->time - log->survey.first_time);
+  event->time = own->last_time;
+  return event;
+}
+
+/* Where the blocks of the process on the device are. */
+static GememIdMap *
+space_of (GeLog *log, const GePlace *place)
+{
+  gboolean existed;
+  guint64 *index = gemem_idmap_insert (log->space_index, (guint64) place->index << 16 | place->device, &existed);
+
+  if (!existed)
+    {
+      *index = log->spaces->len;
+      g_ptr_array_add (log->spaces, gemem_idmap_new (sizeof (GeLive)));
+    }
+  return g_ptr_array_index (log->spaces, *index);
+}
+
+static guint64
+stream_of (const GePlace *place, gint64 stream)
+{
+  return (guint64) place->process->number << 32 | (guint64) MAX (stream, 0);
+}
+
+static GememTraceEvent *
+add_block (GeLog *log, GememEventKind kind, const GePlace *place, const GeLive *live)
+{
+  GememTraceEvent *event = gemem_ge_runtime_add (log, kind, place->line, place->device);
+
+  event->id = live->id;
+  event->size = live->size;
+  event->stream = live->stream;
+  event->address = log->survey.source != GE_SOURCE_CALLER ? place->line->address : 0; /* there it is an object of the host */
+  return event;
+}
+
+static guint32
+kernel_tag (GeLog *log, const GeLine *line)
+{
+  if (line->length == 0)
+    return GEMEM_NO_TAG;
+  g_string_truncate (log->scratch, 0);
+  g_string_append_len (log->scratch, line->text, (gssize) line->length);
+  if (g_utf8_validate (log->scratch->str, (gssize) log->scratch->len, NULL))
+    return gemem_trace_info_intern (&log->lines.base.info, log->scratch->str);
+  g_autofree char *valid = g_utf8_make_valid (log->scratch->str, (gssize) log->scratch->len);
+  return gemem_trace_info_intern (&log->lines.base.info, valid);
+}
+
+static gboolean
+take_alloc (GeLog *log, const GePlace *place)
+{
+  const GeLine *line = place->line;
+  GememIdMap *space = space_of (log, place);
+  gboolean existed;
+  GeLive *live;
+
+  if (line->address == 0)
+    return skip (log); /* requests of nothing get a null block */
+  live = gemem_idmap_insert (space, line->address, &existed);
+  if (existed && !log->lines.options.allow_partial)
+    return gemem_line_reader_fail (&log->lines,
+                                   "0x%" G_GINT64_MODIFIER "x is allocated while it is live; lines are missing, or logs were mixed that name no "
+                                   "process; use --allow-partial to end the old block here",
+                                   line->address);
+  if (existed)
+    {
+      log->replaced++;
+      add_block (log, GEMEM_EVENT_FREE, place, live);
+    }
+  *live = (GeLive){ ++log->last_id, line->size, place->stream };
+  GememTraceEvent *event = add_block (log, GEMEM_EVENT_ALLOC, place, live);
+  event->aux = line->block;
+  event->tag = line->source == GE_SOURCE_KERNEL ? kernel_tag (log, line) : GEMEM_NO_TAG;
+  return TRUE;
+}
+
+/* @expected: the line says that a block ends, not only that there can be none any more. */
+static gboolean
+take_end (GeLog *log, const GePlace *place, gboolean expected)
+{
+  GeLive live;
+
+  if (gemem_idmap_remove (space_of (log, place), place->line->address, &live))
+    {
+      add_block (log, GEMEM_EVENT_FREE, place, &live);
+      return TRUE;
+    }
+  log->unknown += expected && place->line->address != 0;
+  return skip (log);
+}
+
+/* ---- kernel trace */
+
+static gboolean
+take_use (GeLog *log, const GePlace *place, GememEventKind kind)
+{
+  const GeLive *live = gemem_idmap_lookup (space_of (log, place), place->line->address);
+
+  if (live == NULL)
+    {
+      log->unknown += kind == GEMEM_EVENT_STREAM_FREE && place->line->address != 0;
+      return skip (log);
+    }
+  GememTraceEvent *event = add_block (log, kind, place, live);
+  event->size = 0;
+  if (place->line->stream != GE_NO_STREAM)
+    event->stream = stream_of (place, place->line->stream);
+  return TRUE;
+}
+
+static gboolean
+take_event (GeLog *log, const GePlace *place)
+{
+  const gboolean sent = place->line->kind == GE_LINE_EVENT_SENT;
+  const guint64 key = (guint64) place->index << 32 | place->line->event;
+
+  if (sent)
+    gemem_idmap_insert (log->sent, key, NULL);
+  else if (gemem_idmap_lookup (log->sent, key) == NULL)
+    return skip (log);
+  GememTraceEvent *event = gemem_ge_runtime_add (log, sent ? GEMEM_EVENT_EVENT_RECORD : GEMEM_EVENT_EVENT_WAIT, place->line, place->device);
+  event->id = stream_of (place, (gint64) place->line->event);
+  event->stream = stream_of (place, place->line->stream);
+  return TRUE;
+}
+
+static gboolean
+take_kernel_line (GeLog *log, const GePlace *place)
+{
+  if (log->survey.source != GE_SOURCE_KERNEL)
+    return skip (log);
+  switch ((int) place->line->kind)
+    {
+    case GE_LINE_WANDER:
+      return take_use (log, place, GEMEM_EVENT_USE_ON_STREAM);
+    case GE_LINE_RECYCLE: /* of a block that was borrowed: its life ended when it was left */
+    case GE_LINE_BORROW_RECYCLE:
+      return take_end (log, place, FALSE);
+    default:
+      return take_event (log, place);
+    }
+}
+
+/* ---- the rest */
+
+/* A line of another source than that of the requests. */
+static gboolean
+take_segment (GeLog *log, const GePlace *place)
+{
+  const GeLine *line = place->line;
+  GememTraceEvent *event;
+
+  if (line->source != GE_SOURCE_DRIVER || line->address == 0 || (line->kind == GE_LINE_ALLOC && line->size == place->process->page))
+    return skip (log); /* a physical page is no range of addresses: its mapping is */
+  event = gemem_ge_runtime_add (log, line->kind == GE_LINE_ALLOC ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE, line, place->device);
+  event->address = line->address;
+  event->size = line->size;
+  return TRUE;
+}
+
+static gboolean
+take_map (GeLog *log, const GePlace *place)
+{
+  if (place->process->page == 0 || place->line->address == 0)
+    return skip (log);
+  GememTraceEvent *event = gemem_ge_runtime_add (log, GEMEM_EVENT_SEGMENT_MAP, place->line, place->device);
+  event->address = place->line->address;
+  event->size = place->process->page;
+  return TRUE;
+}
+
+static gboolean
+take_refusal (GeLog *log, GePlace *place)
+{
+  const GePool *pool = gemem_ge_survey_refused (&log->survey, place->line, place->index);
+  const gboolean failed = log->survey.refusals->data[log->refusals++] != 0;
+
+  log->sizeless += pool == NULL;
+  if (!failed || pool->below || log->survey.source != GE_SOURCE_POOL)
+    return skip (log);
+  const GeLive live = { ++log->last_id, pool->asked, pool->number };
+  place->device = pool->device;
+  add_block (log, GEMEM_EVENT_ALLOC, place, &live)->flags = GEMEM_EVENT_FAILED;
+  add_block (log, GEMEM_EVENT_FREE, place, &live)->flags = GEMEM_EVENT_FAILED;
+  return TRUE;
+}
+
+static gboolean
+take_request (GeLog *log, const GePlace *place)
+{
+  GePool *pool = gemem_ge_survey_pool (&log->survey, place->line, place->index);
+
+  pool->asked = place->line->size;
+  g_array_index (log->survey.processes, GeProcess, place->index).asked = 1 + (guint) (pool - &g_array_index (log->survey.pools, GePool, 0));
+  return skip (log);
+}
+
+/* ALLOC and FREE of the source of requests. */
+static gboolean
+take_block (GeLog *log, GePlace *place)
+{
+  const GeLine *line = place->line;
+  gboolean below = FALSE;
+
+  if (line->source == GE_SOURCE_POOL)
+    {
+      const GePool *pool = gemem_ge_survey_pool (&log->survey, line, place->index);
+      place->device = pool->device;
+      place->stream = pool->number;
+      below = pool->below;
+    }
+  else if (line->source == GE_SOURCE_KERNEL)
+    place->stream = stream_of (place, line->stream);
+  else
+    {
+      place->device = line->device != GE_DEVICE_UNKNOWN ? line->device : place->process->device;
+      place->stream = place->process->number;
+    }
+  if (line->kind == GE_LINE_ALLOC)
+    return below ? skip (log) : take_alloc (log, place);
+  if (line->source == GE_SOURCE_KERNEL && log->survey.recycles > 0)
+    return take_use (log, place, GEMEM_EVENT_STREAM_FREE);
+  return take_end (log, place, !below); /* what left its pool ends with the block below that it was cut from */
+}
+
+static gboolean
+log_line (GememLineReader *reader, const char *p, const char *end)
+{
+  GeLog *log = (GeLog *) reader;
+  GeLine line;
+  GePlace place = { .line = &line };
+
+  gemem_ge_runtime_line (p, end, &line);
+  if (line.kind == GE_LINE_OTHER)
+    return TRUE;
+  if (line.kind == GE_LINE_DAMAGED)
+    return gemem_line_reader_fail (reader, "the line of GE's memory has no good '%.*s'; it may be cut, fetch the log again", (int) line.length,
+                                   line.text);
+  place.process = gemem_ge_survey_process (&log->survey, &line, &place.index);
+  place.device = place.process->device;
+  switch (line.kind)
+    {
+    case GE_LINE_ALLOC:
+    case GE_LINE_FREE:
+      return line.source == log->survey.source ? take_block (log, &place) : take_segment (log, &place);
+    case GE_LINE_REQUEST:
+      return take_request (log, &place);
+    case GE_LINE_REFUSED:
+      return take_refusal (log, &place);
+    case GE_LINE_RECYCLE:
+    case GE_LINE_BORROW_RECYCLE:
+    case GE_LINE_WANDER:
+    case GE_LINE_EVENT_SENT:
+    case GE_LINE_EVENT_WAITED:
+      return take_kernel_line (log, &place);
+    case GE_LINE_MAP:
+      return take_map (log, &place);
+    case GE_LINE_LOGICAL:
+      return gemem_ge_runtime_logical (log, &place);
+    case GE_LINE_GRAPH:
+      return gemem_ge_runtime_graph (log, &place);
+    case GE_LINE_PHYSICAL:
+    case GE_LINE_TOTAL:
+    case GE_LINE_UNUSED:
+    case GE_LINE_OTHER:
+    case GE_LINE_DAMAGED:
+    default:
+      return skip (log);
+    }
+}
+
+/* ---- reader */
+
+static void
+note (GeLog *log, guint64 n, const char *what)
+{
+  if (n > 0)
+    gemem_trace_info_note (&log->lines.base.info, "note", "%" G_GUINT64_FORMAT " %s", n, what);
+}
+
+static gboolean
+log_end (GememLineReader *reader)
+{
+  GeLog *log = (GeLog *) reader;
+
+  if (log->unknown > 0)
+    reader->base.info.flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
+  note (log, log->unknown, "frees of blocks that this log never allocated are left out");
+  note (log, log->replaced, "blocks were still live when their address was allocated again, and end there");
+  note (log, log->sizeless, "refused requests are left out: their size is not told");
+  note (log, log->late, "lines are earlier than the line before on their device, their times were raised");
+  return TRUE;
+}
+
+static void
+log_close (GememTraceReader *base)
+{
+  GeLog *log = (GeLog *) base;
+
+  for (guint i = 0; log->listings != NULL && i < log->survey.processes->len; i++)
+    if (log->listings[i].segments != NULL)
+      g_array_unref (log->listings[i].segments);
+  g_free (log->listings);
+  gemem_ge_survey_clear (&log->survey);
+  g_clear_pointer (&log->spaces, g_ptr_array_unref);
+  gemem_idmap_free (log->space_index);
+  gemem_idmap_free (log->graphs);
+  gemem_idmap_free (log->sent);
+  g_string_free (log->scratch, TRUE);
+  gemem_line_reader_clear (&log->lines);
+  g_free (log);
+}
+
+static void
+tell (GeLog *log)
+{
+  static const char *const sources[GE_SOURCE_COUNT] = { "pools", "kernel trace", "profiler", "calls of the bottom pool", "calls of the driver" };
+  const GeSurvey *survey = &log->survey;
+  GememTraceInfo *info = &log->lines.base.info;
+  guint below = 0;
+
+  for (guint i = 0; i < survey->pools->len; i++)
+    below += g_array_index (survey->pools, GePool, i).below;
+  gemem_trace_info_note (info, "source", "%s of %u process%s", sources[survey->source], survey->processes->len,
+                         survey->processes->len == 1 ? "" : "es");
+  if (survey->source == GE_SOURCE_POOL)
+    gemem_trace_info_note (info, "pools", "%u, and %u below them whose blocks are not counted again", survey->pools->len - below, below);
+  info->flags |= survey->timeless ? 0 : GEMEM_TRACE_HAS_TIME;
+  info->flags |= survey->source != GE_SOURCE_CALLER ? GEMEM_TRACE_HAS_ADDRESSES : 0;
+  if (survey->source != GE_SOURCE_DRIVER && (survey->lines[GE_SOURCE_DRIVER] > 0 || survey->pages))
+    info->flags |= GEMEM_TRACE_HAS_SEGMENTS;
+  if (survey->source == GE_SOURCE_POOL)
+    info->allocator = g_strdup (survey->pages ? "ge-expandable" : "ge-scalable");
+  if (survey->total > 0)
+    {
+      info->settings = info->allocator != NULL ? g_strdup_printf ("total=%" G_GUINT64_FORMAT, survey->total) : NULL;
+      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, survey->total);
+    }
+}
+
+static GememTraceReader *
+log_open (GememInput *input, const GememReadOptions *options, GError **error)
+{
+  GeLog *log = g_new0 (GeLog, 1);
+  GememLineReader *reader = &log->lines;
+  gboolean ok = gemem_ge_survey_read (&log->survey, input, error);
+
+  gemem_line_reader_init (reader, "ge-runtime-log", input, options);
+  reader->base.close = log_close;
+  reader->longest = GE_LINE_LONGEST;
+  reader->line = log_line;
+  reader->end = log_end;
+  log->scratch = g_string_new (NULL);
+  if (ok && log->survey.known == 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again", gemem_input_name (input));
+      ok = FALSE;
+    }
+  if (!ok)
+    {
+      log_close (&reader->base);
+      return NULL;
+    }
+  log->spaces = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_idmap_free);
+  log->space_index = gemem_idmap_new (sizeof (guint64));
+  log->listings = g_new0 (GeListing, log->survey.processes->len);
+  log->graphs = gemem_idmap_new (sizeof (guint64));
+  log->sent = gemem_idmap_new (0);
+  tell (log);
+  return &reader->base;
+}
+
+/* A log may hold lines of GE's planner too; those are another format's, which says more. */
+static int
+probe (const guint8 *head, gsize size)
+{
+  return g_strstr_len ((const char *) head, (gssize) size, "[IMAS]Set ") == NULL && gemem_ge_runtime_probe (head, size) ? 95 : 0;
+}
+
+const GememTraceFormat gemem_format_ge_runtime_log = {
+  .name = "ge-runtime-log",
+  .aliases = "ge-log",
+  .extensions = "log",
+  .summary = "memory lines in the log of GE's run time: pools, kernel trace, driver",
+  .origin = "ge-runtime.md 10",
+  .probe = probe,
+  .open = log_open,
+};

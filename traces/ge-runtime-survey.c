@@ -1,0 +1,237 @@
+/* ge-runtime-survey.c - see ge-runtime-survey.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "traces/ge-runtime-survey.h"
+
+#define MOST 65536u /* processes, pools */
+#define PAGE_MIN (G_GUINT64_CONSTANT (2) << 20)
+
+static gboolean
+too_many (GememInput *input, const char *what, GError **error)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": more than %u %s in one log; split it", gemem_input_name (input),
+               gemem_input_line_number (input), MOST, what);
+  return FALSE;
+}
+
+static guint64
+pool_key (const GeLine *line, guint process)
+{
+  return (guint64) process << 34 | (guint64) line->pool << 32 | line->pool_number;
+}
+
+/* The number of @key, a new one if there is none; records of one word. */
+static guint
+number_of (GememIdMap *map, guint64 key, guint next, gboolean *existed)
+{
+  guint64 *number = gemem_idmap_insert (map, key, existed);
+
+  if (!*existed)
+    *number = next;
+  return (guint) *number;
+}
+
+GeProcess *
+gemem_ge_survey_process (const GeSurvey *survey, const GeLine *line, guint *index)
+{
+  *index = (guint) * (guint64 *) gemem_idmap_lookup (survey->process_index, line->process);
+  return &g_array_index (survey->processes, GeProcess, *index);
+}
+
+GePool *
+gemem_ge_survey_pool (const GeSurvey *survey, const GeLine *line, guint process)
+{
+  return &g_array_index (survey->pools, GePool, *(guint64 *) gemem_idmap_lookup (survey->pool_index, pool_key (line, process)));
+}
+
+GePool *
+gemem_ge_survey_refused (const GeSurvey *survey, const GeLine *line, guint process)
+{
+  const guint asked = g_array_index (survey->processes, GeProcess, process).asked;
+  const guint64 *named = line->pool != GE_POOL_NONE ? gemem_idmap_lookup (survey->pool_index, pool_key (line, process)) : NULL;
+
+  if (named != NULL)
+    return &g_array_index (survey->pools, GePool, *named);
+  return line->pool == GE_POOL_NONE && asked > 0 ? &g_array_index (survey->pools, GePool, asked - 1) : NULL;
+}
+
+/* ---- lines */
+
+static void
+settle (GeSurvey *survey, GePool *pool, gboolean failed)
+{
+  if (pool->refused > 0 && failed)
+    survey->refusals->data[pool->refused - 1] = 1;
+  pool->refused = 0;
+}
+
+static void
+take_alloc (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line)
+{
+  GePool *pool = &g_array_index (survey->pools, GePool, index);
+
+  settle (survey, pool, FALSE);
+  pool->allocs++;
+  process->upper |= pool->kind != GE_POOL_BOTTOM;
+  if (process->last_pool > 0 && process->last_pool - 1 != index && process->last_address == line->address && pool->kind != GE_POOL_BOTTOM)
+    g_array_index (survey->pools, GePool, process->last_pool - 1).below = TRUE;
+  process->last_pool = index + 1;
+  process->last_address = line->address;
+}
+
+static void
+take_refusal (GeSurvey *survey, guint process, const GeLine *line)
+{
+  GePool *pool = gemem_ge_survey_refused (survey, line, process);
+  const guint8 failed = 0;
+
+  g_byte_array_append (survey->refusals, &failed, 1);
+  if (pool != NULL && pool->asked > 0 && pool->refused == 0)
+    pool->refused = survey->refusals->len;
+}
+
+/* ALLOC, FREE and REQUEST of a pool. */
+static gboolean
+take_pool (GeSurvey *survey, GememInput *input, guint process, const GeLine *line, GError **error)
+{
+  GeProcess *own = &g_array_index (survey->processes, GeProcess, process);
+  gboolean existed;
+  const guint index = number_of (survey->pool_index, pool_key (line, process), survey->pools->len, &existed);
+  GePool *pool;
+
+  if (!existed)
+    {
+      const GePool fresh = { .process = process, .kind = line->pool, .device = GE_DEVICE_UNKNOWN };
+      g_array_append_val (survey->pools, fresh);
+      if (survey->pools->len > MOST)
+        return too_many (input, "pools", error);
+    }
+  pool = &g_array_index (survey->pools, GePool, index);
+  if (pool->device == GE_DEVICE_UNKNOWN)
+    pool->device = line->device;
+  if (line->kind == GE_LINE_ALLOC)
+    take_alloc (survey, own, index, line);
+  else if (line->kind == GE_LINE_FREE)
+    own->last_pool = 0;
+  else
+    {
+      settle (survey, pool, TRUE);
+      pool->asked = line->size;
+      own->asked = index + 1;
+    }
+  return TRUE;
+}
+
+static guint64
+greatest_common_divisor (guint64 a, guint64 b)
+{
+  while (b != 0)
+    {
+      const guint64 rest = a % b;
+      a = b;
+      b = rest;
+    }
+  return a;
+}
+
+static gboolean
+take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **error)
+{
+  gboolean existed;
+  const guint index = number_of (survey->process_index, line->process, survey->processes->len, &existed);
+  GeProcess *process;
+
+  if (!existed)
+    {
+      g_array_set_size (survey->processes, survey->processes->len + 1);
+      if (survey->processes->len > MOST)
+        return too_many (input, "processes", error);
+    }
+  process = &g_array_index (survey->processes, GeProcess, index);
+  survey->known++;
+  survey->timeless |= !line->has_time;
+  survey->first_time = MIN (survey->first_time, line->time);
+  if (!process->told && line->device != GE_DEVICE_UNKNOWN)
+    {
+      process->told = TRUE;
+      process->device = (guint16) line->device;
+    }
+  if (line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE)
+    survey->lines[line->source]++;
+  survey->recycles += line->kind == GE_LINE_RECYCLE;
+  if (line->kind == GE_LINE_PHYSICAL)
+    process->page = greatest_common_divisor (process->page, line->size);
+  if (line->kind == GE_LINE_TOTAL)
+    survey->total = MAX (survey->total, line->size);
+  if (line->kind == GE_LINE_REFUSED)
+    take_refusal (survey, index, line);
+  if (((line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE) && line->source == GE_SOURCE_POOL) || line->kind == GE_LINE_REQUEST)
+    return take_pool (survey, input, index, line, error);
+  return TRUE;
+}
+
+/* ---- what follows from all of them */
+
+static void
+conclude (GeSurvey *survey)
+{
+  for (guint i = 0; i < survey->processes->len; i++)
+    {
+      GeProcess *process = &g_array_index (survey->processes, GeProcess, i);
+      process->number = (guint) ((GeDevice *) gemem_idmap_insert (survey->devices, process->device, NULL))->processes++;
+      process->page = process->page >= PAGE_MIN && (process->page & (process->page - 1)) == 0 ? process->page : 0;
+      survey->pages |= process->page > 0;
+      process->asked = 0; /* the second pass follows the requests again */
+    }
+  for (guint i = 0; i < survey->pools->len; i++)
+    {
+      GePool *pool = &g_array_index (survey->pools, GePool, i);
+      const GeProcess *process = &g_array_index (survey->processes, GeProcess, pool->process);
+      settle (survey, pool, TRUE);
+      pool->below |= pool->kind == GE_POOL_BOTTOM && process->upper;
+      if (pool->device == GE_DEVICE_UNKNOWN)
+        pool->device = process->device;
+      if (!pool->below)
+        pool->number = (guint) ((GeDevice *) gemem_idmap_insert (survey->devices, pool->device, NULL))->pools++;
+    }
+  for (survey->source = 0; survey->source < GE_SOURCE_DRIVER && survey->lines[survey->source] == 0;)
+    survey->source++;
+}
+
+gboolean
+gemem_ge_survey_read (GeSurvey *survey, GememInput *input, GError **error)
+{
+  const char *text;
+  gsize length;
+
+  survey->processes = g_array_new (FALSE, TRUE, sizeof (GeProcess));
+  survey->pools = g_array_new (FALSE, TRUE, sizeof (GePool));
+  survey->process_index = gemem_idmap_new (sizeof (guint64));
+  survey->pool_index = gemem_idmap_new (sizeof (guint64));
+  survey->devices = gemem_idmap_new (sizeof (GeDevice));
+  survey->refusals = g_byte_array_new ();
+  survey->first_time = G_MAXUINT64;
+  while (gemem_input_line (input, GE_LINE_LONGEST, &text, &length, NULL) > 0)
+    {
+      GeLine line;
+      gemem_ge_runtime_line (text, text + length, &line);
+      if (line.kind != GE_LINE_OTHER && line.kind != GE_LINE_DAMAGED && !take_line (survey, input, &line, error))
+        return FALSE;
+    }
+  conclude (survey);
+  return gemem_input_rewind (input, error);
+}
+
+void
+gemem_ge_survey_clear (GeSurvey *survey)
+{
+  g_array_unref (survey->processes);
+  g_array_unref (survey->pools);
+  g_byte_array_unref (survey->refusals);
+  gemem_idmap_free (survey->process_index);
+  gemem_idmap_free (survey->pool_index);
+  gemem_idmap_free (survey->devices);
+}

@@ -1,0 +1,69 @@
+/* ge-runtime-survey.h - the first pass over a log of GE's run time: who speaks in it, and whom to believe.
+ *
+ * Why a pass of its own: the same block is logged at every level that it passes through.  Which level is the uppermost, which of the refused requests
+ * failed for good, and which devices and processes there are is known only at the end.
+ *
+ * Who is below whom: a pool that grows is asked for memory just before its own line, and gives out the same address; so a pool whose line is directly
+ * followed by that of another pool of the process at the same address is below it.  A bottom pool is below where there is any other.
+ * Invariants: processes and pools are numbered in the order of the log.  Memory: a record for each process and pool (at most 65536 each), a byte
+ * for each refused request.  Origin: ge-runtime.md 0, 2.1, 10.
+ */
+#pragma once
+
+#include "sim/core/idmap.h"
+#include "traces/ge-runtime-line.h"
+#include "traces/input.h"
+
+#define GE_LINE_LONGEST ((gsize) 8 << 20)
+
+typedef struct
+{
+  gboolean told;         /* its device was, by a line that names one               */
+  guint16  device;       /* the first so named; else 0                             */
+  guint    number;       /* among the processes of that device                     */
+  guint64  page;         /* bytes of a physical page; 0: it has none, or unknown   */
+  gboolean upper;        /* it has pools above the bottom one                      */
+  guint    asked;        /* 1 + the pool that was asked last                       */
+  guint    last_pool;    /* 1 + the pool of the last pool line, if that was ALLOC  */
+  guint64  last_address; /* thereof                                                */
+} GeProcess;
+
+typedef struct
+{
+  guint      process;
+  GePoolKind kind;
+  guint32    device;  /* the first told, else that of the process          */
+  gboolean   below;   /* another pool takes its memory here                */
+  guint64    allocs;
+  guint      number;  /* among the pools of its device that are not below  */
+  guint64    asked;   /* bytes of the request under way                    */
+  guint      refused; /* thereof: 1 + index of its refusal; 0: none so far */
+} GePool;
+
+typedef struct
+{
+  guint64 processes, pools; /* numbered so far */
+  guint64 last_time;        /* for the second pass */
+} GeDevice;
+
+typedef struct
+{
+  GArray     *processes, *pools;               /* GeProcess, GePool                       */
+  GememIdMap *process_index, *pool_index;      /* what the lines say -> index             */
+  GememIdMap *devices;                         /* device -> GeDevice                      */
+  GByteArray *refusals;                        /* for each REFUSED line: 1 if it failed for good */
+  guint64     known;                           /* lines of GE's memory                    */
+  guint64     lines[GE_SOURCE_COUNT];          /* thereof ALLOC and FREE                  */
+  guint64     recycles, total, first_time;
+  gboolean    timeless, pages;                 /* a line has no time; a process has pages */
+  GeSource    source;                          /* of requests: the best there is          */
+} GeSurvey;
+
+/* Reads @input to its end, or to where it is damaged, and rewinds it.  FALSE: GEMEM_ERROR_INPUT; the survey is to be cleared all the same. */
+gboolean gemem_ge_survey_read (GeSurvey *survey, GememInput *input, GError **error);
+void     gemem_ge_survey_clear (GeSurvey *survey);
+
+/* Of a line that the survey has seen.  The pool: that of an ALLOC, FREE or REQUEST; that which was refused, or NULL. */
+GeProcess *gemem_ge_survey_process (const GeSurvey *survey, const GeLine *line, guint *index);
+GePool    *gemem_ge_survey_pool (const GeSurvey *survey, const GeLine *line, guint process);
+GePool    *gemem_ge_survey_refused (const GeSurvey *survey, const GeLine *line, guint process);
