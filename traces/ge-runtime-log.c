@@ -251,10 +251,7 @@ take_block (GeLog *log, GePlace *place)
   else if (line->source == GE_SOURCE_KERNEL)
     place->stream = stream_of (place, line->stream);
   else
-    {
-      place->device = line->device != GE_DEVICE_UNKNOWN ? line->device : place->process->device;
-      place->stream = place->process->number;
-    }
+    place->stream = place->process->number;
   if (line->kind == GE_LINE_ALLOC)
     return below ? skip (log) : take_alloc (log, place);
   if (line->source == GE_SOURCE_KERNEL && log->survey.recycles > 0)
@@ -276,7 +273,7 @@ log_line (GememLineReader *reader, const char *p, const char *end)
     return gemem_line_reader_fail (reader, "the line of GE's memory has no good '%.*s'; it may be cut, fetch the log again", (int) line.length,
                                    line.text);
   place.process = gemem_ge_survey_process (&log->survey, &line, &place.index);
-  place.device = place.process->device;
+  place.device = line.device != GE_DEVICE_UNKNOWN ? line.device : place.process->device;
   switch (line.kind)
     {
     case GE_LINE_ALLOC:

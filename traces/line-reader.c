@@ -72,12 +72,17 @@ gemem_line_reader_step (GememLineReader *reader)
   const char *line;
   gsize length;
   guint used = reader->used;
-  int got = gemem_input_line (reader->input, reader->longest, &line, &length, &reader->failure);
+  int got;
+
+  if (reader->ended)
+    return FALSE;
+  got = gemem_input_line (reader->input, reader->longest, &line, &length, &reader->failure);
 
   if (got < 0)
     return FALSE;
   if (got == 0)
     {
+      reader->ended = TRUE;
       if (reader->end == NULL || reader->end (reader))
         reader->base.info.events = reader->count;
       return FALSE;

@@ -20,6 +20,7 @@ struct _GememLineReader
   gsize            longest; /* line, in bytes                                  */
   GError          *failure; /* reported when the events before it are delivered */
   guint64          count;   /* events read                                      */
+  gboolean         ended;   /* the end of the file was judged                  */
   guint            used;    /* of `events`                                      */
   guint            room;    /* thereof: what there is; LINE_READER_BATCH and what the longest line made */
   GememTraceEvent *events;
