@@ -9,8 +9,14 @@
 static void
 take_pool (Scan *scan, const char *mark)
 {
-  static const struct { const char *name; GePoolKind kind; } pools[] = {
-    { "[allocator_", GE_POOL_UPPER }, { "[rts_allocator_", GE_POOL_BOTTOM }, { "[ffts_allocator_", GE_POOL_FFTS },
+  static const struct
+  {
+    const char *name;
+    GePoolKind kind;
+  } pools[] = {
+    { "[allocator_", GE_POOL_UPPER },
+    { "[rts_allocator_", GE_POOL_BOTTOM },
+    { "[ffts_allocator_", GE_POOL_FFTS },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (pools); i++)
@@ -23,7 +29,7 @@ take_pool (Scan *scan, const char *mark)
       if (!scan_uint (&p, mark, &number) || number > G_MAXUINT32 || p == mark || *p != ']')
         continue;
       scan->line->pool = pools[i].kind;
-      scan->line->pool_number = (guint32) number;
+      scan->line->pool_number = (guint32)number;
       return;
     }
 }
@@ -90,7 +96,12 @@ memory_at (Scan *scan, GeLineKind kind, const char *stream)
 static void
 kernel_memory (Scan *scan)
 {
-  static const struct { const char *text; GeLineKind kind; const char *stream; } messages[] = {
+  static const struct
+  {
+    const char *text;
+    GeLineKind kind;
+    const char *stream;
+  } messages[] = {
     { "Free memory at", GE_LINE_FREE, "stream " },
     { "Recycle memory at", GE_LINE_RECYCLE, "stream " },
     { "Borrow-recycle memory at", GE_LINE_BORROW_RECYCLE, "stream " },
@@ -120,7 +131,7 @@ kernel_trace (Scan *scan)
   if (memory != NULL)
     {
       scan->line->text = name + 1;
-      scan->line->length = memory > name ? (gsize) (memory - name - 1) : 0;
+      scan->line->length = memory > name ? (gsize)(memory - name - 1) : 0;
       scan->p = memory + strlen ("][MEM]");
       kernel_memory (scan);
       return;
@@ -153,7 +164,8 @@ static void
 driver_free (Scan *scan)
 {
   scan->line->source = GE_SOURCE_DRIVER;
-  if (take_device (scan, "device_id:") && take_size (scan, "size:", &scan->line->size) && take_pointer (scan, "mem_addr:", &scan->line->address))
+  if (take_device (scan, "device_id:") && take_size (scan, "size:", &scan->line->size)
+      && take_pointer (scan, "mem_addr:", &scan->line->address))
     scan->line->kind = GE_LINE_FREE;
 }
 
@@ -181,7 +193,7 @@ profiler (Scan *scan)
   if (!take_number (scan, "addr: ", &scan->line->address) || !take_signed (scan, "size: ", &size))
     return;
   scan->line->kind = size < 0 ? GE_LINE_FREE : GE_LINE_ALLOC;
-  scan->line->size = (guint64) ABS (size);
+  scan->line->size = (guint64)ABS (size);
 }
 
 /* ---- pages, static memory */
@@ -234,7 +246,12 @@ unused (Scan *scan)
 
 /* ---- the line */
 
-static const struct { const char *text; gsize skip; void (*read) (Scan *scan); } marks[] = {
+static const struct
+{
+  const char *text;
+  gsize skip;
+  void (*read) (Scan *scan);
+} marks[] = {
   { NULL, 0, NULL },
   /* `skip`: how much of the mark is read again. */
   { "Malloc block device_id:", 10, pool_malloc },
@@ -256,17 +273,18 @@ static const struct { const char *text; gsize skip; void (*read) (Scan *scan); }
 };
 
 /* The first mark of each letter; those of a letter stand together. */
-static const guint8 first[256] = { ['M'] = 1, ['F'] = 4, ['['] = 6, ['R'] = 10, ['D'] = 11, ['r'] = 12, ['a'] = 13,
-                                   ['L'] = 14, ['A'] = 15, ['d'] = 16 };
+static const guint8 first[256] = {
+  ['M'] = 1, ['F'] = 4, ['['] = 6, ['R'] = 10, ['D'] = 11, ['r'] = 12, ['a'] = 13, ['L'] = 14, ['A'] = 15, ['d'] = 16
+};
 
 static const char *
 find_mark (const char *p, const char *end, guint *found)
 {
   for (; p < end; p++)
-    for (guint i = first[(guchar) *p]; i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p; i++)
+    for (guint i = first[(guchar)*p]; i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p; i++)
       {
         const gsize length = strlen (marks[i].text);
-        if (p[1 < end - p] == marks[i].text[1] && (gsize) (end - p) >= length && memcmp (p, marks[i].text, length) == 0)
+        if (p[1 < end - p] == marks[i].text[1] && (gsize)(end - p) >= length && memcmp (p, marks[i].text, length) == 0)
           {
             *found = i;
             return p;
@@ -291,19 +309,20 @@ gemem_ge_runtime_line (const char *p, const char *end, GeLine *line)
   if (line->kind == GE_LINE_OTHER)
     return;
   gemem_ge_runtime_prefix (&scan, mark);
-  if ((line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE || line->kind == GE_LINE_MAP) && line->address >= G_MAXUINT64 - GE_MAX_SIZE)
+  if ((line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE || line->kind == GE_LINE_MAP)
+      && line->address >= G_MAXUINT64 - GE_MAX_SIZE)
     damaged (&scan, "address");
 }
 
 gboolean
 gemem_ge_runtime_probe (const guint8 *head, gsize size)
 {
-  const char *p = (const char *) head, *end = p + size;
+  const char *p = (const char *)head, *end = p + size;
   guint found;
 
   while ((p = find_mark (p, end, &found)) != NULL)
     {
-      const char *stop = memchr (p, '\n', (gsize) (end - p));
+      const char *stop = memchr (p, '\n', (gsize)(end - p));
       GeLine line;
       gemem_ge_runtime_line (p, stop != NULL ? stop : end, &line);
       if (line.kind != GE_LINE_OTHER && line.kind != GE_LINE_DAMAGED)

@@ -1,7 +1,8 @@
 /* ge-runtime-line.h - one line of the log of GE's run time: what it says, and where in the stack of pools it says it (ge-runtime.md 10).
  *
- * A line is recognised by the first mark in it, wherever that stands: the prefix of slog may have any form.  Of the prefix only two things are wanted,
- * and neither must be there: the process, the digits of the first "(DIGITS," or "(DIGITS)", and the time, YYYY-MM-DD-HH:MM:SS with fractions.
+ * A line is recognised by the first mark in it, wherever that stands: the prefix of slog may have any form.  Of the prefix only two
+ * things are wanted, and neither must be there: the process, the digits of the first "(DIGITS," or "(DIGITS)", and the time,
+ * YYYY-MM-DD-HH:MM:SS with fractions.
  * Nothing is copied: pieces point into the line.  O(line).
  */
 #pragma once

@@ -1,18 +1,19 @@
 /* ge-runtime-log.c - the log of GE's run time as a trace: format `ge-runtime-log`.
  *
  * What is delivered:
- *  - requests, from one kind of line only, the best that the log has (GeSource), and of the pools only the uppermost (ge-runtime-survey.h), because
- *    the same block is logged at every level.  Pools are numbered on their device, and the number is the stream of their requests, since GE has
- *    a pool for each stream.  With the kernel trace the stream is that of the log plus 2^32 for each process before this one on the device;
- *    with the other sources it is the number of the process on its device.
- *  - in the kernel trace a block lives until it is recycled at home, or left with the stream that borrowed it: Free is STREAM_FREE, wandering
- *    is USE_ON_STREAM, events sent and waited for are EVENT_RECORD and EVENT_WAIT.  A log without any Recycle line ends blocks at Free.
+ *  - requests, from one kind of line only, the best that the log has (GeSource), and of the pools only the uppermost
+ *    (ge-runtime-survey.h), because the same block is logged at every level.  Pools are numbered on their device, and the number is the
+ *    stream of their requests, since GE has a pool for each stream.  With the kernel trace the stream is that of the log plus 2^32 for
+ *    each process before this one on the device; with the other sources it is the number of the process on its device.
+ *  - in the kernel trace a block lives until it is recycled at home, or left with the stream that borrowed it: Free is STREAM_FREE,
+ *    wandering is USE_ON_STREAM, events sent and waited for are EVENT_RECORD and EVENT_WAIT.  A log without any Recycle line ends blocks
+ *    at Free.
  *  - a request that was refused for good: ALLOC flagged FAILED where the ladder began, and its FREE.
  *  - SEGMENT_ALLOC, SEGMENT_FREE: the bottom pool's own calls of the driver; SEGMENT_MAP: pages mapped.
  *  - GRAPH_LOAD with its segments, where the memory of a static graph is told; GRAPH_UNLOAD before another load of the same.
  * Everything else is counted in `skipped`: lines of other sources and of lower pools, static memory, what pools decide among themselves.
  *
- * Devices are those of the lines; a line without one belongs to the first device that its process names, else 0.  Processes come from the prefix.
+ * Devices are those of the lines; a line without one belongs to the first device that its process names, else 0.
  * Two passes.  Memory: what is live, and the survey.  Cost: tests/bench/bench-readers.c.  Origin: ge-runtime.md 10.
  */
 #include "config.h"
@@ -29,8 +30,8 @@ gemem_ge_runtime_add (GeLog *log, GememEventKind kind, const GeLine *line, guint
   GememTraceEvent *event = gemem_line_reader_add (&log->lines);
   GeDevice *own = gemem_idmap_insert (log->survey.devices, device, NULL);
 
-  event->kind = (guint8) kind;
-  event->device = (guint16) device;
+  event->kind = (guint8)kind;
+  event->device = (guint16)device;
   if (log->survey.timeless)
     return event;
   log->late += line->time - log->survey.first_time < own->last_time;
@@ -44,7 +45,7 @@ static GememIdMap *
 space_of (GeLog *log, const GePlace *place)
 {
   gboolean existed;
-  guint64 *index = gemem_idmap_insert (log->space_index, (guint64) place->index << 16 | place->device, &existed);
+  guint64 *index = gemem_idmap_insert (log->space_index, (guint64)place->index << 16 | place->device, &existed);
 
   if (!existed)
     {
@@ -57,7 +58,7 @@ space_of (GeLog *log, const GePlace *place)
 static guint64
 stream_of (const GePlace *place, gint64 stream)
 {
-  return (guint64) place->process->number << 32 | (guint64) MAX (stream, 0);
+  return (guint64)place->process->number << 32 | (guint64)MAX (stream, 0);
 }
 
 static GememTraceEvent *
@@ -78,10 +79,10 @@ kernel_tag (GeLog *log, const GeLine *line)
   if (line->length == 0)
     return GEMEM_NO_TAG;
   g_string_truncate (log->scratch, 0);
-  g_string_append_len (log->scratch, line->text, (gssize) line->length);
-  if (g_utf8_validate (log->scratch->str, (gssize) log->scratch->len, NULL))
+  g_string_append_len (log->scratch, line->text, (gssize)line->length);
+  if (g_utf8_validate (log->scratch->str, (gssize)log->scratch->len, NULL))
     return gemem_trace_info_intern (&log->lines.base.info, log->scratch->str);
-  g_autofree char *valid = g_utf8_make_valid (log->scratch->str, (gssize) log->scratch->len);
+  g_autofree char *valid = g_utf8_make_valid (log->scratch->str, (gssize)log->scratch->len);
   return gemem_trace_info_intern (&log->lines.base.info, valid);
 }
 
@@ -98,7 +99,8 @@ take_alloc (GeLog *log, const GePlace *place)
   live = gemem_idmap_insert (space, line->address, &existed);
   if (existed && !log->lines.options.allow_partial)
     return gemem_line_reader_fail (&log->lines,
-                                   "0x%" G_GINT64_MODIFIER "x is allocated while it is live; lines are missing, or logs were mixed that name no "
+                                   "0x%" G_GINT64_MODIFIER
+                                   "x is allocated while it is live; lines are missing, or logs were mixed that name no "
                                    "process; use --allow-partial to end the old block here",
                                    line->address);
   if (existed)
@@ -151,14 +153,14 @@ static gboolean
 take_event (GeLog *log, const GePlace *place)
 {
   const gboolean sent = place->line->kind == GE_LINE_EVENT_SENT;
-  const guint64 key = (guint64) place->index << 32 | place->line->event;
+  const guint64 key = (guint64)place->index << 32 | place->line->event;
 
   if (sent)
     gemem_idmap_insert (log->sent, key, NULL);
   else if (gemem_idmap_lookup (log->sent, key) == NULL)
     return skip (log);
   GememTraceEvent *event = gemem_ge_runtime_add (log, sent ? GEMEM_EVENT_EVENT_RECORD : GEMEM_EVENT_EVENT_WAIT, place->line, place->device);
-  event->id = stream_of (place, (gint64) place->line->event);
+  event->id = stream_of (place, (gint64)place->line->event);
   event->stream = stream_of (place, place->line->stream);
   return TRUE;
 }
@@ -168,7 +170,7 @@ take_kernel_line (GeLog *log, const GePlace *place)
 {
   if (log->survey.source != GE_SOURCE_KERNEL)
     return skip (log);
-  switch ((int) place->line->kind)
+  switch ((int)place->line->kind)
     {
     case GE_LINE_WANDER:
       return take_use (log, place, GEMEM_EVENT_USE_ON_STREAM);
@@ -191,7 +193,8 @@ take_segment (GeLog *log, const GePlace *place)
 
   if (line->source != GE_SOURCE_DRIVER || line->address == 0 || (line->kind == GE_LINE_ALLOC && line->size == place->process->page))
     return skip (log); /* a physical page is no range of addresses: its mapping is */
-  event = gemem_ge_runtime_add (log, line->kind == GE_LINE_ALLOC ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE, line, place->device);
+  event =
+      gemem_ge_runtime_add (log, line->kind == GE_LINE_ALLOC ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE, line, place->device);
   event->address = line->address;
   event->size = line->size;
   return TRUE;
@@ -230,7 +233,7 @@ take_request (GeLog *log, const GePlace *place)
   GePool *pool = gemem_ge_survey_pool (&log->survey, place->line, place->index);
 
   pool->asked = place->line->size;
-  g_array_index (log->survey.processes, GeProcess, place->index).asked = 1 + (guint) (pool - &g_array_index (log->survey.pools, GePool, 0));
+  g_array_index (log->survey.processes, GeProcess, place->index).asked = 1 + (guint)(pool - &g_array_index (log->survey.pools, GePool, 0));
   return skip (log);
 }
 
@@ -262,7 +265,7 @@ take_block (GeLog *log, GePlace *place)
 static gboolean
 log_line (GememLineReader *reader, const char *p, const char *end)
 {
-  GeLog *log = (GeLog *) reader;
+  GeLog *log = (GeLog *)reader;
   GeLine line;
   GePlace place = { .line = &line };
 
@@ -270,8 +273,8 @@ log_line (GememLineReader *reader, const char *p, const char *end)
   if (line.kind == GE_LINE_OTHER)
     return TRUE;
   if (line.kind == GE_LINE_DAMAGED)
-    return gemem_line_reader_fail (reader, "the line of GE's memory has no good '%.*s'; it may be cut, fetch the log again", (int) line.length,
-                                   line.text);
+    return gemem_line_reader_fail (reader, "the line of GE's memory has no good '%.*s'; it may be cut, fetch the log again",
+                                   (int)line.length, line.text);
   place.process = gemem_ge_survey_process (&log->survey, &line, &place.index);
   place.device = line.device != GE_DEVICE_UNKNOWN ? line.device : place.process->device;
   switch (line.kind)
@@ -317,7 +320,7 @@ note (GeLog *log, guint64 n, const char *what)
 static gboolean
 log_end (GememLineReader *reader)
 {
-  GeLog *log = (GeLog *) reader;
+  GeLog *log = (GeLog *)reader;
 
   if (log->unknown > 0)
     reader->base.info.flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
@@ -331,7 +334,7 @@ log_end (GememLineReader *reader)
 static void
 log_close (GememTraceReader *base)
 {
-  GeLog *log = (GeLog *) base;
+  GeLog *log = (GeLog *)base;
 
   for (guint i = 0; log->listings != NULL && i < log->survey.processes->len; i++)
     if (log->listings[i].segments != NULL)
@@ -350,7 +353,8 @@ log_close (GememTraceReader *base)
 static void
 tell (GeLog *log)
 {
-  static const char *const sources[GE_SOURCE_COUNT] = { "pools", "kernel trace", "profiler", "calls of the bottom pool", "calls of the driver" };
+  static const char *const sources[GE_SOURCE_COUNT] = { "pools", "kernel trace", "profiler", "calls of the bottom pool",
+                                                        "calls of the driver" };
   const GeSurvey *survey = &log->survey;
   GememTraceInfo *info = &log->lines.base.info;
   guint below = 0;
@@ -390,7 +394,8 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   if (ok && log->survey.known == 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again", gemem_input_name (input));
+                   "%s:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again",
+                   gemem_input_name (input));
       ok = FALSE;
     }
   if (!ok)
@@ -398,7 +403,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
       log_close (&reader->base);
       return NULL;
     }
-  log->spaces = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_idmap_free);
+  log->spaces = g_ptr_array_new_with_free_func ((GDestroyNotify)gemem_idmap_free);
   log->space_index = gemem_idmap_new (sizeof (guint64));
   log->listings = g_new0 (GeListing, log->survey.processes->len);
   log->graphs = gemem_idmap_new (sizeof (guint64));
@@ -411,7 +416,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
 static int
 probe (const guint8 *head, gsize size)
 {
-  return g_strstr_len ((const char *) head, (gssize) size, "[IMAS]Set ") == NULL && gemem_ge_runtime_probe (head, size) ? 95 : 0;
+  return g_strstr_len ((const char *)head, (gssize)size, "[IMAS]Set ") == NULL && gemem_ge_runtime_probe (head, size) ? 95 : 0;
 }
 
 const GememTraceFormat gemem_format_ge_runtime_log = {

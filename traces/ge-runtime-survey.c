@@ -12,15 +12,15 @@
 static gboolean
 too_many (GememInput *input, const char *what, GError **error)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": more than %u %s in one log; split it", gemem_input_name (input),
-               gemem_input_line_number (input), MOST, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": more than %u %s in one log; split it",
+               gemem_input_name (input), gemem_input_line_number (input), MOST, what);
   return FALSE;
 }
 
 static guint64
 pool_key (const GeLine *line, guint process)
 {
-  return (guint64) process << 34 | (guint64) line->pool << 32 | line->pool_number;
+  return (guint64)process << 34 | (guint64)line->pool << 32 | line->pool_number;
 }
 
 /* The number of @key, a new one if there is none; records of one word. */
@@ -31,20 +31,20 @@ number_of (GememIdMap *map, guint64 key, guint next, gboolean *existed)
 
   if (!*existed)
     *number = next;
-  return (guint) *number;
+  return (guint)*number;
 }
 
 GeProcess *
 gemem_ge_survey_process (const GeSurvey *survey, const GeLine *line, guint *index)
 {
-  *index = (guint) * (guint64 *) gemem_idmap_lookup (survey->process_index, line->process);
+  *index = (guint) * (guint64 *)gemem_idmap_lookup (survey->process_index, line->process);
   return &g_array_index (survey->processes, GeProcess, *index);
 }
 
 GePool *
 gemem_ge_survey_pool (const GeSurvey *survey, const GeLine *line, guint process)
 {
-  return &g_array_index (survey->pools, GePool, *(guint64 *) gemem_idmap_lookup (survey->pool_index, pool_key (line, process)));
+  return &g_array_index (survey->pools, GePool, *(guint64 *)gemem_idmap_lookup (survey->pool_index, pool_key (line, process)));
 }
 
 GePool *
@@ -157,7 +157,7 @@ take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **err
   if (!process->told && line->device != GE_DEVICE_UNKNOWN)
     {
       process->told = TRUE;
-      process->device = (guint16) line->device;
+      process->device = (guint16)line->device;
     }
   if (line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE)
     survey->lines[line->source]++;
@@ -181,7 +181,7 @@ conclude (GeSurvey *survey)
   for (guint i = 0; i < survey->processes->len; i++)
     {
       GeProcess *process = &g_array_index (survey->processes, GeProcess, i);
-      process->number = (guint) ((GeDevice *) gemem_idmap_insert (survey->devices, process->device, NULL))->processes++;
+      process->number = (guint)((GeDevice *)gemem_idmap_insert (survey->devices, process->device, NULL))->processes++;
       process->page = process->page >= PAGE_MIN && (process->page & (process->page - 1)) == 0 ? process->page : 0;
       survey->pages |= process->page > 0;
       process->asked = 0; /* the second pass follows the requests again */
@@ -195,7 +195,7 @@ conclude (GeSurvey *survey)
       if (pool->device == GE_DEVICE_UNKNOWN)
         pool->device = process->device;
       if (!pool->below)
-        pool->number = (guint) ((GeDevice *) gemem_idmap_insert (survey->devices, pool->device, NULL))->pools++;
+        pool->number = (guint)((GeDevice *)gemem_idmap_insert (survey->devices, pool->device, NULL))->pools++;
     }
   for (survey->source = 0; survey->source < GE_SOURCE_DRIVER && survey->lines[survey->source] == 0;)
     survey->source++;

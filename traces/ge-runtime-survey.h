@@ -1,12 +1,13 @@
 /* ge-runtime-survey.h - the first pass over a log of GE's run time: who speaks in it, and whom to believe.
  *
- * Why a pass of its own: the same block is logged at every level that it passes through.  Which level is the uppermost, which of the refused requests
- * failed for good, and which devices and processes there are is known only at the end.
+ * Why a pass of its own: the same block is logged at every level that it passes through.  Which level is the uppermost, which of the
+ * refused requests failed for good, and which devices and processes there are is known only at the end.
  *
- * Who is below whom: a pool that grows is asked for memory just before its own line, and gives out the same address; so a pool whose line is directly
- * followed by that of another pool of the process at the same address is below it.  A bottom pool is below where there is any other.
- * Invariants: processes and pools are numbered in the order of the log.  Memory: a record for each process and pool (at most 65536 each), a byte
- * for each refused request.  Origin: ge-runtime.md 0, 2.1, 10.
+ * Who is below whom: a pool that grows is asked for memory just before its own line, and gives out the same address; so a pool whose
+ * line is directly followed by that of another pool of the process at the same address is below it.  A bottom pool is below where there
+ * is any other.
+ * Invariants: processes and pools are numbered in the order of the log.  Memory: a record for each process and pool (at most 65536
+ * each), a byte for each refused request.  Origin: ge-runtime.md 0, 2.1, 10.
  */
 #pragma once
 
@@ -59,7 +60,7 @@ typedef struct
   GeSource    source;                          /* of requests: the best there is          */
 } GeSurvey;
 
-/* Reads @input to its end, or to where it is damaged, and rewinds it.  FALSE: GEMEM_ERROR_INPUT; the survey is to be cleared all the same. */
+/* Reads @input to its end, or to where it is damaged, and rewinds it.  FALSE: GEMEM_ERROR_INPUT; the survey is to be cleared even so. */
 gboolean gemem_ge_survey_read (GeSurvey *survey, GememInput *input, GError **error);
 void     gemem_ge_survey_clear (GeSurvey *survey);
 

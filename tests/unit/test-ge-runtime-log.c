@@ -1,4 +1,4 @@
-/* test-ge-runtime-log.c - logs of GE's run time: each kind of line, what is counted once, several pools, processes and devices, failures, damage. */
+/* test-ge-runtime-log.c - logs of GE's run time: each kind of line, what is counted once, pools, processes, devices, failures, damage. */
 #include "config.h"
 
 #include <string.h>
@@ -10,14 +10,15 @@
 #include "traces/trace.h"
 
 /* Lines as GE prints them (ge-runtime.md 10), without the prefix. */
-#define MALLOC(name, device, size, block, address) \
-  "4712 [" name "] Alloc: Malloc block device_id:" device " size:" size " allocate_size:" block " mem_addr:" address ". span addr 0x55d0\n"
-#define FREE(name, device, address) \
+#define MALLOC(name, device, size, block, address)                                                                                         \
+  "4712 [" name "] Alloc: Malloc block device_id:" device " size:" size " allocate_size:" block " mem_addr:" address ". span addr "        \
+                                                                                                                     "0x55d0\n"
+#define FREE(name, device, address)                                                                                                        \
   "4712 [" name "] Free: Free block device_id:" device " theory_size_:1 theory_min_size_:2 allock_size:65536 mem_addr:" address ".\n"
 #define REQUEST(name, size) "4712 [" name "] Malloc: Malloc size:" size ".\n"
-#define REFUSED(name) \
+#define REFUSED(name)                                                                                                                      \
   "4712 [" name "] Malloc: Failed to apply for memory. We will try to free memory from memory pool, the above error log can be ignored.\n"
-#define PAGING(size, address, device) \
+#define PAGING(size, address, device)                                                                                                      \
   "1 Alloc: MallocMemory, func=aclrtMalloc, size=" size ", purpose=page caching, ptr=" address ", device_id=" device ", module_id=45\n"
 #define DRIVER_FREE(size, address, device) "1 free: RtMemAllocator::free device_id:" device " ,size:" size ", mem_addr:" address "\n"
 #define KERNEL(name, message) "7 Compute: [KernelTrace][" name "]" message "\n"
@@ -54,12 +55,14 @@ test_pools (void)
               MALLOC ("allocator_1", "0", "7", "65536", "0x1000"),
           "alloc 1 +100/65536 @1000; free 1 +100 @1000; alloc 2 +7/65536 @1000; | 2 | skipped 0");
   /* Any prefix, or none; Windows line ends; other modules; the pool need not be named. */
-  expect ("x y z Malloc block device_id:3 size:1 allocate_size:2 mem_addr:0xAb. span addr (nil)\r\nnothing\r\n\r\nFree block is what I say\r\n",
-          "alloc 1 +1/2 @ab d3; | 2 | skipped 0");
+  expect (
+      "x y z Malloc block device_id:3 size:1 allocate_size:2 mem_addr:0xAb. span addr (nil)\r\nnothing\r\n\r\nFree block is what I say\r\n",
+      "alloc 1 +1/2 @ab d3; | 2 | skipped 0");
   /* Two pools side by side are two streams; the same address on two devices is two blocks. */
   expect (MALLOC ("allocator_1", "0", "1", "65536", "0x1000") MALLOC ("allocator_2", "0", "2", "65536", "0x2000")
               MALLOC ("allocator_3", "1", "3", "65536", "0x1000") FREE ("allocator_3", "1", "0x1000") FREE ("allocator_2", "0", "0x2000"),
-          "alloc 1 +1/65536 @1000; alloc 2 +2/65536 @2000 s1; alloc 3 +3/65536 @1000 d1; free 3 +3 @1000 d1; free 2 +2 @2000 s1; | 2 | skipped 0");
+          "alloc 1 +1/65536 @1000; alloc 2 +2/65536 @2000 s1; alloc 3 +3/65536 @1000 d1; free 3 +3 @1000 d1; free 2 +2 @2000 s1; | 2 | "
+          "skipped 0");
   /* A null block is no block. */
   expect (MALLOC ("allocator_1", "0", "0", "0", "(nil)") FREE ("allocator_1", "0", "(nil)"), "| 2 | skipped 2");
 }
@@ -85,7 +88,8 @@ test_counted_once (void)
                   MALLOC ("allocator_2", "0", "6", "65536", "0x1000"),
           "alloc 1 +5/65536 @1000; free 1 +5 @1000; alloc 2 +6/65536 @1000; | 2 | skipped 2");
   /* An address that was let go and is used by another pool does not put the first below it. */
-  expect (MALLOC ("allocator_1", "0", "1", "65536", "0x1000") FREE ("allocator_1", "0", "0x1000") MALLOC ("allocator_2", "0", "2", "65536", "0x1000"),
+  expect (MALLOC ("allocator_1", "0", "1", "65536", "0x1000") FREE ("allocator_1", "0", "0x1000")
+              MALLOC ("allocator_2", "0", "2", "65536", "0x1000"),
           "alloc 1 +1/65536 @1000; free 1 +1 @1000; alloc 2 +2/65536 @1000 s1; | 2 | skipped 0");
 }
 
@@ -93,13 +97,21 @@ static void
 test_processes (void)
 {
   /* Pools of the same name and address in two processes on a device; of one on another. */
-  expect ("[INFO] GE(10,a):" MALLOC ("allocator_1", "0", "1", "65536", "0x1000") "[INFO] GE(11,b):" MALLOC ("allocator_1", "0", "2", "65536", "0x1000")
-          "[INFO] GE(12)" MALLOC ("allocator_1", "5", "3", "65536", "0x1000") "[INFO] GE(11,b):" FREE ("allocator_1", "0", "0x1000"),
+  expect ("[INFO] GE(10,a):" MALLOC ("allocator_1", "0", "1", "65536", "0x1000") "[INFO] GE(11,b):" MALLOC (
+              "allocator_1", "0", "2", "65536", "0x1000") "[INFO] GE(12)" MALLOC ("allocator_1", "5", "3", "65536",
+                                                                                  "0x1000") "[INFO] GE(11,b):" FREE ("allocator_1", "0",
+                                                                                                                     "0x1000"),
           "alloc 1 +1/65536 @1000; alloc 2 +2/65536 @1000 s1; alloc 3 +3/65536 @1000 d5; free 2 +2 @1000 s1; | 2 | skipped 0");
   /* In the kernel trace nothing names the device: it is the first that the process names elsewhere. */
-  expect ("GE(10,a) " KERNEL ("k", "[MEM]Alloc memory at stream 3, block 0x1, address 0x1000, size 512")
-          "GE(11,a) " KERNEL ("k", "[MEM]Alloc memory at stream 3, block 0x1, address 0x1000, size 512")
-          "GE(12,a) " KERNEL ("k", "[MEM]Alloc memory at stream 3, block 0x1, address 0x1000, size 512") "GE(11,a) " PAGING ("2097152", "0x0ff0", "6"),
+  expect ("GE(10,a) " KERNEL ("k", "[MEM]Alloc memory at stream 3, block 0x1, address 0x1000, size 512") "GE(11,a) " KERNEL (
+              "k",
+              "[MEM]Alloc memory at stream 3, block 0x1, address 0x1000, size 512") "GE(12,a) " KERNEL ("k",
+                                                                                                        "[MEM]Alloc memory at stream 3, "
+                                                                                                        "block 0x1, address 0x1000, size "
+                                                                                                        "512") "GE(11,a) " PAGING ("209715"
+                                                                                                                                   "2",
+                                                                                                                                   "0x0ff0",
+                                                                                                                                   "6"),
           "alloc 1 +512/512 @1000 s3 'k'; alloc 2 +512/512 @1000 s3 d6 'k'; alloc 3 +512/512 @1000 s4294967299 'k'; "
           "segment-alloc +2097152 @ff0 d6; | 6 | skipped 0");
 }
@@ -117,8 +129,8 @@ test_failures (void)
           "alloc 1 +5/65536 @1000; | 2 | skipped 2");
   /* A pool below fails too, and is not counted; a line that names no pool is about the pool asked last. */
   expect (MALLOC ("rts_allocator_0", "0", "1", "65536", "0x1000") MALLOC ("allocator_1", "0", "1", "65536", "0x1000")
-              REQUEST ("rts_allocator_0", "65536") REFUSED ("rts_allocator_0") REQUEST ("allocator_1", "7")
-                  "4712 Failed to apply for memory, for now. We will try to free memory from memory pool\n",
+              REQUEST ("rts_allocator_0", "65536") REFUSED ("rts_allocator_0")
+                  REQUEST ("allocator_1", "7") "4712 Failed to apply for memory, for now. We will try to free memory from memory pool\n",
           "alloc 1 +1/65536 @1000; alloc 2 +7 !8; free 2 +7 !8; | 2 | skipped 4");
   expect (MALLOC ("allocator_1", "0", "1", "65536", "0x1000") "Failed to apply for memory. We will try to free memory from memory pool\n",
           "alloc 1 +1/65536 @1000; | 2 | skipped 1 | 1 refused requests are left out: their size is not told");
@@ -133,14 +145,15 @@ test_kernel_trace (void)
   g_autoptr (GString) crlf = g_string_new (text);
 
   g_string_replace (crlf, "\n", "\r\n", 0);
-#define EVENTS \
-  "alloc 1 +65536/65536 @120000000000 'AllocMemHbm_Conv[1]'; use-on-stream 1 @120000000000 s1 t1000; stream-free 1 @120000000000 t2000; " \
+#define EVENTS                                                                                                                             \
+  "alloc 1 +65536/65536 @120000000000 'AllocMemHbm_Conv[1]'; use-on-stream 1 @120000000000 s1 t1000; stream-free 1 @120000000000 t2000; "  \
   "event-record 7 t5000; event-wait 7 s1 t6000; stream-free 1 @120000000000 s1 t7000; free 1 +65536 @120000000000 t8000; | 3 | skipped 3"
   expect_times (text, FALSE, TRUE, EVENTS);
   expect_times (crlf->str, FALSE, TRUE, EVENTS);
 }
 
-#define K_ALLOC(stream, address, tail) KERNEL ("A", "[MEM]Alloc memory at stream " stream ", block 0x5, address " address ", size 65536" tail)
+#define K_ALLOC(stream, address, tail)                                                                                                     \
+  KERNEL ("A", "[MEM]Alloc memory at stream " stream ", block 0x5, address " address ", size 65536" tail)
 #define K_FREE(stream, address) KERNEL ("F", "[MEM]Free memory at stream " stream ", address " address ", index 0")
 #define K_RECYCLE(stream, address) KERNEL ("", "[MEM]Recycle memory at stream " stream ", address " address)
 
@@ -154,14 +167,18 @@ test_kernel_lines (void)
   expect (K_ALLOC ("2", "0x1000", "") K_FREE ("2", "0x1000") K_ALLOC ("2", "0x1000", ""),
           "alloc 1 +65536/65536 @1000 s2 'A'; free 1 +65536 @1000 s2; alloc 2 +65536/65536 @1000 s2 'A'; | 2 | skipped 0");
   /* A borrowed block is given out again before it goes home. */
-  expect (K_ALLOC ("0", "0x1000", "") KERNEL ("", "[MEM]Borrow-recycle memory at stream 1, address 0x1000, birth stream 0") K_ALLOC ("1", "0x1000", "")
-              KERNEL ("", "[MEM]Borrow-recycle memory at stream 1, address 0x1000, birth stream 0") K_RECYCLE ("0", "0x1000"),
-          "alloc 1 +65536/65536 @1000 'A'; free 1 +65536 @1000; alloc 2 +65536/65536 @1000 s1 'A'; free 2 +65536 @1000 s1; | 2 | skipped 1");
+  expect (
+      K_ALLOC ("0", "0x1000", "") KERNEL ("", "[MEM]Borrow-recycle memory at stream 1, address 0x1000, birth stream 0")
+          K_ALLOC ("1", "0x1000", "") KERNEL ("", "[MEM]Borrow-recycle memory at stream 1, address 0x1000, birth stream 0")
+              K_RECYCLE ("0", "0x1000"),
+      "alloc 1 +65536/65536 @1000 'A'; free 1 +65536 @1000; alloc 2 +65536/65536 @1000 s1 'A'; free 2 +65536 @1000 s1; | 2 | skipped 1");
   /* Pools of streams, moves of blocks, waits for what was never sent: nothing to replay. */
   expect (K_ALLOC ("0", "0x1000", "") "1 [MEM]Expand memory pool at stream 0x1, address 0x1000, size 65536, block 0x2. allocator addr 0x3\n"
-          "1 [MEM]Shrink memory pool at stream 0x1, address 0x1000, block 0x2\n" KERNEL ("S", "[MEM]Send memory recycling event from stream 0, event id 3, address 0x1")
-              KERNEL ("W", "[MEM]Wait memory migration event at stream 0, event id 3, address 0x1") KERNEL ("W", "Waited event 3 RT event 0x1 at stream 1")
-                  KERNEL ("W", "Launched") KERNEL ("W", "[MEM]Memory wandering from stream 0 to 1, address 0x9000"),
+                                      "1 [MEM]Shrink memory pool at stream 0x1, address 0x1000, block 0x2\n" KERNEL (
+                                          "S", "[MEM]Send memory recycling event from stream 0, event id 3, address 0x1")
+                                          KERNEL ("W", "[MEM]Wait memory migration event at stream 0, event id 3, address 0x1")
+                                              KERNEL ("W", "Waited event 3 RT event 0x1 at stream 1") KERNEL ("W", "Launched")
+                                                  KERNEL ("W", "[MEM]Memory wandering from stream 0 to 1, address 0x9000"),
           "alloc 1 +65536/65536 @1000 'A'; | 2 | skipped 6");
   /* Beside lines of pools the kernel trace is not used. */
   expect (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") K_ALLOC ("0", "0x1000", "") K_RECYCLE ("0", "0x1000")
@@ -174,26 +191,28 @@ test_kernel_lines (void)
 static void
 test_driver (void)
 {
-  expect (PAGING ("2097152", "0x200000", "1") DRIVER_FREE ("2097152", "0x200000", "1")
-          "1 Alloc: MallocMemory, func=rtMalloc, size=65536, purpose=rt2 memory pool\n"
-          "1 Alloc: MallocMemory, func=aclrtMalloc, size=65536, purpose=weights of graph_1\n",
+  expect (PAGING ("2097152", "0x200000", "1")
+              DRIVER_FREE ("2097152", "0x200000", "1") "1 Alloc: MallocMemory, func=rtMalloc, size=65536, purpose=rt2 memory pool\n"
+                                                       "1 Alloc: MallocMemory, func=aclrtMalloc, size=65536, purpose=weights of graph_1\n",
           "alloc 1 +2097152 @200000 d1; free 1 +2097152 @200000 d1; | 2 | skipped 2");
   /* One process with two devices. */
   expect (PAGING ("2097152", "0x200000", "1") PAGING ("2097152", "0x200000", "2") DRIVER_FREE ("2097152", "0x200000", "2"),
           "alloc 1 +2097152 @200000 d1; alloc 2 +2097152 @200000 d2; free 2 +2097152 @200000 d2; | 2 | skipped 0");
   /* Beside better lines they are what the recorded pool had from the device. */
-  expect (PAGING ("2097152", "0x200000", "1") MALLOC ("allocator_1", "1", "5", "65536", "0x200000") DRIVER_FREE ("2097152", "0x200000", "1"),
+  expect (PAGING ("2097152", "0x200000", "1") MALLOC ("allocator_1", "1", "5", "65536", "0x200000")
+              DRIVER_FREE ("2097152", "0x200000", "1"),
           "segment-alloc +2097152 @200000 d1; alloc 1 +5/65536 @200000 d1; segment-free +2097152 @200000 d1; | 6 | skipped 0");
-  expect ("1 Alloc: DeviceAllocator::Alloc device_id:1, size:5, block_addr:0x55d0\n1 free: DeviceAllocator::free device_id:1, size:5, block_addr:0x55d0\n"
-              PAGING ("2097152", "0x200000", "1"),
+  expect ("1 Alloc: DeviceAllocator::Alloc device_id:1, size:5, block_addr:0x55d0\n1 free: DeviceAllocator::free device_id:1, size:5, "
+          "block_addr:0x55d0\n" PAGING ("2097152", "0x200000", "1"),
           "alloc 1 +5 d1; free 1 +5 d1; segment-alloc +2097152 @200000 d1; | 4 | skipped 0");
 }
 
 static void
 test_profiler (void)
 {
-#define RECORD(address, size) \
-  "9 [CannMemoryProfiler][RecordMemory] Record memory info: addr: " address ", size: " size ", total allocate size: 1, total reserve size: 2time stamp: 3\n"
+#define RECORD(address, size)                                                                                                              \
+  "9 [CannMemoryProfiler][RecordMemory] Record memory info: addr: " address ", size: " size                                                \
+  ", total allocate size: 1, total reserve size: 2time stamp: 3\n"
   expect (RECORD ("4096", "512") RECORD ("4096", "-512"), "alloc 1 +512 @1000; free 1 +512 @1000; | 2 | skipped 0");
   expect (RECORD ("4096", "512") K_ALLOC ("0", "0x1000", ""), "alloc 1 +65536/65536 @1000 'A'; | 2 | skipped 1");
 }
@@ -202,9 +221,10 @@ test_profiler (void)
 static void
 test_pages (void)
 {
-#define PHYSICAL(total) "1 rtMallocPhysical success pa_index:0, current physical memory size:" total " reuse:1, memory_type:0, pg_type:2M.\n"
-  expect (MALLOC ("allocator_1", "0", "5", "65536", "0x200000000000") PAGING ("8388608", "0x55d0", "0") PHYSICAL ("8388608") PHYSICAL ("25165824")
-          "1 aclrtMapMem success pa_index:0 addr:0x200000000000.\n",
+#define PHYSICAL(total)                                                                                                                    \
+  "1 rtMallocPhysical success pa_index:0, current physical memory size:" total " reuse:1, memory_type:0, pg_type:2M.\n"
+  expect (MALLOC ("allocator_1", "0", "5", "65536", "0x200000000000") PAGING ("8388608", "0x55d0", "0") PHYSICAL ("8388608")
+              PHYSICAL ("25165824") "1 aclrtMapMem success pa_index:0 addr:0x200000000000.\n",
           "alloc 1 +5/65536 @200000000000; segment-map +8388608 @200000000000; | 6 | skipped 3");
   /* No power of two, or too small: no page that there is. */
   expect (PHYSICAL ("3145728") "1 aclrtMapMem success pa_index:0 addr:0x200000000000.\n", "| 2 | skipped 2");
@@ -212,20 +232,24 @@ test_pages (void)
 
 /* ---- static memory, settings */
 
-#define LOGICAL(offset, size, address, alloc) \
+#define LOGICAL(offset, size, address, alloc)                                                                                              \
   "1 LogicalMemoryBlock logical_addr:" offset "  memory_size:" size "    active_addr:" address "    memory_type:2, alloc:" alloc "\n"
-#define GRAPH(number, size) "1 [IMAS]InitFeatureMapAndP2PMem graph_" number " MallocMemory type[F] memaddr[0x1000] mem_size[" size "]Bytes\n"
+#define GRAPH(number, size)                                                                                                                \
+  "1 [IMAS]InitFeatureMapAndP2PMem graph_" number " MallocMemory type[F] memaddr[0x1000] mem_size[" size "]Bytes\n"
 
 static void
 test_graphs (void)
 {
-  expect (LOGICAL ("0", "512", "(nil)", "1") LOGICAL ("512", "1024", "(nil)", "1") LOGICAL ("1536", "64", "(nil)", "0") LOGICAL ("0", "1536", "0x1000", "1")
-              LOGICAL ("1536", "64", "0x1600", "0") "1 ActiveMemoryBlock active_addr_begin:0x1 active_addr_end:0x2 total_size:3 used_size:4 new_add:1\n"
-                  GRAPH ("7", "1536"),
-          "graph-load 1 +1536/3 'graph_7'; graph-segment 1 +512; graph-segment 1 +1024 @200; graph-segment 1 +64/3 @600; | 2 | skipped 3");
+  expect (
+      LOGICAL ("0", "512", "(nil)", "1") LOGICAL ("512", "1024", "(nil)", "1") LOGICAL ("1536", "64", "(nil)", "0")
+          LOGICAL ("0", "1536", "0x1000", "1") LOGICAL (
+              "1536", "64", "0x1600",
+              "0") "1 ActiveMemoryBlock active_addr_begin:0x1 active_addr_end:0x2 total_size:3 used_size:4 new_add:1\n" GRAPH ("7", "1536"),
+      "graph-load 1 +1536/3 'graph_7'; graph-segment 1 +512; graph-segment 1 +1024 @200; graph-segment 1 +64/3 @600; | 2 | skipped 3");
   /* No listing; loaded again; a listing that another follows before the load. */
   expect (GRAPH ("7", "100") GRAPH ("8", "100") LOGICAL ("0", "512", "0x1", "1") LOGICAL ("0", "4096", "0x1", "1") GRAPH ("7", "100"),
-          "graph-load 1 +100 'graph_7'; graph-load 2 +100 'graph_8'; graph-unload 1; graph-load 1 +4096/1 'graph_7'; graph-segment 1 +4096; | 2 | skipped 0");
+          "graph-load 1 +100 'graph_7'; graph-load 2 +100 'graph_8'; graph-unload 1; graph-load 1 +4096/1 'graph_7'; graph-segment 1 "
+          "+4096; | 2 | skipped 0");
 }
 
 static void
@@ -252,7 +276,8 @@ test_sample (void)
   g_autoptr (GBytes) bytes = g_bytes_new (both, strlen (both));
 
   expect_times (text, FALSE, TRUE,
-                "segment-alloc +2097152 @100000000000 t12000; alloc 1 +1000000/1048576 @100000100000 t16000; segment-alloc +2097152 @100000000000 d1 t18000; "
+                "segment-alloc +2097152 @100000000000 t12000; alloc 1 +1000000/1048576 @100000100000 t16000; segment-alloc +2097152 "
+                "@100000000000 d1 t18000; "
                 "alloc 2 +70000/131072 @1000001e0000 d1 t19000; graph-load 1 +1048576/2 t23000 'graph_3'; graph-segment 1 +1048576 t23000; "
                 "graph-segment 1 +4096/3 @100000 t23000; alloc 3 +40000000000 t31000 !8; free 3 +40000000000 t31000 !8; "
                 "free 1 +1000000 @100000100000 t40000; segment-free +2097152 @100000000000 t50000; | 7 | skipped 10");
@@ -268,8 +293,8 @@ test_times (void)
 {
 #define AT(clock, address) "GE(1,a):2026-08-21" clock " " MALLOC ("allocator_1", "0", "5", "65536", address)
   /* Over midnight and a month; another form of the fraction; none. */
-  expect_times (AT ("-23:59:59.999.999", "0x1000") "GE(1,a):2026-08-22 00:00:00,5 " MALLOC ("allocator_1", "0", "5", "65536", "0x2000"), FALSE, TRUE,
-                "alloc 1 +5/65536 @1000; alloc 2 +5/65536 @2000 t500001000; | 3 | skipped 0");
+  expect_times (AT ("-23:59:59.999.999", "0x1000") "GE(1,a):2026-08-22 00:00:00,5 " MALLOC ("allocator_1", "0", "5", "65536", "0x2000"),
+                FALSE, TRUE, "alloc 1 +5/65536 @1000; alloc 2 +5/65536 @2000 t500001000; | 3 | skipped 0");
   /* Threads that race for the log. */
   expect_times (AT ("-10:00:01.000", "0x1000") AT ("-10:00:02.000", "0x2000") AT ("-10:00:01.500", "0x3000"), FALSE, TRUE,
                 "alloc 1 +5/65536 @1000; alloc 2 +5/65536 @2000 t1000000000; alloc 3 +5/65536 @3000 t1000000000; | 3 | skipped 0 | "
@@ -277,7 +302,8 @@ test_times (void)
   /* One line without time, or with no day that there is: none has. */
   expect_times (AT ("-10:00:01.000", "0x1000") "GE(1,a) " MALLOC ("allocator_1", "0", "5", "65536", "0x2000"), FALSE, TRUE,
                 "alloc 1 +5/65536 @1000; alloc 2 +5/65536 @2000; | 2 | skipped 0");
-  expect_times ("GE(1,a):2026-02-30-10:00:00 " MALLOC ("allocator_1", "0", "5", "65536", "0x2000"), FALSE, TRUE, "alloc 1 +5/65536 @2000; | 2 | skipped 0");
+  expect_times ("GE(1,a):2026-02-30-10:00:00 " MALLOC ("allocator_1", "0", "5", "65536", "0x2000"), FALSE, TRUE,
+                "alloc 1 +5/65536 @2000; | 2 | skipped 0");
 }
 
 /* ---- damage */
@@ -286,7 +312,10 @@ static void
 test_damage (void)
 {
 #define BAD(field) "x.log:1: the line of GE's memory has no good '" field "'; it may be cut, fetch the log again"
-  static const struct { const char *line, *message; } cases[] = {
+  static const struct
+  {
+    const char *line, *message;
+  } cases[] = {
     { "Malloc block device_id:", BAD ("device_id:") },
     { "Malloc block device_id:0x", BAD ("device_id:") },
     { "Malloc block device_id:70000 size:5 allocate_size:6 mem_addr:0x1.", BAD ("device_id:") },
@@ -321,11 +350,13 @@ test_damage (void)
     }
   expect_times (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") "Free block device_id:0 theory", TRUE, FALSE,
                 "alloc 1 +5/65536 @1000; | 22 | skipped 0");
-  expect ("Free block device_id:0 theory", "x.log:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again");
+  expect ("Free block device_id:0 theory",
+          "x.log:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again");
   expect ("what a day\n", "x.log:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again");
   /* Not ours, though it begins so. */
-  expect ("Malloc size:12\nMalloc size:x\nFailed to apply for memory\n[KernelTrace][x\n[KernelTrace]\nDeviceAllocator::Find\n[CannMemoryProfiler][RecordMemory]\n"
-              MALLOC ("allocator_1", "0", "5", "65536", "0x1000"),
+  expect ("Malloc size:12\nMalloc size:x\nFailed to apply for "
+          "memory\n[KernelTrace][x\n[KernelTrace]\nDeviceAllocator::Find\n[CannMemoryProfiler][RecordMemory]\n" MALLOC (
+              "allocator_1", "0", "5", "65536", "0x1000"),
           "alloc 1 +5/65536 @1000; | 2 | skipped 0");
 }
 
@@ -333,7 +364,8 @@ static void
 test_inconsistent (void)
 {
   expect (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") MALLOC ("allocator_1", "0", "6", "65536", "0x1000"),
-          "x.log:2: 0x1000 is allocated while it is live; lines are missing, or logs were mixed that name no process; use --allow-partial to end the "
+          "x.log:2: 0x1000 is allocated while it is live; lines are missing, or logs were mixed that name no process; use --allow-partial "
+          "to end the "
           "old block here");
   expect_times (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") MALLOC ("allocator_1", "0", "6", "65536", "0x1000"), TRUE, FALSE,
                 "alloc 1 +5/65536 @1000; free 1 +5 @1000; alloc 2 +6/65536 @1000; | 2 | skipped 0 | "
@@ -351,7 +383,7 @@ test_truncated (void)
 
   for (gsize size = 0; size < strlen (text); size++)
     {
-      g_autofree char *got = test_trace_text (text, (gssize) size, "ge-runtime-log", FALSE, FALSE);
+      g_autofree char *got = test_trace_text (text, (gssize)size, "ge-runtime-log", FALSE, FALSE);
       g_assert_true (g_str_has_prefix (got, "x.log:") || strstr (got, "| skipped ") != NULL);
     }
 }
@@ -365,11 +397,11 @@ test_long (void)
 
   g_string_append_printf (text, "%s\n", fill);
   for (guint i = 1; i <= 20000; i++)
-    g_string_append_printf (text, "[allocator_%u] Malloc block device_id:%u size:%u allocate_size:65536 mem_addr:0x%x. span addr 0x1\n", i % 50,
-                            i % 50 % 7, i, i * 65536);
+    g_string_append_printf (text, "[allocator_%u] Malloc block device_id:%u size:%u allocate_size:65536 mem_addr:0x%x. span addr 0x1\n",
+                            i % 50, i % 50 % 7, i, i * 65536);
   for (guint i = 1; i <= 20000; i++)
-    g_string_append_printf (text, "[allocator_%u] Free block device_id:%u theory_size_:1 theory_min_size_:1 allock_size:1 mem_addr:0x%x.\n", i % 50,
-                            i % 50 % 7, i * 65536);
+    g_string_append_printf (text, "[allocator_%u] Free block device_id:%u theory_size_:1 theory_min_size_:1 allock_size:1 mem_addr:0x%x.\n",
+                            i % 50, i % 50 % 7, i * 65536);
   g_autofree char *got = test_trace_text (text->str, -1, "ge-runtime-log", FALSE, FALSE);
   g_assert_nonnull (strstr (got, "free 20000 +20000 @4e200000"));
   g_assert_true (g_str_has_suffix (got, "| 2 | skipped 0"));
