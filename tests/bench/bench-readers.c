@@ -192,14 +192,16 @@ write_ge (const char *path, guint64 size)
     {
       const guint block = (guint) (i / 4 % LIVE), bytes = (block * 77 + 65536) / 65536 * 65536;
       fprintf (file, "[INFO] GE(2342727,python3):2026-08-21-10:%02u:%02u.%03u.%03u [scalable_allocator.cc:%u]2342790 ",
-               (guint) (i / 60000000 % 60), (guint) (i / 1000000 % 60), (guint) (i / 1000 % 1000), (guint) (i % 1000), (guint) (i % 900 + 100));
+               (guint) (i / 60000000 % 60), (guint) (i / 1000000 % 60), (guint) (i / 1000 % 1000), (guint) (i % 1000),
+               (guint) (i % 900 + 100));
       if (i % 2 == 1)
         fprintf (file, "LaunchKernel: Launch of MatMul_%u with 24 blocks, args at 0x%x, returned success.\n", (guint) i % 1000, (guint) i);
       else if (i % 4 == 0)
         fprintf (file, "[allocator_7] Alloc: Malloc block device_id:0 size:%u allocate_size:%u mem_addr:0x12%010x. span addr 0x55d0%x\n",
                  block * 77 + 1, bytes, block * 65536, block * 64);
       else
-        fprintf (file, "[allocator_7] Free: Free block device_id:0 theory_size_:%u theory_min_size_:%u allock_size:%u mem_addr:0x12%010x.\n",
+        fprintf (file, "[allocator_7] Free: Free block device_id:0 theory_size_:%u theory_min_size_:%u allock_size:%u mem_addr:0x12%010x."
+                 "\n",
                  block, block, bytes, block * 65536);
     }
   fclose (file);
