@@ -186,21 +186,29 @@ tell (const GememDevice *device, const GememDeviceNote *note)
 
 /* Books one call that began at @start. */
 static inline void
-charge (GememDevice *device, guint64 start, GememDeviceNote note)
+charge (GememDevice *device, GememDeviceCall call, guint64 start, guint64 size, gboolean ok)
 {
   const GememDeviceClass *klass = device->klass;
 
   if (klass->cost != NULL)
-    device->now += klass->cost (device, note.call, note.size);
-  device->calls[note.call]++;
-  device->refused[note.call] += !note.ok && note.call != GEMEM_CALL_EVENT_QUERY;
-  device->call_ns[note.call] += device->now - start;
+    device->now += klass->cost (device, call, size);
+  device->calls[call]++;
+  device->refused[call] += !ok;
+  device->call_ns[call] += device->now - start;
   device->call_time += device->now - start;
   if (device->held > device->peak_held)
     device->peak_held = device->held;
-  if (G_UNLIKELY (device->watches != NULL))
-    tell (device, &note);
 }
+
+/* The same, and tells whoever watches; the rest are fields of the note, which is only made if somebody does. */
+#define BOOK(device, kind, start, bytes, good, ...) \
+  G_STMT_START \
+  { \
+    charge (device, kind, start, bytes, good); \
+    if (G_UNLIKELY ((device)->watches != NULL)) \
+      tell (device, &(const GememDeviceNote) { .call = kind, .size = bytes, __VA_ARGS__ }); \
+  } \
+  G_STMT_END
 
 void
 gemem_device_watch (GememDevice *device, GememDeviceWatch *watch)
@@ -229,7 +237,7 @@ gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   guint64 start = device->now;
   guint64 address = device->klass->malloc (device, size, stream);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_MALLOC, .ok = address != 0, .address = address, .size = size, .stream = stream });
+  BOOK (device, GEMEM_CALL_MALLOC, start, size, address != 0, .ok = address != 0, .address = address, .stream = stream);
   return address;
 }
 
@@ -238,7 +246,7 @@ gemem_device_free (GememDevice *device, guint64 address, guint64 size)
 {
   guint64 start = device->now;
   device->klass->free (device, address, size);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_FREE, .ok = TRUE, .address = address, .size = size });
+  BOOK (device, GEMEM_CALL_FREE, start, size, TRUE, .ok = TRUE, .address = address);
 }
 
 guint64
@@ -246,7 +254,7 @@ gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment)
 {
   guint64 start = device->now;
   guint64 address = device->klass->reserve (device, size, alignment);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_RESERVE, .ok = address != 0, .address = address, .size = size });
+  BOOK (device, GEMEM_CALL_RESERVE, start, size, address != 0, .ok = address != 0, .address = address);
   return address;
 }
 
@@ -255,7 +263,7 @@ gemem_device_release (GememDevice *device, guint64 address, guint64 size)
 {
   guint64 start = device->now;
   device->klass->release (device, address, size);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_RELEASE, .ok = TRUE, .address = address, .size = size });
+  BOOK (device, GEMEM_CALL_RELEASE, start, size, TRUE, .ok = TRUE, .address = address);
 }
 
 GememPage
@@ -263,7 +271,7 @@ gemem_device_create_page (GememDevice *device, guint64 size)
 {
   guint64 start = device->now;
   GememPage page = device->klass->create_page (device, size);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_CREATE, .ok = page != 0, .address = page, .size = size });
+  BOOK (device, GEMEM_CALL_CREATE, start, size, page != 0, .ok = page != 0, .address = page);
   return page;
 }
 
@@ -272,7 +280,7 @@ gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size)
 {
   guint64 start = device->now;
   device->klass->destroy_page (device, page, size);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_DESTROY, .ok = TRUE, .address = page, .size = size });
+  BOOK (device, GEMEM_CALL_DESTROY, start, size, TRUE, .ok = TRUE, .address = page);
 }
 
 gboolean
@@ -280,7 +288,7 @@ gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 
 {
   guint64 start = device->now;
   gboolean ok = device->klass->map (device, address, page, offset, size);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_MAP, .ok = ok, .address = address, .size = size });
+  BOOK (device, GEMEM_CALL_MAP, start, size, ok, .ok = ok, .address = address);
   return ok;
 }
 
@@ -289,7 +297,7 @@ gemem_device_unmap (GememDevice *device, guint64 address, guint64 size)
 {
   guint64 start = device->now;
   gboolean ok = device->klass->unmap (device, address, size);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_UNMAP, .ok = ok, .address = address, .size = size });
+  BOOK (device, GEMEM_CALL_UNMAP, start, size, ok, .ok = ok, .address = address);
   return ok;
 }
 
@@ -298,7 +306,7 @@ gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64
 {
   guint64 start = device->now;
   gboolean ok = device->klass->memset (device, address, value, size, stream);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_MEMSET, .ok = ok, .address = address, .size = size, .stream = stream });
+  BOOK (device, GEMEM_CALL_MEMSET, start, size, ok, .ok = ok, .address = address, .stream = stream);
   return ok;
 }
 
@@ -307,7 +315,7 @@ gemem_device_event_record (GememDevice *device, guint64 stream)
 {
   guint64 start = device->now;
   GememDeviceEvent event = device->klass->event_record (device, stream);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_EVENT_RECORD, .ok = event != 0, .stream = stream, .event = event });
+  BOOK (device, GEMEM_CALL_EVENT_RECORD, start, 0, event != 0, .ok = event != 0, .stream = stream, .event = event);
   return event;
 }
 
@@ -316,7 +324,7 @@ gemem_device_event_query (GememDevice *device, GememDeviceEvent event)
 {
   guint64 start = device->now;
   gboolean complete = device->klass->event_query (device, event);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_EVENT_QUERY, .ok = complete, .event = event });
+  BOOK (device, GEMEM_CALL_EVENT_QUERY, start, 0, TRUE, .ok = complete, .event = event);
   return complete;
 }
 
@@ -325,7 +333,7 @@ gemem_device_event_sync (GememDevice *device, GememDeviceEvent event)
 {
   guint64 start = device->now;
   device->klass->event_sync (device, event);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_EVENT_SYNC, .ok = TRUE, .event = event });
+  BOOK (device, GEMEM_CALL_EVENT_SYNC, start, 0, TRUE, .ok = TRUE, .event = event);
 }
 
 gboolean
@@ -333,7 +341,7 @@ gemem_device_stream_sync (GememDevice *device, guint64 stream)
 {
   guint64 start = device->now;
   gboolean ok = device->klass->stream_sync (device, stream);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_STREAM_SYNC, .ok = ok, .stream = stream });
+  BOOK (device, GEMEM_CALL_STREAM_SYNC, start, 0, ok, .ok = ok, .stream = stream);
   return ok;
 }
 
@@ -342,7 +350,7 @@ gemem_device_sync (GememDevice *device)
 {
   guint64 start = device->now;
   gboolean ok = device->klass->device_sync (device);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_DEVICE_SYNC, .ok = ok });
+  BOOK (device, GEMEM_CALL_DEVICE_SYNC, start, 0, ok, .ok = ok);
   return ok;
 }
 
@@ -351,7 +359,7 @@ gemem_device_info (GememDevice *device, GememDeviceInfo *info)
 {
   guint64 start = device->now;
   device->klass->info (device, info);
-  charge (device, start, (GememDeviceNote) { .call = GEMEM_CALL_INFO, .ok = TRUE });
+  BOOK (device, GEMEM_CALL_INFO, start, 0, TRUE, .ok = TRUE);
 }
 
 /* ---- not calls: what the machine did, told before the allocator asks */
