@@ -324,6 +324,7 @@ streams_free (GememAllocator *allocator, const GememBlock *handed, gboolean comp
       block->state = GE_BLOCK_LEAVING;
       return;
     }
+  block->deferred = FALSE;
   if (G_LIKELY ((block->holders.holding >> block->owner & 1) != 0))
     free_all_at (self, block, block->owner);
   while (block->holders.holding != 0)

@@ -26,8 +26,8 @@ enum
 };
 
 #define CUDA_FREE "relies on a free that waits by itself, as cudaFree does: the real system calls it without synchronising"
-#define GE_POOLS "a pool of one stream waits for that stream alone; of other streams' uses GE knows in its multi-stream pools. Release hands idle " \
-                 "memory down without waiting, and the bottom pool gives it back when it fails"
+#define GE_RELEASE "Release hands idle memory down without waiting, and the bottom pool gives it back when it fails"
+#define GE_POOLS "a pool of one stream waits for that stream alone; of other streams' uses GE knows in its multi-stream pools. " GE_RELEASE
 
 /* Where a violation is to be found: where free waits, and where it does not. */
 static const struct
@@ -44,6 +44,7 @@ static const struct
   { "ge-active", 0, USES | TRIMS, GE_POOLS },
   { "ge-scalable", 0, USES | TRIMS, GE_POOLS },
   { "ge-expandable", USES | TRIMS, USES | TRIMS, GE_POOLS "; and no unmap waits" },
+  { "ge-streams", 0, TRIMS, GE_RELEASE },
   { "ge-bins", 0, USES, GE_POOLS },
   { "ge-session-range", ALL, ALL, "unmaps its range with the last free, without waiting (5.9), and no unmap waits: it is for memory of runs that were waited for" },
   { "ge-streams", 0, TRIMS, "Release hands idle memory of all streams down without waiting, and the bottom pool gives it back when it fails" },

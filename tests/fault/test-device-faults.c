@@ -28,7 +28,7 @@ static GArray *
 workload (void)
 {
   static const TestMix mix
-      = { .operations = 220, .live = 24, .largest = 20 * MIB, .streams = 3, .pools = 2, .uses = TRUE, .trims = 25 };
+      = { .operations = 220, .live = 24, .largest = 20 * MIB, .streams = 3, .pools = 2, .uses = TRUE, .trims = 25, .events = TRUE };
 
   return test_sequence (11, "faults", &mix);
 }

@@ -183,7 +183,7 @@ fetch_new (NaivePool *pool, guint64 k)
     return NULL;
   if (pool->lower != NULL)
     {
-      lower = naive_pool_alloc_or_recycle (pool->lower, bytes);
+      lower = pool->ask != NULL ? pool->ask (pool, bytes) : naive_pool_alloc_or_recycle (pool->lower, bytes);
       address = lower != NULL ? lower->address : 0;
     }
   else

@@ -31,3 +31,5 @@ extern const NaiveClass naive_ge_policy4;
 extern const NaiveClass naive_ge_policy4_plain;
 extern const NaiveClass naive_ge_policy4_faulty;
 extern const NaiveClass naive_ge_policy4_poor;
+extern const NaiveClass naive_ge_streams;    /* naive-ge-streams.c */
+extern const NaiveClass naive_ge_streams_faulty;

@@ -177,6 +177,8 @@ const NaiveClass *const naive_classes[] = {
   &naive_ge_policy4_plain,
   &naive_ge_policy4_faulty,
   &naive_ge_policy4_poor,
+  &naive_ge_streams,
+  &naive_ge_streams_faulty,
   &naive_ge_rdma,
   &naive_ge_bins,
   &naive_ge_bins_padded,

@@ -67,6 +67,10 @@ struct _NaiveClass
   void (*free) (Naive *naive, guint32 id, gboolean completion_follows);
   void (*complete) (Naive *naive, guint32 id);                       /* NULL: free() was final  */
   void (*use_on_stream) (Naive *naive, guint32 id, guint64 stream);  /* NULL: no effect         */
+  void (*stream_free) (Naive *naive, guint32 id, guint64 stream);    /* these four NULL: no effect */
+  void (*event_record) (Naive *naive, guint32 event, guint64 stream, guint64 to);
+  void (*event_wait) (Naive *naive, guint32 event, guint64 stream);
+  void (*sync) (Naive *naive, guint64 stream);
   void (*trim) (Naive *naive);                                       /* NULL: nothing to give   */
   void (*destroy) (Naive *naive);                                    /* its own arrays          */
 

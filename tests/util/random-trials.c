@@ -46,6 +46,7 @@ try_all (TestSubject *subject, guint64 total, guint length)
       g_autoptr (GArray) ops = NULL;
 
       mix.operations = length;
+      mix.events = mix.uses && subject->klass->event_wait != NULL;
       mix.graphs = subject->klass->graph_load != NULL ? (first + i) % 7 : 0;
       subject->capacity = setting->capacity;
       subject->first_fit = setting->first_fit;

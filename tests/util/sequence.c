@@ -113,6 +113,24 @@ add_stream_work (Maker *m)
   return TRUE;
 }
 
+/* TRUE: a stream let go of a block, or an event was recorded or waited for.  There are few events, so that they are recorded again before they were
+ * waited for, and waited for again. */
+static gboolean
+add_event_work (Maker *m)
+{
+  const guint64 die = m->mix->events ? draw (m, 100) : 100, streams = m->mix->streams + 1;
+
+  if (die < 9 && m->live->len > 0)
+    add (m, TEST_LET, g_array_index (m->live, guint32, draw (m, m->live->len)), 0, draw (m, streams), 0);
+  else if (die < 17)
+    add (m, TEST_RECORD, (guint32) draw (m, 6), draw (m, 3) == 0 ? 0 : 1 + draw (m, streams), draw (m, streams), 0);
+  else if (die < 27)
+    add (m, TEST_WAIT, (guint32) draw (m, 6), 0, draw (m, streams), 0);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 /* TRUE: an operation on a graph was added: loads and unloads, and many runs. */
 static gboolean
 add_graph_work (Maker *m)
@@ -140,7 +158,7 @@ add_one (Maker *m)
 {
   if (draw (m, 64) == 0)
     m->target = (guint) draw (m, m->mix->live + 1);
-  if (add_graph_work (m))
+  if (add_graph_work (m) || add_event_work (m))
     return;
   if (draw (m, 1000) < m->mix->trims)
     add (m, TEST_TRIM, 0, 0, 0, 0);

@@ -71,7 +71,7 @@ close_up_ids (Shrink *s)
     {
       TestOp *op = &g_array_index (closed, TestOp, i);
 
-      if (op->kind == TEST_SYNC || op->kind == TEST_TRIM)
+      if (op->kind == TEST_SYNC || op->kind == TEST_TRIM || op->kind == TEST_RECORD || op->kind == TEST_WAIT)
         continue;
       if (!g_hash_table_contains (ids, GUINT_TO_POINTER (op->id)))
         g_hash_table_insert (ids, GUINT_TO_POINTER (op->id), GUINT_TO_POINTER (g_hash_table_size (ids)));
@@ -173,9 +173,15 @@ event_of (const TestOp *op)
   static const guint8 kinds[] = { GEMEM_EVENT_ALLOC,          GEMEM_EVENT_FREE,          GEMEM_EVENT_FREE_REQUESTED,
                                   GEMEM_EVENT_FREE_COMPLETED, GEMEM_EVENT_USE_ON_STREAM, GEMEM_EVENT_STREAM_SYNC,
                                   GEMEM_EVENT_TRIM,           GEMEM_EVENT_GRAPH_LOAD,    GEMEM_EVENT_GRAPH_RUN,
-                                  GEMEM_EVENT_GRAPH_RUN_END,  GEMEM_EVENT_GRAPH_UNLOAD };
+                                  GEMEM_EVENT_GRAPH_RUN_END,  GEMEM_EVENT_GRAPH_UNLOAD,
+                                  GEMEM_EVENT_STREAM_FREE,    GEMEM_EVENT_EVENT_RECORD,  GEMEM_EVENT_EVENT_WAIT };
   GememTraceEvent event = { .kind = kinds[op->kind], .id = op->id, .size = op->size, .stream = op->stream, .pool = op->pool };
 
+  if (op->kind == TEST_RECORD)
+    {
+      event.aux = op->size;
+      event.size = 0;
+    }
   if (op->kind == TEST_SYNC && op->stream == G_MAXUINT64)
     {
       event.kind = GEMEM_EVENT_DEVICE_SYNC;

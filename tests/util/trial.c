@@ -288,6 +288,40 @@ do_sync (TestTrial *trial, guint64 stream)
     gemem_device_stream_sync (trial->device, stream);
   if (trial->subject->klass->sync != NULL)
     trial->subject->klass->sync (trial->allocator, stream);
+  if (trial->naive != NULL && trial->naive->klass->sync != NULL)
+    trial->naive->klass->sync (trial->naive, stream);
+}
+
+static void
+do_let (TestTrial *trial, guint32 id, guint64 stream)
+{
+  const TestBlock *b = block_at (trial, id);
+
+  if (b->state != TEST_BLOCK_LIVE || trial->subject->klass->stream_free == NULL)
+    return;
+  trial->subject->klass->stream_free (trial->allocator, &b->block, stream);
+  if (trial->naive != NULL && trial->naive->klass->stream_free != NULL)
+    trial->naive->klass->stream_free (trial->naive, id, stream);
+}
+
+static void
+do_event (TestTrial *trial, const TestOp *op)
+{
+  const GememAllocatorClass *klass = trial->subject->klass;
+  const NaiveClass *naive = trial->naive != NULL ? trial->naive->klass : NULL;
+
+  if (klass->event_record == NULL || klass->event_wait == NULL)
+    return;
+  if (op->kind == TEST_RECORD)
+    {
+      klass->event_record (trial->allocator, op->id, op->stream, op->size - 1);
+      if (naive != NULL && naive->event_record != NULL)
+        naive->event_record (trial->naive, op->id, op->stream, op->size - 1);
+      return;
+    }
+  klass->event_wait (trial->allocator, op->id, op->stream);
+  if (naive != NULL && naive->event_wait != NULL)
+    naive->event_wait (trial->naive, op->id, op->stream);
 }
 
 static gboolean
@@ -450,6 +484,13 @@ test_trial_step (TestTrial *trial, const TestOp *op)
       break;
     case TEST_TRIM:
       fine = do_trim (trial);
+      break;
+    case TEST_LET:
+      do_let (trial, op->id, op->stream);
+      break;
+    case TEST_RECORD:
+    case TEST_WAIT:
+      do_event (trial, op);
       break;
     case TEST_GRAPH_LOAD:
     case TEST_GRAPH_RUN:

@@ -25,6 +25,9 @@ typedef enum
   TEST_GRAPH_RUN, /* what runs is not run again before the end */
   TEST_GRAPH_RUN_END,
   TEST_GRAPH_UNLOAD,
+  TEST_LET,        /* stream_free */
+  TEST_RECORD,     /* of event `id`, for stream `size` - 1; 0: for whoever waits */
+  TEST_WAIT,
 } TestOpKind;
 
 typedef struct
