@@ -1,15 +1,16 @@
-/* ge-session.c - generator `ge-session`: static graphs that run in turn, and the requests of a dynamic-shape graph between the runs and during them.
+/* ge-session.c - generator `ge-session`: static graphs that run in turn, and the requests of a dynamic-shape graph between the runs and
+ * during them.
  *
- * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions.  Before the runs of every turn a dynamic-shape graph of
- * `dynamic` operators runs; the full size of each operator's output is drawn once, and every execution draws one shape, a share of it, for all of them.
- * An operator allocates its output and lets go of its input, the output before; some outputs are kept to the end of the execution (as for a
- * backward pass), some are carried over to a later one (as caches of keys and values).  `during` operators of the same graph run
- * while each static graph runs.
- * Two streams: operators alternate.  An operator that reads what the other stream made waits for it (EVENT_RECORD, EVENT_WAIT), uses it there
- * (USE_ON_STREAM), and both streams let go of it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for stream 1.
+ * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions.  Before the runs of every turn a
+ * dynamic-shape graph of `dynamic` operators runs; the full size of each operator's output is drawn once, and every execution draws
+ * one shape, a share of it, for all of them. An operator allocates its output and lets go of its input, the output before; some
+ * outputs are kept to the end of the execution (as for a backward pass), some are carried over to a later one (as caches of keys and
+ * values).  `during` operators of the same graph run while each static graph runs. Two streams: operators alternate.  An operator
+ * that reads what the other stream made waits for it (EVENT_RECORD, EVENT_WAIT), uses it there (USE_ON_STREAM), and both streams let
+ * go of it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for stream 1.
  *
- * Every draw has a stream of its own, so that changing one distribution leaves the others' draws alone.  Memory: the operators and what is
- * live.  Cost: O(1) per event.  Origin: ge-runtime.md 2, 3, 7.
+ * Every draw has a stream of its own, so that changing one distribution leaves the others' draws alone.  Memory: the operators and
+ * what is live.  Cost: O(1) per event.  Origin: ge-runtime.md 2, 3, 7.
  */
 #include "config.h"
 

@@ -1,9 +1,10 @@
 /* session.h - a session of static graphs as a trace: graphs are loaded, run in turn, and unloaded.
  *
- * A STATIC GRAPH is what the run time sees of a compiled graph: its static memory, cut into segments (ge-runtime.md 3.2).  In every step each graph has
- * its turn: it is loaded if it is not (the one loaded longest makes room where only so many may be loaded), runs, and stays.  A run is
- * synchronous (GRAPH_RUN_END: the host waited for it) or not; before a graph that may still run is unloaded the host waits for its stream.
- * At the end all are unloaded.  Who knows more than graphs adds events before a run and during it (`before`, `during`).
+ * A STATIC GRAPH is what the run time sees of a compiled graph: its static memory, cut into segments (ge-runtime.md 3.2).  In every
+ * step each graph has its turn: it is loaded if it is not (the one loaded longest makes room where only so many may be loaded),
+ * runs, and stays.  A run is synchronous (GRAPH_RUN_END: the host waited for it) or not; before a graph that may still run is
+ * unloaded the host waits for its stream. At the end all are unloaded.  Who knows more than graphs adds events before a run and
+ * during it (`before`, `during`).
  *
  * Memory: the graphs and the events of one turn.  Cost: O(1) per event.  Origin: ge-runtime.md 3, 7.
  */

@@ -1,11 +1,11 @@
-/* plot-reserved.c - the picture of a few settings against one another: what each reserves over time in one diagram, live underneath; below it what each
- * pays in device calls.
+/* plot-reserved.c - the picture of a few settings against one another: what each reserves over time in one diagram, live underneath;
+ * below it what each pays in device calls.
  *
- * Why: whether a memory policy helps is seen where its line leaves the others', and what that costs belongs beside it.  With many allocators the lines
- * would lie over one another (they have the timeline), so that this picture is drawn of two to six.  Lines of equal height lie on one another:
- * the first is the widest, and shows on both sides of those above it.  Live memory may depend on the allocator (graphs that share memory count once): the
- * least is drawn, and named.
- * Data: those of the timeline and of the device calls, which lie beside it.
+ * Why: whether a memory policy helps is seen where its line leaves the others', and what that costs belongs beside it.  With many
+ * allocators the lines would lie over one another (they have the timeline), so that this picture is drawn of two to six.  Lines of
+ * equal height lie on one another: the first is the widest, and shows on both sides of those above it.  Live memory may depend on
+ * the allocator (graphs that share memory count once): the least is drawn, and named. Data: those of the timeline and of the device
+ * calls, which lie beside it.
  */
 #include "config.h"
 

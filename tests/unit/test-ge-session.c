@@ -1,5 +1,6 @@
-/* test-ge-session.c - generator `ge-session` and the sessions under it (session.h): balanced, valid, the same for the same seed; graphs of the sizes
- * that were asked for, loaded and run as often; streams that wait before they use. */
+/* test-ge-session.c - generator `ge-session` and the sessions under it (session.h): balanced, valid, the same for the same seed; graphs
+ * of the sizes that were asked for, loaded and run as often; streams that wait before they use.
+ */
 #include "config.h"
 
 #include <string.h>

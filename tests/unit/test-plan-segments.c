@@ -1,5 +1,6 @@
-/* test-plan-segments.c - plans cut into segments: those of GE's planner as they are, other plans where nothing crosses, gathered up to the split size;
- * together they are the plan's device memory, byte for byte. */
+/* test-plan-segments.c - plans cut into segments: those of GE's planner as they are, other plans where nothing crosses, gathered up to
+ * the split size; together they are the plan's device memory, byte for byte.
+ */
 #include "config.h"
 
 #include "allocators/planners/plan-segments.h"
