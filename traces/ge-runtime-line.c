@@ -29,7 +29,7 @@ take_pool (Scan *scan, const char *mark)
       if (!scan_uint (&p, mark, &number) || number > G_MAXUINT32 || p == mark || *p != ']')
         continue;
       scan->line->pool = pools[i].kind;
-      scan->line->pool_number = (guint32)number;
+      scan->line->pool_number = (guint32) number;
       return;
     }
 }
@@ -131,7 +131,7 @@ kernel_trace (Scan *scan)
   if (memory != NULL)
     {
       scan->line->text = name + 1;
-      scan->line->length = memory > name ? (gsize)(memory - name - 1) : 0;
+      scan->line->length = memory > name ? (gsize) (memory - name - 1) : 0;
       scan->p = memory + strlen ("][MEM]");
       kernel_memory (scan);
       return;
@@ -193,7 +193,7 @@ profiler (Scan *scan)
   if (!take_number (scan, "addr: ", &scan->line->address) || !take_signed (scan, "size: ", &size))
     return;
   scan->line->kind = size < 0 ? GE_LINE_FREE : GE_LINE_ALLOC;
-  scan->line->size = (guint64)ABS (size);
+  scan->line->size = (guint64) ABS (size);
 }
 
 /* ---- pages, static memory */
@@ -281,10 +281,10 @@ static const char *
 find_mark (const char *p, const char *end, guint *found)
 {
   for (; p < end; p++)
-    for (guint i = first[(guchar)*p]; i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p; i++)
+    for (guint i = first[(guchar) *p]; i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p; i++)
       {
         const gsize length = strlen (marks[i].text);
-        if (p[1 < end - p] == marks[i].text[1] && (gsize)(end - p) >= length && memcmp (p, marks[i].text, length) == 0)
+        if (p[1 < end - p] == marks[i].text[1] && (gsize) (end - p) >= length && memcmp (p, marks[i].text, length) == 0)
           {
             *found = i;
             return p;
@@ -317,12 +317,12 @@ gemem_ge_runtime_line (const char *p, const char *end, GeLine *line)
 gboolean
 gemem_ge_runtime_probe (const guint8 *head, gsize size)
 {
-  const char *p = (const char *)head, *end = p + size;
+  const char *p = (const char *) head, *end = p + size;
   guint found;
 
   while ((p = find_mark (p, end, &found)) != NULL)
     {
-      const char *stop = memchr (p, '\n', (gsize)(end - p));
+      const char *stop = memchr (p, '\n', (gsize) (end - p));
       GeLine line;
       gemem_ge_runtime_line (p, stop != NULL ? stop : end, &line);
       if (line.kind != GE_LINE_OTHER && line.kind != GE_LINE_DAMAGED)

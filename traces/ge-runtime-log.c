@@ -30,8 +30,8 @@ gemem_ge_runtime_add (GeLog *log, GememEventKind kind, const GeLine *line, guint
   GememTraceEvent *event = gemem_line_reader_add (&log->lines);
   GeDevice *own = gemem_idmap_insert (log->survey.devices, device, NULL);
 
-  event->kind = (guint8)kind;
-  event->device = (guint16)device;
+  event->kind = (guint8) kind;
+  event->device = (guint16) device;
   if (log->survey.timeless)
     return event;
   log->late += line->time - log->survey.first_time < own->last_time;
@@ -45,7 +45,7 @@ static GememIdMap *
 space_of (GeLog *log, const GePlace *place)
 {
   gboolean existed;
-  guint64 *index = gemem_idmap_insert (log->space_index, (guint64)place->index << 16 | place->device, &existed);
+  guint64 *index = gemem_idmap_insert (log->space_index, (guint64) place->index << 16 | place->device, &existed);
 
   if (!existed)
     {
@@ -58,7 +58,7 @@ space_of (GeLog *log, const GePlace *place)
 static guint64
 stream_of (const GePlace *place, gint64 stream)
 {
-  return (guint64)place->process->number << 32 | (guint64)MAX (stream, 0);
+  return (guint64) place->process->number << 32 | (guint64) MAX (stream, 0);
 }
 
 static GememTraceEvent *
@@ -79,10 +79,10 @@ kernel_tag (GeLog *log, const GeLine *line)
   if (line->length == 0)
     return GEMEM_NO_TAG;
   g_string_truncate (log->scratch, 0);
-  g_string_append_len (log->scratch, line->text, (gssize)line->length);
-  if (g_utf8_validate (log->scratch->str, (gssize)log->scratch->len, NULL))
+  g_string_append_len (log->scratch, line->text, (gssize) line->length);
+  if (g_utf8_validate (log->scratch->str, (gssize) log->scratch->len, NULL))
     return gemem_trace_info_intern (&log->lines.base.info, log->scratch->str);
-  g_autofree char *valid = g_utf8_make_valid (log->scratch->str, (gssize)log->scratch->len);
+  g_autofree char *valid = g_utf8_make_valid (log->scratch->str, (gssize) log->scratch->len);
   return gemem_trace_info_intern (&log->lines.base.info, valid);
 }
 
@@ -153,14 +153,14 @@ static gboolean
 take_event (GeLog *log, const GePlace *place)
 {
   const gboolean sent = place->line->kind == GE_LINE_EVENT_SENT;
-  const guint64 key = (guint64)place->index << 32 | place->line->event;
+  const guint64 key = (guint64) place->index << 32 | place->line->event;
 
   if (sent)
     gemem_idmap_insert (log->sent, key, NULL);
   else if (gemem_idmap_lookup (log->sent, key) == NULL)
     return skip (log);
   GememTraceEvent *event = gemem_ge_runtime_add (log, sent ? GEMEM_EVENT_EVENT_RECORD : GEMEM_EVENT_EVENT_WAIT, place->line, place->device);
-  event->id = stream_of (place, (gint64)place->line->event);
+  event->id = stream_of (place, (gint64) place->line->event);
   event->stream = stream_of (place, place->line->stream);
   return TRUE;
 }
@@ -170,7 +170,7 @@ take_kernel_line (GeLog *log, const GePlace *place)
 {
   if (log->survey.source != GE_SOURCE_KERNEL)
     return skip (log);
-  switch ((int)place->line->kind)
+  switch ((int) place->line->kind)
     {
     case GE_LINE_WANDER:
       return take_use (log, place, GEMEM_EVENT_USE_ON_STREAM);
@@ -233,7 +233,7 @@ take_request (GeLog *log, const GePlace *place)
   GePool *pool = gemem_ge_survey_pool (&log->survey, place->line, place->index);
 
   pool->asked = place->line->size;
-  g_array_index (log->survey.processes, GeProcess, place->index).asked = 1 + (guint)(pool - &g_array_index (log->survey.pools, GePool, 0));
+  g_array_index (log->survey.processes, GeProcess, place->index).asked = 1 + (guint) (pool - &g_array_index (log->survey.pools, GePool, 0));
   return skip (log);
 }
 
@@ -265,7 +265,7 @@ take_block (GeLog *log, GePlace *place)
 static gboolean
 log_line (GememLineReader *reader, const char *p, const char *end)
 {
-  GeLog *log = (GeLog *)reader;
+  GeLog *log = (GeLog *) reader;
   GeLine line;
   GePlace place = { .line = &line };
 
@@ -274,7 +274,7 @@ log_line (GememLineReader *reader, const char *p, const char *end)
     return TRUE;
   if (line.kind == GE_LINE_DAMAGED)
     return gemem_line_reader_fail (reader, "the line of GE's memory has no good '%.*s'; it may be cut, fetch the log again",
-                                   (int)line.length, line.text);
+                                   (int) line.length, line.text);
   place.process = gemem_ge_survey_process (&log->survey, &line, &place.index);
   place.device = line.device != GE_DEVICE_UNKNOWN ? line.device : place.process->device;
   switch (line.kind)
@@ -320,7 +320,7 @@ note (GeLog *log, guint64 n, const char *what)
 static gboolean
 log_end (GememLineReader *reader)
 {
-  GeLog *log = (GeLog *)reader;
+  GeLog *log = (GeLog *) reader;
 
   if (log->unknown > 0)
     reader->base.info.flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
@@ -334,7 +334,7 @@ log_end (GememLineReader *reader)
 static void
 log_close (GememTraceReader *base)
 {
-  GeLog *log = (GeLog *)base;
+  GeLog *log = (GeLog *) base;
 
   for (guint i = 0; log->listings != NULL && i < log->survey.processes->len; i++)
     if (log->listings[i].segments != NULL)
@@ -403,7 +403,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
       log_close (&reader->base);
       return NULL;
     }
-  log->spaces = g_ptr_array_new_with_free_func ((GDestroyNotify)gemem_idmap_free);
+  log->spaces = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_idmap_free);
   log->space_index = gemem_idmap_new (sizeof (guint64));
   log->listings = g_new0 (GeListing, log->survey.processes->len);
   log->graphs = gemem_idmap_new (sizeof (guint64));
@@ -416,7 +416,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
 static int
 probe (const guint8 *head, gsize size)
 {
-  return g_strstr_len ((const char *)head, (gssize)size, "[IMAS]Set ") == NULL && gemem_ge_runtime_probe (head, size) ? 95 : 0;
+  return g_strstr_len ((const char *) head, (gssize) size, "[IMAS]Set ") == NULL && gemem_ge_runtime_probe (head, size) ? 95 : 0;
 }
 
 const GememTraceFormat gemem_format_ge_runtime_log = {

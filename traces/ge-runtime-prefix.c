@@ -12,7 +12,7 @@
 static void
 take_process (Scan *scan, const char *end)
 {
-  for (const char *p = memchr (scan->start, '(', (gsize)(end - scan->start)); p != NULL; p = memchr (p, '(', (gsize)(end - p)))
+  for (const char *p = memchr (scan->start, '(', (gsize) (end - scan->start)); p != NULL; p = memchr (p, '(', (gsize) (end - p)))
     {
       guint64 process;
       p++;
@@ -29,13 +29,13 @@ static gboolean
 take_digits (const char **p, const char *end, guint digits, const char *separators, guint *value)
 {
   *value = 0;
-  if (end - *p < (gssize)digits + 1)
+  if (end - *p < (gssize) digits + 1)
     return FALSE;
   for (guint i = 0; i < digits; i++, ++*p)
     {
       if (!g_ascii_isdigit (**p))
         return FALSE;
-      *value = *value * 10 + (guint)(**p - '0');
+      *value = *value * 10 + (guint) (**p - '0');
     }
   if (separators == NULL)
     return TRUE;
@@ -52,17 +52,17 @@ take_clock (const char *p, const char *end, guint64 *ns)
 
   if (!take_digits (&p, end, 4, "-", &year) || !take_digits (&p, end, 2, "-", &month) || !take_digits (&p, end, 2, "- T", &day)
       || !take_digits (&p, end, 2, ":", &hour) || !take_digits (&p, end, 2, ":", &minute) || !take_digits (&p, end, 2, NULL, &second)
-      || !g_date_valid_dmy ((GDateDay)day, (GDateMonth)month, (GDateYear)year) || hour > 23 || minute > 59 || second > 60)
+      || !g_date_valid_dmy ((GDateDay) day, (GDateMonth) month, (GDateYear) year) || hour > 23 || minute > 59 || second > 60)
     return FALSE;
   for (; p < end && (g_ascii_isdigit (*p) || ((*p == '.' || *p == ',') && p + 1 < end && g_ascii_isdigit (p[1]))); p++)
     if (g_ascii_isdigit (*p))
       {
-        fraction += unit * (guint64)(*p - '0');
+        fraction += unit * (guint64) (*p - '0');
         unit /= 10;
       }
   g_date_clear (&date, 1);
-  g_date_set_dmy (&date, (GDateDay)day, (GDateMonth)month, (GDateYear)year);
-  *ns = ((guint64)g_date_get_julian (&date) * 86400 + hour * 3600 + minute * 60 + second) * 1000000000 + fraction;
+  g_date_set_dmy (&date, (GDateDay) day, (GDateMonth) month, (GDateYear) year);
+  *ns = ((guint64) g_date_get_julian (&date) * 86400 + hour * 3600 + minute * 60 + second) * 1000000000 + fraction;
   return TRUE;
 }
 

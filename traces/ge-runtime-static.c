@@ -36,7 +36,7 @@ gemem_ge_runtime_graph (GeLog *log, const GePlace *place)
   const guint segments = listing->segments != NULL ? listing->segments->len : 0;
   g_autofree char *name = g_strdup_printf ("graph_%" G_GUINT64_FORMAT, line->number);
   gboolean loaded;
-  guint64 *id = gemem_idmap_insert (log->graphs, (guint64)place->index << 32 | line->number, &loaded), size = line->size;
+  guint64 *id = gemem_idmap_insert (log->graphs, (guint64) place->index << 32 | line->number, &loaded), size = line->size;
 
   if (loaded)
     gemem_ge_runtime_add (log, GEMEM_EVENT_GRAPH_UNLOAD, line, place->device)->id = *id;

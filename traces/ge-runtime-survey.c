@@ -20,7 +20,7 @@ too_many (GememInput *input, const char *what, GError **error)
 static guint64
 pool_key (const GeLine *line, guint process)
 {
-  return (guint64)process << 34 | (guint64)line->pool << 32 | line->pool_number;
+  return (guint64) process << 34 | (guint64) line->pool << 32 | line->pool_number;
 }
 
 /* The number of @key, a new one if there is none; records of one word. */
@@ -31,7 +31,7 @@ number_of (GememIdMap *map, guint64 key, guint next, gboolean *existed)
 
   if (!*existed)
     *number = next;
-  return (guint)*number;
+  return (guint) *number;
 }
 
 GeProcess *
@@ -157,7 +157,7 @@ take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **err
   if (!process->told && line->device != GE_DEVICE_UNKNOWN)
     {
       process->told = TRUE;
-      process->device = (guint16)line->device;
+      process->device = (guint16) line->device;
     }
   if (line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE)
     survey->lines[line->source]++;
@@ -181,7 +181,7 @@ conclude (GeSurvey *survey)
   for (guint i = 0; i < survey->processes->len; i++)
     {
       GeProcess *process = &g_array_index (survey->processes, GeProcess, i);
-      process->number = (guint)((GeDevice *)gemem_idmap_insert (survey->devices, process->device, NULL))->processes++;
+      process->number = (guint) ((GeDevice *)gemem_idmap_insert (survey->devices, process->device, NULL))->processes++;
       process->page = process->page >= PAGE_MIN && (process->page & (process->page - 1)) == 0 ? process->page : 0;
       survey->pages |= process->page > 0;
       process->asked = 0; /* the second pass follows the requests again */
@@ -195,7 +195,7 @@ conclude (GeSurvey *survey)
       if (pool->device == GE_DEVICE_UNKNOWN)
         pool->device = process->device;
       if (!pool->below)
-        pool->number = (guint)((GeDevice *)gemem_idmap_insert (survey->devices, pool->device, NULL))->pools++;
+        pool->number = (guint) ((GeDevice *)gemem_idmap_insert (survey->devices, pool->device, NULL))->pools++;
     }
   for (survey->source = 0; survey->source < GE_SOURCE_DRIVER && survey->lines[survey->source] == 0;)
     survey->source++;

@@ -44,7 +44,7 @@ static void
 print_prefix (GString *log, guint process, guint64 time)
 {
   g_string_append_printf (log, "[INFO] GE(%u,python3):2026-08-21-10:%02u:%02u.%03u.000 [scalable_allocator.cc:201]%u ", process,
-                          (guint)(time / 60000), (guint)(time / 1000 % 60), (guint)(time % 1000), process + 1);
+                          (guint) (time / 60000), (guint) (time / 1000 % 60), (guint) (time % 1000), process + 1);
 }
 
 static void
@@ -99,13 +99,13 @@ print_line (GString *log, GHashTable *blocks, const Vector *vector, guint device
       fresh->size = g_ascii_strtoull (strchr (line + 2, ' '), NULL, 10);
       fresh->block = failed ? 0 : figure (arrow, " size=");
       fresh->address = failed ? 0 : g_ascii_strtoull (arrow + 4, NULL, 16);
-      g_hash_table_insert (blocks, GSIZE_TO_POINTER ((gsize)id), fresh);
+      g_hash_table_insert (blocks, GSIZE_TO_POINTER ((gsize) id), fresh);
       print_alloc (log, 100 + device, device, number, fresh, failed, vector->calls && figure (line, " reserved=") > held);
     }
   else
     {
       g_assert_cmpint (line[0], ==, 'f');
-      block = g_hash_table_lookup (blocks, GSIZE_TO_POINTER ((gsize)id));
+      block = g_hash_table_lookup (blocks, GSIZE_TO_POINTER ((gsize) id));
       if (block->address != 0)
         print_free (log, 100 + device, device, number, block);
     }
@@ -159,12 +159,12 @@ requests (const char *path, int device)
   while ((n = gemem_trace_next (reader, &e, &error)) > 0)
     for (; n > 0; n--, e++)
       {
-        gpointer id = GSIZE_TO_POINTER ((gsize)e->id);
+        gpointer id = GSIZE_TO_POINTER ((gsize) e->id);
         if ((e->flags & GEMEM_EVENT_FAILED) != 0 && e->kind == GEMEM_EVENT_ALLOC)
           g_string_append_printf (out, "!%" G_GUINT64_FORMAT "\n", e->size);
         else if (e->kind == GEMEM_EVENT_ALLOC)
           {
-            g_hash_table_insert (addresses, id, GSIZE_TO_POINTER ((gsize)e->address));
+            g_hash_table_insert (addresses, id, GSIZE_TO_POINTER ((gsize) e->address));
             g_string_append_printf (out, "+%" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT "@%" G_GINT64_MODIFIER "x\n", e->size, e->aux,
                                     e->address);
           }
@@ -188,14 +188,14 @@ static void
 replay (const char *log, const char *vector_path, const Vector *vector, int device)
 {
   g_autofree char *spec = test_vector_spec (vector_path);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify)gemem_allocator_spec_free);
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememResult *result;
 
   gemem_allocator_spec_parse (spec, specs, &error);
   g_assert_no_error (error);
   const GememJob job = {
-    .allocator = specs->pdata[0], .device_ordinal = device, .source = open_log, .source_data = (gpointer)log, .full_checks = TRUE
+    .allocator = specs->pdata[0], .device_ordinal = device, .source = open_log, .source_data = (gpointer) log, .full_checks = TRUE
   };
   result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
@@ -213,7 +213,7 @@ replay (const char *log, const char *vector_path, const Vector *vector, int devi
 static void
 test_two (gconstpointer data)
 {
-  const Vector *const two[2] = { data, (const Vector *)data + 1 };
+  const Vector *const two[2] = { data, (const Vector *) data + 1 };
   g_autofree char *log = g_build_filename (test_tmpdir (), "plog.log", NULL), *text = NULL;
   char *paths[2] = { NULL, NULL };
 
@@ -228,10 +228,10 @@ test_two (gconstpointer data)
       g_assert_true (g_file_set_contents (log, text, -1, NULL));
       for (guint k = 0; k < 2; k++)
         {
-          g_autofree char *expected = requests (paths[k], -1), *got = requests (log, (int)k);
+          g_autofree char *expected = requests (paths[k], -1), *got = requests (log, (int) k);
           g_assert_cmpuint (strlen (got), ==, strlen (expected));
           g_assert_true (g_str_equal (got, expected));
-          replay (log, paths[k], two[k], (int)k);
+          replay (log, paths[k], two[k], (int) k);
         }
     }
   g_free (paths[0]);

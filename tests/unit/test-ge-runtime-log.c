@@ -383,7 +383,7 @@ test_truncated (void)
 
   for (gsize size = 0; size < strlen (text); size++)
     {
-      g_autofree char *got = test_trace_text (text, (gssize)size, "ge-runtime-log", FALSE, FALSE);
+      g_autofree char *got = test_trace_text (text, (gssize) size, "ge-runtime-log", FALSE, FALSE);
       g_assert_true (g_str_has_prefix (got, "x.log:") || strstr (got, "| skipped ") != NULL);
     }
 }
