@@ -24,20 +24,10 @@ extern const GememTraceFormat gemem_format_ge_runtime_log;
 
 /* ---- events */
 
-GememTraceEvent *
-gemem_ge_runtime_add (GeLog *log, GememEventKind kind, const GeLine *line, guint32 device)
+static gboolean
+skip (GeLog *log)
 {
-  GememTraceEvent *event = gemem_line_reader_add (&log->lines);
-  GeDevice *own = gemem_idmap_insert (log->survey.devices, device, NULL);
-
-  event->kind = (guint8) kind;
-  event->device = (guint16) device;
-  if (log->survey.timeless)
-    return event;
-  log->late += line->time - log->survey.first_time < own->last_time;
-  own->last_time = MAX (own->last_time, line->time - log->survey.first_time);
-  event->time = own->last_time;
-  return event;
+  return gemem_log_reader_skip (&log->base);
 }
 
 /* Where the blocks of the process on the device are. */
@@ -50,7 +40,7 @@ space_of (GeLog *log, const GePlace *place)
   if (!existed)
     {
       *index = log->spaces->len;
-      g_ptr_array_add (log->spaces, gemem_idmap_new (sizeof (GeLive)));
+      g_ptr_array_add (log->spaces, gemem_log_blocks_new ());
     }
   return g_ptr_array_index (log->spaces, *index);
 }
@@ -61,18 +51,6 @@ stream_of (const GePlace *place, gint64 stream)
   return (guint64) place->process->number << 32 | (guint64) MAX (stream, 0);
 }
 
-static GememTraceEvent *
-add_block (GeLog *log, GememEventKind kind, const GePlace *place, const GeLive *live)
-{
-  GememTraceEvent *event = gemem_ge_runtime_add (log, kind, place->line, place->device);
-
-  event->id = live->id;
-  event->size = live->size;
-  event->stream = live->stream;
-  event->address = log->survey.source != GE_SOURCE_CALLER ? place->line->address : 0; /* there it is an object of the host */
-  return event;
-}
-
 static guint32
 kernel_tag (GeLog *log, const GeLine *line)
 {
@@ -81,35 +59,25 @@ kernel_tag (GeLog *log, const GeLine *line)
   g_string_truncate (log->scratch, 0);
   g_string_append_len (log->scratch, line->text, (gssize) line->length);
   if (g_utf8_validate (log->scratch->str, (gssize) log->scratch->len, NULL))
-    return gemem_trace_info_intern (&log->lines.base.info, log->scratch->str);
+    return gemem_trace_info_intern (&log->base.lines.base.info, log->scratch->str);
   g_autofree char *valid = g_utf8_make_valid (log->scratch->str, (gssize) log->scratch->len);
-  return gemem_trace_info_intern (&log->lines.base.info, valid);
+  return gemem_trace_info_intern (&log->base.lines.base.info, valid);
 }
 
 static gboolean
 take_alloc (GeLog *log, const GePlace *place)
 {
   const GeLine *line = place->line;
-  GememIdMap *space = space_of (log, place);
-  gboolean existed;
-  GeLive *live;
+  GememLogBlock block = { .size = line->size, .stream = place->stream, .address = line->address, .device = place->device };
+  GememTraceEvent *event;
 
   if (line->address == 0)
     return skip (log); /* requests of nothing get a null block */
-  live = gemem_idmap_insert (space, line->address, &existed);
-  if (existed && !log->lines.options.allow_partial)
-    return gemem_line_reader_fail (&log->lines,
-                                   "0x%" G_GINT64_MODIFIER
-                                   "x is allocated while it is live; lines are missing, or logs were mixed that name no "
-                                   "process; use --allow-partial to end the old block here",
-                                   line->address);
-  if (existed)
-    {
-      log->replaced++;
-      add_block (log, GEMEM_EVENT_FREE, place, live);
-    }
-  *live = (GeLive){ ++log->last_id, line->size, place->stream };
-  GememTraceEvent *event = add_block (log, GEMEM_EVENT_ALLOC, place, live);
+  if (line->source == GE_SOURCE_CALLER)
+    block.address = 0; /* an object of the host */
+  event = gemem_log_reader_alloc (&log->base, space_of (log, place), line->address, &block, line->time);
+  if (event == NULL)
+    return FALSE;
   event->aux = line->block;
   event->tag = line->source == GE_SOURCE_KERNEL ? kernel_tag (log, line) : GEMEM_NO_TAG;
   return TRUE;
@@ -119,15 +87,10 @@ take_alloc (GeLog *log, const GePlace *place)
 static gboolean
 take_end (GeLog *log, const GePlace *place, gboolean expected)
 {
-  GeLive live;
+  const guint64 address = place->line->address;
 
-  if (gemem_idmap_remove (space_of (log, place), place->line->address, &live))
-    {
-      add_block (log, GEMEM_EVENT_FREE, place, &live);
-      return TRUE;
-    }
-  log->unknown += expected && place->line->address != 0;
-  return skip (log);
+  gemem_log_reader_end (&log->base, space_of (log, place), address, GEMEM_EVENT_FREE, expected && address != 0, place->line->time);
+  return TRUE;
 }
 
 /* ---- kernel trace */
@@ -135,14 +98,14 @@ take_end (GeLog *log, const GePlace *place, gboolean expected)
 static gboolean
 take_use (GeLog *log, const GePlace *place, GememEventKind kind)
 {
-  const GeLive *live = gemem_idmap_lookup (space_of (log, place), place->line->address);
+  const GememLogBlock *live = gemem_idmap_lookup (space_of (log, place), place->line->address);
 
   if (live == NULL)
     {
-      log->unknown += kind == GEMEM_EVENT_STREAM_FREE && place->line->address != 0;
+      log->base.unknown += kind == GEMEM_EVENT_STREAM_FREE && place->line->address != 0;
       return skip (log);
     }
-  GememTraceEvent *event = add_block (log, kind, place, live);
+  GememTraceEvent *event = gemem_log_reader_add_block (&log->base, kind, live, place->line->time);
   event->size = 0;
   if (place->line->stream != GE_NO_STREAM)
     event->stream = stream_of (place, place->line->stream);
@@ -159,7 +122,8 @@ take_event (GeLog *log, const GePlace *place)
     gemem_idmap_insert (log->sent, key, NULL);
   else if (gemem_idmap_lookup (log->sent, key) == NULL)
     return skip (log);
-  GememTraceEvent *event = gemem_ge_runtime_add (log, sent ? GEMEM_EVENT_EVENT_RECORD : GEMEM_EVENT_EVENT_WAIT, place->line, place->device);
+  const GememEventKind kind = sent ? GEMEM_EVENT_EVENT_RECORD : GEMEM_EVENT_EVENT_WAIT;
+  GememTraceEvent *event = gemem_log_reader_add (&log->base, kind, place->device, place->line->time);
   event->id = stream_of (place, (gint64) place->line->event);
   event->stream = stream_of (place, place->line->stream);
   return TRUE;
@@ -189,12 +153,12 @@ static gboolean
 take_segment (GeLog *log, const GePlace *place)
 {
   const GeLine *line = place->line;
+  const GememEventKind kind = line->kind == GE_LINE_ALLOC ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE;
   GememTraceEvent *event;
 
   if (line->source != GE_SOURCE_DRIVER || line->address == 0 || (line->kind == GE_LINE_ALLOC && line->size == place->process->page))
     return skip (log); /* a physical page is no range of addresses: its mapping is */
-  event =
-      gemem_ge_runtime_add (log, line->kind == GE_LINE_ALLOC ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE, line, place->device);
+  event = gemem_log_reader_add (&log->base, kind, place->device, line->time);
   event->address = line->address;
   event->size = line->size;
   return TRUE;
@@ -205,14 +169,14 @@ take_map (GeLog *log, const GePlace *place)
 {
   if (place->process->page == 0 || place->line->address == 0)
     return skip (log);
-  GememTraceEvent *event = gemem_ge_runtime_add (log, GEMEM_EVENT_SEGMENT_MAP, place->line, place->device);
+  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_SEGMENT_MAP, place->device, place->line->time);
   event->address = place->line->address;
   event->size = place->process->page;
   return TRUE;
 }
 
 static gboolean
-take_refusal (GeLog *log, GePlace *place)
+take_refusal (GeLog *log, const GePlace *place)
 {
   const GePool *pool = gemem_ge_survey_refused (&log->survey, place->line, place->index);
   const gboolean failed = log->survey.refusals->data[log->refusals++] != 0;
@@ -220,10 +184,8 @@ take_refusal (GeLog *log, GePlace *place)
   log->sizeless += pool == NULL;
   if (!failed || pool->below || log->survey.source != GE_SOURCE_POOL)
     return skip (log);
-  const GeLive live = { ++log->last_id, pool->asked, pool->number };
-  place->device = pool->device;
-  add_block (log, GEMEM_EVENT_ALLOC, place, &live)->flags = GEMEM_EVENT_FAILED;
-  add_block (log, GEMEM_EVENT_FREE, place, &live)->flags = GEMEM_EVENT_FAILED;
+  GememLogBlock block = { .size = pool->asked, .stream = pool->number, .device = pool->device };
+  gemem_log_reader_refuse (&log->base, &block, place->line->time);
   return TRUE;
 }
 
@@ -310,25 +272,13 @@ log_line (GememLineReader *reader, const char *p, const char *end)
 
 /* ---- reader */
 
-static void
-note (GeLog *log, guint64 n, const char *what)
-{
-  if (n > 0)
-    gemem_trace_info_note (&log->lines.base.info, "note", "%" G_GUINT64_FORMAT " %s", n, what);
-}
-
 static gboolean
 log_end (GememLineReader *reader)
 {
   GeLog *log = (GeLog *) reader;
 
-  if (log->unknown > 0)
-    reader->base.info.flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
-  note (log, log->unknown, "frees of blocks that this log never allocated are left out");
-  note (log, log->replaced, "blocks were still live when their address was allocated again, and end there");
-  note (log, log->sizeless, "refused requests are left out: their size is not told");
-  note (log, log->late, "lines are earlier than the line before on their device, their times were raised");
-  return TRUE;
+  gemem_log_reader_note (&log->base, log->sizeless, "refused requests are left out: their size is not told");
+  return gemem_log_reader_finish (reader);
 }
 
 static void
@@ -346,7 +296,7 @@ log_close (GememTraceReader *base)
   gemem_idmap_free (log->graphs);
   gemem_idmap_free (log->sent);
   g_string_free (log->scratch, TRUE);
-  gemem_line_reader_clear (&log->lines);
+  gemem_log_reader_clear (&log->base);
   g_free (log);
 }
 
@@ -356,7 +306,7 @@ tell (GeLog *log)
   static const char *const sources[GE_SOURCE_COUNT] = { "pools", "kernel trace", "profiler", "calls of the bottom pool",
                                                         "calls of the driver" };
   const GeSurvey *survey = &log->survey;
-  GememTraceInfo *info = &log->lines.base.info;
+  GememTraceInfo *info = &log->base.lines.base.info;
   guint below = 0;
 
   for (guint i = 0; i < survey->pools->len; i++)
@@ -382,10 +332,12 @@ static GememTraceReader *
 log_open (GememInput *input, const GememReadOptions *options, GError **error)
 {
   GeLog *log = g_new0 (GeLog, 1);
-  GememLineReader *reader = &log->lines;
+  GememLineReader *reader = &log->base.lines;
   gboolean ok = gemem_ge_survey_read (&log->survey, input, error);
 
-  gemem_line_reader_init (reader, "ge-runtime-log", input, options);
+  gemem_log_reader_init (&log->base, "ge-runtime-log", input, options);
+  log->base.timeless = log->survey.timeless;
+  log->base.first_time = log->survey.first_time;
   reader->base.close = log_close;
   reader->longest = GE_LINE_LONGEST;
   reader->line = log_line;

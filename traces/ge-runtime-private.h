@@ -2,13 +2,7 @@
 #pragma once
 
 #include "traces/ge-runtime-survey.h"
-#include "traces/line-reader.h"
-
-/* A block that is live. */
-typedef struct
-{
-  guint64 id, size, stream;
-} GeLive;
+#include "traces/log-reader.h"
 
 /* Segments of the static graph that is being loaded. */
 typedef struct
@@ -20,17 +14,17 @@ typedef struct
 
 typedef struct
 {
-  GememLineReader lines;
-  GeSurvey        survey;
-  GPtrArray      *spaces;      /* GememIdMap: address -> GeLive; of a process on a device */
-  GememIdMap     *space_index; /* process, device -> index                       */
-  GeListing      *listings;    /* of each process                                */
-  GememIdMap     *graphs;      /* process, number -> id                          */
-  GememIdMap     *sent;        /* process, event                                 */
-  GString        *scratch;
-  guint64         last_id, last_graph;
-  guint           refusals;    /* lines so far                                   */
-  guint64         late, unknown, replaced, sizeless; /* for the notes            */
+  GememLogReader base;
+  GeSurvey       survey;
+  GPtrArray     *spaces;      /* blocks by address, of a process on a device */
+  GememIdMap    *space_index; /* process, device -> index                    */
+  GeListing     *listings;    /* of each process                             */
+  GememIdMap    *graphs;      /* process, number -> id                       */
+  GememIdMap    *sent;        /* process, event                              */
+  GString       *scratch;
+  guint64        last_graph;
+  guint64        sizeless;    /* refused requests whose size is not told     */
+  guint          refusals;    /* lines so far                                */
 } GeLog;
 
 /* Where a line belongs. */
@@ -42,16 +36,6 @@ typedef struct
   guint32          device;
   guint64          stream;
 } GePlace;
-
-/* An event of this kind and line, with its time. */
-GememTraceEvent *gemem_ge_runtime_add (GeLog *log, GememEventKind kind, const GeLine *line, guint32 device);
-
-static inline gboolean
-skip (GeLog *log)
-{
-  log->lines.base.info.skipped++;
-  return TRUE;
-}
 
 /* LOGICAL and GRAPH lines. */
 gboolean gemem_ge_runtime_logical (GeLog *log, const GePlace *place);

@@ -18,7 +18,7 @@ gemem_ge_runtime_logical (GeLog *log, const GePlace *place)
   if (listing->segments == NULL)
     listing->segments = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   if (line->address != 0 && !listing->placed && listing->segments->len > 0)
-    return skip (log); /* the same, placed and merged */
+    return gemem_log_reader_skip (&log->base); /* the same, placed and merged */
   if (line->logical < listing->end || (line->address == 0 && listing->placed))
     g_array_set_size (listing->segments, 0); /* another listing begins */
   listing->placed = line->address != 0;
@@ -39,7 +39,7 @@ gemem_ge_runtime_graph (GeLog *log, const GePlace *place)
   guint64 *id = gemem_idmap_insert (log->graphs, (guint64) place->index << 32 | line->number, &loaded), size = line->size;
 
   if (loaded)
-    gemem_ge_runtime_add (log, GEMEM_EVENT_GRAPH_UNLOAD, line, place->device)->id = *id;
+    gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_UNLOAD, place->device, line->time)->id = *id;
   else
     *id = ++log->last_graph;
   for (guint i = 0; i < segments; i++)
@@ -48,15 +48,15 @@ gemem_ge_runtime_graph (GeLog *log, const GePlace *place)
       if ((segment->aux & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0)
         size = MAX (size, segment->address + segment->size);
     }
-  GememTraceEvent *event = gemem_ge_runtime_add (log, GEMEM_EVENT_GRAPH_LOAD, line, place->device);
+  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_LOAD, place->device, line->time);
   event->id = *id;
   event->size = size;
   event->aux = segments;
-  event->tag = gemem_trace_info_intern (&log->lines.base.info, name);
+  event->tag = gemem_trace_info_intern (&log->base.lines.base.info, name);
   for (guint i = 0; i < segments; i++)
     {
       const GememTraceEvent *segment = &g_array_index (listing->segments, GememTraceEvent, i);
-      event = gemem_ge_runtime_add (log, GEMEM_EVENT_GRAPH_SEGMENT, line, place->device);
+      event = gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_SEGMENT, place->device, line->time);
       event->id = *id;
       event->address = segment->address;
       event->size = segment->size;

@@ -44,7 +44,6 @@ typedef struct
 typedef struct
 {
   guint64 processes, pools; /* numbered so far */
-  guint64 last_time;        /* for the second pass */
 } GeDevice;
 
 typedef struct

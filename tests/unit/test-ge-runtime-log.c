@@ -364,9 +364,8 @@ static void
 test_inconsistent (void)
 {
   expect (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") MALLOC ("allocator_1", "0", "6", "65536", "0x1000"),
-          "x.log:2: 0x1000 is allocated while it is live; lines are missing, or logs were mixed that name no process; use --allow-partial "
-          "to end the "
-          "old block here");
+          "x.log:2: 0x1000 is allocated while it is live; lines are missing, or the logs of several processes were mixed; use --allow-partial "
+          "to end the old block here");
   expect_times (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") MALLOC ("allocator_1", "0", "6", "65536", "0x1000"), TRUE, FALSE,
                 "alloc 1 +5/65536 @1000; free 1 +5 @1000; alloc 2 +6/65536 @1000; | 2 | skipped 0 | "
                 "1 blocks were still live when their address was allocated again, and end there");
