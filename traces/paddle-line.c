@@ -146,7 +146,8 @@ stream_free (Scan *scan)
 static void
 buddy_alloc (Scan *scan)
 {
-  const gboolean good = take_pointer (scan, &scan->line->address) && take (scan, ", ") && take_size (scan, &scan->line->block) && take (scan, ")");
+  const gboolean good =
+      take_pointer (scan, &scan->line->address) && take (scan, ", ") && take_size (scan, &scan->line->block) && take (scan, ")");
   finish (scan, good, PADDLE_LINE_BUDDY_ALLOC, "Left block");
 }
 
@@ -193,7 +194,11 @@ place_free (Scan *scan)
 
 /* ---- the line */
 
-static const struct { const char *text; void (*read) (Scan *scan); } marks[] = {
+static const struct
+{
+  const char *text;
+  void (*read) (Scan *scan);
+} marks[] = {
   { NULL, NULL },
   { "Allocate ", allocate },
   { "Allocated ", buddy_huge },
@@ -217,7 +222,8 @@ static const char *
 read_mark (const char *p, const char *end, PaddleLine *line)
 {
   for (const char *start = p; p < end; p++)
-    for (guint i = p == start || !g_ascii_isalnum (p[-1]) ? first[(guchar) *p] : 0; i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p; i++)
+    for (guint i = p == start || !g_ascii_isalnum (p[-1]) ? first[(guchar) *p] : 0;
+         i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p; i++)
       {
         Scan scan = { p, end, line };
         if (!take (&scan, marks[i].text))

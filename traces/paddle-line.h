@@ -1,7 +1,8 @@
 /* paddle-line.h - one line of the log of PaddlePaddle's allocators: what it says (paddle.md 9).
  *
- * A line is recognised by the first mark in it that is followed by what belongs there; the prefix of glog ("Lmmdd hh:mm:ss.uuuuuu tid file.cc:N] ",
- * or with the year) may be missing or have something in front.  Of it time and thread are taken.  Nothing is copied.  O(line).
+ * A line is recognised by the first mark in it that is followed by what belongs there; the prefix of glog
+ * ("Lmmdd hh:mm:ss.uuuuuu tid file.cc:N] ", or with the year) may be missing or have something in front.  Of it time and thread are taken.
+ * Nothing is copied.  O(line).
  */
 #pragma once
 

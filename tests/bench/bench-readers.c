@@ -4,8 +4,9 @@
  *   bench-readers list          arguments whose instructions can be counted (in counted(), see run-bench.sh), one set per line
  *
  * The files are synthesised: a PyTorch snapshot as Python pickles it (memoised keys, shared call stacks, lists in batches of 1000; about
- * 58 bytes an event), the log of RMM, a profiler trace with one [memory] event in four, the log of GE's pools.  "pickle" is the machine
- * alone, one pass; "pytorch-snapshot" is opening and reading to the end, which takes two passes.  Prints one JSON line per measurement.
+ * 58 bytes an event), the log of RMM, a profiler trace with one [memory] event in four, the logs of GE's pools and of Paddle's auto
+ * growth.  "pickle" is the machine alone, one pass; "pytorch-snapshot" is opening and reading to the end, which takes two passes.
+ * Prints one JSON line per measurement.
  */
 #include "config.h"
 
@@ -208,6 +209,23 @@ write_ge (const char *path, guint64 size)
 }
 
 static void
+write_paddle (const char *path, guint64 size)
+{
+  file = fopen (path, "wb");
+  for (guint64 i = 0; (guint64) ftell (file) < size; i++)
+    {
+      const guint block = (guint) (i / 3 % LIVE), bytes = (block * 77 + 256) / 256 * 256;
+      fprintf (file, "I1121 10:%02u:%02u.%06u 2342790 auto_growth_best_fit_allocator.cc:%u] ", (guint) (i / 60000000 % 60),
+               (guint) (i / 1000000 % 60), (guint) (i % 1000000), (guint) (i % 90 + 10));
+      if (i % 3 == 0)
+        fprintf (file, "Allocate %u bytes, aligned to %u\n", block * 77 + 1, bytes);
+      else
+        fprintf (file, "%s %u bytes, ptr = 0x7f%010x\n", i % 3 == 1 ? "Alloc" : "Free", bytes, block * 65536);
+    }
+  fclose (file);
+}
+
+static void
 write_kineto (const char *path, guint64 size)
 {
   file = fopen (path, "wb");
@@ -323,6 +341,7 @@ static const struct
   { "rmm-csv", write_rmm, run_reader },
   { "kineto", write_kineto, run_reader },
   { "ge-runtime-log", write_ge, run_reader },
+  { "paddle-log", write_paddle, run_reader },
 };
 
 int

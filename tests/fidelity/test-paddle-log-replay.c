@@ -1,0 +1,148 @@
+/* test-paddle-log-replay.c - there and back: vectors written as Paddle's own log lines, read by `paddle-log`, and replayed.
+ *
+ * The log is what the real allocators would print of the recorded decisions (paddle.md 9); read back, every decision must be as
+ * recorded.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/engine/replay.h"
+#include "tests/util/testutil.h"
+#include "tests/util/vectors.h"
+#include "traces/trace.h"
+
+static const char *const vectors[] = {
+  "paddle-auto-growth/c64-train-1", "paddle-auto-growth/c0-dynshape-1", "paddle-auto-growth/c64-pressure-1",
+  "paddle-buddy/i512r256-train-1",  "paddle-buddy/i12r4-dynshape-1",    "paddle-buddy/i32r64-pressure-1",
+  "paddle-buddy/f0.02-random-1",
+};
+
+static GememTraceReader *
+open_trace (gpointer data, GError **error)
+{
+  return gemem_trace_open (data, NULL, NULL, error);
+}
+
+static void
+print_prefix (GString *log, guint64 seq)
+{
+  g_string_append_printf (log, "I1121 10:00:%02u.%06u 4711 allocator.cc:60] ", (guint) (seq / 1000000 % 60), (guint) (seq % 1000000));
+}
+
+static void
+print_alloc (GString *log, const GememTraceEvent *event, guint64 seq, gboolean buddy)
+{
+  const guint64 block = event->aux != 0 ? event->aux : event->size;
+
+  g_string_append_printf (log,
+                          buddy ? "Allocate %" G_GUINT64_FORMAT " bytes from chunk size %" G_GUINT64_FORMAT "\n"
+                                : "Allocate %" G_GUINT64_FORMAT " bytes, aligned to %" G_GUINT64_FORMAT "\n",
+                          event->size, block);
+  if ((event->flags & GEMEM_EVENT_FAILED) != 0)
+    return;
+  print_prefix (log, seq);
+  if (!buddy)
+    g_string_append_printf (log, "Alloc %" G_GUINT64_FORMAT " bytes, ptr = 0x%" G_GINT64_MODIFIER "x\n", block, event->address);
+  else if (event->id % 2 == 0) /* the reader need not know which of them are huge */
+    g_string_append_printf (log, "Allocated 0x%" G_GINT64_MODIFIER "x from system allocator.\n", event->address - 64);
+  else
+    g_string_append_printf (log, "Left block (0x%" G_GINT64_MODIFIER "x, %" G_GUINT64_FORMAT ")\n", event->address - 64, block);
+}
+
+static void
+print_free (GString *log, guint64 address, gboolean buddy)
+{
+  if (buddy)
+    g_string_append_printf (log, "Free from address 0x%" G_GINT64_MODIFIER "x\n", address - 64);
+  else
+    g_string_append_printf (log, "Free 1 bytes, ptr = 0x%" G_GINT64_MODIFIER "x\n", address);
+}
+
+/* What the trace at @path does, as a log. */
+static char *
+print_log (const char *path, gboolean buddy)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) addresses = g_hash_table_new (NULL, NULL);
+  GememTraceReader *reader = open_trace ((gpointer) path, &error);
+  GString *log = g_string_new (NULL);
+  const GememTraceEvent *e;
+  guint64 seq = 0;
+  gssize n;
+
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &e, &error)) > 0)
+    for (; n > 0; n--, e++, seq++)
+      {
+        gpointer id = GSIZE_TO_POINTER ((gsize) e->id);
+        if (e->kind == GEMEM_EVENT_FREE && (e->flags & GEMEM_EVENT_FAILED) != 0)
+          continue; /* the real program has nothing to free */
+        print_prefix (log, seq);
+        if (e->kind == GEMEM_EVENT_TRIM)
+          g_string_append (log, "Release 1 chunks, Free 1 bytes.\n");
+        else if (e->kind == GEMEM_EVENT_ALLOC)
+          {
+            g_hash_table_insert (addresses, id, GSIZE_TO_POINTER ((gsize) e->address));
+            print_alloc (log, e, seq, buddy);
+          }
+        else
+          print_free (log, GPOINTER_TO_SIZE (g_hash_table_lookup (addresses, id)), buddy);
+      }
+  g_assert_no_error (error);
+  gemem_trace_close (reader);
+  return g_string_free (log, FALSE);
+}
+
+static GememResult *
+replay (const char *path, const char *spec)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GError) error = NULL;
+  GememResult *result;
+
+  gemem_allocator_spec_parse (spec, specs, &error);
+  g_assert_no_error (error);
+  const GememJob job = { .allocator = specs->pdata[0], .device_ordinal = -1, .source = open_trace, .source_data = (gpointer) path };
+  result = gemem_job_run (&job, &error);
+  g_assert_no_error (error);
+  return result;
+}
+
+static void
+test_vector (gconstpointer data)
+{
+  g_autofree char *relative = g_strdup_printf ("vectors/%s.vec.gz", (const char *) data), *path = test_shared_path (relative);
+  g_autofree char *log = g_build_filename (test_tmpdir (), "paddle.log", NULL), *text = NULL, *spec = NULL;
+  GememResult *expected, *got;
+
+  if (path == NULL)
+    return;
+  spec = test_vector_spec (path);
+  text = print_log (path, g_str_has_prefix (data, "paddle-buddy"));
+  g_assert_true (g_file_set_contents (log, text, -1, NULL));
+  expected = replay (path, spec);
+  got = replay (log, spec);
+  g_assert_cmpuint (got->allocs, >=, 1900);
+  g_assert_cmpuint (got->allocs, ==, expected->allocs);
+  g_assert_cmpuint (got->frees, ==, expected->frees);
+  g_assert_cmpuint (got->trims, ==, expected->trims);
+  g_assert_cmpuint (got->failed_allocs, ==, expected->failed_allocs);
+  g_assert_cmpuint (got->peak_reserved, ==, expected->peak_reserved);
+  g_assert_cmpuint (got->fidelity.compared, ==, got->allocs);
+  g_assert_cmpuint (got->fidelity.equal, ==, got->allocs);
+  gemem_result_free (expected);
+  gemem_result_free (got);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (vectors); i++)
+    {
+      g_autofree char *name = g_strconcat ("/paddle-log-replay/", vectors[i], NULL);
+      g_test_add_data_func (name, vectors[i], test_vector);
+    }
+  return g_test_run ();
+}

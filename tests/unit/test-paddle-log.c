@@ -1,0 +1,241 @@
+/* test-paddle-log.c - logs of Paddle's allocators: each kind of line, threads, streams, places, failures, damage. */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/util/testutil.h"
+#include "tests/util/trace-text.h"
+#include "traces/input.h"
+#include "traces/trace.h"
+
+/* The prefix of glog for @thread, and lines as Paddle prints them (paddle.md 9). */
+#define AT(second, thread) "I1121 10:00:" second ".000000 " thread " file.cc:12] "
+#define T1 AT ("00", "1")
+#define T2 AT ("00", "2")
+#define ASK(size, rounded) "Allocate " size " bytes, aligned to " rounded "\n"
+#define ALLOC(rounded, address) "Alloc " rounded " bytes, ptr = " address "\n"
+#define FREE(rounded, address) "Free " rounded " bytes, ptr = " address "\n"
+#define STREAM_ALLOC(size, address, stream) "Thread 140 Allocate " size " bytes at address " address "  , stream: " stream "\n"
+#define TRY_FREE(address) "Try free allocation " address "\n"
+#define BUDDY(size, rounded) "Allocate " size " bytes from chunk size " rounded "\n"
+#define LEFT(address, rounded)                                                                                                             \
+  "Split block (" address ", 65536) into\n" T1 "Left block (" address ", " rounded ")\n" T1 "Insert right block (0x9, 1)\n"
+#define BUDDY_FREE(address)                                                                                                                \
+  "Free from address " address "\n" T1 "Merging this block " address " with its right buddy 0x9\n" T1 "Inserting free block (0x1, 1)\n"
+
+static void
+expect_times (const char *text, gboolean partial, gboolean times, const char *expected)
+{
+  g_autofree char *got = test_trace_text (text, -1, "paddle-log", partial, times);
+  g_assert_cmpstr (got, ==, expected);
+}
+
+static void
+expect (const char *text, const char *expected)
+{
+  expect_times (text, FALSE, FALSE, expected);
+}
+
+static void
+test_growth (void)
+{
+  expect (T1 ASK ("300", "512") T1 ALLOC ("512", "0x1000") T1 FREE ("512", "0x1000"),
+          "alloc 1 +300/512 @1000; free 1 +300 @1000; | 3 | skipped 1");
+  /* What the hit and the chunk say in between; without a request the size is the block's. */
+  expect (T1 ASK ("300", "512") T1 "Allocate 512 bytes from chunk size 4096, remaining 3584\n" T1 ALLOC ("512", "0x1000")
+              T1 ALLOC ("256", "0x2000"),
+          "alloc 1 +300/512 @1000; alloc 2 +256/256 @2000; | 3 | skipped 1");
+  /* Two threads at once; no prefix, or something in front of it; Windows line ends; other lines. */
+  expect (T1 ASK ("300", "512") T2 ASK ("10", "256") T2 ALLOC ("256", "0x2000") T1 ALLOC ("512", "0x1000"),
+          "alloc 1 +10/256 @2000; alloc 2 +300/512 @1000; | 3 | skipped 2");
+  expect ("Allocate 5 bytes, aligned to 256\r\n[1,0]<stderr>:Alloc 256 bytes, ptr = 0x100\r\nFree as a bird\r\nAllocate memory\r\n\r\n",
+          "alloc 1 +5/256 @100; | 2 | skipped 1");
+  expect (T1 "Allocate 5 bytes, aligned to 256, extra size 64\n" T1 ALLOC ("256", "0x100"), "alloc 1 +5/256 @100; | 3 | skipped 1");
+}
+
+static void
+test_chunks (void)
+{
+  expect (T1 ASK ("5", "256") T1 "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1 ALLOC ("256", "0x10f00"),
+          "segment-alloc +4096 @10000; alloc 1 +5/256 @10f00; | 7 | skipped 1");
+  /* Where one has no address, or one is freed, segments would be wrong. */
+  expect (T1 "Not found and reallocate 4096, and remaining 3840\n" T1 ALLOC ("256", "0x10f00"), "alloc 1 +256/256 @10f00; | 3 | skipped 1");
+  expect (T1 "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1 "Free chunk with size 4096\n", "| 3 | skipped 2");
+}
+
+static void
+test_streams (void)
+{
+  /* Requests are those above: they name the stream, and ask for less than the block below. */
+  expect (T1 ASK ("300", "512") T1 ALLOC ("512", "0x1000") T1 STREAM_ALLOC ("512", "0x1000", "0x55d0") T2 TRY_FREE ("0x1000") T2
+          "Put into unfreed_allocation list\n" T1 FREE ("512", "0x1000"),
+          "alloc 1 +300/512 @1000 s21968; free-requested 1 +300 @1000 s21968; free-completed 1 +300 @1000 s21968; | 43 | skipped 2");
+  /* Alone they are the whole story. */
+  expect (T1 STREAM_ALLOC ("512", "0x1000", "0") T1 STREAM_ALLOC ("512", "0x2000", "7") T1 TRY_FREE ("0x1000") T1
+          "Directly delete allocation\n",
+          "alloc 1 +512/512 @1000; alloc 2 +512/512 @2000 s7; free 1 +512 @1000; | 3 | skipped 0");
+  /* A free of auto growth that nobody tried above; one that is tried twice. */
+  expect (T1 ALLOC ("512", "0x1000") T1 STREAM_ALLOC ("512", "0x1000", "(nil)") T1 FREE ("512", "0x1000"),
+          "alloc 1 +512/512 @1000; free 1 +512 @1000; | 43 | skipped 1");
+  expect (T1 STREAM_ALLOC ("512", "0x1000", "(nil)") T1 TRY_FREE ("0x1000") T1 TRY_FREE ("0x1000") T1 FREE ("512", "0x1000"),
+          "alloc 1 +512/512 @1000; free-requested 1 +512 @1000; free-completed 1 +512 @1000; | 43 | skipped 1");
+}
+
+static void
+test_buddy (void)
+{
+  /* The user has what lies 64 bytes behind the block. */
+  expect (T1 BUDDY ("100", "256") T1 LEFT ("0x10000", "256") T1
+          "Allocation from existing memory block 0x10000 at address 0x10040\n" T1 BUDDY_FREE ("0x10000"),
+          "alloc 1 +100/256 @10040; free 1 +100 @10040; | 3 | skipped 1");
+  /* Larger than a chunk, in both wordings. */
+  expect (T1 BUDDY ("99900", "100096") T1 "Allocate from system allocator.\n" T1
+                                          "Allocated 0x10000 from system allocator.\n" T1 BUDDY_FREE ("0x10000") T1
+          "Free directly from system allocator\n",
+          "alloc 1 +99900/100096 @10040; free 1 +99900 @10040; | 3 | skipped 1");
+  expect (T1 BUDDY ("99900", "100096") T1 "Allocated 0x10000 size 100096 from system allocator.\n",
+          "alloc 1 +99900/100096 @10040; | 3 | skipped 1");
+  /* Threads; a log that begins in the middle of a request; what is given back. */
+  expect (T1 LEFT ("0x10000", "256") T2 BUDDY ("1", "256") T1 BUDDY ("2", "256") T2
+          "Left block (0x20000, 256)\n" T1 "Left block (0x30000, 512)\n" T1 "Release 3 chunks, Free 12 bytes.\n",
+          "alloc 1 +1/256 @20040; alloc 2 +2/512 @30040; trim; | 3 | skipped 3");
+}
+
+static void
+test_places (void)
+{
+  /* No allocator below that logs. */
+  expect (T1 "Allocate 10 bytes on CPUPlace\n" T1 "  pointer=0x10\n" T1 "Allocate 20 bytes on Place(gpu:3)\n" T1 "  pointer=0x20\n" T1
+             "Allocate 30 bytes on CUDAPlace(1)\n" T1 "  pointer=0x30\n" T1 "Free pointer=0x10 on CPUPlace\n" T1 "  pointer=0x40\n",
+          "alloc 1 +10 @10 d65535; alloc 2 +20 @20 d3; alloc 3 +30 @30 d1; free 1 +10 @10 d65535; | 3 | skipped 4");
+  /* The buddy's block is the same as the pointer. */
+  expect (T1 "Allocate 10 bytes on CPUPlace\n" T1 BUDDY ("10", "4096") T1 LEFT ("0x10000", "4096") T1
+          "  pointer=0x10040\n" T1 "Free pointer=0x10040 on CPUPlace\n" T1 BUDDY_FREE ("0x10000"),
+          "alloc 1 +10/4096 @10040 d65535; free 1 +10 @10040 d65535; | 3 | skipped 4");
+  /* Beside auto growth a buddy is the CPU's. */
+  expect (T1 ASK ("5", "256") T1 ALLOC ("256", "0x100") T1 BUDDY ("10", "4096") T1 LEFT ("0x10000", "4096"),
+          "alloc 1 +5/256 @100; alloc 2 +10/4096 @10040 d65535; | 3 | skipped 2");
+}
+
+static void
+test_failures (void)
+{
+  expect (T1 ASK ("900", "1024") T1 ASK ("5", "256") T1 ALLOC ("256", "0x100") T1 ASK ("70", "256"),
+          "alloc 1 +900 !8; free 1 +900 !8; alloc 2 +5/256 @100; alloc 3 +70 !8; free 3 +70 !8; | 3 | skipped 1");
+  /* Tried again: once for both, or none where it helped. */
+  expect (T1 ASK ("900", "1024") T2 ASK ("5", "256") T1 ASK ("900", "1024") T2 ALLOC ("256", "0x100"),
+          "alloc 1 +900 !8; free 1 +900 !8; alloc 2 +5/256 @100; | 3 | skipped 2");
+  expect (T1 ASK ("900", "1024") T1 ASK ("900", "1024") T1 ALLOC ("1024", "0x100"), "alloc 1 +900/1024 @100; | 3 | skipped 2");
+  expect (T1 BUDDY ("900", "1024") T1 BUDDY ("5", "256") T1 LEFT ("0x10000", "256"),
+          "alloc 1 +900 !8; free 1 +900 !8; alloc 2 +5/256 @10040; | 3 | skipped 1");
+  /* Versions that print no blocks say nothing about failures. */
+  expect (T1 ASK ("900", "1024") T1 ASK ("5", "256") T1 STREAM_ALLOC ("256", "0x100", "0"), "alloc 1 +256/256 @100; | 3 | skipped 2");
+}
+
+static void
+test_times (void)
+{
+  expect_times ("E20251231 23:59:58.0 1 f] " ALLOC ("256", "0x100") "I20251231 23:59:59.5 1 file.cc:12] " ALLOC (
+                    "256", "0x200") "W20260101 00:00:00.000001 1 x] " ALLOC ("256", "0x300"),
+                FALSE, TRUE,
+                "alloc 1 +256/256 @100; alloc 2 +256/256 @200 t1500000000; alloc 3 +256/256 @300 t2000001000; | 3 | skipped 0");
+  expect_times (AT ("05", "1") ALLOC ("256", "0x100") AT ("07", "1") ALLOC ("256", "0x200") AT ("06", "2") ALLOC ("256", "0x300"), FALSE,
+                TRUE,
+                "alloc 1 +256/256 @100; alloc 2 +256/256 @200 t2000000000; alloc 3 +256/256 @300 t2000000000; | 3 | skipped 0 | "
+                "1 lines are earlier than the line before on their device, their times were raised");
+  expect_times (AT ("05", "1") ALLOC ("256", "0x100") "I0230 10:00:07.0 1 x] " ALLOC ("256", "0x200"), FALSE, TRUE,
+                "alloc 1 +256/256 @100; alloc 2 +256/256 @200; | 2 | skipped 0");
+}
+
+static void
+test_damage (void)
+{
+#define BAD(field) "x.log:2: the line of Paddle's allocators has no good '" field "'; it may be cut, fetch the log again"
+  static const struct
+  {
+    const char *line, *message;
+  } cases[] = {
+    { "Alloc 256 bytes, ptr = ", BAD ("ptr =") },
+    { "Alloc 256 bytes, ptr = 12", BAD ("ptr =") },
+    { "Free 256 bytes, ptr = 0x12345678901234567", BAD ("ptr =") },
+    { "Free 256 bytes, ptr = 0xffffffffffffffff", BAD ("ptr =") },
+    { "Allocate 5 bytes, aligned to ", BAD ("aligned to") },
+    { "Allocate 5 bytes, aligned to 1152921504606846976", BAD ("aligned to") },
+    { "Allocate 5 bytes from chunk size x", BAD ("chunk size") },
+    { "Allocate 5 bytes at address 0x1000", BAD ("at address P, stream:") },
+    { "Allocate 5 bytes at address 0x1000  , stream: ", BAD ("at address P, stream:") },
+    { "Try free allocation", "alloc 1 +1/2 @1; | 2 | skipped 0" },
+    { "Try free allocation x", BAD ("Try free allocation") },
+    { "Left block (0x1000, 25", BAD ("Left block") },
+    { "Free from address 0x", BAD ("Free from address") },
+    { "Free pointer=5", BAD ("Free pointer=") },
+    { "Free chunk with size -1", BAD ("chunk with size") },
+    { "Not found and reallocate 5(", BAD ("reallocate") },
+    { "Release 99999999999999999999 chunks, Free 1 bytes.\nAllocated x\nAllocated 0x1 size\nAllocate 5 by\npointer=\nAlloc x\nFree "
+      "x\nAllocate 5 bytes",
+      "alloc 1 +1/2 @1; | 2 | skipped 0" }, /* not ours, as far as one can tell */
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strconcat ("Allocate 1 bytes at address 0x1  , stream: 0\n", cases[i].line, "\n", NULL);
+      g_autofree char *expected = g_strdup (cases[i].message);
+      char *block = strstr (expected, "+1/2");
+      if (block != NULL)
+        block[3] = '1';
+      expect (text, expected);
+    }
+  expect ("I am no log\n", "x.log:1: the log has no whole line of Paddle's allocators; run again with GLOG_v=10");
+  expect_times (T1 ALLOC ("256", "0x100") T1 "Free 256 bytes, ptr = 0", TRUE, FALSE,
+                "alloc 1 +256/256 @100; | 13 | skipped 1 | 1 frees of blocks that this log never allocated are left out");
+  expect_times (T1 ALLOC ("256", "0x100") T1 "Free 256 bytes, ptr = ", TRUE, FALSE, "alloc 1 +256/256 @100; | 23 | skipped 0");
+  expect (T1 ALLOC ("256", "0x100") T1 ALLOC ("256", "0x100"),
+          "x.log:2: 0x100 is allocated while it is live; lines are missing, or the logs of several processes were mixed; "
+          "use --allow-partial to end the old block here");
+  expect (T1 FREE ("256", "0x100") T1 BUDDY_FREE ("0x100") T1 TRY_FREE ("0x200"),
+          "| 13 | skipped 3 | 3 frees of blocks that this log never allocated are left out");
+}
+
+static char *
+sample (void)
+{
+  g_autofree char *path = test_source_path ("tests/data/paddle/gpu-log.txt");
+  char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return text;
+}
+
+static void
+test_sample (void)
+{
+  g_autofree char *text = sample (), *path = test_source_path ("tests/data/paddle/gpu-log.txt");
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (reader->format->name, ==, "paddle-log"); /* by its content */
+  g_assert_cmpstr (reader->info.allocator, ==, "paddle-auto-growth");
+  gemem_trace_close (reader);
+  for (gsize size = 0; size < strlen (text); size++)
+    {
+      g_autofree char *got = test_trace_text (text, (gssize) size, "paddle-log", FALSE, FALSE);
+      g_assert_true (g_str_has_prefix (got, "x.log:") || strstr (got, "| skipped ") != NULL);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/paddle-log/growth", test_growth);
+  g_test_add_func ("/paddle-log/chunks", test_chunks);
+  g_test_add_func ("/paddle-log/streams", test_streams);
+  g_test_add_func ("/paddle-log/buddy", test_buddy);
+  g_test_add_func ("/paddle-log/places", test_places);
+  g_test_add_func ("/paddle-log/failures", test_failures);
+  g_test_add_func ("/paddle-log/times", test_times);
+  g_test_add_func ("/paddle-log/damage", test_damage);
+  g_test_add_func ("/paddle-log/sample", test_sample);
+  return g_test_run ();
+}
