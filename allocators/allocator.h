@@ -155,6 +155,9 @@ struct _GememAllocatorClass
   void (*event_record) (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
   /* Optional: @stream goes on only after the mark that was last recorded as @id.  Always recorded before, unless the recording began in the middle. */
   void (*event_wait) (GememAllocator *allocator, guint64 id, guint64 stream);
+
+  /* Optional: the state in the layout that the real system prints, whole lines appended to @text.  Not on the event path. */
+  void (*report) (GememAllocator *allocator, GString *text);
 };
 
 /* Embedded first in every allocator. */

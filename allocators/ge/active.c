@@ -163,6 +163,12 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   gemem_ge_stack_stats (&self->stack->base, func, data);
 }
 
+static void
+report (GememAllocator *allocator, GString *text)
+{
+  gemem_ge_stack_report (&((GeSession *) allocator)->stack->base, text);
+}
+
 const GememAllocatorClass gemem_ge_active_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-active",
@@ -186,4 +192,5 @@ const GememAllocatorClass gemem_ge_active_class = {
   .graph_run = graph_run,
   .graph_unload = graph_unload,
   .graph_bytes = graph_bytes,
+  .report = report,
 };

@@ -45,4 +45,5 @@ const GememAllocatorClass gemem_ge_expandable_class = {
   .check = gemem_ge_stack_check,
   .stats = gemem_ge_stack_stats,
   .destroy = gemem_ge_stack_destroy,
+  .report = gemem_ge_stack_report,
 };

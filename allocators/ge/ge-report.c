@@ -85,3 +85,13 @@ gemem_ge_report_stats (GememAllocator *allocator, GememStatFunc func, gpointer d
   if (ge->p2p != NULL)
     gemem_ge_stack_stats (&ge->p2p->base, add_p2p, &p2p);
 }
+
+void
+gemem_ge_report_text (GememAllocator *allocator, GString *text)
+{
+  const Ge *ge = (const Ge *) allocator;
+
+  gemem_ge_stack_report (&ge->hbm->base, text);
+  if (ge->p2p != NULL)
+    gemem_ge_stack_report (&ge->p2p->base, text);
+}

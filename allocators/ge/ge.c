@@ -336,4 +336,5 @@ const GememAllocatorClass gemem_ge_class = {
   .graph_bytes = gemem_ge_graph_bytes,
   .event_record = event_record,
   .event_wait = event_wait,
+  .report = gemem_ge_report_text,
 };

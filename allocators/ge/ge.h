@@ -68,3 +68,4 @@ void     gemem_ge_graphs_clear (Ge *ge);
 void     gemem_ge_report_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
 gboolean gemem_ge_report_check (GememAllocator *allocator, GError **error);
 void     gemem_ge_report_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
+void     gemem_ge_report_text (GememAllocator *allocator, GString *text);

@@ -35,6 +35,8 @@ typedef struct
   guint64 span_layer_lift_max; /* 0: never cut; the Seq table walks at most this many layers            */
   gboolean quick;              /* Quick table (else Seq)                                               */
   guint64 *retries;            /* counted up when a recycle released something and alloc is tried again */
+  guint64 span_count_in_layer; /* printed as the capacity of layers ...                                */
+  guint64 uncacheable;         /* ... up to this many bytes; 0 above                                   */
 } GePoolConfig;
 
 /* A root block: what the lower level gave, and the chain of spans cut from it. */

@@ -83,9 +83,9 @@ typedef struct
     .help = "Printed as the capacity of a layer." NO_EFFECT }, \
   { .name = "uncacheable_size_threshold", \
     .type = GEMEM_PARAM_SIZE, \
-    .default_text = "16GiB", \
+    .default_text = "0", \
     FIELD (uncacheable_size_threshold), \
-    .help = "Printed capacity is 0 above it." NO_EFFECT }, \
+    .help = "Printed capacity is 0 above it; 0: 16 GiB, 32 GiB where the device has more than that." NO_EFFECT }, \
   { .name = "page_mem_size_in_layer_threshold", \
     .type = GEMEM_PARAM_SIZE, \
     .default_text = "8GiB", \

@@ -87,7 +87,11 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
                                   .threshold = threshold,
                                   .span_layer_lift_max = p->span_layer_lift_max,
                                   .quick = p->enable_quick_layer_mode,
-                                  .retries = &self->base.retries };
+                                  .retries = &self->base.retries,
+                                  .span_count_in_layer = p->span_count_in_layer_threshold,
+                                  .uncacheable = p->uncacheable_size_threshold };
+  if (self->config.uncacheable == 0)
+    self->config.uncacheable = (reported_total (p, device) > 32 * GIB ? 32 : 16) * GIB;
   return TRUE;
 }
 

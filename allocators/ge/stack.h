@@ -72,6 +72,9 @@ GeSpan *gemem_ge_stack_malloc (GeStack *stack, GeL1 *l1, guint64 size);
 /* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream failed, nothing was recycled. */
 gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GePool *pool);
 
+/* pool-report.c: PrintDetails, for a pool; for each pool of the stack, the lower one first. */
+void gemem_ge_pool_report (const GePool *pool, GString *text);
+void gemem_ge_stack_report (GememAllocator *allocator, GString *text);
 /* stack-report.c: the largest request of at most @limit pages that @l1 (NULL: a new pool) serves without going to the device, in pages. */
 guint64 gemem_ge_stack_largest_pages (const GeStack *stack, const GeL1 *l1, guint64 limit);
 /* Statistics of a pool under the names GE prints, each after @prefix. */

@@ -19,6 +19,7 @@ static char *plots;
 static char *manifest;
 static char *sqlite;
 static char *map;
+static char *allocator_report;
 static char *dumb;
 static int jobs;
 static int repeat = 1;
@@ -39,6 +40,8 @@ const GOptionEntry gemem_batch_entries[] = {
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots, "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
   { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb, "Draw comparison, timeline or fragmentation as text", "NAME" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &map, "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg", "FILE" },
+  { "allocator-report", 0, 0, G_OPTION_ARG_FILENAME, &allocator_report,
+    "Write the state at the end as the real system prints it to FILE ('-': stdout), for those that do (ge-*)", "FILE" },
   { "manifest", 0, 0, G_OPTION_ARG_FILENAME, &manifest, "Write arguments, effective parameters, hashes and version as JSON", "FILE" },
   { "sqlite", 0, 0, G_OPTION_ARG_FILENAME, &sqlite, "Append a row per run to the table 'results' of the SQLite database FILE", "FILE" },
   { "jobs", 'j', 0, G_OPTION_ARG_INT, &jobs, "Runs at the same time (default: one per processor); results do not depend on it", "N" },
@@ -153,6 +156,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           .repeat = (guint) repeat,
           .timeline_points = (guint) points,
           .keep_map = map != NULL,
+          .keep_report = allocator_report != NULL,
           .measure = measure,
           .clock = gemem_host_clock,
           .full_checks = full_checks,
@@ -171,8 +175,8 @@ static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
   const GememOutputFile outputs[]
-      = { { "--output", output }, { "--events", list[0].events_path }, { "--map", map }, { "--manifest", manifest },
-          { "--sqlite", sqlite } };
+      = { { "--output", output }, { "--events", list[0].events_path }, { "--map", map }, { "--allocator-report", allocator_report },
+          { "--manifest", manifest }, { "--sqlite", sqlite } };
   if (list[0].events_path != NULL && n > 1)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -306,6 +310,26 @@ write_map (const GememBatch *batch, GError **error)
   return gemem_put (map, text->str, text->len, error);
 }
 
+/* With several runs each report stands under the name of its own. */
+static gboolean
+write_allocator_reports (const GememBatch *batch, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  for (guint i = 0; i < batch->results->len; i++)
+    {
+      const GememResult *result = batch->results->pdata[i];
+      if (result->report == NULL)
+        {
+          gemem_note ("%s has no report of its own", result->label);
+          continue;
+        }
+      if (batch->results->len > 1)
+        g_string_append_printf (text, "# %s, %s\n", result->trace, result->label);
+      g_string_append (text, result->report);
+    }
+  return gemem_put (allocator_report, text->str, text->len, error);
+}
+
 static gboolean
 write_manifest (const GememBatch *batch, GError **error)
 {
@@ -343,6 +367,8 @@ gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
   if (plots != NULL && !write_plots (batch, error))
     return FALSE;
   if (map != NULL && !write_map (batch, error))
+    return FALSE;
+  if (allocator_report != NULL && !write_allocator_reports (batch, error))
     return FALSE;
   if (manifest != NULL && !write_manifest (batch, error))
     return FALSE;

@@ -296,6 +296,13 @@ gather (GememRun *run)
   result->measured_total_ns = run->measured_alloc_ns.sum + run->measured_free_ns.sum;
   if (run->klass->stats != NULL)
     run->klass->stats (run->allocator, add_stat, result->stats);
+  if (run->job->keep_report && run->klass->report != NULL)
+    {
+      GString *text = g_string_new (NULL);
+
+      run->klass->report (run->allocator, text);
+      result->report = g_string_free (text, FALSE);
+    }
 }
 
 /* The allocator must have returned everything, and never have returned what it did not have. */

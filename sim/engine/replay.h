@@ -34,6 +34,7 @@ typedef struct
   gboolean         stop_at_oom;      /* the first failed request ends the replay                  */
   guint            timeline_points;  /* at most; 0: no timeline                                   */
   gboolean         keep_map;         /* fill result.map; costs a second pass up to the peak       */
+  gboolean         keep_report;      /* fill result.report                                        */
   gboolean         measure;          /* take host-clock latencies with `clock`                    */
   guint64        (*clock) (void);    /* ns, monotonic; needed when measure                        */
   const char      *events_path;      /* --events FILE, or NULL                                    */

@@ -29,6 +29,7 @@ gemem_result_free (GememResult *result)
   g_free (result->trace_sha256);
   g_free (result->device);
   g_free (result->failure);
+  g_free (result->report);
   g_clear_pointer (&result->parameters, g_ptr_array_unref);
   g_clear_pointer (&result->device_settings, g_ptr_array_unref);
   g_clear_pointer (&result->stats, g_ptr_array_unref);

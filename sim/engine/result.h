@@ -135,6 +135,7 @@ struct _GememResult
   GArray *classes;            /* GememSizeClassUse */
   GArray *epochs;             /* GememEpoch; one unless --repeat */
   GPtrArray *stats;           /* GememSetting: the system's own statistics at the end, values as plain numbers */
+  char *report;               /* the system's own report at the end; NULL: not asked for, or it has none */
   GememFidelity fidelity;
   guint64 least_capacity;     /* --find-capacity; 0: not asked; G_MAXUINT64: none found      */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted          */

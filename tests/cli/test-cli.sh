@@ -50,6 +50,9 @@ run 0 gemem-sim plot saved.json -o drawn
 run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.txt --manifest manifest.json
 check 'manifest is JSON with arguments' jq -e '.arguments | index("random.gmt")' manifest.json
 run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.svg
+check 'allocator report to standard output' sh -c 'gemem-sim replay small.ops -a ge-scalable --allocator-report - -o report.txt | grep -qx "Device memory   : .*"'
+run 0 gemem-sim compare small.ops -a direct -a ge-scalable --allocator-report state.txt; says err 'note: direct has no report of its own'
+check 'several allocator reports have names' sh -c 'head -1 state.txt | grep -qx "# small.ops, ge-scalable"'
 run 0 gemem-sim replay random.gmt -a direct --find-capacity; says out 'least capacity'
 run 0 env COLUMNS=80 gemem-sim compare random.gmt --find-capacity; says out 'least capacity'
 run 0 gemem-sim replay random.gmt -a ge-scalable --repeat 3; says out '^epoch'
