@@ -100,7 +100,9 @@ is_ready (const GeRange *range, guint32 i)
 
   if (record->page != GE_NO_PAGE)
     return record->ref > 0 || !record->using;
-  return record->recycled && keeps_returned (range, i);
+  /* It gets back what it had, wherever that was used meanwhile, and its mapping is still there. */
+  return record->recycled && record->last != GE_NO_PAGE && g_array_index (range->pages->pages, GePhysical, record->last).ref == 0
+         && gemem_ge_pages_at (range->pages, range->base + i * range->page_size) == record->last;
 }
 
 /* Pages of the idle @span that have memory, from its top down, where requests are cut. */
