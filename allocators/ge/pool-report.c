@@ -77,6 +77,7 @@ collect_used (const GePool *pool)
 
   for (const GeRoot *root = pool->roots; root != NULL; root = root->next)
     collect_chain (pages, root->first);
+  collect_chain (pages, pool->fixed.first);
   if (pool->expandable != NULL)
     collect_chain (pages, pool->expandable->root.first);
   g_array_sort (pages, compare_pages);
@@ -211,14 +212,18 @@ gemem_ge_stack_report (GememAllocator *allocator, GString *text)
 
   if (self->stack != GE_STACK_SINGLE)
     {
-      g_string_append_printf (text, "[rts_allocator_%u] device_id:%d\n", id++, allocator->device->ordinal);
+      g_string_append_printf (text, "[%sallocator_%u] device_id:%d\n", self->stack == GE_STACK_FIXED ? "" : "rts_", id++,
+                              allocator->device->ordinal);
       gemem_ge_pool_report (&self->bottom, text);
     }
   for (guint i = 0; i < self->pools->len; i++)
     {
       const GeL1 *l1 = g_ptr_array_index (self->pools, i);
 
-      g_string_append_printf (text, "[allocator_%u] device_id:%d stream:" U64 "\n", id++, allocator->device->ordinal, l1->stream);
+      g_string_append_printf (text, "[allocator_%u] device_id:%d stream:" U64, id++, allocator->device->ordinal, l1->stream);
+      if (self->by_model != NULL)
+        g_string_append_printf (text, " pool:%u", l1->model);
+      g_string_append_c (text, '\n');
       gemem_ge_pool_report (&l1->pool, text);
     }
 }

@@ -143,6 +143,8 @@ gemem_ge_pool_check (const GePool *pool, const char *what, GError **error)
       totals.obtained += (guint64) root->pages << pool->config.page_shift;
       totals.roots++;
     }
+  if (pool->fixed.first != NULL && !check_root (pool, &pool->fixed, what, &totals, error))
+    return FALSE;
   if (pool->expandable != NULL && !check_expandable (pool, what, &totals, error))
     return FALSE;
   unseen = totals;

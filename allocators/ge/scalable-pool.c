@@ -19,6 +19,20 @@ gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *low
 }
 
 void
+gemem_ge_pool_init_fixed (GePool *pool, guint64 base, guint64 size)
+{
+  GeSpan *span = gemem_slab_alloc (&pool->span_slab);
+
+  span->address = base;
+  span->pages = pool->fixed.pages = (guint32) (size >> pool->config.page_shift);
+  span->splitable = TRUE;
+  span->root = &pool->fixed;
+  pool->fixed.pool = pool;
+  pool->fixed.first = span;
+  gemem_ge_pool_push_idle (pool, span);
+}
+
+void
 gemem_ge_pool_clear (GePool *pool)
 {
   for (GeRoot *root = pool->roots; root != NULL; root = root->next)
@@ -305,7 +319,13 @@ gemem_ge_pool_recycle (GePool *pool)
           if (gemem_ge_span_is_split (span))
             continue;
           gemem_ge_pool_take_idle (pool, span);
-          give_back (pool, span);
+          if (span->root == &pool->fixed)
+            {
+              pool->fixed.first = NULL;
+              gemem_slab_free (&pool->span_slab, span);
+            }
+          else
+            give_back (pool, span);
         }
     }
   pool->recycle_count++;

@@ -85,6 +85,7 @@ struct _GePool
   GeLayers       layers;
   GeExpandable  *expandable;     /* the pool's virtual range, or NULL            */
   GeRoot        *roots;          /* without that of the range                    */
+  GeRoot         fixed;          /* the caller's range of a fixed-size pool; first NULL: there is none, or it was lost */
   GememSlab      span_slab, root_slab;
 
   guint64 obtained;       /* bytes taken from the lower level and not returned, and pages of the range */
@@ -99,6 +100,10 @@ struct _GePool
 void gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *lower, gpointer lower_data);
 /* Returns every root block to the lower level, live spans or not, and frees all. */
 void gemem_ge_pool_clear (GePool *pool);
+
+/* InitFixSizedAllocator (1.10): the new pool begins with a range that stays the caller's, as one idle span that may be cut without delay; the
+ * pool grows all the same.  A recycle that finds it whole and idle drops it for good, as the real one does. */
+void gemem_ge_pool_init_fixed (GePool *pool, guint64 base, guint64 size);
 
 /* Alloc of 1.3, without any ladder: an occupied span, or NULL. */
 GeSpan *gemem_ge_pool_alloc (GePool *pool, guint64 size);

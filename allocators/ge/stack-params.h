@@ -9,6 +9,8 @@
 typedef struct
 {
   int      stack; /* GE_STACK_* */
+  guint64  fixed_size; /* read if GE_STACK_FIXED */
+  int      pools; /* GE_POOLS_* */
   guint64  total;
   char    *memory_pool_threshold;
   guint64  page_idem_num;
@@ -24,7 +26,19 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (GeStackParams, field)
 #define NO_EFFECT " Has no effect: the real system does not use it when it places memory."
 
+enum
+{
+  GE_POOLS_PER_STREAM,
+  GE_POOLS_PER_POOL_AND_STREAM,
+};
+
 #define GE_STACK_PARAM_ROWS \
+  { .name = "pools", \
+    .type = GEMEM_PARAM_CHOICE, \
+    .default_text = "per-stream", \
+    .choices = "per-stream|per-pool-and-stream", \
+    FIELD (pools), \
+    .help = "What has an L1 pool of its own: each stream, or each stream of each pool of the trace, which then stands for a model." }, \
   { .name = "total", \
     .type = GEMEM_PARAM_SIZE, \
     .default_text = "0", \

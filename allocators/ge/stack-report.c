@@ -1,6 +1,8 @@
 /* stack-report.c - what a stack of GE pools says of itself: spans, invariants, statistics; see stack.h. */
 #include "config.h"
 
+#include <string.h>
+
 #include "allocators/ge/spans.h"
 #include "allocators/ge/stack.h"
 
@@ -40,12 +42,19 @@ typedef struct
 {
   const GeStack *stack;
   GArray        *spans;
+  const GeL1    *owner; /* of the virtual range that is walked */
 } Walk;
 
 static void
-add (const Walk *walk, const GeRoot *segment, const GeSpan *span, guint64 stream)
+add (const Walk *walk, const GeRoot *segment, const GeSpan *span, const GeL1 *owner)
 {
-  GememSpan out = { .address = span->address, .size = gemem_ge_span_bytes (span), .stream = stream };
+  GememSpan out = { .address = span->address, .size = gemem_ge_span_bytes (span) };
+
+  if (owner != NULL)
+    {
+      out.stream = owner->stream;
+      out.pool = owner->model;
+    }
 
   out.segment = segment->first->address;
   out.segment_size = (guint64) segment->pages << segment->pool->config.page_shift;
@@ -57,7 +66,7 @@ add (const Walk *walk, const GeRoot *segment, const GeSpan *span, guint64 stream
 }
 
 static void
-walk_chain (const Walk *walk, const GeRoot *segment, const GeSpan *first, guint64 stream)
+walk_chain (const Walk *walk, const GeRoot *segment, const GeSpan *first, const GeL1 *owner)
 {
   for (const GeSpan *span = first; span != NULL; span = span->next)
     if (span->occupied && span->upper != NULL)
@@ -65,17 +74,40 @@ walk_chain (const Walk *walk, const GeRoot *segment, const GeSpan *first, guint6
         /* What a pool counts as live for the pool above it is known better there. */
         const GeSpan *inner = span->upper->first;
 
-        walk_chain (walk, segment, inner, ((const GeL1 *) inner->root->pool)->stream);
+        walk_chain (walk, segment, inner, (const GeL1 *) inner->root->pool);
       }
     else
-      add (walk, segment, span, stream);
+      add (walk, segment, span, owner);
 }
 
 static void
-walk_pool (const Walk *walk, const GePool *pool, guint64 stream)
+walk_pool (const Walk *walk, const GePool *pool, const GeL1 *owner)
 {
   for (const GeRoot *root = pool->roots; root != NULL; root = root->next)
-    walk_chain (walk, root, root->first, stream);
+    walk_chain (walk, root, root->first, owner);
+}
+
+/* The range of a fixed-size pool, in use or lost. */
+static void
+walk_fixed (const Walk *walk)
+{
+  const GeStack *self = walk->stack;
+  const GememSpan lost = { self->fixed, self->fixed_size, self->fixed, self->fixed_size, 0, 0, GEMEM_SPAN_OVERHEAD, 0 };
+
+  if (self->bottom.fixed.first != NULL)
+    walk_chain (walk, &self->bottom.fixed, self->bottom.fixed.first, NULL);
+  else if (self->fixed != 0)
+    g_array_append_val (walk->spans, lost);
+}
+
+static void
+append_span (const GememSpan *span, gpointer data)
+{
+  const Walk *walk = data;
+  GememSpan out = *span;
+
+  out.pool = walk->owner->model;
+  g_array_append_val (walk->spans, out);
 }
 
 void
@@ -83,18 +115,20 @@ gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer dat
 {
   GeStack *self = (GeStack *) allocator;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
-  const Walk walk = { self, spans };
+  Walk walk = { self, spans, NULL };
 
   if (self->stack != GE_STACK_SINGLE)
-    walk_pool (&walk, &self->bottom, 0);
+    walk_pool (&walk, &self->bottom, NULL);
+  walk_fixed (&walk);
   for (guint i = 0; i < self->pools->len; i++)
     {
       const GeL1 *l1 = g_ptr_array_index (self->pools, i);
 
       if (self->stack == GE_STACK_SINGLE)
-        walk_pool (&walk, &l1->pool, l1->stream);
+        walk_pool (&walk, &l1->pool, l1);
+      walk.owner = l1;
       if (l1->pool.expandable != NULL)
-        gemem_ge_expandable_walk (&l1->pool, l1->stream, gemem_ge_spans_append, spans);
+        gemem_ge_expandable_walk (&l1->pool, l1->stream, append_span, &walk);
     }
   gemem_ge_spans_report (spans, func, data);
 }
@@ -138,7 +172,7 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
                        self->bottom.theory);
           return FALSE;
         }
-      held = self->bottom.obtained;
+      held = self->bottom.obtained + (self->fixed != 0 ? self->fixed_size : 0);
     }
   held += pages;
   if (held > self->base.device->held)
@@ -163,6 +197,7 @@ gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func,
   } rows[] = {
     { "occupied_size", pool->obtained, "B" },
     { "idle_size", gemem_ge_pool_idle_bytes (pool), "B" },
+    { "finalize_failed", pool->alloc_count != pool->free_count, "" }, /* what Finalize would answer now */
     { "theory", pool->theory, "B" },
     { "real_theory", pool->real_theory, "B" },
     { "theory_min", pool->theory_min, "B" },
@@ -195,7 +230,7 @@ gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer da
   guint64 lent, pages;
 
   sum_obtained (self, &lent, &pages);
-  func ("pool", self->stack == GE_STACK_RTS ? self->bottom.obtained : lent + pages, "B", data);
+  func ("pool", gemem_ge_stack_is_one_pool (self) ? self->bottom.obtained : lent + pages, "B", data);
   func ("page_mem_size_total_threshold", self->config.threshold, "B", data);
   func ("memory_pool_threshold_refused", self->threshold_refused, "", data);
   func ("stream_syncs", self->syncs, "", data);
@@ -208,10 +243,12 @@ gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer da
   for (guint i = 0; i < self->pools->len; i++)
     {
       const GeL1 *l1 = g_ptr_array_index (self->pools, i);
-      char prefix[32];
-      g_snprintf (prefix, sizeof prefix, "stream%" G_GUINT64_FORMAT ".", l1->stream);
+      char prefix[48] = "";
+      if (self->by_model != NULL)
+        g_snprintf (prefix, sizeof prefix, "pool%u.", l1->model);
+      g_snprintf (prefix + strlen (prefix), sizeof prefix - strlen (prefix), "stream%" G_GUINT64_FORMAT ".", l1->stream);
       gemem_ge_pool_stats (&l1->pool, prefix, func, data);
     }
   if (self->stack != GE_STACK_SINGLE)
-    gemem_ge_pool_stats (&self->bottom, "rts.", func, data);
+    gemem_ge_pool_stats (&self->bottom, self->stack == GE_STACK_FIXED ? "fixed." : "rts.", func, data);
 }

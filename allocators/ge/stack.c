@@ -95,6 +95,26 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
   return TRUE;
 }
 
+/* GE_STACK_FIXED: the range comes from the device, and belongs to nobody but the class. */
+static gboolean
+take_fixed_range (GeStack *self, guint64 size, GError **error)
+{
+  const guint64 page = G_GUINT64_CONSTANT (1) << self->config.page_shift;
+
+  if (size == 0)
+    size = self->config.threshold / 2 / page * page;
+  if (size % page != 0 || size == 0 || size > self->config.threshold)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "allocator %s: fixed_size=%" G_GUINT64_FORMAT " is not a number of pages of %" G_GUINT64_FORMAT " bytes up to the threshold of %"
+                   G_GUINT64_FORMAT "; choose one", self->base.klass->name, size, page, self->config.threshold);
+      return FALSE;
+    }
+  self->fixed_size = size;
+  self->fixed = gemem_device_malloc (self->base.device, size, 0);
+  return TRUE;
+}
+
 gboolean
 gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page, GememDevice *device,
                      GError **error)
@@ -102,11 +122,13 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
   self->base.klass = klass;
   self->base.device = device;
   self->stack = p->stack;
-  if (!configure (self, p, device, error))
+  if (!configure (self, p, device, error) || (self->stack == GE_STACK_FIXED && !take_fixed_range (self, p->fixed_size, error)))
     return FALSE;
   self->pools = g_ptr_array_new ();
   self->ladder = g_ptr_array_new ();
   self->by_stream = gemem_idmap_new (sizeof (GeL1 *));
+  if (p->pools == GE_POOLS_PER_POOL_AND_STREAM)
+    self->by_model = gemem_idmap_new (sizeof (GememIdMap *));
   if (large_page > 0)
     {
       self->pages = g_new0 (GePages, 1);
@@ -115,8 +137,10 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
   if (self->stack != GE_STACK_SINGLE)
     {
       GePoolConfig bottom = self->config;
-      bottom.minimum = p->huge_page_mem_size;
+      bottom.minimum = self->stack == GE_STACK_FIXED ? 0 : p->huge_page_mem_size;
       gemem_ge_pool_init (&self->bottom, &bottom, &device_lower, device);
+      if (self->fixed != 0)
+        gemem_ge_pool_init_fixed (&self->bottom, self->fixed, self->fixed_size);
     }
   return TRUE;
 }
@@ -132,6 +156,20 @@ gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *p,
   return NULL;
 }
 
+static void
+free_models (GeStack *self)
+{
+  gsize position = 0;
+  guint64 model;
+  gpointer streams;
+
+  if (self->by_model == NULL)
+    return;
+  while (gemem_idmap_next (self->by_model, &position, &model, &streams))
+    gemem_idmap_free (*(GememIdMap **) streams);
+  gemem_idmap_free (self->by_model);
+}
+
 void
 gemem_ge_stack_clear (GeStack *self)
 {
@@ -143,12 +181,15 @@ gemem_ge_stack_clear (GeStack *self)
     }
   if (self->stack != GE_STACK_SINGLE)
     gemem_ge_pool_clear (&self->bottom);
+  if (self->fixed != 0)
+    gemem_device_free (self->base.device, self->fixed, self->fixed_size);
   if (self->pages != NULL)
     gemem_ge_pages_clear (self->pages);
   g_free (self->pages);
   g_ptr_array_unref (self->pools);
   g_ptr_array_unref (self->ladder);
   gemem_idmap_free (self->by_stream);
+  free_models (self);
 }
 
 void
@@ -167,23 +208,46 @@ gemem_ge_stack_share_ladder (GeStack *stack, GeStack *with)
 
 /* ---- events */
 
-GeL1 *
-gemem_ge_stack_find (const GeStack *self, guint64 stream)
+static GeL1 *
+find_in (const GememIdMap *streams, guint64 stream)
 {
-  GeL1 *const *found = gemem_idmap_lookup (self->by_stream, stream);
+  GeL1 *const *found = gemem_idmap_lookup (streams, stream);
 
   return found != NULL ? *found : NULL;
 }
 
 GeL1 *
-gemem_ge_stack_obtain (GeStack *self, guint64 stream)
+gemem_ge_stack_find (const GeStack *self, guint64 stream)
 {
-  GeL1 *l1 = gemem_ge_stack_find (self, stream);
+  return find_in (self->by_stream, stream);
+}
+
+/* The pools of @model by stream. */
+static GememIdMap *
+streams_of (GeStack *self, guint32 model)
+{
+  gboolean existed;
+  GememIdMap **streams;
+
+  if (model == 0)
+    return self->by_stream;
+  streams = gemem_idmap_insert (self->by_model, model, &existed);
+  if (!existed)
+    *streams = gemem_idmap_new (sizeof (GeL1 *));
+  return *streams;
+}
+
+GeL1 *
+gemem_ge_stack_obtain_for (GeStack *self, guint32 model, guint64 stream)
+{
+  GememIdMap *streams = streams_of (self, model);
+  GeL1 *l1 = find_in (streams, stream);
 
   if (l1 == NULL)
     {
       l1 = g_new0 (GeL1, 1);
       l1->stream = stream;
+      l1->model = model;
       if (self->stack == GE_STACK_SINGLE)
         gemem_ge_pool_init (&l1->pool, &self->config, &device_lower, self->base.device);
       else
@@ -193,10 +257,16 @@ gemem_ge_stack_obtain (GeStack *self, guint64 stream)
         self->unsupported = TRUE;
       g_ptr_array_add (self->pools, l1);
       g_ptr_array_add (self->ladder, l1);
-      *(GeL1 **) gemem_idmap_insert (self->by_stream, stream, NULL) = l1;
+      *(GeL1 **) gemem_idmap_insert (streams, stream, NULL) = l1;
     }
   self->last = l1;
   return l1;
+}
+
+GeL1 *
+gemem_ge_stack_obtain (GeStack *self, guint64 stream)
+{
+  return gemem_ge_stack_obtain_for (self, 0, stream);
 }
 
 gboolean
@@ -255,9 +325,15 @@ gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, Ge
 
   if (self->stack == GE_STACK_RTS)
     span = gemem_ge_pool_alloc_or_recycle (&self->bottom, request->size);
+  else if (self->stack == GE_STACK_FIXED)
+    span = gemem_ge_pool_alloc (&self->bottom, request->size);
   else
     {
-      GeL1 *l1 = self->last != NULL && self->last->stream == request->stream ? self->last : gemem_ge_stack_obtain (self, request->stream);
+      const guint32 model = self->by_model != NULL ? request->pool : 0;
+      GeL1 *l1 = self->last;
+
+      if (l1 == NULL || l1->stream != request->stream || l1->model != model)
+        l1 = gemem_ge_stack_obtain_for (self, model, request->stream);
       span = gemem_ge_stack_malloc (self, l1, request->size);
     }
   if (span == NULL)
@@ -273,7 +349,7 @@ gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_
   GeSpan *span = block->handle;
 
   /* The root block knows the pool, but is seldom in the cache; with one stream there is no question. */
-  if (self->stack != GE_STACK_RTS && self->pools->len == 1)
+  if (!gemem_ge_stack_is_one_pool (self) && self->pools->len == 1)
     gemem_ge_pool_free (&self->last->pool, span);
   else
     gemem_ge_pool_free (span->root->pool, span);
@@ -285,7 +361,7 @@ gemem_ge_stack_trim (GememAllocator *allocator)
 {
   GeStack *self = (GeStack *) allocator;
 
-  if (self->stack == GE_STACK_RTS)
+  if (gemem_ge_stack_is_one_pool (self))
     gemem_ge_pool_recycle (&self->bottom);
   for (guint i = 0; i < self->pools->len; i++)
     gemem_ge_pool_recycle (&((GeL1 *) g_ptr_array_index (self->pools, i))->pool);

@@ -1,6 +1,6 @@
 /* stack.h - GE's dynamic memory as a running model sees it: pools stacked on each other, and the out-of-memory ladder.
  *
- * What: a CachingMemAllocator (L1) for each stream over one RtsCachingMemAllocator per device (bottom pool), with the whole ladder: synchronise the
+ * What: a CachingMemAllocator (L1) for each stream (and model, where the trace's pools are such) over one RtsCachingMemAllocator per device (bottom pool), with the whole ladder: synchronise the
  * stream, recycle L1, try again, then the same for the pools of the other streams in the order of their creation.  The classes ge-scalable
  * and ge-expandable differ in what an L1 pool is, and share everything else.
  * Invariants: every L1 root block is a live block of the bottom pool; the bottom pool's root blocks are what the device gave.
@@ -18,13 +18,15 @@ enum
   GE_STACK_SINGLE, /* a bare pool for each stream on the device */
   GE_STACK_TWO,    /* an L1 pool for each stream over the bottom pool */
   GE_STACK_RTS,    /* the bottom pool alone */
+  GE_STACK_FIXED,  /* one bare fixed-size pool in place of the bottom pool */
 };
 
-/* The pool of one stream. */
+/* The pool of one stream, of a model. */
 typedef struct
 {
   GePool  pool;
   guint64 stream;
+  guint32 model; /* pool number of the trace; 0 where pools are per stream */
 } GeL1;
 
 typedef struct
@@ -36,9 +38,11 @@ typedef struct
   GePool         bottom;           /* unless GE_STACK_SINGLE                          */
   GePages       *pages;            /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
   gboolean       unsupported;      /* a range was refused: that pool does without */
-  GPtrArray     *pools;            /* GeL1, in order of creation; empty for GE_STACK_RTS */
+  guint64        fixed, fixed_size; /* GE_STACK_FIXED: the range, which is the class's own; 0: the device refused it */
+  GPtrArray     *pools;            /* GeL1, in order of creation; empty for GE_STACK_RTS and GE_STACK_FIXED */
   GPtrArray     *ladder;           /* GeL1 that the ladder goes over: these, and those of stacks that share it */
-  GememIdMap    *by_stream;        /* stream -> GeL1 *                             */
+  GememIdMap    *by_stream;        /* stream -> GeL1 *, of model 0                 */
+  GememIdMap    *by_model;         /* model above 0 -> GememIdMap * as by_stream; NULL: pools are per stream */
   GeL1          *last;             /* of the latest request                        */
   guint64        syncs;            /* of streams, by the ladder                    */
   void (*describe) (const GeSpan *span, GememSpan *out); /* what walk says of an occupied span of the uppermost pool, or NULL: live */
@@ -64,9 +68,16 @@ gboolean gemem_ge_stack_check (GememAllocator *allocator, GError **error);
 void     gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
 void     gemem_ge_stack_destroy (GememAllocator *allocator);
 
-/* stack.c: the pool of @stream, or NULL; the same, made if there is none. */
+static inline gboolean
+gemem_ge_stack_is_one_pool (const GeStack *stack)
+{
+  return stack->stack >= GE_STACK_RTS;
+}
+
+/* stack.c: the pool of @stream, or NULL; the same, made if there is none.  Of model 0; obtain_for: of any. */
 GeL1 *gemem_ge_stack_find (const GeStack *stack, guint64 stream);
 GeL1 *gemem_ge_stack_obtain (GeStack *stack, guint64 stream);
+GeL1 *gemem_ge_stack_obtain_for (GeStack *stack, guint32 model, guint64 stream);
 /* L1's Malloc: with the whole ladder, unless the stack is GE_STACK_SINGLE. */
 GeSpan *gemem_ge_stack_malloc (GeStack *stack, GeL1 *l1, guint64 size);
 /* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream failed, nothing was recycled. */
