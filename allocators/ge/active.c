@@ -33,6 +33,7 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (GeActiveParams, policy2),
     .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger block (documented), or keep all blocks and "
             "add what is missing, as the real system does (as-built). No effect on policy 4." },
+  GE_STACK_POOLS_ROW,
   GE_STACK_PARAM_ROWS,
   { NULL }
 };

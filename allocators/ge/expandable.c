@@ -11,6 +11,7 @@
 #include "allocators/ge/stack.h"
 
 static const GememParam params[] = {
+  GE_STACK_POOLS_ROW,
   GE_STACK_PARAM_ROWS,
   { NULL }
 };

@@ -101,6 +101,7 @@ static const GememParam params[] = {
     OWN (atomic_clean_policy),
     .help = "Memory that is set to zero in one piece (0) or buffer by buffer (1). Has no effect here: it is decided when a graph is compiled; "
             "--lower=zero-clear:atomic_clean_policy=... does it." },
+  GE_STACK_POOLS_ROW,
   GE_STACK_PARAM_ROWS,
   { NULL }
 };

@@ -27,6 +27,7 @@ static const GememParam params[] = {
     .default_text = "0",
     FIELD (fixed_size),
     .help = "The range of stack=fixed, which no recycle gives back, but a recycle that finds it unused loses; 0: half of the threshold." },
+  GE_STACK_POOLS_ROW,
   GE_STACK_PARAM_ROWS,
   { NULL }
 };

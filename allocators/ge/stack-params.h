@@ -32,13 +32,16 @@ enum
   GE_POOLS_PER_POOL_AND_STREAM,
 };
 
-#define GE_STACK_PARAM_ROWS \
+/* For classes whose streams have L1 pools; the others leave the field 0. */
+#define GE_STACK_POOLS_ROW \
   { .name = "pools", \
     .type = GEMEM_PARAM_CHOICE, \
     .default_text = "per-stream", \
     .choices = "per-stream|per-pool-and-stream", \
     FIELD (pools), \
-    .help = "What has an L1 pool of its own: each stream, or each stream of each pool of the trace, which then stands for a model." }, \
+    .help = "What has an L1 pool of its own: each stream, or each stream of each pool of the trace, which then stands for a model." }
+
+#define GE_STACK_PARAM_ROWS \
   { .name = "total", \
     .type = GEMEM_PARAM_SIZE, \
     .default_text = "0", \
