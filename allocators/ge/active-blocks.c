@@ -42,8 +42,10 @@ gemem_ge_active_clear (GeActive *active)
 void
 gemem_ge_active_unload (GeActive *active)
 {
+  gemem_device_lock (active->device);
   if (--active->load_count == 0)
     free_blocks (active);
+  gemem_device_unlock (active->device);
 }
 
 guint64
@@ -169,8 +171,8 @@ allocate_rest (GeActive *active, guint64 stream)
 
 /* ---- D: what the graph uses */
 
-gboolean
-gemem_ge_active_bind (GeActive *active, const GArray *pieces)
+static gboolean
+bind_pieces (GeActive *active, const GArray *pieces)
 {
   for (guint i = 0; active->range != NULL && i < pieces->len; i++)
     {
@@ -186,9 +188,21 @@ gemem_ge_active_bind (GeActive *active, const GArray *pieces)
   return TRUE;
 }
 
+gboolean
+gemem_ge_active_bind (GeActive *active, const GArray *pieces)
+{
+  gboolean bound;
+
+  gemem_device_lock (active->device);
+  bound = bind_pieces (active, pieces);
+  gemem_device_unlock (active->device);
+  return bound;
+}
+
 void
 gemem_ge_active_unbind (GeActive *active, const GArray *pieces)
 {
+  gemem_device_lock (active->device);
   for (guint i = 0; active->range != NULL && i < pieces->len; i++)
     {
       const GeActivePiece *piece = &g_array_index (pieces, GeActivePiece, i);
@@ -196,6 +210,7 @@ gemem_ge_active_unbind (GeActive *active, const GArray *pieces)
       if (!piece->plain)
         gemem_ge_session_unbind (active->range, piece->address, piece->used);
     }
+  gemem_device_unlock (active->device);
 }
 
 /* Lists the pieces in use, binds the pages of those that are not new, and sets all to 0. */
@@ -218,7 +233,7 @@ activate (GeActive *active, guint64 stream)
         g_array_append_val (old, piece);
     }
   active->peak = MAX (active->peak, total);
-  if (!gemem_ge_active_bind (active, old))
+  if (!bind_pieces (active, old))
     return FALSE;
   for (guint i = 0; i < active->active->len; i++)
     {
@@ -228,8 +243,8 @@ activate (GeActive *active, guint64 stream)
   return TRUE;
 }
 
-guint64
-gemem_ge_active_load (GeActive *active, const GememGraphSegment *segments, guint n, guint64 stream)
+static guint64
+load (GeActive *active, const GememGraphSegment *segments, guint n, guint64 stream)
 {
   active->load_count++;
   for (guint b = 0; b < active->blocks->len; b++)
@@ -250,4 +265,15 @@ gemem_ge_active_load (GeActive *active, const GememGraphSegment *segments, guint
     return SEGMENT (active, 0)->address;
   gemem_ge_active_unload (active);
   return 0;
+}
+
+guint64
+gemem_ge_active_load (GeActive *active, const GememGraphSegment *segments, guint n, guint64 stream)
+{
+  guint64 address;
+
+  gemem_device_lock (active->device);
+  address = load (active, segments, n, stream);
+  gemem_device_unlock (active->device);
+  return address;
 }

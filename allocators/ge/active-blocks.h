@@ -2,6 +2,7 @@
  *
  * What: the segments of a graph are put into the blocks that are there, largest into largest, as if nothing were in them, since graphs of a session
  * do not run at once; what does not fit gets new blocks.  Nothing is given back before the last graph is unloaded.
+ * Threads: load, unload, bind and unbind lock the device (recursively, as in the real system).
  * Invariants: `blocks` descend by size, among equals in order of age; used <= total.
  * Cost: O(blocks * segments) per load.  Origin: shared/spec/ge-runtime.md 3.
  */

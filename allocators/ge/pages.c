@@ -45,7 +45,7 @@ gemem_ge_pages_clear (GePages *pages)
 static gboolean
 enter (GePages *pages, guint64 page_size)
 {
-  if (pages->users == 0 && pages->pages->len == 0)
+  if (pages->page_size != page_size && pages->users == 0 && pages->pages->len == 0)
     pages->page_size = page_size;
   if (pages->page_size != page_size)
     return FALSE;

@@ -177,6 +177,19 @@ fetch_new (GePool *pool, guint32 k)
 
 /* ---- allocate and free */
 
+/* A second thread in a pool that does not lock would corrupt it silently. */
+static inline void
+expect_owner (GePool *pool)
+{
+#if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
+  if (pool->config.shared == NULL && !g_atomic_pointer_compare_and_exchange (&pool->owner, NULL, g_thread_self ())
+      && g_atomic_pointer_get (&pool->owner) != g_thread_self ())
+    g_error ("ge-scalable: a pool of one thread is used by a second one; give each thread a pool of its own (ge-runtime.md 1.11)");
+#else
+  (void) pool;
+#endif
+}
+
 void
 gemem_ge_pool_occupy (GePool *pool, GeSpan *span, guint64 size)
 {
@@ -212,6 +225,7 @@ gemem_ge_pool_alloc (GePool *pool, guint64 size)
   const guint32 k = gemem_ge_pool_pages_of (pool, size);
   GeSpan *span;
 
+  expect_owner (pool);
   if (G_UNLIKELY (k == 0))
     goto fail;
   if (pool->expandable != NULL)
@@ -294,6 +308,7 @@ gemem_ge_pool_unbook (GePool *pool, GeSpan *span)
 void
 gemem_ge_pool_free (GePool *pool, GeSpan *span)
 {
+  expect_owner (pool);
   gemem_ge_pool_unbook (pool, span);
   if (pool->expandable != NULL)
     gemem_ge_expandable_free (pool, span);
@@ -306,6 +321,7 @@ gemem_ge_pool_recycle (GePool *pool)
 {
   guint64 before = pool->obtained;
 
+  expect_owner (pool);
   if (pool->expandable != NULL)
     gemem_ge_expandable_drop_idle (pool);
   for (guint32 k = gemem_ge_layers_next (&pool->layers, 0); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
@@ -350,18 +366,39 @@ gemem_ge_pool_alloc_or_recycle (GePool *pool, guint64 size)
 
 /* ---- a pool as lower level */
 
+static void
+lock (const GePool *pool)
+{
+  if (pool->config.shared != NULL)
+    gemem_device_lock (pool->config.shared);
+}
+
+static void
+unlock (const GePool *pool)
+{
+  if (pool->config.shared != NULL)
+    gemem_device_unlock (pool->config.shared);
+}
+
 static guint64
 pool_lower_malloc (gpointer lower, guint64 bytes, GeRoot *root)
 {
-  GeSpan *span = gemem_ge_pool_alloc_or_recycle (lower, bytes);
+  guint64 address;
+  GeSpan *span;
 
-  return span != NULL ? gemem_ge_span_lend (span, root) : 0;
+  lock (lower);
+  span = gemem_ge_pool_alloc_or_recycle (lower, bytes);
+  address = span != NULL ? gemem_ge_span_lend (span, root) : 0;
+  unlock (lower);
+  return address;
 }
 
 static void
 pool_lower_free (gpointer lower, G_GNUC_UNUSED guint64 address, G_GNUC_UNUSED guint64 bytes, GeRoot *root)
 {
+  lock (lower);
   gemem_ge_pool_free (lower, root->handle);
+  unlock (lower);
 }
 
 const GeLower gemem_ge_pool_lower = { pool_lower_malloc, pool_lower_free };

@@ -6,6 +6,8 @@
  * been asked for (`tryl`); only neighbours in one root block merge; nothing goes down but by recycle; the threshold is soft.
  * Invariants: the spans of a root cover it without gap in chain order; two idle neighbours never exist; `obtained` is the sum of the
  * roots; a span is in a layer iff it is idle.  gemem_ge_pool_check() verifies all of them.
+ * Threads (1.11): none of this locks.  A pool belongs to the thread that uses it first (a build with full checks ends the program when another one does),
+ * except one that is `shared`, the bottom pool, which others reach as their lower level.
  * Cost: allocate and free O(1), whatever the number of live or idle spans; recycle O(idle spans).  64 bytes per span.
  * Origin: shared/spec/ge-runtime.md section 1 (the 2 MiB rule of the bottom pool: 1.9).
  */
@@ -15,6 +17,7 @@
 
 #include "allocators/ge/layers.h"
 #include "sim/core/slab.h"
+#include "sim/device/device.h"
 
 typedef struct _GeRoot GeRoot;
 typedef struct _GePool GePool;
@@ -34,6 +37,7 @@ typedef struct
   guint64 minimum;             /* smallest root block, in bytes: the bottom pool's 2 MiB; 0 elsewhere  */
   guint64 span_layer_lift_max; /* 0: never cut; the Seq table walks at most this many layers            */
   gboolean quick;              /* Quick table (else Seq)                                               */
+  GememDevice *shared;         /* several threads use the pool, through gemem_ge_pool_lower, which locks this device; NULL: one thread's */
   guint64 *retries;            /* counted up when a recycle released something and alloc is tried again */
   guint64 span_count_in_layer; /* printed as the capacity of layers ...                                */
   guint64 uncacheable;         /* ... up to this many bytes; 0 above                                   */
@@ -94,6 +98,7 @@ struct _GePool
   guint64 theory_min, real_theory_min; /* the maxima of these                       */
   guint64 alloc_count, free_count, recycle_count;
   guint64 root_alloc_count, root_free_count;
+  GThread *owner;         /* --enable-checks=full: who used it first, unless it is shared */
   guint64 failures;       /* calls of alloc that returned NULL                      */
 };
 

@@ -14,8 +14,6 @@
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
 
-#define TOTAL_UNKNOWN (G_GUINT64_CONSTANT (30) << 30) /* what GE assumes of a device that does not say (1.1) */
-
 typedef struct
 {
   GePageParams pages;
@@ -56,7 +54,7 @@ create (gconstpointer data, GememDevice *device, G_GNUC_UNUSED GError **error)
   self->base.klass = &gemem_ge_session_range_class;
   self->base.device = device;
   gemem_ge_variables_init (&self->variables, device, gemem_ge_page_params_size (&p->pages), (Ge1gOption) p->pages.option,
-                           gemem_ge_static_addresses (p->total, device, TOTAL_UNKNOWN), p->variables);
+                           gemem_ge_static_addresses (p->total, device, GE_TOTAL_UNKNOWN), p->variables);
   return &self->base;
 }
 

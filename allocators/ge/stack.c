@@ -11,13 +11,20 @@
 static guint64
 device_malloc (gpointer lower, guint64 bytes, G_GNUC_UNUSED GeRoot *root)
 {
-  return gemem_device_malloc (lower, bytes, 0);
+  guint64 address;
+
+  gemem_device_lock (lower);
+  address = gemem_device_malloc (lower, bytes, 0);
+  gemem_device_unlock (lower);
+  return address;
 }
 
 static void
 device_free (gpointer lower, guint64 address, guint64 bytes, G_GNUC_UNUSED GeRoot *root)
 {
+  gemem_device_lock (lower);
   gemem_device_free (lower, address, bytes);
+  gemem_device_unlock (lower);
 }
 
 static const GeLower device_lower = { device_malloc, device_free };
@@ -138,6 +145,7 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
     {
       GePoolConfig bottom = self->config;
       bottom.minimum = self->stack == GE_STACK_FIXED ? 0 : p->huge_page_mem_size;
+      bottom.shared = self->stack == GE_STACK_TWO ? device : NULL;
       gemem_ge_pool_init (&self->bottom, &bottom, &device_lower, device);
       if (self->fixed != 0)
         gemem_ge_pool_init_fixed (&self->bottom, self->fixed, self->fixed_size);
@@ -272,8 +280,13 @@ gemem_ge_stack_obtain (GeStack *self, guint64 stream)
 gboolean
 gemem_ge_stack_sync_and_recycle (GeStack *self, guint64 stream, GePool *pool)
 {
+  gboolean synchronized;
+
   self->syncs++;
-  if (!gemem_device_stream_sync (self->base.device, stream))
+  gemem_device_lock (self->base.device);
+  synchronized = gemem_device_stream_sync (self->base.device, stream);
+  gemem_device_unlock (self->base.device);
+  if (!synchronized)
     return FALSE;
   if (gemem_ge_pool_recycle (pool) > 0)
     self->base.retries++;

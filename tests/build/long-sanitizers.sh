@@ -1,6 +1,6 @@
 #!/bin/sh
 # long-sanitizers.sh - the whole `make check` with full checks under address and undefined-behaviour sanitizers, by gcc; .ci/run does the same
-# with clang.  Also a build without any checks at -O3, whose decisions must be the same.
+# with clang.  The test of threads under the thread sanitizer.  Also a build without any checks at -O3, whose decisions must be the same.
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
@@ -23,5 +23,14 @@ mkdir src
 check 'the tree can be copied' sh -c 'git -C "$GEMEM_SRCDIR" archive HEAD | tar -x -C src'
 check 'bootstrap' src/bootstrap --no-install
 check 'address and undefined-behaviour sanitizers, full checks' build asan CFLAGS='-O1 -g' --enable-asan --enable-ubsan --enable-checks=full
+threads () { # without tsan.supp, which hides what GLib's locks order: here they are what is tested
+  mkdir tsan && cd tsan || return 1
+  ../src/configure -q --enable-werror --with-shared="$GEMEM_SHARED" CFLAGS='-O1 -g' --enable-tsan --enable-checks=full \
+    && make -s -j2 && make -s tests/unit/test-ge-threads && TSAN_OPTIONS='halt_on_error=1' tests/unit/test-ge-threads
+  status=$?
+  cd ..
+  return $status
+}
+check 'GE allocators in eight threads, thread sanitizer' threads
 check 'no checks, -O3' build fast CFLAGS=-O3 --enable-checks=no
 done_testing

@@ -1,0 +1,187 @@
+/* fixed-base.c - `ge-fixed-base`: the static memory of all graphs at one address (FixedBaseExpandableAllocator), dynamic memory as in ge-scalable.
+ *
+ * What a trace means here: all segments of every graph are fixed ones, so that each graph begins at the base of one range: graphs overlap on purpose, as
+ * they never run at once, and the largest decides how much is backed.  Nothing goes back before the last graph is unloaded.
+ * Ordinary requests are served by the pools of ge-scalable, so that live blocks never overlap.  Where the device refuses the range or its pages,
+ * a graph has an allocation of its own (static.h).
+ * Cost: a load O(pages that are added), requests as in ge-scalable.  Origin: shared/spec/ge-runtime.md 5.10, 7.2.
+ */
+#include "config.h"
+
+#include "allocators/ge/page-params.h"
+#include "allocators/ge/stack.h"
+#include "allocators/ge/static.h"
+#include "traces/trace.h"
+
+typedef struct
+{
+  GeStackParams stack; /* first: the rows of the stack count from here */
+  GePageParams  pages;
+} Params;
+
+static const GememParam params[] = {
+  GE_PAGE_SIZE_ROW (Params, pages),
+  GE_STACK_PARAM_ROWS,
+  { NULL }
+};
+
+typedef struct
+{
+  GememAllocator base;
+  GeStack       *stack;
+  GePages        pages; /* of the range, if they are large ones: small ones it has itself */
+  GeStatic       memory;
+} FixedBase;
+
+extern const GememAllocatorClass gemem_ge_fixed_base_class;
+
+static GememAllocator *
+create (gconstpointer data, GememDevice *device, GError **error)
+{
+  Params p = *(const Params *) data;
+  GeStaticOptions options = { .mode = GE_STATIC_OWN, .fixed = GE_FIXED_SHARED };
+  GememAllocator *stack;
+  FixedBase *self;
+
+  p.stack.stack = GE_STACK_TWO;
+  stack = gemem_ge_stack_create (&gemem_ge_fixed_base_class, &p.stack, 0, device, error);
+  if (stack == NULL)
+    return NULL;
+  self = g_new0 (FixedBase, 1);
+  self->base.klass = &gemem_ge_fixed_base_class;
+  self->base.device = device;
+  self->stack = (GeStack *) stack;
+  gemem_ge_pages_init (&self->pages, device, GE_LARGE_PAGE, GE_1G_NO);
+  options.pages = p.pages.page_size == GE_PAGE_SIZE_8M ? &self->pages : NULL;
+  options.total = gemem_ge_static_addresses (p.stack.total, device, self->stack->config.threshold);
+  gemem_ge_static_init (&self->memory, device, &options);
+  return &self->base;
+}
+
+static void
+destroy (GememAllocator *allocator)
+{
+  FixedBase *self = (FixedBase *) allocator;
+
+  gemem_ge_static_clear (&self->memory);
+  gemem_ge_pages_clear (&self->pages);
+  gemem_ge_stack_destroy (&self->stack->base);
+  g_free (self);
+}
+
+/* ---- graphs */
+
+static gboolean
+graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+{
+  g_autofree GememGraphSegment *fixed = g_memdup2 (segments, n * sizeof (GememGraphSegment));
+
+  for (guint i = 0; i < n; i++)
+    fixed[i].flags |= GEMEM_GRAPH_SEGMENT_FIXED;
+  return gemem_ge_static_load (&((FixedBase *) allocator)->memory, id, stream, fixed, n, address);
+}
+
+static gboolean
+graph_run (GememAllocator *allocator, guint64 id, G_GNUC_UNUSED guint64 stream, gboolean begin)
+{
+  return gemem_ge_static_run (&((FixedBase *) allocator)->memory, id, begin);
+}
+
+static void
+graph_unload (GememAllocator *allocator, guint64 id)
+{
+  gemem_ge_static_unload (&((FixedBase *) allocator)->memory, id);
+}
+
+static guint64
+graph_bytes (GememAllocator *allocator)
+{
+  return gemem_ge_static_bytes (&((FixedBase *) allocator)->memory);
+}
+
+/* ---- dynamic requests */
+
+static gboolean
+alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
+{
+  FixedBase *self = (FixedBase *) allocator;
+  const gboolean served = gemem_ge_stack_alloc (&self->stack->base, request, block);
+
+  allocator->retries = self->stack->base.retries;
+  return served;
+}
+
+static void
+free_block (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows)
+{
+  gemem_ge_stack_free (&((FixedBase *) allocator)->stack->base, block, completion_follows);
+}
+
+static void
+trim (GememAllocator *allocator)
+{
+  gemem_ge_stack_trim (&((FixedBase *) allocator)->stack->base);
+}
+
+/* ---- questions */
+
+static guint64
+largest_free (GememAllocator *allocator, guint64 stream)
+{
+  return gemem_ge_stack_largest_free (&((FixedBase *) allocator)->stack->base, stream);
+}
+
+static void
+walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  const FixedBase *self = (const FixedBase *) allocator;
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+
+  gemem_ge_stack_walk (&self->stack->base, gemem_ge_spans_append, spans);
+  gemem_ge_static_walk (&self->memory, spans);
+  gemem_ge_spans_report (spans, func, data);
+}
+
+static gboolean
+check (GememAllocator *allocator, GError **error)
+{
+  const FixedBase *self = (const FixedBase *) allocator;
+
+  return gemem_ge_stack_check (&self->stack->base, error) && gemem_ge_static_check (&self->memory, allocator->klass->name, error);
+}
+
+static void
+stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const FixedBase *self = (const FixedBase *) allocator;
+
+  func ("static.fixed_count", self->memory.fixed.used_count, "", data);
+  func ("static.fixed_phys", self->memory.fixed.phys, "B", data);
+  gemem_ge_static_stats (&self->memory, func, data);
+  gemem_ge_stack_stats (&self->stack->base, func, data);
+}
+
+const GememAllocatorClass gemem_ge_fixed_base_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "ge-fixed-base",
+  .aliases = NULL,
+  .summary = "Ascend GE fixed memory: all graphs at one address, beside the dynamic pools",
+  .origin = "Ascend Graph Engine of 2026-08-21, FixedBaseExpandableAllocator; ge-runtime.md 5.10",
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY | GEMEM_CAP_GRAPHS,
+  .alignment = 65536,
+  .params = params,
+  .params_size = sizeof (Params),
+  .create = create,
+  .alloc = alloc,
+  .free = free_block,
+  .trim = trim,
+  .largest_free = largest_free,
+  .walk = walk,
+  .check = check,
+  .stats = stats,
+  .destroy = destroy,
+  .graph_load = graph_load,
+  .graph_run = graph_run,
+  .graph_unload = graph_unload,
+  .graph_bytes = graph_bytes,
+};

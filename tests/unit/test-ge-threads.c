@@ -1,0 +1,271 @@
+/* test-ge-threads.c - the thread rules of ge-runtime.md 1.11: what locks survives eight threads at once, and a build with full checks reports a second thread
+ * in a pool that does not.
+ *
+ * Shared by all threads: one device, a page pool, the bottom pool, a session's range, its variables and its static graphs.  Each thread has L1 pools of its own, a
+ * plain and an expandable one, and a range.  The books are checked when all have ended.  Meant for the thread sanitizer (tests/build/long-sanitizers.sh).
+ */
+#include "config.h"
+
+#include "allocators/ge/active-blocks.h"
+#include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/variables.h"
+#include "sim/core/rng.h"
+
+#define M (G_GUINT64_CONSTANT (1) << 20)
+#define THREADS 8
+#define BLOCKS 24
+#define TOTAL (512 * M)
+
+typedef struct
+{
+  GememDevice   *device;
+  GePages        pages;
+  GePool         bottom;
+  GeSessionRange fixed, range; /* shares; the active graphs' */
+  GeVariables    variables;
+  GeActive       active;
+  guint          rounds;
+} Shared;
+
+typedef struct
+{
+  Shared        *shared;
+  guint64        number, retries;
+  GememRng       rng;
+  GePool         plain, expandable;
+  GeSessionRange own;
+  GeSpan        *spans[2][BLOCKS];
+  GememBlock     variables[BLOCKS];
+} Worker;
+
+static guint64
+device_malloc (gpointer device, guint64 bytes, G_GNUC_UNUSED GeRoot *root)
+{
+  return gemem_device_malloc (device, bytes, 0); /* called with the device locked */
+}
+
+static void
+device_free (gpointer device, guint64 address, guint64 bytes, G_GNUC_UNUSED GeRoot *root)
+{
+  gemem_device_free (device, address, bytes);
+}
+
+static const GeLower device_lower = { device_malloc, device_free };
+
+static guint64
+size_of (Worker *w)
+{
+  return 1 + gemem_rng_log_uniform (&w->rng, 1, 12 * M);
+}
+
+static void
+use_pool (Worker *w, GePool *pool, GeSpan **spans)
+{
+  const guint i = (guint) gemem_rng_below (&w->rng, BLOCKS);
+
+  if (spans[i] != NULL)
+    {
+      gemem_ge_pool_free (pool, spans[i]);
+      spans[i] = NULL;
+    }
+  else
+    spans[i] = gemem_ge_pool_alloc (pool, size_of (w));
+  if (gemem_rng_below (&w->rng, 20) == 0)
+    gemem_ge_pool_recycle (pool);
+}
+
+static void
+use_variables (Worker *w)
+{
+  GememBlock *block = &w->variables[gemem_rng_below (&w->rng, BLOCKS)];
+
+  if (block->handle != NULL)
+    {
+      gemem_ge_variables_free (&w->shared->variables, block);
+      block->handle = NULL;
+    }
+  else if (!gemem_ge_variables_alloc (&w->shared->variables, size_of (w), w->number, block))
+    block->handle = NULL;
+}
+
+static void
+use_ranges (Worker *w)
+{
+  const guint64 bytes = size_of (w), address = gemem_ge_session_append (&w->own, bytes);
+
+  if (gemem_ge_session_share (&w->shared->fixed, bytes) != 0)
+    gemem_ge_session_unshare (&w->shared->fixed);
+  if (address == 0)
+    gemem_ge_session_reset (&w->own);
+  else
+    {
+      gemem_ge_session_unbind (&w->own, address, bytes);
+      if (!gemem_ge_session_bind (&w->own, address, bytes))
+        gemem_ge_session_reset (&w->own);
+    }
+}
+
+static void
+use_graphs (Worker *w)
+{
+  const GememGraphSegment segment = { 0, size_of (w), 0 };
+
+  if (gemem_ge_active_load (&w->shared->active, &segment, 1, w->number) != 0)
+    gemem_ge_active_unload (&w->shared->active);
+}
+
+static void
+pool_init (Worker *w, GePool *pool)
+{
+  const GePoolConfig config = { .page_shift = 16, .threshold = TOTAL, .span_layer_lift_max = G_MAXUINT32, .quick = TRUE, .retries = &w->retries };
+
+  gemem_ge_pool_init (pool, &config, &gemem_ge_pool_lower, &w->shared->bottom);
+}
+
+static void
+check_pool (const GePool *pool)
+{
+  g_autoptr (GError) error = NULL;
+
+  gemem_ge_pool_check (pool, "thread", &error);
+  g_assert_no_error (error);
+}
+
+static gpointer
+work (gpointer data)
+{
+  Worker *w = data;
+  Shared *s = w->shared;
+
+  gemem_rng_init (&w->rng, w->number, "ge-threads");
+  pool_init (w, &w->plain);
+  pool_init (w, &w->expandable);
+  gemem_ge_expandable_init (&w->expandable, &s->pages); /* refused: it stays an ordinary pool */
+  gemem_ge_session_init (&w->own, &s->pages, TOTAL, TRUE);
+  for (guint i = 0; i < s->rounds; i++)
+    {
+      use_pool (w, &w->plain, w->spans[0]);
+      use_pool (w, &w->expandable, w->spans[1]);
+      use_variables (w);
+      use_ranges (w);
+      use_graphs (w);
+    }
+  for (guint i = 0; i < BLOCKS; i++)
+    {
+      if (w->spans[0][i] != NULL)
+        gemem_ge_pool_free (&w->plain, w->spans[0][i]);
+      if (w->spans[1][i] != NULL)
+        gemem_ge_pool_free (&w->expandable, w->spans[1][i]);
+      if (w->variables[i].handle != NULL)
+        gemem_ge_variables_free (&s->variables, &w->variables[i]);
+    }
+  check_pool (&w->plain);
+  gemem_ge_pool_recycle (&w->plain);
+  g_assert_cmpuint (w->plain.theory, ==, 0);
+  gemem_ge_session_clear (&w->own);
+  gemem_ge_pool_clear (&w->plain);
+  gemem_ge_pool_clear (&w->expandable);
+  return NULL;
+}
+
+static void
+check_end (Shared *s)
+{
+  g_autoptr (GError) error = NULL;
+
+  check_pool (&s->bottom);
+  g_assert_cmpuint (s->bottom.theory, ==, 0); /* nothing is lent */
+  gemem_ge_pages_check (&s->pages, "end", &error);
+  g_assert_no_error (error);
+  gemem_ge_variables_check (&s->variables, "end", &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (s->variables.range.phys, ==, 0);
+  g_assert_cmpuint (s->fixed.phys, ==, 0);
+  g_assert_cmpuint (s->active.load_count, ==, 0);
+  g_assert_cmpuint (s->pages.users, ==, 0);
+  g_assert_cmpuint (s->pages.pages->len, ==, 0);
+  g_assert_cmpuint (s->device->held, ==, s->bottom.obtained);
+  g_assert_cmpuint (s->device->misuses, ==, 0);
+}
+
+/* Memory for all, or too little: then the threads take it from each other. */
+static void
+test_stress (gconstpointer device)
+{
+  Shared s = { .device = gemem_device_new (device, NULL, 0, NULL), .rounds = g_getenv ("GEMEM_QUICK") != NULL ? 300 : 1500 };
+  guint64 retries = 0;
+  const GePoolConfig config = { .page_shift = 16, .threshold = TOTAL, .minimum = 2 * M, .span_layer_lift_max = G_MAXUINT32, .quick = TRUE,
+                                .shared = s.device, .retries = &retries };
+  g_autofree Worker *workers = g_new0 (Worker, THREADS);
+  GThread *threads[THREADS];
+
+  gemem_ge_pages_init (&s.pages, s.device, GE_LARGE_PAGE, GE_1G_NO);
+  gemem_ge_pool_init (&s.bottom, &config, &device_lower, s.device);
+  gemem_ge_session_init (&s.fixed, &s.pages, TOTAL, TRUE);
+  gemem_ge_session_init (&s.range, &s.pages, TOTAL, TRUE);
+  gemem_ge_variables_init (&s.variables, s.device, GE_LARGE_PAGE, GE_1G_NO, TOTAL, TRUE);
+  gemem_ge_active_init (&s.active, s.device, &s.range);
+  for (guint i = 0; i < THREADS; i++)
+    {
+      workers[i].shared = &s;
+      workers[i].number = i;
+      threads[i] = g_thread_new ("ge", work, &workers[i]);
+    }
+  for (guint i = 0; i < THREADS; i++)
+    g_thread_join (threads[i]);
+  check_end (&s);
+  gemem_ge_active_clear (&s.active);
+  gemem_ge_variables_clear (&s.variables);
+  gemem_ge_session_clear (&s.range);
+  gemem_ge_session_clear (&s.fixed);
+  gemem_ge_pool_clear (&s.bottom);
+  gemem_ge_pages_clear (&s.pages);
+  g_assert_cmpuint (s.device->held, ==, 0);
+  gemem_device_destroy (s.device);
+}
+
+/* ---- a pool of one thread */
+
+static gpointer
+intrude (gpointer pool)
+{
+  gemem_ge_pool_alloc (pool, 1);
+  return NULL;
+}
+
+static void
+test_second_thread (void)
+{
+#if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
+  guint64 retries = 0;
+  const GePoolConfig config = { .page_shift = 16, .threshold = TOTAL, .span_layer_lift_max = G_MAXUINT32, .quick = TRUE, .retries = &retries };
+  GememDevice *device;
+  GePool pool;
+
+  if (g_test_subprocess ())
+    {
+      device = gemem_device_new ("sim", NULL, 0, NULL);
+      gemem_ge_pool_init (&pool, &config, &device_lower, device);
+      gemem_ge_pool_alloc (&pool, 1);
+      g_thread_join (g_thread_new ("intruder", intrude, &pool));
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr ("*a pool of one thread is used by a second one*");
+#else
+  (void) intrude;
+  g_test_skip ("a second thread is detected with --enable-checks=full");
+#endif
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/ge-threads/room", "sim:capacity=64GiB", test_stress);
+  g_test_add_data_func ("/ge-threads/tight", "sim:capacity=384MiB", test_stress);
+  g_test_add_data_func ("/ge-threads/failing", "faulty:capacity=1GiB,every=29", test_stress);
+  g_test_add_func ("/ge-threads/second-thread", test_second_thread);
+  return g_test_run ();
+}
