@@ -92,17 +92,21 @@ gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func
 
 /* ---- the largest request that needs nothing from the device */
 
-/* TRUE if page @i of the range can be used in its place without a device call: it has memory there, or gets back what it had. */
+/* TRUE if page @i of the range can be used in its place without a device call: it has memory there, or gets back what it had, wherever that was used
+ * meanwhile, since its mapping is still there.  Records may have had the same memory: the first that is asked about has it in @claimed. */
 static gboolean
-is_ready (const GeRange *range, guint32 i)
+is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 {
   const GeRecord *record = &range->records[i];
+  gboolean taken;
 
   if (record->page != GE_NO_PAGE)
     return record->ref > 0 || !record->using;
-  /* It gets back what it had, wherever that was used meanwhile, and its mapping is still there. */
-  return record->recycled && record->last != GE_NO_PAGE && g_array_index (range->pages->pages, GePhysical, record->last).ref == 0
-         && gemem_ge_pages_at (range->pages, range->base + i * range->page_size) == record->last;
+  if (!record->recycled || record->last == GE_NO_PAGE || g_array_index (range->pages->pages, GePhysical, record->last).ref > 0
+      || gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->last)
+    return FALSE;
+  gemem_idmap_insert (claimed, record->last, &taken);
+  return !taken;
 }
 
 /* Pages of the idle @span that have memory, from its top down, where requests are cut. */
@@ -111,16 +115,18 @@ ready_at_top (const GePool *pool, const GeSpan *span)
 {
   const GeRange *range = &pool->expandable->range;
   const guint64 begin = span->address, end = begin + ((guint64) span->pages << pool->config.page_shift);
+  GememIdMap *claimed = gemem_idmap_new (0);
   guint64 low = end;
 
   while (low > begin)
     {
       const guint32 i = (guint32) ((low - 1 - range->base) / range->page_size);
 
-      if (!is_ready (range, i))
+      if (!is_ready (range, i, claimed))
         break;
       low = MAX (begin, range->base + i * range->page_size);
     }
+  gemem_idmap_free (claimed);
   return (guint32) ((end - low) >> pool->config.page_shift);
 }
 
