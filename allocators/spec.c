@@ -219,7 +219,8 @@ gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, Gemem
   gemem_params_clear (params_of (spec->klass), params);
   if (allocator != NULL)
     {
-      allocator->klass = spec->klass;
+      if (allocator->klass == NULL) /* else that of its settings: a class may have one for each of several ways */
+        allocator->klass = spec->klass;
       allocator->device = device;
     }
   return allocator;

@@ -22,7 +22,7 @@ const GememParam gemem_paddle_auto_growth_params[] = {
   { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P3", .choices = "P16|P2|P3|P2/P3=P3",
     .offset = G_STRUCT_OFFSET (Params, preset),
     .help = "Version of Paddle: P16 (1.6-2.0: one pool, aligned chunks), P2 (2.1-2.6: a pool per stream), P3 (3.x: also small and "
-            "large pools). StreamSafe's record_stream is not modelled." },
+            "large pools)." },
   { .name = "auto_growth_chunk_size_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
     .aliases = "chunk_mb|FLAGS_auto_growth_chunk_size_in_mb", .offset = G_STRUCT_OFFSET (Params, chunk),
     .help = "Least size of a chunk; 0: the rounded request (since P2)." },
@@ -42,6 +42,15 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .aliases = "alignment|FLAGS_alignment_size", .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "Rounding unit of requests and, in P16, of the aligning allocator below; a power of two (256 on CUDA, 64KiB for pinned "
             "memory)." },
+  { .name = "use_stream_safe_cuda_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .aliases = "FLAGS_use_stream_safe_cuda_allocator",
+    .offset = G_STRUCT_OFFSET (Params, stream_safe),
+    .help = "A freed block that other streams use waits until they are done (since 2.3; P16 has no such thing)." },
+  { .name = "use_auto_growth_v2", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_use_auto_growth_v2",
+    .offset = G_STRUCT_OFFSET (Params, v2),
+    .help = "While it warms up only free blocks of exactly the size serve; then the idle chunks go back, once (P3)." },
+  { .name = "auto_growth_v2_warm_up", .type = GEMEM_PARAM_UINT, .default_text = "1000", .max = "1000000000000",
+    .offset = G_STRUCT_OFFSET (Params, warm_up),
+    .help = "Requests for which use_auto_growth_v2 warms up; a program says so itself, a recording does not." },
   POOL_SIZE ("small_pool_size_in_mb", small_pool, "Requests up to this size have a pool of their own; 0: one pool (P3)."),
   POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "Least size of a chunk of the small pool (P3)."),
   POOL_SIZE ("large_pool_auto_growth_chunk_size_in_mb", large_chunk, "Least size of a chunk of the large pool (P3)."),
@@ -60,12 +69,16 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
   const GememPaddleFlag flags[] = {
     { "auto_growth_chunk_size_in_mb", params->chunk != 0, preset != GEMEM_PADDLE_P16 && !pools,
       "is a flag since 2.5, and small_pool_size_in_mb replaces it by one size per pool; choose preset=P2 or P3, or set the pools' sizes" },
+    { "use_auto_growth_v2", params->v2, preset == GEMEM_PADDLE_P3, "exists in 3.x; choose preset=P3" },
+    { "auto_growth_v2_warm_up", params->warm_up != 1000, params->v2, "belongs to use_auto_growth_v2; switch that on" },
     { "small_pool_size_in_mb", params->small_pool != 0, pools, "exists in 3.x; choose preset=P3" },
     { "small_pool_auto_growth_chunk_size_in_mb", params->small_chunk != 0, pools, why_no_pools },
     { "large_pool_auto_growth_chunk_size_in_mb", params->large_chunk != 0, pools, why_no_pools },
     { "small_pool_pre_alloc_in_mb", params->small_pre_alloc != 0, pools, why_no_pools },
     { "large_pool_pre_alloc_in_mb", params->large_pre_alloc != 0, pools, why_no_pools },
   };
+  if (preset == GEMEM_PADDLE_P16)
+    params->stream_safe = FALSE;
   if (!gemem_paddle_check_flags ("paddle-auto-growth", flags, G_N_ELEMENTS (flags), error))
     return FALSE;
   guint64 largest = MAX (MAX (params->chunk, params->small_chunk), MAX (params->large_chunk, MAX (params->small_pre_alloc,

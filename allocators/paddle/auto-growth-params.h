@@ -15,6 +15,9 @@ typedef struct
   guint64 memory_limit;
   guint64 retry_time;
   guint64 alignment;
+  gboolean stream_safe; /* once resolved: StreamSafe is there */
+  gboolean v2;
+  guint64 warm_up;
   guint64 small_pool, small_chunk, large_chunk, small_pre_alloc, large_pre_alloc;
 } GememPaddleAutoGrowthParams;
 

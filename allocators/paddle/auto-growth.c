@@ -11,14 +11,14 @@
  * away: remainders keep the low part and left neighbours absorb right ones.
  * Cost: O(log free blocks) per request, nothing allocated per event; releasing walks an arena's chunks only while some are idle.
  *
- * Origin: spec/paddle.md sections 3.1-3.3; examples E11-E15.  Not modelled: record_stream and deferred frees of StreamSafe (a free is
- * complete at once), use_auto_growth_v2 (its warm-up state is not in any trace), pools of CUDA graphs.
+ * Origin: spec/paddle.md sections 3.1-3.4; examples E11-E15.  Not modelled: pools of CUDA graphs.
  */
 #include "config.h"
 
 #include "allocators/paddle/auto-growth-params.h"
 #include "allocators/paddle/chunk-size.h"
 #include "allocators/paddle/paddle.h"
+#include "allocators/paddle/stream-safe.h"
 #include "sim/core/idmap.h"
 #include "sim/core/slab.h"
 #include "sim/core/tree.h"
@@ -29,6 +29,7 @@ struct _Block
 {
   GememTreeNode node; /* key (2 * arena + small, size, address), kept while out of the pool too */
   Block *previous, *next;
+  PaddleGuard guard; /* while allocated */
   gboolean free;
 };
 
@@ -47,6 +48,7 @@ typedef struct
   guint64 stream;
   Chunk *oldest, *newest;
   guint64 chunks, idle;
+  PaddleDeferred deferred; /* freed blocks that other streams still use */
   gboolean ready; /* its pre-allocation is done */
 } Arena;
 
@@ -57,7 +59,9 @@ typedef struct
   GememPaddlePreset preset;
   guint64 limit;   /* of device bytes held */
   guint64 grow[2]; /* least chunk of the large pool, of the small one */
-  guint64 reserved, allocated;
+  guint64 reserved, allocated; /* deferred blocks count as allocated */
+  guint64 warm_up; /* requests for which use_auto_growth_v2 still takes only what fits exactly */
+  PaddleStreamSafe safe;
   GememTree pool, chunks;
   GememSlab block_slab, chunk_slab;
   GArray *arenas; /* Arena, in order of first use */
@@ -65,9 +69,11 @@ typedef struct
 } AutoGrowth;
 
 extern const GememAllocatorClass gemem_paddle_auto_growth_class;
+static const GememAllocatorClass at_once_class;
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define CHUNK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Chunk, by_address)
+#define BLOCK_OF_GUARD(pointer) ((Block *) (gpointer) ((char *) (pointer) - G_STRUCT_OFFSET (Block, guard)))
 
 static Arena *
 arena_at (const AutoGrowth *self, guint64 index)
@@ -188,10 +194,30 @@ carve (AutoGrowth *self, Block *block, guint64 size)
   return high;
 }
 
+/* use_auto_growth_v2 while it warms up: a free block of exactly this size, else a chunk of exactly this size. */
+static Block *
+attempt_exact_fit (AutoGrowth *self, guint64 group, guint64 size)
+{
+  GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
+  GememDeviceInfo info;
+  if (fit != NULL && fit->group == group && fit->size == size)
+    {
+      pool_remove (self, BLOCK_OF (fit));
+      return carve (self, BLOCK_OF (fit), size);
+    }
+  gemem_device_info (self->base.device, &info);
+  if (info.free < size)
+    self->base.retries += free_idle_chunks (self, arena_at (self, group / 2));
+  Block *block = add_chunk (self, group, size);
+  return block != NULL ? carve (self, block, size) : NULL;
+}
+
 /* AutoGrowthBestFit: best fit, else a new chunk, else one more try without idle chunks. */
 static Block *
 attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
+  if (self->warm_up > 0)
+    return attempt_exact_fit (self, group, size);
   GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
   if (fit != NULL && fit->group == group)
     {
@@ -211,15 +237,35 @@ attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
   return block != NULL ? carve (self, block, size) : NULL;
 }
 
-/* StreamSafe: once more after the idle chunks of every stream are gone. */
+/* What other streams have done with, of every stream; then the idle chunks of all. */
+static gboolean
+process_and_release_all (AutoGrowth *self)
+{
+  gboolean any = FALSE;
+  for (guint i = 0; i < self->arenas->len; i++)
+    any = gemem_paddle_safe_process (&self->safe, &arena_at (self, i)->deferred) || any;
+  return free_idle_chunks_of_all (self) || any;
+}
+
+/* StreamSafe: what is done of this stream first; then once more after all streams gave what they could. */
 static Block *
 attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
 {
+  if (self->safe.deferred > 0)
+    gemem_paddle_safe_process (&self->safe, &arena_at (self, group / 2)->deferred);
   Block *block = attempt_best_fit (self, group, size);
-  if (block != NULL || self->preset == GEMEM_PADDLE_P16)
+  if (block != NULL || !self->params.stream_safe)
     return block;
-  self->base.retries += free_idle_chunks_of_all (self);
+  self->base.retries += process_and_release_all (self);
   return attempt_best_fit (self, group, size);
+}
+
+/* Counts the requests of the warm-up; the first one after it begins without idle chunks. */
+static void
+end_warm_up (AutoGrowth *self)
+{
+  if (self->warm_up > 0 && --self->warm_up == 0)
+    free_idle_chunks_of_all (self);
 }
 
 /* Takes the chunks a new stream starts with, small pool first; gives them back and says FALSE when there is no room for both. */
@@ -282,6 +328,8 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
   if (!arena_at (self, arena)->ready && !pre_allocate (self, arena))
     return FALSE;
   guint64 group = 2 * arena + (size <= self->params.small_pool);
+  if (G_UNLIKELY (self->warm_up > 0))
+    end_warm_up (self);
   Block *block = attempt_all_streams (self, group, size);
   if (block == NULL && self->params.retry_time != 0)
     {
@@ -308,13 +356,12 @@ merge (AutoGrowth *self, Block *left)
   gemem_slab_free (&self->block_slab, right);
 }
 
+/* Free of AutoGrowthBestFit. */
 static void
-auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
+release (gpointer data, PaddleGuard *guard)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
-  Block *block = freed->handle;
-  if (block == NULL) /* of zero bytes */
-    return;
+  AutoGrowth *self = data;
+  Block *block = BLOCK_OF_GUARD (guard);
   GEMEM_CHECK (!block->free);
   self->allocated -= block->node.size;
   if (block->previous != NULL && block->previous->free)
@@ -335,9 +382,38 @@ auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean c
 }
 
 static void
+auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
+{
+  AutoGrowth *self = (AutoGrowth *)allocator;
+  Block *block = freed->handle;
+  if (block == NULL) /* of zero bytes */
+    return;
+  if (block->guard.uses == NULL && !(completion_follows && self->params.stream_safe))
+    release (self, &block->guard);
+  else
+    gemem_paddle_safe_free (&self->safe, &block->guard, &arena_at (self, block->node.group / 2)->deferred, completion_follows);
+}
+
+static void
+auto_growth_complete (GememAllocator *allocator, const GememBlock *block)
+{
+  if (block->handle != NULL)
+    gemem_paddle_safe_complete (&((Block *)block->handle)->guard);
+}
+
+static void
+auto_growth_use_on_stream (GememAllocator *allocator, const GememBlock *used, guint64 stream)
+{
+  AutoGrowth *self = (AutoGrowth *)allocator;
+  Block *block = used->handle;
+  if (block != NULL && arena_at (self, block->node.group / 2)->stream != stream)
+    gemem_paddle_safe_use (&self->safe, &block->guard, stream);
+}
+
+static void
 auto_growth_trim (GememAllocator *allocator)
 {
-  free_idle_chunks_of_all ((AutoGrowth *)allocator);
+  process_and_release_all ((AutoGrowth *)allocator);
 }
 
 /* Size of the largest free block of @group, down to the alignment. */
@@ -381,8 +457,8 @@ walk_chunk (const AutoGrowth *self, const Chunk *chunk, GememSpanFunc func, gpoi
     {
       span.address = block->node.address;
       span.size = block->node.size;
-      span.state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE;
-      span.user = block->free ? 0 : block->node.address;
+      span.state = block->free ? GEMEM_SPAN_FREE : block->guard.deferred ? GEMEM_SPAN_PENDING : GEMEM_SPAN_LIVE;
+      span.user = span.state == GEMEM_SPAN_LIVE ? block->node.address : 0;
       func (&span, data);
     }
 }
@@ -406,7 +482,7 @@ broken (GError **error, const Block *block, const char *what)
 
 typedef struct
 {
-  guint64 free_blocks, allocated, reserved, idle;
+  guint64 free_blocks, allocated, reserved, idle, deferred;
 } Tally;
 
 static gboolean
@@ -422,7 +498,10 @@ check_chunk (const Chunk *chunk, Tally *tally, GError **error)
         return broken (error, block, "belongs to another pool than its chunk");
       if (block->free && previous != NULL && previous->free)
         return broken (error, block, "is free beside a free block");
+      if (block->free && (block->guard.deferred || block->guard.uses != NULL))
+        return broken (error, block, "is free, but other streams use it");
       *(block->free ? &tally->free_blocks : &tally->allocated) += block->free ? 1 : block->node.size;
+      tally->deferred += block->guard.deferred;
       end += block->node.size;
     }
   if (end != chunk->by_address.address + chunk->bytes)
@@ -451,7 +530,7 @@ auto_growth_check (GememAllocator *allocator, GError **error)
     }
   if (!gemem_tree_check (&self->pool) || !gemem_tree_check (&self->chunks) || tally.free_blocks != self->pool.count
       || tally.allocated != self->allocated || tally.reserved != self->reserved || tally.idle != idle || chunks != self->chunks.count
-      || self->reserved > allocator->device->held)
+      || tally.deferred != self->safe.deferred || self->reserved > allocator->device->held)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                    "paddle-auto-growth: %" G_GUINT64_FORMAT " allocated and %" G_GUINT64_FORMAT " reserved bytes, %" G_GUINT64_FORMAT
@@ -476,6 +555,7 @@ auto_growth_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("idle_chunks", idle, "", data);
   func ("free_blocks", self->pool.count, "", data);
   func ("streams", self->arenas->len, "", data);
+  func ("deferred_blocks", self->safe.deferred, "", data);
 }
 
 static void
@@ -487,6 +567,7 @@ auto_growth_destroy (GememAllocator *allocator)
     drop_chunk (self, CHUNK_OF (node));
   gemem_slab_clear (&self->block_slab);
   gemem_slab_clear (&self->chunk_slab);
+  gemem_paddle_safe_clear (&self->safe);
   gemem_idmap_free (self->by_stream);
   g_array_unref (self->arenas);
   g_free (self);
@@ -503,7 +584,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
       g_free (self);
       return NULL;
     }
-  self->base.klass = &gemem_paddle_auto_growth_class;
+  self->base.klass = own->stream_safe ? &gemem_paddle_auto_growth_class : &at_once_class;
   self->base.device = device;
   self->preset = (GememPaddlePreset)own->preset;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
@@ -512,28 +593,28 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   self->grow[1] = gemem_paddle_round_up (own->small_chunk, own->alignment);
   gemem_slab_init (&self->block_slab, sizeof (Block));
   gemem_slab_init (&self->chunk_slab, sizeof (Chunk));
+  gemem_paddle_safe_init (&self->safe, device, release, self);
+  self->warm_up = own->v2 ? own->warm_up + 1 : 0;
   self->arenas = g_array_new (FALSE, TRUE, sizeof (Arena));
   self->by_stream = gemem_idmap_new (sizeof (guint64));
   g_array_set_size (self->arenas, 1); /* the default stream */
   return &self->base;
 }
 
+#define COMMON                                                                                                          \
+  .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-auto-growth",                                                             \
+  .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over chunks as large as the request", \
+  .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; spec/paddle.md sections 3.1, 3.4", \
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM, .alignment = 256, .params = gemem_paddle_auto_growth_params,      \
+  .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, .alloc = auto_growth_alloc,        \
+  .free = auto_growth_free, .trim = auto_growth_trim, .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, \
+  .check = auto_growth_check, .stats = auto_growth_stats, .destroy = auto_growth_destroy
+
 const GememAllocatorClass gemem_paddle_auto_growth_class = {
-  .abi = GEMEM_ALLOCATOR_ABI,
-  .name = "paddle-auto-growth",
-  .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over chunks as large as the request",
-  .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator; spec/paddle.md section 3.1",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
-  .alignment = 256,
-  .params = gemem_paddle_auto_growth_params,
-  .params_size = sizeof (GememPaddleAutoGrowthParams),
-  .create = auto_growth_create,
-  .alloc = auto_growth_alloc,
-  .free = auto_growth_free,
-  .trim = auto_growth_trim,
-  .largest_free = auto_growth_largest_free,
-  .walk = auto_growth_walk,
-  .check = auto_growth_check,
-  .stats = auto_growth_stats,
-  .destroy = auto_growth_destroy,
+  COMMON,
+  .complete = auto_growth_complete,
+  .use_on_stream = auto_growth_use_on_stream,
 };
+
+/* Without StreamSafe a free is complete at once, whatever other streams do. */
+static const GememAllocatorClass at_once_class = { COMMON };

@@ -15,12 +15,20 @@ typedef struct
 
 typedef struct
 {
+  guint32  id;
+  guint64  stream;
+  gboolean done;
+} Waiting;
+
+typedef struct
+{
   Naive    base;
   guint64  least;       /* C: least bytes of a chunk            */
   gboolean p16;
   gboolean free_idle;   /* free_idle_chunk                      */
   gboolean free_before; /* free_when_no_cache_hit               */
   GArray  *blocks;
+  GArray  *waiting; /* Waiting: freed, in order, until the streams are done (StreamSafe) */
 } Model;
 
 #define BLOCK(model, i) (&g_array_index ((model)->blocks, Block, i))
@@ -36,6 +44,7 @@ create (guint64 least, gboolean p16, gboolean free_idle, gboolean free_before)
   model->free_idle = free_idle;
   model->free_before = free_before;
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
+  model->waiting = g_array_new (FALSE, FALSE, sizeof (Waiting));
   return &model->base;
 }
 
@@ -43,6 +52,7 @@ static void
 destroy (Naive *naive)
 {
   g_array_unref (((Model *) naive)->blocks);
+  g_array_unref (((Model *) naive)->waiting);
 }
 
 /* FreeIdleChunks() of one allocator, or of all. */
@@ -62,6 +72,62 @@ free_idle_chunks (Model *model, guint64 stream)
       else
         i++;
     }
+}
+
+static void
+join (Model *model, guint i)
+{
+  if (i + 1 >= model->blocks->len || BLOCK (model, i)->chunk != BLOCK (model, i + 1)->chunk)
+    return;
+  if (!BLOCK (model, i)->free || !BLOCK (model, i + 1)->free)
+    return;
+  BLOCK (model, i)->size += BLOCK (model, i + 1)->size;
+  g_array_remove_index (model->blocks, i + 1);
+}
+
+static void
+release (Model *model, guint32 id)
+{
+  guint i = 0;
+
+  while (BLOCK (model, i)->free || BLOCK (model, i)->id != id)
+    i++;
+  const guint64 stream = BLOCK (model, i)->stream;
+  BLOCK (model, i)->free = TRUE;
+  join (model, i);
+  if (i > 0)
+    join (model, i - 1);
+  if (model->free_idle)
+    free_idle_chunks (model, stream);
+}
+
+/* What waits no longer, of one stream or of all, in the order of the frees. */
+static void
+release_done (Model *model, guint64 stream)
+{
+  for (guint i = 0; i < model->waiting->len;)
+    {
+      const Waiting w = g_array_index (model->waiting, Waiting, i);
+
+      if (w.done && (stream == EVERY_STREAM || w.stream == stream))
+        {
+          g_array_remove_index (model->waiting, i);
+          release (model, w.id);
+        }
+      else
+        i++;
+    }
+}
+
+static void
+release_done_of_all (Model *model)
+{
+  g_autoptr (GArray) streams = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for (guint i = 0; i < model->waiting->len; i++)
+    g_array_append_val (streams, g_array_index (model->waiting, Waiting, i).stream);
+  for (guint i = 0; i < streams->len; i++)
+    release_done (model, g_array_index (streams, guint64, i));
 }
 
 static int
@@ -116,10 +182,13 @@ obtain (Model *model, guint64 size, guint64 stream)
 static int
 obtain_safely (Model *model, guint64 size, guint64 stream)
 {
-  int i = obtain (model, size, stream);
+  int i;
 
+  release_done (model, stream);
+  i = obtain (model, size, stream);
   if (i >= 0 || model->p16)
     return i;
+  release_done_of_all (model);
   free_idle_chunks (model, EVERY_STREAM);
   return obtain (model, size, stream);
 }
@@ -155,36 +224,36 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
 }
 
 static void
-join (Model *model, guint i)
+free_block (Naive *naive, guint32 id, gboolean completion_follows)
 {
-  if (i + 1 >= model->blocks->len || BLOCK (model, i)->chunk != BLOCK (model, i + 1)->chunk)
-    return;
-  if (!BLOCK (model, i)->free || !BLOCK (model, i + 1)->free)
-    return;
-  BLOCK (model, i)->size += BLOCK (model, i + 1)->size;
-  g_array_remove_index (model->blocks, i + 1);
+  Model *model = (Model *) naive;
+  Waiting w = { id, 0, FALSE };
+
+  if (!completion_follows || model->p16)
+    {
+      release (model, id);
+      return;
+    }
+  for (guint i = 0; i < model->blocks->len; i++)
+    if (!BLOCK (model, i)->free && BLOCK (model, i)->id == id)
+      w.stream = BLOCK (model, i)->stream;
+  g_array_append_val (model->waiting, w);
 }
 
 static void
-release (Naive *naive, guint32 id, gboolean completion_follows)
+complete (Naive *naive, guint32 id)
 {
   Model *model = (Model *) naive;
-  guint i = 0;
 
-  while (BLOCK (model, i)->free || BLOCK (model, i)->id != id)
-    i++;
-  const guint64 stream = BLOCK (model, i)->stream;
-  BLOCK (model, i)->free = TRUE;
-  join (model, i);
-  if (i > 0)
-    join (model, i - 1);
-  if (model->free_idle)
-    free_idle_chunks (model, stream);
+  for (guint i = 0; i < model->waiting->len; i++)
+    if (g_array_index (model->waiting, Waiting, i).id == id)
+      g_array_index (model->waiting, Waiting, i).done = TRUE;
 }
 
 static void
 trim (Naive *naive)
 {
+  release_done_of_all ((Model *) naive);
   free_idle_chunks ((Model *) naive, EVERY_STREAM);
 }
 
@@ -218,14 +287,14 @@ create_p16 (void)
   return create (0, TRUE, FALSE, FALSE);
 }
 
-#define GROWTH(text, function)                                                                                                            \
+#define GROWTH(text, function, complete_function)                                                                                                            \
   {                                                                                                                                       \
-    .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = release, .trim = trim,                    \
+    .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = free_block, .complete = complete_function, .trim = trim, \
     .destroy = destroy                                                                                                                    \
   }
 
-const NaiveClass naive_growth_plain = GROWTH ("preset=P2", create_plain);
-const NaiveClass naive_growth_chunk = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4", create_chunk);
-const NaiveClass naive_growth_idle = GROWTH ("preset=P2,free_idle_chunk=yes", create_idle);
-const NaiveClass naive_growth_before = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=1,free_when_no_cache_hit=yes", create_before);
-const NaiveClass naive_growth_p16 = GROWTH ("preset=P16", create_p16);
+const NaiveClass naive_growth_plain = GROWTH ("preset=P2", create_plain, complete);
+const NaiveClass naive_growth_chunk = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4", create_chunk, complete);
+const NaiveClass naive_growth_idle = GROWTH ("preset=P2,free_idle_chunk=yes", create_idle, complete);
+const NaiveClass naive_growth_before = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=1,free_when_no_cache_hit=yes", create_before, complete);
+const NaiveClass naive_growth_p16 = GROWTH ("preset=P16", create_p16, NULL);

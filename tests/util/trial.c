@@ -195,7 +195,7 @@ leave_live (TestTrial *trial, const TestBlock *b)
 static gboolean
 check_answer (TestTrial *trial, const TestBlock *b)
 {
-  const GememAllocatorClass *klass = trial->subject->klass;
+  const GememAllocatorClass *klass = trial->allocator->klass;
 
   if (b->block.address == 0 || b->block.size < b->size)
     return broken (trial, "%s", b->block.address == 0 ? "success without an address" : "the block is smaller than the request");
@@ -229,7 +229,7 @@ do_alloc (TestTrial *trial, const TestOp *op)
     return TRUE;
   *b = (TestBlock) { .size = op->size, .stream = op->stream, .pool = op->pool };
   trial->allocs++;
-  trial->ok = trial->subject->klass->alloc (trial->allocator, &request, &b->block);
+  trial->ok = trial->allocator->klass->alloc (trial->allocator, &request, &b->block);
   trial->failures += !trial->ok;
   if (trial->naive != NULL && !compare_naive (trial, op, b))
     return FALSE;
@@ -243,7 +243,7 @@ static void
 do_free (TestTrial *trial, guint32 id, gboolean later)
 {
   TestBlock *b = block_at (trial, id);
-  const GememAllocatorClass *klass = trial->subject->klass;
+  const GememAllocatorClass *klass = trial->allocator->klass;
 
   if (b->state != TEST_BLOCK_LIVE)
     return;
@@ -262,7 +262,7 @@ do_complete (TestTrial *trial, guint32 id)
   if (b->state != TEST_BLOCK_PENDING)
     return;
   b->state = TEST_BLOCK_NONE;
-  trial->subject->klass->complete (trial->allocator, &b->block);
+  trial->allocator->klass->complete (trial->allocator, &b->block);
   if (trial->naive != NULL && trial->naive->klass->complete != NULL)
     trial->naive->klass->complete (trial->naive, id);
 }
@@ -272,9 +272,9 @@ do_use (TestTrial *trial, guint32 id, guint64 stream)
 {
   const TestBlock *b = block_at (trial, id);
 
-  if (b->state != TEST_BLOCK_LIVE || trial->subject->klass->use_on_stream == NULL)
+  if (b->state != TEST_BLOCK_LIVE || trial->allocator->klass->use_on_stream == NULL)
     return;
-  trial->subject->klass->use_on_stream (trial->allocator, &b->block, stream);
+  trial->allocator->klass->use_on_stream (trial->allocator, &b->block, stream);
   if (trial->naive != NULL && trial->naive->klass->use_on_stream != NULL)
     trial->naive->klass->use_on_stream (trial->naive, id, stream);
 }
@@ -286,8 +286,8 @@ do_sync (TestTrial *trial, guint64 stream)
     gemem_device_sync (trial->device);
   else
     gemem_device_stream_sync (trial->device, stream);
-  if (trial->subject->klass->sync != NULL)
-    trial->subject->klass->sync (trial->allocator, stream);
+  if (trial->allocator->klass->sync != NULL)
+    trial->allocator->klass->sync (trial->allocator, stream);
   if (trial->naive != NULL && trial->naive->klass->sync != NULL)
     trial->naive->klass->sync (trial->naive, stream);
 }
@@ -297,9 +297,9 @@ do_let (TestTrial *trial, guint32 id, guint64 stream)
 {
   const TestBlock *b = block_at (trial, id);
 
-  if (b->state != TEST_BLOCK_LIVE || trial->subject->klass->stream_free == NULL)
+  if (b->state != TEST_BLOCK_LIVE || trial->allocator->klass->stream_free == NULL)
     return;
-  trial->subject->klass->stream_free (trial->allocator, &b->block, stream);
+  trial->allocator->klass->stream_free (trial->allocator, &b->block, stream);
   if (trial->naive != NULL && trial->naive->klass->stream_free != NULL)
     trial->naive->klass->stream_free (trial->naive, id, stream);
 }
@@ -307,7 +307,7 @@ do_let (TestTrial *trial, guint32 id, guint64 stream)
 static void
 do_event (TestTrial *trial, const TestOp *op)
 {
-  const GememAllocatorClass *klass = trial->subject->klass;
+  const GememAllocatorClass *klass = trial->allocator->klass;
   const NaiveClass *naive = trial->naive != NULL ? trial->naive->klass : NULL;
 
   if (klass->event_record == NULL || klass->event_wait == NULL)
@@ -329,9 +329,9 @@ do_trim (TestTrial *trial)
 {
   const guint64 held = trial->device->held;
 
-  if (trial->subject->klass->trim == NULL)
+  if (trial->allocator->klass->trim == NULL)
     return TRUE;
-  trial->subject->klass->trim (trial->allocator);
+  trial->allocator->klass->trim (trial->allocator);
   if (trial->naive != NULL && trial->naive->klass->trim != NULL)
     trial->naive->klass->trim (trial->naive);
   return trial->device->held <= held || broken (trial, "trim took memory");
@@ -392,7 +392,7 @@ do_load (TestTrial *trial, const TestOp *op)
     return TRUE;
   test_op_segments (op, segments);
   first = (const GememGraphSegment *) (gconstpointer) segments->data;
-  trial->ok = trial->subject->klass->graph_load (trial->allocator, op->id, op->stream, first, segments->len, &address);
+  trial->ok = trial->allocator->klass->graph_load (trial->allocator, op->id, op->stream, first, segments->len, &address);
   if (trial->naive != NULL)
     {
       const gboolean ok = trial->naive->klass->graph_load (trial->naive, op->id, first, segments->len, &expected);
@@ -412,7 +412,7 @@ do_run (TestTrial *trial, guint32 id, guint64 stream, gboolean begin)
 
   if (*state != (begin ? TEST_GRAPH_LOADED : TEST_GRAPH_RUNNING))
     return TRUE;
-  trial->ok = trial->subject->klass->graph_run (trial->allocator, id, stream, begin);
+  trial->ok = trial->allocator->klass->graph_run (trial->allocator, id, stream, begin);
   g_clear_pointer (&trial->allocator->refusal, g_free);
   if (trial->naive != NULL && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, begin), 0, 0))
     return FALSE;
@@ -431,7 +431,7 @@ do_unload (TestTrial *trial, guint32 id)
   if (*state == TEST_GRAPH_NONE)
     return;
   *state = TEST_GRAPH_NONE;
-  trial->subject->klass->graph_unload (trial->allocator, id);
+  trial->allocator->klass->graph_unload (trial->allocator, id);
   if (trial->naive != NULL)
     trial->naive->klass->graph_unload (trial->naive, id);
 }
@@ -446,15 +446,15 @@ do_graph (TestTrial *trial, const TestOp *op)
   switch ((TestOpKind) op->kind)
     {
     case TEST_GRAPH_LOAD:
-      return trial->subject->klass->graph_load != NULL ? do_load (trial, op) : do_alloc (trial, &block);
+      return trial->allocator->klass->graph_load != NULL ? do_load (trial, op) : do_alloc (trial, &block);
     case TEST_GRAPH_UNLOAD:
-      if (trial->subject->klass->graph_load != NULL)
+      if (trial->allocator->klass->graph_load != NULL)
         do_unload (trial, op->id);
       else
         do_free (trial, op->id, FALSE);
       return TRUE;
     default:
-      return trial->subject->klass->graph_load == NULL || do_run (trial, op->id, op->stream, op->kind == TEST_GRAPH_RUN);
+      return trial->allocator->klass->graph_load == NULL || do_run (trial, op->id, op->stream, op->kind == TEST_GRAPH_RUN);
     }
 }
 
@@ -604,7 +604,7 @@ verify_live (TestTrial *trial, GArray *live)
         return broken (trial, "walk: a live span for " HEX ", the program holds " HEX, s->user, b->block.address);
       if (s->user < s->address || s->user - s->address > s->size || b->size > s->size - (s->user - s->address) || b->block.size > s->size)
         return broken (trial, "walk: the span at " HEX " does not hold the block " HEX, s->address, s->user);
-      if (s->pool != b->pool && (trial->subject->klass->capabilities & GEMEM_CAP_POOLS) != 0)
+      if (s->pool != b->pool && (trial->allocator->klass->capabilities & GEMEM_CAP_POOLS) != 0)
         return broken (trial, "walk: the block " HEX " is in pool %u, it was asked of %u", s->user, s->pool, b->pool);
     }
   return TRUE;
@@ -614,7 +614,7 @@ static gboolean
 verify_largest_free (TestTrial *trial, guint64 reusable)
 {
   for (guint64 stream = 0; stream < 4; stream++)
-    if (trial->subject->klass->largest_free (trial->allocator, stream) > reusable)
+    if (trial->allocator->klass->largest_free (trial->allocator, stream) > reusable)
       return broken (trial, "largest_free of stream " U64 " is beyond the " U64 " bytes that are free at all", stream, reusable);
   return TRUE;
 }
@@ -633,15 +633,15 @@ compare_figure (const char *name, guint64 value, const char *unit, gpointer data
 gboolean
 test_trial_verify (TestTrial *trial)
 {
-  const guint64 graphs = trial->subject->klass->graph_bytes != NULL ? trial->subject->klass->graph_bytes (trial->allocator) : 0;
+  const guint64 graphs = trial->allocator->klass->graph_bytes != NULL ? trial->allocator->klass->graph_bytes (trial->allocator) : 0;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   g_autoptr (GError) error = NULL;
   guint64 physical = 0, reusable = 0;
 
-  if (!trial->subject->klass->check (trial->allocator, &error))
+  if (!trial->allocator->klass->check (trial->allocator, &error))
     return broken (trial, "check: %s", error->message);
-  trial->subject->klass->walk (trial->allocator, add_span, spans);
+  trial->allocator->klass->walk (trial->allocator, add_span, spans);
   for (guint i = 0; i < spans->len; i++)
     {
       const GememSpan *s = &g_array_index (spans, GememSpan, i);
@@ -658,7 +658,7 @@ test_trial_verify (TestTrial *trial)
     return broken (trial, "requested " U64 ", allocated " U64 " and " U64 " of graphs, reserved " U64 " do not ascend", trial->live_bytes,
                    trial->allocated, graphs, trial->device->held);
   if (trial->naive != NULL && trial->naive->klass->figure != NULL)
-    trial->subject->klass->stats (trial->allocator, compare_figure, trial);
+    trial->allocator->klass->stats (trial->allocator, compare_figure, trial);
   return trial->problem == NULL && verify_tiling (trial, spans) && verify_live (trial, live) && verify_largest_free (trial, reusable);
 }
 
