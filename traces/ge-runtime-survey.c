@@ -68,6 +68,22 @@ settle (GeSurvey *survey, GePool *pool, gboolean failed)
   pool->refused = 0;
 }
 
+/* The pool did @line: those that gave out its address just before are below it. */
+static void
+put_above (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line)
+{
+  const guint32 device = g_array_index (survey->pools, GePool, index).device;
+
+  for (guint i = 0; i < GE_RECENT; i++)
+    {
+      const GeRecent *recent = &process->recent[i];
+      GePool *other = recent->pool > 0 ? &g_array_index (survey->pools, GePool, recent->pool - 1) : NULL;
+      if (other != NULL && recent->pool - 1 != index && recent->address == line->address
+          && (other->device == device || other->device == GE_DEVICE_UNKNOWN || device == GE_DEVICE_UNKNOWN))
+        other->below = TRUE;
+    }
+}
+
 static void
 take_alloc (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line)
 {
@@ -76,10 +92,18 @@ take_alloc (GeSurvey *survey, GeProcess *process, guint index, const GeLine *lin
   settle (survey, pool, FALSE);
   pool->allocs++;
   process->upper |= pool->kind != GE_POOL_BOTTOM;
-  if (process->last_pool > 0 && process->last_pool - 1 != index && process->last_address == line->address && pool->kind != GE_POOL_BOTTOM)
-    g_array_index (survey->pools, GePool, process->last_pool - 1).below = TRUE;
-  process->last_pool = index + 1;
-  process->last_address = line->address;
+  if (pool->kind != GE_POOL_BOTTOM)
+    put_above (survey, process, index, line);
+  process->recent[process->next++ % GE_RECENT] = (GeRecent){ index + 1, line->address };
+}
+
+/* Whichever pool had it: nothing that lies there is above the next that gives it out. */
+static void
+take_free (GeProcess *process, const GeLine *line)
+{
+  for (guint i = 0; i < GE_RECENT; i++)
+    if (process->recent[i].address == line->address)
+      process->recent[i].pool = 0;
 }
 
 static void
@@ -115,7 +139,7 @@ take_pool (GeSurvey *survey, GememInput *input, guint process, const GeLine *lin
   if (line->kind == GE_LINE_ALLOC)
     take_alloc (survey, own, index, line);
   else if (line->kind == GE_LINE_FREE)
-    own->last_pool = 0;
+    take_free (own, line);
   else
     {
       settle (survey, pool, TRUE);

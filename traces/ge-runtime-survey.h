@@ -3,9 +3,9 @@
  * Why a pass of its own: the same block is logged at every level that it passes through.  Which level is the uppermost, which of the
  * refused requests failed for good, and which devices and processes there are is known only at the end.
  *
- * Who is below whom: a pool that grows is asked for memory just before its own line, and gives out the same address; so a pool whose
- * line is directly followed by that of another pool of the process at the same address is below it.  A bottom pool is below where there
- * is any other.
+ * Who is below whom: a pool that grows asks for memory just before its own line, and gives out the same address; so a pool is below
+ * another of its process and device that gives out the same address within a few lines (threads may come between).  A bottom pool is
+ * below where there is any other.
  * Invariants: processes and pools are numbered in the order of the log.  Memory: a record for each process and pool (at most 65536
  * each), a byte for each refused request.  Origin: ge-runtime.md 0, 2.1, 10.
  */
@@ -17,6 +17,15 @@
 
 #define GE_LINE_LONGEST ((gsize) 8 << 20)
 
+#define GE_RECENT 8 /* lines */
+
+/* What a pool gave out, and did not get back. */
+typedef struct
+{
+  guint   pool; /* 1 + its index; 0: none */
+  guint64 address;
+} GeRecent;
+
 typedef struct
 {
   gboolean told;         /* its device was, by a line that names one               */
@@ -25,8 +34,8 @@ typedef struct
   guint64  page;         /* bytes of a physical page; 0: it has none, or unknown   */
   gboolean upper;        /* it has pools above the bottom one                      */
   guint    asked;        /* 1 + the pool that was asked last                       */
-  guint    last_pool;    /* 1 + the pool of the last pool line, if that was ALLOC  */
-  guint64  last_address; /* thereof                                                */
+  GeRecent recent[GE_RECENT];
+  guint    next;         /* of them to be written over                             */
 } GeProcess;
 
 typedef struct

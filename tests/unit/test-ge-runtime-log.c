@@ -87,6 +87,10 @@ test_counted_once (void)
               FREE ("allocator_1", "0", "0x1000") MALLOC ("allocator_1", "0", "65536", "65536", "0x1000")
                   MALLOC ("allocator_2", "0", "6", "65536", "0x1000"),
           "alloc 1 +5/65536 @1000; free 1 +5 @1000; alloc 2 +6/65536 @1000; | 2 | skipped 2");
+  /* Another thread comes between; a pool of another device is none of theirs. */
+  expect (MALLOC ("allocator_1", "0", "65536", "65536", "0x1000") MALLOC ("allocator_9", "0", "5", "65536", "0x9000")
+              MALLOC ("allocator_2", "0", "5", "65536", "0x1000") MALLOC ("allocator_3", "1", "6", "65536", "0x1000"),
+          "alloc 1 +5/65536 @9000; alloc 2 +5/65536 @1000 s1; alloc 3 +6/65536 @1000 d1; | 2 | skipped 1");
   /* An address that was let go and is used by another pool does not put the first below it. */
   expect (MALLOC ("allocator_1", "0", "1", "65536", "0x1000") FREE ("allocator_1", "0", "0x1000")
               MALLOC ("allocator_2", "0", "2", "65536", "0x1000"),
