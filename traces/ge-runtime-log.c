@@ -346,7 +346,8 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   if (ok && log->survey.known == 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again",
+                   "%s:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again, "
+                   "or read what the planner logged with --trace-format=ge-plan-log",
                    gemem_input_name (input));
       ok = FALSE;
     }
@@ -364,11 +365,30 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   return &reader->base;
 }
 
-/* A log may hold lines of GE's planner too; those are another format's, which says more. */
+/* TRUE if the head begins as slog does: "[INFO] GE(123". */
+static gboolean
+is_slog (const char *p, const char *end)
+{
+  if (p == end || *p++ != '[')
+    return FALSE;
+  while (p < end && g_ascii_isupper (*p))
+    p++;
+  if (end - p < 2 || p[0] != ']' || p[1] != ' ')
+    return FALSE;
+  for (p += 2; p < end && (g_ascii_isalnum (*p) || *p == '_');)
+    p++;
+  return end - p > 1 && p[0] == '(' && g_ascii_isdigit (p[1]);
+}
+
+/* A log may hold lines of GE's planner too; those are another format's, which says more.  Lines about memory may come late. */
 static int
 probe (const guint8 *head, gsize size)
 {
-  return g_strstr_len ((const char *) head, (gssize) size, "[IMAS]Set ") == NULL && gemem_ge_runtime_probe (head, size) ? 95 : 0;
+  const char *p = (const char *) head;
+
+  if (g_strstr_len (p, (gssize) size, "[IMAS]Set ") != NULL)
+    return 0;
+  return gemem_ge_runtime_probe (head, size) ? 95 : is_slog (p, p + size) ? 60 : 0;
 }
 
 const GememTraceFormat gemem_format_ge_runtime_log = {

@@ -327,3 +327,15 @@ gemem_paddle_probe (const guint8 *head, gsize size)
     }
   return FALSE;
 }
+
+gboolean
+gemem_paddle_glog (const guint8 *head, gsize size)
+{
+  const char *p = (const char *) head, *stop = memchr (p, '\n', size);
+  PaddleLine line = { 0 };
+
+  if (size == 0 || strchr ("IWEF", *p) == NULL || *p == '\0')
+    return size > 20 && memcmp (p, "Log file created at:", 20) == 0;
+  read_prefix (p, MIN (stop != NULL ? stop : p + size, p + 24), &line);
+  return line.has_time;
+}

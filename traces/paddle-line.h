@@ -45,3 +45,5 @@ void gemem_paddle_line (const char *p, const char *end, PaddleLine *line);
 
 /* TRUE if @head, of a file, has a line by which such logs are known. */
 gboolean gemem_paddle_probe (const guint8 *head, gsize size);
+/* TRUE if it begins as logs of glog do. */
+gboolean gemem_paddle_glog (const guint8 *head, gsize size);

@@ -308,10 +308,11 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   return NULL;
 }
 
+/* Lines about memory may come late: then the prefix of glog has to do. */
 static int
 probe (const guint8 *head, gsize size)
 {
-  return gemem_paddle_probe (head, size) ? 90 : 0;
+  return gemem_paddle_probe (head, size) ? 90 : gemem_paddle_glog (head, size) ? 40 : 0;
 }
 
 const GememTraceFormat gemem_format_paddle_log = {

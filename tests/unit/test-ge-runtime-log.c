@@ -21,6 +21,7 @@
 #define PAGING(size, address, device)                                                                                                      \
   "1 Alloc: MallocMemory, func=aclrtMalloc, size=" size ", purpose=page caching, ptr=" address ", device_id=" device ", module_id=45\n"
 #define DRIVER_FREE(size, address, device) "1 free: RtMemAllocator::free device_id:" device " ,size:" size ", mem_addr:" address "\n"
+#define PLAN "or read what the planner logged with --trace-format=ge-plan-log"
 #define KERNEL(name, message) "7 Compute: [KernelTrace][" name "]" message "\n"
 
 static void
@@ -273,6 +274,20 @@ test_facts (void)
   gemem_trace_close (reader);
 }
 
+/* The reader that @text is for, which need not like it. */
+static void
+test_recognised (const char *text, const char *format)
+{
+  g_autoptr (GBytes) bytes = g_bytes_new (text, strlen (text));
+  g_autoptr (GError) error = NULL, named = NULL;
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x"), NULL, NULL, &error);
+  GememTraceReader *other = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x"), format, NULL, &named);
+
+  g_assert_null (reader);
+  g_assert_null (other);
+  g_assert_cmpstr (error->message, ==, named->message);
+}
+
 static void
 test_sample (void)
 {
@@ -285,6 +300,11 @@ test_sample (void)
                 "alloc 2 +70000/131072 @1000001e0000 d1 t19000; graph-load 1 +1048576/2 t23000 'graph_3'; graph-segment 1 +1048576 t23000; "
                 "graph-segment 1 +4096/3 @100000 t23000; alloc 3 +40000000000 t31000 !8; free 3 +40000000000 t31000 !8; "
                 "free 1 +1000000 @100000100000 t40000; segment-free +2097152 @100000000000 t50000; | 7 | skipped 10");
+  /* slog is known by its first line; other lines in brackets are not ours. */
+  test_recognised ("[INFO] HCCL(12,a): nothing yet\n", "ge-runtime-log");
+  test_recognised ("[INFO] HCCL[12]", "kineto");
+  test_recognised ("[INFO]", "kineto");
+  test_recognised ("[1,2]", "kineto");
   /* What holds plans first of all stays the planner's. */
   GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.log"), NULL, NULL, NULL);
   g_assert_nonnull (reader);
@@ -355,8 +375,8 @@ test_damage (void)
   expect_times (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") "Free block device_id:0 theory", TRUE, FALSE,
                 "alloc 1 +5/65536 @1000; | 22 | skipped 0");
   expect ("Free block device_id:0 theory",
-          "x.log:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again");
-  expect ("what a day\n", "x.log:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again");
+          "x.log:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again, " PLAN);
+  expect ("what a day\n", "x.log:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again, " PLAN);
   /* Not ours, though it begins so. */
   expect ("Malloc size:12\nMalloc size:x\nFailed to apply for "
           "memory\n[KernelTrace][x\n[KernelTrace]\nDeviceAllocator::Find\n[CannMemoryProfiler][RecordMemory]\n" MALLOC (

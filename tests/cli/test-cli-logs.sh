@@ -1,0 +1,41 @@
+#!/bin/sh
+# test-cli-logs.sh - logs of GE's run time and of Paddle's allocators in the hands of a user: every command takes them as they are, piped too.
+# shellcheck disable=SC2154,SC2086 # out and err come from tap.sh; words on purpose
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+ge=$GEMEM_SRCDIR/tests/data/ge/runtime-log.txt kernel=$GEMEM_SRCDIR/tests/data/ge/kernel-trace.txt paddle=$GEMEM_SRCDIR/tests/data/paddle/gpu-log.txt
+
+for log in "$ge:ge-runtime-log:ge-scalable" "$kernel:ge-runtime-log:ge-scalable" "$paddle:paddle-log:paddle-auto-growth"; do
+  file=${log%%:*} rest=${log#*:}; format=${rest%:*} allocator=${rest#*:}
+  name=$(basename "$file" .txt)
+  run 0 gemem-sim info "$file"
+  says out "format  *$format"
+  run 0 gemem-sim validate "$file"
+  says out "valid .$format.\$"
+  run 0 gemem-sim replay -a $allocator "$file"
+  says out 'peak reserved'
+  run 0 gemem-sim convert "$file" "$name.gmt"
+  run 0 gemem-sim convert "$name.gmt" - -f text
+  sed '/^#/d' "$out" > converted
+  check 'there are events' test -s converted
+  run 0 gemem-sim convert "$file" - -f text
+  check 'the native file says the same' sh -c "sed '/^#/d' '$out' | cmp - converted"
+  check 'a pipe is read like the file' sh -c "gzip -c '$file' | gemem-sim convert - - -f text | sed '/^#/d' | cmp - converted"
+done
+
+# What the log says of the device and the allocator is taken for the replay.
+run 0 gemem-sim replay -a ge-scalable "$ge"
+says out 'capacity=32GiB'
+run 0 gemem-sim compare -a 'ge-scalable' -a paddle-auto-growth "$paddle"
+
+# Where the first lines are others', the prefix tells.
+{ yes '[INFO] HCCL(1,a): nothing to see' | head -n 200; cat "$ge"; } > late
+run 0 gemem-sim info late;    says out 'ge-runtime-log'
+{ yes 'I1121 10:00:00.000000 140 executor.cc:1] nothing to see' | head -n 200; cat "$paddle"; } > late
+run 0 gemem-sim info late;    says out 'paddle-log'
+# Without any prefix the format is named.
+{ yes 'nothing to see' | head -n 400; cat "$ge"; } > late
+run 3 gemem-sim info late;    says err 'name its format'
+run 0 gemem-sim info --trace-format=ge-runtime-log late
+done_testing
