@@ -1,9 +1,10 @@
 /* bench-allocators.c - what one allocation or free costs inside each allocator of the registry, on the simulated device.
  *
- *   bench-allocators [WORKLOAD [NAME...]]     WORKLOAD: "GENERATOR[:key=value,...]", default: all of the list below
+ *   bench-allocators [WORKLOAD [NAME...]]     WORKLOAD: "GENERATOR[:key=value,...]", or "vectors"; default: all
  *
  * The events are generated before the clock starts and ids become dense slots, so the time is alloc() and free() of the allocator and the
  * device calls they make, without the engine.  One JSON line per allocator and workload: best of five runs, each on a new device.
+ * "vector" are the operations of two files of shared/vectors/ge-runtime repeated, where the files are.
  * "live" is the question how the cost grows with the number of live blocks: random sizes and lifetimes, 1e3 to 1e6 of them live, timed
  * only after that many have come to be.
  */
@@ -17,6 +18,7 @@
 #include "workloads/generator.h"
 
 #define RUNS 5
+#define VECTOR_EVENTS 1000000
 #define LIVE_EVENTS 500000 /* timed, once the blocks are there */
 
 typedef struct
@@ -41,19 +43,17 @@ fail_on (GError *error)
   exit (2);
 }
 
-/* The allocations and frees of @workload; *slots is how many ids are live at most. */
+/* The allocations and frees that @reader, which is closed, tells; *slots is how many ids are live at most. */
 static GArray *
-load (const char *workload, guint64 *slots)
+load_from (GememTraceReader *reader, guint64 *slots)
 {
   GArray *operations = g_array_new (FALSE, FALSE, sizeof (Operation));
   g_autoptr (GArray) unused = g_array_new (FALSE, FALSE, sizeof (guint64));
   g_autoptr (GHashTable) slot_of = g_hash_table_new (g_direct_hash, g_direct_equal);
   const GememTraceEvent *events;
   GError *error = NULL;
-  GememTraceReader *reader = gemem_generator_open (workload, 1, &error);
   gssize n;
 
-  fail_on (error);
   *slots = 0;
   while ((n = gemem_trace_next (reader, &events, &error)) > 0)
     for (gssize i = 0; i < n; i++)
@@ -83,6 +83,16 @@ load (const char *workload, guint64 *slots)
   fail_on (error);
   gemem_trace_close (reader);
   return operations;
+}
+
+static GArray *
+load (const char *workload, guint64 *slots)
+{
+  GError *error = NULL;
+  GememTraceReader *reader = gemem_generator_open (workload, 1, &error);
+
+  fail_on (error);
+  return load_from (reader, slots);
 }
 
 /* Carries out operations[from..to), without the frees of requests that failed; counts those.  Returns nanoseconds. */
@@ -186,18 +196,85 @@ bench_live (guint64 live, guint64 timed)
     }
 }
 
+/* Frees what @operations leave alive. */
+static void
+close_up (GArray *operations, guint64 slots)
+{
+  g_autofree gboolean *live = g_new0 (gboolean, slots);
+
+  for (guint i = 0; i < operations->len; i++)
+    live[g_array_index (operations, Operation, i).slot] = g_array_index (operations, Operation, i).size != 0;
+  for (guint64 slot = 0; slot < slots; slot++)
+    {
+      const Operation release = { .slot = slot };
+
+      if (live[slot])
+        g_array_append_val (operations, release);
+    }
+}
+
+/* The operations of a vector file, which is freed of all blocks at its end, over and over on one allocator. */
+static GArray *
+load_vector (const char *name, guint64 *slots)
+{
+  const char *shared = g_getenv ("GEMEM_SHARED");
+  g_autofree char *path = g_strdup_printf ("%s/vectors/ge-runtime/%s-1.vec.gz", shared != NULL ? shared : "", name);
+  g_autoptr (GArray) once = NULL;
+  GArray *operations;
+  GError *error = NULL;
+  GememTraceReader *reader;
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return NULL;
+  reader = gemem_trace_open (path, NULL, NULL, &error);
+  fail_on (error);
+  once = load_from (reader, slots);
+  close_up (once, *slots);
+  operations = g_array_new (FALSE, FALSE, sizeof (Operation));
+  do
+    g_array_append_vals (operations, once->data, once->len);
+  while (operations->len < bench_size (VECTOR_EVENTS, 1));
+  return operations;
+}
+
+static void
+bench_vector (const char *name, const char *allocator)
+{
+  const char *const allocators[] = { "direct", allocator };
+  guint64 slots;
+  g_autoptr (GArray) operations = load_vector (name, &slots);
+
+  if (operations == NULL)
+    fprintf (stderr, "bench-allocators: no shared vectors, so %s is left out\n", name);
+  for (guint i = 0; operations != NULL && i < G_N_ELEMENTS (allocators); i++)
+    {
+      const Figures f = measure (gemem_allocator_find (allocators[i], NULL), operations, 0, slots, bench_size (RUNS, 1));
+
+      printf ("{\"bench\":\"vector\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f}\n",
+              allocators[i], name, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1));
+      fflush (stdout);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   const gboolean quick = bench_size (FALSE, TRUE) != FALSE;
 
-  if (argc > 1)
+  const gboolean vectors = argc == 2 && g_str_equal (argv[1], "vectors");
+
+  if (argc > 1 && !vectors)
     bench_workload (argv[1], argc - 2, argv + 2);
-  else if (quick)
+  else if (quick && !vectors)
     bench_workload ("random:events=2000", 0, NULL);
-  else
+  else if (!vectors)
     for (guint i = 0; i < G_N_ELEMENTS (workloads); i++)
       bench_workload (workloads[i], 0, NULL);
+  if (argc == 1 || vectors)
+    {
+      bench_vector ("two-train", "ge-scalable");
+      bench_vector ("exp-train", "ge-expandable");
+    }
   for (guint64 live = 1000; argc == 1 && live <= bench_size (1000000, 1000); live *= 10)
     bench_live (live, bench_size (LIVE_EVENTS, 1000));
   return 0;

@@ -5,7 +5,7 @@
  *   bench-instructions environment       what the counts depend on, as JSON
  *
  * run-bench.sh runs it under callgrind with --toggle-collect=counted, so nothing outside counted() is counted: events and files are made
- * before.  What is left of start-up (opening a reader, creating an allocator) is spread over some hundred thousand events.
+ * before.  What is left of start-up (opening a reader, creating an allocator) is spread over a hundred thousand events.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 
 #define WORKLOAD "transformer-train:layers=24,width=1024,heads=16,jitter=40,iterations=1000000000"
 #define BATCH 4096
-#define EVENTS "300000"
+#define EVENTS "100000"
 
 static void
 stop (GError *error)

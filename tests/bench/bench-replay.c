@@ -1,6 +1,6 @@
 /* bench-replay.c - how fast events are replayed, decoding included, on one core; and that memory does not grow with the trace.
  *
- *   bench-replay [EVENTS [MEMORY-EVENTS [ALLOCATOR]]]   (default 10000000, 100000000 and all; 0: leave out the memory part)
+ *   bench-replay [EVENTS [MEMORY-EVENTS [ALLOCATOR]]]   (default 3000000, 10000000 and all; 0: leave out the memory part)
  *
  * Two native traces are written first: "training" (a transformer's training steps with varying sequence length) and "random"
  * (log-uniform sizes, geometric lifetimes).  Each is decoded alone, then replayed through every allocator on the simulated device
@@ -242,8 +242,8 @@ bench_memory (guint64 events)
 int
 main (int argc, char **argv)
 {
-  guint64 events = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : bench_size (10000000, 10000);
-  guint64 memory_events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10) : bench_size (100000000, 100000);
+  guint64 events = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : bench_size (3000000, 10000);
+  guint64 memory_events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10) : bench_size (10000000, 100000);
 
   if (argc > 4 || events == 0)
     {

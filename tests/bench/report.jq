@@ -69,7 +69,7 @@ def over_glib ($rows): $rows[] | select (.ratio != null) | { ("time: \(.bench) \
 def instructions ($rows): $rows[] | select (.bench == "instructions") | { ("instructions: \(.what)"): .instructions_per_event };
 
 def ratios ($rows):
-  [over_direct ($rows; "allocator"; "workload"), over_direct ($rows; "replay"; "trace"), over_glib ($rows), instructions ($rows)] | add // {};
+  [over_direct ($rows; "allocator"; "workload"), over_direct ($rows; "vector"; "workload"), over_direct ($rows; "replay"; "trace"), over_glib ($rows), instructions ($rows)] | add // {};
 
 def tolerance: if startswith ("instructions: ") then 1.1 else 1.5 end;
 

@@ -23,8 +23,8 @@ else
   run 0 "$programs/bench-readers" list
   says out '^8 rmm-csv$'
   run 0 "$programs/bench-instructions" list
-  says out '^replay direct 300000$'
-  says out '^read native 300000$'
+  says out '^replay direct 100000$'
+  says out '^read native 100000$'
   cp "$out" list
   while read -r what name events; do
     run 0 "$programs/bench-instructions" "$what" "$name" "$events"
