@@ -208,7 +208,8 @@ run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capa
   finish (trial);
 }
 
-/* A request makes few device calls, and not all its attempts can hit the k-th; "all" may also fail what the retries need. */
+/* Not all attempts of a request can hit the k-th call; what makes many calls keeps a page of each attempt.  "all" may also fail what the retries
+ * need. */
 static void
 test_every (gconstpointer data)
 {
@@ -221,7 +222,7 @@ test_every (gconstpointer data)
         const char *settings = g_ptr_array_index (variants, i);
         g_autofree char *memory = g_strdup_printf ("every=%u", k), *all = g_strdup_printf ("every=%u,call=all", k);
 
-        run_faulty (klass, settings, ROOM, memory, k > 1 && *settings == '\0' ? k : 0);
+        run_faulty (klass, settings, ROOM, memory, k > 1 && *settings == '\0' ? 8 * k : 0);
         run_faulty (klass, settings, ROOM, all, 0);
         run_faulty (klass, settings, TIGHT, all, 0);
       }
