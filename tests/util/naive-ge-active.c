@@ -65,7 +65,7 @@ session_reset (Session *s)
     if (*AT (s->physical, int, i) >= 0)
       naive_pages_give (s->pages, *AT (s->physical, int, i));
   if (s->base != 0)
-    naive_pages_release (s->pages, s->base, s->size);
+    naive_pages_close (s->pages, s->base, s->size);
   g_array_set_size (s->physical, 0);
   g_array_set_size (s->last, 0);
   g_array_set_size (s->refs, 0);
@@ -130,7 +130,7 @@ session_reserve (Session *s)
   if (s->base != 0 || s->unsupported)
     return !s->unsupported;
   s->size = (s->pages->device->capacity + page - 1) / page * page;
-  s->base = naive_device_reserve (s->pages->device, s->size);
+  s->base = naive_pages_open (s->pages, s->size);
   s->unsupported = s->base == 0;
   if (s->unsupported)
     s->size = 0;

@@ -117,8 +117,9 @@ naive_pages_take (NaivePages *pages, int last, guint64 va)
     {
       const int mapping = find_mapping (physical (pages, last), va);
 
-      if (mapping >= 0)
-        g_array_remove_index (physical (pages, last)->mapped, (guint) mapping);
+      if (mapping < 0)
+        return -1;
+      g_array_remove_index (physical (pages, last)->mapped, (guint) mapping);
     }
   if (i < 0)
     i = pop_page (pages);
@@ -143,12 +144,34 @@ naive_pages_release (NaivePages *pages, guint64 va, guint64 size)
   naive_device_release (pages->device, va);
 }
 
+guint64
+naive_pages_open (NaivePages *pages, guint64 size)
+{
+  const guint64 va = naive_device_reserve (pages->device, size);
+
+  pages->users += va != 0;
+  return va;
+}
+
+/* All pages of a range were given back before, so that after the last user nothing is in use or mapped. */
+void
+naive_pages_close (NaivePages *pages, guint64 va, guint64 size)
+{
+  naive_pages_release (pages, va, size);
+  if (--pages->users > 0)
+    return;
+  for (guint i = 0; i < pages->pages->len; i++)
+    naive_device_destroy_page (pages->device, pages->size);
+  g_ptr_array_set_size (pages->pages, 0);
+  g_array_set_size (pages->free, 0);
+}
+
 /* ---- 5.1, 5.2 */
 
 NaiveRange *
 naive_range_new (NaivePages *pages, guint64 size)
 {
-  const guint64 n = (size + pages->size - 1) / pages->size, base = naive_device_reserve (pages->device, n * pages->size);
+  const guint64 n = (size + pages->size - 1) / pages->size, base = naive_pages_open (pages, n * pages->size);
   NaiveRange *range;
 
   if (base == 0)

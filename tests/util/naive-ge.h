@@ -26,6 +26,7 @@ typedef struct
   guint64      size;
   GPtrArray   *pages; /* NaivePhysical */
   GArray      *free;  /* guint: stack  */
+  guint        users; /* ranges        */
 } NaivePages;
 
 NaivePages *naive_pages_new (NaiveDevice *device, guint64 size);
@@ -35,6 +36,10 @@ int  naive_pages_take (NaivePages *pages, int last, guint64 va);
 void naive_pages_give (NaivePages *pages, int page);
 gboolean naive_pages_map (NaivePages *pages, int page, guint64 va);
 void naive_pages_release (NaivePages *pages, guint64 va, guint64 size);
+/* Initialize and ReserveMemAddress; 0: refused. */
+guint64 naive_pages_open (NaivePages *pages, guint64 size);
+/* Finalize. */
+void naive_pages_close (NaivePages *pages, guint64 va, guint64 size);
 
 /* ---- 5: a range of a pool */
 
