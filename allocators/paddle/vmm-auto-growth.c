@@ -6,14 +6,17 @@
  * Two facts that cost memory: 256 bytes are added before the rounding to pages, so that a request of exactly k pages maps k + 1; and what is free at the
  * end of the range does not count when more is mapped.
  *
+ * StreamSafe stands above it: a block that other streams use waits on its arena's list until they are done.
+ *
  * Invariants: the blocks of an arena cover what it has mapped, in order of address; no two neighbours are free; `pool` holds exactly the free blocks, under
- * their arena.
- * Cost: O(log free blocks) per request; nothing allocated on the host but one record per extension.
- * Origin: spec/paddle.md section 3.5, 1.2 and 3.3; example E17.  Not modelled: the later V2, compaction, multi-scale pools (not specified there).
+ * their arena; a block that waits is neither free nor live.
+ * Cost: O(log free blocks + waiting blocks of the stream) per request; nothing allocated on the host but one record per extension.
+ * Origin: spec/paddle.md section 3.5, 1.2, 3.3 and 3.4; example E17.  Not modelled: the later V2, compaction, multi-scale pools (not specified there).
  */
 #include "config.h"
 
 #include "allocators/paddle/paddle.h"
+#include "allocators/paddle/stream-safe.h"
 #include "sim/core/idmap.h"
 #include "sim/core/slab.h"
 #include "sim/core/tree.h"
@@ -25,6 +28,7 @@ typedef struct
 {
   int preset;
   guint64 retry_time;
+  gboolean stream_safe;
 } Params;
 
 static const GememParam params[] = {
@@ -33,6 +37,8 @@ static const GememParam params[] = {
   { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
     .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
     .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none." },
+  { .name = "use_stream_safe_cuda_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .aliases = "FLAGS_use_stream_safe_cuda_allocator",
+    .offset = G_STRUCT_OFFSET (Params, stream_safe), .help = "A freed block that other streams use waits until they are done (since 2.3)." },
   { NULL },
 };
 
@@ -41,6 +47,7 @@ struct _Block
 {
   GememTreeNode node; /* key (arena, size, address), kept while out of the pool too */
   Block *previous, *next;
+  PaddleGuard guard; /* while allocated */
   gboolean free;
 };
 
@@ -51,6 +58,7 @@ typedef struct
   guint64 base;   /* of the range; 0: the device refused it */
   guint64 mapped; /* bytes from the base                    */
   Block *first, *last;
+  PaddleDeferred deferred; /* freed blocks that other streams still use */
 } Arena;
 
 /* What one extension mapped. */
@@ -65,6 +73,7 @@ typedef struct
   GememAllocator base;
   guint64 retry_time;
   guint64 range, granularity; /* of the device */
+  PaddleStreamSafe safe;
   GememTree pool;
   GememSlab block_slab;
   GArray *arenas; /* Arena, in order of first use */
@@ -73,8 +82,10 @@ typedef struct
 } VmmGrowth;
 
 extern const GememAllocatorClass gemem_paddle_vmm_auto_growth_class;
+static const GememAllocatorClass at_once_class;
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
+#define BLOCK_OF_GUARD(pointer) ((Block *) (gpointer) ((char *) (pointer) - G_STRUCT_OFFSET (Block, guard)))
 
 static Arena *
 arena_at (const VmmGrowth *self, guint64 index)
@@ -221,13 +232,39 @@ extend (VmmGrowth *self, guint64 index, guint64 size)
 /* ---- events */
 
 static Block *
-attempt (VmmGrowth *self, guint64 index, guint64 size)
+attempt_best_fit (VmmGrowth *self, guint64 index, guint64 size)
 {
   Block *block = take (self, index, size);
 
   if (block == NULL && extend (self, index, size))
     block = take (self, index, size);
   return block;
+}
+
+/* Frees what the other streams have done with, of every stream; there are no idle chunks to return. */
+static gboolean
+process_all (VmmGrowth *self)
+{
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < self->arenas->len; i++)
+    any = gemem_paddle_safe_process (&self->safe, &arena_at (self, i)->deferred) || any;
+  return any;
+}
+
+/* StreamSafe: what is done of this stream first; then once more after all streams gave what they could. */
+static Block *
+attempt (VmmGrowth *self, guint64 index, guint64 size)
+{
+  Block *block;
+
+  if (self->safe.deferred > 0)
+    gemem_paddle_safe_process (&self->safe, &arena_at (self, index)->deferred);
+  block = attempt_best_fit (self, index, size);
+  if (block != NULL || self->base.klass->complete == NULL)
+    return block;
+  self->base.retries += process_all (self);
+  return attempt_best_fit (self, index, size);
 }
 
 static gboolean
@@ -237,14 +274,17 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
   guint64 index, size;
   Block *block;
 
-  if (request->size > self->range)
-    return FALSE;
+  if (request->size == 0) /* a null pointer; never reaches the allocator */
+    {
+      *result = (GememBlock) { 0 };
+      return TRUE;
+    }
   index = obtain_arena (self, request->stream);
-  size = gemem_paddle_round_up (MAX (request->size, 1), ALIGNMENT);
+  size = gemem_paddle_round_up (MIN (request->size, self->range + 1), ALIGNMENT); /* more than the range is too much anyway */
   block = attempt (self, index, size);
   if (block == NULL && self->retry_time != 0)
     {
-      allocator->device->now += self->retry_time; /* nobody can free meanwhile: one thread */
+      allocator->device->now += self->retry_time; /* nobody can free meanwhile: one thread; but streams may have done */
       block = attempt (self, index, size);
     }
   if (block == NULL)
@@ -254,9 +294,40 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
 }
 
 static void
-vmm_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+vmm_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
-  release ((VmmGrowth *) allocator, block->handle);
+  VmmGrowth *self = (VmmGrowth *) allocator;
+  Block *block = freed->handle;
+
+  if (block == NULL) /* of zero bytes */
+    return;
+  if (block->guard.uses == NULL && !(completion_follows && allocator->klass->complete != NULL))
+    release (self, block);
+  else
+    gemem_paddle_safe_free (&self->safe, &block->guard, &arena_at (self, block->node.group)->deferred, completion_follows);
+}
+
+static void
+release_guarded (gpointer self, PaddleGuard *guard)
+{
+  release (self, BLOCK_OF_GUARD (guard));
+}
+
+static void
+vmm_complete (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *block)
+{
+  if (block->handle != NULL)
+    gemem_paddle_safe_complete (&((Block *) block->handle)->guard);
+}
+
+static void
+vmm_use_on_stream (GememAllocator *allocator, const GememBlock *used, guint64 stream)
+{
+  VmmGrowth *self = (VmmGrowth *) allocator;
+  Block *block = used->handle;
+
+  if (block != NULL && arena_at (self, block->node.group)->stream != stream)
+    gemem_paddle_safe_use (&self->safe, &block->guard, stream);
 }
 
 /* ---- questions */
@@ -301,8 +372,8 @@ vmm_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
                                    .segment = arena->base,
                                    .segment_size = arena->mapped,
                                    .stream = arena->stream,
-                                   .state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE,
-                                   .user = block->free ? 0 : block->node.address };
+                                   .state = block->free ? GEMEM_SPAN_FREE : block->guard.deferred ? GEMEM_SPAN_PENDING : GEMEM_SPAN_LIVE,
+                                   .user = block->free || block->guard.deferred ? 0 : block->node.address };
           func (&span, data);
         }
     }
@@ -317,9 +388,9 @@ broken (GError **error, const Block *block, const char *what)
   return FALSE;
 }
 
-/* Adds the free blocks of one arena to *@free_blocks. */
+/* Adds the free and the waiting blocks of one arena. */
 static gboolean
-check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, GError **error)
+check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, guint64 *deferred, GError **error)
 {
   guint64 end = arena->base;
   const Block *previous = NULL;
@@ -330,7 +401,10 @@ check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, GError **e
         return broken (error, block, "does not follow its neighbour");
       if (block->free && previous != NULL && previous->free)
         return broken (error, block, "is free beside a free block");
+      if (block->free && (block->guard.deferred || block->guard.uses != NULL))
+        return broken (error, block, "is free, but other streams use it");
       *free_blocks += block->free;
+      *deferred += block->guard.deferred;
       end += block->node.size;
     }
   if (arena->last != previous || end != arena->base + arena->mapped)
@@ -342,15 +416,17 @@ static gboolean
 vmm_check (GememAllocator *allocator, GError **error)
 {
   const VmmGrowth *self = (const VmmGrowth *) allocator;
-  guint64 free_blocks = 0;
+  guint64 free_blocks = 0, deferred = 0;
 
   for (guint i = 0; i < self->arenas->len; i++)
-    if (arena_at (self, i)->mapped > 0 && !check_arena (arena_at (self, i), i, &free_blocks, error))
+    if (arena_at (self, i)->mapped > 0 && !check_arena (arena_at (self, i), i, &free_blocks, &deferred, error))
       return FALSE;
-  if (gemem_tree_check (&self->pool) && self->pool.count == free_blocks)
+  if (gemem_tree_check (&self->pool) && self->pool.count == free_blocks && self->safe.deferred == deferred)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "paddle-vmm-auto-growth: %" G_GUINT64_FORMAT " free blocks, but %" G_GUINT64_FORMAT " in the pool", free_blocks, self->pool.count);
+               "paddle-vmm-auto-growth: %" G_GUINT64_FORMAT " free and %" G_GUINT64_FORMAT " waiting blocks, but %" G_GUINT64_FORMAT
+               " in the pool and %" G_GUINT64_FORMAT " on lists",
+               free_blocks, deferred, self->pool.count, self->safe.deferred);
   return FALSE;
 }
 
@@ -366,6 +442,7 @@ vmm_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("extensions", self->pieces->len, "", data);
   func ("ranges", self->arenas->len, "", data);
   func ("free_blocks", self->pool.count, "", data);
+  func ("deferred_blocks", self->safe.deferred, "", data);
 }
 
 /* ---- creation */
@@ -379,7 +456,7 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
 
   gemem_device_info (device, &info);
   self = g_new0 (VmmGrowth, 1);
-  self->base.klass = &gemem_paddle_vmm_auto_growth_class;
+  self->base.klass = own->stream_safe ? &gemem_paddle_vmm_auto_growth_class : &at_once_class;
   self->base.device = device;
   self->retry_time = own->retry_time;
   self->granularity = MAX (info.granularity, ALIGNMENT);
@@ -389,6 +466,7 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
   self->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
   self->by_stream = gemem_idmap_new (sizeof (guint64));
   gemem_slab_init (&self->block_slab, sizeof (Block));
+  gemem_paddle_safe_init (&self->safe, device, release_guarded, self);
   return &self->base;
 }
 
@@ -411,24 +489,19 @@ vmm_destroy (GememAllocator *allocator)
   g_array_unref (self->arenas);
   gemem_idmap_free (self->by_stream);
   gemem_slab_clear (&self->block_slab);
+  gemem_paddle_safe_clear (&self->safe);
   g_free (self);
 }
 
-const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = {
-  .abi = GEMEM_ALLOCATOR_ABI,
-  .name = "paddle-vmm-auto-growth",
-  .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of addresses per stream",
-  .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator; spec/paddle.md section 3.5",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
-  .alignment = ALIGNMENT,
-  .params = params,
-  .params_size = sizeof (Params),
-  .create = vmm_create,
-  .alloc = vmm_alloc,
-  .free = vmm_free,
-  .largest_free = vmm_largest_free,
-  .walk = vmm_walk,
-  .check = vmm_check,
-  .stats = vmm_stats,
-  .destroy = vmm_destroy,
-};
+#define COMMON \
+  .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-vmm-auto-growth", \
+  .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of addresses per stream", \
+  .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; spec/paddle.md sections 3.5, 3.4", \
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, .params = params, .params_size = sizeof (Params), \
+  .create = vmm_create, .alloc = vmm_alloc, .free = vmm_free, .largest_free = vmm_largest_free, .walk = vmm_walk, .check = vmm_check, \
+  .stats = vmm_stats, .destroy = vmm_destroy
+
+const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = { COMMON, .complete = vmm_complete, .use_on_stream = vmm_use_on_stream };
+
+/* Without StreamSafe a free is complete at once, whatever other streams do. */
+static const GememAllocatorClass at_once_class = { COMMON };

@@ -143,6 +143,118 @@ test_range (void)
   test_allocator_destroy (vmm);
 }
 
+/* ---- StreamSafe (3.4) */
+
+/* Mapped, waiting and free bytes, in MiB. */
+static void
+add_state (const GememSpan *span, gpointer data)
+{
+  ((guint64 *) data)[span->state] += span->size / MIB;
+}
+
+static void
+expect_states (GememAllocator *allocator, guint64 live, guint64 pending, guint64 unused)
+{
+  guint64 sums[GEMEM_SPAN_UNMAPPED + 1] = { 0 };
+
+  allocator->klass->walk (allocator, add_state, sums);
+  g_assert_cmpuint (sums[GEMEM_SPAN_LIVE], ==, live);
+  g_assert_cmpuint (sums[GEMEM_SPAN_PENDING], ==, pending);
+  g_assert_cmpuint (sums[GEMEM_SPAN_FREE], ==, unused);
+}
+
+/* The event of another stream keeps a freed block until a request of the block's own stream finds it complete; the own stream needs none. */
+static void
+test_uses (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB,event_latency=1ms");
+  GememBlock a = take (vmm, MIB), b;
+
+  vmm->klass->use_on_stream (vmm, &a, 0);
+  g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_EVENT_RECORD], ==, 0);
+  vmm->klass->use_on_stream (vmm, &a, 7);
+  give (vmm, a);
+  expect_states (vmm, 0, 1, 1);
+  b = take (vmm, MIB);
+  g_assert_cmphex (b.address, ==, a.address - MIB);
+  vmm->device->now += 2000000;
+  g_assert_true (try_on (vmm, 3, MIB, &b)); /* does not look there */
+  expect_states (vmm, 2, 1, 1);
+  b = take (vmm, MIB);
+  g_assert_cmphex (b.address, ==, a.address);
+  expect_states (vmm, 3, 0, 1);
+  test_allocator_destroy (vmm);
+}
+
+/* Where the recording says when the streams were done, that counts and no event. */
+static void
+test_completion (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
+  GememBlock a = take (vmm, MIB);
+
+  vmm->klass->free (vmm, &a, TRUE);
+  g_assert_cmphex (take (vmm, MIB).address, ==, a.address - MIB);
+  vmm->klass->complete (vmm, &a);
+  expect_states (vmm, 1, 1, 0);
+  g_assert_cmphex (take (vmm, MIB).address, ==, a.address);
+  expect_states (vmm, 2, 0, 0);
+  test_allocator_destroy (vmm);
+}
+
+/* Out of memory: the lists of all streams are looked through.  That helps no other stream, as nothing goes back to the device; the wait for the retry
+ * helps the own one. */
+static void
+test_out_of_memory (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:gpu_allocator_retry_time=5", "sim:capacity=8MiB,granularity=2MiB,event_latency=1ms");
+  GememBlock a, b;
+
+  g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
+  vmm->klass->use_on_stream (vmm, &a, 7);
+  give (vmm, a);
+  g_assert_false (try_on (vmm, 2, 3 * MIB, &b));
+  expect_states (vmm, 0, 0, 6);
+  g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
+  vmm->klass->use_on_stream (vmm, &a, 7);
+  give (vmm, a);
+  expect_states (vmm, 0, 5, 1);
+  g_assert_true (try_on (vmm, 1, 5 * MIB, &b));
+  g_assert_cmphex (b.address, ==, a.address);
+  test_allocator_destroy (vmm);
+}
+
+static void
+test_without_stream_safe (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:FLAGS_use_stream_safe_cuda_allocator=false", "sim:capacity=1GiB,granularity=2MiB");
+  GememBlock a = take (vmm, MIB);
+
+  g_assert_null (vmm->klass->complete);
+  g_assert_null (vmm->klass->use_on_stream);
+  vmm->klass->free (vmm, &a, TRUE);
+  g_assert_cmphex (take (vmm, MIB).address, ==, a.address);
+  test_allocator_destroy (vmm);
+}
+
+/* ---- what is refused */
+
+/* Zero bytes are a null pointer and touch nothing. */
+static void
+test_zero (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB");
+  GememBlock block = take (vmm, 0);
+
+  g_assert_cmphex (block.address, ==, 0);
+  g_assert_cmpuint (block.size, ==, 0);
+  vmm->klass->use_on_stream (vmm, &block, 1);
+  vmm->klass->free (vmm, &block, TRUE);
+  vmm->klass->complete (vmm, &block);
+  g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_RESERVE], ==, 0);
+  test_allocator_destroy (vmm);
+}
+
 static void
 test_unsupported (void)
 {
@@ -203,6 +315,11 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle-vmm-auto-growth/cut", test_cut);
   g_test_add_func ("/paddle-vmm-auto-growth/growth", test_growth);
   g_test_add_func ("/paddle-vmm-auto-growth/range", test_range);
+  g_test_add_func ("/paddle-vmm-auto-growth/stream-safe/uses", test_uses);
+  g_test_add_func ("/paddle-vmm-auto-growth/stream-safe/completion", test_completion);
+  g_test_add_func ("/paddle-vmm-auto-growth/stream-safe/out-of-memory", test_out_of_memory);
+  g_test_add_func ("/paddle-vmm-auto-growth/stream-safe/switched-off", test_without_stream_safe);
+  g_test_add_func ("/paddle-vmm-auto-growth/zero", test_zero);
   g_test_add_func ("/paddle-vmm-auto-growth/unsupported", test_unsupported);
   g_test_add_func ("/paddle-thread-local/threads", test_threads);
   g_test_add_func ("/paddle-thread-local/by-pool", test_threads_by_pool);

@@ -1,37 +1,62 @@
-/* naive-buddy.c - Paddle's buddy of the P16 era on a GPU, from paddle.md section 2, over one array of blocks in address order.
+/* naive-buddy.c - Paddle's buddy on a GPU, of the P16 and of the P13 era, and `thread_local`, which is several of them, from paddle.md section 2 and 3.6,
+ * over one array of blocks in address order.
  *
- * Chunk sizes are computed in float and double as the text says, not in integers; the counters wrap as Paddle's do.
+ * Chunk sizes are computed in float and double as the text says, not in integers; the counters wrap as Paddle's do (2.4, example E6).
  */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
 
 #define MIB (G_GUINT64_CONSTANT (1) << 20)
+#define GIB (G_GUINT64_CONSTANT (1) << 30)
 
 typedef struct
 {
   guint64  address, size, chunk;
   gboolean free, huge;
-  guint32  id; /* unless free */
+  guint32  id;    /* unless free  */
+  guint    buddy; /* its number   */
 } Block;
 
 typedef struct
 {
-  Naive   base;
-  guint64 initial, reallocate; /* flags, in bytes */
+  guint64 thread;
   guint64 max_chunk, used, free, realloc_cache;
-  GArray *blocks;
+} Buddy;
+
+typedef enum
+{
+  ONE_BUDDY,
+  BY_STREAM,
+  BY_POOL,
+} Threads;
+
+/* Flags, in bytes. */
+typedef struct
+{
+  Threads threads;
+  guint64 initial, reallocate;
+  guint64 total;    /* P13 with free_idle_memory, on a device that reports so much; 0: P16 */
+  double  fraction; /* of P13 */
+} Flags;
+
+typedef struct
+{
+  Naive   base;
+  Flags   flags;
+  GArray *buddies, *blocks;
 } Model;
 
+#define BUDDY_AT(model, i) (&g_array_index ((model)->buddies, Buddy, i))
 #define BLOCK(model, i) (&g_array_index ((model)->blocks, Block, i))
 
 static Naive *
-create (guint64 initial, guint64 reallocate)
+create (Flags flags)
 {
   Model *model = g_new0 (Model, 1);
 
-  model->initial = initial;
-  model->reallocate = reallocate;
+  model->flags = flags;
+  model->buddies = g_array_new (FALSE, FALSE, sizeof (Buddy));
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
   return &model->base;
 }
@@ -39,12 +64,42 @@ create (guint64 initial, guint64 reallocate)
 static void
 destroy (Naive *naive)
 {
+  g_array_unref (((Model *) naive)->buddies);
   g_array_unref (((Model *) naive)->blocks);
+}
+
+static guint
+buddy_of (Model *model, const NaiveRequest *request)
+{
+  const Threads threads = model->flags.threads;
+  const Buddy new = { .thread = threads == BY_STREAM ? request->stream : threads == BY_POOL ? request->pool : 0 };
+
+  for (guint i = 0; i < model->buddies->len; i++)
+    if (BUDDY_AT (model, i)->thread == new.thread)
+      return i;
+  g_array_append_val (model->buddies, new);
+  return model->buddies->len - 1;
+}
+
+/* ---- chunk sizes (2.2) */
+
+/* P13's only size; FALSE: "insufficient GPU memory". */
+static gboolean
+p13_size (const Model *model, guint64 *size)
+{
+  const guint64 total = model->flags.total, held = model->base.device.held;
+  const guint64 available = MIN (model->base.device.capacity - held, total - held);
+  const volatile double product = 0.05 * (double) total;
+  const guint64 usable = total - (guint64) product;
+  const volatile double part = model->flags.fraction * (double) usable;
+
+  *size = (guint64) part;
+  return *size <= MIN (MAX (available, 256) - 256, usable);
 }
 
 /* sizeFor (2.2); FALSE: "Not enough available GPU memory". */
 static gboolean
-size_for (Model *model, guint64 flag, guint64 *size)
+size_for (const Model *model, guint64 flag, guint64 *size)
 {
   const guint64 available = model->base.device.capacity - model->base.device.held;
   const volatile float product = 0.05f * (float) available;
@@ -56,11 +111,62 @@ size_for (Model *model, guint64 flag, guint64 *size)
   return usable != 0 && *size <= usable;
 }
 
-static int
-add (Model *model, guint64 bytes, gboolean huge)
+/* max_chunk is found at the first use that has room for it. */
+static gboolean
+prepare (const Model *model, Buddy *buddy)
 {
-  const guint64 address = naive_device_malloc (&model->base.device, bytes);
-  const Block block = { address, bytes, address, TRUE, huge, 0 };
+  guint64 first, later;
+
+  if (buddy->max_chunk != 0)
+    return TRUE;
+  if (model->flags.total != 0)
+    {
+      if (!p13_size (model, &first))
+        return FALSE;
+      buddy->max_chunk = first;
+      return TRUE;
+    }
+  if (!size_for (model, model->flags.initial, &first) || !size_for (model, model->flags.reallocate, &later))
+    return FALSE;
+  buddy->max_chunk = MAX (first, later);
+  return TRUE;
+}
+
+/* Bytes of the next chunk (2.5). */
+static gboolean
+next_chunk (const Model *model, Buddy *buddy, guint64 size, guint64 *bytes)
+{
+  if (model->flags.total != 0)
+    {
+      if (buddy->used + buddy->free == 0 && !p13_size (model, &buddy->max_chunk))
+        return FALSE;
+      *bytes = buddy->max_chunk;
+      return TRUE;
+    }
+  if (buddy->used == 0 && buddy->free == 0)
+    {
+      if (!size_for (model, model->flags.initial, bytes))
+        return FALSE;
+    }
+  else
+    {
+      if ((buddy->realloc_cache == 0 || model->flags.reallocate == 0) && !size_for (model, model->flags.reallocate, &buddy->realloc_cache))
+        return FALSE;
+      *bytes = buddy->realloc_cache;
+    }
+  *bytes = MAX (*bytes, size);
+  return TRUE;
+}
+
+/* ---- blocks */
+
+static int
+add (Model *model, guint buddy, guint64 bytes, gboolean huge)
+{
+  const guint64 total = model->flags.total;
+  const gboolean fits = total == 0 || bytes <= total - model->base.device.held;
+  const guint64 address = fits ? naive_device_malloc (&model->base.device, bytes) : 0;
+  const Block block = { address, bytes, address, TRUE, huge, 0, buddy };
   guint at = 0;
 
   if (address == 0)
@@ -72,74 +178,87 @@ add (Model *model, guint64 bytes, gboolean huge)
 }
 
 static int
-refill (Model *model, guint64 size)
+refill (Model *model, guint number, guint64 size)
 {
+  Buddy *buddy = BUDDY_AT (model, number);
   guint64 bytes;
   int i;
 
-  if (model->used == 0 && model->free == 0)
-    {
-      if (!size_for (model, model->initial, &bytes))
-        return -1;
-    }
-  else
-    {
-      if ((model->realloc_cache == 0 || model->reallocate == 0) && !size_for (model, model->reallocate, &model->realloc_cache))
-        return -1;
-      bytes = model->realloc_cache;
-    }
-  bytes = MAX (bytes, size);
-  i = add (model, bytes, FALSE);
+  if (!next_chunk (model, buddy, size, &bytes))
+    return -1;
+  i = add (model, number, bytes, FALSE);
   if (i >= 0)
-    model->free += bytes;
+    buddy->free += bytes;
   return i;
 }
 
 static int
-best_fit (Model *model, guint64 size)
+best_fit (Model *model, guint buddy, guint64 size)
 {
   int best = -1;
 
   for (guint i = 0; i < model->blocks->len; i++)
-    if (BLOCK (model, i)->free && BLOCK (model, i)->size >= size && (best < 0 || BLOCK (model, i)->size < BLOCK (model, best)->size))
-      best = (int) i;
+    {
+      const Block *b = BLOCK (model, i);
+
+      if (b->buddy == buddy && b->free && b->size >= size && (best < 0 || b->size < BLOCK (model, best)->size))
+        best = (int) i;
+    }
   return best;
 }
 
-/* max_chunk is found at the first use that has room for it. */
-static gboolean
-prepare (Model *model)
+/* Gives back a chunk that is one free block, which @i is. */
+static void
+drop (Model *model, guint i)
 {
-  guint64 first, later;
-
-  if (model->max_chunk != 0)
-    return TRUE;
-  if (!size_for (model, model->initial, &first) || !size_for (model, model->reallocate, &later))
-    return FALSE;
-  model->max_chunk = MAX (first, later);
-  return TRUE;
+  BUDDY_AT (model, BLOCK (model, i)->buddy)->free -= BLOCK (model, i)->size;
+  naive_device_free (&model->base.device, BLOCK (model, i)->address);
+  g_array_remove_index (model->blocks, i);
 }
+
+/* FLAGS_free_idle_memory (2.7): the largest, of these the last, while there is too much. */
+static void
+free_idle_memory (Model *model)
+{
+  const Buddy *buddy = BUDDY_AT (model, 0);
+
+  while ((buddy->used + buddy->max_chunk) * 2 < buddy->free)
+    {
+      int last = -1;
+
+      for (guint i = 0; i < model->blocks->len; i++)
+        if (BLOCK (model, i)->free && (last < 0 || BLOCK (model, i)->size >= BLOCK (model, last)->size))
+          last = (int) i;
+      if (last < 0 || BLOCK (model, last)->size < buddy->max_chunk)
+        return;
+      drop (model, last);
+    }
+}
+
+/* ---- the interface */
 
 static gboolean
 alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *block)
 {
   Model *model = (Model *) naive;
   const guint64 size = (request->size + 64 + 255) / 256 * 256;
+  const guint number = buddy_of (model, request);
+  Buddy *buddy = BUDDY_AT (model, number);
   int i;
 
-  if (!prepare (model) || request->size > G_MAXUINT64 - 64 - 255)
+  if (!prepare (model, buddy) || request->size > G_MAXUINT64 - 64 - 255)
     return FALSE;
-  if (size > model->max_chunk)
-    i = add (model, size, TRUE);
+  if (size > buddy->max_chunk)
+    i = add (model, number, size, TRUE);
   else
     {
-      i = best_fit (model, size);
+      i = best_fit (model, number, size);
       if (i < 0)
-        i = refill (model, size);
+        i = refill (model, number, size);
       if (i >= 0)
         {
-          model->used += size;
-          model->free -= size;
+          buddy->used += size;
+          buddy->free -= size;
         }
     }
   if (i < 0)
@@ -188,30 +307,28 @@ release (Naive *naive, guint32 id, gboolean completion_follows)
       return;
     }
   BLOCK (model, i)->free = TRUE;
-  model->used -= BLOCK (model, i)->size;
-  model->free += BLOCK (model, i)->size;
+  BUDDY_AT (model, BLOCK (model, i)->buddy)->used -= BLOCK (model, i)->size;
+  BUDDY_AT (model, BLOCK (model, i)->buddy)->free += BLOCK (model, i)->size;
   join (model, i);
   if (i > 0)
     join (model, i - 1);
+  if (model->flags.total != 0)
+    free_idle_memory (model);
 }
 
-/* Release(): chunks that are one free block. */
+/* Release(), since P16: chunks that are one free block. */
 static void
 trim (Naive *naive)
 {
   Model *model = (Model *) naive;
 
-  for (guint i = 0; i < model->blocks->len;)
+  for (guint i = 0; model->flags.total == 0 && i < model->blocks->len;)
     {
       const Block *block = BLOCK (model, i);
       const gboolean last = i + 1 == model->blocks->len || BLOCK (model, i + 1)->chunk != block->chunk;
 
       if (block->free && block->address == block->chunk && last)
-        {
-          model->free -= block->size;
-          naive_device_free (&naive->device, block->address);
-          g_array_remove_index (model->blocks, i);
-        }
+        drop (model, i);
       else
         i++;
     }
@@ -220,27 +337,68 @@ trim (Naive *naive)
 static Naive *
 create_default (void)
 {
-  return create (0, 0);
+  return create ((Flags) { 0 });
 }
 
 static Naive *
 create_fixed (void)
 {
-  return create (12 * MIB, 4 * MIB);
+  return create ((Flags) { .initial = 12 * MIB, .reallocate = 4 * MIB });
 }
 
 /* A chunk whose last 64 bytes are just not split off (2.4). */
 static Naive *
 create_initial (void)
 {
-  return create (8 * MIB + 320, 0);
+  return create ((Flags) { .initial = 8 * MIB + 320 });
 }
 
-#define BUDDY(text, function)                                                                                                             \
+/* Chunks of 4136 and 65832 bytes, with 40 bytes at the end that are not split off: the counters are soon below zero. */
+static Naive *
+create_ragged (void)
+{
+  return create ((Flags) { .initial = 4136, .reallocate = 65832 });
+}
+
+static Naive *
+create_idle (void)
+{
+  return create ((Flags) { .total = GIB, .fraction = 0.004 });
+}
+
+/* Chunks of 4136 bytes. */
+static Naive *
+create_idle_ragged (void)
+{
+  return create ((Flags) { .total = GIB, .fraction = 0.0000040552 });
+}
+
+static Naive *
+create_by_stream (void)
+{
+  return create ((Flags) { .threads = BY_STREAM });
+}
+
+static Naive *
+create_by_pool (void)
+{
+  return create ((Flags) { .threads = BY_POOL, .initial = 8 * MIB + 40, .reallocate = 4 * MIB + 40 });
+}
+
+#define BUDDY(class_name, text, function)                                                                                                 \
   {                                                                                                                                       \
-    .name = "paddle-buddy", .settings = text, .create = function, .alloc = alloc, .free = release, .trim = trim, .destroy = destroy       \
+    .name = class_name, .settings = text, .create = function, .alloc = alloc, .free = release, .trim = trim, .destroy = destroy           \
   }
 
-const NaiveClass naive_buddy_default = BUDDY ("preset=P16", create_default);
-const NaiveClass naive_buddy_fixed = BUDDY ("preset=P16,initial_gpu_memory_in_mb=12,reallocate_gpu_memory_in_mb=4", create_fixed);
-const NaiveClass naive_buddy_initial = BUDDY ("preset=P16,initial_gpu_memory_in_mb=8388928B", create_initial);
+const NaiveClass naive_buddy_default = BUDDY ("paddle-buddy", "preset=P16", create_default);
+const NaiveClass naive_buddy_fixed = BUDDY ("paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=12,reallocate_gpu_memory_in_mb=4", create_fixed);
+const NaiveClass naive_buddy_initial = BUDDY ("paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=8388928B", create_initial);
+const NaiveClass naive_buddy_ragged
+    = BUDDY ("paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=4136B,reallocate_gpu_memory_in_mb=65832B", create_ragged);
+const NaiveClass naive_buddy_idle
+    = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.004,free_idle_memory=yes", create_idle);
+const NaiveClass naive_buddy_idle_ragged
+    = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.0000040552,free_idle_memory=yes", create_idle_ragged);
+const NaiveClass naive_threads_stream = BUDDY ("paddle-thread-local", "preset=P2", create_by_stream);
+const NaiveClass naive_threads_pool
+    = BUDDY ("paddle-thread-local", "thread=pool,initial_gpu_memory_in_mb=8388648B,reallocate_gpu_memory_in_mb=4194344B", create_by_pool);

@@ -3,8 +3,10 @@
 #include "config.h"
 
 #include "tests/util/naive-models.h"
+#include "tests/util/naive-stream-safe.h"
 
 #define MIB (G_GUINT64_CONSTANT (1) << 20)
+#define RETRY_TIME (10 * NAIVE_TICK)
 
 typedef struct
 {
@@ -15,24 +17,16 @@ typedef struct
 
 typedef struct
 {
-  guint32  id;
-  guint64  stream;
-  gboolean done;
-} Waiting;
-
-typedef struct
-{
   Naive    base;
   guint64  least;       /* C: least bytes of a chunk            */
   gboolean p16;
   gboolean free_idle;   /* free_idle_chunk                      */
   gboolean free_before; /* free_when_no_cache_hit               */
   GArray  *blocks;
-  GArray  *waiting; /* Waiting: freed, in order, until the streams are done (StreamSafe) */
+  NaiveStreamSafe safe;
 } Model;
 
 #define BLOCK(model, i) (&g_array_index ((model)->blocks, Block, i))
-#define EVERY_STREAM G_MAXUINT64
 
 static Naive *
 create (guint64 least, gboolean p16, gboolean free_idle, gboolean free_before)
@@ -44,7 +38,7 @@ create (guint64 least, gboolean p16, gboolean free_idle, gboolean free_before)
   model->free_idle = free_idle;
   model->free_before = free_before;
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
-  model->waiting = g_array_new (FALSE, FALSE, sizeof (Waiting));
+  naive_stream_safe_init (&model->safe);
   return &model->base;
 }
 
@@ -52,7 +46,7 @@ static void
 destroy (Naive *naive)
 {
   g_array_unref (((Model *) naive)->blocks);
-  g_array_unref (((Model *) naive)->waiting);
+  naive_stream_safe_clear (&((Model *) naive)->safe);
 }
 
 /* FreeIdleChunks() of one allocator, or of all. */
@@ -64,7 +58,7 @@ free_idle_chunks (Model *model, guint64 stream)
       const Block *block = BLOCK (model, i);
       const gboolean last = i + 1 == model->blocks->len || BLOCK (model, i + 1)->chunk != block->chunk;
 
-      if (block->free && block->address == block->chunk && last && (stream == EVERY_STREAM || block->stream == stream))
+      if (block->free && block->address == block->chunk && last && (stream == NAIVE_EVERY_STREAM || block->stream == stream))
         {
           naive_device_free (&model->base.device, block->address);
           g_array_remove_index (model->blocks, i);
@@ -85,14 +79,22 @@ join (Model *model, guint i)
   g_array_remove_index (model->blocks, i + 1);
 }
 
-static void
-release (Model *model, guint32 id)
+static guint
+find (Model *model, guint32 id)
 {
   guint i = 0;
 
   while (BLOCK (model, i)->free || BLOCK (model, i)->id != id)
     i++;
+  return i;
+}
+
+static void
+release (Model *model, guint32 id)
+{
+  const guint i = find (model, id);
   const guint64 stream = BLOCK (model, i)->stream;
+
   BLOCK (model, i)->free = TRUE;
   join (model, i);
   if (i > 0)
@@ -101,33 +103,14 @@ release (Model *model, guint32 id)
     free_idle_chunks (model, stream);
 }
 
-/* What waits no longer, of one stream or of all, in the order of the frees. */
+/* What waits no longer, of one stream or of all. */
 static void
 release_done (Model *model, guint64 stream)
 {
-  for (guint i = 0; i < model->waiting->len;)
-    {
-      const Waiting w = g_array_index (model->waiting, Waiting, i);
+  guint32 id;
 
-      if (w.done && (stream == EVERY_STREAM || w.stream == stream))
-        {
-          g_array_remove_index (model->waiting, i);
-          release (model, w.id);
-        }
-      else
-        i++;
-    }
-}
-
-static void
-release_done_of_all (Model *model)
-{
-  g_autoptr (GArray) streams = g_array_new (FALSE, FALSE, sizeof (guint64));
-
-  for (guint i = 0; i < model->waiting->len; i++)
-    g_array_append_val (streams, g_array_index (model->waiting, Waiting, i).stream);
-  for (guint i = 0; i < streams->len; i++)
-    release_done (model, g_array_index (streams, guint64, i));
+  while (naive_stream_safe_next (&model->safe, &model->base.device, stream, &id))
+    release (model, id);
 }
 
 static int
@@ -188,8 +171,8 @@ obtain_safely (Model *model, guint64 size, guint64 stream)
   i = obtain (model, size, stream);
   if (i >= 0 || model->p16)
     return i;
-  release_done_of_all (model);
-  free_idle_chunks (model, EVERY_STREAM);
+  release_done (model, NAIVE_EVERY_STREAM);
+  free_idle_chunks (model, NAIVE_EVERY_STREAM);
   return obtain (model, size, stream);
 }
 
@@ -204,6 +187,11 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
   if (request->size > G_MAXUINT64 - 512)
     return FALSE;
   i = obtain_safely (model, size, model->p16 ? 0 : request->stream);
+  if (i < 0)
+    {
+      naive->device.now += RETRY_TIME;
+      i = obtain_safely (model, size, model->p16 ? 0 : request->stream);
+    }
   if (i < 0)
     return FALSE;
   rest = BLOCK (model, i)->size - size;
@@ -227,34 +215,32 @@ static void
 free_block (Naive *naive, guint32 id, gboolean completion_follows)
 {
   Model *model = (Model *) naive;
-  Waiting w = { id, 0, FALSE };
+  const guint64 stream = BLOCK (model, find (model, id))->stream;
 
-  if (!completion_follows || model->p16)
-    {
-      release (model, id);
-      return;
-    }
-  for (guint i = 0; i < model->blocks->len; i++)
-    if (!BLOCK (model, i)->free && BLOCK (model, i)->id == id)
-      w.stream = BLOCK (model, i)->stream;
-  g_array_append_val (model->waiting, w);
+  if (model->p16 || naive_stream_safe_free (&model->safe, &naive->device, id, stream, completion_follows))
+    release (model, id);
 }
 
 static void
 complete (Naive *naive, guint32 id)
 {
+  naive_stream_safe_complete (&((Model *) naive)->safe, id);
+}
+
+static void
+use_on_stream (Naive *naive, guint32 id, guint64 stream)
+{
   Model *model = (Model *) naive;
 
-  for (guint i = 0; i < model->waiting->len; i++)
-    if (g_array_index (model->waiting, Waiting, i).id == id)
-      g_array_index (model->waiting, Waiting, i).done = TRUE;
+  if (BLOCK (model, find (model, id))->stream != stream)
+    naive_stream_safe_use (&model->safe, &naive->device, id, stream);
 }
 
 static void
 trim (Naive *naive)
 {
-  release_done_of_all ((Model *) naive);
-  free_idle_chunks ((Model *) naive, EVERY_STREAM);
+  release_done ((Model *) naive, NAIVE_EVERY_STREAM);
+  free_idle_chunks ((Model *) naive, NAIVE_EVERY_STREAM);
 }
 
 static Naive *
@@ -287,14 +273,14 @@ create_p16 (void)
   return create (0, TRUE, FALSE, FALSE);
 }
 
-#define GROWTH(text, function, complete_function)                                                                                                            \
-  {                                                                                                                                       \
-    .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = free_block, .complete = complete_function, .trim = trim, \
-    .destroy = destroy                                                                                                                    \
-  }
+#define GROWTH(text, function)                                                                                                            \
+  .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = free_block, .trim = trim, .destroy = destroy
+#define SAFE_GROWTH(text, function) GROWTH (text, function), .complete = complete, .use_on_stream = use_on_stream
 
-const NaiveClass naive_growth_plain = GROWTH ("preset=P2", create_plain, complete);
-const NaiveClass naive_growth_chunk = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4", create_chunk, complete);
-const NaiveClass naive_growth_idle = GROWTH ("preset=P2,free_idle_chunk=yes", create_idle, complete);
-const NaiveClass naive_growth_before = GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=1,free_when_no_cache_hit=yes", create_before, complete);
-const NaiveClass naive_growth_p16 = GROWTH ("preset=P16", create_p16, NULL);
+const NaiveClass naive_growth_plain = { SAFE_GROWTH ("preset=P2", create_plain) };
+const NaiveClass naive_growth_chunk = { SAFE_GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4", create_chunk) };
+const NaiveClass naive_growth_idle = { SAFE_GROWTH ("preset=P2,free_idle_chunk=yes", create_idle) };
+const NaiveClass naive_growth_before = { SAFE_GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=1,free_when_no_cache_hit=yes", create_before) };
+const NaiveClass naive_growth_slow = { SAFE_GROWTH ("preset=P3,auto_growth_chunk_size_in_mb=4", create_chunk), .delay = 40 };
+const NaiveClass naive_growth_slow_idle = { SAFE_GROWTH ("preset=P3,free_idle_chunk=yes", create_idle), .delay = 7 };
+const NaiveClass naive_growth_p16 = { GROWTH ("preset=P16", create_p16) };

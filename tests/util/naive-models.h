@@ -8,6 +8,11 @@ extern const NaiveClass naive_caching;       /* naive-caching.c */
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c   */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
+extern const NaiveClass naive_buddy_ragged;
+extern const NaiveClass naive_buddy_idle;
+extern const NaiveClass naive_buddy_idle_ragged;
+extern const NaiveClass naive_threads_stream;
+extern const NaiveClass naive_threads_pool;
 extern const NaiveClass naive_best_fit_odd;  /* naive-best-fit.c */
 extern const NaiveClass naive_best_fit_initial;
 extern const NaiveClass naive_growth_plain;  /* naive-growth.c  */
@@ -15,6 +20,12 @@ extern const NaiveClass naive_growth_chunk;
 extern const NaiveClass naive_growth_idle;
 extern const NaiveClass naive_growth_before;
 extern const NaiveClass naive_growth_p16;
+extern const NaiveClass naive_growth_slow;
+extern const NaiveClass naive_growth_slow_idle;
+extern const NaiveClass naive_vmm;           /* naive-vmm.c     */
+extern const NaiveClass naive_vmm_slow;
+extern const NaiveClass naive_vmm_bare;
+extern const NaiveClass naive_vmm_faulty;
 extern const NaiveClass naive_ge_rdma;       /* naive-ge-blocks.c */
 extern const NaiveClass naive_ge_bins;
 extern const NaiveClass naive_ge_bins_padded;

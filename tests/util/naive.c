@@ -114,6 +114,12 @@ naive_device_map (NaiveDevice *device)
   return !fails (device);
 }
 
+guint64
+naive_device_event (const NaiveDevice *device)
+{
+  return device->now + device->latency;
+}
+
 /* ---- models */
 
 Naive *
@@ -127,6 +133,7 @@ naive_new (const NaiveClass *klass, guint64 capacity, gboolean first_fit)
     .first_fit = first_fit,
     .no_virtual = klass->no_virtual,
     .every = klass->every,
+    .latency = klass->delay * NAIVE_TICK,
     .memory = { 0x100000000000, 2 * MIB, 0x100000000000, g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
     .ranges = { 0x200000000000, 1024 * MIB, 0x200000000000, g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
   };
@@ -150,8 +157,9 @@ char *
 naive_path (const char *prefix, const NaiveClass *klass)
 {
   g_autofree char *every = klass->every > 0 ? g_strdup_printf (":every=%" G_GUINT64_FORMAT, klass->every) : g_strdup ("");
+  g_autofree char *delay = klass->delay > 0 ? g_strdup_printf (":delay=%u", klass->delay) : g_strdup ("");
 
-  return g_strconcat (prefix, klass->name, ":", klass->settings, klass->no_virtual ? ":no-virtual-memory" : "", every, NULL);
+  return g_strconcat (prefix, klass->name, ":", klass->settings, klass->no_virtual ? ":no-virtual-memory" : "", every, delay, NULL);
 }
 
 const NaiveClass *const naive_classes[] = {
@@ -160,11 +168,22 @@ const NaiveClass *const naive_classes[] = {
   &naive_buddy_default,
   &naive_buddy_fixed,
   &naive_buddy_initial,
+  &naive_buddy_ragged,
+  &naive_buddy_idle,
+  &naive_buddy_idle_ragged,
+  &naive_threads_stream,
+  &naive_threads_pool,
   &naive_growth_plain,
   &naive_growth_chunk,
   &naive_growth_idle,
   &naive_growth_before,
   &naive_growth_p16,
+  &naive_growth_slow,
+  &naive_growth_slow_idle,
+  &naive_vmm,
+  &naive_vmm_slow,
+  &naive_vmm_bare,
+  &naive_vmm_faulty,
   &naive_ge_scalable,
   &naive_ge_expandable,
   &naive_ge_expandable_plain,

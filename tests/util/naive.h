@@ -17,6 +17,9 @@ typedef struct
   GArray *pieces; /* NaivePiece by address */
 } NaiveRegion;
 
+/* Where events take their time, operations begin a second apart, and all that calls cost within one is less than half of one. */
+#define NAIVE_TICK G_GUINT64_CONSTANT (1000000000)
+
 /* The simulated device: plain memory in steps of 2 MiB, address ranges in steps of 1 GiB, pages. */
 typedef struct
 {
@@ -24,6 +27,7 @@ typedef struct
   gboolean    first_fit, no_virtual;
   NaiveRegion memory, ranges;
   guint64     every, calls; /* each `every`-th of the calls malloc, reserve, create and map together fails; 0: none */
+  guint64     now, latency; /* ns; the trial sets the clock before each operation */
 } NaiveDevice;
 
 typedef struct
@@ -38,6 +42,7 @@ void     naive_device_release (NaiveDevice *device, guint64 address);
 gboolean naive_device_create_page (NaiveDevice *device, guint64 size);
 void     naive_device_destroy_page (NaiveDevice *device, guint64 size);
 gboolean naive_device_map (NaiveDevice *device);
+guint64  naive_device_event (const NaiveDevice *device);           /* when an event recorded now is complete */
 
 typedef struct _NaiveClass NaiveClass;
 
@@ -60,6 +65,7 @@ struct _NaiveClass
   const char *settings; /* under which the two are equal  */
   guint64     every;    /* of the device's calls that bring memory, the one that fails; 0: none */
   gboolean    no_virtual; /* a device without virtual memory */
+  guint       delay;    /* operations until a recorded event is complete; 0: it is at once */
   Naive *(*create) (void);
   void (*start) (Naive *naive);                                      /* NULL: nothing happens before the first request */
   /* @id names the block from here on. */

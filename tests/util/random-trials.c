@@ -70,7 +70,8 @@ test_random_model (const NaiveClass *naive, guint64 total, guint length)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *faults = naive->every > 0 ? g_strdup_printf ("every=%" G_GUINT64_FORMAT, naive->every) : NULL;
-  TestSubject subject = { .settings = naive->settings, .naive = naive, .verify_every = 50, .no_virtual = naive->no_virtual, .faults = faults };
+  TestSubject subject = { .settings = naive->settings, .naive = naive, .verify_every = 50, .no_virtual = naive->no_virtual, .delay = naive->delay,
+                          .faults = faults };
 
   subject.klass = gemem_allocator_find (naive->name, &error);
   g_assert_no_error (error);

@@ -28,9 +28,10 @@ test_subject_allocator (const TestSubject *subject)
 char *
 test_subject_device (const TestSubject *subject)
 {
+  g_autofree char *events = subject->delay > 0 ? g_strdup_printf (",free_synchronises=no,event_latency=%ums", subject->delay * 1000 - 500) : g_strdup ("");
   g_autofree char *beneath
-      = g_strdup_printf ("capacity=" U64 ",address=%s%s%s", subject->capacity, subject->first_fit ? "first-fit,va=first-fit" : "bump",
-                         subject->odd_base ? ",base=0x100000200000" : "", subject->no_virtual ? ",virtual_memory=no" : "");
+      = g_strdup_printf ("capacity=" U64 ",address=%s%s%s%s", subject->capacity, subject->first_fit ? "first-fit,va=first-fit" : "bump",
+                         subject->odd_base ? ",base=0x100000200000" : "", subject->no_virtual ? ",virtual_memory=no" : "", events);
 
   return subject->faults != NULL ? g_strdup_printf ("faulty:%s,%s", subject->faults, beneath) : g_strconcat ("sim:", beneath, NULL);
 }
@@ -458,12 +459,24 @@ do_graph (TestTrial *trial, const TestOp *op)
     }
 }
 
+/* To the next second, so that nothing but the number of operations decides whether an event is complete. */
+static void
+tick (TestTrial *trial)
+{
+  if (trial->subject->delay == 0)
+    return;
+  trial->device->now = (trial->device->now / NAIVE_TICK + 1) * NAIVE_TICK;
+  if (trial->naive != NULL)
+    trial->naive->device.now = trial->device->now;
+}
+
 gboolean
 test_trial_step (TestTrial *trial, const TestOp *op)
 {
   gboolean fine = TRUE;
 
   trial->operations++;
+  tick (trial);
   switch ((TestOpKind) op->kind)
     {
     case TEST_ALLOC:

@@ -47,6 +47,7 @@ typedef struct
   gboolean                   first_fit;    /* its address policy, else bump   */
   gboolean                   no_virtual;   /* it has no virtual memory        */
   gboolean                   odd_base;     /* its addresses begin on a multiple of 2 MiB and of nothing larger */
+  guint                      delay;        /* operations until a recorded event is complete; 0: it is at once, and time is that of the calls */
   const char                *faults;       /* of a faulty device around it, "nth=5,call=malloc"; NULL: none */
   const NaiveClass          *naive;        /* or NULL */
   guint                      verify_every; /* operations; 0: only at the end */
