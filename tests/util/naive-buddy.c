@@ -334,6 +334,21 @@ trim (Naive *naive)
     }
 }
 
+/* The counters, which wrap, of all buddies. */
+static gboolean
+figure (Naive *naive, const char *name, guint64 *value)
+{
+  Model *model = (Model *) naive;
+  const gboolean used = g_str_equal (name, "used");
+
+  if (!used && !g_str_equal (name, "free"))
+    return FALSE;
+  *value = 0;
+  for (guint i = 0; i < model->buddies->len; i++)
+    *value += used ? BUDDY_AT (model, i)->used : BUDDY_AT (model, i)->free;
+  return TRUE;
+}
+
 static Naive *
 create_default (void)
 {
@@ -387,7 +402,8 @@ create_by_pool (void)
 
 #define BUDDY(class_name, text, function)                                                                                                 \
   {                                                                                                                                       \
-    .name = class_name, .settings = text, .create = function, .alloc = alloc, .free = release, .trim = trim, .destroy = destroy           \
+    .name = class_name, .settings = text, .create = function, .alloc = alloc, .free = release, .trim = trim, .destroy = destroy,          \
+    .figure = figure                                                                                                                      \
   }
 
 const NaiveClass naive_buddy_default = BUDDY ("paddle-buddy", "preset=P16", create_default);
