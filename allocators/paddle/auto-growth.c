@@ -395,10 +395,12 @@ auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean c
 }
 
 static void
-auto_growth_complete (GememAllocator *allocator, const GememBlock *block)
+auto_growth_complete (GememAllocator *allocator, const GememBlock *freed)
 {
-  if (block->handle != NULL)
-    gemem_paddle_safe_complete (&((Block *)block->handle)->guard);
+  AutoGrowth *self = (AutoGrowth *)allocator;
+  Block *block = freed->handle;
+  if (block != NULL)
+    gemem_paddle_safe_complete (&self->safe, &block->guard, &arena_at (self, block->node.group / 2)->deferred);
 }
 
 static void

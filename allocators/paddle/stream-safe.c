@@ -83,10 +83,24 @@ gemem_paddle_safe_free (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferr
   safe->deferred++;
 }
 
-void
-gemem_paddle_safe_complete (PaddleGuard *guard)
+/* Takes @guard off @list and frees its block. */
+static void
+finish (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list)
 {
-  guard->owed = FALSE;
+  forget_uses (safe, guard);
+  *(guard->previous != NULL ? &guard->previous->next : &list->first) = guard->next;
+  *(guard->next != NULL ? &guard->next->previous : &list->last) = guard->previous;
+  guard->deferred = guard->owed = FALSE;
+  guard->previous = guard->next = NULL;
+  safe->deferred--;
+  safe->release (safe->data, guard);
+}
+
+void
+gemem_paddle_safe_complete (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list)
+{
+  GEMEM_CHECK (guard->owed);
+  finish (safe, guard, list);
 }
 
 gboolean
@@ -100,13 +114,7 @@ gemem_paddle_safe_process (PaddleStreamSafe *safe, PaddleDeferred *list)
       next = guard->next;
       if (!is_done (safe, guard))
         continue;
-      forget_uses (safe, guard);
-      *(guard->previous != NULL ? &guard->previous->next : &list->first) = guard->next;
-      *(guard->next != NULL ? &guard->next->previous : &list->last) = guard->previous;
-      guard->deferred = FALSE;
-      guard->previous = guard->next = NULL;
-      safe->deferred--;
-      safe->release (safe->data, guard);
+      finish (safe, guard, list);
       any = TRUE;
     }
   return any;

@@ -1,8 +1,8 @@
 /* stream-safe.h - PaddlePaddle's StreamSafeCUDAAllocator (2.3 and later): a block that other streams use comes back when they are done.
  *
  * A wrapper in Paddle, a part of the block here: RecordStream keeps one event for each other stream, the latest; a free with an event that is not
- * complete puts the block on the list of its allocator, which every request there looks through first.  Where a recording says itself when the streams
- * were done (FREE_COMPLETED), the block waits for that and for no event.
+ * complete puts the block on the list of its allocator, which every request there looks through first.  Where a recording says itself when the block
+ * came back (FREE_COMPLETED), it waits for that and for no event.
  *
  * Invariants: a block on a list is neither live nor free; a block that is not has no list links.  Memory: 40 bytes per use, while the block lives.
  * Cost: a use O(streams of the block); a request O(blocks on the list).  Origin: spec/paddle.md section 3.4.
@@ -46,7 +46,7 @@ void gemem_paddle_safe_clear (PaddleStreamSafe *safe);
 void gemem_paddle_safe_use (PaddleStreamSafe *safe, PaddleGuard *guard, guint64 stream);
 /* Free: released at once, or put on @list. */
 void gemem_paddle_safe_free (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list, gboolean completion_follows);
-/* The recording says that all streams are done. */
-void gemem_paddle_safe_complete (PaddleGuard *guard);
+/* The recording says that the block, which is on @list, was freed: released. */
+void gemem_paddle_safe_complete (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list);
 /* Releases what is done on @list, in order; whether anything was. */
 gboolean gemem_paddle_safe_process (PaddleStreamSafe *safe, PaddleDeferred *list);

@@ -314,10 +314,13 @@ release_guarded (gpointer self, PaddleGuard *guard)
 }
 
 static void
-vmm_complete (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *block)
+vmm_complete (GememAllocator *allocator, const GememBlock *freed)
 {
-  if (block->handle != NULL)
-    gemem_paddle_safe_complete (&((Block *) block->handle)->guard);
+  VmmGrowth *self = (VmmGrowth *) allocator;
+  Block *block = freed->handle;
+
+  if (block != NULL)
+    gemem_paddle_safe_complete (&self->safe, &block->guard, &arena_at (self, block->node.group)->deferred);
 }
 
 static void

@@ -75,7 +75,7 @@ count_pending (const GememSpan *span, gpointer data)
   *(guint *) data += span->state == GEMEM_SPAN_PENDING;
 }
 
-/* A recording that says when the streams were done: the block waits for that, and comes back with the next request of its stream. */
+/* A recording that says when the block came back: it waits for that, and is free at once. */
 static void
 test_completion (void)
 {
@@ -90,6 +90,7 @@ test_completion (void)
   b = take (growth, 0, 1000);
   g_assert_cmphex (b.address, !=, a.address);
   growth->klass->complete (growth, &a);
+  g_assert_cmpuint (growth->klass->largest_free (growth, 0), ==, a.size);
   g_assert_cmphex (take (growth, 5, 1000).address, !=, a.address); /* of another stream: does not look there */
   g_assert_cmphex (take (growth, 0, 1000).address, ==, a.address);
   test_allocator_destroy (growth);

@@ -61,9 +61,11 @@ naive_stream_safe_free (NaiveStreamSafe *safe, const NaiveDevice *device, guint3
 void
 naive_stream_safe_complete (NaiveStreamSafe *safe, guint32 id)
 {
-  for (guint i = 0; i < safe->waiting->len; i++)
-    if (ENTRY (safe->waiting, i)->id == id)
-      ENTRY (safe->waiting, i)->until = 0;
+  guint i = 0;
+
+  while (ENTRY (safe->waiting, i)->id != id)
+    i++;
+  g_array_remove_index (safe->waiting, i);
 }
 
 gboolean

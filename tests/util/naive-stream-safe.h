@@ -17,6 +17,7 @@ void     naive_stream_safe_clear (NaiveStreamSafe *safe);
 void     naive_stream_safe_use (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id, guint64 stream);
 /* Block @id of @own stream is freed; TRUE: nobody uses it, else it waits. */
 gboolean naive_stream_safe_free (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id, guint64 own, gboolean completion_follows);
+/* Block @id waits no longer. */
 void     naive_stream_safe_complete (NaiveStreamSafe *safe, guint32 id);
 /* Takes the first block of the @own stream, or of every, that need not wait any longer off the list; FALSE: there is none. */
 gboolean naive_stream_safe_next (NaiveStreamSafe *safe, const NaiveDevice *device, guint64 own, guint32 *id);

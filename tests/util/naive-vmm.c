@@ -235,7 +235,10 @@ free_block (Naive *naive, guint32 id, gboolean completion_follows)
 static void
 complete (Naive *naive, guint32 id)
 {
-  naive_stream_safe_complete (&((Model *) naive)->safe, id);
+  Model *model = (Model *) naive;
+
+  naive_stream_safe_complete (&model->safe, id);
+  set_free (model, find (model, id));
 }
 
 static void
