@@ -139,7 +139,7 @@ struct _GememAllocatorClass
   gboolean (*adopt_block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
   void     (*adopt_done) (GememAllocator *allocator);
 
-  /* Optional (GEMEM_CAP_GRAPHS; all four or none): static memory of graphs.  Without them the engine asks alloc() for the whole static memory of
+  /* Optional (GEMEM_CAP_GRAPHS; all of the first four or none): static memory of graphs.  Without them the engine asks alloc() for the whole static memory of
    * a graph when it is loaded, and frees it when it is unloaded (policy 0 of GE).
    * graph_load: @address is where the graph's memory begins; FALSE: out of memory, the graph is not loaded.  graph_run: a run begins on @stream, or
    * ends with the host waiting; FALSE: no memory for the run, or it breaks a rule (`refusal`); not called for what is not loaded.  graph_bytes: what the loaded graphs have together, counted as live and allocated. */
@@ -158,6 +158,10 @@ struct _GememAllocatorClass
 
   /* Optional: the state in the layout that the real system prints, whole lines appended to @text.  Not on the event path. */
   void (*report) (GememAllocator *allocator, GString *text);
+
+  /* Optional (GEMEM_CAP_GRAPHS): the memory that work of graph @id uses as it is now, in any order: `address` and `size` of each span only.  Nothing for
+   * a graph that is not loaded.  The order of release (sim/engine/release-order.h) is checked for what is told here.  Not on the event path. */
+  void (*graph_walk) (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
 };
 
 /* Embedded first in every allocator. */

@@ -98,6 +98,12 @@ graph_unload (GememAllocator *allocator, guint64 id)
   gemem_ge_static_unload (&((GeSession *) allocator)->memory, id);
 }
 
+static void
+graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data)
+{
+  gemem_ge_static_walk_graph (&((GeSession *) allocator)->memory, id, func, data);
+}
+
 static guint64
 graph_bytes (GememAllocator *allocator)
 {
@@ -193,5 +199,6 @@ const GememAllocatorClass gemem_ge_active_class = {
   .graph_run = graph_run,
   .graph_unload = graph_unload,
   .graph_bytes = graph_bytes,
+  .graph_walk = graph_walk,
   .report = report,
 };

@@ -93,6 +93,12 @@ graph_unload (GememAllocator *allocator, guint64 id)
   gemem_ge_static_unload (&((FixedBase *) allocator)->memory, id);
 }
 
+static void
+graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data)
+{
+  gemem_ge_static_walk_graph (&((FixedBase *) allocator)->memory, id, func, data);
+}
+
 static guint64
 graph_bytes (GememAllocator *allocator)
 {
@@ -184,4 +190,5 @@ const GememAllocatorClass gemem_ge_fixed_base_class = {
   .graph_run = graph_run,
   .graph_unload = graph_unload,
   .graph_bytes = graph_bytes,
+  .graph_walk = graph_walk,
 };

@@ -92,7 +92,6 @@ unload_static (Ge *ge, GeGraph *graph)
 {
   if (!graph->loaded)
     return;
-  wait_for_graph (ge, graph);
   gemem_ge_static_unload (&ge->memory, graph->id);
   g_queue_unlink (&ge->loaded, &graph->link);
   graph->loaded = FALSE;
@@ -128,6 +127,7 @@ make_room (Ge *ge, const GeGraph *graph)
       next = link->next;
       if (other->hccl)
         continue;
+      wait_for_graph (ge, other);
       unload_static (ge, other);
       ge->unloaded++;
     }
@@ -243,6 +243,8 @@ gemem_ge_graph_unload (GememAllocator *allocator, guint64 id)
   GeGraph *graph;
 
   gemem_idmap_remove (ge->graphs, id, &graph);
+  if (graph->loaded || graph->running->len > 0 || graph->kept->len > 0)
+    wait_for_graph (ge, graph);
   give_all (ge, graph);
 }
 
@@ -252,6 +254,30 @@ gemem_ge_graph_bytes (GememAllocator *allocator)
   const Ge *ge = (const Ge *) allocator;
 
   return gemem_ge_static_bytes (&ge->memory) + ge->inner_bytes;
+}
+
+static void
+walk_blocks (const GArray *blocks, GememSpanFunc func, gpointer data)
+{
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const GememBlock *block = &g_array_index (blocks, GememBlock, i);
+      const GememSpan span = { .address = block->address, .size = block->size };
+      func (&span, data);
+    }
+}
+
+void
+gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data)
+{
+  const Ge *ge = (const Ge *) allocator;
+  GeGraph *const *graph = gemem_idmap_lookup (ge->graphs, id);
+
+  if (graph == NULL)
+    return;
+  gemem_ge_static_walk_graph (&ge->memory, id, func, data);
+  walk_blocks ((*graph)->running, func, data);
+  walk_blocks ((*graph)->kept, func, data);
 }
 
 /* ---- run */

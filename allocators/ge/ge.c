@@ -335,6 +335,7 @@ const GememAllocatorClass gemem_ge_class = {
   .graph_run = gemem_ge_graph_run,
   .graph_unload = gemem_ge_graph_unload,
   .graph_bytes = gemem_ge_graph_bytes,
+  .graph_walk = gemem_ge_graph_walk,
   .event_record = event_record,
   .event_wait = event_wait,
   .report = gemem_ge_report_text,

@@ -61,6 +61,7 @@ gboolean gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 str
 gboolean gemem_ge_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
 void     gemem_ge_graph_unload (GememAllocator *allocator, guint64 id);
 guint64  gemem_ge_graph_bytes (GememAllocator *allocator);
+void     gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
 /* Forgets the graphs; their memory is given back by those who have it. */
 void     gemem_ge_graphs_clear (Ge *ge);
 

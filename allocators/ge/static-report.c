@@ -43,6 +43,28 @@ gemem_ge_static_walk (const GeStatic *memory, GArray *spans)
   gemem_ge_session_walk_lost (memory->fixed.pages, gemem_ge_spans_append, spans);
 }
 
+/* What work of the graph uses: all of the block that graphs share under the documented policy 2. */
+void
+gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc func, gpointer data)
+{
+  GeStaticGraph *const *found = gemem_idmap_lookup (memory->graphs, id);
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+
+  if (found == NULL)
+    return;
+  append_block (spans, &(*found)->own);
+  append_block (spans, &(*found)->apart);
+  gemem_ge_spans_append_overhead (spans, memory->fixed.base, (*found)->fixed);
+  if ((*found)->shares)
+    append_block (spans, &memory->largest);
+  for (guint i = 0; (*found)->pieces != NULL && i < (*found)->pieces->len; i++)
+    {
+      const GeActivePiece *piece = &g_array_index ((*found)->pieces, GeActivePiece, i);
+      gemem_ge_spans_append_overhead (spans, piece->address, piece->used);
+    }
+  gemem_ge_spans_report (spans, func, data);
+}
+
 /* ---- invariants */
 
 /* Blocks descend by size and are not overfull. */

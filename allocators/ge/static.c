@@ -174,8 +174,8 @@ load_fixed (GeStatic *memory, GeStaticGraph *graph, guint64 stream, const GememG
   if (bytes == 0)
     return TRUE;
   *address = memory->options.fixed == GE_FIXED_SHARED ? gemem_ge_session_share (&memory->fixed, bytes) : 0;
-  graph->fixed = *address != 0;
-  if (!graph->fixed && load_apart (memory, graph, bytes, stream))
+  graph->fixed = *address != 0 ? bytes : 0;
+  if (graph->fixed == 0 && load_apart (memory, graph, bytes, stream))
     *address = graph->apart.address;
   return *address != 0;
 }
@@ -183,7 +183,7 @@ load_fixed (GeStatic *memory, GeStaticGraph *graph, guint64 stream, const GememG
 static void
 unload_fixed (GeStatic *memory, GeStaticGraph *graph)
 {
-  if (graph->fixed)
+  if (graph->fixed > 0)
     gemem_ge_session_unshare (&memory->fixed);
   memory->blocks -= graph->apart.size;
   give_back (memory, &graph->apart);

@@ -50,7 +50,7 @@ typedef struct
   GeStaticBlock apart;  /* its fixed segments, where they are in a block of theirs */
   gboolean      bound;  /* the pieces have pages                                  */
   gboolean      shares; /* it has memory besides the fixed                        */
-  gboolean      fixed;  /* it has fixed memory, from the fixed range              */
+  guint64       fixed;  /* bytes that it has of the fixed range                   */
 } GeStaticGraph;
 
 typedef struct
@@ -86,5 +86,7 @@ guint64 gemem_ge_static_peak (const GeStatic *memory);
 
 /* static-report.c.  Spans are appended, in no order; @name stands in messages. */
 void     gemem_ge_static_walk (const GeStatic *memory, GArray *spans);
+/* graph_walk of GememAllocatorClass. */
+void     gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc func, gpointer data);
 gboolean gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error);
 void     gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data);

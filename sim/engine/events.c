@@ -558,7 +558,7 @@ order_after (GememRun *run, const GememTraceEvent *event)
   const guint64 id = load ? GEMEM_GRAPH_BLOCK_ID (event->id) : event->id;
   const GememLive *live;
 
-  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graph_load != NULL)
+  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graph_walk != NULL)
     gemem_release_order_ran (run->order, event->id, event->stream, run->allocator);
   if (!load && event->kind != GEMEM_EVENT_ALLOC)
     return;

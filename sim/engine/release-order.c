@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include "sim/core/tree.h"
-#include "sim/engine/live.h"
 #include "sim/engine/release-order.h"
 #include "sim/engine/stream-order.h"
 
@@ -242,23 +241,28 @@ gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream
 
 /* ---- graphs */
 
+typedef struct
+{
+  GememReleaseOrder *order;
+  guint   stream;
+  guint64 id;
+} Work;
+
+static void
+put_work (const GememSpan *span, gpointer data)
+{
+  const Work *work = data;
+
+  put (work->order, work->stream, span->address, span->size, work->id, now (work->order) + 1, FALSE);
+}
+
 void
 gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream, GememAllocator *allocator)
 {
-  g_autoptr (GArray) spans = gemem_spans_of (allocator);
-  const GememSpan *all = (const GememSpan *) (gpointer) spans->data;
-  const guint index = gemem_stream_order_index (&order->streams, stream);
+  Work work = { order, gemem_stream_order_index (&order->streams, stream), GEMEM_GRAPH_BLOCK_ID (id) };
 
   queue_work (order, stream, now (order) + 1);
-  for (guint from = 0, to; from < spans->len; from = to)
-    {
-      gboolean others = FALSE;
-      for (to = from; to < spans->len && all[to].segment == all[from].segment; to++)
-        others = others || (all[to].state != GEMEM_SPAN_OVERHEAD && all[to].state != GEMEM_SPAN_UNMAPPED);
-      for (guint i = from; i < to && !others; i++)
-        if (all[i].state == GEMEM_SPAN_OVERHEAD)
-          put (order, index, all[i].address, all[i].size, GEMEM_GRAPH_BLOCK_ID (id), now (order) + 1, FALSE);
-    }
+  allocator->klass->graph_walk (allocator, id, put_work, &work);
 }
 
 /* ---- what the device is asked */

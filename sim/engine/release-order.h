@@ -11,8 +11,8 @@
  * that waited for such an event is done; FREE_COMPLETED, for all streams but the block's own; GRAPH_RUN_END; a device call that waits
  * until the device is idle before it does its work (GememDevice.waits: free_synchronises, profiles).  All of it counts only from the moment when the
  * host knew: the simulated clock proves nothing.
- * Where memory lies is known by address: a page that is destroyed while it is mapped goes with its last mapping.  For allocators that keep the memory of
- * graphs themselves, a run uses every segment that holds nothing else than such memory.
+ * Where memory lies is known by address: a page that is destroyed while it is mapped goes with its last mapping.  Allocators that keep the memory of
+ * graphs themselves are asked what a run uses (graph_walk).
  *
  * Invariants: it decides nothing and changes nothing; a violation is never reported falsely for want of room (stream-order.h).
  * Memory: a record per live block, and the pieces of memory with unfinished work, which are replaced by those that are put over them: bounded by what is held, per
@@ -33,7 +33,7 @@ void gemem_release_order_free (GememReleaseOrder *order);
 void gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent *event, guint64 seq);
 /* After it: block @id for @stream is where @block says. */
 void gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream, const GememBlock *block);
-/* After a GRAPH_RUN: the work of graph @id on @stream uses the memory of graphs that @allocator has. */
+/* After a GRAPH_RUN: the work of graph @id on @stream uses the memory that @allocator says (it has a graph_walk). */
 void gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream, GememAllocator *allocator);
 /* The program lets go of everything it has, after event @seq; @idle: having waited for the device. */
 void gemem_release_order_let_go (GememReleaseOrder *order, guint64 seq, gboolean idle);

@@ -332,6 +332,45 @@ test_policy_2 (void)
   gemem_allocator_spec_free (spec);
 }
 
+/* Graph 3 runs and nobody waits for it: graph 2's memory may go back, its own may not. */
+static void
+test_other_graph (void)
+{
+  static const GememTraceEvent events[] = { LOAD (2), LOAD (3), SYNC (0), ON (GRAPH_RUN, 3, 5), ON (GRAPH_UNLOAD, 2, 0), ON (GRAPH_UNLOAD, 3, 0) };
+  static const struct
+  {
+    const char *text, *error;
+  } rows[] = {
+    { "ge:static_memory_policy=0", NULL }, /* waits for the stream */
+    { "ge:static_memory_policy=3", NULL },
+    { "ge-active", "event 5: free of 0x" },
+    { "ge-fixed-base", "event 5: unmap of 0x" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      TestTrace trace = TEST_TRACE (events);
+      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GError) error = NULL;
+      GememJob job;
+
+      gemem_allocator_spec_parse (rows[i].text, specs, &error);
+      g_assert_no_error (error);
+      job = test_job (specs->pdata[0], &trace);
+      job.device_spec = "sim:free_synchronises=no";
+      job.release_order = TRUE;
+      if (rows[i].error == NULL)
+        {
+          gemem_result_free (test_job_run (&job));
+          continue;
+        }
+      g_assert_null (gemem_job_run (&job, &error));
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT);
+      g_assert_nonnull (strstr (error->message, rows[i].error));
+      g_assert_nonnull (strstr (error->message, "while stream 5 has unfinished work there with graph 3, queued at event 3,"));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -342,5 +381,6 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/release-order/policy-2", test_policy_2);
+  g_test_add_func ("/release-order/other-graph", test_other_graph);
   return g_test_run ();
 }
