@@ -40,14 +40,16 @@ static const struct
   { "pytorch-caching", 0, ALL, CUDA_FREE },
   { "paddle-auto-growth", 0, ALL, CUDA_FREE },
   { "paddle-buddy", 0, TRIMS, CUDA_FREE },
+  { "paddle-thread-local", 0, ALL, CUDA_FREE },
   { "ge", 0, USES | TRIMS, GE_POOLS },
   { "ge-active", 0, USES | TRIMS, GE_POOLS },
   { "ge-scalable", 0, USES | TRIMS, GE_POOLS },
   { "ge-expandable", USES | TRIMS, USES | TRIMS, GE_POOLS "; and no unmap waits" },
   { "ge-streams", 0, TRIMS, GE_RELEASE },
   { "ge-bins", 0, USES, GE_POOLS },
+  { "ge-fixed-base", 0, USES | TRIMS, GE_POOLS },
+  { "ge-physical", ALL, ALL, "unmaps a range with its free, without waiting: those who have ranges of its pages wait before" },
   { "ge-session-range", ALL, ALL, "unmaps its range with the last free, without waiting (5.9), and no unmap waits: it is for memory of runs that were waited for" },
-  { "ge-streams", 0, TRIMS, "Release hands idle memory of all streams down without waiting, and the bottom pool gives it back when it fails" },
 };
 
 static const struct
