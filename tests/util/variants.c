@@ -167,3 +167,24 @@ test_variants (const GememAllocatorClass *klass, guint64 capacity)
   g_ptr_array_unref (singles.others);
   return variants;
 }
+
+GPtrArray *
+test_some_variants (const GememAllocatorClass *klass, guint64 capacity)
+{
+  static GHashTable *known; /* "NAME CAPACITY" -> all variants: what settings go together takes many trials */
+  g_autofree char *key = g_strdup_printf ("%s %" G_GUINT64_FORMAT, klass->name, capacity);
+  const guint most = g_getenv ("GEMEM_LONG") != NULL ? G_MAXUINT : g_getenv ("GEMEM_QUICK") != NULL ? 4 : 12;
+  GPtrArray *some = texts_new (), *all;
+
+  if (known == NULL)
+    known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) g_ptr_array_unref);
+  all = g_hash_table_lookup (known, key);
+  if (all == NULL)
+    {
+      all = test_variants (klass, capacity);
+      g_hash_table_insert (known, g_steal_pointer (&key), all);
+    }
+  for (guint i = 0; i < MIN (all->len, most); i++)
+    g_ptr_array_add (some, g_strdup (g_ptr_array_index (all, (guint) ((guint64) i * all->len / MIN (all->len, most)))));
+  return some;
+}
