@@ -220,6 +220,7 @@ gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream, const GememG
   gboolean loaded;
 
   *address = 0;
+  gemem_device_lock (memory->device);
   loaded = load_fixed (memory, graph, stream, segments, n, rest, address);
   if (loaded && rest->len > 0)
     loaded = (*address = load_rest (memory, graph, rest, stream)) != 0;
@@ -230,12 +231,13 @@ gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream, const GememG
       unload_fixed (memory, graph);
       graph_free (graph);
     }
+  gemem_device_unlock (memory->device);
   return loaded;
 }
 
 /* A load binds the pages for the first run; after a synchronous run they go back, and are bound again for the next. */
-gboolean
-gemem_ge_static_run (GeStatic *memory, guint64 id, gboolean begin)
+static gboolean
+run (GeStatic *memory, guint64 id, gboolean begin)
 {
   GeStaticGraph *graph = *(GeStaticGraph **) gemem_idmap_lookup (memory->graphs, id);
 
@@ -251,11 +253,23 @@ gemem_ge_static_run (GeStatic *memory, guint64 id, gboolean begin)
   return TRUE;
 }
 
+gboolean
+gemem_ge_static_run (GeStatic *memory, guint64 id, gboolean begin)
+{
+  gboolean ready;
+
+  gemem_device_lock (memory->device);
+  ready = run (memory, id, begin);
+  gemem_device_unlock (memory->device);
+  return ready;
+}
+
 void
 gemem_ge_static_unload (GeStatic *memory, guint64 id)
 {
   GeStaticGraph *graph;
 
+  gemem_device_lock (memory->device);
   gemem_idmap_remove (memory->graphs, id, &graph);
   unload_fixed (memory, graph);
   if (memory->options.mode == GE_STATIC_OWN)
@@ -265,6 +279,7 @@ gemem_ge_static_unload (GeStatic *memory, guint64 id)
   else if (graph->shares)
     gemem_ge_active_unload (&memory->active);
   graph_free (graph);
+  gemem_device_unlock (memory->device);
 }
 
 guint64

@@ -4,6 +4,7 @@
  * graph needs more (policy 2 as documented); blocks that graphs share, on the device or, with `pages`, on a virtual range whose pages go back to their
  * pool after every synchronous run (policy 2 as built, policy 4; active-blocks.h).  Fixed segments, by `fixed`: among the others; in a block of the
  * device for each graph; or at one address for all graphs (5.10), and where that is refused in a block of the device.
+ * Threads: load, run and unload lock the device (recursively), as active-blocks.h does.
  * Invariants: a graph is loaded once; what is bound is unbound before it is unloaded.
  * Cost: a load O(blocks * segments), a run O(its pages), else O(1).  Origin: shared/spec/ge-runtime.md 3, 5.9, 5.10, 7.2.
  */

@@ -1,13 +1,14 @@
 /* test-ge-threads.c - the thread rules of ge-runtime.md 1.11: what locks survives eight threads at once, and a build with full checks reports a second thread
  * in a pool that does not.
  *
- * Shared by all threads: one device, a page pool, the bottom pool, a session's range, its variables and its static graphs.  Each thread has L1 pools of its own, a
- * plain and an expandable one, and a range.  The books are checked when all have ended.  Meant for the thread sanitizer (tests/build/long-sanitizers.sh).
+ * Shared by all threads: one device, a page pool, the bottom pool, a session's range, its variables, and its static graphs under each policy.  Each thread has L1
+ * pools of its own, a plain and an expandable one, and a range.  The books are checked when all have ended.  Meant for the thread sanitizer (tests/build/long-sanitizers.sh).
  */
 #include "config.h"
 
 #include "allocators/ge/active-blocks.h"
 #include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
 #include "sim/core/rng.h"
 
@@ -24,6 +25,7 @@ typedef struct
   GeSessionRange fixed, range; /* shares; the active graphs' */
   GeVariables    variables;
   GeActive       active;
+  GeStatic       statics[3]; /* a block each, the largest for all, shared blocks in a range */
   guint          rounds;
 } Shared;
 
@@ -112,6 +114,17 @@ use_graphs (Worker *w)
 
   if (gemem_ge_active_load (&w->shared->active, &segment, 1, w->number) != 0)
     gemem_ge_active_unload (&w->shared->active);
+  for (guint i = 0; i < G_N_ELEMENTS (w->shared->statics); i++)
+    {
+      GeStatic *memory = &w->shared->statics[i];
+      guint64 where;
+
+      if (!gemem_ge_static_load (memory, w->number, w->number, &segment, 1, &where))
+        continue;
+      if (gemem_ge_static_run (memory, w->number, TRUE))
+        gemem_ge_static_run (memory, w->number, FALSE);
+      gemem_ge_static_unload (memory, w->number);
+    }
 }
 
 static void
@@ -182,6 +195,12 @@ check_end (Shared *s)
   g_assert_cmpuint (s->variables.range.phys, ==, 0);
   g_assert_cmpuint (s->fixed.phys, ==, 0);
   g_assert_cmpuint (s->active.load_count, ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (s->statics); i++)
+    {
+      gemem_ge_static_check (&s->statics[i], "end", &error);
+      g_assert_no_error (error);
+      g_assert_cmpuint (gemem_ge_static_bytes (&s->statics[i]), ==, 0);
+    }
   g_assert_cmpuint (s->pages.users, ==, 0);
   g_assert_cmpuint (s->pages.pages->len, ==, 0);
   g_assert_cmpuint (s->device->held, ==, s->bottom.obtained);
@@ -197,6 +216,11 @@ test_stress (gconstpointer device)
   const GePoolConfig config = { .page_shift = 16, .threshold = TOTAL, .minimum = 2 * M, .span_layer_lift_max = G_MAXUINT32, .quick = TRUE,
                                 .shared = s.device, .retries = &retries };
   g_autofree Worker *workers = g_new0 (Worker, THREADS);
+  const GeStaticOptions options[G_N_ELEMENTS (s.statics)] = {
+    { .mode = GE_STATIC_OWN, .total = TOTAL },
+    { .mode = GE_STATIC_DOCUMENTED, .total = TOTAL },
+    { .mode = GE_STATIC_ACTIVE, .pages = &s.pages, .total = TOTAL },
+  };
   GThread *threads[THREADS];
 
   gemem_ge_pages_init (&s.pages, s.device, GE_LARGE_PAGE, GE_1G_NO);
@@ -205,6 +229,8 @@ test_stress (gconstpointer device)
   gemem_ge_session_init (&s.range, &s.pages, TOTAL, TRUE);
   gemem_ge_variables_init (&s.variables, s.device, GE_LARGE_PAGE, GE_1G_NO, TOTAL, TRUE);
   gemem_ge_active_init (&s.active, s.device, &s.range);
+  for (guint i = 0; i < G_N_ELEMENTS (s.statics); i++)
+    gemem_ge_static_init (&s.statics[i], s.device, &options[i]);
   for (guint i = 0; i < THREADS; i++)
     {
       workers[i].shared = &s;
@@ -214,6 +240,8 @@ test_stress (gconstpointer device)
   for (guint i = 0; i < THREADS; i++)
     g_thread_join (threads[i]);
   check_end (&s);
+  for (guint i = 0; i < G_N_ELEMENTS (s.statics); i++)
+    gemem_ge_static_clear (&s.statics[i]);
   gemem_ge_active_clear (&s.active);
   gemem_ge_variables_clear (&s.variables);
   gemem_ge_session_clear (&s.range);
