@@ -1,0 +1,148 @@
+/* test-engine-oom.c - requests that are refused, through sixteen slots of 256 bytes and through `direct`: which were avoidable, and what lay
+ * beside them. */
+#include "config.h"
+
+#include "tests/util/engine-job.h"
+
+#define equal(a, b) g_assert_cmpuint ((a), ==, (b))
+
+static void
+test_oom_avoidable (void)
+{
+  static const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 1024), TEST_ALLOC (2, 1280), TEST_ALLOC (3, 768), TEST_ALLOC (4, 1024),
+    TEST_FREE (1),        TEST_FREE (3), /* free: 1024 before block 2, 768 between it and block 4 */
+    TEST_ALLOC (5, 1792),                /* block 4 with the 768 before it would do, and is smaller than block 2 */
+    TEST_ALLOC (6, 1793),                /* only block 2 with both neighbours would do */
+    TEST_FREE (5),        TEST_FREE (6),
+  };
+  TestTrace trace = TEST_TRACE (events);
+  GememResult *result = test_run (&slots_class, &trace);
+
+  equal (result->ooms, 2);
+  equal (result->ooms_avoidable, 1); /* 2304 + 1793 is one byte more than there is */
+  equal (result->failed_allocs, 2);
+  equal (result->skipped_frees, 2);
+  equal (result->frees, 2);
+  const GememOom *oom = &g_array_index (result->oom, GememOom, 0);
+  equal (oom->seq, 6);
+  equal (oom->id, 5);
+  equal (oom->requested, 1792);
+  equal (oom->live, 2304);
+  equal (oom->allocated, 2304);
+  equal (oom->reserved, 4096);
+  equal (oom->capacity, 4096);
+  equal (oom->device_free, 0);
+  equal (oom->largest_free, 1024);
+  g_assert_true (oom->avoidable);
+  equal (oom->missing, 0);
+  equal (oom->blocking_id, 4);
+  equal (oom->blocking_size, 1024);
+  oom++;
+  equal (oom->id, 6);
+  g_assert_false (oom->avoidable);
+  equal (oom->missing, 1);
+  equal (oom->blocking_id, 0);
+  equal (result->lower_bound, 2304 + 1792 + 2048);
+  equal (result->peak_live, 4096);
+  gemem_result_free (result);
+}
+
+/* The neighbours on both sides count, and waste is not live. */
+static void
+test_oom_both_neighbours (void)
+{
+  static const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 1024), TEST_ALLOC (2, 1025), TEST_ALLOC (3, 768), TEST_ALLOC (4, 1000),
+    TEST_FREE (1),        TEST_FREE (3),        TEST_ALLOC (5, 2000),
+  };
+  TestTrace trace = TEST_TRACE (events);
+  GememResult *result = test_run (&slots_class, &trace);
+  const GememOom *oom = &g_array_index (result->oom, GememOom, 0);
+
+  equal (result->ooms_avoidable, 1);
+  equal (oom->live, 2025);
+  equal (oom->blocking_id, 2);
+  equal (oom->blocking_size, 1280);
+  gemem_result_free (result);
+}
+
+static void
+test_oom_true (void)
+{
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 3000), TEST_ALLOC (2, 1097), TEST_ALLOC (3, 1096), TEST_FREE (2) };
+  TestTrace trace = TEST_TRACE (events);
+  GememResult *result = test_run (test_direct_class (), &trace);
+
+  equal (result->ooms, 1);
+  equal (result->ooms_avoidable, 0);
+  const GememOom *oom = &g_array_index (result->oom, GememOom, 0);
+  equal (oom->id, 2);
+  g_assert_false (oom->avoidable);
+  equal (oom->missing, 1);
+  equal (oom->device_free, 1096);
+  equal (oom->blocking_id, 0);
+  equal (result->refused[GEMEM_CALL_MALLOC], 1);
+  equal (result->peak_live, 4096);
+  equal (result->lower_bound, 3000 + 1097 + 1096);
+  gemem_result_free (result);
+}
+
+/* Only the device's free memory together with a whole segment would do: the last block of that segment must go. */
+static void
+test_oom_last_in_segment (void)
+{
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 256), TEST_ALLOC (2, 4200) };
+  TestTrace trace = TEST_TRACE (events);
+  GememAllocatorSpec *spec = test_spec (&slots_class);
+  GememJob job = test_job (spec, &trace);
+  job.device_spec = "sim:capacity=5000";
+  GememResult *result = test_job_run (&job);
+  const GememOom *oom = &g_array_index (result->oom, GememOom, 0);
+
+  g_assert_true (oom->avoidable);
+  equal (oom->device_free, 904);
+  equal (oom->blocking_id, 1);
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
+}
+
+static void
+test_oom_kept (void)
+{
+  const guint n = 50;
+  g_autofree GememTraceEvent *events = g_new0 (GememTraceEvent, n);
+  TestTrace trace = { .events = events, .n = n };
+  GememAllocatorSpec *spec = test_spec (test_direct_class ());
+  GememJob job = test_job (spec, &trace);
+  GememResult *result;
+
+  for (guint i = 0; i < n; i++)
+    events[i] = (GememTraceEvent) TEST_ALLOC (i + 1, 5000);
+  job.oom_max = 7;
+  result = test_job_run (&job);
+  equal (result->ooms, 50);
+  equal (result->ooms_avoidable, 0);
+  equal (result->oom->len, 7);
+  gemem_result_free (result);
+
+  job.stop_at_oom = TRUE;
+  result = test_job_run (&job);
+  equal (result->ooms, 1);
+  equal (result->events, 1);
+  g_assert_cmpstr (result->failure, ==, "out of memory at event 0, where the replay was to stop");
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/engine/oom/avoidable", test_oom_avoidable);
+  g_test_add_func ("/engine/oom/both-neighbours", test_oom_both_neighbours);
+  g_test_add_func ("/engine/oom/true", test_oom_true);
+  g_test_add_func ("/engine/oom/last-in-segment", test_oom_last_in_segment);
+  g_test_add_func ("/engine/oom/kept", test_oom_kept);
+  return g_test_run ();
+}
