@@ -190,10 +190,16 @@ typedef struct
   char                      *label;    /* as the user wrote it */
   GPtrArray                 *settings; /* GememSetting: allocator parameters */
   GPtrArray                 *device;   /* GememSetting: device settings found among them (vector-file keys: capacity, base...) */
+  GPtrArray                 *variables; /* GememSetting: what came from the environment: those of `settings`, and what a shorthand read */
+  GPtrArray                 *left_out; /* GememSetting: environment variables without effect here, each with the reason as value */
 } GememAllocatorSpec;
 
 /* Expands @text: globs in NAME ('ge-*') and value lists ("chunk_mb=0|64") give several specs; appended to @specs. */
 gboolean gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error);
+/* The same for a program with the environment @variables (GememSetting; FLAGS_name, GE_NAME): each that the allocator reads in the real system becomes
+ * a setting, unless @text says otherwise.  A program of PaddlePaddle has all of its flags everywhere, so a flag that has no effect as things are is
+ * left out, not refused.  Errors: also a value that cannot be. */
+gboolean gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, GPtrArray *specs, GError **error);
 void gemem_allocator_spec_free (GememAllocatorSpec *spec);
 
 /* Creates the allocator of @spec on @device; parameters not in @spec come from @defaults (may be NULL; keys the class does not know

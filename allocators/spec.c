@@ -108,31 +108,86 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
   return TRUE;
 }
 
+/* NULL if the class takes the settings of @spec together. */
+static char *
+objection (const GememAllocatorSpec *spec)
+{
+  GememDevice *device = gemem_device_new ("sim", NULL, 0, NULL);
+  g_autoptr (GError) error = NULL;
+
+  gemem_allocator_destroy (gemem_allocator_new (spec, NULL, device, &error));
+  gemem_device_destroy (device);
+  return error != NULL ? g_strdup (error->message) : NULL;
+}
+
+/* Adds those of @variables that the class reads. */
+static gboolean
+add_variables (GememAllocatorSpec *spec, const GPtrArray *variables, GError **error)
+{
+  g_autoptr (GPtrArray) known = gemem_settings_from_variables (params_of (spec->klass), variables, spec->settings);
+
+  for (guint i = 0; i < known->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (known, i);
+      g_autofree char *why_not = NULL;
+
+      if (!add_setting (spec, variable->key, variable->value, error))
+        return FALSE;
+      if (g_str_has_prefix (variable->key, "FLAGS_") && (why_not = objection (spec)) != NULL)
+        {
+          g_ptr_array_remove_index (spec->settings, spec->settings->len - 1);
+          gemem_settings_add (spec->left_out, variable->key, why_not);
+        }
+      else
+        gemem_settings_add (spec->variables, variable->key, variable->value);
+    }
+  return TRUE;
+}
+
+/* Of @choice, with those of @variables that @shorthand (or NULL) itself reads, noted in @read. */
+static const GememAllocatorClass *
+class_of (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables, GPtrArray *read, GError **error)
+{
+  if (shorthand == NULL)
+    return ((const GememNamedClass *) choice->named)->klass;
+  g_autoptr (GPtrArray) own = gemem_settings_from_variables (shorthand->base.params, variables, choice->settings);
+  for (guint i = 0; i < own->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (own, i);
+
+      gemem_settings_add (choice->settings, variable->key, variable->value);
+      gemem_settings_add (read, variable->key, variable->value);
+    }
+  return shorthand->choose (choice->settings, error);
+}
+
+static gboolean
+add_settings (GememAllocatorSpec *spec, const GPtrArray *settings, GError **error)
+{
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+
+      if (!add_setting (spec, setting->key, setting->value, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* @shorthand: what the choice names, or NULL: it names a class. */
 static GememAllocatorSpec *
-make_spec (const GememChoice *choice, const GememShorthand *shorthand, GError **error)
+make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables, GError **error)
 {
-  const GememAllocatorClass *klass
-      = shorthand != NULL ? shorthand->choose (choice->settings, error) : ((const GememNamedClass *) choice->named)->klass;
-  GememAllocatorSpec *spec;
+  GememAllocatorSpec *spec = g_new0 (GememAllocatorSpec, 1);
 
-  if (klass == NULL)
-    return NULL;
-  spec = g_new0 (GememAllocatorSpec, 1);
-  spec->klass = klass;
   spec->label = g_strdup (choice->label);
   spec->settings = gemem_settings_new ();
   spec->device = gemem_settings_new ();
-  for (guint i = 0; i < choice->settings->len; i++)
-    {
-      const GememSetting *setting = g_ptr_array_index (choice->settings, i);
-
-      if (!add_setting (spec, setting->key, setting->value, error))
-        {
-          gemem_allocator_spec_free (spec);
-          return NULL;
-        }
-    }
+  spec->variables = gemem_settings_new ();
+  spec->left_out = gemem_settings_new ();
+  spec->klass = class_of (choice, shorthand, variables, spec->variables, error);
+  if (spec->klass == NULL || !add_settings (spec, choice->settings, error) || !add_variables (spec, variables, error))
+    g_clear_pointer (&spec, gemem_allocator_spec_free);
   return spec;
 }
 
@@ -151,6 +206,12 @@ find_shorthand (const char *text)
 gboolean
 gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error)
 {
+  return gemem_allocator_spec_parse_with (text, NULL, specs, error);
+}
+
+gboolean
+gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, GPtrArray *specs, GError **error)
+{
   g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememShorthand *shorthand = find_shorthand (text);
   const guint before = specs->len;
@@ -159,7 +220,7 @@ gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error)
     return FALSE;
   for (guint i = 0; i < choices->len; i++)
     {
-      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), shorthand, error);
+      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), shorthand, variables, error);
 
       if (spec != NULL)
         {
@@ -181,6 +242,8 @@ gemem_allocator_spec_free (GememAllocatorSpec *spec)
   g_free (spec->label);
   g_ptr_array_unref (spec->settings);
   g_ptr_array_unref (spec->device);
+  g_clear_pointer (&spec->variables, g_ptr_array_unref);
+  g_clear_pointer (&spec->left_out, g_ptr_array_unref);
   g_free (spec);
 }
 

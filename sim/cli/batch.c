@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "sim/cli/batch.h"
+#include "sim/cli/environment.h"
+#include "sim/cli/flags.h"
 #include "sim/core/units.h"
 #include "sim/report/report.h"
 
@@ -30,6 +32,7 @@ static gboolean find_capacity;
 static gboolean full_checks;
 static gboolean release_order;
 static gboolean measure;
+static gboolean use_environment;
 
 const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
@@ -53,6 +56,8 @@ const GOptionEntry gemem_batch_entries[] = {
     "Fail where memory goes back to the device before the streams that use it are synchronised", NULL },
   { "measure", 0, 0, G_OPTION_ARG_NONE, &measure, "Also measure latencies with the host clock (not deterministic)", NULL },
   { "timeline-points", 0, 0, G_OPTION_ARG_INT, &points, "At most N points in the timeline (default 2000); peaks are never lost", "N" },
+  { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
+    "Take the flags of PaddlePaddle (FLAGS_...) and GE_USE_STATIC_MEMORY from the environment; what -a and --lower say counts more", NULL },
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings, "Ignore the allocator settings recorded in the trace", NULL },
   { NULL }
 };
@@ -105,14 +110,14 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
 }
 
 static GPtrArray *
-choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
+choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables, GError **error)
 {
   g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   for (char **name = allocators; name != NULL && *name != NULL; name++)
-    if (!gemem_allocator_spec_parse (*name, specs, error))
+    if (!gemem_flags_check (*name, FALSE, error) || !gemem_allocator_spec_parse_with (*name, variables, specs, error))
       return NULL;
   if (specs->len == 0 && fallback != NULL
-      && (!gemem_allocator_spec_parse (fallback, specs, error) || !leave_planned_out (specs, first, error)))
+      && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error) || !leave_planned_out (specs, first, error)))
     return NULL;
   if (specs->len == 0)
     {
@@ -127,7 +132,7 @@ choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
                        "%s does not say which allocator recorded it; choose one with -a NAME ('gemem-sim list' shows them)", first->path);
           return NULL;
         }
-      if (!gemem_allocator_spec_parse (recorded, specs, NULL))
+      if (!gemem_allocator_spec_parse_with (recorded, variables, specs, NULL))
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                        "%s was recorded with '%s', which is not among the allocators here; choose one with -a NAME ('gemem-sim list' shows them)",
@@ -136,6 +141,37 @@ choose_allocators (GememSourceFile *first, const char *fallback, GError **error)
         }
     }
   return g_steal_pointer (&specs);
+}
+
+static gboolean
+is_set (const GPtrArray *settings, const char *key)
+{
+  for (guint i = 0; i < settings->len; i++)
+    if (strcmp (((const GememSetting *) settings->pdata[i])->key, key) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* One line for each variable that one of @specs could not use, or that nobody reads. */
+static void
+note_unused (const GPtrArray *variables, const GPtrArray *specs)
+{
+  for (guint v = 0; v < variables->len; v++)
+    {
+      const GememSetting *variable = g_ptr_array_index (variables, v);
+      gboolean used = gemem_source_reads (variable->key);
+      for (guint s = 0; s < specs->len; s++)
+        {
+          const GememAllocatorSpec *spec = g_ptr_array_index (specs, s);
+          used = used || is_set (spec->variables, variable->key) || is_set (spec->left_out, variable->key);
+          for (guint i = 0; i < spec->left_out->len; i++)
+            if (strcmp (((const GememSetting *) spec->left_out->pdata[i])->key, variable->key) == 0)
+              gemem_note ("--env: %s is left out for %s: %s", variable->key, spec->label, ((const GememSetting *) spec->left_out->pdata[i])->value);
+        }
+      g_autofree char *readers = used ? NULL : gemem_flags_readers (variable->key);
+      if (!used)
+        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable->key, readers);
+    }
 }
 
 static void
@@ -214,6 +250,7 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
       g_free (result->trace_sha256);
       result->trace = gemem_source_file_name (file);
       result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
+      gemem_source_add_variables (file, result->variables);
       if (result->failure != NULL)
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
       g_ptr_array_add (batch->results, result);
@@ -236,7 +273,9 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
   g_autoptr (GPtrArray) specs = NULL;
-  if (!check_numbers (error))
+  g_autoptr (GPtrArray) variables = use_environment ? NULL : gemem_settings_new ();
+  if (!check_numbers (error) || (use_environment && (variables = gemem_environment_read (error)) == NULL)
+      || !gemem_source_use_variables (variables, error))
     return NULL;
   for (char **path = paths; *path != NULL; path++)
     {
@@ -244,7 +283,7 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
       if (file == NULL)
         return NULL;
       g_ptr_array_add (files, file);
-      if (specs == NULL && (specs = choose_allocators (file, default_allocator, error)) == NULL)
+      if (specs == NULL && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
         return NULL;
       g_autoptr (GArray) devices = gemem_source_devices (file, error);
       if (devices == NULL)
@@ -252,6 +291,7 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
       append_jobs (list, file, devices, specs, setup);
     }
 
+  note_unused (variables, specs);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
+#include "sim/cli/flags.h"
 
 static gboolean want_manual, want_completion;
 
@@ -25,6 +25,9 @@ help_on (const char *word, GError **error)
         return gemem_command_usage (*command);
       g_ptr_array_add (names, (gpointer) (*command)->name);
     }
+  if (gemem_name_equal ("paddle-flags", word))
+    return gemem_flags_help ();
+  g_ptr_array_add (names, (gpointer) "paddle-flags");
   for (guint i = 0; i < topics->len; i++)
     {
       const GememTopic *topic = &g_array_index (topics, GememTopic, i);
@@ -66,8 +69,8 @@ run (char **arguments, GError **error)
 
 const GememCommand gemem_command_help = {
   .name = "help",
-  .synopsis = "[COMMAND|ALLOCATOR|GENERATOR|DEVICE|FORMAT]",
-  .summary = "Explain a command, or an allocator and its parameters",
+  .synopsis = "[COMMAND|ALLOCATOR|GENERATOR|DEVICE|FORMAT|paddle-flags]",
+  .summary = "Explain a command, an allocator and its parameters, or PaddlePaddle's flags",
   .options = { entries },
   .run = run,
 };

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
+#include "sim/cli/flags.h"
 #include "sim/report/report.h"
 
 /* @text with what troff would interpret made literal. */
@@ -98,6 +98,15 @@ append_topics (GString *out, const char *kind)
 }
 
 static void
+append_flags (GString *out)
+{
+  g_autofree char *text = gemem_flags_help ();
+  g_string_append (out, ".SH PADDLEPADDLE FLAGS\n.nf\n");
+  append_line (out, "", text);
+  g_string_append (out, ".fi\n");
+}
+
+static void
 append_measures (GString *out)
 {
   g_string_append (out, ".SH MEASURES\nEach is defined once and means the same in every table, file and plot.\n");
@@ -128,12 +137,14 @@ gemem_manual (void)
     append_command (out, *command);
   for (const char *const *kind = gemem_topic_kinds; *kind != NULL; kind++)
     append_topics (out, *kind);
+  append_flags (out);
   append_measures (out);
   g_string_append (out, ".SH EXIT STATUS\n.nf\n0    success\n1    failure (I/O, full disk)\n2    usage\n3    bad or partial input\n"
                         "4    a request failed, under \\-\\-fail\\-on\\-oom\n5    worse than the baseline\n77   the device is not available\n"
                         "130  interrupted; partial results are marked\n.fi\n"
                         ".SH ENVIRONMENT\n.TP\n\\fBGEMEM_PLUGIN_PATH\\fR\nDirectories with allocator plugins, separated by colons.\n"
                         ".TP\n\\fBGEMEM_PROFILES\\fR\nDirectory of device profiles, searched before the installed ones.\n"
+                        ".TP\n\\fBFLAGS_*\\fR, \\fBGE_USE_STATIC_MEMORY\\fR\nSettings of PaddlePaddle and of GE, read with \\-\\-env only.\n"
                         ".TP\n\\fBCOLUMNS\\fR\nWidth of tables when standard output is not a terminal.\n");
   return g_string_free (out, FALSE);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sim/cli/batch.h"
+#include "sim/cli/flags.h"
 #include "sim/core/units.h"
 #include "traces/input.h"
 #include "workloads/graph-format.h"
@@ -20,6 +21,8 @@ static char *trace_format;
 static char *trace_device;
 static char *lowering;
 static gboolean allow_partial;
+static char *lowering_in_use; /* --lower with what the environment says; NULL: as --lower is */
+static GPtrArray *lowering_variables; /* GememSetting: what that is; NULL: nothing */
 
 const GOptionEntry gemem_source_entries[] = {
   { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format, "Read the trace as FORMAT instead of recognising it (gemem-sim list formats)", "FORMAT" },
@@ -28,6 +31,58 @@ const GOptionEntry gemem_source_entries[] = {
   { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
   { NULL }
 };
+
+/* ---- the lowering and the environment */
+
+static const char *
+lowering_spec (void)
+{
+  return lowering_in_use != NULL ? lowering_in_use : lowering;
+}
+
+gboolean
+gemem_source_use_variables (const GPtrArray *variables, GError **error)
+{
+  const char *text = lowering != NULL ? lowering : gemem_lowerings ()[0]->base.name;
+  g_autofree char *name = g_strndup (text, strcspn (text, ":"));
+  const GememNamed *named = gemem_named_find ((const GememNamed *const *) gemem_lowerings (), "lowering", name, error);
+  g_autoptr (GPtrArray) own = named != NULL ? gemem_settings_parse (text[strlen (name)] == ':' ? text + strlen (name) + 1 : "", error) : NULL;
+  g_autoptr (GString) spec = g_string_new (text);
+
+  if (own == NULL || (lowering != NULL && !gemem_flags_check (lowering, TRUE, error)))
+    return FALSE;
+  lowering_variables = gemem_settings_from_variables (named->params, variables, own);
+  for (guint i = 0; i < lowering_variables->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (lowering_variables, i);
+      g_autofree char *quoted = gemem_settings_quote (variable->value);
+      g_string_append_printf (spec, "%c%s=%s", strchr (spec->str, ':') != NULL ? ',' : ':', variable->key, quoted);
+    }
+  if (lowering_variables->len > 0)
+    lowering_in_use = g_strdup (spec->str);
+  return lowering_variables->len == 0 || gemem_lowering_check (lowering_in_use, error);
+}
+
+gboolean
+gemem_source_reads (const char *variable)
+{
+  for (guint i = 0; lowering_variables != NULL && i < lowering_variables->len; i++)
+    if (strcmp (((const GememSetting *) lowering_variables->pdata[i])->key, variable) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+void
+gemem_source_add_variables (const GememSourceFile *file, GPtrArray *settings)
+{
+  for (guint i = 0; file->graph != NULL && lowering_variables != NULL && i < lowering_variables->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (lowering_variables, i);
+      gemem_settings_add (settings, variable->key, variable->value);
+    }
+}
+
+/* ---- files */
 
 /* Copies standard input to an unlinked file; returns its descriptor. */
 static int
@@ -78,7 +133,7 @@ load_graph (GememSourceFile *file, GError **error)
   char *path = file->file;
   GememInput *input;
 
-  if (lowering != NULL && !gemem_lowering_check (lowering, error))
+  if (lowering != NULL && (!gemem_flags_check (lowering, TRUE, error) || !gemem_lowering_check (lowering, error)))
     return FALSE;
   if (format == NULL && lowering != NULL && g_file_test (file->file, G_FILE_TEST_IS_REGULAR))
     {
@@ -172,7 +227,7 @@ gemem_source_file_sha256 (GememSourceFile *file)
 char *
 gemem_source_file_name (const GememSourceFile *file)
 {
-  const char *lowered = lowering != NULL ? lowering : gemem_lowerings ()[0]->base.name;
+  const char *lowered = lowering_spec () != NULL ? lowering_spec () : gemem_lowerings ()[0]->base.name;
 
   return file->graph != NULL ? g_strdup_printf ("%s (%s)", file->path, lowered) : g_strdup (file->path);
 }
@@ -204,7 +259,7 @@ gemem_source_lowered (void)
 static GememTraceReader *
 open_lowered (const GememSourceFile *file, GError **error)
 {
-  GememTraceReader *reader = gemem_lowering_open (lowering, file->graph, error);
+  GememTraceReader *reader = gemem_lowering_open (lowering_spec (), file->graph, error);
 
   if (reader != NULL)
     {

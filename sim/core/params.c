@@ -62,6 +62,30 @@ gemem_params_find (const GememParam *table, const char *key)
   return NULL;
 }
 
+char *
+gemem_param_variable (const GememParam *param)
+{
+  g_autofree char *all = g_strconcat (param->name, "|", param->aliases, NULL);
+  g_auto (GStrv) names = g_strsplit (all, "|", -1);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    if (g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_"))
+      return g_strdup (names[i]);
+  return NULL;
+}
+
+const GememParam *
+gemem_params_find_variable (const GememParam *table, const char *variable)
+{
+  for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
+    {
+      g_autofree char *own = gemem_param_variable (param);
+      if (g_strcmp0 (own, variable) == 0)
+        return param;
+    }
+  return NULL;
+}
+
 static void
 unknown_parameter (const GememParam *table, const char *what, const char *key, GError **error)
 {

@@ -71,6 +71,9 @@ void gemem_settings_add (GPtrArray *settings, const char *key, const char *value
  * The entries stay owned by the arguments. */
 GPtrArray *gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const GPtrArray *own);
 
+/* Those of @variables (GememSetting named as in the environment, may be NULL) that @table reads and @own neither sets nor excludes: a new array of copies. */
+GPtrArray *gemem_settings_from_variables (const GememParam *table, const GPtrArray *variables, const GPtrArray *own);
+
 /* @value as it must be written after "key=" for gemem_settings_parse(): in quotes where needed. */
 char *gemem_settings_quote (const char *value);
 
@@ -90,6 +93,11 @@ gboolean gemem_params_apply (const GememParam *table, gpointer dest, const Gemem
 
 /* The row for @key (name or alias, normalised), or NULL.  @table may be NULL: it has no rows. */
 const GememParam *gemem_params_find (const GememParam *table, const char *key);
+
+/* The environment variable that sets @param in the real system: that of its name and aliases which begins with "FLAGS_" or "GE_"; NULL: none.  g_free(). */
+char *gemem_param_variable (const GememParam *param);
+/* The row that the environment variable @variable sets, or NULL.  Exact, as the system compares.  @table may be NULL. */
+const GememParam *gemem_params_find_variable (const GememParam *table, const char *variable);
 
 /* The effective value of @param in @dest as text that parses back to the same value. */
 char *gemem_param_value_text (const GememParam *param, gconstpointer dest);

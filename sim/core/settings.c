@@ -196,3 +196,19 @@ gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const 
     g_ptr_array_add (merged, g_ptr_array_index (own, i));
   return merged;
 }
+
+GPtrArray *
+gemem_settings_from_variables (const GememParam *table, const GPtrArray *variables, const GPtrArray *own)
+{
+  GPtrArray *settings = gemem_settings_new ();
+
+  for (guint i = 0; variables != NULL && i < variables->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (variables, i);
+      const GememParam *row = gemem_params_find_variable (table, variable->key);
+
+      if (row != NULL && !is_overridden (table, own, row))
+        gemem_settings_add (settings, variable->key, variable->value);
+    }
+  return settings;
+}

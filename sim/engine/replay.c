@@ -113,6 +113,11 @@ begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **err
     return FALSE;
   run->klass = run->allocator->klass;
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device, error);
+  for (guint i = 0; job->allocator->variables != NULL && i < job->allocator->variables->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (job->allocator->variables, i);
+      gemem_settings_add (run->result->variables, variable->key, variable->value);
+    }
   if (run->result->parameters == NULL || !show_future (run, error))
     return FALSE;
   if (job->events_path != NULL && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)
@@ -380,6 +385,7 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   gemem_histogram_init (&run->measured_alloc_ns);
   gemem_histogram_init (&run->measured_free_ns);
   gemem_timeline_init (&run->timeline, run->result->timeline, job->timeline_points);
+  run->result->variables = gemem_settings_new ();
   run->result->stats = g_ptr_array_new_with_free_func (free_setting);
 }
 

@@ -32,6 +32,7 @@ gemem_result_free (GememResult *result)
   g_free (result->report);
   g_clear_pointer (&result->parameters, g_ptr_array_unref);
   g_clear_pointer (&result->device_settings, g_ptr_array_unref);
+  g_clear_pointer (&result->variables, g_ptr_array_unref);
   g_clear_pointer (&result->stats, g_ptr_array_unref);
   g_clear_pointer (&result->oom, g_array_unref);
   g_clear_pointer (&result->timeline, g_array_unref);

@@ -87,6 +87,7 @@ struct _GememResult
   char      *allocator, *label, *trace, *trace_sha256, *device;
   GPtrArray *parameters;      /* GememSetting: effective */
   GPtrArray *device_settings; /* GememSetting: effective */
+  GPtrArray *variables;       /* GememSetting: what of it came from environment variables, by their names */
   int        device_ordinal;
   gboolean   partial;         /* interrupted, or a damaged trace read with --allow-partial */
   char      *failure;         /* NULL, or why the run could not be completed               */

@@ -14,7 +14,7 @@ const GememJsonMember gemem_json_texts[] = {
   TEXT (trace), TEXT (trace_sha256), TEXT (allocator), TEXT (label), TEXT (device), TEXT (failure), { NULL, 0 },
 };
 
-const GememJsonMember gemem_json_settings[] = { TEXT (parameters), TEXT (device_settings), TEXT (stats), { NULL, 0 } };
+const GememJsonMember gemem_json_settings[] = { TEXT (parameters), TEXT (device_settings), TEXT (variables), TEXT (stats), { NULL, 0 } };
 
 const GememJsonMember gemem_json_histograms[]
     = { TEXT (alloc_ns), TEXT (free_ns), TEXT (measured_alloc_ns), TEXT (measured_free_ns), { NULL, 0 } };

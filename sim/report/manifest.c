@@ -53,6 +53,8 @@ append_run (GString *out, const GememResult *result, const char *hash)
   gemem_json_append_identity (out, result, "      ");
   g_string_append (out, ",\n      \"parameters\": ");
   gemem_json_append_settings (out, result->parameters, FALSE, "      ");
+  g_string_append (out, ",\n      \"variables\": ");
+  gemem_json_append_settings (out, result->variables, FALSE, "      ");
   g_string_append (out, ",\n      \"device_settings\": ");
   gemem_json_append_settings (out, result->device_settings, FALSE, "      ");
   g_string_append (out, "\n    }");

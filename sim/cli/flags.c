@@ -1,0 +1,206 @@
+/* flags.c - see flags.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/paddle/unmodelled.h"
+#include "sim/cli/flags.h"
+
+/* One flag at one of its readers. */
+typedef struct
+{
+  char            *variable; /* "FLAGS_..." */
+  GememTopic       topic;
+  const GememParam *param;
+} Reading;
+
+static void
+clear_reading (gpointer reading)
+{
+  g_free (((Reading *) reading)->variable);
+}
+
+static int
+compare_readings (gconstpointer a, gconstpointer b)
+{
+  return strcmp (((const Reading *) a)->variable, ((const Reading *) b)->variable);
+}
+
+/* All readings of what runs (planners plan, and know no environment), by name of the flag, then in the order of the registries. */
+static GArray *
+readings (void)
+{
+  static const char *const kinds[] = { "shorthand", "allocator", "lowering" };
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (Reading));
+
+  g_array_set_clear_func (list, clear_reading);
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    {
+      g_autoptr (GArray) topics = gemem_topics (kinds[k], NULL);
+
+      for (guint i = 0; i < topics->len; i++)
+        {
+          const GememTopic *topic = &g_array_index (topics, GememTopic, i);
+
+          for (const GememParam *param = topic->params; param != NULL && param->name != NULL; param++)
+            {
+              Reading reading = { gemem_param_variable (param), *topic, param };
+              if (reading.variable != NULL)
+                g_array_append_val (list, reading);
+            }
+        }
+    }
+  g_array_sort (list, compare_readings);
+  return list;
+}
+
+static const Reading *
+reading_at (const GArray *list, guint i)
+{
+  return &g_array_index (list, Reading, i);
+}
+
+static gboolean
+is_lowering (const Reading *reading)
+{
+  return strcmp (reading->topic.kind, "lowering") == 0;
+}
+
+/* ---- questions */
+
+char *
+gemem_flags_readers (const char *variable)
+{
+  g_autoptr (GArray) list = readings ();
+  GString *names = g_string_new (NULL);
+
+  for (guint i = 0; i < list->len; i++)
+    if (strcmp (reading_at (list, i)->variable, variable) == 0)
+      g_string_append_printf (names, "%s%s%s", names->len > 0 ? ", " : "", is_lowering (reading_at (list, i)) ? "--lower=" : "",
+                              reading_at (list, i)->topic.name);
+  return g_string_free (names, FALSE);
+}
+
+char *
+gemem_flags_suggest (const char *variable)
+{
+  g_autoptr (GArray) list = readings ();
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const char *prefix = "FLAGS_", *near;
+
+  for (guint i = 0; i < list->len; i++)
+    if (g_str_has_prefix (reading_at (list, i)->variable, prefix))
+      g_ptr_array_add (names, reading_at (list, i)->variable + strlen (prefix));
+  g_ptr_array_add (names, NULL);
+  near = g_str_has_prefix (variable, prefix) ? gemem_suggest (variable + strlen (prefix), (const char *const *) names->pdata) : NULL;
+  return near != NULL ? g_strconcat (prefix, near, NULL) : NULL;
+}
+
+/* ---- in the wrong place */
+
+/* TRUE if a row of one of @kinds is called @key. */
+static gboolean
+is_known (const char *const *kinds, const char *key)
+{
+  gboolean known = FALSE;
+
+  for (; *kinds != NULL && !known; kinds++)
+    {
+      g_autoptr (GArray) topics = gemem_topics (*kinds, NULL);
+      for (guint i = 0; i < topics->len && !known; i++)
+        known = gemem_params_find (g_array_index (topics, GememTopic, i).params, key) != NULL;
+    }
+  return known;
+}
+
+/* The first flag called @key on the side of @lowering. */
+static const Reading *
+find_reading (const GArray *list, gboolean lowering, const char *key)
+{
+  for (guint i = 0; i < list->len; i++)
+    if (is_lowering (reading_at (list, i)) == lowering && gemem_params_find (reading_at (list, i)->topic.params, key) == reading_at (list, i)->param)
+      return reading_at (list, i);
+  return NULL;
+}
+
+static gboolean
+check_key (const char *text, gboolean lowering, const GememSetting *setting, GError **error)
+{
+  static const char *const places[2][4] = { { "allocator", "shorthand", "device", NULL }, { "lowering", NULL } };
+  const char *option = lowering ? "--lower=" : "-a ", *other = lowering ? "-a " : "--lower=";
+  const GememPaddleUnmodelled *unmodelled = gemem_paddle_unmodelled_find (setting->key);
+
+  if (is_known (places[lowering], setting->key))
+    return TRUE;
+  if (unmodelled != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s is not modelled: it %s; leave it out", option, text, setting->key, unmodelled->reason);
+      return FALSE;
+    }
+  g_autoptr (GArray) list = readings ();
+  const Reading *reading = find_reading (list, !lowering, setting->key);
+  if (reading == NULL)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s belongs to %s; write %s%s:%s=%s", option, text, setting->key,
+               lowering ? "the allocator" : "the executor, which turns a graph into a trace", other, reading->topic.name, setting->key, setting->value);
+  return FALSE;
+}
+
+gboolean
+gemem_flags_check (const char *text, gboolean lowering, GError **error)
+{
+  const char *colon = strchr (text, ':');
+  g_autoptr (GPtrArray) settings = gemem_settings_parse (colon != NULL ? colon + 1 : "", NULL);
+
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    if (!check_key (text, lowering, g_ptr_array_index (settings, i), error))
+      return FALSE;
+  return TRUE;
+}
+
+/* ---- the table */
+
+static gboolean
+same_text (const Reading *a, const Reading *b)
+{
+  return strcmp (a->variable, b->variable) == 0 && strcmp (a->param->help, b->param->help) == 0
+         && g_strcmp0 (a->param->default_text, b->param->default_text) == 0;
+}
+
+/* The readers from @first to before @end, which say the same. */
+static void
+append_readers (GString *out, const GArray *list, guint first, guint end)
+{
+  const GememParam *param = reading_at (list, first)->param;
+  const char *unit = param->unit != NULL ? param->unit : "";
+
+  g_string_append (out, "  ");
+  for (guint i = first; i < end; i++)
+    g_string_append_printf (out, "%s%s%s", i > first ? ", " : "", is_lowering (reading_at (list, i)) ? "--lower=" : "",
+                            reading_at (list, i)->topic.name);
+  g_string_append_printf (out, " (default: %s%s%s)\n      %s\n", param->default_text != NULL ? param->default_text : "none", *unit != '\0' ? "; counts " : "",
+                          unit, param->help);
+}
+
+char *
+gemem_flags_help (void)
+{
+  g_autoptr (GArray) list = readings ();
+  GString *out = g_string_new (
+      "PaddlePaddle's memory flags: who reads each here, with which default, and what it changes.\n"
+      "preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x) chooses the version. A flag is written as in Paddle or without\n"
+      "FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. Where it would have no effect it is refused.\n");
+
+  for (guint i = 0, end; i < list->len; i = end)
+    {
+      if (i == 0 || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
+        g_string_append_printf (out, "\n%s\n", reading_at (list, i)->variable);
+      for (end = i + 1; end < list->len && same_text (reading_at (list, i), reading_at (list, end)); end++)
+        continue;
+      append_readers (out, list, i, end);
+    }
+  g_string_append (out, "\nNot modelled, and refused with the reason:\n");
+  for (const GememPaddleUnmodelled *flag = gemem_paddle_unmodelled; flag->name != NULL; flag++)
+    g_string_append_printf (out, "\nFLAGS_%s\n      It %s.\n", flag->name, flag->reason);
+  return g_string_free (out, FALSE);
+}
