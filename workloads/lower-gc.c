@@ -25,7 +25,8 @@ static const GememParam params[] = {
   GEMEM_LOWER_PARAMS (Params),
   { .name = "threshold", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "never=" NEVER, .offset = G_STRUCT_OFFSET (Params, threshold),
     .help = "Garbage is collected when it has this many bytes (FLAGS_eager_delete_tensor_gb, there in GiB); never: off." },
-  { .name = "memory_fraction_of_eager_deletion", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1", .aliases = "fraction",
+  { .name = "memory_fraction_of_eager_deletion", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1",
+    .aliases = "fraction|FLAGS_memory_fraction_of_eager_deletion",
     .offset = G_STRUCT_OFFSET (Params, fraction), .help = "Collect only the largest tensors, up to this fraction of all bytes." },
   { NULL }
 };

@@ -279,6 +279,11 @@ best_fit_alloc (GememAllocator *allocator, const GememRequest *request, GememBlo
 {
   BestFit *self = (BestFit *) allocator;
 
+  if (request->size == 0) /* ZeroSizeAllocator */
+    {
+      *result = (GememBlock) { 0 };
+      return TRUE;
+    }
   if (self->max_chunk == 0)
     return FALSE;
   return request->size < self->max_chunk ? serve_pooled (self, request->size, result) : serve_directly (self, request->size, result);
@@ -290,6 +295,8 @@ best_fit_free (GememAllocator *allocator, const GememBlock *freed, G_GNUC_UNUSED
   BestFit *self = (BestFit *) allocator;
   Block *block = freed->handle;
 
+  if (block == NULL)
+    return;
   if (block->node.group == G_MAXUINT64)
     {
       self->direct_blocks--;

@@ -38,7 +38,8 @@ typedef struct
   { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, .min = "0", \
     .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, fraction), \
-    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default is (double)0.92f." }, \
+    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the total until 1.5, of what is available since 1.6; the default " \
+            "is (double)0.92f, on Windows 0.5." }, \
   { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
     .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, initial), \
     .help = "Size of the first chunk; 0: by fraction (since P14)." }, \

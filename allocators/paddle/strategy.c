@@ -1,7 +1,8 @@
 /* strategy.c - FLAGS_allocator_strategy: which allocator a version of PaddlePaddle means by a name.
  *
  * `paddle` reads the version (preset) and the flag.  `paddle-naive-best-fit` and `paddle-legacy` are two of the flag's values by themselves: the first meant
- * the chunked BestFit until 1.5 and means the buddy since 1.6; the second is what the buddy was called before.
+ * the chunked BestFit until 1.5 and means the buddy since 1.6; the second is what the buddy was called before.  Host memory has no strategy: it is
+ * the buddy's, but for pageable memory in 3.x, which is malloc's (when within 2.x that came, the specification leaves open).
  * A flag of another allocator of Paddle is refused with the reason, not passed over.
  *
  * Origin: spec/paddle.md, table of presets, and sections 1.1 and 1.2.
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-#include "allocators/paddle/chunk-size.h"
+#include "allocators/paddle/buddy-params.h"
 #include "allocators/registry.h"
 #include "allocators/shorthand.h"
 
@@ -23,6 +24,8 @@ enum
   STRATEGY_THREAD_LOCAL,
 };
 
+static const char place_choices[] = "gpu|cpu|pinned";
+static const char *const place_names[] = { "gpu", "cpu", "pinned" };
 static const char *const preset_names[] = { "P13", "P14", "P16", "P2", "P3" };
 static const char *const strategy_names[] = { NULL, "legacy", "naive_best_fit", "auto_growth", "thread_local" };
 
@@ -30,6 +33,7 @@ typedef struct
 {
   int preset;   /* GememPaddlePreset */
   int strategy; /* STRATEGY_*        */
+  int place;    /* GememPaddlePlace  */
   gboolean virtual_memory;
   gboolean system;
 } Choice;
@@ -40,14 +44,22 @@ typedef struct
     .offset = G_STRUCT_OFFSET (Choice, preset), .help = text                                                                         \
   }
 
+#define PLACE_ROW                                                                                                                    \
+  {                                                                                                                                  \
+    .name = "place", .type = GEMEM_PARAM_CHOICE, .default_text = "gpu", .choices = place_choices,                                    \
+    .offset = G_STRUCT_OFFSET (Choice, place),                                                                                       \
+    .help = "Kind of memory: the strategy is that of the GPU; cpu is the buddy until 2.x and plain malloc since 3.x, pinned always the buddy." \
+  }
+
 static const GememParam params[] = {
   PRESET_ROW ("P13|P14|P16|P2|P3", "P3",
               "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x): defaults, and what names mean."),
+  PLACE_ROW,
   { .name = "allocator_strategy", .type = GEMEM_PARAM_CHOICE, .default_text = "preset",
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local", .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
     .help = "Allocator by the name it has in that version; preset: the version's default (legacy to 1.5, naive_best_fit in P16, auto_growth since "
-            "2.1).  The documentation of 1.6 still says legacy." },
+            "2.1; inference builds of 2.x: naive_best_fit).  Until 1.5 naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy." },
   { .name = "use_virtual_memory_auto_growth", .type = GEMEM_PARAM_BOOL, .default_text = "no",
     .aliases = "FLAGS_use_virtual_memory_auto_growth", .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
     .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.2; on a device with virtual memory)." },
@@ -58,11 +70,13 @@ static const GememParam params[] = {
 
 static const GememParam naive_params[] = {
   PRESET_ROW ("P13|P14|P16|P2|P3", "P16", "Version of Paddle: until P14 (1.5) the chunked BestFit, since P16 (1.6) the buddy."),
+  PLACE_ROW,
   { NULL },
 };
 
 static const GememParam legacy_params[] = {
   PRESET_ROW ("P13|P14", "P14", "Version of Paddle: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it naive_best_fit."),
+  PLACE_ROW,
   { NULL },
 };
 
@@ -102,6 +116,12 @@ settle (Choice *choice, GError **error)
                    strategy_names[choice->strategy], preset);
       return FALSE;
     }
+  if (choice->place != GEMEM_PADDLE_PLACE_GPU && (choice->virtual_memory || choice->system))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: %s has no effect with place=%s; leave one of them out",
+                   choice->virtual_memory ? "use_virtual_memory_auto_growth" : "use_system_allocator", place_names[choice->place]);
+      return FALSE;
+    }
   if (choice->system && old)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: use_system_allocator exists since 1.6; choose preset=P16 or later");
@@ -113,8 +133,10 @@ settle (Choice *choice, GError **error)
 static const char *
 class_name (const Choice *choice)
 {
-  if (choice->system)
+  if (choice->system || (choice->place == GEMEM_PADDLE_PLACE_CPU && choice->preset == GEMEM_PADDLE_P3))
     return "direct";
+  if (choice->place != GEMEM_PADDLE_PLACE_GPU)
+    return "paddle-buddy";
   switch (choice->strategy)
     {
     case STRATEGY_AUTO_GROWTH:
@@ -196,6 +218,8 @@ choose (const GememShorthand *shorthand, int fixed, GPtrArray *settings, GError 
       return NULL;
   if (gemem_params_find (klass->params, "preset") != NULL)
     gemem_settings_add (settings, "preset", preset_names[choice.preset]);
+  if (choice.place != GEMEM_PADDLE_PLACE_GPU && gemem_params_find (klass->params, "place") != NULL)
+    gemem_settings_add (settings, "place", place_names[choice.place]);
   return klass;
 }
 

@@ -46,6 +46,8 @@ test_sample_result (const char *trace, const char *label)
   result->device = g_strdup ("sim:capacity=8GiB");
   result->parameters = gemem_settings_new ();
   result->device_settings = gemem_settings_new ();
+  result->variables = gemem_settings_new ();
+  gemem_settings_add (result->variables, "FLAGS_chunk_mb", "64");
   result->stats = gemem_settings_new ();
   gemem_settings_add (result->parameters, "chunk_mb", "64");
   gemem_settings_add (result->parameters, "path", NULL);

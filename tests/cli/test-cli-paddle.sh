@@ -1,0 +1,141 @@
+#!/bin/sh
+# test-cli-paddle.sh - PaddlePaddle's flags as its users set them: behind -a, behind --lower, in the environment; bad values one by one; flags in the
+# wrong place; several devices; host memory.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+# refused PATTERN COMMAND...: exit status 2, exactly one line on stderr, of the agreed form, and it matches.
+refused () {
+  pattern=$1; shift
+  run 2 "$@"
+  says err "^gemem-sim: error: .*$pattern"
+  check 'one line, and it says what to do' sh -c "test \$(wc -l < $err) = 1 && grep -q '; ' $err"
+}
+bad () { refused "$2" gemem-sim replay small.txt -a "$1"; }
+
+# trace LINE...: a text trace of these events
+trace () { echo '# gemem-trace: 1'; printf '%s\n' "$@"; echo "# end: $#"; }
+
+trace 'alloc 1 size=1000' 'alloc 2 size=3145728' 'free 1' 'alloc 3 size=700 stream=4' 'free 2' > small.txt
+cat > graph.json << 'EOF'
+{"schema": "gemem-graph", "version": 1, "name": "two", "nodes": [
+  {"id": 0, "name": "a", "type": "x", "outputs": [{"size": 4096}]},
+  {"id": 1, "name": "b", "type": "x", "inputs": [{"node": 0, "output": 0}], "outputs": [{"size": 4096}]}]}
+EOF
+
+# ---- bad values, one by one
+for a in paddle-buddy paddle-best-fit paddle-thread-local; do
+  for value in -0.1 1.1 1e9; do bad "$a:FLAGS_fraction_of_gpu_memory_to_use=$value" "fraction_of_gpu_memory_to_use='$value': too "; done
+  for value in nan NaN inf half '' 0.5GiB; do bad "$a:FLAGS_fraction_of_gpu_memory_to_use=$value" "fraction_of_gpu_memory_to_use='$value': "; done
+  for flag in initial_gpu_memory_in_mb reallocate_gpu_memory_in_mb; do
+    for value in -1 -500MiB 1.5.2 5apples 99999999999999999999; do bad "$a:FLAGS_$flag=$value" "FLAGS_$flag='$value': "; done
+  done
+  bad "$a:FLAGS_gpu_allocator_retry_time=-1" "gpu_allocator_retry_time='-1'"
+  bad "$a:FLAGS_gpu_allocator_retry_time=5MiB" "gpu_allocator_retry_time='5MiB'"
+done
+bad paddle-buddy:FLAGS_free_idle_memory=2 "free_idle_memory='2': neither yes nor no"
+bad paddle-buddy:place=cpu,FLAGS_fraction_of_cpu_memory_to_use=1.01 "fraction_of_cpu_memory_to_use='1.01': too large"
+bad paddle-buddy:place=cpu,FLAGS_fraction_of_cpu_memory_to_use=nan "fraction_of_cpu_memory_to_use='nan'"
+bad paddle-buddy:place=cpu,FLAGS_initial_cpu_memory_in_mb=-5 "initial_cpu_memory_in_mb='-5'"
+bad paddle-buddy:place=pinned,FLAGS_fraction_of_cuda_pinned_memory_to_use=-0.5 "fraction_of_cuda_pinned_memory_to_use='-0.5': too small"
+bad paddle-buddy:FLAGS_gpu_memory_limit_mb=-1 "gpu_memory_limit_mb='-1'"
+bad paddle:FLAGS_allocator_strategy=best "allocator_strategy='best': not one of"
+bad paddle:FLAGS_use_virtual_memory_auto_growth=maybe "use_virtual_memory_auto_growth='maybe'"
+bad paddle:preset=P15 "preset='P15': not one of"
+for flag in auto_growth_chunk_size_in_mb gpu_memory_limit_mb small_pool_size_in_mb; do bad "paddle-auto-growth:FLAGS_$flag=-1" "FLAGS_$flag='-1'"; done
+for flag in free_idle_chunk free_when_no_cache_hit use_stream_safe_cuda_allocator use_auto_growth_v2; do
+  bad "paddle-auto-growth:FLAGS_$flag=perhaps" "FLAGS_$flag='perhaps': neither yes nor no"
+done
+bad paddle-auto-growth:FLAGS_alignment_size=768 'power of two'
+bad paddle:FLAGS_intial_gpu_memory_in_mb=5 "did you mean 'FLAGS_initial_gpu_memory_in_mb'"
+run 0 gemem-sim replay small.txt -a paddle-buddy:FLAGS_fraction_of_gpu_memory_to_use=0.5; says out 'fraction_of_gpu_memory_to_use +0.5'
+run 0 gemem-sim replay small.txt -a paddle-buddy:initial-gpu-memory-in-mb=0.5GiB;          says out 'initial_gpu_memory_in_mb +512MiB'
+
+# ---- flags that contradict each other, or the version
+bad paddle-buddy:initial_gpu_memory_in_mb=5,reallocate_gpu_memory_in_mb=5,fraction_of_gpu_memory_to_use=0.5 'fraction_of_gpu_memory_to_use would have no effect'
+bad paddle-buddy:preset=P16,free_idle_memory=yes 'free_idle_memory would have no effect: it works on the GPU until 1.3 only'
+bad paddle-buddy:preset=P13,initial_gpu_memory_in_mb=5 'exists on the GPU since 1.4'
+bad paddle-buddy:preset=P14,gpu_memory_limit_mb=5 'exists on the GPU since 2.0'
+bad paddle-buddy:initial_cpu_memory_in_mb=5 'choose place=cpu'
+bad paddle-best-fit:preset=P13,initial_gpu_memory_in_mb=5 'exists since 1.4'
+bad paddle:FLAGS_allocator_strategy=naive_best_fit,use_virtual_memory_auto_growth=yes 'use_virtual_memory_auto_growth has no effect with allocator_strategy=naive_best_fit'
+bad paddle:use_virtual_memory_auto_growth=yes,place=pinned 'has no effect with place=pinned'
+bad paddle:preset=P16,allocator_strategy=legacy 'it is called naive_best_fit since 1.6'
+bad paddle:preset=P14,use_system_allocator=yes 'exists since 1.6'
+bad paddle-auto-growth:preset=P16,auto_growth_chunk_size_in_mb=8 'is a flag since 2.5'
+bad paddle-auto-growth:preset=P2,use_auto_growth_v2=yes 'exists in 3.x'
+bad paddle:FLAGS_initial_gpu_memory_in_mb=5 'these settings mean paddle-auto-growth, and it belongs to paddle-buddy'
+
+# ---- what belongs elsewhere, or nowhere
+bad paddle:memory_fraction_of_eager_deletion=0.5 "memory_fraction_of_eager_deletion belongs to the executor.*--lower=[a-z]*:memory_fraction_of_eager_deletion=0.5"
+for flag in fraction_of_gpu_memory_to_use FLAGS_free_idle_chunk; do
+  refused "--lower=gc:$flag=0.5: $flag belongs to the allocator; write -a paddle[a-z-]*:$flag=0.5" gemem-sim replay graph.json -a paddle "--lower=gc:$flag=0.5"
+done
+for flag in use_cuda_managed_memory use_cuda_malloc_async_allocator use_multi_scale_virtual_memory_auto_growth use_auto_growth_pinned_allocator; do
+  bad "paddle:FLAGS_$flag=true" "FLAGS_$flag is not modelled: it"
+  refused "FLAGS_$flag is not modelled: it" gemem-sim replay graph.json -a paddle "--lower=gc:FLAGS_$flag=true"
+  refused "FLAGS_$flag=true is not modelled: it" env "FLAGS_$flag=true" gemem-sim replay small.txt -a paddle --env
+  run 0 env "FLAGS_$flag=false" gemem-sim replay small.txt -a paddle --env
+done
+
+# ---- the environment
+run 0 env FLAGS_allocator_strategy=naive_best_fit FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay small.txt -a paddle
+check 'nothing is read unless asked for' grep -q 'auto_growth_chunk_size_in_mb' "$out"
+run 0 env FLAGS_allocator_strategy=naive_best_fit FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay small.txt -a paddle --env
+silent err
+says out 'peak reserved +500\.0 MiB'
+says out '^from the environment'
+says out '^  FLAGS_allocator_strategy +naive_best_fit'
+run 0 env FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay small.txt -a paddle-buddy:initial_mb=250 --env
+says out 'peak reserved +250\.0 MiB'; check 'what is given counts' sh -c "! grep -q '^from the environment' $out"
+run 0 env FLAGS_initial_gpu_memory_in_mb=500 gemem-sim compare small.txt -a 'paddle-*' -a ge --env -f json --manifest m.json
+check 'JSON: each run says what came from the environment' \
+  jq -e '[.results[] | select(.variables.FLAGS_initial_gpu_memory_in_mb == "500") | .allocator] == ["paddle-buddy", "paddle-best-fit", "paddle-thread-local"]' "$out"
+check 'the manifest too' jq -e '[.runs[] | select(.variables.FLAGS_initial_gpu_memory_in_mb == "500")] | length == 3' m.json
+refused "FLAGS_initial_gpu_memory_in_mb='-1'" env FLAGS_initial_gpu_memory_in_mb=-1 gemem-sim replay small.txt -a paddle-buddy --env
+refused "unknown flag 'FLAGS_intial_gpu_memory_in_mb'; did you mean 'FLAGS_initial_gpu_memory_in_mb'" \
+  env FLAGS_intial_gpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle --env
+run 0 env FLAGS_cudnn_deterministic=1 FLAGS_check_nan_inf=1 gemem-sim replay small.txt -a paddle --env
+check 'one note for all that is not about memory' sh -c "test \$(wc -l < $err) = 1 && grep -q 'note: --env: left out.*FLAGS_check_nan_inf, FLAGS_cudnn_deterministic' $err"
+run 0 env FLAGS_initial_gpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle --env
+says err 'FLAGS_initial_gpu_memory_in_mb has no effect on what was chosen; it is read by paddle-buddy'
+run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle-buddy --env
+says err 'FLAGS_initial_cpu_memory_in_mb is left out for paddle-buddy: .*choose place=cpu'
+run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle:preset=P16,place=cpu --env
+says out 'peak reserved +5\.000 MiB'
+run 0 env GE_USE_STATIC_MEMORY=4 gemem-sim replay small.txt -a ge --env; says out '^  GE_USE_STATIC_MEMORY +4'
+refused "GE_USE_STATIC_MEMORY='on': not one of" env GE_USE_STATIC_MEMORY=on gemem-sim replay small.txt -a ge --env
+
+# ---- places and devices
+run 0 gemem-sim compare small.txt -a 'paddle:place=gpu|cpu|pinned,preset=P16' -f csv
+check 'three places, three results' sh -c "test \$(wc -l < $out) = 4"
+run 0 gemem-sim replay small.txt -a paddle:place=pinned -d sim:capacity=64GiB; says out 'peak reserved +128\.0 MiB'
+run 0 gemem-sim replay small.txt -a paddle:place=cpu; says out 'through paddle:place=cpu'
+trace 'alloc 1 size=1000 device=3' 'alloc 2 size=5000 device=3' > three.txt
+trace 'alloc 1 size=1000 device=3' 'alloc 2 size=5000' > both.txt
+for a in paddle-buddy:initial_mb=1 paddle-auto-growth; do
+  run 0 gemem-sim replay three.txt -a $a -f json
+  check "$a: all on device 3, nothing on device 0" jq -e '[.results[].device_ordinal] == [3]' "$out"
+  run 0 gemem-sim replay both.txt -a $a -f json
+  check "$a: a device each" jq -e '[.results[] | [.device_ordinal, .values.peak_live]] == [[0, 5000], [3, 1000]]' "$out"
+done
+
+# ---- the table
+run 0 gemem-sim help paddle-flags
+for flag in allocator_strategy fraction_of_gpu_memory_to_use free_idle_memory initial_cpu_memory_in_mb fraction_of_cpu_memory_to_use \
+  initial_gpu_memory_in_mb reallocate_gpu_memory_in_mb gpu_allocator_retry_time gpu_memory_limit_mb use_system_allocator free_idle_chunk \
+  free_when_no_cache_hit auto_growth_chunk_size_in_mb use_stream_safe_cuda_allocator use_virtual_memory_auto_growth use_auto_growth_v2 alignment_size \
+  small_pool_size_in_mb small_pool_auto_growth_chunk_size_in_mb large_pool_auto_growth_chunk_size_in_mb small_pool_pre_alloc_in_mb \
+  large_pool_pre_alloc_in_mb fraction_of_cuda_pinned_memory_to_use use_cuda_managed_memory; do
+  says out "^FLAGS_$flag\$"
+done
+check 'the man page has it too' sh -c 'gemem-sim help --man | grep -q "^.SH PADDLEPADDLE FLAGS"'
+run 2 gemem-sim help paddle-flag; says err "did you mean 'paddle-flags'"
+
+# ---- every version on a recording of a real program
+recording=$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt
+run 0 gemem-sim compare "$recording" -a 'paddle-*' -a 'paddle:preset=P13|P14|P16|P2|P3' -f csv
+silent err
+check 'ten results' sh -c "test \$(wc -l < $out) = 11"
+done_testing
