@@ -535,7 +535,7 @@ test_manifest (void)
                                          "      \"file_sha256\": \"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\",\n"));
   assert_contains (text, "      \"file_sha256\": null,\n      \"trace\": \"/nonexistent/x.gmt\",\n");
   assert_contains (text, "\"parameters\": {\n        \"chunk_mb\": \"64\",\n        \"path\": null\n      },\n"
-                         "      \"variables\": {},\n      \"device_settings\": {\n        \"capacity\": \"8GiB\"\n      }\n    }\n  ],\n  \"environment\": {\n    "
+                         "      \"variables\": {\n        \"FLAGS_chunk_mb\": \"64\"\n      },\n      \"device_settings\": {\n        \"capacity\": \"8GiB\"\n      }\n    }\n  ],\n  \"environment\": {\n    "
                          "\"compiler\": \"" GEMEM_COMPILER " ");
   g_autofree char *empty = gemem_manifest (NULL, 0, NULL);
   assert_contains (empty, "\"arguments\": [],\n  \"runs\": [\n  ],\n");
