@@ -118,8 +118,11 @@ static const Reading *
 find_reading (const GArray *list, gboolean lowering, const char *key)
 {
   for (guint i = 0; i < list->len; i++)
-    if (is_lowering (reading_at (list, i)) == lowering && gemem_params_find (reading_at (list, i)->topic.params, key) == reading_at (list, i)->param)
-      return reading_at (list, i);
+    {
+      const Reading *reading = reading_at (list, i);
+      if (is_lowering (reading) == lowering && gemem_params_find (reading->topic.params, key) == reading->param)
+        return reading;
+    }
   return NULL;
 }
 
@@ -134,7 +137,8 @@ check_key (const char *text, gboolean lowering, const GememSetting *setting, GEr
     return TRUE;
   if (unmodelled != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s is not modelled: it %s; leave it out", option, text, setting->key, unmodelled->reason);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s is not modelled: it %s; leave it out", option, text, setting->key,
+                   unmodelled->reason);
       return FALSE;
     }
   g_autoptr (GArray) list = readings ();
@@ -142,7 +146,8 @@ check_key (const char *text, gboolean lowering, const GememSetting *setting, GEr
   if (reading == NULL)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s belongs to %s; write %s%s:%s=%s", option, text, setting->key,
-               lowering ? "the allocator" : "the executor, which turns a graph into a trace", other, reading->topic.name, setting->key, setting->value);
+               lowering ? "the allocator" : "the executor, which turns a graph into a trace", other, reading->topic.name, setting->key,
+               setting->value);
   return FALSE;
 }
 
@@ -178,8 +183,8 @@ append_readers (GString *out, const GArray *list, guint first, guint end)
   for (guint i = first; i < end; i++)
     g_string_append_printf (out, "%s%s%s", i > first ? ", " : "", is_lowering (reading_at (list, i)) ? "--lower=" : "",
                             reading_at (list, i)->topic.name);
-  g_string_append_printf (out, " (default: %s%s%s)\n      %s\n", param->default_text != NULL ? param->default_text : "none", *unit != '\0' ? "; counts " : "",
-                          unit, param->help);
+  g_string_append_printf (out, " (default: %s%s%s)\n      %s\n", param->default_text != NULL ? param->default_text : "none",
+                          *unit != '\0' ? "; counts " : "", unit, param->help);
 }
 
 char *
@@ -188,8 +193,9 @@ gemem_flags_help (void)
   g_autoptr (GArray) list = readings ();
   GString *out = g_string_new (
       "PaddlePaddle's memory flags: who reads each here, with which default, and what it changes.\n"
-      "preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x) chooses the version. A flag is written as in Paddle or without\n"
-      "FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. Where it would have no effect it is refused.\n");
+      "preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x) chooses the version. A flag is written as in Paddle\n"
+      "or without FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. Where it would have no effect it is\n"
+      "refused.\n");
 
   for (guint i = 0, end; i < list->len; i = end)
     {
