@@ -143,37 +143,6 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   return g_steal_pointer (&specs);
 }
 
-static gboolean
-is_set (const GPtrArray *settings, const char *key)
-{
-  for (guint i = 0; i < settings->len; i++)
-    if (strcmp (((const GememSetting *) settings->pdata[i])->key, key) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-/* One line for each variable that one of @specs could not use, or that nobody reads. */
-static void
-note_unused (const GPtrArray *variables, const GPtrArray *specs)
-{
-  for (guint v = 0; v < variables->len; v++)
-    {
-      const GememSetting *variable = g_ptr_array_index (variables, v);
-      gboolean used = gemem_source_reads (variable->key);
-      for (guint s = 0; s < specs->len; s++)
-        {
-          const GememAllocatorSpec *spec = g_ptr_array_index (specs, s);
-          used = used || is_set (spec->variables, variable->key) || is_set (spec->left_out, variable->key);
-          for (guint i = 0; i < spec->left_out->len; i++)
-            if (strcmp (((const GememSetting *) spec->left_out->pdata[i])->key, variable->key) == 0)
-              gemem_note ("--env: %s is left out for %s: %s", variable->key, spec->label, ((const GememSetting *) spec->left_out->pdata[i])->value);
-        }
-      g_autofree char *readers = used ? NULL : gemem_flags_readers (variable->key);
-      if (!used)
-        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable->key, readers);
-    }
-}
-
 static void
 append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const GPtrArray *specs, GememJobSetup setup)
 {
@@ -291,7 +260,7 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
       append_jobs (list, file, devices, specs, setup);
     }
 
-  note_unused (variables, specs);
+  gemem_environment_note_unused (variables, specs);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();

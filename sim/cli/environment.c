@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "allocators/allocator.h"
 #include "allocators/paddle/unmodelled.h"
+#include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
 
@@ -62,4 +64,36 @@ gemem_environment_read (GError **error)
   if (others->len > 0)
     gemem_note ("--env: left out, they do not change where memory lies: %s", others->str);
   return g_steal_pointer (&settings);
+}
+
+/* ---- what became of them */
+
+static gboolean
+is_set (const GPtrArray *settings, const char *key)
+{
+  for (guint i = 0; i < settings->len; i++)
+    if (strcmp (((const GememSetting *) settings->pdata[i])->key, key) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+void
+gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs)
+{
+  for (guint v = 0; v < variables->len; v++)
+    {
+      const GememSetting *variable = g_ptr_array_index (variables, v);
+      gboolean used = gemem_source_reads (variable->key);
+      for (guint s = 0; s < specs->len; s++)
+        {
+          const GememAllocatorSpec *spec = g_ptr_array_index (specs, s);
+          used = used || is_set (spec->variables, variable->key) || is_set (spec->left_out, variable->key);
+          for (guint i = 0; i < spec->left_out->len; i++)
+            if (strcmp (((const GememSetting *) spec->left_out->pdata[i])->key, variable->key) == 0)
+              gemem_note ("--env: %s is left out for %s: %s", variable->key, spec->label, ((const GememSetting *) spec->left_out->pdata[i])->value);
+        }
+      g_autofree char *readers = used ? NULL : gemem_flags_readers (variable->key);
+      if (!used)
+        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable->key, readers);
+    }
 }

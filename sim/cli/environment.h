@@ -10,3 +10,6 @@
 /* The variables FLAGS_... and GE_... that something here reads (GememSetting, by name).  Others of Paddle are named in one note and left out.
  * GEMEM_ERROR_USAGE: a memory flag that is not modelled, or a name near one that is. */
 GPtrArray *gemem_environment_read (GError **error);
+
+/* One note for each of @variables that one of @specs (GememAllocatorSpec) cannot use, or that neither they nor the lowering reads. */
+void gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs);
