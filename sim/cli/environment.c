@@ -90,7 +90,8 @@ gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *spec
           used = used || is_set (spec->variables, variable->key) || is_set (spec->left_out, variable->key);
           for (guint i = 0; i < spec->left_out->len; i++)
             if (strcmp (((const GememSetting *) spec->left_out->pdata[i])->key, variable->key) == 0)
-              gemem_note ("--env: %s is left out for %s: %s", variable->key, spec->label, ((const GememSetting *) spec->left_out->pdata[i])->value);
+              gemem_note ("--env: %s is left out for %s: %s", variable->key, spec->label,
+                          ((const GememSetting *) spec->left_out->pdata[i])->value);
         }
       g_autofree char *readers = used ? NULL : gemem_flags_readers (variable->key);
       if (!used)

@@ -1,7 +1,7 @@
 /* environment.h - `--env`: what PaddlePaddle and GE would read from the environment, as settings.
  *
- * Only the command reads the environment, and only when asked to: the library knows nothing but settings, and what came from there is recorded with the
- * results.
+ * Only the command reads the environment, and only when asked to: the library knows nothing but settings, and what came from there is recorded with
+ * the results.
  */
 #pragma once
 
