@@ -4,7 +4,7 @@
  *
  * The events are generated before the clock starts and ids become dense slots, so the time is alloc() and free() of the allocator and the
  * device calls they make, without the engine.  One JSON line per allocator and workload: best of five runs, each on a new device.
- * "vector" are the operations of two files of shared/vectors/ge-runtime repeated, where the files are.
+ * "vector" are the operations of some files of shared/vectors repeated, by the allocator of the file and its like, where the files are.
  * "live" is the question how the cost grows with the number of live blocks: random sizes and lifetimes, 1e3 to 1e6 of them live, timed
  * only after that many have come to be.
  */
@@ -129,16 +129,16 @@ typedef struct
   guint64 ns, failures, calls, peak;
 } Figures;
 
-/* The best of @runs over operations[from..). */
+/* The best of @runs over operations[from..).  @allocator: "NAME[:key=value,...]". */
 static Figures
-measure (const GememAllocatorClass *klass, const GArray *operations, guint from, guint64 slots, guint64 runs)
+measure (const char *allocator, const GArray *operations, guint from, guint64 slots, guint64 runs)
 {
   Figures best = { .ns = G_MAXUINT64 };
 
   for (guint64 i = 0; i < runs; i++)
     {
       g_autofree GememBlock *blocks = g_new0 (GememBlock, slots);
-      GememAllocator *a = test_allocator_new (klass->name, "sim:capacity=1TiB");
+      GememAllocator *a = test_allocator_new (allocator, "sim:capacity=1TiB");
       Figures figures = { 0 };
 
       run (a, operations, 0, from, blocks, &figures.failures);
@@ -166,7 +166,7 @@ bench_workload (const char *workload, int n_names, char **names)
         wanted = wanted || gemem_name_equal (names[i], (*c)->name);
       if (!wanted || (*c)->prepare != NULL) /* bench-planner measures planning */
         continue;
-      const Figures f = measure (*c, operations, 0, slots, bench_size (RUNS, 1));
+      const Figures f = measure ((*c)->name, operations, 0, slots, bench_size (RUNS, 1));
       printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
               "\"device_calls\":%" G_GUINT64_FORMAT ",\"peak_reserved\":%" G_GUINT64_FORMAT ",\"failed\":%" G_GUINT64_FORMAT "}\n",
               (*c)->name, workload, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1), f.calls,
@@ -189,7 +189,7 @@ bench_live (guint64 live, guint64 timed)
     {
       if ((*c)->prepare != NULL)
         continue;
-      const Figures f = measure (*c, operations, operations->len - (guint) timed, slots, live < 1000000 ? bench_size (RUNS, 1) : 2);
+      const Figures f = measure ((*c)->name, operations, operations->len - (guint) timed, slots, live < 1000000 ? bench_size (RUNS, 1) : 2);
       printf ("{\"bench\":\"live\",\"allocator\":\"%s\",\"live\":%" G_GUINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT ",\"ns_per_event\":%.2f}\n",
               (*c)->name, live, timed, (double) f.ns / (double) timed);
       fflush (stdout);
@@ -213,12 +213,12 @@ close_up (GArray *operations, guint64 slots)
     }
 }
 
-/* The operations of a vector file, which is freed of all blocks at its end, over and over on one allocator. */
+/* The operations of a vector file "FOLDER/NAME", which is freed of all blocks at its end, over and over on one allocator. */
 static GArray *
 load_vector (const char *name, guint64 *slots)
 {
   const char *shared = g_getenv ("GEMEM_SHARED");
-  g_autofree char *path = g_strdup_printf ("%s/vectors/ge-runtime/%s-1.vec.gz", shared != NULL ? shared : "", name);
+  g_autofree char *path = g_strdup_printf ("%s/vectors/%s-1.vec.gz", shared != NULL ? shared : "", name);
   g_autoptr (GArray) once = NULL;
   GArray *operations;
   GError *error = NULL;
@@ -237,23 +237,38 @@ load_vector (const char *name, guint64 *slots)
   return operations;
 }
 
+/* @settings of the @allocator, as in the head of the file. */
 static void
-bench_vector (const char *name, const char *allocator)
+bench_vector (const char *name, const char *allocator, const char *settings)
 {
-  const char *const allocators[] = { "direct", allocator };
+  g_autofree char *spec = g_strconcat (allocator, *settings != '\0' ? ":" : "", settings, NULL);
+  const char *const names[] = { "direct", allocator }, *const specs[] = { "direct", spec };
   guint64 slots;
   g_autoptr (GArray) operations = load_vector (name, &slots);
 
   if (operations == NULL)
     fprintf (stderr, "bench-allocators: no shared vectors, so %s is left out\n", name);
-  for (guint i = 0; operations != NULL && i < G_N_ELEMENTS (allocators); i++)
+  for (guint i = 0; operations != NULL && i < G_N_ELEMENTS (specs); i++)
     {
-      const Figures f = measure (gemem_allocator_find (allocators[i], NULL), operations, 0, slots, bench_size (RUNS, 1));
+      const Figures f = measure (specs[i], operations, 0, slots, bench_size (RUNS, 1));
 
       printf ("{\"bench\":\"vector\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f}\n",
-              allocators[i], name, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1));
+              names[i], name, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1));
       fflush (stdout);
     }
+}
+
+/* PaddlePaddle's virtual memory and threads have no file of their own: they get the operations of their nearest kin. */
+static void
+bench_vectors (void)
+{
+  bench_vector ("ge-runtime/two-train", "ge-scalable", "");
+  bench_vector ("ge-runtime/exp-train", "ge-expandable", "");
+  bench_vector ("paddle-buddy/i512r256-train", "paddle-buddy", "preset=P16,total=16GiB,available=16GiB,initial_mb=512,realloc_mb=256");
+  bench_vector ("paddle-buddy/i512r256-train", "paddle-thread-local", "total=16GiB,available=16GiB,initial_mb=512,realloc_mb=256");
+  bench_vector ("paddle-auto-growth/c64-train", "paddle-auto-growth", "chunk_mb=64");
+  bench_vector ("paddle-auto-growth/c64-train", "paddle-vmm-auto-growth", "");
+  bench_vector ("paddle-best-fit/i64r64-train", "paddle-best-fit", "max_chunk=67108864,chunks=256");
 }
 
 int
@@ -271,10 +286,7 @@ main (int argc, char **argv)
     for (guint i = 0; i < G_N_ELEMENTS (workloads); i++)
       bench_workload (workloads[i], 0, NULL);
   if (argc == 1 || vectors)
-    {
-      bench_vector ("two-train", "ge-scalable");
-      bench_vector ("exp-train", "ge-expandable");
-    }
+    bench_vectors ();
   for (guint64 live = 1000; argc == 1 && live <= bench_size (1000000, 1000); live *= 10)
     bench_live (live, bench_size (LIVE_EVENTS, 1000));
   return 0;
