@@ -47,6 +47,7 @@ try_all (TestSubject *subject, guint64 total, guint length)
 
       mix.operations = length;
       mix.events = mix.uses && subject->klass->event_wait != NULL;
+      mix.hostile = subject->delay == 0 ? mix.hostile : 0; /* refusing those takes the device longer than an operation may */
       mix.graphs = subject->klass->graph_load != NULL ? (first + i) % 7 : 0;
       subject->capacity = setting->capacity;
       subject->first_fit = setting->first_fit;
