@@ -186,20 +186,23 @@ do_unload (GememRun *run, const GememTraceEvent *event, GError **error)
 }
 
 gboolean
+gemem_run_no_load_is_open (GememRun *run, GError **error)
+{
+  const guint64 missing = run->graphs.missing;
+
+  run->graphs.missing = 0;
+  return missing == 0
+         || gemem_run_bad_event (run, error, "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT " of its segments",
+                                 run->graphs.load.id, missing);
+}
+
+gboolean
 gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememGraphs *graphs = &run->graphs;
-
   if (event->kind == GEMEM_EVENT_GRAPH_SEGMENT)
     return do_segment (run, event, error);
-  if (graphs->missing > 0)
-    {
-      const guint64 missing = graphs->missing;
-      graphs->missing = 0;
-      if (!gemem_run_bad_event (run, error, "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT " of its segments",
-                                graphs->load.id, missing))
-        return FALSE;
-    }
+  if (!gemem_run_no_load_is_open (run, error))
+    return FALSE;
   if (event->kind == GEMEM_EVENT_GRAPH_LOAD)
     return do_load (run, event, error);
   return event->kind == GEMEM_EVENT_GRAPH_UNLOAD ? do_unload (run, event, error) : do_run (run, event, error);

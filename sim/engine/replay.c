@@ -219,7 +219,7 @@ feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gs
       run->result->failure = g_strdup (broken->message);
       run->stop = TRUE;
     }
-  return TRUE;
+  return gemem_run_no_load_is_open (run, error);
 }
 
 static gboolean

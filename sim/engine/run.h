@@ -65,6 +65,8 @@ gboolean gemem_run_alloc (GememRun *run, const GememTraceEvent *event, GError **
 gboolean gemem_run_free (GememRun *run, const GememTraceEvent *event, GError **error);
 /* GRAPH_LOAD, GRAPH_SEGMENT, GRAPH_RUN, GRAPH_RUN_END, GRAPH_UNLOAD (graphs.c). */
 gboolean gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error);
+/* What gemem_run_bad_event returns if segments of a load are still missing, which is forgotten then; else TRUE. */
+gboolean gemem_run_no_load_is_open (GememRun *run, GError **error);
 /* What gemem_run_bad_event returns if the allocator refused its latest call for breaking a rule (GememAllocator.refusal); else TRUE. */
 gboolean gemem_run_take_refusal (GememRun *run, GError **error);
 /* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
