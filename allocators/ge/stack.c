@@ -86,7 +86,7 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
   if (threshold >> p->page_idem_num >= MAX_PAGES)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "allocator %s: a threshold of %" G_GUINT64_FORMAT " bytes has more than 2^32 pages; give a smaller total",
+                   "allocator %s: a threshold of %" G_GUINT64_FORMAT " bytes has more than 2^32 pages; give a smaller total or page_mem_size_total_threshold",
                    self->base.klass->name, threshold);
       return FALSE;
     }
