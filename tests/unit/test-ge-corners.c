@@ -1,0 +1,332 @@
+/* test-ge-corners.c - rules of `ge`, `ge-streams`, the ActiveMemoryAllocator and sessions' ranges that a small change of the code would break
+ * unseen elsewhere: each test was written for a mutant of the code (a comparison, a reset, an order) that the other tests of its part let pass. */
+#include "config.h"
+
+#include "allocators/ge/active-blocks.h"
+#include "allocators/ge/policy.h"
+#include "allocators/ge/run-order.h"
+#include "tests/util/vectors.h"
+#include "traces/trace.h"
+
+#define M (G_GUINT64_CONSTANT (1) << 20)
+#define ANY G_MAXUINT64 /* whoever waits */
+#define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
+#define FIXED GEMEM_GRAPH_SEGMENT_FIXED
+
+/* ---- helpers */
+
+static guint64
+load_all (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
+{
+  guint64 address = 0;
+
+  return a->klass->graph_load (a, id, 0, segments, n, &address) ? address : 0;
+}
+
+#define SEGMENTS(...) ((const GememGraphSegment[]) { __VA_ARGS__ })
+#define LOAD(a, id, ...) load_all (a, id, SEGMENTS (__VA_ARGS__), sizeof SEGMENTS (__VA_ARGS__) / sizeof (GememGraphSegment))
+
+static GememBlock
+request (GememAllocator *a, guint64 size, guint32 pool)
+{
+  GememBlock block;
+
+  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = size, .pool = pool }, &block));
+  return block;
+}
+
+typedef struct
+{
+  const char *name;
+  guint64     value;
+} Stat;
+
+static void
+take_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
+{
+  Stat *stat = data;
+
+  if (g_str_equal (stat->name, name))
+    stat->value = value;
+}
+
+static guint64
+stat_of (GememAllocator *a, const char *name)
+{
+  Stat stat = { name, G_MAXUINT64 };
+
+  a->klass->stats (a, take_stat, &stat);
+  g_assert_cmpuint (stat.value, !=, G_MAXUINT64);
+  return stat.value;
+}
+
+/* ---- the policy (7.1) */
+
+/* A policy with something behind it is none. */
+static void
+test_policy_with_a_tail (void)
+{
+  static const char *const texts[] = { "20", "2 ", "4x", "3.0" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_assert_cmpuint (gemem_ge_policy (texts[i], "0"), ==, 0);
+      g_assert_cmpuint (gemem_ge_policy ("0", texts[i]), ==, 0);
+    }
+}
+
+/* Dynamic memory is in 8 MiB pages of a range under 3 and 4, in blocks of the bottom pool else (7.2). */
+static void
+test_dynamic_memory (void)
+{
+  for (guint policy = 0; policy <= 4; policy++)
+    {
+      g_autofree char *spec = g_strdup_printf ("ge:static_memory_policy=%u", policy);
+      GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
+
+      request (a, M, 0);
+      g_assert_cmpuint (a->device->held, ==, policy >= 3 ? 8 * M : 2 * M);
+      g_assert_cmpuint (a->device->calls[GEMEM_CALL_RESERVE], ==, policy >= 3 ? 1 : 0);
+      test_allocator_destroy (a);
+    }
+}
+
+/* static_model_addr_fixed: only policies 2 and 4 take a path at unload that forgets the block, and none of them looks for room. */
+static void
+test_fixed_addresses (void)
+{
+  for (guint policy = 0; policy <= 4; policy++)
+    {
+      g_autofree char *spec = g_strdup_printf ("ge:as_built=yes,static_model_addr_fixed=yes,static_memory_policy=%u", policy);
+      GememAllocator *a = test_allocator_new (spec, "sim:capacity=32MiB");
+
+      g_assert_cmpuint (LOAD (a, 1, { 0, 20 * M, 0 }), !=, 0);
+      g_assert_cmpuint (LOAD (a, 2, { 0, 20 * M, 0 }), ==, 0);
+      g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
+      a->klass->graph_unload (a, 1);
+      g_assert_cmpuint (a->device->held, ==, policy == 1 || policy == 2 || policy == 4 ? 20 * M : 0);
+      test_allocator_destroy (a);
+    }
+}
+
+/* ---- what is beside dynamic memory */
+
+static void
+test_trim_reaches_p2p (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:memory_types=[1=p2p]", "sim:capacity=64MiB");
+  GememBlock block = request (a, 4 * M, 1);
+
+  g_assert_cmpuint (stat_of (a, "p2p.pool"), ==, 4 * M);
+  a->klass->free (a, &block, FALSE);
+  a->klass->trim (a);
+  g_assert_cmpuint (stat_of (a, "p2p.pool"), ==, 0);
+  test_allocator_destroy (a);
+}
+
+/* Both options of 1 GiB pages begin with one. */
+static void
+test_huge_pages_first (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:ge.variableUse1gHugePage=2,memory_types=[3=variable]", "sim:capacity=64GiB");
+
+  request (a, 1000, 3);
+  g_assert_cmpuint (a->device->held, ==, 1024 * M);
+  test_allocator_destroy (a);
+}
+
+/* ---- graphs */
+
+/* Workspaces of a run go back in the order opposite to that in which they came: the first is the next to be found (LIFO, 1.2). */
+static void
+test_workspaces_in_turn (void)
+{
+  GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
+  GememBlock one = request (a, 4 * M, 0), two = request (a, 4 * M, 0), again;
+
+  a->klass->free (a, &two, FALSE);
+  a->klass->free (a, &one, FALSE);
+  LOAD (a, 1, { 0, 4 * M, SUBGRAPH }, { 4 * M, 4 * M, SUBGRAPH });
+  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+  g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
+  again = request (a, 4 * M, 0);
+  g_assert_cmphex (again.address, ==, one.address);
+  test_allocator_destroy (a);
+}
+
+/* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must.  Fixed segments are blocks of their own
+ * here, so that an unload makes room: 32 MiB, 1 of them in reserve, 16 free; the third graph exceeds what is shared by 16. */
+static void
+test_oldest_makes_room (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,external=yes", "sim:capacity=32MiB");
+
+  g_assert_cmpuint (LOAD (a, 1, { 0, 4 * M, 0 }, { 4 * M, 6 * M, FIXED }), !=, 0);
+  g_assert_cmpuint (LOAD (a, 2, { 0, 4 * M, 0 }, { 4 * M, 6 * M, FIXED }), !=, 0);
+  g_assert_cmpuint (a->device->held, ==, 16 * M);
+  g_assert_cmpuint (LOAD (a, 3, { 0, 20 * M, 0 }), !=, 0);
+  g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 1);
+  g_assert_true (a->klass->graph_run (a, 2, 0, TRUE));
+  g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 0);
+  test_allocator_destroy (a);
+}
+
+/* A graph all of whose memory is dynamic shares none: strict lets it run beside another. */
+static void
+test_subgraphs_run_beside (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes", "sim:capacity=64MiB");
+
+  LOAD (a, 1, { 0, M, 0 });
+  LOAD (a, 2, { 0, M, SUBGRAPH });
+  g_assert_true (a->klass->graph_run (a, 1, 1, TRUE));
+  g_assert_true (a->klass->graph_run (a, 2, 2, TRUE));
+  g_assert_null (a->refusal);
+  g_assert_cmpuint (stat_of (a, "concurrent_runs"), ==, 0);
+  test_allocator_destroy (a);
+}
+
+/* An event recorded behind one run says nothing of the next. */
+static void
+test_events_of_an_earlier_run (void)
+{
+  GeRunOrder order;
+
+  gemem_ge_run_order_init (&order);
+  gemem_ge_run_order_begin (&order, 1, 0);
+  gemem_ge_run_order_record (&order, 7, 0);
+  gemem_ge_run_order_begin (&order, 2, 5);
+  gemem_ge_run_order_wait (&order, 7, 6);
+  g_assert_false (gemem_ge_run_order_follows (&order, 6));
+  g_assert_true (gemem_ge_run_order_follows (&order, 5));
+  gemem_ge_run_order_clear (&order);
+}
+
+/* ---- ActiveMemoryAllocator (3.3) */
+
+/* The last unload forgets the highest address too: the next graph's zero-copy part begins where its own memory ends. */
+static void
+test_highest_address_is_forgotten (void)
+{
+  const GememGraphSegment large = { 0, 20 * M, 0 };
+  const GememGraphSegment small[] = { { 0, 2 * M, 0 }, { 2 * M, M, GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_ZERO_COPY } };
+  GememDevice *device = gemem_device_new ("sim:capacity=64MiB,address=first-fit", NULL, 0, NULL);
+  GeActive active;
+  guint64 address;
+
+  gemem_ge_active_init (&active, device, NULL);
+  g_assert_cmpuint (gemem_ge_active_load (&active, &large, 1, 0), !=, 0);
+  gemem_ge_active_unload (&active);
+  g_assert_cmpuint (active.peak, ==, 0);
+  address = gemem_ge_active_load (&active, small, G_N_ELEMENTS (small), 0);
+  g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==, address + 2 * M);
+  gemem_ge_active_clear (&active);
+  gemem_device_destroy (device);
+}
+
+/* It is the highest end of all blocks, not the end of the newest. */
+static void
+test_highest_address_of_all (void)
+{
+  const GememGraphSegment first = { 0, 10 * M, 0 };
+  const GememGraphSegment second[] = { { 0, 12 * M, 0 }, { 12 * M, 11 * M, GEMEM_GRAPH_SEGMENT_NO_ALLOC } };
+  GememDevice *device = gemem_device_new ("sim:capacity=64MiB,address=first-fit", NULL, 0, NULL);
+  const guint64 below = gemem_device_malloc (device, 20 * M, 0);
+  GeActive active;
+  guint64 high;
+
+  gemem_ge_active_init (&active, device, NULL);
+  high = gemem_ge_active_load (&active, &first, 1, 0);
+  gemem_device_free (device, below, 20 * M);
+  g_assert_cmphex (gemem_ge_active_load (&active, second, 2, 0), ==, below);
+  g_assert_cmpuint (active.segments->len, ==, 2); /* what is not allocated is no part of what is (3.3 B) */
+  g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==, high + 10 * M);
+  gemem_ge_active_clear (&active);
+  gemem_device_destroy (device);
+}
+
+/* Blocks up to 2 MiB are taken exactly, larger ones in steps of it. */
+static void
+test_small_blocks_are_exact (void)
+{
+  static const guint64 sizes[][2] = { { 3 * M / 2, 3 * M / 2 }, { 2 * M, 2 * M }, { 2 * M + 512, 4 * M } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      const GememGraphSegment segment = { 0, sizes[i][0], 0 };
+      GememDevice *device = gemem_device_new ("sim:capacity=64MiB", NULL, 0, NULL);
+      GeActive active;
+
+      gemem_ge_active_init (&active, device, NULL);
+      g_assert_cmpuint (gemem_ge_active_load (&active, &segment, 1, 0), !=, 0);
+      g_assert_cmpuint (gemem_ge_active_plain (&active), ==, sizes[i][1]);
+      gemem_ge_active_clear (&active);
+      gemem_device_destroy (device);
+    }
+}
+
+/* A session's range can be used up to its last byte (5.9), and no further. */
+static void
+test_range_to_its_end (void)
+{
+  GememDevice *device = gemem_device_new ("sim:capacity=64MiB", NULL, 0, NULL);
+  GeSessionRange range;
+  GePages pages;
+
+  gemem_ge_pages_init (&pages, device, GE_SMALL_PAGE, GE_1G_NO);
+  gemem_ge_session_init (&range, &pages, 6 * M, TRUE);
+  g_assert_cmpuint (gemem_ge_session_append (&range, 2 * M), !=, 0);
+  g_assert_cmpuint (gemem_ge_session_append (&range, 4 * M + 1), ==, 0);
+  g_assert_cmphex (gemem_ge_session_append (&range, 4 * M), ==, range.base + 2 * M);
+  gemem_ge_session_clear (&range);
+  gemem_ge_pages_clear (&pages);
+  gemem_device_destroy (device);
+}
+
+/* ---- events between streams (2.6) */
+
+/* An entry is sent to a stream once: what its sender learns later, the same event does not tell. */
+static void
+test_entries_are_sent_once (void)
+{
+  GememAllocator *a = test_allocator_new ("ge-streams", "sim:capacity=1GiB");
+  const GememAllocatorClass *klass = a->klass;
+  GememBlock block = request (a, M, 0);
+
+  klass->use_on_stream (a, &block, 1);
+  klass->use_on_stream (a, &block, 2);
+  klass->stream_free (a, &block, 0);
+  klass->event_record (a, 1, 0, ANY);
+  klass->event_wait (a, 1, 1); /* 1 knows of itself and of 2 */
+  klass->stream_free (a, &block, 2);
+  klass->event_record (a, 2, 2, ANY);
+  klass->event_wait (a, 2, 0); /* 0 knows that 2 is done */
+  klass->event_record (a, 3, 0, ANY);
+  klass->event_wait (a, 3, 1);
+  klass->free (a, &block, FALSE); /* the hold of 1 */
+  g_assert_cmpuint (stat_of (a, "borrow_recycles"), ==, 0);
+  klass->sync (a, ANY);
+  g_assert_cmpuint (stat_of (a, "birth_recycles"), ==, 1);
+  test_allocator_destroy (a);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ge/corners/policy-with-a-tail", test_policy_with_a_tail);
+  g_test_add_func ("/ge/corners/dynamic-memory", test_dynamic_memory);
+  g_test_add_func ("/ge/corners/fixed-addresses", test_fixed_addresses);
+  g_test_add_func ("/ge/corners/trim-reaches-p2p", test_trim_reaches_p2p);
+  g_test_add_func ("/ge/corners/huge-pages-first", test_huge_pages_first);
+  g_test_add_func ("/ge/corners/workspaces-in-turn", test_workspaces_in_turn);
+  g_test_add_func ("/ge/corners/oldest-makes-room", test_oldest_makes_room);
+  g_test_add_func ("/ge/corners/subgraphs-run-beside", test_subgraphs_run_beside);
+  g_test_add_func ("/ge/corners/events-of-an-earlier-run", test_events_of_an_earlier_run);
+  g_test_add_func ("/ge/corners/highest-address-is-forgotten", test_highest_address_is_forgotten);
+  g_test_add_func ("/ge/corners/highest-address-of-all", test_highest_address_of_all);
+  g_test_add_func ("/ge/corners/small-blocks-are-exact", test_small_blocks_are_exact);
+  g_test_add_func ("/ge/corners/range-to-its-end", test_range_to_its_end);
+  g_test_add_func ("/ge/corners/entries-are-sent-once", test_entries_are_sent_once);
+  return g_test_run ();
+}
