@@ -94,8 +94,9 @@ test_graphs_as_blocks (void)
   gemem_result_free (result);
 }
 
+/* Refused with @message; with damage allowed, @found inconsistencies are counted. */
 static void
-check_refused (const GememTraceEvent *events, gsize n, const char *message)
+check_found (const GememTraceEvent *events, gsize n, const char *message, guint64 found)
 {
   TestTrace trace = { .events = events, .n = n };
   GememAllocatorSpec *spec = test_spec (&slots_class);
@@ -108,10 +109,16 @@ check_refused (const GememTraceEvent *events, gsize n, const char *message)
   g_assert_cmpstr (error->message, ==, message);
   job.allow_partial = TRUE;
   result = test_job_run (&job);
-  equal (result->inconsistent, 1);
+  equal (result->inconsistent, found);
   g_assert_true (result->partial);
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
+}
+
+static void
+check_refused (const GememTraceEvent *events, gsize n, const char *message)
+{
+  check_found (events, n, message, 1);
 }
 
 #define REPAIR "; repair the trace, or leave such events out with --allow-partial"
@@ -137,6 +144,7 @@ test_inconsistent (void)
   static const GememTraceEvent load[] = { LOAD (1, 10, 0), LOAD (1, 10, 0) };
   static const GememTraceEvent stray[] = { LOAD (1, 10, 0), PIECE (1, 0, 10) };
   static const GememTraceEvent lacking[] = { LOAD (1, 100, 2), PIECE (1, 0, 50), LOAD (2, 10, 0) };
+  static const GememTraceEvent cut_off[] = { LOAD (1, 100, 2), PIECE (1, 0, 50) };
   static const GememTraceEvent overlap[] = { LOAD (1, 100, 2), PIECE (1, 0, 50), PIECE (1, 49, 50) };
   static const GememTraceEvent outside[] = { LOAD (1, 100, 1), PIECE (1, 50, 51) };
 
@@ -155,8 +163,12 @@ test_inconsistent (void)
   check_refused (load, 2, "array:event 1: graph 1 is loaded while it is loaded" REPAIR);
   check_refused (stray, 2, "array:event 1: a segment of graph 1 does not follow its load" REPAIR);
   check_refused (lacking, 3, "array:event 2: the load of graph 1 lacks 1 of its segments" REPAIR);
-  check_refused (overlap, 3, "array:event 2: the segment of graph 1 at offset 49 overlaps or precedes the one before it, which ends at 50" REPAIR);
-  check_refused (outside, 2, "array:event 1: the segment of graph 1 at offset 50 of 51 bytes does not fit its static memory of 100 bytes" REPAIR);
+  check_refused (cut_off, 2, "array:event 2: the load of graph 1 lacks 1 of its segments" REPAIR);
+  /* the segment, and the load that lacks it */
+  check_found (overlap, 3,
+               "array:event 2: the segment of graph 1 at offset 49 overlaps or precedes the one before it, which ends at 50" REPAIR, 2);
+  check_found (outside, 2,
+               "array:event 1: the segment of graph 1 at offset 50 of 51 bytes does not fit its static memory of 100 bytes" REPAIR, 2);
   check_refused (kind, 1, "array:event 0: there is no event of kind 99" REPAIR);
 }
 
