@@ -103,8 +103,10 @@ append_param (GString *out, const GememParam *param)
   if (param->unit != NULL)
     g_string_append_printf (out, " [%s]", param->unit);
   g_string_append_printf (out, "  (default: %s", param->default_text != NULL ? param->default_text : "none");
-  if (param->min != NULL || param->max != NULL)
-    g_string_append_printf (out, "; %s to %s", param->min != NULL ? param->min : "", param->max != NULL ? param->max : "");
+  if (param->min != NULL && param->max != NULL)
+    g_string_append_printf (out, "; %s to %s", param->min, param->max);
+  else if (param->min != NULL || param->max != NULL)
+    g_string_append_printf (out, "; at %s %s", param->min != NULL ? "least" : "most", param->min != NULL ? param->min : param->max);
   g_string_append_printf (out, ")\n      %s\n", param->help);
   if (param->aliases != NULL)
     g_string_append_printf (out, "      Also: %s\n", param->aliases);

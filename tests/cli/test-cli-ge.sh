@@ -37,6 +37,12 @@ says out '^  static_memory_policy +4'
 run 0 gemem-sim compare good.txt -a 'ge:static_memory_policy=0|2|3|4' -d sim:capacity=1GiB
 says out 'static_memory_policy=4'
 
+# ---- help: a range that is open at one end
+run 0 gemem-sim help ge
+says out 'rdma_size=SIZE  .default: 1GiB; at least 512.'
+says out 'variable_use_1g_huge_page=N  .default: 0; at most 2.'
+says out 'page_idem_num=N  .default: 16; 16 to 26.'
+
 # ---- runs that share memory
 run 0 gemem-sim replay overlap.txt -a ge:static_memory_policy=2
 says out 'concurrent_runs +1'
