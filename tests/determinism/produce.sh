@@ -1,5 +1,5 @@
 #!/bin/sh
-# produce.sh FOLDER JOBS - everything gemem-sim can write about two generated traces, into an empty FOLDER: what the determinism tests
+# produce.sh FOLDER JOBS - everything gemem-sim can write about generated traces, into an empty FOLDER: what the determinism tests
 # compare byte by byte.  The program is found in PATH.
 #
 # Nothing here depends on the allocators there are: all of the registry are run, on a device that is too small (ladders, failures) and on
@@ -13,6 +13,7 @@ random=events=4000,live=60
 gemem-sim generate "random:$random,streams=3,size_max=16MiB" --seed 7 -o random.gmt
 gemem-sim generate transformer-train:layers=2,width=128,heads=4,vocabulary=1000,sequence=128,iterations=2,jitter=20 --seed 3 -o train.gmt
 gemem-sim convert random.gmt random.txt 2>/dev/null
+gemem-sim generate ge-session:steps=2,graphs=2,dynamic=20,during=8,streams=2,size_max=64MiB,size_min=8MiB,op_max=8MiB --seed 5 -o session.gmt
 for format in json csv markdown table; do
   gemem-sim compare random.gmt train.gmt -a '*' -d sim:capacity=192MiB -j "$jobs" --format=$format -o "small.$format"
 done
@@ -23,4 +24,12 @@ for trace in random train; do
     gemem-sim replay $trace.gmt -a "$name" -d sim:capacity=192MiB,address=first-fit -j "$jobs" --events "$trace-$name.csv" \
       --map "$trace-$name.svg" --format=json -o "$trace-$name.json"
   done
+done
+# Static graphs under every policy, with dynamic requests on two streams.
+gemem-sim compare session.gmt -a 'ge:static_memory_policy=0|2|3|4' -a ge:static_memory_policy=2,policy2=as-built -a 'ge-active:policy=2|4' \
+  -a 'ge-streams:streams=multi|single' -d sim:capacity=1GiB -j "$jobs" --format=json -o session.json --plots=session-plots
+rm -f session-plots/*.png
+for policy in 0 2 3 4; do
+  gemem-sim replay session.gmt -a "ge:static_memory_policy=$policy" -d sim:capacity=1GiB -j "$jobs" --events "session-$policy.csv" \
+    --map "session-$policy.svg" --allocator-report "session-$policy.report" --format=json -o "session-$policy.json"
 done
