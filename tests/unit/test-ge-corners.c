@@ -1,5 +1,6 @@
-/* test-ge-corners.c - rules of `ge`, `ge-streams`, the ActiveMemoryAllocator and sessions' ranges that a small change of the code would break
- * unseen elsewhere: each test was written for a mutant of the code (a comparison, a reset, an order) that the other tests of its part let pass. */
+/* test-ge-corners.c - rules of `ge`, `ge-streams`, the ActiveMemoryAllocator and sessions' ranges that a small change of the code would
+ * break unseen elsewhere: each test was written for a mutant of the code (a comparison, a reset, an order) that the other tests of its part
+ * let pass. */
 #include "config.h"
 
 #include "allocators/ge/active-blocks.h"
