@@ -202,6 +202,18 @@ gemem_lower_references (const GememGraph *graph, gboolean whole_variables, Gemem
     }
 }
 
+gboolean
+gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint32 input)
+{
+  guint n;
+  const gint64 *shapes = gemem_graph_ints (graph, node->attributes, GEMEM_ATTRIBUTE_NO_NEED_BUFFER, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (shapes[i] == input)
+      return FALSE;
+  return TRUE;
+}
+
 /* ---- sizes */
 
 static gint64

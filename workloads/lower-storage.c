@@ -21,6 +21,7 @@ typedef struct
   guint32      start;    /* the slot whose memory begins where the storage does; GEMEM_NONE: any of them */
   guint32      taken;    /* moment at which an output moved in */
   guint8       streamed; /* `stream` is set */
+  guint8       bound;    /* to the end of the step, by the policy */
   guint8       inner;    /* begins at a node that is no wrapper of a subgraph */
 } Record;
 
@@ -120,7 +121,7 @@ visit (Builder *builder, guint32 id)
       const guint32 slot = gemem_lower_input_slot (graph, &inputs[i]);
       Record *record;
 
-      if (slot == GEMEM_NONE)
+      if (slot == GEMEM_NONE || (builder->rules->buffers_only && !gemem_lower_needs_buffer (graph, node, i)))
         continue;
       record = record_of (builder, slot);
       if (inputs[i].tensor == GEMEM_NONE && record->owner == GEMEM_NONE)
@@ -174,6 +175,24 @@ size_variables (Builder *builder)
     }
 }
 
+/* What the policy says of slots holds for all that shares their memory. */
+static void
+apply_slots (Builder *builder)
+{
+  for (guint32 slot = 0; slot < builder->n_slots; slot++)
+    {
+      Record *record = record_of (builder, slot);
+
+      if (builder->rules->slots[slot] == GEMEM_SLOT_RUN)
+        {
+          record->bound = TRUE;
+          record->storage.end = gemem_graph_n_nodes (builder->graph) + 1;
+        }
+      else if (builder->rules->slots[slot] == GEMEM_SLOT_ELSEWHERE)
+        record->storage.size = 0;
+    }
+}
+
 /* ---- in place */
 
 static guint
@@ -196,7 +215,7 @@ fits_in_place (const Record *from, const Record *to, guint32 moment)
   const GememStorage *a = &from->storage, *b = &to->storage;
 
   return from != to && !a->kept && !b->kept && a->size > 0 && a->size == b->size && a->end == moment && b->begin == moment && a->begin < moment
-         && a->complete == 0 && a->stream == b->stream && from->taken != moment;
+         && a->complete == 0 && a->stream == b->stream && from->taken != moment && !to->bound;
 }
 
 static void
@@ -230,6 +249,14 @@ find_host (Builder *builder, const GememNode *node, guint32 id, guint32 output)
   return GEMEM_NONE;
 }
 
+static gboolean
+may_work_in_place (Builder *builder, const GememNode *node, guint32 id)
+{
+  return gemem_lower_runs (builder->rules->skipped, id)
+         && (builder->rules->whitelist == GEMEM_WHITELIST_OFF
+             || gemem_inplace_whitelisted (node->type) == (builder->rules->whitelist == GEMEM_WHITELIST_ONLY));
+}
+
 static void
 work_in_place (Builder *builder)
 {
@@ -237,7 +264,7 @@ work_in_place (Builder *builder)
     {
       const GememNode *node = gemem_graph_node (builder->graph, id);
 
-      for (guint32 o = 0; o < node->n_outputs && gemem_lower_runs (builder->rules->skipped, id); o++)
+      for (guint32 o = 0; o < node->n_outputs && may_work_in_place (builder, node, id); o++)
         {
           const guint32 from = find_host (builder, node, id, o);
 
@@ -276,7 +303,8 @@ number_slots (Builder *builder, const GArray *storages, guint32 *storage_of)
 
   memset (by_slot, 0xff, sizeof (guint32) * (builder->n_slots + 1));
   for (guint32 i = 0; i < storages->len; i++)
-    by_slot[g_array_index (storages, GememStorage, i).id - 1] = i;
+    if (g_array_index (storages, GememStorage, i).id <= builder->n_slots)
+      by_slot[g_array_index (storages, GememStorage, i).id - 1] = i;
   for (guint32 slot = 0; slot < builder->n_slots; slot++)
     {
       const guint32 name = namesake (record_of (builder, slot));
@@ -289,6 +317,14 @@ static GArray *
 list (Builder *builder)
 {
   GArray *storages = g_array_new (FALSE, FALSE, sizeof (GememStorage));
+  const GArray *buffers = builder->rules->buffers;
+
+  for (guint i = 0; buffers != NULL && i < buffers->len; i++)
+    {
+      const GememStorage storage
+          = { .id = (guint64) builder->n_slots + 1 + i, .size = g_array_index (buffers, guint64, i), .kept = TRUE };
+      g_array_append_val (storages, storage);
+    }
 
   for (guint32 slot = 0; slot < builder->n_slots; slot++)
     if (builder->root[slot] == slot && builder->records[slot].owner != GEMEM_NONE && builder->records[slot].storage.size > 0)
@@ -325,6 +361,8 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
     if (gemem_lower_runs (rules->skipped, id))
       visit (&builder, id);
   size_variables (&builder);
+  if (rules->slots != NULL)
+    apply_slots (&builder);
   if (rules->inplace)
     work_in_place (&builder);
   storages = list (&builder);

@@ -19,8 +19,8 @@ enum
   LET_GO
 };
 
-static GememTraceEvent *
-append (GememLower *lower, GememEventKind kind, guint64 id)
+GememTraceEvent *
+gemem_lower_event (GememLower *lower, GememEventKind kind, guint64 id)
 {
   GArray *events = lower->parent.events;
 
@@ -33,6 +33,8 @@ name_of (const GememLower *lower, guint64 id)
 {
   const guint32 slot = (guint32) (id - 1), n_items = gemem_graph_n_items (lower->graph);
 
+  if (slot >= n_items + gemem_graph_n_variables (lower->graph))
+    return "fused";
   if (slot >= n_items)
     return gemem_graph_variable (lower->graph, slot - n_items)->name;
   return gemem_graph_node (lower->graph, gemem_graph_item (lower->graph, slot).node)->name;
@@ -40,26 +42,34 @@ name_of (const GememLower *lower, guint64 id)
 
 /* ---- storages come and go */
 
+static guint64
+event_id (const GememLower *lower, const GememStorage *storage)
+{
+  return storage->id + (storage->kept ? 0 : lower->bias);
+}
+
 static void
-allocate (GememLower *lower, guint32 i)
+set_memory (GememLower *lower, guint32 i, guint64 size)
 {
   const GememStorage *storage = gemem_lower_storage (lower, i);
-  GememTraceEvent *event = append (lower, GEMEM_EVENT_ALLOC, storage->id);
+  GememTraceEvent *event = gemem_lower_event (lower, GEMEM_EVENT_MEMSET, event_id (lower, storage));
+
+  event->size = size;
+  event->stream = storage->stream;
+}
+
+void
+gemem_lower_allocate (GememLower *lower, guint32 i)
+{
+  const GememStorage *storage = gemem_lower_storage (lower, i);
+  GememTraceEvent *event = gemem_lower_event (lower, GEMEM_EVENT_ALLOC, event_id (lower, storage));
 
   event->size = storage->size;
   event->stream = storage->stream;
   event->tag = gemem_trace_info_intern (&lower->parent.parent.info, name_of (lower, storage->id));
   lower->state[i] = ALIVE;
-}
-
-static void
-set_memory (GememLower *lower, guint32 i)
-{
-  const GememStorage *storage = gemem_lower_storage (lower, i);
-  GememTraceEvent *event = append (lower, GEMEM_EVENT_MEMSET, storage->id);
-
-  event->size = storage->clear;
-  event->stream = storage->stream;
+  if (lower->fill)
+    set_memory (lower, i, storage->size);
 }
 
 void
@@ -68,8 +78,21 @@ gemem_lower_free (GememLower *lower, guint32 i)
   const GememStorage *storage = gemem_lower_storage (lower, i);
   const gboolean known = storage->complete <= lower->moment;
 
-  append (lower, known ? GEMEM_EVENT_FREE : GEMEM_EVENT_FREE_REQUESTED, storage->id);
+  gemem_lower_event (lower, known ? GEMEM_EVENT_FREE : GEMEM_EVENT_FREE_REQUESTED, event_id (lower, storage));
   lower->state[i] = known ? ABSENT : LET_GO;
+}
+
+gboolean
+gemem_lower_is_alive (const GememLower *lower, guint32 i)
+{
+  return lower->state[i] == ALIVE;
+}
+
+guint64
+gemem_lower_part_with (GememLower *lower, guint32 i)
+{
+  lower->state[i] = ABSENT;
+  return event_id (lower, gemem_lower_storage (lower, i));
 }
 
 static void
@@ -83,7 +106,7 @@ complete_until (GememLower *lower, guint32 moment)
         return;
       if (lower->state[i] != LET_GO)
         continue;
-      append (lower, GEMEM_EVENT_FREE_COMPLETED, gemem_lower_storage (lower, i)->id);
+      gemem_lower_event (lower, GEMEM_EVENT_FREE_COMPLETED, event_id (lower, gemem_lower_storage (lower, i)));
       lower->state[i] = ABSENT;
     }
 }
@@ -94,10 +117,14 @@ bear (GememLower *lower)
   const guint32 first = lower->born;
 
   while (lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->begin == lower->moment)
-    allocate (lower, lower->born++);
+    {
+      const gboolean hooked = lower->take_workspace != NULL && gemem_lower_storage (lower, lower->born)->workspace;
+
+      (hooked ? lower->take_workspace : gemem_lower_allocate) (lower, lower->born++);
+    }
   for (guint32 i = first; i < lower->born; i++)
     if (gemem_lower_storage (lower, i)->clear > 0)
-      set_memory (lower, i);
+      set_memory (lower, i, gemem_lower_storage (lower, i)->clear);
 }
 
 static void
@@ -110,7 +137,7 @@ let_die (GememLower *lower)
       if (gemem_lower_storage (lower, i)->end != lower->moment)
         return;
       if (gemem_lower_storage (lower, i)->workspace)
-        gemem_lower_free (lower, i);
+        (lower->give_workspace != NULL ? lower->give_workspace : gemem_lower_free) (lower, i);
       else if (lower->let_go != NULL)
         lower->let_go (lower, i);
     }
@@ -128,7 +155,7 @@ wait_for (GememLower *lower, guint32 producer, guint64 stream)
   if (producer + 1 >= lower->moment || lower->waited_at[producer] == lower->moment)
     return;
   lower->waited_at[producer] = lower->moment;
-  append (lower, GEMEM_EVENT_EVENT_WAIT, (guint64) producer + 1)->stream = stream;
+  gemem_lower_event (lower, GEMEM_EVENT_EVENT_WAIT, (guint64) producer + 1)->stream = stream;
 }
 
 static void
@@ -155,7 +182,7 @@ use_slot (GememLower *lower, guint32 slot, guint64 stream)
   if (storage == NULL || storage->kept || storage->stream == stream || lower->state[i] != ALIVE || lower->used_at[i] == lower->moment)
     return;
   lower->used_at[i] = lower->moment;
-  append (lower, GEMEM_EVENT_USE_ON_STREAM, storage->id)->stream = stream;
+  gemem_lower_event (lower, GEMEM_EVENT_USE_ON_STREAM, event_id (lower, storage))->stream = stream;
 }
 
 static void
@@ -197,13 +224,15 @@ run_node (GememLower *lower)
   const gint64 stream = lower->waited_at != NULL ? gemem_lower_stream (lower->graph, node) : -1;
 
   complete_until (lower, lower->moment);
+  if (lower->before_node != NULL)
+    lower->before_node (lower);
   if (stream >= 0)
     wait_for_all (lower, node, (guint64) stream);
   bear (lower);
   if (stream >= 0)
     use_all (lower, node, (guint64) stream);
   if (stream >= 0 && is_waited_for (lower, node, (guint64) stream))
-    append (lower, GEMEM_EVENT_EVENT_RECORD, lower->moment)->stream = (guint64) stream;
+    gemem_lower_event (lower, GEMEM_EVENT_EVENT_RECORD, lower->moment)->stream = (guint64) stream;
   let_die (lower);
   lower->parent.time += MIN (lower->params.time_per_node, G_MAXUINT64 - lower->parent.time);
 }
@@ -217,8 +246,8 @@ begin_step (GememLower *lower)
     memset (lower->waited_at, 0, sizeof (guint32) * gemem_graph_n_nodes (lower->graph));
   for (lower->born = 0; lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->kept; lower->born++)
     if (lower->step == 1 && lower->params.variables)
-      allocate (lower, lower->born);
-  append (lower, GEMEM_EVENT_STEP, lower->step);
+      gemem_lower_allocate (lower, lower->born);
+  gemem_lower_event (lower, GEMEM_EVENT_STEP, lower->step);
   bear (lower);
 }
 
@@ -229,8 +258,10 @@ end_step (GememLower *lower)
   const gboolean last = lower->step == lower->params.steps;
 
   if (lower->waited_at != NULL)
-    append (lower, GEMEM_EVENT_DEVICE_SYNC, 0);
+    gemem_lower_event (lower, GEMEM_EVENT_DEVICE_SYNC, 0);
   complete_until (lower, lower->moment);
+  if (lower->leave_step != NULL)
+    lower->leave_step (lower);
   for (guint32 i = 0; i < lower->storages->len; i++)
     if (lower->state[i] == ALIVE && (last || !gemem_lower_storage (lower, i)->kept))
       gemem_lower_free (lower, i);

@@ -49,7 +49,25 @@ typedef struct
   int      clear;   /* GEMEM_CLEAR_* */
   gboolean whole_variables; /* a variable is one memory from its first use to its last, even where it is dead in between */
   const guint8 *skipped; /* by node: it does not run; NULL: all do */
+  const guint8 *slots; /* by slot: GEMEM_SLOT_*; NULL: all are plain */
+  gboolean buffers_only; /* an input whose buffer the operator does not need (attribute no_need_buffer) is no use of it */
+  int      whitelist; /* GEMEM_WHITELIST_*: which operators work in place */
+  const GArray *buffers; /* guint64: sizes of more memory that is kept, with ids above all slots; or NULL */
 } GememStorageRules;
+
+enum
+{
+  GEMEM_SLOT_PLAIN,
+  GEMEM_SLOT_RUN,       /* lives to the end of the step, and neither takes over memory nor gives its own */
+  GEMEM_SLOT_ELSEWHERE, /* a view of memory that is not the slot's own: it needs none */
+};
+
+enum
+{
+  GEMEM_WHITELIST_OFF,
+  GEMEM_WHITELIST_ONLY, /* only operators of PaddlePaddle's whitelist */
+  GEMEM_WHITELIST_NOT,  /* only others */
+};
 
 /* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item, then per variable: number of the
  * storage or GEMEM_NONE. */
@@ -77,6 +95,8 @@ typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean fi
 void gemem_lower_references (const GememGraph *graph, gboolean whole_variables, GememShareFunc share, gpointer data);
 /* Bytes of an item in device memory; 0: it has none there. */
 guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item);
+/* FALSE: @node looks at the shape of its input @input only (attribute no_need_buffer). */
+gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint32 input);
 /* Const, Variable and the like: their outputs are there for all steps (ge-static.md 1.1). */
 gboolean gemem_lower_is_constant (const GememNode *node);
 /* Bytes that @node wants set in its output or workspace @item; 0: none.  @self: it clears them itself (ge-static.md 6.1). */
@@ -129,16 +149,29 @@ struct _GememLower
   guint32             *waited_at;   /* by node: moment of the last EVENT_WAIT; NULL: one stream */
   guint8              *skipped;     /* by node: does not run; NULL: all do                  */
   guint64              step;        /* from 1 */
+  guint64              bias;        /* added to the ids of what is not kept: ids of a step that live into the next one stay apart */
+  gboolean             fill;        /* all memory is set when it is allocated, by its requested size */
   guint32              moment, born, dead, completed; /* what comes next */
   /* The last user of a tensor's storage has run; NULL: all of them live to the end of the step. */
   void (*let_go) (GememLower *lower, guint32 storage);
+  void (*before_node) (GememLower *lower); /* before the node of `moment` allocates; or NULL */
+  /* Of a workspace that is needed, and that is not any more; NULL: memory of its own. */
+  void (*take_workspace) (GememLower *lower, guint32 storage);
+  void (*give_workspace) (GememLower *lower, guint32 storage);
+  void (*leave_step) (GememLower *lower); /* all nodes have run, nothing of what is left has gone; or NULL */
   void (*end_step) (GememLower *lower);   /* or NULL */
   void (*free_parts) (GememLower *lower); /* or NULL */
 };
 
 /* A zeroed reader of @size bytes (which embeds GememLower first).  Errors: GEMEM_ERROR_USAGE (a batch label that is not there). */
 gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules, GError **error);
+void gemem_lower_allocate (GememLower *lower, guint32 storage);
 /* The host lets go of @storage now. */
 void gemem_lower_free (GememLower *lower, guint32 storage);
+gboolean gemem_lower_is_alive (const GememLower *lower, guint32 storage);
+/* @storage lives on under its id, and is no longer the reader's business; returns the id. */
+guint64 gemem_lower_part_with (GememLower *lower, guint32 storage);
+/* Appends an event now; valid until the next one. */
+GememTraceEvent *gemem_lower_event (GememLower *lower, GememEventKind kind, guint64 id);
 
 #define gemem_lower_storage(lower, i) (&g_array_index ((lower)->storages, GememStorage, (i)))

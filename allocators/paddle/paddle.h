@@ -6,6 +6,7 @@
 #pragma once
 
 #include "allocators/allocator.h"
+#include "sim/core/flags.h"
 
 /* up(n, unit) of the specification, for any unit; the caller makes sure that it does not overflow. */
 static inline guint64
@@ -24,25 +25,6 @@ gemem_paddle_malloc (GememDevice *device, guint64 size, guint64 stream, guint64 
   return gemem_device_malloc (device, size, stream);
 }
 
-/* A setting that only some presets (or places) have. */
-typedef struct
-{
-  const char *name;
-  gboolean set;        /* differs from its default       */
-  gboolean known;      /* has an effect as things are    */
-  const char *why_not; /* "exists since 1.4; choose preset=P14 or later" */
-} GememPaddleFlag;
-
-/* FALSE, with GEMEM_ERROR_USAGE, for the first flag that was set in vain. */
-static inline gboolean
-gemem_paddle_check_flags (const char *allocator, const GememPaddleFlag *flags, gsize n, GError **error)
-{
-  for (gsize i = 0; i < n; i++)
-    if (flags[i].set && !flags[i].known)
-      {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s would have no effect: it %s", allocator, flags[i].name,
-                     flags[i].why_not);
-        return FALSE;
-      }
-  return TRUE;
-}
+/* Settings that only some presets (or places) have. */
+typedef GememFlag GememPaddleFlag;
+#define gemem_paddle_check_flags gemem_flags_check

@@ -1,7 +1,5 @@
 /* test-lowering.c - lowerings: every policy event by event on small graphs, closed forms on larger ones, and all shared vectors: what comes
  * out is a valid trace, whose live bytes no policy brings below those of `eager` and no-gc never undercuts.
- *
- * Events as text: a ID:SIZE (@STREAM unless 0), m memset, f free, r requested, c completed, u used, e recorded, w waits, S step, D device sync.
  */
 #include "config.h"
 
@@ -10,78 +8,19 @@
 #include "allocators/planners/planner.h"
 #include "sim/core/error.h"
 #include "tests/util/graphs.h"
+#include "tests/util/lowered.h"
 #include "tests/util/testutil.h"
-#include "traces/summary.h"
-#include "traces/validate.h"
 #include "workloads/lowering.h"
 
-static const char *const policies[] = { "eager", "no-gc", "gc", "gc:threshold=1MiB", "gc:fraction=0.5", "inplace", "zero-clear:atomic_clean_policy=0",
+static const char *const policies[] = { "eager", "no-gc", "gc", "gc:threshold=1MiB", "gc:fraction=0.5", "paddle", "paddle:preset=P13,eager_delete_tensor_gb=0,limit_of_tmp_allocation=1", "inplace", "zero-clear:atomic_clean_policy=0",
                                         "zero-clear:atomic_clean_policy=1" };
-
-static void
-append_event (GString *text, const GememTraceEvent *event)
-{
-  static const char letters[] = "?afrcu?ew????S????????m";
-  const char letter = event->kind == GEMEM_EVENT_DEVICE_SYNC ? 'D' : letters[event->kind];
-
-  g_string_append_printf (text, "%s%c", text->len > 0 ? " " : "", letter);
-  if (letter != 'D')
-    g_string_append_printf (text, "%" G_GUINT64_FORMAT, event->id);
-  if (event->size > 0)
-    g_string_append_printf (text, ":%" G_GUINT64_FORMAT, event->size);
-  if (event->stream > 0)
-    g_string_append_printf (text, "@%" G_GUINT64_FORMAT, event->stream);
-}
-
-static GememTraceReader *
-lower (const char *spec, GememGraph *graph)
-{
-  g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_lowering_open (spec, graph, &error);
-
-  g_assert_no_error (error);
-  return reader;
-}
-
-static void
-assert_valid (const char *spec, GememGraph *graph)
-{
-  GememTraceReader *reader = lower (spec, graph);
-  g_autoptr (GPtrArray) findings = gemem_trace_validate (reader, NULL);
-
-  for (guint i = 0; i < findings->len; i++)
-    g_error ("%s: %s: %s", gemem_graph_name (graph), spec, ((GememFinding *) findings->pdata[i])->text);
-  gemem_trace_close (reader);
-}
-
-/* The trace of @nodes (the elements of a graph's "nodes") lowered by @spec is @expected. */
-static void
-check_graph (const char *json, const char *spec, const char *expected)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GememGraph) graph = test_graph_from_text (json, NULL, &error);
-  g_autoptr (GString) text = g_string_new (NULL);
-  const GememTraceEvent *events;
-  GememTraceReader *reader;
-  gssize n;
-
-  g_assert_no_error (error);
-  reader = lower (spec, graph);
-  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
-    for (gssize i = 0; i < n; i++)
-      append_event (text, &events[i]);
-  g_assert_no_error (error);
-  g_assert_cmpstr (text->str, ==, expected);
-  gemem_trace_close (reader);
-  assert_valid (spec, graph);
-}
 
 static void
 check (const char *nodes, const char *spec, const char *expected)
 {
   g_autofree char *json = g_strdup_printf ("{\"nodes\":[%s]}", nodes);
 
-  check_graph (json, spec, expected);
+  test_lowered_check (json, spec, expected);
 }
 
 /* ---- eager */
@@ -109,10 +48,10 @@ test_variables (void)
         "{\"name\":\"again\",\"type\":\"x\",\"inputs\":[[\"mul\",0]],\"outputs\":[{\"size\":8,\"variable\":\"y\"}]},"
         "{\"name\":\"sgd\",\"type\":\"sgd\",\"inputs\":[[\"again\",0],\"w\"],\"outputs\":[{\"size\":50,\"variable\":\"w\"}]}]}";
 
-  check_graph (json, "eager", "a4:50 S1 a5:20 a1:8 f5 f1 f4");
-  check_graph (json, "eager:steps=2", "a4:50 S1 a5:20 a1:8 f5 f1 S2 a5:20 a1:8 f5 f1 f4");
-  check_graph (json, "eager:variables=no", "S1 a5:20 a1:8 f5 f1");
-  check_graph (json, "no-gc", "a4:50 S1 a5:20 a1:8 f4 f5 f1");
+  test_lowered_check (json, "eager", "a4:50 S1 a5:20 a1:8 f5 f1 f4");
+  test_lowered_check (json, "eager:steps=2", "a4:50 S1 a5:20 a1:8 f5 f1 S2 a5:20 a1:8 f5 f1 f4");
+  test_lowered_check (json, "eager:variables=no", "S1 a5:20 a1:8 f5 f1");
+  test_lowered_check (json, "no-gc", "a4:50 S1 a5:20 a1:8 f4 f5 f1");
 }
 
 /* A variable written again without being read is another tensor, but for the garbage collector the same variable. */
@@ -125,8 +64,8 @@ test_versions (void)
                              "{\"name\":\"c\",\"type\":\"x\",\"outputs\":[{\"size\":6,\"variable\":\"y\"}]},"
                              "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]]}]}";
 
-  check_graph (json, "eager", "S1 a1:5 f1 a2:6 f2");
-  check_graph (json, "gc", "S1 a1:6 f1");
+  test_lowered_check (json, "eager", "S1 a1:5 f1 a2:6 f2");
+  test_lowered_check (json, "gc", "S1 a1:6 f1");
 }
 
 /* b is a view of a, which lives as long as b; constants are there for all steps, what lies in host memory is nowhere. */
@@ -300,21 +239,6 @@ test_zero_clear (void)
 
 /* ---- closed forms and vectors */
 
-static guint64
-peak_live (const char *spec, GememGraph *graph)
-{
-  GememTraceReader *reader = lower (spec, graph);
-  GememTraceSummary *summary = gemem_trace_summarise (reader, NULL);
-  const GememDeviceSummary *device = summary->devices->pdata[0];
-  const guint64 peak = device->peak_live;
-
-  g_assert_cmpuint (summary->devices->len, ==, 1);
-  g_assert_cmpuint (device->end_live, ==, 0);
-  gemem_trace_summary_free (summary);
-  gemem_trace_close (reader);
-  return peak;
-}
-
 /* A chain of n nodes of one size: two of them live at once, all without garbage collection, one in place. */
 static void
 test_long_chain (void)
@@ -333,10 +257,10 @@ test_long_chain (void)
       gemem_graph_add_output (graph, 1000);
     }
   g_assert_true (gemem_graph_seal (graph, "chain", &error));
-  g_assert_cmpuint (peak_live ("eager:steps=3", graph), ==, 2000);
-  g_assert_cmpuint (peak_live ("no-gc:steps=3", graph), ==, n * 1000);
-  g_assert_cmpuint (peak_live ("gc:threshold=5000", graph), ==, 6000);
-  g_assert_cmpuint (peak_live ("inplace", graph), ==, 1000);
+  g_assert_cmpuint (test_lowered_peak ("eager:steps=3", graph), ==, 2000);
+  g_assert_cmpuint (test_lowered_peak ("no-gc:steps=3", graph), ==, n * 1000);
+  g_assert_cmpuint (test_lowered_peak ("gc:threshold=5000", graph), ==, 6000);
+  g_assert_cmpuint (test_lowered_peak ("inplace", graph), ==, 1000);
 }
 
 /* TRUE if all nodes run, on one stream; inputs of a graph are there for planners before its first node, so there are none. */
@@ -364,24 +288,24 @@ check_lower_bound (GememGraph *graph)
 
   if (!is_simple (graph) || gemem_graph_n_variables (graph) > 0) /* a variable is one memory here, its versions are several for planners */
     return;
-  g_assert_cmpuint (peak_live ("eager:variables=no", graph), ==, gemem_lifetimes_lower_bound (lifetimes, 1));
+  g_assert_cmpuint (test_lowered_peak ("eager:variables=no", graph), ==, gemem_lifetimes_lower_bound (lifetimes, 1));
   simple++;
 }
 
 static void
 check_all_policies (GememGraph *graph)
 {
-  const guint64 least = peak_live ("eager", graph), most = peak_live ("no-gc", graph);
+  const guint64 least = test_lowered_peak ("eager", graph), most = test_lowered_peak ("no-gc", graph);
 
   check_lower_bound (graph);
   for (guint i = 0; i < G_N_ELEMENTS (policies); i++)
     {
       g_autofree char *twice = g_strconcat (policies[i], strchr (policies[i], ':') != NULL ? ",steps=2" : ":steps=2", NULL);
-      const guint64 peak = peak_live (policies[i], graph);
+      const guint64 peak = test_lowered_peak (policies[i], graph);
 
-      assert_valid (policies[i], graph);
-      assert_valid (twice, graph);
-      g_assert_cmpuint (peak_live (twice, graph), ==, peak);
+      test_lowered_valid (policies[i], graph);
+      test_lowered_valid (twice, graph);
+      g_assert_cmpuint (test_lowered_peak (twice, graph), ==, peak);
       g_assert_cmpuint (peak, <=, most);
       if (strcmp (policies[i], "inplace") == 0)
         g_assert_cmpuint (peak, <=, least);
@@ -436,7 +360,7 @@ test_refused (void)
 {
   check_refused ("eagre", "unknown lowering 'eagre'; did you mean 'eager'?");
   check_refused ("eager:step=2", "lowering eager: unknown parameter 'step'; did you mean 'steps'?");
-  check_refused ("*", "lowering '*': stands for 5 of them; name one");
+  check_refused ("*", "lowering '*': stands for 6 of them; name one");
   g_assert_true (gemem_lowering_check (NULL, NULL));
 }
 
@@ -444,7 +368,7 @@ static void
 test_info (void)
 {
   g_autoptr (GememGraph) graph = test_graph_from_text ("{\"name\":\"g\",\"provenance\":[\"made: by hand\"],\"nodes\":[" FORK "]}", NULL, NULL);
-  GememTraceReader *reader = lower ("eager:time_per_node=1ms", graph);
+  GememTraceReader *reader = gemem_lowering_open ("eager:time_per_node=1ms", graph, NULL);
   const GememTraceEvent *events;
   gssize n = gemem_trace_next (reader, &events, NULL);
 

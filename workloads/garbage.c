@@ -1,0 +1,119 @@
+/* garbage.c - see garbage.h. */
+#include "config.h"
+
+#include "workloads/garbage.h"
+
+static void
+collect (GememGarbage *garbage, GememLower *lower)
+{
+  for (guint i = 0; i < garbage->queue->len; i++)
+    garbage->release (lower, g_array_index (garbage->queue, guint32, i));
+  gemem_garbage_forget (garbage);
+}
+
+/* The test comes once per node, with its last piece of garbage. */
+static gboolean
+more_from_this_node (const GememLower *lower)
+{
+  return lower->dead + 1 < lower->n_dying && gemem_lower_storage (lower, lower->dying[lower->dead + 1])->end == lower->moment;
+}
+
+void
+gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage)
+{
+  if (garbage->spared == NULL || !garbage->spared[storage])
+    {
+      const guint64 size = gemem_lower_storage (lower, storage)->size;
+
+      g_array_append_val (garbage->queue, storage);
+      garbage->sum += (size + garbage->unit - 1) / garbage->unit * garbage->unit;
+    }
+  if (!more_from_this_node (lower) && garbage->queue->len > 0 && (garbage->threshold <= 1 || garbage->sum >= garbage->threshold))
+    collect (garbage, lower);
+}
+
+void
+gemem_garbage_forget (GememGarbage *garbage)
+{
+  g_array_set_size (garbage->queue, 0);
+  garbage->sum = 0;
+}
+
+/* ---- the fraction */
+
+typedef struct
+{
+  guint64 size;
+  guint32 end, storage;
+} Candidate;
+
+static int
+compare_candidates (gconstpointer a, gconstpointer b)
+{
+  const Candidate *x = a, *y = b;
+
+  if (x->size != y->size)
+    return x->size > y->size ? -1 : 1;
+  if (x->end != y->end)
+    return x->end < y->end ? -1 : 1;
+  return x->storage < y->storage ? -1 : x->storage > y->storage;
+}
+
+/* Bytes of the tensor that allocates; a variable's are what they are. */
+static guint64
+unpadded (const GememGraph *graph, const GememStorage *storage)
+{
+  const guint32 slot = (guint32) (storage->id - 1);
+  const GememGraphItem item = slot < gemem_graph_n_items (graph) ? gemem_graph_item (graph, slot) : (GememGraphItem){ .workspace = TRUE };
+
+  return item.workspace ? storage->size : gemem_graph_unpadded_size (graph, gemem_graph_node (graph, item.node)->first_output + item.index);
+}
+
+static guint8 *
+spare (GememLower *lower, double fraction)
+{
+  g_autoptr (GArray) candidates = g_array_new (FALSE, FALSE, sizeof (Candidate));
+  guint8 *spared = g_new0 (guint8, lower->storages->len + 1);
+  guint64 total = 0, taken = 0, limit;
+
+  for (guint32 i = 0; i < lower->n_dying; i++)
+    {
+      const GememStorage *storage = gemem_lower_storage (lower, lower->dying[i]);
+      const Candidate candidate = { unpadded (lower->graph, storage), storage->end, lower->dying[i] };
+
+      if (storage->workspace || storage->end > gemem_graph_n_nodes (lower->graph))
+        continue;
+      g_array_append_val (candidates, candidate);
+      total += candidate.size;
+    }
+  g_array_sort (candidates, compare_candidates);
+  limit = (guint64) (fraction * (double) total);
+  for (guint i = 0; i < candidates->len; i++)
+    {
+      const Candidate *candidate = &g_array_index (candidates, Candidate, i);
+
+      spared[candidate->storage] = taken >= limit;
+      taken += candidate->size;
+    }
+  return spared;
+}
+
+/* ---- life */
+
+void
+gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold, double fraction)
+{
+  garbage->threshold = threshold;
+  garbage->sum = 0;
+  garbage->unit = 1;
+  garbage->queue = g_array_new (FALSE, FALSE, sizeof (guint32));
+  garbage->spared = fraction < 1 ? spare (lower, fraction) : NULL;
+  garbage->release = gemem_lower_free;
+}
+
+void
+gemem_garbage_clear (GememGarbage *garbage)
+{
+  g_array_unref (garbage->queue);
+  g_free (garbage->spared);
+}

@@ -1,0 +1,150 @@
+/* lower-paddle-params.c - the flags of PaddlePaddle's execution: defaults by era, and what has no effect where; see lower-paddle.h.
+ *
+ * Where several releases share a preset the earlier form is the default (in-place pass and fusion of 1.4 for P14); `inplace_version` and
+ * `fuse_version` choose another.  Origin: paddle.md 1.1, 1.2, 5.1, 5.3, 6.1, 7.
+ */
+#include "config.h"
+
+#include "sim/core/flags.h"
+#include "workloads/lower-paddle.h"
+
+typedef GememLowerPaddle Params;
+
+#define BY_PRESET_REAL "-1e300"
+#define BY_PRESET_INT "-4294967296"
+#define IS_BY_PRESET_INT(value) ((value) == G_GINT64_CONSTANT (-4294967296))
+#define IS_BY_PRESET_REAL(value) ((value) < -1e299)
+
+enum { STRATEGY_DEFAULT, STRATEGY_LEGACY, STRATEGY_NAIVE_BEST_FIT, STRATEGY_AUTO_GROWTH, STRATEGY_THREAD_LOCAL };
+enum { VERSION_BY_PRESET, VERSION_1_4, VERSION_1_5, VERSION_1_6 };
+
+#define ROW(field_name, kind, field) .name = field_name, .type = kind, .offset = G_STRUCT_OFFSET (Params, field)
+#define VERSIONS .default_text = "preset", .choices = "preset|1.4|1.5|1.6|1.3=1.4"
+
+const GememParam gemem_lower_paddle_params[] = {
+  GEMEM_LOWER_PARAMS (Params),
+  { ROW ("preset", GEMEM_PARAM_CHOICE, preset), .default_text = "P3", .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
+    .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x); sets the defaults below." },
+  { ROW ("executor", GEMEM_PARAM_CHOICE, parallel), .default_text = "plain", .choices = "plain|parallel|Executor=plain|ParallelExecutor=parallel",
+    .help = "plain: operators one by one; parallel: ParallelExecutor or CompiledProgram, with their graph passes." },
+  { ROW ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "preset",
+    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
+    .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth multiples of 256 (preset: the era's default)." },
+  { ROW ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb), .default_text = "preset", .special = "preset=" BY_PRESET_REAL,
+    .min = "-8000000000", .max = "8000000000",
+    .help = "Garbage goes when there are this many GiB; 0: at once; negative: at the end of the run (preset: -1 in P13 and P14, 0 later)." },
+  { ROW ("fast_eager_deletion_mode", GEMEM_PARAM_BOOL, fast_eager_deletion_mode), .default_text = "yes",
+    .help = "yes: garbage goes while the stream still works on it; no: when the stream has passed (see host_ahead)." },
+  { ROW ("host_ahead", GEMEM_PARAM_UINT, host_ahead), .default_text = "1", .max = "4294967295",
+    .help = "Operators that the host is ahead of the stream, which fast_eager_deletion_mode=no waits for (a model, no flag)." },
+  { ROW ("memory_fraction_of_eager_deletion", GEMEM_PARAM_DOUBLE, fraction), .default_text = "1", .min = "0", .max = "1", .aliases = "fraction",
+    .help = "Only the largest tensors are garbage, up to this fraction of all bytes (executor=parallel)." },
+  { ROW ("eager_delete_scope", GEMEM_PARAM_BOOL, eager_delete_scope), .default_text = "yes",
+    .help = "What is left at the end of a run goes then; no: in the background, here after the next run's first operator." },
+  { ROW ("enable_inplace", GEMEM_PARAM_BOOL, enable_inplace), .default_text = "no",
+    .help = "BuildStrategy's in-place pass: outputs take over inputs that end there (executor=parallel)." },
+  { ROW ("enable_inplace_whitelist", GEMEM_PARAM_BOOL, enable_inplace_whitelist), .default_text = "no",
+    .help = "1.3 and 1.4: only whitelisted operators work in place; 1.5: only the others; since 1.6: no such flag." },
+  { ROW ("inplace_version", GEMEM_PARAM_CHOICE, inplace_version), VERSIONS,
+    .help = "Release whose in-place pass it is (preset: 1.4 in P13 and P14, 1.6 later)." },
+  { ROW ("fuse_all_reduce_ops", GEMEM_PARAM_BOOL, fuse_all_reduce_ops), .default_text = "no",
+    .help = "BuildStrategy's fusion of gradients: they lie in buffers that are allocated once (executor=parallel, since 1.4)." },
+  { ROW ("fuse_version", GEMEM_PARAM_CHOICE, fuse_version), VERSIONS,
+    .help = "Release whose rules of fusion they are (preset: 1.4 in P14, 1.6 later)." },
+  { ROW ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size), .default_text = "preset", .special = "preset=" BY_PRESET_REAL,
+    .min = "-1e15", .max = "1e15", .help = "A group of fused gradients is closed at this size: bytes in 1.4 (default 0: off), MiB later (default -1: off)." },
+  { ROW ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size), .default_text = "preset", .special = "preset=" BY_PRESET_INT,
+    .min = "-2147483648", .max = "2147483647", .help = "1.4: groups that are merged (default 3, -1: all); later: parameters after which a group is closed (default 1)." },
+  { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "preset=0", .max = "65536",
+    .help = "Devices that train together; since 1.6 a single one fuses nothing (preset: 1, since 1.6 2)." },
+  { ROW ("init_allocated_mem", GEMEM_PARAM_BOOL, init_allocated_mem), .default_text = "no",
+    .help = "Every allocation of a buddy strategy is filled (0xEF), by its requested bytes." },
+  { ROW ("limit_of_tmp_allocation", GEMEM_PARAM_INT, limit_of_tmp_allocation), .default_text = "-1", .min = "-1",
+    .help = "Bytes of returned workspaces above which they are really freed; 0 or -1: at the end of the run (P13, P14)." },
+  { ROW ("times_excess_than_required_tmp_allocation", GEMEM_PARAM_DOUBLE, times_excess), .default_text = "2", .min = "0", .max = "1000000",
+    .aliases = "reuse_tmp_allocation_excess_fraction", .help = "A returned workspace serves a request if it is less than this many times as large (P13, P14)." },
+  { ROW ("use_pinned_memory", GEMEM_PARAM_BOOL, use_pinned_memory), .default_text = "yes",
+    .help = "Host chunks are locked; no size and no address on the device depends on it." },
+  { NULL },
+};
+
+static gboolean
+usage (GError **error, const char *text)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: %s", text);
+  return FALSE;
+}
+
+static gboolean
+resolve_strategy (Params *p, GError **error)
+{
+  const gboolean old = p->preset <= GEMEM_ERA_P14;
+
+  if (p->allocator_strategy == STRATEGY_DEFAULT)
+    p->allocator_strategy = old ? STRATEGY_LEGACY : p->preset == GEMEM_ERA_P16 ? STRATEGY_NAIVE_BEST_FIT : STRATEGY_AUTO_GROWTH;
+  if (p->allocator_strategy == STRATEGY_LEGACY && !old)
+    return usage (error, "allocator_strategy=legacy ended with 1.5; its allocator is naive_best_fit since then, or choose preset=P13 or P14");
+  if (p->allocator_strategy == STRATEGY_AUTO_GROWTH && old)
+    return usage (error, "allocator_strategy=auto_growth exists since 1.6; choose preset=P16 or later");
+  if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && p->preset < GEMEM_ERA_P2)
+    return usage (error, "allocator_strategy=thread_local exists since 2.1; choose preset=P2 or later");
+  p->unit = p->allocator_strategy == STRATEGY_AUTO_GROWTH ? 256 : 1;
+  return TRUE;
+}
+
+static gboolean
+fills (const Params *p)
+{
+  return p->allocator_strategy != STRATEGY_AUTO_GROWTH && !(p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && p->preset <= GEMEM_ERA_P14);
+}
+
+static gboolean
+check (const Params *p, GError **error)
+{
+  const gboolean old = p->preset <= GEMEM_ERA_P14, collects = p->threshold >= 0;
+  const gboolean listed = p->enable_inplace && p->inplace_version != VERSION_1_6;
+  const char *why_not_fused = "places gradients; set fuse_all_reduce_ops=yes";
+  const char *why_not_collected = "counts where garbage is collected; set eager_delete_tensor_gb to 0 or more";
+  const GememFlag flags[] = {
+    { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, collects, why_not_collected },
+    { "host_ahead", p->host_ahead != 1, !p->fast_eager_deletion_mode, "is waited for with fast_eager_deletion_mode=no only" },
+    { "memory_fraction_of_eager_deletion", p->fraction < 1, p->parallel, "is read by graph executors only; choose executor=parallel" },
+    { "memory_fraction_of_eager_deletion", p->fraction < 1, collects, why_not_collected },
+    { "enable_inplace", p->enable_inplace, p->parallel, "is a graph pass; choose executor=parallel" },
+    { "inplace_version", p->inplace_version != (old ? VERSION_1_4 : VERSION_1_6), p->enable_inplace, "says how enable_inplace=yes works; set that" },
+    { "enable_inplace_whitelist", p->enable_inplace_whitelist, listed,
+      "is asked by the in-place pass until 1.5; set enable_inplace=yes, and preset=P14 or inplace_version=1.5" },
+    { "fuse_all_reduce_ops", p->fuse_all_reduce_ops, p->parallel && p->preset >= GEMEM_ERA_P14,
+      "is a graph pass since 1.4; choose executor=parallel and preset=P14 or later" },
+    { "fuse_version", p->fuse_version != (old ? VERSION_1_4 : VERSION_1_6), p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size), p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_groups_size", !IS_BY_PRESET_INT (p->fuse_parameter_groups_size), p->fuse_all_reduce_ops, why_not_fused },
+    { "places", p->places != 0, p->fuse_all_reduce_ops, why_not_fused },
+    { "init_allocated_mem", p->init_allocated_mem, fills (p),
+      "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit since 1.6, legacy before" },
+    { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, old, "was removed in 1.6; choose preset=P13 or P14" },
+    { "times_excess_than_required_tmp_allocation", p->times_excess != 2, old, "was removed in 1.6; choose preset=P13 or P14" },
+  };
+
+  return gemem_flags_check ("paddle", flags, G_N_ELEMENTS (flags), error);
+}
+
+gboolean
+gemem_lower_paddle_resolve (Params *p, GError **error)
+{
+  const gboolean old = p->preset <= GEMEM_ERA_P14;
+
+  if (!resolve_strategy (p, error))
+    return FALSE;
+  if (IS_BY_PRESET_REAL (p->eager_delete_tensor_gb))
+    p->eager_delete_tensor_gb = old ? -1 : 0;
+  p->threshold = p->eager_delete_tensor_gb < 0 ? -1 : (gint64) (p->eager_delete_tensor_gb * 1073741824.0);
+  if (p->inplace_version == VERSION_BY_PRESET)
+    p->inplace_version = old ? VERSION_1_4 : VERSION_1_6;
+  if (p->fuse_version == VERSION_BY_PRESET)
+    p->fuse_version = old ? VERSION_1_4 : VERSION_1_6;
+  p->temporary = old;
+  p->whitelist = !p->enable_inplace_whitelist ? GEMEM_WHITELIST_OFF
+                 : p->inplace_version == VERSION_1_4 ? GEMEM_WHITELIST_ONLY : GEMEM_WHITELIST_NOT;
+  return check (p, error);
+}

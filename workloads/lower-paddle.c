@@ -1,0 +1,323 @@
+/* lower-paddle.c - lowering `paddle`: how PaddlePaddle executes a program, with the flags and defaults of five eras; see lower-paddle.h.
+ *
+ * Operators run one by one on one host thread.  A tensor that nobody needs any more is garbage (garbage.h); without collection, and what is no
+ * candidate, lives to the end of the run, when its scope goes.
+ *   plain      an input whose buffer an operator does not need (attribute no_need_buffer) does not keep the tensor (since 1.4)
+ *   parallel   fraction by size, in-place pass, fused gradients; every input counts
+ * fast_eager_deletion_mode=no: the allocator hears of the free from a host callback, when the stream has passed; how far the host is ahead is
+ * no flag of Paddle but `host_ahead`: garbage of operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor uses a stream of its
+ * own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above those of the nodes.
+ * The frees are plain FREEs at that time, because allocators see nothing earlier.
+ * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of a run empties its queue.
+ * eager_delete_scope=no: "later" is after the first operator of the next run; the ids of every other step are shifted, so that both can be alive.
+ *
+ * A variable is one tensor from its first use to its last.  Written again with more bytes than it has, it lets go of its memory first and takes new; with
+ * fewer it keeps what it has (1.3).  In graphs of several streams it has the largest size from the start.  With persistable variables as with all.
+ *
+ * Not known here: the offset that the chunked best fit of P13 and P14 subtracts from reported sizes (it counts as 0); when a background thread
+ * runs; several last operators of one variable count once for the fraction.  Origin: paddle.md 1.3, 4-7.
+ */
+#include "config.h"
+
+#include "workloads/garbage.h"
+#include "workloads/lower-paddle.h"
+#include "workloads/temporary.h"
+
+typedef struct
+{
+  guint32 due, storage; /* before the node of moment `due` */
+} Pending;
+
+typedef struct
+{
+  GememLower       parent;
+  GememLowerPaddle params;
+  GememGarbage     garbage;
+  GArray          *pending;  /* Pending, by `due`: waits for the stream      */
+  guint32          passed;   /* of them have gone                            */
+  guint32          recorded; /* moment of the last event of collection        */
+  guint64          stream;   /* of collection                                 */
+  GArray          *scope;    /* guint64: ids that the last run left           */
+  guint64          stride;   /* of ids, between steps                         */
+  GArray          *growth;   /* GememGrowth, by moment; NULL: nothing grows    */
+  guint32          grown;
+  GememTemporary  *temporary;
+  guint32         *block;    /* by storage of a workspace: whose memory it has */
+} Reader;
+
+static Reader *
+reader_of (GememLower *lower)
+{
+  return (Reader *) lower;
+}
+
+/* ---- garbage */
+
+static guint64
+stream_now (const GememLower *lower)
+{
+  return (guint64) MAX (gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, lower->moment - 1)), 0);
+}
+
+/* ParallelExecutor's collector: its own stream waits for what is queued. */
+static void
+record_event (Reader *reader)
+{
+  GememLower *lower = &reader->parent;
+  const guint64 event = (guint64) gemem_graph_n_nodes (lower->graph) + lower->moment;
+
+  if (!reader->params.parallel || reader->recorded == lower->moment)
+    return;
+  reader->recorded = lower->moment;
+  gemem_lower_event (lower, GEMEM_EVENT_EVENT_RECORD, event)->stream = stream_now (lower);
+  gemem_lower_event (lower, GEMEM_EVENT_EVENT_WAIT, event)->stream = reader->stream;
+}
+
+/* The collector's callback is queued. */
+static void
+release_later (GememLower *lower, guint32 storage)
+{
+  Reader *reader = reader_of (lower);
+  const guint64 due = lower->moment + 1 + reader->params.host_ahead;
+  const Pending pending = { (guint32) MIN (due, G_MAXUINT32), storage };
+
+  record_event (reader);
+  g_array_append_val (reader->pending, pending);
+}
+
+static void
+release_until (Reader *reader, guint32 moment)
+{
+  for (; reader->passed < reader->pending->len; reader->passed++)
+    {
+      const Pending *pending = &g_array_index (reader->pending, Pending, reader->passed);
+
+      if (pending->due > moment)
+        return;
+      gemem_lower_free (&reader->parent, pending->storage);
+    }
+}
+
+static void
+add_garbage (GememLower *lower, guint32 storage)
+{
+  gemem_garbage_add (&reader_of (lower)->garbage, lower, storage);
+}
+
+/* ---- workspaces */
+
+static void
+take_workspace (GememLower *lower, guint32 storage)
+{
+  Reader *reader = reader_of (lower);
+  const GememStorage *wanted = gemem_lower_storage (lower, storage);
+
+  if (gemem_temporary_take (reader->temporary, wanted->stream, wanted->size, &reader->block[storage]))
+    return;
+  reader->block[storage] = storage;
+  gemem_lower_allocate (lower, storage);
+}
+
+static void
+give_workspace (GememLower *lower, guint32 storage)
+{
+  Reader *reader = reader_of (lower);
+  const guint32 block = reader->block[storage];
+  const GememStorage *held = gemem_lower_storage (lower, block);
+
+  gemem_temporary_give (reader->temporary, held->stream, held->size, block);
+}
+
+static void
+synchronise (gpointer lower, guint64 stream)
+{
+  gemem_lower_event (lower, GEMEM_EVENT_STREAM_SYNC, 0)->stream = stream;
+}
+
+static void
+release_block (gpointer lower, guint32 block)
+{
+  gemem_lower_free (lower, block);
+}
+
+static const GememTemporaryHooks temporary_hooks = { synchronise, release_block };
+
+/* ---- scopes */
+
+static void
+drop_scope (Reader *reader)
+{
+  for (guint i = 0; i < reader->scope->len; i++)
+    gemem_lower_event (&reader->parent, GEMEM_EVENT_FREE, g_array_index (reader->scope, guint64, i));
+  g_array_set_size (reader->scope, 0);
+}
+
+/* What the run leaves is destroyed later. */
+static void
+leave_scope (Reader *reader)
+{
+  GememLower *lower = &reader->parent;
+
+  for (guint32 i = 0; i < lower->storages->len; i++)
+    if (gemem_lower_is_alive (lower, i) && !gemem_lower_storage (lower, i)->kept)
+      {
+        const guint64 id = gemem_lower_part_with (lower, i);
+        g_array_append_val (reader->scope, id);
+      }
+}
+
+static void
+leave_step (GememLower *lower)
+{
+  Reader *reader = reader_of (lower);
+
+  release_until (reader, G_MAXUINT32);
+  if (reader->temporary != NULL)
+    gemem_temporary_wait (reader->temporary);
+  drop_scope (reader);
+  if (!reader->params.eager_delete_scope && lower->step < lower->params.steps)
+    leave_scope (reader);
+}
+
+static void
+end_step (GememLower *lower)
+{
+  Reader *reader = reader_of (lower);
+
+  gemem_garbage_forget (&reader->garbage);
+  g_array_set_size (reader->pending, 0);
+  reader->passed = reader->recorded = 0;
+  reader->grown = 0;
+  lower->bias = reader->params.eager_delete_scope || lower->bias > 0 ? 0 : reader->stride;
+}
+
+/* ---- growth */
+
+static void
+grow (GememLower *lower, const GememGrowth *growth)
+{
+  GememStorage *storage = gemem_lower_storage (lower, growth->storage);
+  const gboolean alive = gemem_lower_is_alive (lower, growth->storage);
+
+  if (storage->kept && storage->size >= growth->size)
+    return; /* as large as it became in the first run */
+  if (alive && growth->moment > 0)
+    gemem_lower_free (lower, growth->storage);
+  storage->size = growth->size;
+  if (alive && growth->moment > 0)
+    gemem_lower_allocate (lower, growth->storage);
+}
+
+static void
+grow_until (Reader *reader, guint32 moment)
+{
+  for (; reader->growth != NULL && reader->grown < reader->growth->len; reader->grown++)
+    {
+      const GememGrowth *growth = &g_array_index (reader->growth, GememGrowth, reader->grown);
+
+      if (growth->moment > moment)
+        return;
+      grow (&reader->parent, growth);
+    }
+}
+
+/* ---- a node */
+
+static void
+before_node (GememLower *lower)
+{
+  Reader *reader = reader_of (lower);
+
+  release_until (reader, lower->moment);
+  if (lower->moment > 1)
+    drop_scope (reader);
+  grow_until (reader, lower->moment);
+}
+
+/* ---- life */
+
+static void
+free_parts (GememLower *lower)
+{
+  Reader *reader = reader_of (lower);
+
+  gemem_garbage_clear (&reader->garbage);
+  g_array_unref (reader->pending);
+  g_array_unref (reader->scope);
+  g_clear_pointer (&reader->growth, g_array_unref);
+  gemem_temporary_free (reader->temporary);
+  g_free (reader->block);
+}
+
+static guint64
+collecting_stream (const GememGraph *graph)
+{
+  gint64 highest = 0;
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    highest = MAX (highest, gemem_lower_stream (graph, gemem_graph_node (graph, id)));
+  return (guint64) highest + 1;
+}
+
+static void
+set_up (Reader *reader)
+{
+  GememLower *lower = &reader->parent;
+  const GememLowerPaddle *p = &reader->params;
+
+  gemem_garbage_init (&reader->garbage, lower, (guint64) MAX (p->threshold, 0), p->fraction);
+  reader->garbage.unit = p->unit;
+  if (!p->fast_eager_deletion_mode)
+    reader->garbage.release = release_later;
+  reader->pending = g_array_new (FALSE, FALSE, sizeof (Pending));
+  reader->scope = g_array_new (FALSE, FALSE, sizeof (guint64));
+  reader->stream = collecting_stream (lower->graph);
+  reader->stride = (guint64) gemem_graph_n_items (lower->graph) + gemem_graph_n_variables (lower->graph) + lower->storages->len;
+  reader->growth = lower->waited_at == NULL ? gemem_lower_paddle_growth (lower) : NULL;
+  lower->fill = p->init_allocated_mem;
+  lower->let_go = p->threshold >= 0 ? add_garbage : NULL;
+  lower->before_node = before_node;
+  lower->leave_step = leave_step;
+  lower->end_step = end_step;
+  lower->free_parts = free_parts;
+  if (!p->temporary)
+    return;
+  reader->block = g_new0 (guint32, (gsize) lower->storages->len + 1);
+  reader->temporary = gemem_temporary_new (p->limit_of_tmp_allocation, p->times_excess, &temporary_hooks, lower);
+  lower->take_workspace = take_workspace;
+  lower->give_workspace = give_workspace;
+}
+
+static GememTraceReader *
+open_paddle (gconstpointer data, GememGraph *graph, GError **error)
+{
+  GememLowerPaddle p = *(const GememLowerPaddle *) data;
+  GememStorageRules rules = { .whole_variables = TRUE };
+  g_autoptr (GArray) buffers = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autofree guint8 *slots = NULL;
+  Reader *reader;
+
+  if (!gemem_lower_paddle_resolve (&p, error) || (slots = gemem_lower_paddle_slots (&p, graph, buffers, error)) == NULL)
+    return NULL;
+  rules.slots = slots;
+  rules.buffers = buffers;
+  rules.buffers_only = !p.parallel && p.preset >= GEMEM_ERA_P14;
+  rules.inplace = p.enable_inplace;
+  rules.whitelist = p.whitelist;
+  reader = gemem_lower_new (sizeof *reader, graph, &p.common, &rules, error);
+  if (reader == NULL)
+    return NULL;
+  reader->params = p;
+  reader->params.common.batch_label = NULL; /* not ours */
+  set_up (reader);
+  grow_until (reader, 0);
+  if (!p.use_pinned_memory)
+    gemem_trace_info_note (&reader->parent.parent.parent.info, "use_pinned_memory", "no: host chunks are not locked; nothing on the device depends on it");
+  return &reader->parent.parent.parent;
+}
+
+const GememLowering gemem_lowering_paddle = {
+  .base = { .name = "paddle", .aliases = "paddlepaddle", .summary = "PaddlePaddle's executors, with the flags and defaults of five eras",
+            .origin = "paddle.md 1.3, 4-7", .params = gemem_lower_paddle_params, .params_size = sizeof (GememLowerPaddle) },
+  .open = open_paddle,
+};
