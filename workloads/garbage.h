@@ -1,8 +1,10 @@
 /* garbage.h - PaddlePaddle's garbage collector as lowerings use it: a queue with a threshold, and the choice of what is collected at all.
  *
- * After each node the tensors it was the last to use become garbage together; then, once per node, if the queue has `threshold` bytes or more, all of it
+ * After each node the tensors it was the last to use become garbage together; then, once per node, if the queue has `threshold` bytes or
+ * more, all of it
  * goes and the sum starts at 0.  A threshold of at most 1 byte lets everything go at once.  What is left goes at the end of the step.
- * Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in program order) are collected, taken while the sum of
+ * Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in program order) are collected, taken
+ * while the sum of
  * those taken is below (i64) (F x the sum of all); 0: none, 1: all.
  * Origin: paddle.md 5.1, 5.3, E19.
  */

@@ -41,4 +41,8 @@ GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint
 /* Our JSON, readable by gemem_graph_open(); atomically. */
 gboolean gemem_graph_save (const GememGraph *graph, const char *path, GError **error);
 
+/* @graph as our own JSON, with other variables that its outputs write: by tensor, NULL where nothing changes.  Names that the graph has not become its
+ * variables. */
+void gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables, GString *out);
+
 GEMEM_END_DECLS

@@ -12,6 +12,7 @@ typedef struct
 {
   const GememGraph *graph;
   GString          *out;
+  const char *const *variables; /* by tensor: the variable it writes instead, NULL: its own; or NULL */
 } Writer;
 
 /* A comma unless something was just opened; then "key":. */
@@ -155,7 +156,9 @@ write_output (const Writer *writer, guint32 number)
   write_key (writer->out, NULL);
   g_string_append_c (writer->out, '{');
   write_extent (writer, tensor->size, tensor->has_shape, tensor->first_dim, tensor->n_dims, tensor->dtype);
-  if (tensor->variable != GEMEM_NONE)
+  if (writer->variables != NULL && writer->variables[number] != NULL)
+    write_text_field (writer->out, "variable", writer->variables[number]);
+  else if (tensor->variable != GEMEM_NONE)
     write_text_field (writer->out, "variable", gemem_graph_variable (writer->graph, tensor->variable)->name);
   if (tensor->reuse_input >= 0)
     write_int_field (writer->out, "reuse_input", tensor->reuse_input);
@@ -275,6 +278,25 @@ write_variable (const Writer *writer, guint32 number)
   g_string_append_c (writer->out, '}');
 }
 
+/* Variables that the graph has not, of which something is now a version. */
+static void
+write_new_variables (const Writer *writer)
+{
+  g_autoptr (GHashTable) written = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint32 t = 0; writer->variables != NULL && t < gemem_graph_n_tensors (writer->graph); t++)
+    {
+      const char *name = writer->variables[t];
+
+      if (name == NULL || gemem_graph_find_variable (writer->graph, name) != GEMEM_NONE || !g_hash_table_add (written, (gpointer) name))
+        continue;
+      g_string_append (writer->out, gemem_graph_n_variables (writer->graph) + g_hash_table_size (written) > 1 ? ",\n{" : "\n{");
+      write_text_field (writer->out, "name", name);
+      write_int_field (writer->out, "size", (gint64) gemem_graph_tensor (writer->graph, t)->size);
+      g_string_append_c (writer->out, '}');
+    }
+}
+
 static void
 write_settings (const Writer *writer)
 {
@@ -314,10 +336,10 @@ write_head (const Writer *writer)
     write_flag_field (writer->out, "mem_release_first_reuse_first", gemem_graph_release_first (writer->graph) != 0);
 }
 
-gboolean
-gemem_graph_json_write (const GememGraph *graph, GString *out, G_GNUC_UNUSED GError **error)
+void
+gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables, GString *out)
 {
-  const Writer writer = { graph, out };
+  const Writer writer = { graph, out, variables };
 
   g_string_append_c (out, '{');
   write_head (&writer);
@@ -325,9 +347,16 @@ gemem_graph_json_write (const GememGraph *graph, GString *out, G_GNUC_UNUSED GEr
   g_string_append_c (out, '[');
   for (guint32 v = 0; v < gemem_graph_n_variables (graph); v++)
     write_variable (&writer, v);
+  write_new_variables (&writer);
   g_string_append (out, "],\n\"nodes\":[");
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     write_node (&writer, id);
   g_string_append (out, "]}\n");
+}
+
+gboolean
+gemem_graph_json_write (const GememGraph *graph, GString *out, G_GNUC_UNUSED GError **error)
+{
+  gemem_graph_json_write_renamed (graph, NULL, out);
   return TRUE;
 }

@@ -30,7 +30,8 @@ const GememParam gemem_lower_paddle_params[] = {
   { ROW ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "preset",
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
     .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth multiples of 256 (preset: the era's default)." },
-  { ROW ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb), .default_text = "preset", .special = "preset=" BY_PRESET_REAL,
+  { ROW ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb), .default_text = "preset",
+    .special = "preset=" BY_PRESET_REAL,
     .min = "-8000000000", .max = "8000000000",
     .help = "Garbage goes when there are this many GiB; 0: at once; negative: at the end of the run (preset: -1 in P13 and P14, 0 later)." },
   { ROW ("fast_eager_deletion_mode", GEMEM_PARAM_BOOL, fast_eager_deletion_mode), .default_text = "yes",
@@ -51,10 +52,14 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "BuildStrategy's fusion of gradients: they lie in buffers that are allocated once (executor=parallel, since 1.4)." },
   { ROW ("fuse_version", GEMEM_PARAM_CHOICE, fuse_version), VERSIONS,
     .help = "Release whose rules of fusion they are (preset: 1.4 in P14, 1.6 later)." },
-  { ROW ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size), .default_text = "preset", .special = "preset=" BY_PRESET_REAL,
-    .min = "-1e15", .max = "1e15", .help = "A group of fused gradients is closed at this size: bytes in 1.4 (default 0: off), MiB later (default -1: off)." },
-  { ROW ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size), .default_text = "preset", .special = "preset=" BY_PRESET_INT,
-    .min = "-2147483648", .max = "2147483647", .help = "1.4: groups that are merged (default 3, -1: all); later: parameters after which a group is closed (default 1)." },
+  { ROW ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size), .default_text = "preset",
+    .special = "preset=" BY_PRESET_REAL,
+    .min = "-1e15", .max = "1e15",
+    .help = "A group of fused gradients is closed at this size: bytes in 1.4 (default 0: off), MiB later (default -1: off)." },
+  { ROW ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size), .default_text = "preset",
+    .special = "preset=" BY_PRESET_INT,
+    .min = "-2147483648", .max = "2147483647",
+    .help = "1.4: groups that are merged (default 3, -1: all); later: parameters after which a group is closed (default 1)." },
   { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "preset=0", .max = "65536",
     .help = "Devices that train together; since 1.6 a single one fuses nothing (preset: 1, since 1.6 2)." },
   { ROW ("init_allocated_mem", GEMEM_PARAM_BOOL, init_allocated_mem), .default_text = "no",
@@ -126,7 +131,7 @@ check (const Params *p, GError **error)
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, old, "was removed in 1.6; choose preset=P13 or P14" },
   };
 
-  return gemem_flags_check ("paddle", flags, G_N_ELEMENTS (flags), error);
+  return gemem_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
 }
 
 gboolean

@@ -1,6 +1,7 @@
 /* lower-paddle-slots.c - which tensors are no candidates for collection, which lie in fused buffers, and which grow; see lower-paddle.h.
  *
- * Fed is what comes from outside without persisting, and what operators `feed` and `Data` make; fetched is what `fetch` and `NetOutput` read.
+ * Fed is what comes from outside without persisting, and what operators `feed` and `Data` make; fetched is what `fetch` and `NetOutput`
+ * read.
  * Origin: paddle.md 1.3, 5.2, 6.  Cost: O(nodes + edges), and that of the fusion.
  */
 #include "config.h"

@@ -1,20 +1,27 @@
 /* lower-paddle.c - lowering `paddle`: how PaddlePaddle executes a program, with the flags and defaults of five eras; see lower-paddle.h.
  *
- * Operators run one by one on one host thread.  A tensor that nobody needs any more is garbage (garbage.h); without collection, and what is no
+ * Operators run one by one on one host thread.  A tensor that nobody needs any more is garbage (garbage.h); without collection, and what
+ * is no
  * candidate, lives to the end of the run, when its scope goes.
  *   plain      an input whose buffer an operator does not need (attribute no_need_buffer) does not keep the tensor (since 1.4)
  *   parallel   fraction by size, in-place pass, fused gradients; every input counts
- * fast_eager_deletion_mode=no: the allocator hears of the free from a host callback, when the stream has passed; how far the host is ahead is
- * no flag of Paddle but `host_ahead`: garbage of operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor uses a stream of its
+ * fast_eager_deletion_mode=no: the allocator hears of the free from a host callback, when the stream has passed; how far the host is
+ * ahead is
+ * no flag of Paddle but `host_ahead`: garbage of operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor uses a
+ * stream of its
  * own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above those of the nodes.
  * The frees are plain FREEs at that time, because allocators see nothing earlier.
  * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of a run empties its queue.
- * eager_delete_scope=no: "later" is after the first operator of the next run; the ids of every other step are shifted, so that both can be alive.
+ * eager_delete_scope=no: "later" is after the first operator of the next run; the ids of every other step are shifted, so that both can
+ * be alive.
  *
- * A variable is one tensor from its first use to its last.  Written again with more bytes than it has, it lets go of its memory first and takes new; with
- * fewer it keeps what it has (1.3).  In graphs of several streams it has the largest size from the start.  With persistable variables as with all.
+ * A variable is one tensor from its first use to its last.  Written again with more bytes than it has, it lets go of its memory first
+ * and takes new; with
+ * fewer it keeps what it has (1.3).  In graphs of several streams it has the largest size from the start.  With persistable variables as
+ * with all.
  *
- * Not known here: the offset that the chunked best fit of P13 and P14 subtracts from reported sizes (it counts as 0); when a background thread
+ * Not known here: the offset that the chunked best fit of P13 and P14 subtracts from reported sizes (it counts as 0); when a background
+ * thread
  * runs; several last operators of one variable count once for the fraction.  Origin: paddle.md 1.3, 4-7.
  */
 #include "config.h"

@@ -1,6 +1,7 @@
 /* lower-paddle.h - parameters of the lowering `paddle`, and which tensors PaddlePaddle's executors treat in which way.
  *
- * Every flag bears its name in Paddle; a default that differs by era follows `preset`.  A flag that would have no effect as things are is refused.
+ * Every flag bears its name in Paddle; a default that differs by era follows `preset`.  A flag that would have no effect as things are
+ * is refused.
  * Origin: paddle.md 1.1, 5-7.
  */
 #pragma once
@@ -50,8 +51,10 @@ extern const GememParam gemem_lower_paddle_params[];
 /* Replaces what says "by preset", fills in what follows.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_lower_paddle_resolve (GememLowerPaddle *params, GError **error);
 
-/* By slot, GEMEM_SLOT_*: what is fed, fetched or used by several blocks lives to the end of the run; gradients that are fused lie in the buffers, whose
- * sizes are appended to @buffers (guint64).  Free with g_free().  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE (fuse-gradients.h; no gradients). */
+/* By slot, GEMEM_SLOT_*: what is fed, fetched or used by several blocks lives to the end of the run; gradients that are fused lie in the
+ * buffers, whose
+ * sizes are appended to @buffers (guint64).  Free with g_free().  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE (fuse-gradients.h; no
+ * gradients). */
 guint8 *gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph, GArray *buffers, GError **error);
 
 /* ---- tensors that are written again: a tensor keeps its memory while that is large enough (1.3) */

@@ -1,6 +1,8 @@
 /* lowering.c - the registry of lowerings; see lowering.h. */
 #include "config.h"
 
+#include <string.h>
+
 #include "workloads/lowering.h"
 
 #define GEMEM_LOWERING(symbol, file) extern const GememLowering symbol;
@@ -55,4 +57,48 @@ gemem_lowering_check (const char *spec, GError **error)
 
   gemem_choice_free (choice);
   return ok;
+}
+
+static const GememSetting *
+setting_of (const GPtrArray *choices, guint choice, guint setting)
+{
+  return ((const GememChoice *) choices->pdata[choice])->settings->pdata[setting];
+}
+
+/* The settings in which @choice differs from others of @choices, which have the same keys; its whole label where several lowerings are meant. */
+static char *
+difference (const GPtrArray *choices, guint choice)
+{
+  const GememChoice *own = choices->pdata[choice];
+  GString *text = g_string_new (NULL);
+
+  for (guint s = 0; s < own->settings->len; s++)
+    for (guint other = 0; other < choices->len; other++)
+      if (strcmp (setting_of (choices, choice, s)->value, setting_of (choices, other, s)->value) != 0)
+        {
+          g_string_append_printf (text, "%s%s=%s", text->len > 0 ? "," : "", setting_of (choices, choice, s)->key, setting_of (choices, choice, s)->value);
+          break;
+        }
+  for (guint other = 0; other < choices->len; other++)
+    if (((const GememChoice *) choices->pdata[other])->named != own->named)
+      g_string_assign (text, own->label);
+  return g_string_free (text, FALSE);
+}
+
+char **
+gemem_lowering_expand (const char *spec, char ***labels, GError **error)
+{
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  char **specs;
+
+  if (!gemem_named_parse ((const GememNamed *const *) lowerings, "lowering", spec, choices, error))
+    return NULL;
+  specs = g_new0 (char *, (gsize) choices->len + 1);
+  *labels = g_new0 (char *, (gsize) choices->len + 1);
+  for (guint i = 0; i < choices->len; i++)
+    {
+      specs[i] = g_strdup (choices->len == 1 ? spec : ((const GememChoice *) choices->pdata[i])->label);
+      (*labels)[i] = difference (choices, i);
+    }
+  return specs;
 }

@@ -28,5 +28,9 @@ const GememLowering *const *gemem_lowerings (void); /* NULL-terminated, from low
 /* Opens "NAME[:key=value,...]" over @graph; NULL: the first of the list with its defaults.  Errors: GEMEM_ERROR_USAGE, GEMEM_ERROR_INPUT. */
 GememTraceReader *gemem_lowering_open (const char *spec, GememGraph *graph, GError **error);
 gboolean gemem_lowering_check (const char *spec, GError **error);
+/* The lowerings that @spec stands for, with globs and value lists ("paddle:eager_delete_tensor_gb=-1|0|1"): NULL-terminated, each for
+ * gemem_lowering_open(); a single one as it was written.  *@labels: by what they differ ("eager_delete_tensor_gb=-1"); g_strfreev() both.
+ * Errors: GEMEM_ERROR_USAGE. */
+char **gemem_lowering_expand (const char *spec, char ***labels, GError **error);
 
 GEMEM_END_DECLS

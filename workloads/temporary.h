@@ -1,10 +1,13 @@
 /* temporary.h - PaddlePaddle's temporary allocator (1.3-1.5): scratch memory of operators waits in a queue and is used again.
  *
- * One queue per stream, ordered by size, first come first served among equals.  A request of n bytes takes the smallest block of n bytes or more if
- * that has less than n x `times`; the block keeps its size.  A block that is given back is queued; when the queue then holds more than `limit` bytes
+ * One queue per stream, ordered by size, first come first served among equals.  A request of n bytes takes the smallest block of n bytes
+ * or more if
+ * that has less than n x `times`; the block keeps its size.  A block that is given back is queued; when the queue then holds more than
+ * `limit` bytes
  * (limit > 0), the stream is waited for and the whole queue really freed, smallest first.
  *
- * The lowering decides with it which workspaces of a graph are requests at all; a block is the number of the storage that was allocated for it.
+ * The lowering decides with it which workspaces of a graph are requests at all; a block is the number of the storage that was allocated
+ * for it.
  * Sizes are those the allocator below reports: requested bytes, as for the strategy of the time, legacy.
  * Cost: O(log queued) a request.  Origin: paddle.md 4, E16.
  */

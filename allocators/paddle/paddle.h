@@ -27,4 +27,4 @@ gemem_paddle_malloc (GememDevice *device, guint64 size, guint64 stream, guint64 
 
 /* Settings that only some presets (or places) have. */
 typedef GememFlag GememPaddleFlag;
-#define gemem_paddle_check_flags gemem_flags_check
+#define gemem_paddle_check_flags gemem_check_flags

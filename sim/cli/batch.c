@@ -218,6 +218,11 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
       g_free (result->trace);
       g_free (result->trace_sha256);
       result->trace = gemem_source_file_name (file);
+      if (file->difference != NULL)
+        {
+          g_autofree char *label = result->label;
+          result->label = g_strdup_printf ("%s (%s)", label, file->difference);
+        }
       result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
       gemem_source_add_variables (file, result->variables);
       if (result->failure != NULL)
@@ -248,16 +253,19 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
     return NULL;
   for (char **path = paths; *path != NULL; path++)
     {
-      GememSourceFile *file = gemem_source_file_new (*path, error);
-      if (file == NULL)
+      guint n = gemem_source_files_add (files, *path, error);
+      if (n == 0)
         return NULL;
-      g_ptr_array_add (files, file);
-      if (specs == NULL && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
-        return NULL;
-      g_autoptr (GArray) devices = gemem_source_devices (file, error);
-      if (devices == NULL)
-        return NULL;
-      append_jobs (list, file, devices, specs, setup);
+      for (guint i = files->len - n; i < files->len; i++)
+        {
+          GememSourceFile *file = files->pdata[i];
+          if (specs == NULL && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
+            return NULL;
+          g_autoptr (GArray) devices = gemem_source_devices (file, error);
+          if (devices == NULL)
+            return NULL;
+          append_jobs (list, file, devices, specs, setup);
+        }
     }
 
   gemem_environment_note_unused (variables, specs);

@@ -37,13 +37,17 @@ typedef struct
   char *file; /* what to open: standard input is spooled, so that it can be read again */
   int   fd;
   GememGraph *graph; /* NULL: the file is a trace */
+  char *lowering; /* of `graph`; NULL: the default */
+  char *difference; /* of `lowering` from the others, if the graph is lowered in several ways; else NULL */
   const GememGraphFormat *graph_format; /* of `graph` */
   char *sha256; /* of the stored bytes, hex; computed when first asked for */
 } GememSourceFile;
 
 GememSourceFile  *gemem_source_file_new (const char *path, GError **error);
+/* Appends the file to @files, or if it is a graph and --lower stands for several lowerings, one for each; returns how many, 0 with @error. */
+guint             gemem_source_files_add (GPtrArray *files, const char *path, GError **error);
 void              gemem_source_file_free (GememSourceFile *file);
-char             *gemem_source_file_name (const GememSourceFile *file);   /* for results: with the lowering of a graph; g_free() */
+char             *gemem_source_file_name (const GememSourceFile *file);   /* for results: with the lowering of a graph, if it is the only one; g_free() */
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
 const char       *gemem_source_file_sha256 (GememSourceFile *file);       /* NULL if it cannot be read */
 int               gemem_source_device (void); /* --trace-device, or -1 */

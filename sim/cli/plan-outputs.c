@@ -8,11 +8,14 @@
 #include "sim/core/units.h"
 
 static char *plan_path;
+static char *rewrite_path;
 static char *plots;
 static char *map;
 
 const GOptionEntry gemem_plan_output_entries[] = {
   { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan_path, "Write the best plan to FILE: JSON, or MiniMalloc CSV if it ends in .csv ('-': stdout)", "FILE" },
+  { "rewrite", 0, 0, G_OPTION_ARG_FILENAME, &rewrite_path,
+    "Write the graph with the variables that the best plan shares, to be replayed; for planners that rename (paddle-memory-optimize...)", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots, "Draw each plan into DIR: .svg, .dat, .gp, and with gnuplot .png", "DIR" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &map, "Draw the plans as text to FILE ('-': stdout); the best one as SVG if it ends in .svg", "FILE" },
   { NULL }
@@ -21,13 +24,15 @@ const GOptionEntry gemem_plan_output_entries[] = {
 gboolean
 gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GError **error)
 {
-  const GememOutputFile outputs[] = { { "--output", report }, { "--plan", plan_path }, { "--map", map }, { "--trace", gemem_plan_trace_path () } };
+  const GememOutputFile outputs[] = { { "--output", report }, { "--plan", plan_path }, { "--map", map }, { "--trace", gemem_plan_trace_path () },
+                                      { "--rewrite", rewrite_path } };
+  const char *single = plan_path != NULL ? plan_path : rewrite_path;
 
-  if (plan_path != NULL && n_sources > 1)
+  if (single != NULL && n_sources > 1)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--plan=%s: one file holds one plan, but there are %u inputs; name one, and --trace-device where the trace has several", plan_path,
-                   n_sources);
+                   "--%s=%s: one file holds one plan, but there are %u inputs; name one, and --trace-device where the trace has several",
+                   plan_path != NULL ? "plan" : "rewrite", single, n_sources);
       return FALSE;
     }
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), inputs, error))
@@ -109,6 +114,10 @@ gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **erro
     return FALSE;
   if (plan_path != NULL)
     say_which (plan_path, best_of (results, n), n);
+  if (rewrite_path != NULL && !gemem_plan_write_rewritten (rewrite_path, best_of (results, n), error))
+    return FALSE;
+  if (rewrite_path != NULL)
+    say_which (rewrite_path, best_of (results, n), n);
   if (map != NULL && !write_map (results, n, svg, error))
     return FALSE;
   if (svg)

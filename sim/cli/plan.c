@@ -207,7 +207,9 @@ const GememCommand gemem_command_plan = {
               "  gemem-sim plan bert.json gpt2.json -p ge-hybrid --trace session.gmt --steps=10\n"
               "      two graphs as GE loads and runs them\n"
               "  gemem-sim plan --check solved.csv --map -\n"
-              "      is the solution of another solver safe, and what does it look like?\n",
+              "      is the solution of another solver safe, and what does it look like?\n"
+              "  gemem-sim plan program.json -p paddle-memory-optimize --rewrite optimized.json && gemem-sim compare optimized.json --lower=paddle\n"
+              "      the program as PaddlePaddle rewrites it, executed\n",
   .options = { entries, gemem_plan_output_entries, gemem_plan_trace_entries, gemem_source_entries },
   .run = run,
 };

@@ -29,6 +29,11 @@ gboolean gemem_plan_check_outputs (const char *report, char **inputs, guint n_so
 /* Writes what the options ask for. */
 gboolean gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **error);
 
+/* ---- plan-rewrite.c: --rewrite */
+
+/* Writes to @path the graph of @best with the variables that its plan shares.  Errors: GEMEM_ERROR_USAGE for what is no graph or no renaming. */
+gboolean gemem_plan_write_rewritten (const char *path, const GememPlanResult *best, GError **error);
+
 /* ---- plan-trace.c: --trace and what belongs to it */
 
 extern const GOptionEntry gemem_plan_trace_entries[];

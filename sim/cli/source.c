@@ -26,7 +26,8 @@ static GPtrArray *lowering_variables; /* GememSetting: what that is; NULL: nothi
 
 const GOptionEntry gemem_source_entries[] = {
   { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format, "Read the trace as FORMAT instead of recognising it (gemem-sim list formats)", "FORMAT" },
-  { "lower", 0, 0, G_OPTION_ARG_STRING, &lowering, "How a graph becomes a trace (gemem-sim list lowerings; default: eager)", "NAME[:KEY=VALUE,...]" },
+  { "lower", 0, 0, G_OPTION_ARG_STRING, &lowering,
+    "How a graph becomes a trace (gemem-sim list lowerings; default: eager); replay and compare take globs and lists (a=1|2)", "NAME[:KEY=VALUE,...]" },
   { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device, "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
   { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
   { NULL }
@@ -60,7 +61,9 @@ gemem_source_use_variables (const GPtrArray *variables, GError **error)
     }
   if (lowering_variables->len > 0)
     lowering_in_use = g_strdup (spec->str);
-  return lowering_variables->len == 0 || gemem_lowering_check (lowering_in_use, error);
+  g_auto (GStrv) labels = NULL;
+  g_auto (GStrv) specs = gemem_lowering_expand (spec->str, &labels, error);
+  return specs != NULL;
 }
 
 gboolean
@@ -133,7 +136,7 @@ load_graph (GememSourceFile *file, GError **error)
   char *path = file->file;
   GememInput *input;
 
-  if (lowering != NULL && (!gemem_flags_check (lowering, TRUE, error) || !gemem_lowering_check (lowering, error)))
+  if ((lowering != NULL && !gemem_flags_check (lowering, TRUE, error)) || (file->lowering != NULL && !gemem_lowering_check (file->lowering, error)))
     return FALSE;
   if (format == NULL && lowering != NULL && g_file_test (file->file, G_FILE_TEST_IS_REGULAR))
     {
@@ -185,14 +188,60 @@ new_file (const char *path, GError **error)
   return file;
 }
 
-GememSourceFile *
-gemem_source_file_new (const char *path, GError **error)
+static GememSourceFile *
+open_file (const char *path, const char *lower, GError **error)
 {
   GememSourceFile *file = new_file (path, error);
 
-  if (file != NULL && !load_graph (file, error))
+  if (file == NULL)
+    return NULL;
+  file->lowering = g_strdup (lower);
+  if (!load_graph (file, error))
     g_clear_pointer (&file, gemem_source_file_free);
   return file;
+}
+
+GememSourceFile *
+gemem_source_file_new (const char *path, GError **error)
+{
+  return open_file (path, lowering_spec (), error);
+}
+
+/* The same graph, lowered otherwise; not longer alive than @file, whose descriptor it may read. */
+static GememSourceFile *
+lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference)
+{
+  GememSourceFile *other = g_new0 (GememSourceFile, 1);
+
+  other->path = g_strdup (file->path);
+  other->file = g_strdup (file->file);
+  other->fd = -1;
+  other->graph = gemem_graph_ref (file->graph);
+  other->graph_format = file->graph_format;
+  other->lowering = g_strdup (lower);
+  other->difference = g_strdup (difference);
+  return other;
+}
+
+guint
+gemem_source_files_add (GPtrArray *files, const char *path, GError **error)
+{
+  g_auto (GStrv) labels = NULL;
+  g_auto (GStrv) specs = lowering_spec () != NULL ? gemem_lowering_expand (lowering_spec (), &labels, error) : NULL;
+  const guint before = files->len;
+  GememSourceFile *file;
+
+  if (lowering_spec () != NULL && specs == NULL)
+    return 0;
+  file = open_file (path, specs != NULL ? specs[0] : NULL, error);
+  if (file == NULL)
+    return 0;
+  g_ptr_array_add (files, file);
+  if (specs != NULL && file->graph != NULL && specs[1] != NULL)
+    file->difference = g_strdup (labels[0]);
+  for (guint i = 1; file->difference != NULL && specs[i] != NULL; i++)
+    g_ptr_array_add (files, lowered_otherwise (file, specs[i], labels[i]));
+  return files->len - before;
 }
 
 void
@@ -205,6 +254,8 @@ gemem_source_file_free (GememSourceFile *file)
   g_free (file->path);
   g_free (file->file);
   g_free (file->sha256);
+  g_free (file->lowering);
+  g_free (file->difference);
   g_clear_pointer (&file->graph, gemem_graph_unref);
   g_free (file);
 }
@@ -227,9 +278,9 @@ gemem_source_file_sha256 (GememSourceFile *file)
 char *
 gemem_source_file_name (const GememSourceFile *file)
 {
-  const char *lowered = lowering_spec () != NULL ? lowering_spec () : gemem_lowerings ()[0]->base.name;
+  const char *lowered = file->lowering != NULL ? file->lowering : gemem_lowerings ()[0]->base.name;
 
-  return file->graph != NULL ? g_strdup_printf ("%s (%s)", file->path, lowered) : g_strdup (file->path);
+  return file->graph != NULL && file->difference == NULL ? g_strdup_printf ("%s (%s)", file->path, lowered) : g_strdup (file->path);
 }
 
 int
@@ -259,7 +310,7 @@ gemem_source_lowered (void)
 static GememTraceReader *
 open_lowered (const GememSourceFile *file, GError **error)
 {
-  GememTraceReader *reader = gemem_lowering_open (lowering_spec (), file->graph, error);
+  GememTraceReader *reader = gemem_lowering_open (file->lowering, file->graph, error);
 
   if (reader != NULL)
     {

@@ -1,4 +1,5 @@
-/* flags.h - settings that only some versions (or places, or modes) have: refused with the reason where they would have no effect, rather than ignored. */
+/* flags.h - settings that only some versions (or places, or modes) have: refused with the reason where they would have no effect, rather
+ * than ignored. */
 #pragma once
 
 #include "sim/core/error.h"
@@ -13,7 +14,7 @@ typedef struct
 
 /* FALSE, with GEMEM_ERROR_USAGE, for the first flag that was set in vain.  @who: "paddle-buddy", for messages. */
 static inline gboolean
-gemem_flags_check (const char *who, const GememFlag *flags, gsize n, GError **error)
+gemem_check_flags (const char *who, const GememFlag *flags, gsize n, GError **error)
 {
   for (gsize i = 0; i < n; i++)
     if (flags[i].set && !flags[i].known)

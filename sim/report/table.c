@@ -140,14 +140,32 @@ fidelity_hint (const GememResult *result)
   return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
 }
 
+/* "peak live 4 GiB", or from the least to the most: lowerings of a graph, and graphs that share memory, differ. */
+static void
+append_peak_live (GString *out, GememResult *const *results, guint n)
+{
+  char text[GEMEM_FORMAT_MAX];
+  guint64 least = results[0]->peak_live, most = least;
+
+  for (guint i = 1; i < n; i++)
+    {
+      least = MIN (least, results[i]->peak_live);
+      most = MAX (most, results[i]->peak_live);
+    }
+  g_string_append_printf (out, "peak live %s", gemem_format_size (text, least));
+  if (most > least)
+    g_string_append_printf (out, " to %s", gemem_format_size (text, most));
+}
+
 /* What all rows of a group share, and a sentence on failures. */
 static void
 append_group_facts (GString *out, GememResult *const *results, guint n)
 {
-  char live[GEMEM_FORMAT_MAX], capacity[GEMEM_FORMAT_MAX];
+  char capacity[GEMEM_FORMAT_MAX];
   const GememResult *first = results[0];
-  g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, peak live %s, device %s\n", first->events,
-                          gemem_format_size (live, first->peak_live),
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, ", first->events);
+  append_peak_live (out, results, n);
+  g_string_append_printf (out, ", device %s\n",
                           first->capacity == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (capacity, first->capacity));
   if (first->cost_guesses > 0)
     g_string_append_printf (

@@ -36,7 +36,7 @@ run 0 gemem-sim compare g.json -a direct -a pytorch-caching -f csv --lower=gc:th
 check 'lowered in memory or in a file: the same results' sh -c '
   gemem-sim compare g.gmt -a direct -a pytorch-caching -f csv | sed "s/^.*,0,\\(direct\\|py\\)/\\1/; 1d" > file
   gemem-sim compare g.json -a direct -a pytorch-caching -f csv --lower=gc:threshold=1MiB,steps=3 | sed "s/^.*,0,\\(direct\\|py\\)/\\1/; 1d" | diff - file'
-for lowering in eager no-gc gc inplace zero-clear; do
+for lowering in eager no-gc gc inplace zero-clear paddle; do
   run 0 gemem-sim validate g.json --lower=$lowering:steps=2
   says out 'g.json: valid \(graph\)'
   check "nothing else is found: $lowering" sh -c "test \$(wc -l < $out) = 1"
@@ -62,6 +62,28 @@ run 0 gemem-sim list lowerings
 says out '^ *no-gc '
 run 0 gemem-sim help gc
 says out 'threshold=SIZE'
+
+# ---- several lowerings: a row each, in one table and one picture
+run 0 gemem-sim compare g.json -a direct -a paddle-auto-growth -f csv --lower='paddle:eager_delete_tensor_gb=-1|0|1'
+check 'a row for each lowering and allocator' sh -c "test \$(wc -l < $out) = 7"
+says out '^g.json,[0-9a-f]+,0,direct,direct \(eager_delete_tensor_gb=-1\),'
+says out '^g.json,[0-9a-f]+,0,paddle-auto-growth,paddle-auto-growth \(eager_delete_tensor_gb=1\),'
+run 0 gemem-sim compare g.json -a direct --lower='paddle:executor=parallel,memory_fraction_of_eager_deletion=0|0.5|1' --plots pictures
+check 'one diagram of what they reserve' test -s pictures/reserved-g.gp
+check 'a line for each' grep -q 'reserved 2' pictures/reserved-g.gp
+run 0 gemem-sim compare g.json -a direct -f csv --lower='gc:steps=2,threshold=0|1'
+says out 'direct \(threshold=1\),'
+run 0 gemem-sim compare g.json -a direct -f csv --lower='*gc'
+says out 'direct \(no-gc\)'
+says out 'direct \(gc\)'
+run 0 gemem-sim compare g.json -a direct -f csv --lower=gc
+says out '^g.json \(gc\),[0-9a-f]+,0,direct,direct,'
+check 'from standard input' sh -c 'test $(gemem-sim compare - -a direct -f csv --lower="gc:threshold=0|1" < g.json | wc -l) = 3'
+run 2 gemem-sim info g.json --lower='gc:threshold=0|1'
+says err 'stands for 2 of them; name one'
+run 2 gemem-sim compare g.json -a direct --lower='gc:threshold=0|x'
+run 2 gemem-sim compare g.json -a direct --lower='paddle:memory_fraction_of_eager_deletion=0.5'
+says err 'memory_fraction_of_eager_deletion would have no effect: it is read by graph executors only; choose executor=parallel'
 
 # ---- static and dynamic memory in one table
 run 0 gemem-sim compare g.json -a plan -a direct -f csv --lower=eager:steps=4 --check

@@ -166,4 +166,26 @@ run 0 gemem-sim help --man;       says out '^\.SH PLANNERS'
 run 0 gemem-sim help --bash-completion
 says out 'plan\) echo .*--planner='
 says out '-p \| --planner\) words'
+
+# ---- the program as a planner rewrites it (paddle.md E18): at mul(d,w2)->e the dead a is taken
+cat > e18.json <<'END'
+{"vars": {"x": {"shape": [1, 100], "dtype": "float32"}, "w0": {"shape": [100, 100], "dtype": "float32", "persistable": true},
+ "w1": {"shape": [100, 200], "dtype": "float32", "persistable": true}, "w2": {"shape": [200, 100], "dtype": "float32", "persistable": true},
+ "a": {"shape": [1, 100], "dtype": "float32"}, "b": {"shape": [1, 100], "dtype": "float32"}, "c": {"shape": [1, 200], "dtype": "float32"},
+ "d": {"shape": [1, 200], "dtype": "float32"}, "e": {"shape": [1, 100], "dtype": "float32"}, "f": {"shape": [1], "dtype": "float32"}},
+ "ops": [{"type": "mul", "inputs": ["x", "w0"], "outputs": ["a"]}, {"type": "relu", "inputs": ["a"], "outputs": ["b"]},
+ {"type": "mul", "inputs": ["b", "w1"], "outputs": ["c"]}, {"type": "relu", "inputs": ["c"], "outputs": ["d"]},
+ {"type": "mul", "inputs": ["d", "w2"], "outputs": ["e"]}, {"type": "mean", "inputs": ["e"], "outputs": ["f"]}]}
+END
+run 0 gemem-sim plan e18.json -p paddle-memory-optimize --rewrite e18-rewritten.json
+run 0 gemem-sim info e18-rewritten.json
+run 0 gemem-sim convert e18.json e18.txt --lower=paddle:preset=P14,variables=no
+run 0 gemem-sim convert e18-rewritten.json e18-rewritten.txt --lower=paddle:preset=P14,variables=no
+check 'one allocation less: e lies in a' sh -c 'test $(grep -c ^alloc e18.txt) -eq $(($(grep -c ^alloc e18-rewritten.txt) + 1))'
+run 2 gemem-sim plan e18.json -p ge-hybrid --rewrite no.json
+run 2 gemem-sim plan e18.json e18.json -p paddle-memory-optimize --rewrite no.json
+says err 'rewrite=no.json: one file holds one plan'
+gemem-sim generate random:events=10 -o r10.txt
+run 2 gemem-sim plan r10.txt -p first-fit --rewrite no.json
+says err 'is no graph'
 done_testing

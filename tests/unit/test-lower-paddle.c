@@ -1,4 +1,5 @@
-/* test-lower-paddle.c - the lowering `paddle`: every flag event by event, what each era does otherwise, what is refused and why, the examples E16, E19 and
+/* test-lower-paddle.c - the lowering `paddle`: every flag event by event, what each era does otherwise, what is refused and why, the
+ * examples E16, E19 and
  * E20 of paddle.md by number, closed forms on the bundled graphs, and the time a large graph takes.
  */
 #include "config.h"
@@ -378,7 +379,8 @@ test_bundled (gconstpointer file)
     test_lowered_valid (more[i], graph);
 }
 
-/* 10 000 operators, each with a workspace, of which an output takes two inputs: collection at once equals `gc`, and the trace is made in time. */
+/* 10 000 operators, each with a workspace, of which an output takes two inputs: collection at once equals `gc`, and the trace is made in
+ * time. */
 static void
 test_large (void)
 {

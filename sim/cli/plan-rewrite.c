@@ -1,0 +1,123 @@
+/* plan-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be executed (replay, compare --lower=paddle).
+ *
+ * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: what takes the memory of a dead variable
+ * is a version of
+ * it.  So a plan becomes a graph again: outputs that begin at one place write one variable, called after the first of them.  A lowering
+ * then
+ * frees and grows variables as PaddlePaddle does with the rewritten program.  Plans in which memory is shared otherwise (overlapping at
+ * different
+ * offsets) are no renaming, and refused.  Workspaces keep memory of their own.
+ * Cost: O(items log items).  Origin: paddle.md 7, 8.
+ */
+#include "config.h"
+
+#include "sim/cli/plan.h"
+#include "workloads/graph-format.h"
+
+typedef struct
+{
+  guint64 space, offset, end;
+  guint32 tensor;
+} Placed;
+
+static int
+compare_places (gconstpointer a, gconstpointer b)
+{
+  const Placed *x = a, *y = b;
+
+  if (x->space != y->space)
+    return x->space < y->space ? -1 : 1;
+  if (x->offset != y->offset)
+    return x->offset < y->offset ? -1 : 1;
+  return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
+}
+
+static GArray *
+list_places (const GememGraph *graph, const GememPlan *plan)
+{
+  GArray *places = g_array_new (FALSE, FALSE, sizeof (Placed));
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+
+      for (guint32 o = 0; o < node->n_outputs; o++)
+        {
+          const guint32 item = gemem_node_output_item (node, o);
+          const Placed placed = { plan->spaces != NULL ? plan->spaces[item] : 0, plan->offsets[item], plan->offsets[item] + plan->sizes[item],
+                                  node->first_output + o };
+
+          if (plan->sizes[item] > 0)
+            g_array_append_val (places, placed);
+        }
+    }
+  g_array_sort (places, compare_places);
+  return places;
+}
+
+static const char *
+name_of (const GememGraph *graph, guint32 tensor, GStringChunk *names)
+{
+  const GememTensor *t = gemem_graph_tensor (graph, tensor);
+  g_autofree char *text = NULL;
+
+  if (t->variable != GEMEM_NONE)
+    return gemem_graph_variable (graph, t->variable)->name;
+  text = g_strdup_printf ("%s:%u", gemem_graph_node (graph, t->node)->name, t->index);
+  return g_string_chunk_insert (names, text);
+}
+
+/* Names what shares one place after the first of it; FALSE if something overlaps it from elsewhere. */
+static gboolean
+name_places (const GememGraph *graph, const GArray *places, const char **variables, GStringChunk *names, const char *path,
+             GError **error)
+{
+  for (guint first = 0, last; first < places->len; first = last)
+    {
+      const Placed *start = &g_array_index (places, Placed, first);
+      const char *name = NULL;
+      guint64 end = 0;
+
+      for (last = first; last < places->len && g_array_index (places, Placed, last).space == start->space
+                         && g_array_index (places, Placed, last).offset == start->offset;
+           last++)
+        {
+          if (last > first && name == NULL)
+            name = variables[start->tensor] = name_of (graph, start->tensor, names);
+          if (last > first)
+            variables[g_array_index (places, Placed, last).tensor] = name;
+          end = MAX (end, g_array_index (places, Placed, last).end);
+        }
+      if (last < places->len && g_array_index (places, Placed, last).space == start->space && g_array_index (places, Placed, last).offset < end)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "--rewrite=%s: '%s' lies inside the memory of another tensor, which no renaming of variables can say; choose a planner that "
+                       "renames (-p paddle-memory-optimize), and a graph without views",
+                       path, name_of (graph, g_array_index (places, Placed, last).tensor, names));
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+gboolean
+gemem_plan_write_rewritten (const char *path, const GememPlanResult *best, GError **error)
+{
+  const GememGraph *graph = best->of->graph;
+  g_autoptr (GStringChunk) names = g_string_chunk_new (4096);
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree const char **variables = NULL;
+  g_autoptr (GArray) places = NULL;
+
+  if (graph == NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--rewrite=%s: %s is no graph; leave --lower out, or name a graph", path, best->input);
+      return FALSE;
+    }
+  places = list_places (graph, best->plan);
+  variables = g_new0 (const char *, (gsize) gemem_graph_n_tensors (graph) + 1);
+  if (!name_places (graph, places, variables, names, path, error))
+    return FALSE;
+  gemem_graph_json_write_renamed (graph, (const char *const *) variables, text);
+  return gemem_put (path, text->str, text->len, error);
+}
