@@ -44,6 +44,8 @@ lowering_spec (void)
 gboolean
 gemem_source_use_variables (const GPtrArray *variables, GError **error)
 {
+  if (variables->len == 0) /* nothing to add, and globs and lists are seen to when files are opened */
+    return lowering == NULL || gemem_flags_check (lowering, TRUE, error);
   const char *text = lowering != NULL ? lowering : gemem_lowerings ()[0]->base.name;
   g_autofree char *name = g_strndup (text, strcspn (text, ":"));
   const GememNamed *named = gemem_named_find ((const GememNamed *const *) gemem_lowerings (), "lowering", name, error);
