@@ -1,4 +1,6 @@
-/* test-engine-events.c - what the engine does with events other than requests and frees, graphs among them, and with events that cannot be right. */
+/* test-engine-events.c - what the engine does with events other than requests and frees, graphs among them, and with events that cannot
+ * be right.
+ */
 #include "config.h"
 
 #include "tests/util/engine-job.h"

@@ -1,5 +1,6 @@
-/* test-engine-oom.c - requests that are refused, through sixteen slots of 256 bytes and through `direct`: which were avoidable, and what lay
- * beside them. */
+/* test-engine-oom.c - requests that are refused, through sixteen slots of 256 bytes and through `direct`: which were avoidable, and what
+ * lay beside them.
+ */
 #include "config.h"
 
 #include "tests/util/engine-job.h"

@@ -1,4 +1,6 @@
-/* test-engine-runs.c - what surrounds the events of a run: recorded state, settings, latency, epochs, the map, interruption, full checks, many jobs at once. */
+/* test-engine-runs.c - what surrounds the events of a run: recorded state, settings, latency, epochs, the map, interruption, full checks,
+ * many jobs at once.
+ */
 #include "config.h"
 
 #include "tests/util/engine-job.h"

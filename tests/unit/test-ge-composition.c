@@ -1,163 +1,12 @@
-/* test-ge-composition.c - `ge`: the policy that follows from two settings, where each kind of memory comes from under each policy (the table of
- * ge-runtime.md 7.2), CheckFreeMemory (3.4), the order of runs, and several devices (8). */
+/* test-ge-composition.c - `ge`: where each kind of memory comes from under each policy (the table of ge-runtime.md 7.2). */
 #include "config.h"
 
-#include <string.h>
-
 #include "allocators/ge/ge.h"
-#include "allocators/ge/policy.h"
-#include "tests/util/engine-job.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
 
-#define M (G_GUINT64_CONSTANT (1) << 20)
 #define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
 #define FIXED GEMEM_GRAPH_SEGMENT_FIXED
-
-/* ---- helpers */
-
-static guint64
-held (const GememAllocator *a)
-{
-  return a->device->held;
-}
-
-static guint64
-calls (const GememAllocator *a, GememDeviceCall call)
-{
-  return a->device->calls[call];
-}
-
-static guint64
-load (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
-{
-  guint64 address = 0;
-  const gboolean ok = a->klass->graph_load (a, id, 0, segments, n, &address);
-
-  g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
-  return ok ? address : 0;
-}
-
-#define LOAD(a, id, ...) \
-  load (a, id, (const GememGraphSegment[]) { __VA_ARGS__ }, sizeof ((const GememGraphSegment[]) { __VA_ARGS__ }) / sizeof (GememGraphSegment))
-
-static gboolean
-run (GememAllocator *a, guint64 id)
-{
-  const gboolean began = a->klass->graph_run (a, id, 0, TRUE);
-
-  g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
-  return a->klass->graph_run (a, id, 0, FALSE) && began;
-}
-
-static void
-unload (GememAllocator *a, guint64 id)
-{
-  a->klass->graph_unload (a, id);
-  g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
-}
-
-static GememBlock
-request (GememAllocator *a, guint64 size, guint32 pool)
-{
-  GememBlock block;
-
-  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = size, .pool = pool }, &block));
-  return block;
-}
-
-typedef struct
-{
-  const char *name;
-  guint64     value;
-} Stat;
-
-static void
-take_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  Stat *stat = data;
-
-  if (g_str_equal (stat->name, name))
-    stat->value = value;
-}
-
-static guint64
-stat_of (GememAllocator *a, const char *name)
-{
-  Stat stat = { name, G_MAXUINT64 };
-
-  a->klass->stats (a, take_stat, &stat);
-  g_assert_cmpuint (stat.value, !=, G_MAXUINT64);
-  return stat.value;
-}
-
-/* The message with which creation is refused. */
-static char *
-refusal_of (const char *text)
-{
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-  g_autoptr (GError) error = NULL;
-  GememDevice *device = gemem_device_new ("sim", NULL, 0, NULL);
-
-  if (gemem_allocator_spec_parse (text, specs, &error))
-    g_assert_null (gemem_allocator_new (g_ptr_array_index (specs, 0), NULL, device, &error));
-  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-  gemem_device_destroy (device);
-  return g_strdup (error->message);
-}
-
-static void
-assert_refused (const char *text, const char *pattern)
-{
-  g_autofree char *message = refusal_of (text);
-
-  g_test_message ("%s", message);
-  g_assert_true (g_pattern_match_simple (pattern, message));
-}
-
-/* ---- the policy (7.1) */
-
-/* Every cell of the table, and what is no policy. */
-static void
-test_policy (void)
-{
-  static const char *const texts[] = { "0", "1", "2", "3", "4", "", "5", " 2", "02", "-1", "static", "unset" };
-  static const guint rows[4][4] = { { 0, 2, 3, 4 }, { 2, 2, 4, 4 }, { 3, 4, 3, 4 }, { 4, 4, 4, 4 } }; /* [E][O]: 0, 1 or 2, 3, 4 */
-  static const guint column[] = { 0, 1, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0 };
-
-  for (guint e = 0; e < G_N_ELEMENTS (texts); e++)
-    for (guint o = 0; o < G_N_ELEMENTS (texts); o++)
-      {
-        g_autofree char *spec = g_strdup_printf ("ge:as-built=yes,GE_USE_STATIC_MEMORY='%s',ge.exec.staticMemoryPolicy='%s'", texts[e], texts[o]);
-        GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
-
-        g_assert_cmpuint (gemem_ge_policy (texts[e], texts[o]), ==, rows[column[e]][column[o]]);
-        g_assert_cmpuint (stat_of (a, "static_memory_policy"), ==, rows[column[e]][column[o]]);
-        test_allocator_destroy (a);
-      }
-}
-
-static void
-test_refused_settings (void)
-{
-  assert_refused ("ge:static_memory_policy=5", "allocator ge: static_memory_policy='5': not one of 0, 1, 2, 3, 4; *as_built*");
-  assert_refused ("ge:static_memory_policy=", "*static_memory_policy='': not one of*");
-  assert_refused ("ge:GE_USE_STATIC_MEMORY=yes", "*GE_USE_STATIC_MEMORY='yes': not one of*");
-  assert_refused ("ge:strict=yes,GE_USE_STATIC_MEMORY=2,static_memory_policy=0", "*GE_USE_STATIC_MEMORY=2 and static_memory_policy=0: *forbids*");
-  assert_refused ("ge:atomic_clean_policy=2", "*atomic_clean_policy*'2'*too large*");
-  assert_refused ("ge:memory_types=[1=p2p,1=host]", "*memory_types*'1=host'*");
-  assert_refused ("ge:memory_types=[1=disk]", "*'1=disk' is not POOL=TYPE*hbm, p2p, host*");
-  assert_refused ("ge:memory_types=p2p", "*'p2p' is not POOL=TYPE*");
-  assert_refused ("ge:hccl_graphs=[3,x]", "*hccl_graphs='?3,x?': 'x' is not the number of a graph*");
-  assert_refused ("ge:huge_page_mem_size=1000", "*huge_page_mem_size*");
-  /* one of them, or both without strict, is fine */
-  test_allocator_destroy (test_allocator_new ("ge:strict=yes,GE_USE_STATIC_MEMORY=2", "sim"));
-  test_allocator_destroy (test_allocator_new ("ge:strict=yes,static_memory_policy=4,atomic_clean_policy=1", "sim:capacity=64GiB"));
-  test_allocator_destroy (test_allocator_new ("ge:GE_USE_STATIC_MEMORY=1,static_memory_policy=3", "sim:capacity=64GiB"));
-}
-
-/* ---- where memory comes from (7.2) */
 
 /* Feature maps of two graphs under each policy: bytes held with both loaded, after the first run, after both are unloaded. */
 static void
@@ -368,7 +217,6 @@ test_variables (void)
       request (a, 1000, 3);
       test_allocator_destroy (a); /* with a variable alive */
     }
-  assert_refused ("ge:variable_use_1g_huge_page=3", "*variable_use_1g_huge_page*");
 }
 
 /* Variables on pages of 1 GiB. */
@@ -424,118 +272,10 @@ test_ladder (void)
   test_allocator_destroy (a);
 }
 
-/* ---- CheckFreeMemory (3.4) */
-
-/* The device has 32 MiB, of which 1 MiB is kept in reserve. */
-static void
-test_make_room (void)
-{
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built,hccl_graphs=[2]", "sim:capacity=32MiB");
-
-  LOAD (a, 1, { 0, 6 * M, 0 });
-  LOAD (a, 3, { 0, 6 * M, 0 });
-  LOAD (a, 2, { 0, 8 * M, 0 }); /* 2 MiB beyond what is shared: fits */
-  g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
-  g_assert_cmpuint (held (a), ==, 14 * M);
-  g_assert_cmpuint (LOAD (a, 4, { 0, 26 * M, 0 }), ==, 0); /* 18 of the 17 that are left: all but the graph with HCCL tasks go, in vain */
-  g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 2);
-  g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2);
-  unload (a, 2); /* the last: memory is given back */
-  g_assert_cmpuint (held (a), ==, 0);
-  g_assert_cmpuint (LOAD (a, 4, { 0, 26 * M, 0 }), !=, 0);
-  g_assert_true (run (a, 1)); /* was unloaded: is loaded again, into the memory of the other */
-  g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 1);
-  unload (a, 4);
-  g_assert_cmpuint (held (a), ==, 26 * M); /* 1 is still there */
-  unload (a, 1);
-  unload (a, 3); /* was unloaded already */
-  g_assert_cmpuint (held (a), ==, 0);
-  test_allocator_destroy (a);
-}
-
-/* With memory beside it that does not go away; and a run that cannot be loaded again. */
-static void
-test_make_room_refused (void)
-{
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built", "sim:capacity=32MiB");
-  GememBlock block;
-
-  LOAD (a, 1, { 0, 20 * M, 0 });
-  g_assert_cmpuint (LOAD (a, 2, { 0, 24 * M, 0 }), ==, 0); /* by the estimate it needs 4 more; in fact a block of 24 */
-  g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
-  g_assert_cmpuint (LOAD (a, 2, { 0, 20 * M, 0 }, { 20 * M, 12 * M, 0 }), !=, 0); /* unloads 1 */
-  g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 1);
-  g_assert_cmpuint (held (a), ==, 32 * M);
-  unload (a, 2);
-  block = request (a, 16 * M, 0);
-  g_assert_false (a->klass->graph_run (a, 1, 0, TRUE));
-  g_assert_null (a->refusal);
-  g_assert_true (a->klass->graph_run (a, 1, 0, FALSE)); /* which did not begin */
-  g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 0);
-  a->klass->free (a, &block, FALSE);
-  test_allocator_destroy (a);
-  a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built,check_free_memory=no", "sim:capacity=32MiB");
-  LOAD (a, 1, { 0, 20 * M, 0 });
-  g_assert_cmpuint (LOAD (a, 2, { 0, 24 * M, 0 }), ==, 0);
-  g_assert_cmpuint (held (a), ==, 20 * M);
-  test_allocator_destroy (a);
-}
-
-/* ---- several devices (8) */
-
-static GememDevice *
-device_of (int ordinal)
-{
-  GError *error = NULL;
-  GememDevice *device = gemem_device_new ("sim:capacity=64GiB", NULL, ordinal, &error);
-
-  g_assert_no_error (error);
-  return device;
-}
-
-/* Two allocators at work in turns: each one's memory is on its own device, none on another by default. */
-static void
-test_devices (void)
-{
-  for (guint policy = 0; policy <= 4; policy++)
-    {
-      g_autofree char *text = g_strdup_printf ("ge:static_memory_policy=%u,memory_types=[1=p2p,3=weight]", policy);
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-      GememDevice *zero = device_of (0), *three = device_of (3);
-      GememAllocator *a, *b;
-      guint64 bytes;
-
-      g_assert_true (gemem_allocator_spec_parse (text, specs, NULL));
-      b = gemem_allocator_new (g_ptr_array_index (specs, 0), NULL, three, NULL);
-      g_assert_cmpuint (stat_of (b, "device_id"), ==, 3);
-      LOAD (b, 1, { 0, 3 * M, 0 }, { 3 * M, M, FIXED });
-      g_assert_true (run (b, 1));
-      for (guint32 pool = 0; pool < 4; pool++)
-        request (b, 5 * M, pool);
-      b->klass->trim (b);
-      for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
-        g_assert_cmpuint (zero->calls[call], ==, 0);
-      bytes = three->held;
-      a = gemem_allocator_new (g_ptr_array_index (specs, 0), NULL, zero, NULL);
-      g_assert_cmpuint (stat_of (a, "device_id"), ==, 0);
-      LOAD (a, 1, { 0, 30 * M, 0 });
-      request (a, 50 * M, 1);
-      g_assert_cmpuint (three->held, ==, bytes);
-      g_assert_cmpuint (zero->held, >=, 50 * M);
-      gemem_allocator_destroy (b);
-      g_assert_cmpuint (three->held, ==, 0);
-      g_assert_cmpuint (zero->held, >=, 50 * M);
-      test_allocator_destroy (a);
-      gemem_device_destroy (three);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/ge/policy", test_policy);
-  g_test_add_func ("/ge/refused-settings", test_refused_settings);
   g_test_add_func ("/ge/feature-maps", test_feature_maps);
   g_test_add_func ("/ge/fixed", test_fixed);
   g_test_add_func ("/ge/subgraph", test_subgraph);
@@ -546,8 +286,5 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/huge-variables", test_huge_variables);
   g_test_add_func ("/ge/unload-synchronises", test_unload_synchronises);
   g_test_add_func ("/ge/ladder", test_ladder);
-  g_test_add_func ("/ge/make-room", test_make_room);
-  g_test_add_func ("/ge/make-room-refused", test_make_room_refused);
-  g_test_add_func ("/ge/devices", test_devices);
   return g_test_run ();
 }

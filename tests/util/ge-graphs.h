@@ -1,0 +1,85 @@
+/* ge-graphs.h - what tests of `ge` do with it: graphs loaded, run and unloaded on stream 0, with the books checked after each step;
+ * requests, figures.
+ */
+#pragma once
+
+#include "allocators/allocator.h"
+#include "tests/util/testutil.h"
+#include "tests/util/vectors.h"
+
+#define M (G_GUINT64_CONSTANT (1) << 20)
+
+static inline guint64
+held (const GememAllocator *a)
+{
+  return a->device->held;
+}
+
+static inline guint64
+calls (const GememAllocator *a, GememDeviceCall call)
+{
+  return a->device->calls[call];
+}
+
+static inline guint64
+load (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
+{
+  guint64 address = 0;
+  const gboolean ok = a->klass->graph_load (a, id, 0, segments, n, &address);
+
+  g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
+  return ok ? address : 0;
+}
+
+#define LOAD(a, id, ...) \
+  load (a, id, (const GememGraphSegment[]) { __VA_ARGS__ }, sizeof ((const GememGraphSegment[]) { __VA_ARGS__ }) / sizeof (GememGraphSegment))
+
+static inline gboolean
+run (GememAllocator *a, guint64 id)
+{
+  const gboolean began = a->klass->graph_run (a, id, 0, TRUE);
+
+  g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
+  return a->klass->graph_run (a, id, 0, FALSE) && began;
+}
+
+static inline void
+unload (GememAllocator *a, guint64 id)
+{
+  a->klass->graph_unload (a, id);
+  g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
+}
+
+static inline GememBlock
+request (GememAllocator *a, guint64 size, guint32 pool)
+{
+  GememBlock block;
+
+  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = size, .pool = pool }, &block));
+  return block;
+}
+
+typedef struct
+{
+  const char *name;
+  guint64     value;
+} Stat;
+
+static inline void
+take_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
+{
+  Stat *stat = data;
+
+  if (g_str_equal (stat->name, name))
+    stat->value = value;
+}
+
+static inline guint64
+stat_of (GememAllocator *a, const char *name)
+{
+  Stat stat = { name, G_MAXUINT64 };
+
+  a->klass->stats (a, take_stat, &stat);
+  g_assert_cmpuint (stat.value, !=, G_MAXUINT64);
+  return stat.value;
+}
