@@ -140,15 +140,21 @@ fidelity_hint (const GememResult *result)
   return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
 }
 
-/* "peak live 4 GiB", or from the least to the most: lowerings of a graph, and graphs that share memory, differ. */
+/* "peak live 4 GiB", or from the least to the most: lowerings of a graph, and graphs that share memory, differ.  Where requests failed, less was
+ * live than the workload has: such runs count only among themselves. */
 static void
 append_peak_live (GString *out, GememResult *const *results, guint n)
 {
   char text[GEMEM_FORMAT_MAX];
-  guint64 least = results[0]->peak_live, most = least;
+  guint64 least = G_MAXUINT64, most = 0;
+  gboolean served = FALSE;
 
-  for (guint i = 1; i < n; i++)
+  for (guint i = 0; i < n; i++)
+    served |= results[i]->failed_allocs == 0;
+  for (guint i = 0; i < n; i++)
     {
+      if (served && results[i]->failed_allocs > 0)
+        continue;
       least = MIN (least, results[i]->peak_live);
       most = MAX (most, results[i]->peak_live);
     }
