@@ -8,7 +8,7 @@
  *
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks, under their chunk, size and order of
  * release; `largest` of a chunk is the size of its largest free block.
- * Cost: O(log free blocks) per request, and one comparison for each chunk that has no room; nothing allocated per event; 88 bytes per block.
+ * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no room; nothing allocated per event; 88 bytes per block.
  * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real program stops because all allowed chunks are full, the
  * request fails.
  */
@@ -21,6 +21,7 @@
 #include "sim/core/units.h"
 
 #define ALIGNMENT 64
+#define GROUP 32 /* chunks that are passed over at once */
 
 typedef struct
 {
@@ -86,6 +87,7 @@ typedef struct
   guint64 max_chunk;   /* 0: the device is too small, nothing will ever be served */
   guint64 capacity;    /* most chunks                                             */
   GArray *largest;     /* guint64, by chunk                                       */
+  GArray *groups;      /* guint64: the most of GROUP chunks                       */
   guint64 last;        /* the chunk that served last                              */
   guint64 releases;    /* so far: the order of equal blocks                       */
   guint64 direct_blocks, direct_bytes;
@@ -133,15 +135,35 @@ largest_of (const BestFit *self, guint64 chunk)
   return &g_array_index (self->largest, guint64, chunk);
 }
 
+static guint64 *
+group_of (const BestFit *self, guint64 chunk)
+{
+  return &g_array_index (self->groups, guint64, chunk / GROUP);
+}
+
 static void
 release (BestFit *self, Block *block)
 {
-  guint64 *largest = largest_of (self, block->node.group);
+  guint64 *largest = largest_of (self, block->node.group), *group = group_of (self, block->node.group);
 
   block->free = TRUE;
   block->node.address = ++self->releases;
   gemem_tree_insert (&self->pool, &block->node);
   *largest = MAX (*largest, block->node.size);
+  *group = MAX (*group, *largest);
+}
+
+/* @chunk had @before as its largest free block, and has less now. */
+static void
+lower_group (BestFit *self, guint64 chunk, guint64 before)
+{
+  guint64 *group = group_of (self, chunk), first = chunk - chunk % GROUP;
+
+  if (*group != before)
+    return;
+  *group = 0;
+  for (guint64 i = first; i < MIN (first + GROUP, self->largest->len); i++)
+    *group = MAX (*group, *largest_of (self, i));
 }
 
 static void
@@ -157,6 +179,7 @@ take (BestFit *self, Block *block)
       const GememTreeNode *after = gemem_tree_lower_bound (&self->pool, block->node.group + 1, 0, 0);
       const GememTreeNode *best = after != NULL ? gemem_tree_previous (after) : gemem_tree_last (&self->pool);
       *largest = best != NULL && best->group == block->node.group ? best->size : 0;
+      lower_group (self, block->node.group, block->node.size);
     }
 }
 
@@ -205,37 +228,42 @@ add_chunk (BestFit *self)
   if (piece == NULL)
     return FALSE;
   piece->first.node.group = self->largest->len;
+  if (self->largest->len % GROUP == 0)
+    g_array_append_val (self->groups, nothing);
   g_array_append_val (self->largest, nothing);
   release (self, &piece->first);
   return TRUE;
 }
 
-/* The smallest free block of @chunk for @size bytes, split, or NULL. */
-static Block *
-serve_from (BestFit *self, guint64 chunk, guint64 size)
+/* The first chunk from @from on and before @end that has room, or @end. */
+static guint64
+find_room (const BestFit *self, guint64 from, guint64 end, guint64 size)
 {
+  while (from < end && *largest_of (self, from) < size)
+    from += from % GROUP == 0 && *group_of (self, from) < size ? GROUP : 1;
+  return MIN (from, end);
+}
+
+/* AutoIncrement: the last successful chunk, the others in a circle, a new one.  The smallest free block there for @size bytes, split, or NULL. */
+static Block *
+serve (BestFit *self, guint64 size)
+{
+  const guint64 n = self->largest->len;
+  guint64 chunk = find_room (self, self->last, n, size);
   Block *block;
 
-  if (*largest_of (self, chunk) < size)
+  if (chunk == n)
+    {
+      chunk = find_room (self, 0, self->last, size);
+      if (chunk == self->last)
+        chunk = n;
+    }
+  if (chunk == n && (n == self->capacity || !add_chunk (self) || *largest_of (self, n) < size))
     return NULL;
   block = BLOCK_OF (gemem_tree_lower_bound (&self->pool, chunk, size, 0));
   take (self, block);
   split (self, block, size);
   self->last = chunk;
-  return block;
-}
-
-/* AutoIncrement: the last successful chunk, the others in a circle, a new one. */
-static Block *
-serve (BestFit *self, guint64 size)
-{
-  const guint64 n = self->largest->len;
-  Block *block = NULL;
-
-  for (guint64 i = 0, chunk = self->last; i < n && block == NULL; i++, chunk = chunk + 1 < n ? chunk + 1 : 0)
-    block = serve_from (self, chunk, size);
-  if (block == NULL && n < self->capacity && add_chunk (self))
-    block = serve_from (self, n, size);
   return block;
 }
 
@@ -382,6 +410,8 @@ check_piece (const BestFit *self, const Piece *piece, guint64 *free_blocks, GErr
     return broken (error, &piece->first, "and its neighbours do not cover the chunk");
   if (piece->first.node.group != G_MAXUINT64 && largest != *largest_of (self, piece->first.node.group))
     return broken (error, &piece->first, "begins a chunk whose largest free block is another than noted");
+  if (piece->first.node.group != G_MAXUINT64 && largest > *group_of (self, piece->first.node.group))
+    return broken (error, &piece->first, "begins a chunk that has more room than its group");
   return TRUE;
 }
 
@@ -465,6 +495,7 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
   self->rule = (GememPaddleChunkRule) { presets[own->preset], own->fraction, own->initial, own->reallocate };
   self->limit = own->total != 0 ? own->total : GEMEM_UNLIMITED;
   self->largest = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->groups = g_array_new (FALSE, FALSE, sizeof (guint64));
   gemem_slab_init (&self->block_slab, sizeof (Block));
   gemem_slab_init (&self->piece_slab, sizeof (Piece));
   measure (self);
@@ -483,6 +514,7 @@ best_fit_destroy (GememAllocator *allocator)
   while ((node = gemem_tree_first (&self->pieces)) != NULL)
     drop_piece (self, PIECE_OF (node));
   g_array_unref (self->largest);
+  g_array_unref (self->groups);
   gemem_slab_clear (&self->block_slab);
   gemem_slab_clear (&self->piece_slab);
   g_free (self);
