@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "allocators/ge/active.h"
+#include "allocators/ge/beside.h"
 
 typedef struct
 {
@@ -52,13 +52,13 @@ create (gconstpointer data, GememDevice *device, GError **error)
   const gboolean paged = p.policy == POLICY_4;
   GeStaticOptions options = { .mode = paged || p.policy2 == AS_BUILT ? GE_STATIC_ACTIVE : GE_STATIC_DOCUMENTED };
   GememAllocator *stack;
-  GeSession *self;
+  GeBeside *self;
 
   p.stack.stack = GE_STACK_TWO;
   stack = gemem_ge_stack_create (&gemem_ge_active_class, &p.stack, paged ? GE_LARGE_PAGE : 0, device, error);
   if (stack == NULL)
     return NULL;
-  self = g_new0 (GeSession, 1);
+  self = g_new0 (GeBeside, 1);
   self->base.klass = &gemem_ge_active_class;
   self->base.device = device;
   self->stack = (GeStack *) stack;
@@ -71,109 +71,11 @@ create (gconstpointer data, GememDevice *device, GError **error)
 static void
 destroy (GememAllocator *allocator)
 {
-  GeSession *self = (GeSession *) allocator;
+  GeBeside *self = (GeBeside *) allocator;
 
   gemem_ge_static_clear (&self->memory);
   gemem_ge_stack_destroy (&self->stack->base);
   g_free (self);
-}
-
-/* ---- graphs */
-
-static gboolean
-graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
-{
-  return gemem_ge_static_load (&((GeSession *) allocator)->memory, id, stream, segments, n, address);
-}
-
-static gboolean
-graph_run (GememAllocator *allocator, guint64 id, G_GNUC_UNUSED guint64 stream, gboolean begin)
-{
-  return gemem_ge_static_run (&((GeSession *) allocator)->memory, id, begin);
-}
-
-static void
-graph_unload (GememAllocator *allocator, guint64 id)
-{
-  gemem_ge_static_unload (&((GeSession *) allocator)->memory, id);
-}
-
-static void
-graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data)
-{
-  gemem_ge_static_walk_graph (&((GeSession *) allocator)->memory, id, func, data);
-}
-
-static guint64
-graph_bytes (GememAllocator *allocator)
-{
-  return gemem_ge_static_bytes (&((GeSession *) allocator)->memory);
-}
-
-/* ---- dynamic requests */
-
-static gboolean
-alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
-{
-  GeSession *self = (GeSession *) allocator;
-  const gboolean served = gemem_ge_stack_alloc (&self->stack->base, request, block);
-
-  allocator->retries = self->stack->base.retries;
-  return served;
-}
-
-static void
-dynamic_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows)
-{
-  gemem_ge_stack_free (&((GeSession *) allocator)->stack->base, block, completion_follows);
-}
-
-static void
-trim (GememAllocator *allocator)
-{
-  gemem_ge_stack_trim (&((GeSession *) allocator)->stack->base);
-}
-
-static guint64
-largest_free (GememAllocator *allocator, guint64 stream)
-{
-  return gemem_ge_stack_largest_free (&((GeSession *) allocator)->stack->base, stream);
-}
-
-/* ---- reports */
-
-static void
-walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
-{
-  GeSession *self = (GeSession *) allocator;
-  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
-
-  gemem_ge_stack_walk (&self->stack->base, gemem_ge_spans_append, spans);
-  gemem_ge_static_walk (&self->memory, spans);
-  gemem_ge_spans_report (spans, func, data);
-}
-
-static gboolean
-check (GememAllocator *allocator, GError **error)
-{
-  GeSession *self = (GeSession *) allocator;
-
-  return gemem_ge_stack_check (&self->stack->base, error) && gemem_ge_static_check (&self->memory, allocator->klass->name, error);
-}
-
-static void
-stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
-{
-  GeSession *self = (GeSession *) allocator;
-
-  gemem_ge_static_stats (&self->memory, func, data);
-  gemem_ge_stack_stats (&self->stack->base, func, data);
-}
-
-static void
-report (GememAllocator *allocator, GString *text)
-{
-  gemem_ge_stack_report (&((GeSession *) allocator)->stack->base, text);
 }
 
 const GememAllocatorClass gemem_ge_active_class = {
@@ -187,18 +89,18 @@ const GememAllocatorClass gemem_ge_active_class = {
   .params = params,
   .params_size = sizeof (GeActiveParams),
   .create = create,
-  .alloc = alloc,
-  .free = dynamic_free,
-  .trim = trim,
-  .largest_free = largest_free,
-  .walk = walk,
-  .check = check,
-  .stats = stats,
+  .alloc = gemem_ge_beside_alloc,
+  .free = gemem_ge_beside_free,
+  .trim = gemem_ge_beside_trim,
+  .largest_free = gemem_ge_beside_largest_free,
+  .walk = gemem_ge_beside_walk,
+  .check = gemem_ge_beside_check,
+  .stats = gemem_ge_beside_stats,
   .destroy = destroy,
-  .graph_load = graph_load,
-  .graph_run = graph_run,
-  .graph_unload = graph_unload,
-  .graph_bytes = graph_bytes,
-  .graph_walk = graph_walk,
-  .report = report,
+  .graph_load = gemem_ge_beside_graph_load,
+  .graph_run = gemem_ge_beside_graph_run,
+  .graph_unload = gemem_ge_beside_graph_unload,
+  .graph_bytes = gemem_ge_beside_graph_bytes,
+  .graph_walk = gemem_ge_beside_graph_walk,
+  .report = gemem_ge_beside_report,
 };

@@ -8,9 +8,8 @@
  */
 #include "config.h"
 
+#include "allocators/ge/beside.h"
 #include "allocators/ge/page-params.h"
-#include "allocators/ge/stack.h"
-#include "allocators/ge/static.h"
 #include "traces/trace.h"
 
 typedef struct
@@ -27,10 +26,8 @@ static const GememParam params[] = {
 
 typedef struct
 {
-  GememAllocator base;
-  GeStack       *stack;
-  GePages        pages; /* of the range, if they are large ones: small ones it has itself */
-  GeStatic       memory;
+  GeBeside beside;
+  GePages  pages; /* of the range, if they are large ones: small ones it has itself */
 } FixedBase;
 
 extern const GememAllocatorClass gemem_ge_fixed_base_class;
@@ -48,14 +45,14 @@ create (gconstpointer data, GememDevice *device, GError **error)
   if (stack == NULL)
     return NULL;
   self = g_new0 (FixedBase, 1);
-  self->base.klass = &gemem_ge_fixed_base_class;
-  self->base.device = device;
-  self->stack = (GeStack *) stack;
+  self->beside.base.klass = &gemem_ge_fixed_base_class;
+  self->beside.base.device = device;
+  self->beside.stack = (GeStack *) stack;
   gemem_ge_pages_init (&self->pages, device, GE_LARGE_PAGE, GE_1G_NO);
   options.pages = p.pages.page_size == GE_PAGE_SIZE_8M ? &self->pages : NULL;
-  options.total = gemem_ge_static_addresses (p.stack.total, device, self->stack->config.threshold);
-  gemem_ge_static_init (&self->memory, device, &options);
-  return &self->base;
+  options.total = gemem_ge_static_addresses (p.stack.total, device, self->beside.stack->config.threshold);
+  gemem_ge_static_init (&self->beside.memory, device, &options);
+  return &self->beside.base;
 }
 
 static void
@@ -63,9 +60,9 @@ destroy (GememAllocator *allocator)
 {
   FixedBase *self = (FixedBase *) allocator;
 
-  gemem_ge_static_clear (&self->memory);
+  gemem_ge_static_clear (&self->beside.memory);
   gemem_ge_pages_clear (&self->pages);
-  gemem_ge_stack_destroy (&self->stack->base);
+  gemem_ge_stack_destroy (&self->beside.stack->base);
   g_free (self);
 }
 
@@ -78,82 +75,7 @@ graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGr
 
   for (guint i = 0; i < n; i++)
     fixed[i].flags |= GEMEM_GRAPH_SEGMENT_FIXED;
-  return gemem_ge_static_load (&((FixedBase *) allocator)->memory, id, stream, fixed, n, address);
-}
-
-static gboolean
-graph_run (GememAllocator *allocator, guint64 id, G_GNUC_UNUSED guint64 stream, gboolean begin)
-{
-  return gemem_ge_static_run (&((FixedBase *) allocator)->memory, id, begin);
-}
-
-static void
-graph_unload (GememAllocator *allocator, guint64 id)
-{
-  gemem_ge_static_unload (&((FixedBase *) allocator)->memory, id);
-}
-
-static void
-graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data)
-{
-  gemem_ge_static_walk_graph (&((FixedBase *) allocator)->memory, id, func, data);
-}
-
-static guint64
-graph_bytes (GememAllocator *allocator)
-{
-  return gemem_ge_static_bytes (&((FixedBase *) allocator)->memory);
-}
-
-/* ---- dynamic requests */
-
-static gboolean
-alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
-{
-  FixedBase *self = (FixedBase *) allocator;
-  const gboolean served = gemem_ge_stack_alloc (&self->stack->base, request, block);
-
-  allocator->retries = self->stack->base.retries;
-  return served;
-}
-
-static void
-free_block (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows)
-{
-  gemem_ge_stack_free (&((FixedBase *) allocator)->stack->base, block, completion_follows);
-}
-
-static void
-trim (GememAllocator *allocator)
-{
-  gemem_ge_stack_trim (&((FixedBase *) allocator)->stack->base);
-}
-
-/* ---- questions */
-
-static guint64
-largest_free (GememAllocator *allocator, guint64 stream)
-{
-  return gemem_ge_stack_largest_free (&((FixedBase *) allocator)->stack->base, stream);
-}
-
-static void
-walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
-{
-  const FixedBase *self = (const FixedBase *) allocator;
-  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
-
-  gemem_ge_stack_walk (&self->stack->base, gemem_ge_spans_append, spans);
-  gemem_ge_static_walk (&self->memory, spans);
-  gemem_ge_spans_report (spans, func, data);
-}
-
-static gboolean
-check (GememAllocator *allocator, GError **error)
-{
-  const FixedBase *self = (const FixedBase *) allocator;
-
-  return gemem_ge_stack_check (&self->stack->base, error) && gemem_ge_static_check (&self->memory, allocator->klass->name, error);
+  return gemem_ge_beside_graph_load (allocator, id, stream, fixed, n, address);
 }
 
 static void
@@ -161,10 +83,9 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
   const FixedBase *self = (const FixedBase *) allocator;
 
-  func ("static.fixed_count", self->memory.fixed.used_count, "", data);
-  func ("static.fixed_phys", self->memory.fixed.phys, "B", data);
-  gemem_ge_static_stats (&self->memory, func, data);
-  gemem_ge_stack_stats (&self->stack->base, func, data);
+  func ("static.fixed_count", self->beside.memory.fixed.used_count, "", data);
+  func ("static.fixed_phys", self->beside.memory.fixed.phys, "B", data);
+  gemem_ge_beside_stats (allocator, func, data);
 }
 
 const GememAllocatorClass gemem_ge_fixed_base_class = {
@@ -178,17 +99,17 @@ const GememAllocatorClass gemem_ge_fixed_base_class = {
   .params = params,
   .params_size = sizeof (Params),
   .create = create,
-  .alloc = alloc,
-  .free = free_block,
-  .trim = trim,
-  .largest_free = largest_free,
-  .walk = walk,
-  .check = check,
+  .alloc = gemem_ge_beside_alloc,
+  .free = gemem_ge_beside_free,
+  .trim = gemem_ge_beside_trim,
+  .largest_free = gemem_ge_beside_largest_free,
+  .walk = gemem_ge_beside_walk,
+  .check = gemem_ge_beside_check,
   .stats = stats,
   .destroy = destroy,
   .graph_load = graph_load,
-  .graph_run = graph_run,
-  .graph_unload = graph_unload,
-  .graph_bytes = graph_bytes,
-  .graph_walk = graph_walk,
+  .graph_run = gemem_ge_beside_graph_run,
+  .graph_unload = gemem_ge_beside_graph_unload,
+  .graph_bytes = gemem_ge_beside_graph_bytes,
+  .graph_walk = gemem_ge_beside_graph_walk,
 };

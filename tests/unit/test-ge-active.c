@@ -2,7 +2,7 @@
  * policies through the engine, a device without virtual memory, and a device that fails at every call. */
 #include "config.h"
 
-#include "allocators/ge/active.h"
+#include "allocators/ge/beside.h"
 #include "allocators/ge/ge.h"
 #include "sim/core/rng.h"
 #include "tests/util/engine-job.h"
@@ -53,7 +53,7 @@ run (GememAllocator *a, guint64 id)
 static const GeStatic *
 memory_of (GememAllocator *a)
 {
-  return g_str_equal (a->klass->name, "ge") ? &((const Ge *) a)->memory : &((const GeSession *) a)->memory;
+  return g_str_equal (a->klass->name, "ge") ? &((const Ge *) a)->memory : &((const GeBeside *) a)->memory;
 }
 
 static const GeActive *

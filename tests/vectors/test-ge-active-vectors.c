@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "allocators/ge/active.h"
+#include "allocators/ge/beside.h"
 #include "allocators/ge/ge.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
@@ -22,7 +22,7 @@ typedef struct
 static const GeStatic *
 memory_of (const Rig *rig)
 {
-  return g_str_equal (rig->allocator->klass->name, "ge") ? &((const Ge *) rig->allocator)->memory : &((const GeSession *) rig->allocator)->memory;
+  return g_str_equal (rig->allocator->klass->name, "ge") ? &((const Ge *) rig->allocator)->memory : &((const GeBeside *) rig->allocator)->memory;
 }
 
 static void
