@@ -115,15 +115,15 @@ limited () { # NAME COMMAND...
   check "nothing of $name is left" sh -c 'ls > after.ls; diff before.ls after.ls'
 }
 touch before.ls after.ls
-limited full.json gemem-sim compare r.gmt -f json -o full.json
+limited full.json gemem-sim compare r.gmt -a direct -a pytorch-caching -f json -o full.json
 limited full.csv  gemem-sim replay r.gmt -a direct --events full.csv
-limited full.map  gemem-sim compare r.gmt --map full.map
-limited full.man  gemem-sim compare r.gmt --manifest full.man
+limited full.map  gemem-sim compare r.gmt -a direct -a pytorch-caching --map full.map
+limited full.man  gemem-sim compare r.gmt -a direct -a pytorch-caching --manifest full.man
 limited full.gmt  gemem-sim convert r.gmt full.gmt
 limited full.gmt  gemem-sim generate random:events=20000 -o full.gmt
-run 1 sh -c 'ulimit -f 4; gemem-sim compare r.gmt --plots full.plots >/dev/null'; says err 'full.plots/.*: File too large'
+run 1 sh -c 'ulimit -f 4; gemem-sim compare r.gmt -a direct -a pytorch-caching --plots full.plots >/dev/null'; says err 'full.plots/.*: File too large'
 if command -v gnuplot >/dev/null; then
-  run 1 sh -c 'ulimit -f 20; gemem-sim compare r.gmt --plots full2.plots --timeline-points 4 >/dev/null'; says err 'full2.plots/.*svg: gnuplot could not write all'
+  run 1 sh -c 'ulimit -f 20; gemem-sim compare r.gmt -a direct -a "py*" -a "paddle-*" --plots full2.plots --timeline-points 4 >/dev/null'; says err 'full2.plots/.*svg: gnuplot could not write all'
   check 'no broken picture is left' sh -c '! ls full2.plots | grep svg'
 else
   skip 'pictures on a full disk' 'no gnuplot'
@@ -163,7 +163,7 @@ else
 fi
 
 # ---- pipes and streams that close
-for command in 'list' 'help --man' 'info r.gmt' 'replay r.gmt -a direct' 'compare r.gmt -f json' 'convert r.gmt - -f text' 'generate random:events=200000'; do
+for command in 'list' 'help --man' 'info r.gmt' 'replay r.gmt -a direct' 'compare r.gmt -a direct -a pytorch-caching -f json' 'convert r.gmt - -f text' 'generate random:events=200000'; do
   run 0 sh -c "gemem-sim $command | head -n 1"
   silent err
   run 1 sh -c "gemem-sim $command >&-"
