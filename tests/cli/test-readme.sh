@@ -3,6 +3,10 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
+if [ -n "${GEMEM_QUICK:-}" ]; then
+  skip 'the transcripts' 'GEMEM_QUICK: under sanitizers and full checks a recording through every allocator takes minutes'
+  done_testing
+fi
 awk '/^```/ { inside = !inside; n += inside; next }
      inside && /^\$ / { print substr($0, 3) > ("command-" n); next }
      inside { print > ("expected-" n) }' "$GEMEM_SRCDIR/README.md"

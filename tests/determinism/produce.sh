@@ -8,16 +8,16 @@ set -eu
 folder=$1 jobs=$2
 mkdir -p "$folder"
 cd "$folder"
-random=events=4000,live=60
-[ -z "${GEMEM_QUICK:-}" ] || random=events=800,live=250 # under sanitizers and full checks every event is dear
+random=events=4000,live=60 train=iterations=2 large='*'
+[ -z "${GEMEM_QUICK:-}" ] || { random=events=300,live=100 train=iterations=1 large='paddle-*'; } # under sanitizers and full checks every event is dear
 gemem-sim generate "random:$random,streams=3,size_max=16MiB" --seed 7 -o random.gmt
-gemem-sim generate transformer-train:layers=2,width=128,heads=4,vocabulary=1000,sequence=128,iterations=2,jitter=20 --seed 3 -o train.gmt
+gemem-sim generate transformer-train:layers=2,width=128,heads=4,vocabulary=1000,sequence=128,$train,jitter=20 --seed 3 -o train.gmt
 gemem-sim convert random.gmt random.txt 2>/dev/null
 gemem-sim generate ge-session:steps=2,graphs=2,dynamic=20,during=8,streams=2,size_max=64MiB,size_min=8MiB,op_max=8MiB --seed 5 -o session.gmt
 for format in json csv markdown table; do
   gemem-sim compare random.gmt train.gmt -a '*' -d sim:capacity=192MiB -j "$jobs" --format=$format -o "small.$format"
 done
-gemem-sim compare random.gmt train.gmt -a '*' -d sim:capacity=8GiB -j "$jobs" --repeat=2 --find-capacity --format=json -o large.json --plots=plots
+gemem-sim compare random.gmt train.gmt -a "$large" -d sim:capacity=8GiB -j "$jobs" --repeat=2 --find-capacity --format=json -o large.json --plots=plots
 rm -f plots/*.png
 for trace in random train; do
   gemem-sim list allocators --names | while read -r name; do
