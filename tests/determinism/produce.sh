@@ -9,7 +9,7 @@ folder=$1 jobs=$2
 mkdir -p "$folder"
 cd "$folder"
 random=events=4000,live=60 train=iterations=2 large='*'
-[ -z "${GEMEM_QUICK:-}" ] || { random=events=300,live=100 train=iterations=1 large='paddle-*'; } # under sanitizers and full checks every event is dear
+[ -z "${GEMEM_QUICK:-}" ] || { random=events=500,live=250 train=iterations=1 large='paddle-*'; } # under sanitizers and full checks every event is dear
 gemem-sim generate "random:$random,streams=3,size_max=16MiB" --seed 7 -o random.gmt
 gemem-sim generate transformer-train:layers=2,width=128,heads=4,vocabulary=1000,sequence=128,$train,jitter=20 --seed 3 -o train.gmt
 gemem-sim convert random.gmt random.txt 2>/dev/null
