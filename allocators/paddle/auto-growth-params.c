@@ -83,13 +83,13 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
     return FALSE;
   guint64 largest = MAX (MAX (params->chunk, params->small_chunk), MAX (params->large_chunk, MAX (params->small_pre_alloc,
                                                                                                    params->large_pre_alloc)));
-  if ((params->alignment & (params->alignment - 1)) != 0 || largest > G_MAXUINT64 / 2)
+  if (largest > G_MAXUINT64 / 2)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle-auto-growth: %s",
-                   largest > G_MAXUINT64 / 2 ? "a chunk size is beyond any device; use at most 8 EiB"
-                                             : "alignment_size is not a power of two; use 256, 512, 1KiB, ...");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle-auto-growth: a chunk size is beyond any device; use at most 8 EiB");
       return FALSE;
     }
+  if (!gemem_paddle_check_alignment ("paddle-auto-growth", params->alignment, error))
+    return FALSE;
   params->preset = preset;
   return TRUE;
 }

@@ -2,16 +2,16 @@
  *
  * A range as long as the device's memory is reserved for each stream; what does not fit the free blocks is mapped behind what is there, and joins a free
  * block before it.  Best fit over (size, address); the HIGH end is handed out; a block is cut when it is more than twice as long as wanted, or when more
- * than 256 bytes would be left.  Memory is never given back before the end.
- * Two facts that cost memory: 256 bytes are added before the rounding to pages, so that a request of exactly k pages maps k + 1; and what is free at the
- * end of the range does not count when more is mapped.
+ * than one alignment (256 bytes) would be left.  Memory is never given back before the end.
+ * Two facts that cost memory: one alignment is added before the rounding to pages, so that a request of exactly k pages maps k + 1; and what is free at
+ * the end of the range does not count when more is mapped.
  *
  * StreamSafe stands above it: a block that other streams use waits on its arena's list until they are done.
  *
  * Invariants: the blocks of an arena cover what it has mapped, in order of address; no two neighbours are free; `pool` holds exactly the free blocks, under
  * their arena; a block that waits is neither free nor live.
  * Cost: O(log free blocks + waiting blocks of the stream) per request; nothing allocated on the host but one record per extension.
- * Origin: spec/paddle.md section 3.5, 1.2, 3.3 and 3.4; example E17.  Not modelled: the later V2, compaction, multi-scale pools (not specified there).
+ * Origin: spec/paddle.md section 3.5, 1.1, 1.2, 2.8, 3.3 and 3.4; example E17.  Not modelled: the later V2, compaction, multi-scale pools (not specified there).
  */
 #include "config.h"
 
@@ -27,16 +27,25 @@
 typedef struct
 {
   int preset;
+  guint64 memory_limit;
   guint64 retry_time;
+  guint64 alignment;
   gboolean stream_safe;
 } Params;
 
 static const GememParam params[] = {
   { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P3", .choices = "P2|P3", .offset = G_STRUCT_OFFSET (Params, preset),
     .help = "Version of Paddle: P2 (2.2-2.6) or P3 (3.x); they decide alike." },
+  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
+    .help = "Most memory this process may hold; 0: no limit." },
   { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
     .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
     .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none." },
+  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256", .min = "256", .max = "1GiB", .aliases = "FLAGS_alignment_size",
+    .offset = G_STRUCT_OFFSET (Params, alignment),
+    .help = "Rounding unit of requests, what each mapping has in addition, and the most that is left uncut; a power of two (a flag in 3.x, which Paddle "
+            "reads on other devices than CUDA's only: P3)." },
   { .name = "use_stream_safe_cuda_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .aliases = "FLAGS_use_stream_safe_cuda_allocator",
     .offset = G_STRUCT_OFFSET (Params, stream_safe), .help = "A freed block that other streams use waits until they are done (since 2.3)." },
   { NULL },
@@ -71,8 +80,9 @@ typedef struct
 typedef struct
 {
   GememAllocator base;
-  guint64 retry_time;
-  guint64 range, granularity; /* of the device */
+  guint64 retry_time, alignment;
+  guint64 limit;              /* of device bytes held */
+  guint64 range, granularity; /* of the device        */
   PaddleStreamSafe safe;
   GememTree pool;
   GememSlab block_slab;
@@ -184,7 +194,7 @@ take (VmmGrowth *self, guint64 index, guint64 size)
   block = BLOCK_OF (fit);
   rest = block->node.size - size;
   pool_remove (self, block);
-  if (rest <= ALIGNMENT && rest <= size)
+  if (rest <= self->alignment && rest <= size)
     return block;
   block->node.size = rest;
   pool_insert (self, block);
@@ -199,7 +209,7 @@ map (VmmGrowth *self, Arena *arena, guint64 bytes)
 {
   Piece piece = { .address = arena->base + arena->mapped, .size = bytes };
 
-  if (bytes > self->range - arena->mapped)
+  if (bytes > self->range - arena->mapped || !gemem_paddle_within (self->base.device, bytes, self->limit))
     return FALSE;
   piece.page = gemem_device_create_page (self->base.device, bytes);
   if (piece.page == 0)
@@ -219,7 +229,7 @@ static gboolean
 extend (VmmGrowth *self, guint64 index, guint64 size)
 {
   Arena *arena = arena_at (self, index);
-  const guint64 bytes = gemem_paddle_round_up (size + ALIGNMENT, self->granularity), end = arena->mapped;
+  const guint64 bytes = gemem_paddle_round_up (size + self->alignment, self->granularity), end = arena->mapped;
 
   if (arena->base == 0)
     arena->base = gemem_device_reserve (self->base.device, self->range, self->granularity);
@@ -280,7 +290,7 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
       return TRUE;
     }
   index = obtain_arena (self, request->stream);
-  size = gemem_paddle_round_up (MIN (request->size, self->range + 1), ALIGNMENT); /* more than the range is too much anyway */
+  size = gemem_paddle_round_up (MIN (request->size, self->range + 1), self->alignment); /* more than the range is too much anyway */
   block = attempt (self, index, size);
   if (block == NULL && self->retry_time != 0)
     {
@@ -455,14 +465,22 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
 {
   const Params *own = data;
   GememDeviceInfo info = { 0 };
+  const GememPaddleFlag flags[] = {
+    { "alignment_size", own->alignment != ALIGNMENT, own->preset == 1, "is a flag in 3.x; choose preset=P3" },
+  };
   VmmGrowth *self;
 
+  if (!gemem_paddle_check_flags ("paddle-vmm-auto-growth", flags, G_N_ELEMENTS (flags), error)
+      || !gemem_paddle_check_alignment ("paddle-vmm-auto-growth", own->alignment, error))
+    return NULL;
   gemem_device_info (device, &info);
   self = g_new0 (VmmGrowth, 1);
   self->base.klass = own->stream_safe ? &gemem_paddle_vmm_auto_growth_class : &at_once_class;
   self->base.device = device;
   self->retry_time = own->retry_time;
-  self->granularity = MAX (info.granularity, ALIGNMENT);
+  self->alignment = own->alignment;
+  self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
+  self->granularity = MAX (info.granularity, own->alignment); /* both powers of two */
   /* A device without limit says so by an enormous number; a range of 2^47 is all that the machine has. */
   self->range = gemem_paddle_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46), self->granularity);
   self->arenas = g_array_new (FALSE, FALSE, sizeof (Arena));

@@ -43,11 +43,16 @@ bad paddle-buddy:FLAGS_gpu_memory_limit_mb=-1 "gpu_memory_limit_mb='-1'"
 bad paddle:FLAGS_allocator_strategy=best "allocator_strategy='best': not one of"
 bad paddle:FLAGS_use_virtual_memory_auto_growth=maybe "use_virtual_memory_auto_growth='maybe'"
 bad paddle:preset=P15 "preset='P15': not one of"
-for flag in auto_growth_chunk_size_in_mb gpu_memory_limit_mb small_pool_size_in_mb; do bad "paddle-auto-growth:FLAGS_$flag=-1" "FLAGS_$flag='-1'"; done
+for flag in auto_growth_chunk_size_in_mb small_pool_size_in_mb; do bad "paddle-auto-growth:FLAGS_$flag=-1" "FLAGS_$flag='-1'"; done
 for flag in free_idle_chunk free_when_no_cache_hit use_stream_safe_cuda_allocator use_auto_growth_v2; do
   bad "paddle-auto-growth:FLAGS_$flag=perhaps" "FLAGS_$flag='perhaps': neither yes nor no"
 done
-bad paddle-auto-growth:FLAGS_alignment_size=768 'power of two'
+for a in paddle-auto-growth paddle-vmm-auto-growth; do
+  bad "$a:FLAGS_alignment_size=768" 'power of two'
+  bad "$a:FLAGS_alignment_size=128" "FLAGS_alignment_size='128': too small"
+  bad "$a:FLAGS_gpu_memory_limit_mb=-1" "FLAGS_gpu_memory_limit_mb='-1'"
+done
+bad paddle:preset=P2,use_virtual_memory_auto_growth=yes,alignment_size=512 'alignment_size would have no effect: it is a flag in 3.x'
 bad paddle:FLAGS_intial_gpu_memory_in_mb=5 "did you mean 'FLAGS_initial_gpu_memory_in_mb'"
 run 0 gemem-sim replay small.txt -a paddle-buddy:FLAGS_fraction_of_gpu_memory_to_use=0.5; says out 'fraction_of_gpu_memory_to_use +0.5'
 run 0 gemem-sim replay small.txt -a paddle-buddy:initial-gpu-memory-in-mb=0.5GiB;          says out 'initial_gpu_memory_in_mb +512MiB'

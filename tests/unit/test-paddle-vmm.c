@@ -143,6 +143,45 @@ test_range (void)
   test_allocator_destroy (vmm);
 }
 
+/* gpu_memory_limit_mb counts what all streams hold, and may be met but not passed. */
+static void
+test_limit (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:FLAGS_gpu_memory_limit_mb=8,gpu_allocator_retry_time=0",
+                                            "sim:capacity=1GiB,granularity=2MiB");
+  GememBlock block;
+
+  g_assert_true (try_on (vmm, 0, 3 * MIB, &block));
+  g_assert_false (try_on (vmm, 7, 4 * MIB, &block));
+  g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_CREATE], ==, 1); /* the limit is not the device's */
+  g_assert_true (try_on (vmm, 7, 3 * MIB, &block));
+  g_assert_cmpuint (vmm->device->held, ==, 8 * MIB);
+  g_assert_true (try_on (vmm, 0, MIB, &block)); /* out of what is mapped */
+  g_assert_false (try_on (vmm, 0, MIB, &block));
+  test_allocator_destroy (vmm);
+}
+
+/* alignment_size rounds requests, is added to a mapping, and is the most that is left uncut. */
+static void
+test_alignment (void)
+{
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:FLAGS_alignment_size=64KiB", "sim:capacity=1GiB,granularity=2MiB");
+  GememBlock block = take (vmm, 2 * MIB - 0x20000 + 1);
+
+  g_assert_cmpuint (block.size, ==, 2 * MIB); /* with the alignment exactly a page, of which no more than one alignment is left */
+  expect (vmm, "", 2 * MIB);
+  give (vmm, block);
+  g_assert_cmpuint (take (vmm, 1).size, ==, 0x10000);
+  g_assert_cmpuint (take (vmm, 2 * MIB - 0x10000 + 1).size, ==, 2 * MIB);
+  expect (vmm, "(0x0,2031616)(0x200000,2097152)", 6 * MIB);
+  test_allocator_destroy (vmm);
+
+  vmm = test_allocator_new ("paddle-vmm-auto-growth:alignment_size=4KiB", "sim:capacity=1GiB,granularity=512"); /* pages of an alignment at least */
+  g_assert_cmphex (take (vmm, 1).address % 4096, ==, 0);
+  expect (vmm, "", 8192);
+  test_allocator_destroy (vmm);
+}
+
 /* ---- StreamSafe (3.4) */
 
 /* Mapped, waiting and free bytes, in MiB. */
@@ -316,6 +355,8 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle-vmm-auto-growth/cut", test_cut);
   g_test_add_func ("/paddle-vmm-auto-growth/growth", test_growth);
   g_test_add_func ("/paddle-vmm-auto-growth/range", test_range);
+  g_test_add_func ("/paddle-vmm-auto-growth/limit", test_limit);
+  g_test_add_func ("/paddle-vmm-auto-growth/alignment", test_alignment);
   g_test_add_func ("/paddle-vmm-auto-growth/stream-safe/uses", test_uses);
   g_test_add_func ("/paddle-vmm-auto-growth/stream-safe/completion", test_completion);
   g_test_add_func ("/paddle-vmm-auto-growth/stream-safe/out-of-memory", test_out_of_memory);

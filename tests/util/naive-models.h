@@ -25,6 +25,8 @@ extern const NaiveClass naive_growth_slow_idle;
 extern const NaiveClass naive_vmm;           /* naive-vmm.c     */
 extern const NaiveClass naive_vmm_slow;
 extern const NaiveClass naive_vmm_bare;
+extern const NaiveClass naive_vmm_limited;
+extern const NaiveClass naive_vmm_aligned;
 extern const NaiveClass naive_vmm_faulty;
 extern const NaiveClass naive_ge_rdma;       /* naive-ge-blocks.c */
 extern const NaiveClass naive_ge_bins;

@@ -22,7 +22,8 @@ typedef struct
 typedef struct
 {
   Naive   base;
-  gboolean bare; /* no StreamSafe */
+  gboolean bare;             /* no StreamSafe   */
+  guint64  alignment, limit; /* limit: or 2^64-1 */
   GArray *blocks; /* Block, by address */
   GArray *ranges; /* Range             */
   NaiveStreamSafe safe;
@@ -35,6 +36,8 @@ create (void)
 {
   Model *model = g_new0 (Model, 1);
 
+  model->alignment = 256;
+  model->limit = G_MAXUINT64;
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
   model->ranges = g_array_new (FALSE, FALSE, sizeof (Range));
   naive_stream_safe_init (&model->safe);
@@ -47,6 +50,24 @@ create_bare (void)
   Naive *naive = create ();
 
   ((Model *) naive)->bare = TRUE;
+  return naive;
+}
+
+static Naive *
+create_limited (void)
+{
+  Naive *naive = create ();
+
+  ((Model *) naive)->limit = 40 * PAGE;
+  return naive;
+}
+
+static Naive *
+create_aligned (void)
+{
+  Naive *naive = create ();
+
+  ((Model *) naive)->alignment = 4096;
   return naive;
 }
 
@@ -124,7 +145,7 @@ take (Model *model, guint64 stream, guint64 n)
   if (best < 0)
     return -1;
   block = BLOCK (model, best);
-  if (block->size <= 2 * n && block->size - n <= 256)
+  if (block->size <= 2 * n && block->size - n <= model->alignment)
     return best;
   high = *block;
   high.size = n;
@@ -156,12 +177,14 @@ static gboolean
 extend (Model *model, guint64 stream, guint64 n)
 {
   NaiveDevice *device = &model->base.device;
-  const guint64 bytes = up (n + 256, PAGE);
+  const guint64 bytes = up (n + model->alignment, PAGE);
   Range *range = range_of (model, stream);
   Block block = { .size = bytes, .stream = stream };
   guint at = 0;
 
-  if (range == NULL || range->mapped + bytes > up (device->capacity, PAGE) || !naive_device_create_page (device, bytes))
+  if (range == NULL || range->mapped + bytes > up (device->capacity, PAGE) || device->held + bytes > model->limit)
+    return FALSE;
+  if (!naive_device_create_page (device, bytes))
     return FALSE;
   if (!naive_device_map (device))
     {
@@ -205,7 +228,7 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
 {
   Model *model = (Model *) naive;
   const guint64 most = G_GUINT64_CONSTANT (1) << 60; /* of which nobody has an address */
-  const guint64 n = up (MIN (request->size, most), 256);
+  const guint64 n = up (MIN (request->size, most), model->alignment);
   int i = obtain_safely (model, request->stream, n);
 
   if (i < 0)
@@ -252,9 +275,12 @@ use_on_stream (Naive *naive, guint32 id, guint64 stream)
 
 #define VMM(text, function)                                                                                                                        \
   .name = "paddle-vmm-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = free_block, .destroy = destroy
-#define SAFE_VMM(text) VMM (text, create), .complete = complete, .use_on_stream = use_on_stream
+#define SAFE_VMM_OF(text, function) VMM (text, function), .complete = complete, .use_on_stream = use_on_stream
+#define SAFE_VMM(text) SAFE_VMM_OF (text, create)
 
 const NaiveClass naive_vmm = { SAFE_VMM ("preset=P2") };
 const NaiveClass naive_vmm_slow = { SAFE_VMM ("preset=P3"), .delay = 25 };
 const NaiveClass naive_vmm_bare = { VMM ("use_stream_safe_cuda_allocator=no", create_bare) };
+const NaiveClass naive_vmm_limited = { SAFE_VMM_OF ("gpu_memory_limit_mb=80MiB", create_limited), .delay = 4 };
+const NaiveClass naive_vmm_aligned = { SAFE_VMM_OF ("preset=P3,alignment_size=4KiB", create_aligned) };
 const NaiveClass naive_vmm_faulty = { SAFE_VMM (""), .every = 7 };

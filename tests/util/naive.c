@@ -183,6 +183,8 @@ const NaiveClass *const naive_classes[] = {
   &naive_vmm,
   &naive_vmm_slow,
   &naive_vmm_bare,
+  &naive_vmm_limited,
+  &naive_vmm_aligned,
   &naive_vmm_faulty,
   &naive_ge_scalable,
   &naive_ge_expandable,
