@@ -13,7 +13,15 @@ naive_ge_init (NaiveGe *ge, gboolean expandable)
 {
   ge->expandable = expandable;
   ge->pools = g_ptr_array_new_with_free_func ((GDestroyNotify) naive_pool_destroy);
+  ge->ladder = g_ptr_array_new ();
   ge->live = g_ptr_array_new ();
+}
+
+void
+naive_ge_share_ladder (NaiveGe *ge, NaiveGe *with)
+{
+  g_ptr_array_unref (ge->ladder);
+  ge->ladder = g_ptr_array_ref (with->ladder);
 }
 
 void
@@ -22,6 +30,7 @@ naive_ge_destroy (Naive *naive)
   NaiveGe *ge = (NaiveGe *) naive;
 
   g_ptr_array_unref (ge->pools);
+  g_ptr_array_unref (ge->ladder);
   g_ptr_array_unref (ge->live);
   naive_pool_destroy (ge->bottom);
   naive_pages_destroy (ge->pages);
@@ -42,20 +51,34 @@ threshold (const NaiveGe *ge)
 }
 
 static NaivePool *
-pool_of (NaiveGe *ge, guint64 stream)
+find_pool (const NaiveGe *ge, guint32 model, guint64 stream)
 {
-  NaivePool *pool;
-
   for (guint i = 0; i < ge->pools->len; i++)
-    if (((NaivePool *) g_ptr_array_index (ge->pools, i))->stream == stream)
-      return g_ptr_array_index (ge->pools, i);
+    {
+      NaivePool *pool = g_ptr_array_index (ge->pools, i);
+
+      if (pool->model == model && pool->stream == stream)
+        return pool;
+    }
+  return NULL;
+}
+
+static NaivePool *
+pool_of (NaiveGe *ge, guint32 model, guint64 stream)
+{
+  NaivePool *pool = find_pool (ge, model, stream);
+
+  if (pool != NULL)
+    return pool;
   if (ge->bottom == NULL)
     ge->bottom = naive_pool_new (&ge->base.device, NULL, threshold (ge), 2 * MIB);
   pool = naive_pool_new (NULL, ge->bottom, threshold (ge), 0);
+  pool->model = model;
   pool->stream = stream;
   if (ge->expandable)
     naive_pool_expand (pool, naive_ge_pages (ge));
   g_ptr_array_add (ge->pools, pool);
+  g_ptr_array_add (ge->ladder, pool);
   return pool;
 }
 
@@ -69,10 +92,10 @@ climb (NaiveGe *ge, NaivePool *own, guint64 size)
     return span;
   naive_pool_recycle (own);
   span = naive_pool_alloc (own, size);
-  for (guint i = 0; span == NULL && i < ge->pools->len; i++)
-    if (g_ptr_array_index (ge->pools, i) != own)
+  for (guint i = 0; span == NULL && i < ge->ladder->len; i++)
+    if (g_ptr_array_index (ge->ladder, i) != own)
       {
-        naive_pool_recycle (g_ptr_array_index (ge->pools, i));
+        naive_pool_recycle (g_ptr_array_index (ge->ladder, i));
         span = naive_pool_alloc (own, size);
       }
   return span;
@@ -82,7 +105,7 @@ gboolean
 naive_ge_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *size)
 {
   NaiveGe *ge = (NaiveGe *) naive;
-  NaiveSpan *span = climb (ge, pool_of (ge, request->stream), request->size);
+  NaiveSpan *span = climb (ge, pool_of (ge, ge->per_model ? request->pool : 0, request->stream), request->size);
 
   if (span == NULL)
     return FALSE;
@@ -157,7 +180,9 @@ gboolean
 naive_ge_figure (Naive *naive, const char *name, guint64 *value)
 {
   const NaiveGe *ge = (const NaiveGe *) naive;
+  const NaivePool *pool;
   guint64 stream;
+  guint32 model = 0;
   int length = 0;
 
   if (g_str_has_prefix (name, "rts."))
@@ -167,12 +192,12 @@ naive_ge_figure (Naive *naive, const char *name, guint64 *value)
       *value = ge->pages != NULL ? ge->pages->pages->len : 0;
       return TRUE;
     }
+  if (ge->per_model && sscanf (name, "pool%u.%n", &model, &length) == 1)
+    name += length;
   if (sscanf (name, "stream%" G_GINT64_MODIFIER "u.%n", &stream, &length) != 1)
     return FALSE;
-  for (guint i = 0; i < ge->pools->len; i++)
-    if (((const NaivePool *) g_ptr_array_index (ge->pools, i))->stream == stream)
-      return pool_figure (g_ptr_array_index (ge->pools, i), name + length, value);
-  return FALSE;
+  pool = find_pool (ge, model, stream);
+  return pool != NULL && pool_figure (pool, name + length, value);
 }
 
 /* ---- the classes */
@@ -195,11 +220,24 @@ create_expandable (void)
   return &ge->base;
 }
 
-#define STACK(text, function) \
-  .name = text, .settings = "", .create = function, .alloc = naive_ge_alloc, .free = naive_ge_free, .trim = naive_ge_trim, \
+static Naive *
+create_models (void)
+{
+  NaiveGe *ge = (NaiveGe *) create_plain ();
+
+  ge->per_model = TRUE;
+  return &ge->base;
+}
+
+#define STACK_OF(text, chosen, function) \
+  .name = text, .settings = chosen, .create = function, .alloc = naive_ge_alloc, .free = naive_ge_free, .trim = naive_ge_trim, \
   .figure = naive_ge_figure, .destroy = naive_ge_destroy
 
+#define STACK(text, function) STACK_OF (text, "", function)
+
 const NaiveClass naive_ge_scalable = { STACK ("ge-scalable", create_plain) };
+const NaiveClass naive_ge_models = { STACK_OF ("ge-scalable", "pools=per-pool-and-stream", create_models) };
+const NaiveClass naive_ge_models_faulty = { STACK_OF ("ge-scalable", "pools=per-pool-and-stream", create_models), .every = 7 };
 const NaiveClass naive_ge_expandable = { STACK ("ge-expandable", create_expandable) };
 const NaiveClass naive_ge_expandable_plain = { STACK ("ge-expandable", create_expandable), .no_virtual = TRUE };
 const NaiveClass naive_ge_expandable_faulty = { STACK ("ge-expandable", create_expandable), .every = 13 };

@@ -1,8 +1,8 @@
 /* naive-ge.h - the Graph Engine's run-time memory a second time, from ge-runtime.md alone: lists, linear searches, the text's own order of steps.
  *
  * naive-ge-range.c: the page pool and the backing of a virtual range (4, 5.1 to 5.3, 5.6, 5.7).  naive-ge-pool.c: the pool with and without a range
- * (1, 5.4, 5.5).  naive-ge.c: the two levels and the ladder (2.1).  naive-ge-active.c: static graphs (3, 5.9, 5.10).  naive-ge-streams.c: the level-2 pools (2.2 to
- * 2.6).
+ * (1, 5.4, 5.5).  naive-ge.c: the two levels and the ladder (2.1).  naive-ge-active.c: static graphs (3, 5.9, 5.10), with naive-ge-static.h.  naive-ge-whole.c: the
+ * composition (7.2).  naive-ge-streams.c: the level-2 pools (2.2 to 2.6).
  * Only the Quick table with its defaults, and 64 KiB pages.  Where the text is silent the model does what doc/design-notes.md says.
  */
 #pragma once
@@ -108,6 +108,7 @@ struct _NaivePool
   NaiveSpan *(*ask) (NaivePool *pool, guint64 bytes); /* `lower` for a block; NULL: alloc or recycle */
   gpointer     data;
   guint64      threshold, minimum, stream;
+  guint32      model;   /* pool of the trace, where those have pools of their own */
   GPtrArray   *spans;   /* NaiveSpan: root by root, in address order within one */
   GPtrArray   *new_vas; /* NaiveSpan: idle and occupied */
   NaiveRange  *range;
@@ -131,13 +132,17 @@ typedef struct
 {
   Naive       base;
   gboolean    expandable;
+  gboolean    per_model; /* pools=per-pool-and-stream */
   NaivePages *pages;  /* if expandable */
   NaivePool  *bottom; /* NULL before the first request */
   GPtrArray  *pools;  /* NaivePool: of the streams, in order of creation */
+  GPtrArray  *ladder; /* NaivePool: these, and those of stacks that share it, in order of creation */
   GPtrArray  *live;   /* NaiveSpan */
 } NaiveGe;
 
 void     naive_ge_init (NaiveGe *ge, gboolean expandable);
+/* One thread's list for both (2.1, step 6). */
+void     naive_ge_share_ladder (NaiveGe *ge, NaiveGe *with);
 gboolean naive_ge_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *size);
 void     naive_ge_free (Naive *naive, guint32 id, gboolean completion_follows);
 void     naive_ge_trim (Naive *naive);

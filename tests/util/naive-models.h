@@ -33,6 +33,8 @@ extern const NaiveClass naive_ge_bins;
 extern const NaiveClass naive_ge_bins_padded;
 extern const NaiveClass naive_ge_bins_bare;
 extern const NaiveClass naive_ge_scalable;   /* naive-ge.c      */
+extern const NaiveClass naive_ge_models;
+extern const NaiveClass naive_ge_models_faulty;
 extern const NaiveClass naive_ge_expandable;
 extern const NaiveClass naive_ge_expandable_plain;
 extern const NaiveClass naive_ge_expandable_faulty;
@@ -44,5 +46,9 @@ extern const NaiveClass naive_ge_policy4;
 extern const NaiveClass naive_ge_policy4_plain;
 extern const NaiveClass naive_ge_policy4_faulty;
 extern const NaiveClass naive_ge_policy4_poor;
+extern const NaiveClass naive_ge_fixed_base;
+extern const NaiveClass naive_ge_fixed_base_large;
+extern const NaiveClass naive_ge_fixed_base_plain;
+extern const NaiveClass naive_ge_fixed_base_faulty;
 extern const NaiveClass naive_ge_streams;    /* naive-ge-streams.c */
 extern const NaiveClass naive_ge_streams_faulty;

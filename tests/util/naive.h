@@ -66,6 +66,9 @@ struct _NaiveClass
   guint64     every;    /* of the device's calls that bring memory, the one that fails; 0: none */
   gboolean    no_virtual; /* a device without virtual memory */
   guint       delay;    /* operations until a recorded event is complete; 0: it is at once */
+  guint       pools;    /* that requests are drawn for; 0: the usual few */
+  guint64     alignment; /* of its addresses, where the settings make it less than the class promises; 0: that */
+  gboolean    subgraphs; /* graphs run on several streams, and some are static subgraphs of dynamic ones */
   Naive *(*create) (void);
   void (*start) (Naive *naive);                                      /* NULL: nothing happens before the first request */
   /* @id names the block from here on. */
@@ -81,8 +84,8 @@ struct _NaiveClass
   void (*destroy) (Naive *naive);                                    /* its own arrays          */
 
   /* Static memory of graphs; NULL: the class has none.  @segments as graph_load() of allocator.h gets them. */
-  gboolean (*graph_load) (Naive *naive, guint32 id, const GememGraphSegment *segments, guint n, guint64 *address);
-  gboolean (*graph_run) (Naive *naive, guint32 id, gboolean begin);
+  gboolean (*graph_load) (Naive *naive, guint32 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address);
+  gboolean (*graph_run) (Naive *naive, guint32 id, guint64 stream, gboolean begin);
   void (*graph_unload) (Naive *naive, guint32 id);
   /* What the class says under @name in its statistics, if the model knows it; NULL: nothing is compared. */
   gboolean (*figure) (Naive *naive, const char *name, guint64 *value);

@@ -396,7 +396,7 @@ do_load (TestTrial *trial, const TestOp *op)
   trial->ok = trial->allocator->klass->graph_load (trial->allocator, op->id, op->stream, first, segments->len, &address);
   if (trial->naive != NULL)
     {
-      const gboolean ok = trial->naive->klass->graph_load (trial->naive, op->id, first, segments->len, &expected);
+      const gboolean ok = trial->naive->klass->graph_load (trial->naive, op->id, op->stream, first, segments->len, &expected);
 
       if (!agree (trial, "load", ok, address, expected))
         return FALSE;
@@ -415,7 +415,7 @@ do_run (TestTrial *trial, guint32 id, guint64 stream, gboolean begin)
     return TRUE;
   trial->ok = trial->allocator->klass->graph_run (trial->allocator, id, stream, begin);
   g_clear_pointer (&trial->allocator->refusal, g_free);
-  if (trial->naive != NULL && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, begin), 0, 0))
+  if (trial->naive != NULL && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, stream, begin), 0, 0))
     return FALSE;
   if (!begin && !trial->ok)
     return broken (trial, "the end of a run was refused");
