@@ -1,6 +1,9 @@
 /* lowered.c - see lowered.h. */
 #include "config.h"
 
+#include <string.h>
+
+#include "sim/core/error.h"
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"
 #include "traces/summary.h"
@@ -43,25 +46,53 @@ test_lowered_valid (const char *spec, GememGraph *graph)
   gemem_trace_close (reader);
 }
 
+char *
+test_lowered_text (const char *spec, GememGraph *graph)
+{
+  g_autoptr (GError) error = NULL;
+  GString *text = g_string_new (NULL);
+  GememTraceReader *reader = lower (spec, graph);
+  const GememTraceEvent *events;
+  gssize n;
+
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      append_event (text, &events[i]);
+  g_assert_no_error (error);
+  gemem_trace_close (reader);
+  return g_string_free (text, FALSE);
+}
+
 void
 test_lowered_check (const char *json, const char *spec, const char *expected)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) graph = test_graph_from_text (json, NULL, &error);
-  g_autoptr (GString) text = g_string_new (NULL);
-  const GememTraceEvent *events;
-  GememTraceReader *reader;
-  gssize n;
+  g_autofree char *text = NULL;
 
   g_assert_no_error (error);
-  reader = lower (spec, graph);
-  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
-    for (gssize i = 0; i < n; i++)
-      append_event (text, &events[i]);
-  g_assert_no_error (error);
-  g_assert_cmpstr (text->str, ==, expected);
-  gemem_trace_close (reader);
+  text = test_lowered_text (spec, graph);
+  g_assert_cmpstr (text, ==, expected);
   test_lowered_valid (spec, graph);
+}
+
+void
+test_lowered (const char *nodes, const char *spec, const char *expected)
+{
+  g_autofree char *json = g_strdup_printf ("{\"nodes\":[%s]}", nodes);
+
+  test_lowered_check (json, spec, expected);
+}
+
+void
+test_lowered_refused (const char *spec, GememGraph *graph, const char *text)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (gemem_lowering_open (spec, graph, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  if (strstr (error->message, text) == NULL)
+    g_error ("%s: \"%s\" does not say \"%s\"", spec, error->message, text);
 }
 
 guint64
