@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "workloads/garbage.h"
+#include "workloads/last-users.h"
 
 static void
 collect (GememGarbage *garbage, GememLower *lower)
@@ -26,7 +27,7 @@ gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage)
       const guint64 size = gemem_lower_storage (lower, storage)->size;
 
       g_array_append_val (garbage->queue, storage);
-      garbage->sum += (size + garbage->unit - 1) / garbage->unit * garbage->unit;
+      garbage->sum += (size + garbage->unit - 1) / garbage->unit * garbage->unit + garbage->extra;
     }
   if (!more_from_this_node (lower) && garbage->queue->len > 0 && (garbage->threshold <= 1 || garbage->sum >= garbage->threshold))
     collect (garbage, lower);
@@ -44,7 +45,7 @@ gemem_garbage_forget (GememGarbage *garbage)
 typedef struct
 {
   guint64 size;
-  guint32 end, storage;
+  guint32 node, storage;
 } Candidate;
 
 static int
@@ -54,8 +55,8 @@ compare_candidates (gconstpointer a, gconstpointer b)
 
   if (x->size != y->size)
     return x->size > y->size ? -1 : 1;
-  if (x->end != y->end)
-    return x->end < y->end ? -1 : 1;
+  if (x->node != y->node)
+    return x->node < y->node ? -1 : 1;
   return x->storage < y->storage ? -1 : x->storage > y->storage;
 }
 
@@ -69,31 +70,56 @@ unpadded (const GememGraph *graph, const GememStorage *storage)
   return item.workspace ? storage->size : gemem_graph_unpadded_size (graph, gemem_graph_node (graph, item.node)->first_output + item.index);
 }
 
-static guint8 *
-spare (GememLower *lower, double fraction)
+static gboolean
+is_candidate (const GememLower *lower, guint32 i)
 {
-  g_autoptr (GArray) candidates = g_array_new (FALSE, FALSE, sizeof (Candidate));
-  guint8 *spared = g_new0 (guint8, lower->storages->len + 1);
-  guint64 total = 0, taken = 0, limit;
+  const GememStorage *storage = gemem_lower_storage (lower, i);
 
-  for (guint32 i = 0; i < lower->n_dying; i++)
+  return !storage->kept && !storage->workspace && storage->end <= gemem_graph_n_nodes (lower->graph);
+}
+
+/* Sums of hostile sizes end there. */
+static guint64
+add (guint64 sum, guint64 size)
+{
+  return MIN (sum + MIN (size, G_MAXINT64), G_MAXINT64);
+}
+
+static GArray *
+list_candidates (const GememLower *lower, guint64 *total)
+{
+  g_autoptr (GArray) users = gemem_last_users (lower);
+  GArray *candidates = g_array_new (FALSE, FALSE, sizeof (Candidate));
+
+  for (guint i = 0; i < users->len; i++)
     {
-      const GememStorage *storage = gemem_lower_storage (lower, lower->dying[i]);
-      const Candidate candidate = { unpadded (lower->graph, storage), storage->end, lower->dying[i] };
+      const GememLastUser *user = &g_array_index (users, GememLastUser, i);
 
-      if (storage->workspace || storage->end > gemem_graph_n_nodes (lower->graph))
+      if (!is_candidate (lower, user->storage))
         continue;
+      const Candidate candidate = { unpadded (lower->graph, gemem_lower_storage (lower, user->storage)), user->node, user->storage };
       g_array_append_val (candidates, candidate);
-      total += candidate.size;
+      *total = add (*total, candidate.size);
     }
   g_array_sort (candidates, compare_candidates);
+  return candidates;
+}
+
+static guint8 *
+spare (const GememLower *lower, double fraction)
+{
+  guint64 total = 0, taken = 0, limit;
+  g_autoptr (GArray) candidates = list_candidates (lower, &total);
+  guint8 *spared = g_new0 (guint8, (gsize) lower->storages->len + 1);
+
   limit = (guint64) (fraction * (double) total);
   for (guint i = 0; i < candidates->len; i++)
     {
       const Candidate *candidate = &g_array_index (candidates, Candidate, i);
 
-      spared[candidate->storage] = taken >= limit;
-      taken += candidate->size;
+      if (taken >= limit)
+        spared[candidate->storage] = TRUE;
+      taken = add (taken, candidate->size);
     }
   return spared;
 }
@@ -106,6 +132,7 @@ gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold,
   garbage->threshold = threshold;
   garbage->sum = 0;
   garbage->unit = 1;
+  garbage->extra = 0;
   garbage->queue = g_array_new (FALSE, FALSE, sizeof (guint32));
   garbage->spared = fraction < 1 ? spare (lower, fraction) : NULL;
   garbage->release = gemem_lower_free;

@@ -1,12 +1,12 @@
 /* garbage.h - PaddlePaddle's garbage collector as lowerings use it: a queue with a threshold, and the choice of what is collected at all.
  *
  * After each node the tensors it was the last to use become garbage together; then, once per node, if the queue has `threshold` bytes or
- * more, all of it
- * goes and the sum starts at 0.  A threshold of at most 1 byte lets everything go at once.  What is left goes at the end of the step.
+ * more, all of it goes and the sum starts at 0.  A threshold of at most 1 byte lets everything go at once.  What is left goes at the end of
+ * the step.
  * Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in program order) are collected, taken
- * while the sum of
- * those taken is below (i64) (F x the sum of all); 0: none, 1: all.
- * Origin: paddle.md 5.1, 5.3, E19.
+ * while the sum of those taken is below (i64) (F x the sum of all); 0: none, 1: all.  Both sums count a tensor once for each of its last
+ * operators (last-users.h).  One of which not every last operator is taken stays: nobody counts it down to zero.
+ * Origin: paddle.md 1.2 (reported sizes), 5.1, 5.3, E19.
  */
 #pragma once
 
@@ -15,9 +15,9 @@
 typedef struct
 {
   guint64 threshold, sum;
-  guint64 unit;   /* bytes count rounded up to a multiple, as the allocator reports them */
-  GArray *queue;  /* guint32, storages */
-  guint8 *spared; /* by storage: not collected; NULL: all are */
+  guint64 unit, extra; /* as the allocator reports bytes: rounded up to a multiple, and so many more */
+  GArray *queue;       /* guint32, storages */
+  guint8 *spared;      /* by storage: not collected; NULL: all are */
   void (*release) (GememLower *lower, guint32 storage); /* its memory may go */
 } GememGarbage;
 

@@ -31,7 +31,8 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "plain: operators one by one; parallel: ParallelExecutor or CompiledProgram, with their graph passes." },
   { FLAG ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "preset",
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
-    .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth multiples of 256 (preset: the era's default)." },
+    .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth multiples of 256, in naive_best_fit until 1.5 64 more "
+            "(preset: the era's default)." },
   { FLAG ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb), .default_text = "preset",
     .special = "preset=" BY_PRESET_REAL,
     .min = "-8000000000", .max = "8000000000",
@@ -97,6 +98,7 @@ resolve_strategy (Params *p, GError **error)
   if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && p->preset < GEMEM_ERA_P2)
     return usage (error, "allocator_strategy=thread_local exists since 2.1; choose preset=P2 or later");
   p->unit = p->allocator_strategy == STRATEGY_AUTO_GROWTH ? 256 : 1;
+  p->extra = p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && old ? 64 : 0;
   return TRUE;
 }
 

@@ -1,28 +1,25 @@
 /* lower-paddle.c - lowering `paddle`: how PaddlePaddle executes a program, with the flags and defaults of five eras; see lower-paddle.h.
  *
  * Operators run one by one on one host thread.  A tensor that nobody needs any more is garbage (garbage.h); without collection, and what
- * is no
- * candidate, lives to the end of the run, when its scope goes.
+ * is no candidate, lives to the end of the run, when its scope goes.
  *   plain      an input whose buffer an operator does not need (attribute no_need_buffer) does not keep the tensor (since 1.4)
  *   parallel   fraction by size, in-place pass, fused gradients; every input counts
  * fast_eager_deletion_mode=no: the allocator hears of the free from a host callback, when the stream has passed; how far the host is
- * ahead is
- * no flag of Paddle but `host_ahead`: garbage of operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor uses a
- * stream of its
- * own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above those of the nodes.
- * The frees are plain FREEs at that time, because allocators see nothing earlier.
+ * ahead is no flag of Paddle but `host_ahead`: garbage of operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor
+ * uses a stream of its own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above
+ * those of the nodes.  The frees are plain FREEs at that time, because allocators see nothing earlier.
  * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of a run empties its queue.
  * eager_delete_scope=no: "later" is after the first operator of the next run; the ids of every other step are shifted, so that both can
  * be alive.
  *
- * A variable is one tensor from its first use to its last.  Written again with more bytes than it has, it lets go of its memory first
- * and takes new; with
- * fewer it keeps what it has (1.3).  In graphs of several streams it has the largest size from the start.  With persistable variables as
- * with all.
+ * A variable is one tensor from its first use to its last.  Written again with more bytes than it has, it lets go of its memory first and
+ * takes new; with fewer it keeps what it has (1.3).  In graphs of several streams it has the largest size from the start.  With
+ * persistable variables as with all.
  *
- * Not known here: the offset that the chunked best fit of P13 and P14 subtracts from reported sizes (it counts as 0); when a background
- * thread
- * runs; several last operators of one variable count once for the fraction.  Origin: paddle.md 1.3, 4-7.
+ * Sizes that allocators report (1.2) are requested bytes, in auto_growth rounded.  The chunked best fit of P13 and P14 reports 64 more,
+ * less what it loses to alignment: nothing where sizes are multiples of 64, up to 63 bytes of a tensor elsewhere, which only the allocator
+ * knows and which are not subtracted here.  Nor is it known here which requests are too large for its chunks and reported as they are, or
+ * when a background thread runs.  Origin: paddle.md 1.2, 1.3, 4-7.
  */
 #include "config.h"
 
@@ -132,7 +129,7 @@ give_workspace (GememLower *lower, guint32 storage)
   const guint32 block = reader->block[storage];
   const GememStorage *held = gemem_lower_storage (lower, block);
 
-  gemem_temporary_give (reader->temporary, held->stream, held->size, block);
+  gemem_temporary_give (reader->temporary, held->stream, held->size + reader->params.extra, block);
 }
 
 static void
@@ -274,6 +271,7 @@ set_up (Reader *reader)
 
   gemem_garbage_init (&reader->garbage, lower, (guint64) MAX (p->threshold, 0), p->fraction);
   reader->garbage.unit = p->unit;
+  reader->garbage.extra = p->extra;
   if (!p->fast_eager_deletion_mode)
     reader->garbage.release = release_later;
   reader->pending = g_array_new (FALSE, FALSE, sizeof (Pending));

@@ -41,7 +41,7 @@ typedef struct
   double   times_excess;
   /* what follows from them */
   gint64   threshold;      /* bytes; -1: nothing is collected */
-  guint64  unit;           /* the allocator reports sizes in multiples of it */
+  guint64  unit, extra;    /* the allocator reports sizes in multiples of it, and so many bytes more */
   int      whitelist;      /* GEMEM_WHITELIST_* */
   gboolean temporary;      /* workspaces come from the temporary allocator */
 } GememLowerPaddle;
