@@ -1,0 +1,240 @@
+/* libcuda-devices.c - devices of the stand-in driver: what they are, and the simulated device behind each. */
+#include "config.h"
+
+#include <string.h>
+
+#include "standin.h"
+
+StandinDevice *
+standin_device (CUdevice device)
+{
+  return device >= 0 && (guint) device < standin.n_devices ? &standin.devices[device] : NULL;
+}
+
+GememDevice *
+standin_enter_device (StandinDevice *device)
+{
+  device->memory->now = standin.now;
+  return device->memory;
+}
+
+void
+standin_leave_device (StandinDevice *device)
+{
+  if (device->memory->now > standin.now)
+    standin.now = device->memory->now;
+}
+
+/* The device of a call, or its end. */
+#define DEVICE(number) \
+  StandinDevice *device = standin_device (number); \
+  if (device == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, standin.n_devices)
+
+#define PLACE(pointer) \
+  if ((pointer) == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result")
+
+CUresult CUDAAPI
+cuDeviceGetCount (int *count)
+{
+  BEGIN (cuDeviceGetCount, NEEDS_INIT);
+  PLACE (count);
+  *count = standin.n_devices;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceGet (CUdevice *found, int ordinal)
+{
+  BEGIN (cuDeviceGet, NEEDS_INIT);
+  PLACE (found);
+  /* How programs ask for a GPU that may not be there: no misuse. */
+  if (standin_device (ordinal) == NULL)
+    return CUDA_ERROR_INVALID_DEVICE;
+  *found = ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceGetName (char *name, int size, CUdevice number)
+{
+  BEGIN (cuDeviceGetName, NEEDS_INIT);
+  PLACE (name);
+  DEVICE (number);
+  g_snprintf (name, MAX (size, 0), "gemem stand-in %d", device->ordinal);
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+get_uuid (CUuuid *uuid, CUdevice number)
+{
+  PLACE (uuid);
+  DEVICE (number);
+  memset (uuid, 0, sizeof *uuid);
+  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %d", device->ordinal);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceGetUuid (CUuuid *uuid, CUdevice number)
+{
+  BEGIN (cuDeviceGetUuid, NEEDS_INIT);
+  return get_uuid (uuid, number);
+}
+
+CUresult CUDAAPI
+cuDeviceGetUuid_v2 (CUuuid *uuid, CUdevice number)
+{
+  BEGIN (cuDeviceGetUuid_v2, NEEDS_INIT);
+  return get_uuid (uuid, number);
+}
+
+CUresult CUDAAPI
+cuDeviceGetPCIBusId (char *text, int size, CUdevice number)
+{
+  BEGIN (cuDeviceGetPCIBusId, NEEDS_INIT);
+  PLACE (text);
+  DEVICE (number);
+  if (size < 13)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes for 13 characters", size);
+  g_snprintf (text, size, "0000:%02x:00.0", device->ordinal + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceTotalMem_v2 (size_t *bytes, CUdevice number)
+{
+  GememDeviceInfo info;
+
+  BEGIN (cuDeviceTotalMem_v2, NEEDS_INIT);
+  PLACE (bytes);
+  DEVICE (number);
+  gemem_device_info (standin_enter_device (device), &info);
+  standin_leave_device (device);
+  *bytes = info.total;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceComputeCapability (int *major, int *minor, CUdevice number)
+{
+  BEGIN (cuDeviceComputeCapability, NEEDS_INIT);
+  PLACE (major);
+  PLACE (minor);
+  DEVICE (number);
+  *major = 9;
+  *minor = 0;
+  (void) device;
+  return CUDA_SUCCESS;
+}
+
+/* What a Hopper says, as far as anybody here asks; other attributes are 0. */
+static int
+attribute_of (const StandinDevice *device, CUdevice_attribute attribute)
+{
+  switch ((int) attribute)
+    {
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
+      return 64;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
+      return G_MAXINT;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
+      return 65535;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      return 1000000; /* kHz: one cycle is one nanosecond */
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return 132;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+      return device->ordinal + 1;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return 9;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return 2048;
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:
+      return 1;
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+      return standin.virtual_memory;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+      return standin.pools;
+    default:
+      return 0;
+    }
+}
+
+CUresult CUDAAPI
+cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice number)
+{
+  BEGIN (cuDeviceGetAttribute, NEEDS_INIT);
+  PLACE (value);
+  DEVICE (number);
+  if ((int) attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d", (int) attribute);
+  *value = attribute_of (device, attribute);
+  return CUDA_SUCCESS;
+}
+
+/* ---- peers */
+
+CUresult CUDAAPI
+cuDeviceCanAccessPeer (int *can, CUdevice number, CUdevice peer)
+{
+  BEGIN (cuDeviceCanAccessPeer, NEEDS_INIT);
+  PLACE (can);
+  DEVICE (number);
+  if (standin_device (peer) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", peer, standin.n_devices);
+  *can = standin_device (peer) != device;
+  return CUDA_SUCCESS;
+}
+
+/* The device of another context, or NULL. */
+static StandinDevice *
+peer_of (CUcontext handle)
+{
+  StandinContext *peer = standin_object (handle, KIND_CONTEXT);
+  return peer != NULL && peer->alive && peer->device != standin_context ()->device ? peer->device : NULL;
+}
+
+CUresult CUDAAPI
+cuCtxEnablePeerAccess (CUcontext context, unsigned int flags)
+{
+  StandinDevice *peer, *own;
+
+  BEGIN (cuCtxEnablePeerAccess, NEEDS_CONTEXT);
+  if (flags != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+  own = standin_context ()->device;
+  if ((peer = peer_of (context)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
+  if ((own->peers & (1u << peer->ordinal)) != 0)
+    return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  own->peers |= 1u << peer->ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxDisablePeerAccess (CUcontext context)
+{
+  StandinDevice *peer, *own;
+
+  BEGIN (cuCtxDisablePeerAccess, NEEDS_CONTEXT);
+  own = standin_context ()->device;
+  if ((peer = peer_of (context)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
+  if ((own->peers & (1u << peer->ordinal)) == 0)
+    return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  own->peers &= ~(1u << peer->ordinal);
+  return CUDA_SUCCESS;
+}

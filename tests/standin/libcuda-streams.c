@@ -1,0 +1,487 @@
+/* libcuda-streams.c - streams and events of the stand-in driver, and the clock.
+ *
+ * Work put on a stream gets its time at once: it begins when all is done that it must wait for, and ends some time later.  It is carried out when
+ * the clock has come to its end, work of all streams in the order of these times; so an event is pending until somebody waits, or has made calls
+ * enough for the time to pass.  The default stream waits for all others of its context, and they for it, but for those made non-blocking.
+ *
+ * Invariant: within a stream, times never go down; a stream's `busy` is the end of its last work.
+ */
+#include "config.h"
+
+#include "standin.h"
+
+#define START_NS 20000       /* of any work */
+#define BYTES_PER_NS_LOG2 10 /* about a terabyte per second */
+
+guint64
+standin_work_ns (guint64 size)
+{
+  return START_NS + (size >> BYTES_PER_NS_LOG2);
+}
+
+/* ---- the queue */
+
+static int
+by_time (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const StandinWork *left = a, *right = b;
+  return left->done != right->done ? (left->done < right->done ? -1 : 1) : (left->sequence > right->sequence) - (left->sequence < right->sequence);
+}
+
+static void
+free_work (StandinWork *work)
+{
+  g_free (work->staged);
+  g_free (work);
+}
+
+/* When work put on @stream now could begin. */
+static guint64
+start_of (const StandinStream *stream)
+{
+  const StandinContext *context = stream->object.context;
+  guint64 start = MAX (standin.now, stream->busy);
+
+  if (stream == &context->legacy)
+    return MAX (start, context->blocking_busy);
+  return (stream->flags & CU_STREAM_NON_BLOCKING) != 0 ? start : MAX (start, context->legacy.busy);
+}
+
+guint64
+standin_stream_busy (const StandinStream *stream)
+{
+  const StandinContext *context = stream->object.context;
+  return stream == &context->legacy ? MAX (stream->busy, context->blocking_busy) : stream->busy;
+}
+
+/* @stream is busy until @done. */
+static void
+occupy (StandinStream *stream, guint64 done)
+{
+  StandinContext *context = stream->object.context;
+
+  stream->busy = done;
+  context->busy = MAX (context->busy, done);
+  if (stream != &context->legacy && (stream->flags & CU_STREAM_NON_BLOCKING) == 0)
+    context->blocking_busy = MAX (context->blocking_busy, done);
+}
+
+void
+standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work)
+{
+  StandinWork *copy = g_memdup2 (work, sizeof *work);
+
+  copy->done = start_of (stream) + ns;
+  copy->sequence = ++standin.sequence;
+  copy->context = stream->object.context;
+  copy->entry = standin.entry;
+  occupy (stream, copy->done);
+  g_sequence_insert_sorted (standin.queue, copy, by_time, NULL);
+}
+
+void
+standin_run_due (void)
+{
+  GSequenceIter *first;
+
+  while (!g_sequence_iter_is_end (first = g_sequence_get_begin_iter (standin.queue)))
+    {
+      StandinWork *work = g_sequence_get (first);
+      if (work->done > standin.now)
+        return;
+      g_sequence_remove (first);
+      if (work->context->lost == CUDA_SUCCESS)
+        work->run (work);
+      free_work (work);
+    }
+}
+
+void
+standin_wait_until (guint64 time)
+{
+  standin.now = MAX (standin.now, time);
+  standin_run_due ();
+}
+
+void
+standin_wait_as_device (StandinDevice *device, GememDeviceCall call)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  if ((device->memory->waits & (1u << call)) == 0)
+    return;
+  g_hash_table_iter_init (&iter, standin.objects);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    if (((StandinObject *) value)->kind == KIND_CONTEXT && ((StandinContext *) value)->device == device)
+      standin.now = MAX (standin.now, ((StandinContext *) value)->busy);
+  standin_run_due ();
+}
+
+void
+standin_stream_clear (StandinContext *context)
+{
+  GSequenceIter *next;
+
+  for (GSequenceIter *iter = g_sequence_get_begin_iter (standin.queue); !g_sequence_iter_is_end (iter); iter = next)
+    {
+      StandinWork *work = g_sequence_get (iter);
+      next = g_sequence_iter_next (iter);
+      if (work->context != context)
+        continue;
+      free_work (work);
+      g_sequence_remove (iter);
+    }
+}
+
+void
+standin_fault (const StandinWork *work, CUresult code, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *what = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_autofree char *text = g_strdup_printf ("%s: %s", standin_entry_name (work->entry), what);
+  standin_report_line ("fault", text);
+  work->context->lost = code;
+}
+
+/* ---- streams */
+
+static StandinStream *
+thread_stream (StandinContext *context)
+{
+  StandinStream *stream = g_hash_table_lookup (context->per_thread, g_thread_self ());
+
+  if (stream == NULL)
+    {
+      stream = g_new0 (StandinStream, 1);
+      stream->object = (StandinObject) { .id = standin_new_id (), .kind = KIND_STREAM, .context = context };
+      g_hash_table_insert (context->per_thread, g_thread_self (), stream);
+    }
+  return stream;
+}
+
+StandinStream *
+standin_stream (CUstream handle)
+{
+  StandinContext *context = standin_context ();
+
+  if (handle == NULL || handle == CU_STREAM_LEGACY)
+    return &context->legacy;
+  if (handle == CU_STREAM_PER_THREAD)
+    return thread_stream (context);
+  return standin_object (handle, KIND_STREAM);
+}
+
+CUstream
+standin_per_thread (CUstream stream)
+{
+  return stream == NULL ? CU_STREAM_PER_THREAD : stream;
+}
+
+#define STREAM(handle) \
+  StandinStream *stream = standin_stream (handle); \
+  if (stream == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+
+static CUresult
+create_stream (CUstream *handle, unsigned int flags, int priority)
+{
+  StandinStream *stream;
+
+  if (handle == NULL || (flags & ~CU_STREAM_NON_BLOCKING) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result", flags);
+  stream = standin_object_add (g_new0 (StandinStream, 1), KIND_STREAM, standin_context ());
+  stream->flags = flags;
+  stream->priority = CLAMP (priority, -5, 0);
+  *handle = STANDIN_HANDLE (CUstream, stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamCreate (CUstream *handle, unsigned int flags)
+{
+  BEGIN (cuStreamCreate, NEEDS_CONTEXT);
+  return create_stream (handle, flags, 0);
+}
+
+CUresult CUDAAPI
+cuStreamCreateWithPriority (CUstream *handle, unsigned int flags, int priority)
+{
+  BEGIN (cuStreamCreateWithPriority, NEEDS_CONTEXT);
+  return create_stream (handle, flags, priority);
+}
+
+/* Work that was put on it is done all the same. */
+CUresult CUDAAPI
+cuStreamDestroy_v2 (CUstream handle)
+{
+  StandinStream *stream;
+
+  BEGIN (cuStreamDestroy_v2, RETURNS);
+  if ((stream = standin_object (handle, KIND_STREAM)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
+  standin_object_remove (stream);
+  g_free (stream);
+  return standin_context_state ();
+}
+
+/* What a query of something that is done at @time says; the simulated device may refuse to know. */
+static CUresult
+is_complete (StandinContext *context, guint64 time)
+{
+  gboolean may = gemem_device_event_query (standin_enter_device (context->device), 0);
+
+  standin_leave_device (context->device);
+  standin_run_due ();
+  if (context->lost != CUDA_SUCCESS)
+    return context->lost;
+  return may && time <= standin.now ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+static CUresult
+query_stream (StandinEntry entry, CUstream handle)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  return is_complete (stream->object.context, standin_stream_busy (stream));
+}
+
+CUresult CUDAAPI
+cuStreamQuery (CUstream handle)
+{
+  return query_stream (ENTRY_cuStreamQuery, handle);
+}
+
+CUresult CUDAAPI
+cuStreamQuery_ptsz (CUstream handle)
+{
+  return query_stream (ENTRY_cuStreamQuery_ptsz, standin_per_thread (handle));
+}
+
+static CUresult
+synchronize (StandinEntry entry, CUstream handle)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  StandinDevice *device = stream->object.context->device;
+  gboolean ok = gemem_device_stream_sync (standin_enter_device (device), 0);
+
+  standin_leave_device (device);
+  if (!ok)
+    return CUDA_ERROR_UNKNOWN; /* injected */
+  standin_wait_until (standin_stream_busy (stream));
+  standin_pools_trim (device);
+  return stream->object.context->lost;
+}
+
+CUresult CUDAAPI
+cuStreamSynchronize (CUstream handle)
+{
+  return synchronize (ENTRY_cuStreamSynchronize, handle);
+}
+
+CUresult CUDAAPI
+cuStreamSynchronize_ptsz (CUstream handle)
+{
+  return synchronize (ENTRY_cuStreamSynchronize_ptsz, standin_per_thread (handle));
+}
+
+/* One of the questions about streams. */
+typedef enum
+{
+  STREAM_FLAGS,
+  STREAM_PRIORITY,
+  STREAM_CONTEXT,
+  STREAM_CAPTURE
+} StreamQuestion;
+
+static CUresult
+ask_stream (StandinEntry entry, CUstream handle, StreamQuestion question, gpointer answer)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  if (answer == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  if (question == STREAM_FLAGS)
+    *(unsigned int *) answer = stream->flags;
+  else if (question == STREAM_PRIORITY)
+    *(int *) answer = stream->priority;
+  else if (question == STREAM_CONTEXT)
+    *(CUcontext *) answer = STANDIN_HANDLE (CUcontext, stream->object.context);
+  else
+    *(CUstreamCaptureStatus *) answer = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+#define QUESTION(symbol, type, question) \
+  CUresult CUDAAPI symbol (CUstream handle, type *answer) { return ask_stream (ENTRY_##symbol, handle, question, answer); } \
+  CUresult CUDAAPI symbol##_ptsz (CUstream handle, type *answer) \
+  { \
+    return ask_stream (ENTRY_##symbol##_ptsz, standin_per_thread (handle), question, answer); \
+  }
+
+QUESTION (cuStreamGetFlags, unsigned int, STREAM_FLAGS)
+QUESTION (cuStreamGetPriority, int, STREAM_PRIORITY)
+QUESTION (cuStreamGetCtx, CUcontext, STREAM_CONTEXT)
+QUESTION (cuStreamIsCapturing, CUstreamCaptureStatus, STREAM_CAPTURE)
+
+/* ---- events */
+
+#define EVENT(handle) \
+  StandinEvent *event = standin_object (handle, KIND_EVENT); \
+  if (event == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event")
+
+CUresult CUDAAPI
+cuEventCreate (CUevent *handle, unsigned int flags)
+{
+  StandinEvent *event;
+
+  BEGIN (cuEventCreate, NEEDS_CONTEXT);
+  if (handle == NULL || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)) != 0
+      || ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result", flags);
+  event = standin_object_add (g_new0 (StandinEvent, 1), KIND_EVENT, standin_context ());
+  event->flags = flags;
+  *handle = STANDIN_HANDLE (CUevent, event);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuEventDestroy_v2 (CUevent handle)
+{
+  BEGIN (cuEventDestroy_v2, RETURNS);
+  EVENT (handle);
+  standin_object_remove (event);
+  g_free (event);
+  return standin_context_state ();
+}
+
+static CUresult
+record (StandinEntry entry, CUevent handle, CUstream stream_handle, unsigned int flags)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  EVENT (handle);
+  STREAM (stream_handle);
+  StandinDevice *device = stream->object.context->device;
+  GememDeviceEvent made;
+
+  if (event->object.context != stream->object.context)
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
+  if ((flags & ~CU_EVENT_RECORD_EXTERNAL) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+  made = gemem_device_event_record (standin_enter_device (device), 0);
+  standin_leave_device (device);
+  if (made == 0)
+    return CUDA_ERROR_UNKNOWN; /* injected */
+  event->done = MAX (start_of (stream), made - 1);
+  event->recorded = TRUE;
+  occupy (stream, event->done);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuEventRecord (CUevent event, CUstream stream)
+{
+  return record (ENTRY_cuEventRecord, event, stream, 0);
+}
+
+CUresult CUDAAPI
+cuEventRecord_ptsz (CUevent event, CUstream stream)
+{
+  return record (ENTRY_cuEventRecord_ptsz, event, standin_per_thread (stream), 0);
+}
+
+CUresult CUDAAPI
+cuEventRecordWithFlags (CUevent event, CUstream stream, unsigned int flags)
+{
+  return record (ENTRY_cuEventRecordWithFlags, event, stream, flags);
+}
+
+CUresult CUDAAPI
+cuEventRecordWithFlags_ptsz (CUevent event, CUstream stream, unsigned int flags)
+{
+  return record (ENTRY_cuEventRecordWithFlags_ptsz, event, standin_per_thread (stream), flags);
+}
+
+static CUresult
+wait_event (StandinEntry entry, CUstream handle, CUevent event_handle, unsigned int flags)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  EVENT (event_handle);
+  if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+  if (event->recorded)
+    occupy (stream, MAX (start_of (stream), event->done));
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
+{
+  return wait_event (ENTRY_cuStreamWaitEvent, stream, event, flags);
+}
+
+CUresult CUDAAPI
+cuStreamWaitEvent_ptsz (CUstream stream, CUevent event, unsigned int flags)
+{
+  return wait_event (ENTRY_cuStreamWaitEvent_ptsz, standin_per_thread (stream), event, flags);
+}
+
+CUresult CUDAAPI
+cuEventQuery (CUevent handle)
+{
+  BEGIN (cuEventQuery, NEEDS_INIT);
+  EVENT (handle);
+  return is_complete (event->object.context, event->recorded ? event->done : 0);
+}
+
+CUresult CUDAAPI
+cuEventSynchronize (CUevent handle)
+{
+  StandinDevice *device;
+
+  BEGIN (cuEventSynchronize, NEEDS_INIT);
+  EVENT (handle);
+  device = event->object.context->device;
+  gemem_device_event_sync (standin_enter_device (device), 0);
+  standin_leave_device (device);
+  if (event->recorded)
+    standin_wait_until (event->done);
+  standin_pools_trim (device);
+  return event->object.context->lost;
+}
+
+static CUresult
+elapsed (float *milliseconds, CUevent start, CUevent end)
+{
+  const StandinEvent *first = standin_object (start, KIND_EVENT), *last = standin_object (end, KIND_EVENT);
+
+  if (milliseconds == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  if (first == NULL || last == NULL || !first->recorded || !last->recorded || ((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "an event that is not there, not recorded, or made without timing");
+  if (first->done > standin.now || last->done > standin.now)
+    return CUDA_ERROR_NOT_READY;
+  *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuEventElapsedTime (float *milliseconds, CUevent start, CUevent end)
+{
+  BEGIN (cuEventElapsedTime, NEEDS_INIT);
+  return elapsed (milliseconds, start, end);
+}
+
+#if CUDA_VERSION >= 12080
+CUresult CUDAAPI
+cuEventElapsedTime_v2 (float *milliseconds, CUevent start, CUevent end)
+{
+  BEGIN (cuEventElapsedTime_v2, NEEDS_INIT);
+  return elapsed (milliseconds, start, end);
+}
+#endif
