@@ -1,4 +1,4 @@
-/* device.c - the calls every allocator makes: count, charge, dispatch, tell the observer; and making a device from text.
+/* device.c - the calls every allocator makes: count, charge, dispatch, tell the observer.
  *
  * The class does the work and may move `now` forward while the call waits; the modelled cost comes on top, so that the time of a
  * call is what `now` moved by in all.  Refused calls cost the same: the driver was asked.  One function pays for every call (charge),
@@ -12,13 +12,6 @@
 
 #include "sim/core/error.h"
 #include "sim/device/private.h"
-
-static const GememDeviceClass *const classes[] = {
-#define GEMEM_DEVICE(symbol, file) &symbol,
-#include "sim/device/devices.def"
-#undef GEMEM_DEVICE
-  NULL
-};
 
 static const char *const call_names[GEMEM_CALL_COUNT] = {
   [GEMEM_CALL_MALLOC] = "malloc",
@@ -45,79 +38,6 @@ gemem_device_call_name (GememDeviceCall call)
   return call_names[call];
 }
 
-const GememDeviceClass *const *
-gemem_device_classes (void)
-{
-  return classes;
-}
-
-/* ---- from text */
-
-const GememDeviceClass *
-gemem_device_class_find (const char *name, GError **error)
-{
-  const char *known[G_N_ELEMENTS (classes)] = { NULL };
-  const char *nearest;
-
-  for (guint i = 0; classes[i] != NULL; i++)
-    {
-      if (gemem_name_is (classes[i]->name, classes[i]->aliases, name))
-        return classes[i];
-      known[i] = classes[i]->name;
-    }
-  if (gemem_name_equal (name, "cuda"))
-    {
-      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-                           "device 'cuda': this version has no CUDA device; replay on a simulated one, for example -d sim:profile=h200");
-      return NULL;
-    }
-  g_autofree char *list = g_strjoinv (", ", (char **) known);
-  nearest = gemem_suggest (name, known);
-  if (nearest != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device '%s': no such device; did you mean '%s'?", name, nearest);
-  else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device '%s': no such device; use one of %s", name, list);
-  return NULL;
-}
-
-GememDevice *
-gemem_device_new_settings (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults, GError **error)
-{
-  static const GememParam no_params[] = { { .name = NULL } };
-  const GememParam *table = klass->params != NULL ? klass->params : no_params;
-  g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings);
-  g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
-  g_autofree guint64 *params = g_malloc0 (MAX (klass->params_size, sizeof (guint64)));
-  const GememParamContext context = { 0 };
-  GememDevice *device = NULL;
-
-  if (gemem_params_apply (table, params, &context, what, merged, error))
-    device = klass->create (params, error);
-  gemem_params_clear (table, params);
-  return device;
-}
-
-GememDevice *
-gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error)
-{
-  const char *colon = spec != NULL ? strchr (spec, ':') : NULL;
-  g_autofree char *name = spec == NULL ? g_strdup ("sim") : colon != NULL ? g_strndup (spec, colon - spec) : g_strdup (spec);
-  g_autoptr (GPtrArray) settings = NULL, fallback = NULL;
-  const GememDeviceClass *klass = gemem_device_class_find (name, error);
-  GememDevice *device;
-
-  if (klass == NULL || (settings = gemem_settings_parse (colon != NULL ? colon + 1 : "", error)) == NULL
-      || (defaults != NULL && (fallback = gemem_settings_parse (defaults, error)) == NULL))
-    return NULL;
-  if (klass == &gemem_faulty_class)
-    device = gemem_faulty_device_new_settings (settings, fallback, error);
-  else
-    device = gemem_device_new_settings (klass, settings, fallback, error);
-  for (GememDevice *each = device; each != NULL; each = each->inner)
-    each->ordinal = ordinal;
-  return device;
-}
-
 void
 gemem_device_destroy (GememDevice *device)
 {
@@ -139,34 +59,42 @@ gemem_device_unlock (GememDevice *device)
   g_rec_mutex_unlock (&device->lock);
 }
 
-char *
-gemem_device_describe (GememDevice *device)
+static const GememDevice *
+innermost (const GememDevice *device)
 {
-  GString *text = g_string_new (device->klass->name);
-  char separator = ':';
-  for (GememDevice *each = device; each != NULL; each = each->inner)
-    {
-      g_autofree char *settings = each->params != NULL ? gemem_params_describe (each->klass->params, each->params) : NULL;
-      if (settings == NULL || *settings == '\0')
-        continue;
-      g_string_append_c (text, separator);
-      g_string_append (text, settings);
-      separator = ',';
-    }
-  return g_string_free (text, FALSE);
+  while (device->inner != NULL)
+    device = device->inner;
+  return device;
 }
 
-GPtrArray *
-gemem_device_settings (GememDevice *device)
+const GError *
+gemem_device_failure (const GememDevice *device)
 {
-  GPtrArray *rows = gemem_settings_new ();
-  for (GememDevice *each = device; each != NULL; each = each->inner)
-    for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL; param++)
-      {
-        g_autofree char *value = gemem_param_value_text (param, each->params);
-        gemem_settings_add (rows, param->name, value);
-      }
-  return rows;
+  return innermost (device)->failure;
+}
+
+gboolean
+gemem_device_is_real (const GememDevice *device)
+{
+  return innermost (device)->klass->real;
+}
+
+void
+gemem_device_fail (GememDevice *device, GError *error)
+{
+  if (device->failure == NULL)
+    device->failure = error;
+  else
+    g_error_free (error);
+}
+
+void
+gemem_device_misuse (GememDevice *device, const char *what)
+{
+  device->misuses++;
+#if GEMEM_CHECKS >= 1
+  g_error ("device %s: %s; this is a bug of the caller", device->klass->name, what);
+#endif
 }
 
 guint64

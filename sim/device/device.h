@@ -85,6 +85,7 @@ struct _GememDeviceClass
   void     (*expect)  (GememDevice *device, guint64 address, guint64 size);
   /* Optional: takes a contiguous allocation that existed before the trace, at its recorded address. FALSE: no room. */
   gboolean (*adopt)   (GememDevice *device, guint64 address, guint64 size);
+  gboolean real; /* hardware: calls can fail for other reasons than memory (gemem_device_failure()) */
   /* Optional: modelled cost in ns of one call, charged by the wrapper after the call. */
   guint64  (*cost)    (GememDevice *device, GememDeviceCall call, guint64 size);
 };
@@ -131,11 +132,14 @@ struct _GememDevice
   guint32                 waits;           /* bit per GememDeviceCall that waits until the device is idle before it does its work */
   GememDeviceWatch       *watches;         /* in the order in which they came */
   GRecMutex               lock;            /* gemem_device_lock() */
+  GError                 *failure;         /* gemem_device_failure() */
 };
 
 /* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).
  * @defaults: settings applied before those of @spec when @spec does not set them (from a trace), or NULL. */
 GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
+/* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" says gpu=1, mode=vmm.  GEMEM_ERROR_USAGE. */
+GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error);
 void gemem_device_destroy (GememDevice *device);
 /* For allocators that share a device among threads: the calls below do not lock, who may meet another thread does, around the calls and what
  * depends on them.  The holder may lock again. */
@@ -167,6 +171,11 @@ void      gemem_device_info (GememDevice *device, GememDeviceInfo *info);
 /* From now on @watch->func is told of every call, after those who came before; until unwatch, which may come twice. */
 void      gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
 void      gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
+
+/* Why the device cannot go on, or NULL: a call failed, and not for want of memory (GEMEM_ERROR_FAILED).  It has refused all requests for memory since then;
+ * what it gave it takes back.  Only real devices fail, or what stands before one. */
+const GError *gemem_device_failure (const GememDevice *device);
+gboolean gemem_device_is_real (const GememDevice *device);
 
 /* The device's capacity without counting a call: for "80%" and for reports. */
 guint64   gemem_device_capacity (GememDevice *device);

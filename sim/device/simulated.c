@@ -298,13 +298,13 @@ sim_free (GememDevice *device, guint64 address, guint64 size)
   gemem_simulated_wait (self, GEMEM_CALL_FREE);
   if (!gemem_idmap_remove (self->blocks, address, &block))
     {
-      GEMEM_MISUSE (self, "free of an address that is not allocated");
+      gemem_device_misuse (device, "free of an address that is not allocated");
       return;
     }
   if (BLOCK_SIZE (block) != size)
     {
       *(guint64 *) gemem_idmap_insert (self->blocks, address, NULL) = block;
-      GEMEM_MISUSE (self, "free with another size than was allocated");
+      gemem_device_misuse (device, "free with another size than was allocated");
       return;
     }
   if (BLOCK_KEPT (block) == KEPT_STEPS)
@@ -424,7 +424,7 @@ static void
 sim_destroy (GememDevice *device)
 {
   GememSimulated *self = (GememSimulated *) device;
-  gemem_virtual_clear (self);
+  gemem_mappings_clear (&self->mappings);
   gemem_idmap_free (self->blocks);
   gemem_idmap_free (self->streams);
   gemem_slab_clear (&self->expected_slab);
@@ -476,7 +476,7 @@ sim_create (gconstpointer given, GError **error)
   gemem_slab_init (&self->expected_slab, sizeof (GememExpected));
   self->blocks = gemem_idmap_new (sizeof (guint64));
   self->streams = gemem_idmap_new (sizeof (guint64));
-  gemem_virtual_init (self);
+  gemem_mappings_init (&self->mappings, p.granularity);
   return &self->base;
 }
 

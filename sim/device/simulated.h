@@ -2,9 +2,7 @@
  * mappings). */
 #pragma once
 
-#include "sim/core/idmap.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
+#include "sim/device/mappings.h"
 #include "sim/device/private.h"
 #include "sim/device/profile.h"
 #include "sim/device/space.h"
@@ -47,11 +45,7 @@ typedef struct
   GememIdMap *streams;    /* stream -> ns at which its work is done */
   guint64     busy_until; /* the latest of them */
 
-  /* virtual memory: virtual.c */
-  GememTree   range_tree, mapping_tree; /* by address */
-  GememSlab   range_slab, mapping_slab;
-  GememIdMap *pages;
-  GememPage   last_page;
+  GememMappings mappings; /* virtual memory: virtual.c */
 } GememSimulated;
 
 /* Takes @size bytes for a new owner: the address, or 0.  *@kept: what to give back to the space later, 0 if it is never reused. */
@@ -63,18 +57,7 @@ void gemem_simulated_settle (GememSimulated *self);
 /* The host waits for all outstanding work if the profile says so of @call. */
 void gemem_simulated_wait (GememSimulated *self, GememDeviceCall call);
 
-/* A caller's mistake: counted, and with internal checks the end of the program. */
-#define GEMEM_MISUSE(self, what) \
-  G_STMT_START \
-  { \
-    (self)->base.misuses++; \
-    GEMEM_CHECK (!"simulated device: " what); \
-  } \
-  G_STMT_END
-
 /* virtual.c */
-void      gemem_virtual_init (GememSimulated *self);
-void      gemem_virtual_clear (GememSimulated *self);
 guint64   gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment);
 void      gemem_virtual_release (GememDevice *device, guint64 address, guint64 size);
 GememPage gemem_virtual_create_page (GememDevice *device, guint64 size);

@@ -577,10 +577,24 @@ look_ahead (GememRun *run, const GememTraceEvent *event)
     gemem_release_order_before (run->order, event, run->seq);
 }
 
-/* Off the fast path: full checks, the order of release, the map, interruption. */
+gboolean
+gemem_run_check_device (const GememRun *run, GError **error)
+{
+  const GError *failure = gemem_device_failure (run->device);
+
+  if (failure == NULL)
+    return TRUE;
+  g_clear_error (error);
+  g_set_error (error, failure->domain, failure->code, "%s:event %" G_GUINT64_FORMAT ": %s", run->name, run->seq, failure->message);
+  return FALSE;
+}
+
+/* Off the fast path: real devices, full checks, the order of release, the map, interruption. */
 static gboolean
 look_closer (GememRun *run, const GememTraceEvent *event, GError **error)
 {
+  if (run->real && !gemem_run_check_device (run, error))
+    return FALSE;
   if (run->order != NULL)
     {
       order_after (run, event);
@@ -618,7 +632,7 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
 {
   static const gint never = 0;
   const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
-  gboolean closer = run->verify || run->order != NULL || run->map_seq != G_MAXUINT64;
+  gboolean closer = run->real || run->verify || run->order != NULL || run->map_seq != G_MAXUINT64;
 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {
@@ -639,7 +653,11 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
         look_ahead (run, event);
       advance_clock (run, event);
       if (G_UNLIKELY (!dispatch (run, event, error)))
-        return FALSE;
+        {
+          if (run->real)
+            gemem_run_check_device (run, error);
+          return FALSE;
+        }
       after_event (run, event);
       if (G_UNLIKELY (closer) && !look_closer (run, event, error))
         return FALSE;

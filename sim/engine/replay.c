@@ -105,11 +105,12 @@ begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **err
   run->device = gemem_setup_device (job, info, ordinal, capacity, error);
   if (run->device == NULL)
     return FALSE;
+  run->real = gemem_device_is_real (run->device);
   if (job->release_order)
     run->order = gemem_release_order_new (run->device);
   run->watched = run->order != NULL;
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
-  if (run->allocator == NULL)
+  if (!gemem_run_check_device (run, error) || run->allocator == NULL)
     return FALSE;
   run->klass = run->allocator->klass;
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device, error);
@@ -334,6 +335,8 @@ shut_down (GememRun *run)
     }
   if (run->allocator != NULL)
     gemem_allocator_destroy (run->allocator);
+  if (run->real)
+    gemem_device_sync (run->device); /* what is still at work may fail */
 }
 
 /* Gives everything back.  TRUE if @ok and the ending went well too. */
@@ -346,6 +349,8 @@ end (GememRun *run, gboolean ok, GError **error)
   if (run->device != NULL)
     gemem_device_unwatch (run->device, &run->ledger_watch);
   shut_down (run);
+  if (ok && run->real)
+    ok = gemem_run_check_device (run, error);
   if (ok && (run->verify || run->order != NULL))
     ok = check_end (run, error);
   if (ok && run->order != NULL)

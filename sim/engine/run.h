@@ -38,6 +38,7 @@ typedef struct
   GememReleaseOrder *order; /* or NULL: not asked for */
   gboolean watched;     /* there is a ledger or an order: they want to know of each event beforehand */
   gboolean verify;      /* after each event */
+  gboolean real;        /* the device can fail */
 
   /* what surrounds it */
   const GememJob *job;
@@ -69,6 +70,8 @@ gboolean gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **
 gboolean gemem_run_no_load_is_open (GememRun *run, GError **error);
 /* What gemem_run_bad_event returns if the allocator refused its latest call for breaking a rule (GememAllocator.refusal); else TRUE. */
 gboolean gemem_run_take_refusal (GememRun *run, GError **error);
+/* The device can go on; GEMEM_ERROR_FAILED with trace and event, in place of what @error says already. */
+gboolean gemem_run_check_device (const GememRun *run, GError **error);
 /* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
 gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */

@@ -11,13 +11,12 @@
 #include "sim/engine/setup.h"
 
 static const GememDeviceClass *
-find_class (const char *name, gsize length)
+find_class (const char *name)
 {
   const GememDeviceClass *const *classes = gemem_device_classes ();
-  g_autofree char *wanted = g_strndup (name, length);
 
   for (; *classes != NULL; classes++)
-    if (gemem_name_is ((*classes)->name, (*classes)->aliases, wanted))
+    if (gemem_name_is ((*classes)->name, (*classes)->aliases, name))
       return *classes;
   return NULL;
 }
@@ -96,14 +95,13 @@ known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
   return g_string_free (known, FALSE);
 }
 
-/* The class whose settings the keys of the trace and of the allocator are: @name's, or that of the device beneath a wrapper. */
+/* The class whose settings the keys of the trace and of the allocator are: @klass, or that of the device beneath a wrapper; NULL: unknown. */
 static const GememDeviceClass *
-settings_class (const char *name, gsize length, const GPtrArray *settings)
+settings_class (const GememDeviceClass *klass, const GPtrArray *settings)
 {
-  const GememDeviceClass *klass = find_class (name, length);
   const char *beneath = "sim";
 
-  if (klass == NULL || !g_str_equal (klass->name, "faulty"))
+  if (!g_str_equal (klass->name, "faulty"))
     return klass;
   for (guint i = 0; i < settings->len; i++)
     {
@@ -111,31 +109,25 @@ settings_class (const char *name, gsize length, const GPtrArray *settings)
       if (gemem_name_equal (setting->key, "on"))
         beneath = setting->value;
     }
-  return find_class (beneath, strlen (beneath));
+  return find_class (beneath);
 }
 
 GememDevice *
 gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity, GError **error)
 {
   const char *spec = job->device_spec != NULL ? job->device_spec : "sim";
-  gsize length = strcspn (spec, ":");
   const GPtrArray *overrides = job->allocator->device;
   gboolean merging = (overrides != NULL && overrides->len > 0) || capacity > 0;
   g_autoptr (GPtrArray) settings = NULL;
   g_autofree char *defaults = NULL, *merged = NULL, *text = NULL;
-  const GememDeviceClass *klass;
+  const GememDeviceClass *top, *klass;
 
   if (!merging && info->device == NULL)
     return gemem_device_new (spec, NULL, ordinal, error);
-  settings = gemem_settings_parse (spec[length] == ':' ? spec + length + 1 : "", error);
-  if (settings == NULL && !merging)
-    {
-      g_clear_error (error);
-      return gemem_device_new (spec, NULL, ordinal, error); /* not of settings: the class knows */
-    }
+  settings = gemem_device_spec_parse (spec, &top, error);
   if (settings == NULL)
     return NULL;
-  klass = settings_class (spec, length, settings);
+  klass = settings_class (top, settings);
   if (info->device != NULL && klass != NULL && (defaults = known_defaults (klass, info->device, error)) == NULL)
     return NULL;
   if (capacity > 0 && klass != NULL && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))
@@ -147,7 +139,7 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
   if (merging)
     {
       text = merge (klass, settings, overrides, capacity);
-      merged = g_strdup_printf ("%.*s:%s", (int) length, spec, text);
+      merged = g_strdup_printf ("%s:%s", top->name, text);
     }
   return gemem_device_new (merged != NULL ? merged : spec, defaults, ordinal, error);
 }

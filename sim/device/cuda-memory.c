@@ -1,0 +1,310 @@
+/* cuda-memory.c - memory of the CUDA device: plain allocations in three ways, virtual memory, memset.
+ *
+ * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page of its own, mapped for good; or a stream-ordered pool of our
+ * own, freed on the stream for which it was asked.  Where the driver's free waits until the device is idle (cuMemFree), so does that of mode=vmm, because
+ * allocators rely on it; that of mode=async does not.
+ *
+ * Invariants: what is refused for want of memory leaves nothing behind; every address, page and mapping is in the books (blocks, mappings) as long as
+ * the driver has it for us, so that all of it can be given back.  A free that the driver refuses ends the device, but leaves the books as if done.
+ */
+#include "config.h"
+
+#include "sim/device/cuda-device.h"
+
+static guint64
+round_up (const GememCuda *self, guint64 size)
+{
+  return (size + self->granularity - 1) & ~(self->granularity - 1);
+}
+
+/* Nothing more is given by a device that failed, or above the limit. */
+static gboolean
+may_have (const GememCuda *self, guint64 size)
+{
+  return size > 0 && self->base.failure == NULL && self->base.held <= self->limit && size <= self->limit - self->base.held
+         && size <= G_MAXINT64 - self->granularity;
+}
+
+/* ---- pieces of virtual memory */
+
+static gboolean
+create (GememCuda *self, guint64 size, CUmemGenericAllocationHandle *handle)
+{
+  const CUmemAllocationProp properties = {
+    .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu }
+  };
+  return GEMEM_CUDA_ASK (self, cuMemCreate, handle, size, &properties, 0);
+}
+
+static gboolean
+map (GememCuda *self, guint64 address, CUmemGenericAllocationHandle handle, guint64 offset, guint64 size)
+{
+  const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu },
+                                   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+
+  if (!GEMEM_CUDA_ASK (self, cuMemMap, address, size, offset, handle, 0))
+    return FALSE;
+  if (GEMEM_CUDA_ASK (self, cuMemSetAccess, address, size, &access, 1))
+    return TRUE;
+  GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
+  return FALSE;
+}
+
+/* ---- plain allocations */
+
+/* A mapped page needs no owner: it goes with its mapping. */
+static gboolean
+take_vmm (GememCuda *self, guint64 size, CUdeviceptr *address)
+{
+  CUmemGenericAllocationHandle handle;
+  gboolean mapped;
+
+  if (!GEMEM_CUDA_ASK (self, cuMemAddressReserve, address, size, 0, 0, 0))
+    return FALSE;
+  if (create (self, size, &handle))
+    {
+      mapped = map (self, *address, handle, 0, size);
+      GEMEM_CUDA_DO (self, cuMemRelease, handle);
+      if (mapped)
+        return TRUE;
+    }
+  GEMEM_CUDA_DO (self, cuMemAddressFree, *address, size);
+  return FALSE;
+}
+
+static gboolean
+take (GememCuda *self, guint64 size, guint64 stream, CUdeviceptr *address)
+{
+  CUstream handle;
+
+  switch (self->params.mode)
+    {
+    case GEMEM_CUDA_VMM:
+      return take_vmm (self, round_up (self, size), address);
+    case GEMEM_CUDA_ASYNC:
+      return gemem_cuda_stream (self, stream, &handle) && GEMEM_CUDA_ASK (self, cuMemAllocFromPoolAsync, address, size, self->pool, handle);
+    default:
+      return GEMEM_CUDA_ASK (self, cuMemAlloc, address, size);
+    }
+}
+
+static void
+give (GememCuda *self, guint64 address, const GememCudaBlock *block)
+{
+  guint64 size = round_up (self, block->size);
+  CUstream handle;
+
+  switch (self->params.mode)
+    {
+    case GEMEM_CUDA_VMM:
+      GEMEM_CUDA_DO (self, cuCtxSynchronize);
+      GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
+      GEMEM_CUDA_DO (self, cuMemAddressFree, address, size);
+      break;
+    case GEMEM_CUDA_ASYNC:
+      if (gemem_cuda_stream (self, block->stream, &handle))
+        GEMEM_CUDA_DO (self, cuMemFreeAsync, address, handle);
+      break;
+    default:
+      GEMEM_CUDA_DO (self, cuMemFree, address);
+    }
+}
+
+guint64
+gemem_cuda_malloc (GememDevice *device, guint64 size, guint64 stream)
+{
+  GememCuda *self = (GememCuda *) device;
+  CUdeviceptr address = 0;
+  GememCudaBlock *block;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!may_have (self, size) || !take (self, size, stream, &address))
+    return 0;
+  block = gemem_idmap_insert (self->blocks, address, NULL);
+  block->size = size;
+  block->stream = stream;
+  device->held += size;
+  return address;
+}
+
+void
+gemem_cuda_free (GememDevice *device, guint64 address, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  const GememCudaBlock *found = gemem_idmap_lookup (self->blocks, address);
+  GememCudaBlock block;
+  GEMEM_CUDA_ENTER (self);
+
+  if (found == NULL)
+    gemem_device_misuse (device, "free of an address that is not allocated");
+  else if (found->size != size)
+    gemem_device_misuse (device, "free with another size than was allocated");
+  else
+    {
+      gemem_idmap_remove (self->blocks, address, &block);
+      give (self, address, &block);
+      device->held -= size;
+    }
+}
+
+gboolean
+gemem_cuda_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream)
+{
+  GememCuda *self = (GememCuda *) device;
+  CUstream handle;
+  GEMEM_CUDA_ENTER (self);
+
+  if (device->failure != NULL || !gemem_cuda_stream (self, stream, &handle))
+    return FALSE;
+  return size == 0 || GEMEM_CUDA_DO (self, cuMemsetD8Async, address, value, size, handle);
+}
+
+/* ---- virtual memory; a device without it has no ranges, pages or mappings */
+
+guint64
+gemem_cuda_reserve (GememDevice *device, guint64 size, guint64 alignment)
+{
+  GememCuda *self = (GememCuda *) device;
+  CUdeviceptr address;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!self->virtual_memory || device->failure != NULL || size == 0 || size > G_MAXINT64 - self->granularity)
+    return 0;
+  if (!gemem_mappings_may_reserve (alignment, &fault))
+    {
+      gemem_device_misuse (device, fault);
+      return 0;
+    }
+  if (!GEMEM_CUDA_ASK (self, cuMemAddressReserve, &address, round_up (self, size), alignment, 0, 0))
+    return 0;
+  gemem_mappings_reserved (&self->mappings, address, size, 0);
+  return address;
+}
+
+void
+gemem_cuda_release (GememDevice *device, guint64 address, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  const char *fault;
+  GememRange *range = gemem_mappings_may_release (&self->mappings, address, size, &fault);
+  GEMEM_CUDA_ENTER (self);
+
+  if (range == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return;
+    }
+  GEMEM_CUDA_DO (self, cuMemAddressFree, address, round_up (self, size));
+  gemem_mappings_released (&self->mappings, range);
+}
+
+GememPage
+gemem_cuda_create_page (GememDevice *device, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  CUmemGenericAllocationHandle handle;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!self->virtual_memory || size == 0)
+    return 0;
+  if (!gemem_mappings_may_create (&self->mappings, size, &fault))
+    {
+      gemem_device_misuse (device, fault);
+      return 0;
+    }
+  if (!may_have (self, size) || !create (self, size, &handle))
+    return 0;
+  device->held += size;
+  return gemem_mappings_created (&self->mappings, size, handle);
+}
+
+void
+gemem_cuda_destroy_page (GememDevice *device, GememPage page, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  const char *fault;
+  const GememPhysical *physical = gemem_mappings_may_destroy (&self->mappings, page, size, &fault);
+  GEMEM_CUDA_ENTER (self);
+
+  if (physical == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return;
+    }
+  GEMEM_CUDA_DO (self, cuMemRelease, physical->handle);
+  device->held -= gemem_mappings_destroyed (&self->mappings, page);
+}
+
+gboolean
+gemem_cuda_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  const GememPhysical *physical;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!self->virtual_memory || device->failure != NULL)
+    return FALSE;
+  physical = gemem_mappings_may_map (&self->mappings, address, page, offset, size, &fault);
+  if (physical == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return FALSE;
+    }
+  if (!map (self, address, physical->handle, offset, size))
+    return FALSE;
+  gemem_mappings_mapped (&self->mappings, address, page, size);
+  return TRUE;
+}
+
+/* Mapping by mapping, as they were made. */
+gboolean
+gemem_cuda_unmap (GememDevice *device, guint64 address, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  GememMapping *mapping;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!self->virtual_memory)
+    return FALSE;
+  mapping = gemem_mappings_may_unmap (&self->mappings, address, size, &fault);
+  if (mapping == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return FALSE;
+    }
+  while (size > 0)
+    {
+      GememTreeNode *next = gemem_tree_next (&mapping->node);
+      size -= mapping->size;
+      GEMEM_CUDA_DO (self, cuMemUnmap, mapping->node.address, mapping->size);
+      device->held -= gemem_mappings_unmapped (&self->mappings, mapping);
+      mapping = next != NULL ? GEMEM_TREE_ENTRY (next, GememMapping, node) : NULL;
+    }
+  return TRUE;
+}
+
+/* ---- the end */
+
+void
+gemem_cuda_give_memory_back (GememCuda *self)
+{
+  gsize position = 0;
+  guint64 key;
+  gpointer record;
+  GememTreeNode *node;
+
+  while (gemem_idmap_next (self->blocks, &position, &key, &record))
+    give (self, key, record);
+  for (node = gemem_tree_first (&self->mappings.mappings); node != NULL; node = gemem_tree_next (node))
+    GEMEM_CUDA_DO (self, cuMemUnmap, node->address, GEMEM_TREE_ENTRY (node, GememMapping, node)->size);
+  position = 0;
+  while (gemem_idmap_next (self->mappings.pages, &position, &key, &record))
+    if (((const GememPhysical *) record)->owned)
+      GEMEM_CUDA_DO (self, cuMemRelease, ((const GememPhysical *) record)->handle);
+  for (node = gemem_tree_first (&self->mappings.ranges); node != NULL; node = gemem_tree_next (node))
+    GEMEM_CUDA_DO (self, cuMemAddressFree, node->address, round_up (self, GEMEM_TREE_ENTRY (node, GememRange, node)->size));
+}
