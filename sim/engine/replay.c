@@ -84,7 +84,7 @@ show_future (GememRun *run, GError **error)
   g_autoptr (GememLifetimes) lifetimes = NULL;
   GememTraceReader *reader;
 
-  if (run->klass->prepare == NULL)
+  if (run->klass->prepare == NULL || run->job->source == NULL)
     return TRUE;
   reader = run->job->source (run->job->source_data, error);
   if (reader == NULL)
@@ -95,8 +95,21 @@ show_future (GememRun *run, GError **error)
   return lifetimes != NULL && run->klass->prepare (run->allocator, &input, error);
 }
 
+/* What the recorded allocator had obtained before its first event, to be asked for again while it is made: the places of these segments, under the
+ * address policy `recorded`.  One that starts from the recorded state takes them over instead. */
+static void
+expect_first (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n)
+{
+  if ((run->job->allocator->klass->capabilities & GEMEM_CAP_ADOPT) != 0 || !gemem_setup_same_allocator (run->job, info))
+    return;
+  for (gsize i = 0; i < n; i++)
+    if ((events[i].flags & GEMEM_EVENT_INITIAL) != 0 && events[i].kind == GEMEM_EVENT_SEGMENT_ALLOC && events[i].device == run->ordinal)
+      gemem_device_expect (run->device, events[i].address, events[i].size);
+}
+
+/* @events: the first @n of the trace. */
 static gboolean
-begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **error)
+begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n, guint64 capacity, GError **error)
 {
   const GememJob *job = run->job;
   const char *defaults = gemem_setup_defaults (job, info);
@@ -108,6 +121,9 @@ begin (GememRun *run, const GememTraceInfo *info, guint64 capacity, GError **err
   run->real = gemem_device_is_real (run->device);
   if (job->release_order)
     run->order = gemem_release_order_new (run->device);
+  if (job->watch != NULL)
+    gemem_device_watch (run->device, job->watch);
+  expect_first (run, info, events, n);
   run->watched = run->order != NULL;
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
   if (!gemem_run_check_device (run, error) || run->allocator == NULL)
@@ -179,7 +195,7 @@ first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity, const Ge
     run->ordinal = (guint16) run->job->device_ordinal;
   else
     run->ordinal = *n > 0 ? (*events)[0].device : 0;
-  return begin (run, &reader->info, capacity, error);
+  return begin (run, &reader->info, *events, (gsize) *n, capacity, error);
 }
 
 static void
@@ -348,6 +364,8 @@ end (GememRun *run, gboolean ok, GError **error)
   gemem_events_log_discard (run->log);
   if (run->device != NULL)
     gemem_device_unwatch (run->device, &run->ledger_watch);
+  if (run->device != NULL && run->job->watch != NULL)
+    gemem_device_unwatch (run->device, run->job->watch);
   shut_down (run);
   if (ok && run->real)
     ok = gemem_run_check_device (run, error);
@@ -413,6 +431,47 @@ gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError *
   if (!ok)
     g_clear_pointer (&result, gemem_result_free);
   return result;
+}
+
+/* ---- a run that a program at work feeds */
+
+GememRun *
+gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 capacity, GError **error)
+{
+  const GememTraceInfo info = { .flags = GEMEM_TRACE_HAS_TIME };
+  GememRun *run = g_new (GememRun, 1);
+
+  prepare (run, job, G_MAXUINT64);
+  run->name = g_strdup (name);
+  run->ordinal = ordinal;
+  run->result->trace = g_strdup (name);
+  if (begin (run, &info, NULL, 0, capacity, error))
+    {
+      open_epoch (run);
+      return run;
+    }
+  gemem_run_close (run, NULL);
+  return NULL;
+}
+
+GememResult *
+gemem_run_finish (GememRun *run)
+{
+  close_epoch (run);
+  gather (run);
+  return g_steal_pointer (&run->result);
+}
+
+gboolean
+gemem_run_close (GememRun *run, GError **error)
+{
+  gboolean ok;
+
+  run->verify |= error != NULL;
+  ok = end (run, error != NULL, error);
+  gemem_result_free (run->result);
+  g_free (run);
+  return ok;
 }
 
 /* A second pass, only as far as the peak. */

@@ -1,5 +1,5 @@
 /* run.h - the state of one pass over a trace, shared by replay.c (what surrounds the events), events.c (the event path) and
- * capacity.c.  Private to the engine.
+ * capacity.c.  Private to the engine, and to sim/live, which feeds one from a program at work.
  */
 #pragma once
 
@@ -89,6 +89,15 @@ void gemem_run_raise_peaks (GememRun *run, guint64 stream);
 /* One pass over the trace with the device at @capacity (0: as the job says), ending after event @map_seq with the map taken
  * (G_MAXUINT64: the whole trace).  NULL with @error. */
 GememResult *gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error);
+
+/* A run without a reader: the caller feeds it with gemem_run_events(), one device, times from 0 on.  @job must outlive it; its source may be NULL (no future is
+ * shown to the allocator), epochs, map and capacity are not for it.  @name stands for the trace in messages; @capacity of the
+ * device, 0: as the job says. */
+GememRun *gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 capacity, GError **error);
+/* What was found so far, once; calls nothing of the device, after it only gemem_run_close() may come.  gemem_result_free(). */
+GememResult *gemem_run_finish (GememRun *run);
+/* Gives everything back, what is live included.  @error NULL: without looking whether all came back. */
+gboolean gemem_run_close (GememRun *run, GError **error);
 
 /* Fills least_capacity and capacity_monotone of @result. */
 gboolean gemem_capacity_find (const GememJob *job, GememResult *result, GError **error);

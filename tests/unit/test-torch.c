@@ -1,0 +1,385 @@
+/* test-torch.c - libgemem-torch.so, opened and driven as PyTorch does: eight threads on two devices with streams, frees from other threads, private pools;
+ * what it writes at exit; a recording that replays to the same decisions; and how it fails.
+ *
+ * Each program is a child process (this one with --child NAME), since the library reads the environment once and reports at exit.  The devices are
+ * simulated; tests/standin/test-torch.sh does the same on the CUDA device with the stand-in driver.
+ */
+#include "config.h"
+
+#include <gmodule.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "sim/core/rng.h"
+#include "sim/engine/replay.h"
+#include "sim/live/torch.h"
+#include "sim/report/report.h"
+#include "tests/util/testutil.h"
+
+#define THREADS 8
+#define STEPS 1500
+#define BLOCKS 64
+#define MIB (1 << 20)
+
+/* ---- the library */
+
+static struct
+{
+  __typeof__ (gemem_torch_malloc) *malloc;
+  __typeof__ (gemem_torch_free) *free;
+  __typeof__ (gemem_torch_init) *init;
+  __typeof__ (gemem_torch_reset) *reset;
+  __typeof__ (gemem_torch_set_memory_fraction) *set_memory_fraction;
+  __typeof__ (gemem_torch_base_alloc) *base_alloc;
+  __typeof__ (gemem_torch_record_stream) *record_stream;
+  __typeof__ (gemem_torch_begin_allocate_to_pool) *begin_allocate_to_pool;
+  __typeof__ (gemem_torch_end_allocate_to_pool) *end_allocate_to_pool;
+  __typeof__ (gemem_torch_release_pool) *release_pool;
+  __typeof__ (gemem_torch_stat) *stat;
+  __typeof__ (gemem_torch_reset_peaks) *reset_peaks;
+} torch;
+
+static void
+open_library (void)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-torch.so", NULL);
+  GModule *module = g_module_open (path, G_MODULE_BIND_LOCAL);
+  gpointer hidden;
+
+  if (module == NULL)
+    g_error ("%s", g_module_error ());
+#define SYMBOL(name) g_assert_true (g_module_symbol (module, "gemem_torch_" #name, (gpointer *) &torch.name))
+  SYMBOL (malloc);
+  SYMBOL (free);
+  SYMBOL (init);
+  SYMBOL (reset);
+  SYMBOL (set_memory_fraction);
+  SYMBOL (base_alloc);
+  SYMBOL (record_stream);
+  SYMBOL (begin_allocate_to_pool);
+  SYMBOL (end_allocate_to_pool);
+  SYMBOL (release_pool);
+  SYMBOL (stat);
+  SYMBOL (reset_peaks);
+#undef SYMBOL
+  g_assert_false (g_module_symbol (module, "gemem_allocator_find", &hidden)); /* nothing of ours gets in the way of the program's own */
+}
+
+static gpointer
+stream (guint64 number)
+{
+  return GSIZE_TO_POINTER (number * 0x1000);
+}
+
+/* ---- programs */
+
+typedef struct
+{
+  void *pointer;
+  gsize size;
+  int   device;
+  void *stream;
+} Tensor;
+
+/* Shared by all threads: who takes a tensor out may be another than who put it in. */
+static Tensor tensors[BLOCKS];
+static GMutex tensors_lock;
+
+static Tensor
+exchange (guint64 place, Tensor tensor)
+{
+  Tensor before;
+
+  g_mutex_lock (&tensors_lock);
+  before = tensors[place];
+  tensors[place] = tensor;
+  g_mutex_unlock (&tensors_lock);
+  return before;
+}
+
+static gpointer
+thread_work (gpointer number)
+{
+  GememRng rng;
+
+  gemem_rng_init (&rng, GPOINTER_TO_UINT (number), "thread");
+  for (guint i = 0; i < STEPS; i++)
+    {
+      Tensor tensor = { .size = 1 + gemem_rng_below (&rng, 4 * MIB), .device = (int) gemem_rng_below (&rng, 2),
+                        .stream = stream (gemem_rng_below (&rng, 3)) };
+
+      tensor.pointer = torch.malloc ((ssize_t) tensor.size, tensor.device, tensor.stream);
+      g_assert_nonnull (tensor.pointer);
+      if (gemem_rng_below (&rng, 4) == 0)
+        torch.record_stream (tensor.pointer, stream (gemem_rng_below (&rng, 3)));
+      tensor = exchange (gemem_rng_below (&rng, BLOCKS), tensor);
+      torch.free (tensor.pointer, (ssize_t) tensor.size, tensor.device, tensor.stream);
+    }
+  return NULL;
+}
+
+static void
+child_threads (void)
+{
+  GThread *threads[THREADS];
+
+  torch.init (2);
+  for (guint i = 0; i < THREADS; i++)
+    threads[i] = g_thread_new ("worker", thread_work, GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < THREADS; i++)
+    g_thread_join (threads[i]);
+  g_assert_cmpuint (torch.stat (0, "allocs") + torch.stat (1, "allocs"), ==, THREADS * STEPS);
+  torch.reset ();
+}
+
+static void *late;
+
+static void
+free_late (void)
+{
+  torch.free (late, MIB, 0, NULL);
+  g_assert_null (torch.malloc (MIB, 0, NULL));
+  g_assert_cmpuint (torch.stat (0, "live"), ==, 0);
+  torch.reset ();
+  torch.record_stream (late, NULL);
+}
+
+/* Handlers run in the opposite order: this one after the library's own. */
+static void
+child_teardown (void)
+{
+  atexit (free_late);
+  late = torch.malloc (MIB, 0, NULL);
+  g_assert_nonnull (late);
+}
+
+static void
+child_hooks (void)
+{
+  const GememTorchPool pool = { 0, 1 }, other = { 1, 0 };
+  void *a, *b;
+  size_t size = 1;
+
+  torch.set_memory_fraction (0.5, 0);
+  a = torch.malloc (3 * MIB, 0, NULL);
+  b = torch.malloc (3 * MIB, 0, NULL);
+  g_assert_true (torch.base_alloc (b, &size) == a && size == 20 * MIB);
+  g_assert_null (torch.base_alloc ((char *) b + 1, &size));
+  g_assert_cmpuint (size, ==, 0);
+  g_assert_null (torch.malloc (0, 0, NULL));
+  g_assert_null (torch.malloc (100 * MIB, 0, NULL)); /* of 128 MiB a half */
+  g_assert_cmpuint (torch.stat (0, "failed"), ==, 1);
+  g_assert_cmpuint (torch.stat (0, "faled"), ==, UINT64_MAX);
+  g_assert_cmpuint (torch.stat (1, "live"), ==, 0);
+  torch.free (b, 3 * MIB, 0, NULL);
+  torch.free (b, 3 * MIB, 0, NULL); /* twice */
+  torch.begin_allocate_to_pool (0, other, NULL);
+  torch.begin_allocate_to_pool (0, pool, NULL);
+  g_assert_true (torch.malloc (3 * MIB, 0, NULL) != b); /* another pool, another segment */
+  torch.end_allocate_to_pool (0, pool);
+  torch.end_allocate_to_pool (0, other);
+  torch.release_pool (0, pool);
+  torch.release_pool (0, other);
+  g_assert_true (torch.malloc (3 * MIB, 0, NULL) == b);
+  torch.set_memory_fraction (0.9, 0); /* too late */
+  torch.free (a, 3 * MIB, 7, NULL);   /* nothing was allocated there */
+  g_assert_null (torch.malloc (1, -1, NULL));
+  torch.reset_peaks (0);
+}
+
+static void
+child_one (void)
+{
+  torch.malloc (MIB, 0, NULL);
+}
+
+static int
+child (const char *name)
+{
+  static const struct { const char *name; void (*run) (void); } programs[]
+      = { { "threads", child_threads }, { "teardown", child_teardown }, { "hooks", child_hooks }, { "one", child_one } };
+
+  open_library ();
+  for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
+    if (strcmp (programs[i].name, name) == 0)
+      {
+        programs[i].run ();
+        return 0;
+      }
+  return 99;
+}
+
+/* ---- running them */
+
+static const char *self;
+
+/* Runs --child @name with the variables @settings ("NAME=value"); what it said on stderr.  Its status must be @status. */
+static char *
+run_child (const char *name, int status, const char *const *settings)
+{
+  const char *argv[] = { self, "--child", name, NULL };
+  g_auto (GStrv) environment = g_get_environ ();
+  g_autoptr (GError) error = NULL;
+  char *said = NULL;
+  int waited = 0;
+
+  for (; *settings != NULL; settings++)
+    {
+      g_auto (GStrv) parts = g_strsplit (*settings, "=", 2);
+      environment = g_environ_setenv (environment, parts[0], parts[1], TRUE);
+    }
+  g_spawn_sync (NULL, (char **) argv, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL, &said, &waited, &error);
+  g_assert_no_error (error);
+  if (!WIFEXITED (waited) || WEXITSTATUS (waited) != status)
+    g_test_message ("%s", said);
+  g_assert_true (WIFEXITED (waited));
+  g_assert_cmpint (WEXITSTATUS (waited), ==, status);
+  return said;
+}
+
+static void
+assert_says (const char *said, const char *what)
+{
+  if (strstr (said, what) == NULL)
+    g_test_message ("said: %s; expected: %s", said, what);
+  g_assert_nonnull (strstr (said, what));
+}
+
+static GememTraceReader *
+open_file (gpointer path, GError **error)
+{
+  return gemem_trace_open (path, NULL, NULL, error);
+}
+
+/* Every decision on @device of the recording, once more in the simulator: the result is that of @live. */
+static void
+check_replay (char *path, const char *allocator, int device, const GememResult *live)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GError) error = NULL;
+  GememJob job = { .device_ordinal = device, .source = open_file, .source_data = path, .use_trace_settings = TRUE };
+  GememResult *replayed;
+
+  g_assert_true (gemem_allocator_spec_parse (allocator, specs, &error));
+  job.allocator = specs->pdata[0];
+  replayed = gemem_job_run (&job, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (replayed->fidelity.compared, ==, live->allocs);
+  g_assert_cmpuint (replayed->fidelity.equal, ==, live->allocs);
+  g_assert_cmpuint (replayed->fidelity.segments_equal, ==, replayed->fidelity.segments_compared);
+  g_assert_cmpuint (replayed->peak_reserved, ==, live->peak_reserved);
+  g_assert_cmpuint (replayed->peak_live, ==, live->peak_live);
+  gemem_result_free (replayed);
+}
+
+static void
+test_threads (gconstpointer allocator)
+{
+  g_autofree char *trace = g_build_filename (test_tmpdir (), "threads.gmt", NULL), *stats = g_build_filename (test_tmpdir (), "live.json", NULL);
+  g_autofree char *name = g_strconcat ("GEMEM_ALLOCATOR=", allocator, NULL), *file = g_strconcat ("GEMEM_STATS=", stats, NULL);
+  g_autofree char *record = g_strconcat ("GEMEM_RECORD=", trace, NULL);
+  const char *const settings[] = { name, file, record, "GEMEM_DEVICE=sim:capacity=4GiB,event_latency=20us", NULL };
+  g_autofree char *said = run_child ("threads", 0, settings);
+  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpstr (said, ==, "");
+  gemem_results_read_json (stats, results, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (results->len, ==, 2);
+  for (guint i = 0; i < results->len; i++)
+    {
+      const GememResult *live = results->pdata[i];
+      g_assert_cmpuint (live->allocs, >, THREADS * STEPS / 3);
+      g_assert_cmpuint (live->measured_alloc_ns.count, ==, live->allocs);
+      check_replay (trace, allocator, (int) i, live);
+    }
+}
+
+static void
+test_teardown (void)
+{
+  const char *const settings[] = { "GEMEM_DEVICE=sim", "GEMEM_STATS=stderr", NULL };
+  g_autofree char *said = run_child ("teardown", 0, settings);
+
+  assert_says (said, "peak reserved");
+  g_assert_null (strstr (said, "libgemem-torch: ")); /* no complaint */
+}
+
+static void
+test_hooks (void)
+{
+  const char *const settings[] = { "GEMEM_DEVICE=sim:capacity=128MiB", NULL };
+  g_autofree char *said = run_child ("hooks", 0, settings);
+
+  assert_says (said, "is freed, but no live block begins there");
+  assert_says (said, "device 0 (sim:capacity=128MiB): out of memory: 100.0 MiB asked for, 6.000 MiB live");
+  assert_says (said, "memory fraction 0.9 comes after the first request");
+  assert_says (said, "device 7: ");
+  assert_says (said, "device -1: ");
+}
+
+/* One line, and the status of gemem-sim, at the first use. */
+static void
+test_wrong (void)
+{
+  static const struct { const char *variable; int status; const char *says; } wrong[]
+      = { { "GEMEM_ALLOCATOR=pytorch-cashing", 2, "did you mean 'pytorch-caching'?" },
+          { "GEMEM_ALLOCATOR=ge-*", 2, "stands for" },
+          { "GEMEM_ALLOCATOR=pytorch-caching:max_split_size_mb=much", 2, "max_split_size_mb" },
+          { "GEMEM_DEVICE=simm", 2, "did you mean 'sim'?" },
+          { "GEMEM_RECORD=/nowhere/at/all.gmt", 1, "/nowhere/at/all.gmt" },
+          { "GEMEM_RECORD=/tmp/trace.what", 2, "trace.what" },
+          { "GEMEM_PLUGIN_PATH=/nowhere", 2, "create the directory" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      const char *const settings[] = { "GEMEM_DEVICE=sim", wrong[i].variable, NULL };
+      g_autofree char *said = run_child ("one", wrong[i].status, settings);
+      assert_says (said, wrong[i].says);
+      assert_says (said, "libgemem-torch: error: GEMEM_");
+      g_assert_true (strchr (said, '\n') == said + strlen (said) - 1);
+    }
+}
+
+/* %p is the process; files that cannot be written do not stop anything. */
+static void
+test_files (void)
+{
+  g_autofree char *stats = g_strconcat ("GEMEM_STATS=", test_tmpdir (), "/of-%p.csv", NULL), *said = NULL, *again = NULL;
+  const char *const settings[] = { "GEMEM_DEVICE=sim", stats, NULL }, *const nowhere[] = { "GEMEM_DEVICE=sim", "GEMEM_STATS=/nowhere/x", NULL };
+  g_autoptr (GDir) dir = NULL;
+  const char *name;
+  gboolean found = FALSE;
+
+  said = run_child ("one", 0, settings);
+  g_assert_cmpstr (said, ==, "");
+  dir = g_dir_open (test_tmpdir (), 0, NULL);
+  while ((name = g_dir_read_name (dir)) != NULL)
+    found |= g_str_has_prefix (name, "of-") && g_ascii_isdigit (name[3]) && g_str_has_suffix (name, ".csv");
+  g_assert_true (found);
+  again = run_child ("one", 0, nowhere);
+  assert_says (again, "GEMEM_STATS: /nowhere/x");
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const allocators[] = { "pytorch-caching", "ge-expandable", "paddle-auto-growth", "paddle-buddy" };
+
+  if (argc == 3 && strcmp (argv[1], "--child") == 0)
+    return child (argv[2]);
+  self = argv[0];
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (allocators); i++)
+    {
+      g_autofree char *path = g_strconcat ("/torch/threads/", allocators[i], NULL);
+      g_test_add_data_func (path, allocators[i], test_threads);
+    }
+  g_test_add_func ("/torch/teardown", test_teardown);
+  g_test_add_func ("/torch/hooks", test_hooks);
+  g_test_add_func ("/torch/wrong", test_wrong);
+  g_test_add_func ("/torch/files", test_files);
+  return g_test_run ();
+}
