@@ -32,6 +32,7 @@ enum
 typedef struct
 {
   CUstream handle;
+  gboolean borrowed;       /* the program's, not ours                */
   CUevent *ring;
   guint64  size;           /* of the ring, a power of two, or 0      */
   guint64  recorded, done; /* events so far; thereof known to be complete */
@@ -99,4 +100,6 @@ void     gemem_cuda_event_sync (GememDevice *device, GememDeviceEvent event);
 gboolean gemem_cuda_stream_sync (GememDevice *device, guint64 stream);
 gboolean gemem_cuda_sync (GememDevice *device);
 gboolean gemem_cuda_stream (GememCuda *self, guint64 stream, CUstream *handle);
+/* @stream, not used so far, is the program's @handle. */
+void     gemem_cuda_borrow_stream (GememCuda *self, guint64 stream, CUstream handle);
 void     gemem_cuda_destroy_streams (GememCuda *self);

@@ -21,19 +21,35 @@ find (GememCuda *self, guint64 stream)
 }
 
 static GememCudaStream *
+add (GememCuda *self, guint64 stream, CUstream handle, gboolean borrowed)
+{
+  const GememCudaStream added = { .handle = handle, .borrowed = borrowed };
+
+  *(guint64 *) gemem_idmap_insert (self->stream_places, stream, NULL) = self->streams->len;
+  g_array_append_val (self->streams, added);
+  return &g_array_index (self->streams, GememCudaStream, self->streams->len - 1);
+}
+
+static GememCudaStream *
 find_or_make (GememCuda *self, guint64 stream)
 {
-  GememCudaStream *found = find (self, stream), made = { 0 };
+  GememCudaStream *found = find (self, stream);
+  CUstream made = NULL;
 
   if (found != NULL)
     return found;
   if (self->params.streams == GEMEM_CUDA_STREAMS_HANDLES)
-    made.handle = (CUstream) (guintptr) stream;
-  else if (stream != 0 && !GEMEM_CUDA_DO (self, cuStreamCreate, &made.handle, CU_STREAM_NON_BLOCKING))
+    return add (self, stream, (CUstream) (guintptr) stream, TRUE);
+  if (stream != 0 && !GEMEM_CUDA_DO (self, cuStreamCreate, &made, CU_STREAM_NON_BLOCKING))
     return NULL;
-  *(guint64 *) gemem_idmap_insert (self->stream_places, stream, NULL) = self->streams->len;
-  g_array_append_val (self->streams, made);
-  return &g_array_index (self->streams, GememCudaStream, self->streams->len - 1);
+  return add (self, stream, made, FALSE);
+}
+
+void
+gemem_cuda_borrow_stream (GememCuda *self, guint64 stream, CUstream handle)
+{
+  if (find (self, stream) == NULL)
+    add (self, stream, handle, TRUE);
 }
 
 gboolean
@@ -189,7 +205,7 @@ gemem_cuda_destroy_streams (GememCuda *self)
         if (stream->ring[n] != NULL)
           GEMEM_CUDA_DO (self, cuEventDestroy, stream->ring[n]);
       g_free (stream->ring);
-      if (stream->handle != NULL && self->params.streams == GEMEM_CUDA_STREAMS_MADE)
+      if (stream->handle != NULL && !stream->borrowed)
         GEMEM_CUDA_DO (self, cuStreamDestroy, stream->handle);
     }
 }

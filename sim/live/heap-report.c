@@ -8,6 +8,12 @@
 
 /* ---- where */
 
+GememDevice *
+gemem_heap_device (const GememHeap *heap)
+{
+  return heap->run->device;
+}
+
 typedef struct
 {
   guint64 address, segment, size;

@@ -151,7 +151,7 @@ try_alloc (GememHeap *heap, GememTraceEvent *event, GememBlock *block, GError **
 {
   const GememLive *live;
 
-  event->id = ++heap->last_id;
+  event->id = heap->recording != NULL ? gemem_recording_new_id (heap->recording) : ++heap->last_id;
   event->flags = 0;
   if (!gemem_heap_feed (heap, event, error))
     return FALSE;

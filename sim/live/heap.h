@@ -45,6 +45,8 @@ guint64  gemem_heap_alloc (GememHeap *heap, guint64 size, guint64 stream, guint3
 gboolean gemem_heap_free (GememHeap *heap, guint64 address, GError **error);
 /* Work that uses the live block at @address was queued on @stream.  Errors as before. */
 gboolean gemem_heap_use_on_stream (GememHeap *heap, guint64 address, guint64 stream, GError **error);
+/* What it takes memory from. */
+GememDevice *gemem_heap_device (const GememHeap *heap);
 /* TRUE if a live block begins at @address. */
 gboolean gemem_heap_has (const GememHeap *heap, guint64 address);
 /* The allocator gives back what it does not need (empty_cache). */

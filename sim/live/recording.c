@@ -7,6 +7,7 @@ struct _GememRecording
 {
   GememTraceInfo    info;
   GememTraceWriter *writer;
+  guint64           last_id;
   GError           *failure; /* the first */
 };
 
@@ -65,6 +66,12 @@ gemem_recording_describe (GememRecording *recording, const char *allocator, cons
   recording->info.device = device_text (device);
   gemem_trace_info_note (&recording->info, "tool", "%s %s", PACKAGE_NAME, PACKAGE_VERSION);
   gemem_trace_info_note (&recording->info, "device", "%s", made_on);
+}
+
+guint64
+gemem_recording_new_id (GememRecording *recording)
+{
+  return ++recording->last_id;
 }
 
 void

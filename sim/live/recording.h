@@ -15,6 +15,8 @@ typedef struct _GememRecording GememRecording;
 GememRecording *gemem_recording_new (const char *path, GError **error);
 /* The first heap says what made the recording: the allocator, and those of its @settings (GememSetting) that were given. */
 void            gemem_recording_describe (GememRecording *recording, const char *allocator, const GPtrArray *settings, GememDevice *device);
+/* Ids are those of the file, whichever device they are of. */
+guint64         gemem_recording_new_id (GememRecording *recording);
 void            gemem_recording_add (GememRecording *recording, const GememTraceEvent *event);
 /* Completes the file and frees @recording.  GEMEM_ERROR_FAILED: what went wrong first, now or before. */
 gboolean        gemem_recording_finish (GememRecording *recording, GError **error);

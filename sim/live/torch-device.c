@@ -1,4 +1,4 @@
-/* torch-device.c - what libgemem-torch.so asks of the device beyond device.h: its number in text, a share of it, and, of a CUDA device, streams and captures. */
+/* torch-device.c - the devices of libgemem-torch.so as text: their numbers, and a share of one. */
 #include "config.h"
 
 #include <string.h>
@@ -27,26 +27,4 @@ gemem_torch_share (const char *spec, int device, double fraction)
   share = (guint64) ((double) gemem_device_capacity (whole) * fraction);
   gemem_device_destroy (whole);
   return MAX (share, 1);
-}
-
-void
-gemem_torch_name_stream (GememDevice *device, guint64 stream, guint64 handle)
-{
-}
-
-gboolean
-gemem_torch_is_capturing (void *stream)
-{
-  return FALSE;
-}
-
-int
-gemem_torch_begin_calls (gboolean capturing)
-{
-  return 0;
-}
-
-void
-gemem_torch_end_calls (int mode)
-{
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/device/cuda-program.h"
 #include "sim/live/heap.h"
 #include "sim/live/torch-private.h"
 #include "sim/live/torch.h"
@@ -148,7 +149,7 @@ make_heap (int device)
   g_autofree char *spec = gemem_torch_device_spec (state.device, device);
   const double fraction = state.fractions[device];
   const GememHeapOptions options = { .allocator = state.allocator, .device = spec, .ordinal = device, .clock = now, .recording = state.recording,
-                                     .capacity = fraction > 0 ? gemem_torch_share (spec, device, fraction) : 0, .name_stream = gemem_torch_name_stream };
+                                     .capacity = fraction > 0 ? gemem_torch_share (spec, device, fraction) : 0, .name_stream = gemem_cuda_name_stream };
   g_autoptr (GError) error = NULL;
   GememHeap *heap = gemem_heap_new (&options, &error);
 
@@ -191,12 +192,12 @@ pool_number (GememTorchPool pool)
 
 /* The pool for a request of this thread on @stream; the one begun last counts. */
 static guint32
-pool_for (int device, void *stream)
+pool_for (GememHeap *heap, int device, void *stream)
 {
   for (guint i = state.open->len; i-- > 0;)
     {
       const OpenPool *open = &g_array_index (state.open, OpenPool, i);
-      if (open->device == device && (open->owner == g_thread_self () || gemem_torch_is_capturing (stream)))
+      if (open->device == device && (open->owner == g_thread_self () || gemem_cuda_is_capturing (gemem_heap_device (heap), GPOINTER_TO_SIZE (stream))))
         return open->pool;
     }
   return 0;
@@ -253,6 +254,20 @@ gemem_torch_release_pool (int device, GememTorchPool pool)
 
 /* ---- memory */
 
+/* While a pool is open, some thread may be capturing. */
+static int
+enter (GememHeap *heap)
+{
+  return state.open->len > 0 ? gemem_cuda_allow_calls (gemem_heap_device (heap)) : 0;
+}
+
+static void
+leave (GememHeap *heap, int before)
+{
+  if (state.open->len > 0)
+    gemem_cuda_restrict_calls (gemem_heap_device (heap), before);
+}
+
 void *
 gemem_torch_malloc (ssize_t size, int device, void *stream)
 {
@@ -266,9 +281,9 @@ gemem_torch_malloc (ssize_t size, int device, void *stream)
   heap = heap_of (device, TRUE);
   if (heap != NULL)
     {
-      const int mode = gemem_torch_begin_calls (state.open->len > 0);
-      address = gemem_heap_alloc (heap, (guint64) size, (guint64) (gsize) stream, pool_for (device, stream), &error);
-      gemem_torch_end_calls (mode);
+      const int before = enter (heap);
+      address = gemem_heap_alloc (heap, (guint64) size, GPOINTER_TO_SIZE (stream), pool_for (heap, device, stream), &error);
+      leave (heap, before);
       if (address == 0 && error == NULL)
         {
           g_autofree char *reason = gemem_heap_explain (heap);
@@ -293,9 +308,9 @@ gemem_torch_free (void *pointer, ssize_t size, int device, void *stream)
   heap = heap_of (device, FALSE);
   if (heap != NULL)
     {
-      const int mode = gemem_torch_begin_calls (state.open->len > 0);
-      gemem_heap_free (heap, (guint64) GPOINTER_TO_SIZE (pointer), &error);
-      gemem_torch_end_calls (mode);
+      const int before = enter (heap);
+      gemem_heap_free (heap, GPOINTER_TO_SIZE (pointer), &error);
+      leave (heap, before);
     }
   else if (!state.ended)
     warn ("device %d: %p is freed, but nothing was allocated there", device, pointer);
@@ -308,7 +323,7 @@ static GememHeap *
 find_heap (void *pointer)
 {
   for (int device = 0; device < DEVICES_MAX && !state.ended; device++)
-    if (state.heaps[device] != NULL && gemem_heap_has (state.heaps[device], (guint64) GPOINTER_TO_SIZE (pointer)))
+    if (state.heaps[device] != NULL && gemem_heap_has (state.heaps[device], GPOINTER_TO_SIZE (pointer)))
       return state.heaps[device];
   if (!state.ended)
     warn ("%p is no live block of any device", pointer);
@@ -324,7 +339,7 @@ gemem_torch_record_stream (void *pointer, void *stream)
   G_LOCK (state);
   heap = find_heap (pointer);
   if (heap != NULL)
-    gemem_heap_use_on_stream (heap, (guint64) GPOINTER_TO_SIZE (pointer), (guint64) GPOINTER_TO_SIZE (stream), &error);
+    gemem_heap_use_on_stream (heap, GPOINTER_TO_SIZE (pointer), GPOINTER_TO_SIZE (stream), &error);
   warn_of (error);
   G_UNLOCK (state);
 }
@@ -338,7 +353,7 @@ gemem_torch_base_alloc (void *pointer, size_t *size)
   G_LOCK (state);
   heap = find_heap (pointer);
   if (heap != NULL)
-    base = gemem_heap_segment (heap, (guint64) GPOINTER_TO_SIZE (pointer), &bytes);
+    base = gemem_heap_segment (heap, GPOINTER_TO_SIZE (pointer), &bytes);
   G_UNLOCK (state);
   if (size != NULL)
     *size = (size_t) bytes;

@@ -327,6 +327,21 @@ QUESTION (cuStreamGetPriority, int, STREAM_PRIORITY)
 QUESTION (cuStreamGetCtx, CUcontext, STREAM_CONTEXT)
 QUESTION (cuStreamIsCapturing, CUstreamCaptureStatus, STREAM_CAPTURE)
 
+/* Nothing is captured here, but the thread's mode is kept. */
+CUresult CUDAAPI
+cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
+{
+  static __thread CUstreamCaptureMode present = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  CUstreamCaptureMode before = present;
+
+  BEGIN (cuThreadExchangeStreamCaptureMode, 0);
+  if (mode == NULL || (guint) *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no mode");
+  present = *mode;
+  *mode = before;
+  return CUDA_SUCCESS;
+}
+
 /* ---- events */
 
 #define EVENT(handle) \

@@ -2,10 +2,14 @@
  * what it writes at exit; a recording that replays to the same decisions; and how it fails.
  *
  * Each program is a child process (this one with --child NAME), since the library reads the environment once and reports at exit.  The devices are
- * simulated; tests/standin/test-torch.sh does the same on the CUDA device with the stand-in driver.
+ * simulated ones, and, where the CUDA headers are, CUDA devices of the stand-in driver (tests/standin), with the program's own streams.
  */
 #include "config.h"
 
+#ifdef HAVE_CUDA
+#include <cuda.h>
+#endif
+#include <glib/gstdio.h>
 #include <gmodule.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,11 +70,45 @@ open_library (void)
   g_assert_false (g_module_symbol (module, "gemem_allocator_find", &hidden)); /* nothing of ours gets in the way of the program's own */
 }
 
-static gpointer
-stream (guint64 number)
+#define STREAMS 3
+
+/* Of each device, as the program made them; [0] is the default stream. */
+static gpointer streams[2][STREAMS];
+
+#ifdef HAVE_CUDA
+#define DO(call, ...) \
+  G_STMT_START \
+  { \
+    __typeof__ (call) *function; \
+    g_assert_true (g_module_symbol (driver, #call, (gpointer *) &function)); \
+    g_assert_cmpint (function (__VA_ARGS__), ==, CUDA_SUCCESS); \
+  } \
+  G_STMT_END
+
+/* The program's own work on the GPUs, through the driver. */
+static void
+make_streams (void)
 {
-  return GSIZE_TO_POINTER (number * 0x1000);
+  GModule *driver = g_module_open ("libcuda.so.1", G_MODULE_BIND_LOCAL);
+  CUcontext context;
+
+  g_assert_nonnull (driver);
+  DO (cuInit, 0);
+  for (int device = 0; device < 2; device++)
+    {
+      DO (cuDevicePrimaryCtxRetain, &context, device);
+      DO (cuCtxSetCurrent, context);
+      for (guint i = 1; i < STREAMS; i++)
+        DO (cuStreamCreate, (CUstream *) &streams[device][i], CU_STREAM_NON_BLOCKING);
+    }
 }
+#else
+static void
+make_streams (void)
+{
+  g_assert_not_reached ();
+}
+#endif
 
 /* ---- programs */
 
@@ -106,13 +144,13 @@ thread_work (gpointer number)
   gemem_rng_init (&rng, GPOINTER_TO_UINT (number), "thread");
   for (guint i = 0; i < STEPS; i++)
     {
-      Tensor tensor = { .size = 1 + gemem_rng_below (&rng, 4 * MIB), .device = (int) gemem_rng_below (&rng, 2),
-                        .stream = stream (gemem_rng_below (&rng, 3)) };
+      Tensor tensor = { .size = 1 + gemem_rng_below (&rng, 4 * MIB), .device = (int) gemem_rng_below (&rng, 2) };
 
+      tensor.stream = streams[tensor.device][gemem_rng_below (&rng, STREAMS)];
       tensor.pointer = torch.malloc ((ssize_t) tensor.size, tensor.device, tensor.stream);
       g_assert_nonnull (tensor.pointer);
       if (gemem_rng_below (&rng, 4) == 0)
-        torch.record_stream (tensor.pointer, stream (gemem_rng_below (&rng, 3)));
+        torch.record_stream (tensor.pointer, streams[tensor.device][gemem_rng_below (&rng, STREAMS)]);
       tensor = exchange (gemem_rng_below (&rng, BLOCKS), tensor);
       torch.free (tensor.pointer, (ssize_t) tensor.size, tensor.device, tensor.stream);
     }
@@ -124,6 +162,10 @@ child_threads (void)
 {
   GThread *threads[THREADS];
 
+  for (guint i = 0; i < 2 * STREAMS; i++)
+    streams[i / STREAMS][i % STREAMS] = GSIZE_TO_POINTER (i % STREAMS * 0x1000);
+  if (g_str_has_prefix (g_getenv ("GEMEM_DEVICE"), "cuda"))
+    make_streams ();
   torch.init (2);
   for (guint i = 0; i < THREADS; i++)
     threads[i] = g_thread_new ("worker", thread_work, GUINT_TO_POINTER (i + 1));
@@ -252,13 +294,13 @@ open_file (gpointer path, GError **error)
   return gemem_trace_open (path, NULL, NULL, error);
 }
 
-/* Every decision on @device of the recording, once more in the simulator: the result is that of @live. */
+/* Every decision on @device of the recording, once more in the simulator on @simulated: the result is that of @live. */
 static void
-check_replay (char *path, const char *allocator, int device, const GememResult *live)
+check_replay (char *path, const char *allocator, int device, const char *simulated, const GememResult *live)
 {
   g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
-  GememJob job = { .device_ordinal = device, .source = open_file, .source_data = path, .use_trace_settings = TRUE };
+  GememJob job = { .device_spec = simulated, .device_ordinal = device, .source = open_file, .source_data = path, .use_trace_settings = TRUE };
   GememResult *replayed;
 
   g_assert_true (gemem_allocator_spec_parse (allocator, specs, &error));
@@ -273,17 +315,21 @@ check_replay (char *path, const char *allocator, int device, const GememResult *
   gemem_result_free (replayed);
 }
 
+/* Eight threads with @allocator on the device that @settings say (the first three are left open); @simulated: devices for the replay. */
 static void
-test_threads (gconstpointer allocator)
+run_threads (const char *allocator, const char **settings, const char *const *simulated)
 {
   g_autofree char *trace = g_build_filename (test_tmpdir (), "threads.gmt", NULL), *stats = g_build_filename (test_tmpdir (), "live.json", NULL);
   g_autofree char *name = g_strconcat ("GEMEM_ALLOCATOR=", allocator, NULL), *file = g_strconcat ("GEMEM_STATS=", stats, NULL);
   g_autofree char *record = g_strconcat ("GEMEM_RECORD=", trace, NULL);
-  const char *const settings[] = { name, file, record, "GEMEM_DEVICE=sim:capacity=4GiB,event_latency=20us", NULL };
-  g_autofree char *said = run_child ("threads", 0, settings);
+  g_autofree char *said = NULL;
   g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GError) error = NULL;
 
+  settings[0] = name;
+  settings[1] = file;
+  settings[2] = record;
+  said = run_child ("threads", 0, settings);
   g_assert_cmpstr (said, ==, "");
   gemem_results_read_json (stats, results, &error);
   g_assert_no_error (error);
@@ -293,8 +339,41 @@ test_threads (gconstpointer allocator)
       const GememResult *live = results->pdata[i];
       g_assert_cmpuint (live->allocs, >, THREADS * STEPS / 3);
       g_assert_cmpuint (live->measured_alloc_ns.count, ==, live->allocs);
-      check_replay (trace, allocator, (int) i, live);
+      check_replay (trace, allocator, (int) i, simulated[i], live);
     }
+}
+
+static void
+test_threads (gconstpointer allocator)
+{
+  const char *settings[] = { "", "", "", "GEMEM_DEVICE=sim:capacity=4GiB,event_latency=20us", NULL };
+  static const char *const simulated[] = { "sim", "sim" };
+
+  run_threads (allocator, settings, simulated);
+}
+
+/* On two GPUs of the stand-in driver, which finds nothing wrong with any call. */
+static void
+test_threads_on_cuda (gconstpointer allocator)
+{
+#ifdef HAVE_CUDA
+  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin", ".libs", NULL);
+  g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL), *text = NULL;
+  g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL), *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
+  const char *settings[] = { "", "", "", "GEMEM_DEVICE=cuda", path, to, "GEMEM_STANDIN=sim:capacity=4GiB", "GEMEM_STANDIN_DEVICES=2", NULL };
+
+  static const char *const simulated[] = { "sim", "sim:va_base=0x1200000000000" }; /* where the stand-in's second device has its ranges */
+
+  g_remove (report);
+  run_threads (allocator, settings, simulated);
+  g_assert_true (g_file_get_contents (report, &text, NULL, NULL));
+  assert_says (text, "call cuEventRecord ");
+  assert_says (text, "\nend");
+  g_assert_null (strstr (text, "misuse"));
+  g_assert_null (strstr (text, "fault"));
+#else
+  g_test_skip ("built without the CUDA headers");
+#endif
 }
 
 static void
@@ -374,8 +453,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (allocators); i++)
     {
-      g_autofree char *path = g_strconcat ("/torch/threads/", allocators[i], NULL);
+      g_autofree char *path = g_strconcat ("/torch/threads/", allocators[i], NULL), *cuda = g_strconcat ("/torch/cuda/", allocators[i], NULL);
       g_test_add_data_func (path, allocators[i], test_threads);
+      g_test_add_data_func (cuda, allocators[i], test_threads_on_cuda);
     }
   g_test_add_func ("/torch/teardown", test_teardown);
   g_test_add_func ("/torch/hooks", test_hooks);
