@@ -108,56 +108,57 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
   return TRUE;
 }
 
-/* NULL if the class takes the settings of @spec together. */
-static char *
-objection (const GememAllocatorSpec *spec)
+/* What the class of @data, a GememAllocatorSpec, has against @settings together. */
+static GError *
+object_as_class (const GPtrArray *settings, gpointer data)
 {
+  GememAllocatorSpec spec = *(const GememAllocatorSpec *) data;
   GememDevice *device = gemem_device_new ("sim", NULL, 0, NULL);
-  g_autoptr (GError) error = NULL;
+  GError *error = NULL;
 
-  gemem_allocator_destroy (gemem_allocator_new (spec, NULL, device, &error));
+  spec.settings = (GPtrArray *) settings;
+  gemem_allocator_destroy (gemem_allocator_new (&spec, NULL, device, &error));
   gemem_device_destroy (device);
-  return error != NULL ? g_strdup (error->message) : NULL;
+  return error;
 }
 
 /* Adds those of @variables that the class reads. */
 static gboolean
 add_variables (GememAllocatorSpec *spec, const GPtrArray *variables, GError **error)
 {
-  g_autoptr (GPtrArray) known = gemem_settings_from_variables (params_of (spec->klass), variables, spec->settings);
+  const guint before = spec->settings->len;
 
-  for (guint i = 0; i < known->len; i++)
+  gemem_settings_add_variables (params_of (spec->klass), spec->settings, variables, spec->variables, spec->left_out, object_as_class, spec);
+  for (guint i = before; i < spec->settings->len; i++)
     {
-      const GememSetting *variable = g_ptr_array_index (known, i);
-      g_autofree char *why_not = NULL;
+      const GememSetting *variable = g_ptr_array_index (spec->settings, i);
 
-      if (!add_setting (spec, variable->key, variable->value, error))
+      if (!check_value (spec->klass, variable->key, variable->value, error))
         return FALSE;
-      if (g_str_has_prefix (variable->key, "FLAGS_") && (why_not = objection (spec)) != NULL)
-        {
-          g_ptr_array_remove_index (spec->settings, spec->settings->len - 1);
-          gemem_settings_add (spec->left_out, variable->key, why_not);
-        }
-      else
-        gemem_settings_add (spec->variables, variable->key, variable->value);
     }
   return TRUE;
 }
 
-/* Of @choice, with those of @variables that @shorthand (or NULL) itself reads, noted in @read. */
+/* What the shorthand @data has against @settings together. */
+static GError *
+object_as_shorthand (const GPtrArray *settings, gpointer data)
+{
+  g_autoptr (GPtrArray) copy = gemem_settings_new ();
+  GError *error = NULL;
+
+  gemem_settings_append (copy, settings);
+  ((const GememShorthand *) data)->choose (copy, &error);
+  return error;
+}
+
+/* Of @choice, with those of @variables that @shorthand (or NULL) itself reads, noted in @spec. */
 static const GememAllocatorClass *
-class_of (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables, GPtrArray *read, GError **error)
+class_of (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables, GememAllocatorSpec *spec, GError **error)
 {
   if (shorthand == NULL)
     return ((const GememNamedClass *) choice->named)->klass;
-  g_autoptr (GPtrArray) own = gemem_settings_from_variables (shorthand->base.params, variables, choice->settings);
-  for (guint i = 0; i < own->len; i++)
-    {
-      const GememSetting *variable = g_ptr_array_index (own, i);
-
-      gemem_settings_add (choice->settings, variable->key, variable->value);
-      gemem_settings_add (read, variable->key, variable->value);
-    }
+  gemem_settings_add_variables (shorthand->base.params, choice->settings, variables, spec->variables, spec->left_out, object_as_shorthand,
+                                (gpointer) shorthand);
   return shorthand->choose (choice->settings, error);
 }
 
@@ -185,7 +186,7 @@ make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPt
   spec->device = gemem_settings_new ();
   spec->variables = gemem_settings_new ();
   spec->left_out = gemem_settings_new ();
-  spec->klass = class_of (choice, shorthand, variables, spec->variables, error);
+  spec->klass = class_of (choice, shorthand, variables, spec, error);
   if (spec->klass == NULL || !add_settings (spec, choice->settings, error) || !add_variables (spec, variables, error))
     g_clear_pointer (&spec, gemem_allocator_spec_free);
   return spec;

@@ -28,21 +28,28 @@ choose (const char *spec, GError **error)
   return gemem_named_choose ((const GememNamed *const *) lowerings, "lowering", spec != NULL ? spec : lowerings[0]->base.name, error);
 }
 
+static GememTraceReader *
+open_choice (const GememChoice *choice, GememGraph *graph, GError **error)
+{
+  gpointer params = gemem_choice_params (choice, "lowering", gemem_graph_settings (graph), error);
+  GememTraceReader *reader;
+
+  if (params == NULL)
+    return NULL;
+  reader = ((const GememLowering *) choice->named)->open (params, graph, error);
+  gemem_choice_params_free (choice, params);
+  return reader;
+}
+
 GememTraceReader *
 gemem_lowering_open (const char *spec, GememGraph *graph, GError **error)
 {
   GememChoice *choice = choose (spec, error);
-  GememTraceReader *reader = NULL;
-  gpointer params;
+  GememTraceReader *reader;
 
   if (choice == NULL)
     return NULL;
-  params = gemem_choice_params (choice, "lowering", gemem_graph_settings (graph), error);
-  if (params != NULL)
-    {
-      reader = ((const GememLowering *) choice->named)->open (params, graph, error);
-      gemem_choice_params_free (choice, params);
-    }
+  reader = open_choice (choice, graph, error);
   if (reader != NULL)
     gemem_trace_info_note (&reader->info, "lowering", "%s", choice->label);
   gemem_choice_free (choice);
@@ -101,4 +108,50 @@ gemem_lowering_expand (const char *spec, char ***labels, GError **error)
       (*labels)[i] = difference (choices, i);
     }
   return specs;
+}
+
+/* ---- the environment */
+
+typedef struct
+{
+  const GememChoice *choice;
+  GememGraph *graph;
+} Lowered;
+
+/* What the lowering @data, a Lowered, has against @settings together. */
+static GError *
+object_as_lowering (const GPtrArray *settings, gpointer data)
+{
+  const Lowered *lowered = data;
+  GememChoice choice = *lowered->choice;
+  GError *error = NULL;
+
+  choice.settings = (GPtrArray *) settings;
+  gemem_trace_close (open_choice (&choice, lowered->graph, &error));
+  return error;
+}
+
+char *
+gemem_lowering_with_variables (const char *spec, GememGraph *graph, const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out, GError **error)
+{
+  GememChoice *choice = choose (spec, error);
+  const guint before = choice != NULL ? choice->settings->len : 0;
+  GString *text;
+  gpointer params;
+
+  if (choice == NULL)
+    return NULL;
+  gemem_settings_add_variables (choice->named->params, choice->settings, variables, used, left_out, object_as_lowering, &(Lowered) { choice, graph });
+  text = g_string_new (spec != NULL ? spec : choice->named->name);
+  for (guint i = before; i < choice->settings->len; i++)
+    {
+      const GememSetting *variable = choice->settings->pdata[i];
+      g_autofree char *quoted = gemem_settings_quote (variable->value);
+      g_string_append_printf (text, "%c%s=%s", strchr (text->str, ':') != NULL ? ',' : ':', variable->key, quoted);
+    }
+  params = gemem_choice_params (choice, "lowering", NULL, error); /* each value by itself */
+  if (params != NULL)
+    gemem_choice_params_free (choice, params);
+  gemem_choice_free (choice);
+  return g_string_free (text, params == NULL);
 }

@@ -32,5 +32,9 @@ gboolean gemem_lowering_check (const char *spec, GError **error);
  * gemem_lowering_open(); a single one as it was written.  *@labels: by what they differ ("eager_delete_tensor_gb=-1"); g_strfreev() both.
  * Errors: GEMEM_ERROR_USAGE. */
 char **gemem_lowering_expand (const char *spec, char ***labels, GError **error);
+/* @spec, of one lowering (NULL: the default), for a program with the environment @variables (GememSetting, as of gemem_allocator_spec_parse_with()): each
+ * that the lowering reads is added, and noted in @used; those that would have no effect when it lowers @graph go to @left_out, with the reason as
+ * value.  g_free().  Errors: GEMEM_ERROR_USAGE. */
+char *gemem_lowering_with_variables (const char *spec, GememGraph *graph, const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out, GError **error);
 
 GEMEM_END_DECLS

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "allocators/paddle/buddy-params.h"
+#include "allocators/paddle/paddle.h"
 #include "allocators/registry.h"
 #include "allocators/shorthand.h"
 
@@ -27,7 +28,6 @@ enum
 static const char place_choices[] = "gpu|cpu|pinned";
 static const char *const place_names[] = { "gpu", "cpu", "pinned" };
 static const char *const preset_names[] = { "P13", "P14", "P16", "P2", "P3" };
-static const char *const strategy_names[] = { NULL, "legacy", "naive_best_fit", "auto_growth", "thread_local" };
 
 typedef struct
 {
@@ -95,8 +95,16 @@ refuse (GError **error, const char *text, const char *strategy, const char *pres
 static gboolean
 settle (Choice *choice, GError **error)
 {
-  const gboolean old = choice->preset < GEMEM_PADDLE_P16;
+  const gboolean old = choice->preset < GEMEM_PADDLE_P16, gpu = choice->place == GEMEM_PADDLE_PLACE_GPU;
   const char *preset = preset_names[choice->preset];
+  const GememPaddleFlag flags[] = {
+    { "use_virtual_memory_auto_growth", choice->virtual_memory, gpu, "concerns the GPU; choose place=gpu" },
+    { "use_virtual_memory_auto_growth", choice->virtual_memory, choice->preset >= GEMEM_PADDLE_P2, "came with 2.2; choose preset=P2 or P3" },
+    { "use_virtual_memory_auto_growth", choice->virtual_memory, choice->strategy == STRATEGY_AUTO_GROWTH || choice->strategy == STRATEGY_BY_PRESET,
+      "belongs to auto_growth; choose allocator_strategy=auto_growth" },
+    { "use_system_allocator", choice->system, gpu, "concerns the GPU; choose place=gpu" },
+    { "use_system_allocator", choice->system, !old, "exists since 1.6; choose preset=P16 or later" },
+  };
 
   if (choice->strategy == STRATEGY_BY_PRESET)
     choice->strategy = old                                     ? STRATEGY_LEGACY
@@ -108,26 +116,7 @@ settle (Choice *choice, GError **error)
     return refuse (error, "it came with 1.6: choose preset=P16 or later", "auto_growth", preset);
   if (choice->strategy == STRATEGY_THREAD_LOCAL && choice->preset < GEMEM_PADDLE_P2)
     return refuse (error, "it came with 2.1: choose preset=P2 or P3", "thread_local", preset);
-  if (choice->virtual_memory && (choice->strategy != STRATEGY_AUTO_GROWTH || choice->preset < GEMEM_PADDLE_P2))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "paddle: use_virtual_memory_auto_growth has no effect with allocator_strategy=%s in preset=%s; choose auto_growth and "
-                   "preset=P2 or P3",
-                   strategy_names[choice->strategy], preset);
-      return FALSE;
-    }
-  if (choice->place != GEMEM_PADDLE_PLACE_GPU && (choice->virtual_memory || choice->system))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: %s has no effect with place=%s; leave one of them out",
-                   choice->virtual_memory ? "use_virtual_memory_auto_growth" : "use_system_allocator", place_names[choice->place]);
-      return FALSE;
-    }
-  if (choice->system && old)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: use_system_allocator exists since 1.6; choose preset=P16 or later");
-      return FALSE;
-    }
-  return TRUE;
+  return gemem_paddle_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
 }
 
 static const char *

@@ -224,7 +224,7 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
           result->label = g_strdup_printf ("%s (%s)", label, file->difference);
         }
       result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
-      gemem_source_add_variables (file, result->variables);
+      gemem_settings_append (result->variables, file->variables);
       if (result->failure != NULL)
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
       g_ptr_array_add (batch->results, result);
@@ -268,7 +268,7 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
         }
     }
 
-  gemem_environment_note_unused (variables, specs);
+  gemem_environment_note_unused (variables, specs, files);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();

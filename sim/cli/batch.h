@@ -40,6 +40,8 @@ typedef struct
   char *lowering; /* of `graph`; NULL: the default */
   char *difference; /* of `lowering` from the others, if the graph is lowered in several ways; else NULL */
   const GememGraphFormat *graph_format; /* of `graph` */
+  GPtrArray *variables; /* GememSetting: what `lowering` has from the environment */
+  GPtrArray *left_out;  /* GememSetting: variables without effect there, each with the reason as value */
   char *sha256; /* of the stored bytes, hex; computed when first asked for */
 } GememSourceFile;
 
@@ -53,10 +55,8 @@ const char       *gemem_source_file_sha256 (GememSourceFile *file);       /* NUL
 int               gemem_source_device (void); /* --trace-device, or -1 */
 gboolean          gemem_source_allow_partial (void);
 gboolean          gemem_source_lowered (void); /* --lower was given: of a graph, its trace is meant */
-/* Has --lower take what it reads of the environment's @variables (GememSetting), unless it says otherwise.  Before files are opened. */
+/* Has lowerings take what they read of the environment's @variables (GememSetting, not copied), unless --lower says otherwise.  Before files are opened. */
 gboolean          gemem_source_use_variables (const GPtrArray *variables, GError **error);
-gboolean          gemem_source_reads (const char *variable); /* the lowering in use took it */
-void              gemem_source_add_variables (const GememSourceFile *file, GPtrArray *settings); /* those taken, if the file is a graph */
 /* The devices to work on (guint16): --trace-device, or all that occur.  GEMEM_ERROR_USAGE, GEMEM_ERROR_INPUT when there is none. */
 GArray           *gemem_source_devices (GememSourceFile *file, GError **error);
 

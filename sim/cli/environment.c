@@ -68,33 +68,52 @@ gemem_environment_read (GError **error)
 
 /* ---- what became of them */
 
-static gboolean
-is_set (const GPtrArray *settings, const char *key)
+static const GememSetting *
+find (const GPtrArray *settings, const char *key)
 {
   for (guint i = 0; i < settings->len; i++)
     if (strcmp (((const GememSetting *) settings->pdata[i])->key, key) == 0)
-      return TRUE;
-  return FALSE;
+      return settings->pdata[i];
+  return NULL;
+}
+
+/* TRUE if @variable was thought of where some were used and some @left_out, for what is called @option@name: which is said once, as @notes keeps. */
+static gboolean
+account (const char *variable, const GPtrArray *used, const GPtrArray *left_out, const char *option, const char *name, GHashTable *notes)
+{
+  const GememSetting *why_not = find (left_out, variable);
+  g_autofree char *note = why_not != NULL ? g_strdup_printf ("--env: %s is left out for %s%s: %s", variable, option, name, why_not->value) : NULL;
+
+  if (note != NULL && !g_hash_table_contains (notes, note))
+    {
+      gemem_note ("%s", note);
+      g_hash_table_add (notes, g_steal_pointer (&note));
+    }
+  return why_not != NULL || find (used, variable) != NULL;
 }
 
 void
-gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs)
+gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs, const GPtrArray *files)
 {
+  g_autoptr (GHashTable) notes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
   for (guint v = 0; v < variables->len; v++)
     {
-      const GememSetting *variable = g_ptr_array_index (variables, v);
-      gboolean used = gemem_source_reads (variable->key);
+      const char *variable = ((const GememSetting *) variables->pdata[v])->key;
+      gboolean known = FALSE;
+
       for (guint s = 0; s < specs->len; s++)
         {
-          const GememAllocatorSpec *spec = g_ptr_array_index (specs, s);
-          used = used || is_set (spec->variables, variable->key) || is_set (spec->left_out, variable->key);
-          for (guint i = 0; i < spec->left_out->len; i++)
-            if (strcmp (((const GememSetting *) spec->left_out->pdata[i])->key, variable->key) == 0)
-              gemem_note ("--env: %s is left out for %s: %s", variable->key, spec->label,
-                          ((const GememSetting *) spec->left_out->pdata[i])->value);
+          const GememAllocatorSpec *spec = specs->pdata[s];
+          known = account (variable, spec->variables, spec->left_out, "", spec->label, notes) || known;
         }
-      g_autofree char *readers = used ? NULL : gemem_flags_readers (variable->key);
-      if (!used)
-        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable->key, readers);
+      for (guint f = 0; f < files->len; f++)
+        {
+          const GememSourceFile *file = files->pdata[f];
+          known = account (variable, file->variables, file->left_out, "--lower=", file->lowering, notes) || known;
+        }
+      g_autofree char *readers = known ? NULL : gemem_flags_readers (variable);
+      if (!known)
+        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable, readers);
     }
 }

@@ -11,5 +11,6 @@
  * GEMEM_ERROR_USAGE: a memory flag that is not modelled, or a name near one that is. */
 GPtrArray *gemem_environment_read (GError **error);
 
-/* One note for each of @variables that one of @specs (GememAllocatorSpec) cannot use, or that neither they nor the lowering reads. */
-void gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs);
+/* One note for each of @variables that one of @specs (GememAllocatorSpec) or the lowering of one of @files (GememSourceFile) cannot use, or that none of
+ * them reads. */
+void gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs, const GPtrArray *files);

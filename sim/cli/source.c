@@ -21,8 +21,7 @@ static char *trace_format;
 static char *trace_device;
 static char *lowering;
 static gboolean allow_partial;
-static char *lowering_in_use; /* --lower with what the environment says; NULL: as --lower is */
-static GPtrArray *lowering_variables; /* GememSetting: what that is; NULL: nothing */
+static const GPtrArray *environment; /* GememSetting: what lowerings may read; NULL: nothing */
 
 const GOptionEntry gemem_source_entries[] = {
   { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format, "Read the trace as FORMAT instead of recognising it (gemem-sim list formats)", "FORMAT" },
@@ -35,56 +34,27 @@ const GOptionEntry gemem_source_entries[] = {
 
 /* ---- the lowering and the environment */
 
-static const char *
-lowering_spec (void)
-{
-  return lowering_in_use != NULL ? lowering_in_use : lowering;
-}
-
 gboolean
 gemem_source_use_variables (const GPtrArray *variables, GError **error)
 {
-  if (variables->len == 0) /* nothing to add, and globs and lists are seen to when files are opened */
-    return lowering == NULL || gemem_flags_check (lowering, TRUE, error);
-  const char *text = lowering != NULL ? lowering : gemem_lowerings ()[0]->base.name;
-  g_autofree char *name = g_strndup (text, strcspn (text, ":"));
-  const GememNamed *named = gemem_named_find ((const GememNamed *const *) gemem_lowerings (), "lowering", name, error);
-  g_autoptr (GPtrArray) own = named != NULL ? gemem_settings_parse (text[strlen (name)] == ':' ? text + strlen (name) + 1 : "", error) : NULL;
-  g_autoptr (GString) spec = g_string_new (text);
-
-  if (own == NULL || (lowering != NULL && !gemem_flags_check (lowering, TRUE, error)))
-    return FALSE;
-  lowering_variables = gemem_settings_from_variables (named->params, variables, own);
-  for (guint i = 0; i < lowering_variables->len; i++)
-    {
-      const GememSetting *variable = g_ptr_array_index (lowering_variables, i);
-      g_autofree char *quoted = gemem_settings_quote (variable->value);
-      g_string_append_printf (spec, "%c%s=%s", strchr (spec->str, ':') != NULL ? ',' : ':', variable->key, quoted);
-    }
-  if (lowering_variables->len > 0)
-    lowering_in_use = g_strdup (spec->str);
-  g_auto (GStrv) labels = NULL;
-  g_auto (GStrv) specs = gemem_lowering_expand (spec->str, &labels, error);
-  return specs != NULL;
+  environment = variables;
+  return lowering == NULL || gemem_flags_check (lowering, TRUE, error);
 }
 
-gboolean
-gemem_source_reads (const char *variable)
+/* Adds to the lowering of @file what it reads of the environment. */
+static gboolean
+add_variables (GememSourceFile *file, GError **error)
 {
-  for (guint i = 0; lowering_variables != NULL && i < lowering_variables->len; i++)
-    if (strcmp (((const GememSetting *) lowering_variables->pdata[i])->key, variable) == 0)
-      return TRUE;
-  return FALSE;
-}
+  char *spec;
 
-void
-gemem_source_add_variables (const GememSourceFile *file, GPtrArray *settings)
-{
-  for (guint i = 0; file->graph != NULL && lowering_variables != NULL && i < lowering_variables->len; i++)
-    {
-      const GememSetting *variable = g_ptr_array_index (lowering_variables, i);
-      gemem_settings_add (settings, variable->key, variable->value);
-    }
+  file->variables = gemem_settings_new ();
+  file->left_out = gemem_settings_new ();
+  if (file->graph == NULL || environment == NULL || environment->len == 0)
+    return TRUE;
+  spec = gemem_lowering_with_variables (file->lowering, file->graph, environment, file->variables, file->left_out, error);
+  g_free (file->lowering);
+  file->lowering = spec;
+  return spec != NULL;
 }
 
 /* ---- files */
@@ -198,7 +168,7 @@ open_file (const char *path, const char *lower, GError **error)
   if (file == NULL)
     return NULL;
   file->lowering = g_strdup (lower);
-  if (!load_graph (file, error))
+  if (!load_graph (file, error) || !add_variables (file, error))
     g_clear_pointer (&file, gemem_source_file_free);
   return file;
 }
@@ -206,12 +176,12 @@ open_file (const char *path, const char *lower, GError **error)
 GememSourceFile *
 gemem_source_file_new (const char *path, GError **error)
 {
-  return open_file (path, lowering_spec (), error);
+  return open_file (path, lowering, error);
 }
 
 /* The same graph, lowered otherwise; not longer alive than @file, whose descriptor it may read. */
 static GememSourceFile *
-lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference)
+lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference, GError **error)
 {
   GememSourceFile *other = g_new0 (GememSourceFile, 1);
 
@@ -222,6 +192,8 @@ lowered_otherwise (const GememSourceFile *file, const char *lower, const char *d
   other->graph_format = file->graph_format;
   other->lowering = g_strdup (lower);
   other->difference = g_strdup (difference);
+  if (!add_variables (other, error))
+    g_clear_pointer (&other, gemem_source_file_free);
   return other;
 }
 
@@ -229,11 +201,11 @@ guint
 gemem_source_files_add (GPtrArray *files, const char *path, GError **error)
 {
   g_auto (GStrv) labels = NULL;
-  g_auto (GStrv) specs = lowering_spec () != NULL ? gemem_lowering_expand (lowering_spec (), &labels, error) : NULL;
+  g_auto (GStrv) specs = lowering != NULL ? gemem_lowering_expand (lowering, &labels, error) : NULL;
   const guint before = files->len;
   GememSourceFile *file;
 
-  if (lowering_spec () != NULL && specs == NULL)
+  if (lowering != NULL && specs == NULL)
     return 0;
   file = open_file (path, specs != NULL ? specs[0] : NULL, error);
   if (file == NULL)
@@ -242,7 +214,12 @@ gemem_source_files_add (GPtrArray *files, const char *path, GError **error)
   if (specs != NULL && file->graph != NULL && specs[1] != NULL)
     file->difference = g_strdup (labels[0]);
   for (guint i = 1; file->difference != NULL && specs[i] != NULL; i++)
-    g_ptr_array_add (files, lowered_otherwise (file, specs[i], labels[i]));
+    {
+      GememSourceFile *other = lowered_otherwise (file, specs[i], labels[i], error);
+      if (other == NULL)
+        return 0;
+      g_ptr_array_add (files, other);
+    }
   return files->len - before;
 }
 
@@ -258,6 +235,8 @@ gemem_source_file_free (GememSourceFile *file)
   g_free (file->sha256);
   g_free (file->lowering);
   g_free (file->difference);
+  g_clear_pointer (&file->variables, g_ptr_array_unref);
+  g_clear_pointer (&file->left_out, g_ptr_array_unref);
   g_clear_pointer (&file->graph, gemem_graph_unref);
   g_free (file);
 }

@@ -63,9 +63,10 @@ typedef struct
 
 /* Splits "k=v,k=v" ("[a,b]" and quotes protect commas; '\,' escapes) into GememSetting*; free with g_ptr_array_unref(). */
 GPtrArray *gemem_settings_parse (const char *text, GError **error);
-/* An empty array of GememSetting that frees them; and one more in it. */
+/* An empty array of GememSetting that frees them; one more in it; copies of all of @more (may be NULL) in it. */
 GPtrArray *gemem_settings_new (void);
 void gemem_settings_add (GPtrArray *settings, const char *key, const char *value);
+void gemem_settings_append (GPtrArray *settings, const GPtrArray *more);
 
 /* Those of @defaults (may be NULL) that @own neither sets nor excludes (`conflicts`), then @own.  A key of @defaults that is not in @table is kept.
  * The entries stay owned by the arguments. */
@@ -73,6 +74,15 @@ GPtrArray *gemem_settings_merge (const GememParam *table, const GPtrArray *defau
 
 /* Those of @variables (GememSetting named as in the environment, may be NULL) that @table reads and @own neither sets nor excludes: a new array of copies. */
 GPtrArray *gemem_settings_from_variables (const GememParam *table, const GPtrArray *variables, const GPtrArray *own);
+
+/* NULL if @settings (GememSetting) go together; else what is wrong with them. */
+typedef GError *(*GememObjection) (const GPtrArray *settings, gpointer data);
+
+/* Adds to @settings, and copies to @used, those of @variables that gemem_settings_from_variables() finds.  A flag that would have no effect among them,
+ * as @object says with @data in the words of gemem_check_flags(), goes to @left_out instead, with the reason as value, as does what @settings
+ * say themselves.  Whatever else is wrong is left to be found. */
+void gemem_settings_add_variables (const GememParam *table, GPtrArray *settings, const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out,
+                                   GememObjection object, gpointer data);
 
 /* @value as it must be written after "key=" for gemem_settings_parse(): in quotes where needed. */
 char *gemem_settings_quote (const char *value);

@@ -40,6 +40,16 @@ gemem_settings_add (GPtrArray *settings, const char *key, const char *value)
   g_ptr_array_add (settings, setting);
 }
 
+void
+gemem_settings_append (GPtrArray *settings, const GPtrArray *more)
+{
+  for (guint i = 0; more != NULL && i < more->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (more, i);
+      gemem_settings_add (settings, setting->key, setting->value);
+    }
+}
+
 /* Reads one value up to a comma on the outer level or the end, without quotes and backslashes, into @value.
  * Returns what ended it, or NULL with *problem set. */
 static const char *

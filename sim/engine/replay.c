@@ -130,11 +130,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
     return FALSE;
   run->klass = run->allocator->klass;
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device, error);
-  for (guint i = 0; job->allocator->variables != NULL && i < job->allocator->variables->len; i++)
-    {
-      const GememSetting *variable = g_ptr_array_index (job->allocator->variables, i);
-      gemem_settings_add (run->result->variables, variable->key, variable->value);
-    }
+  gemem_settings_append (run->result->variables, job->allocator->variables);
   if (run->result->parameters == NULL || !show_future (run, error))
     return FALSE;
   if (job->events_path != NULL && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)

@@ -19,9 +19,9 @@ trace () { echo '# gemem-trace: 1'; printf '%s\n' "$@"; echo "# end: $#"; }
 
 trace 'alloc 1 size=1000' 'alloc 2 size=3145728' 'free 1' 'alloc 3 size=700 stream=4' 'free 2' > small.txt
 cat > graph.json << 'EOF'
-{"schema": "gemem-graph", "version": 1, "name": "two", "nodes": [
-  {"id": 0, "name": "a", "type": "x", "outputs": [{"size": 4096}]},
-  {"id": 1, "name": "b", "type": "x", "inputs": [{"node": 0, "output": 0}], "outputs": [{"size": 4096}]}]}
+{"format": "gemem-graph", "name": "two", "nodes": [
+  {"name": "a", "type": "x", "outputs": [{"size": 4096}]},
+  {"name": "b", "type": "x", "inputs": [["a", 0]], "outputs": [{"size": 4096}]}]}
 EOF
 
 # ---- bad values, one by one
@@ -64,8 +64,9 @@ bad paddle-buddy:preset=P13,initial_gpu_memory_in_mb=5 'exists on the GPU since 
 bad paddle-buddy:preset=P14,gpu_memory_limit_mb=5 'exists on the GPU since 2.0'
 bad paddle-buddy:initial_cpu_memory_in_mb=5 'choose place=cpu'
 bad paddle-best-fit:preset=P13,initial_gpu_memory_in_mb=5 'exists since 1.4'
-bad paddle:FLAGS_allocator_strategy=naive_best_fit,use_virtual_memory_auto_growth=yes 'use_virtual_memory_auto_growth has no effect with allocator_strategy=naive_best_fit'
-bad paddle:use_virtual_memory_auto_growth=yes,place=pinned 'has no effect with place=pinned'
+bad paddle:FLAGS_allocator_strategy=naive_best_fit,use_virtual_memory_auto_growth=yes 'use_virtual_memory_auto_growth would have no effect: it belongs to auto_growth'
+bad paddle:preset=P16,use_virtual_memory_auto_growth=yes 'use_virtual_memory_auto_growth would have no effect: it came with 2.2'
+bad paddle:use_virtual_memory_auto_growth=yes,place=pinned 'use_virtual_memory_auto_growth would have no effect: it concerns the GPU'
 bad paddle:preset=P16,allocator_strategy=legacy 'it is called naive_best_fit since 1.6'
 bad paddle:preset=P14,use_system_allocator=yes 'exists since 1.6'
 bad paddle-auto-growth:preset=P16,auto_growth_chunk_size_in_mb=8 'is a flag since 2.5'
@@ -111,6 +112,45 @@ run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle:
 says out 'peak reserved +5\.000 MiB'
 run 0 env GE_USE_STATIC_MEMORY=4 gemem-sim replay small.txt -a ge --env; says out '^  GE_USE_STATIC_MEMORY +4'
 refused "GE_USE_STATIC_MEMORY='on': not one of" env GE_USE_STATIC_MEMORY=on gemem-sim replay small.txt -a ge --env
+
+# ---- the environment and the lowering
+lowered () { gemem-sim compare graph.json -a direct --env -f csv "$@"; }
+notes () { check "$1 notes" sh -c "test \$(grep -c note: $err) = $1 && test \$(wc -l < $err) = $1"; }
+run 0 env FLAGS_eager_delete_tensor_gb=-1 gemem-sim compare graph.json -a direct --lower=paddle --env -f json; silent err
+check 'the lowering reads it, and the result says so' \
+  jq -e '.results[0] | .variables == {"FLAGS_eager_delete_tensor_gb": "-1"} and (.trace | test("paddle:FLAGS_eager_delete_tensor_gb=-1"))' "$out"
+for flag in FLAGS_memory_fraction_of_eager_deletion=0.5 FLAGS_init_allocated_mem=1 FLAGS_limit_of_tmp_allocation=100 FLAGS_enable_inplace_whitelist=1 \
+  FLAGS_fuse_parameter_memory_size=32 FLAGS_fuse_parameter_groups_size=2 FLAGS_times_excess_than_required_tmp_allocation=3; do
+  export "$flag"
+  run 0 lowered --lower=paddle; notes 1; says err "${flag%=*} is left out for --lower=paddle: paddle: [a-z_]* would have no effect: it"
+  unset "${flag%=*}"
+done
+export FLAGS_init_allocated_mem=1 FLAGS_allocator_strategy=naive_best_fit
+run 0 lowered --lower=paddle; silent err # one makes sense of the other
+export FLAGS_memory_fraction_of_eager_deletion=0.5
+run 0 lowered --lower='paddle:executor=plain|parallel'; notes 1
+says err 'left out for --lower=paddle:executor=plain,[^:]*: paddle: memory_fraction_of_eager_deletion would have no effect'
+run 0 lowered --lower='*a*e*'; notes 1 # eager, paddle
+unset FLAGS_init_allocated_mem FLAGS_allocator_strategy FLAGS_memory_fraction_of_eager_deletion
+export FLAGS_eager_delete_tensor_gb=-1
+run 0 lowered --lower='paddle:eager_delete_tensor_gb=0'; notes 1; says err 'FLAGS_eager_delete_tensor_gb is left out for --lower=paddle:eager_delete_tensor_gb=0: what was given counts more'
+run 0 lowered; notes 1; says err 'FLAGS_eager_delete_tensor_gb has no effect on what was chosen; it is read by --lower=paddle'
+for value in x '' 'nan' '0|1' 1e30; do
+  FLAGS_eager_delete_tensor_gb=$value
+  refused "lowering paddle: FLAGS_eager_delete_tensor_gb='$value'" lowered --lower=paddle
+done
+unset FLAGS_eager_delete_tensor_gb
+refused 'paddle: limit_of_tmp_allocation would have no effect' lowered --lower=paddle:limit_of_tmp_allocation=5 # given, not from the environment
+
+# ---- flags in the environment that stand in each other's way, whatever their order
+both () { env FLAGS_small_pool_size_in_mb=1 "$1" gemem-sim replay small.txt -a "$2" --env; }
+run 0 both FLAGS_large_pool_auto_growth_chunk_size_in_mb=4 paddle; silent err; says out '^  FLAGS_large_pool_auto_growth_chunk_size_in_mb +4'
+run 0 both FLAGS_auto_growth_chunk_size_in_mb=4 paddle; notes 1; says err 'FLAGS_auto_growth_chunk_size_in_mb is left out for paddle: .*small_pool_size_in_mb replaces it'
+run 0 both FLAGS_free_idle_chunk=1 paddle:auto_growth_chunk_size_in_mb=4; notes 1; says err 'FLAGS_small_pool_size_in_mb is left out'
+run 0 env FLAGS_use_virtual_memory_auto_growth=1 gemem-sim replay small.txt -a paddle:preset=P16 --env
+notes 1; says err 'FLAGS_use_virtual_memory_auto_growth is left out for paddle:preset=P16: .*came with 2\.2'
+refused 'alignment_size is not a power of two' env FLAGS_alignment_size=768 gemem-sim replay small.txt -a paddle --env
+refused 'allocator_strategy=legacy does not exist in preset=P3' env FLAGS_allocator_strategy=legacy gemem-sim replay small.txt -a paddle --env
 
 # ---- places and devices
 run 0 gemem-sim compare small.txt -a 'paddle:place=gpu|cpu|pinned,preset=P16' -f csv
