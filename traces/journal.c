@@ -1,0 +1,374 @@
+/* journal.c - reads journals of the recorder: format `journal` (layout: journal-format.h; calls to events: journal-state.c).
+ *
+ * `gemem-record` makes a .gmt of each journal when the program has ended; where it could not (it was killed too), every command reads the journal itself,
+ * which is as complete as the process came.  The blocks of all threads are merged by their numbers: one cursor for each block that may hold the next record.
+ *
+ * Invariants: what is delivered grows in number; a block that was claimed but not begun, and an incomplete one at the end of the file, hold nothing; a
+ * journal that contradicts itself is refused, naming the block.  Written and read on machines of one byte order.
+ * Memory: 64 KiB for each thread that was recording at the time, and what journal-state.c needs.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "traces/input.h"
+#include "traces/journal.h"
+
+#define BATCH 1024u
+
+/* A block whose records are not all delivered. */
+typedef struct
+{
+  guint64        key; /* sequence of its next record */
+  JournalRecord *slots;
+  guint          slot, number;
+} Cursor;
+
+typedef struct
+{
+  GememTraceReader base;
+  GememInput      *input;
+  GememReadOptions options;
+  guint64          start, last; /* time of the journal's beginning; number of the last record */
+  guint            blocks, next_block;
+  Cursor           ahead; /* the next block, read but perhaps not begun; slots: NULL if there is none */
+  guint64          ahead_first;
+  GArray          *cursors;
+  JournalState    *state;
+  GArray          *events;
+  gboolean         ended;
+} JournalReader;
+
+static gboolean G_GNUC_PRINTF (4, 5)
+damaged (const JournalReader *reader, guint block, GError **error, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: block %u: %s; record again, or read what is whole with --allow-partial",
+               gemem_input_name (reader->input), block, text);
+  return FALSE;
+}
+
+/* ---- blocks */
+
+/* Slot @slot of @cursor is the next record; FALSE if it holds none. */
+static gboolean
+set_slot (Cursor *cursor, guint slot)
+{
+  cursor->slot = slot;
+  if (slot >= JOURNAL_SLOTS || cursor->slots[slot].call == JOURNAL_NOTHING)
+    {
+      g_clear_pointer (&cursor->slots, g_free);
+      return FALSE;
+    }
+  cursor->key = cursor->slots[slot].sequence;
+  return TRUE;
+}
+
+/* Reads blocks until one has records; `ahead` is empty at the end. */
+static gboolean
+read_ahead (JournalReader *reader, GError **error)
+{
+  const guint8 *data;
+  JournalBlock head;
+
+  while (reader->ahead.slots == NULL && reader->next_block < reader->blocks)
+    {
+      guint number = reader->next_block++;
+      if (!gemem_input_seek (reader->input, (guint64) number * JOURNAL_BLOCK, error))
+        return FALSE;
+      gssize size = gemem_input_fill (reader->input, JOURNAL_BLOCK, &data, error);
+      if (size < 0)
+        return FALSE;
+      if (size < (gssize) JOURNAL_BLOCK)
+        return damaged (reader, number, error, "it is cut off");
+      memcpy (&head, data, sizeof head);
+      if (head.magic == 0 && head.first == 0)
+        continue;
+      if (head.magic != JOURNAL_BLOCK_MAGIC || head.first < reader->ahead_first)
+        return damaged (reader, number, error, "its head is impossible");
+      reader->ahead_first = head.first;
+      reader->ahead.slots = g_memdup2 (data, JOURNAL_BLOCK);
+      reader->ahead.number = number;
+      set_slot (&reader->ahead, 1);
+    }
+  return TRUE;
+}
+
+/* The cursor with the next record of all; NULL at the end.  *@until: it has all records before this number. */
+static Cursor *
+next_cursor (JournalReader *reader, guint64 *until, GError **error)
+{
+  Cursor *best = NULL;
+
+  for (;;)
+    {
+      *until = G_MAXUINT64;
+      best = NULL;
+      for (guint i = 0; i < reader->cursors->len; i++)
+        {
+          Cursor *cursor = &g_array_index (reader->cursors, Cursor, i);
+          if (best == NULL || cursor->key < best->key)
+            {
+              *until = best != NULL ? best->key : *until;
+              best = cursor;
+            }
+          else
+            *until = MIN (*until, cursor->key);
+        }
+      if (!read_ahead (reader, error))
+        return NULL;
+      if (reader->ahead.slots == NULL)
+        return best;
+      if (best != NULL && reader->ahead_first > best->key)
+        {
+          *until = MIN (*until, reader->ahead_first);
+          return best;
+        }
+      g_array_append_val (reader->cursors, reader->ahead);
+      reader->ahead.slots = NULL;
+    }
+}
+
+/* ---- records */
+
+/* Takes the string behind @record; *@slots are those it has. */
+static gboolean
+take_string (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots, GError **error)
+{
+  guint64 size = record->q, needed = (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
+
+  if (size == 0 || size > JOURNAL_MAX_TEXT || cursor->slot + 1 + needed > JOURNAL_SLOTS || record->p == 0 || record->p > G_MAXUINT32)
+    return damaged (reader, cursor->number, error, "its string is impossible");
+  g_autofree char *text = g_strndup ((const char *) (record + 1), size);
+  journal_state_add_string (reader->state, (guint32) record->p, text);
+  *slots += (guint) needed;
+  return TRUE;
+}
+
+static gboolean
+take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError **error)
+{
+  const JournalRecord *record = &cursor->slots[cursor->slot];
+
+  if (record->sequence <= reader->last)
+    return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " stands behind call %" G_GUINT64_FORMAT, record->sequence, reader->last);
+  if (record->call >= JOURNAL_CALL_COUNT)
+    return damaged (reader, cursor->number, error, "there is no call of kind %u", record->call);
+  if (record->q >= G_GUINT64_CONSTANT (1) << 60)
+    return damaged (reader, cursor->number, error, "a size of %" G_GUINT64_FORMAT " bytes is impossible", record->q);
+  reader->last = record->sequence;
+  if (record->call == JOURNAL_STRING)
+    return take_string (reader, cursor, record, slots, error);
+  journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start), reader->events);
+  return TRUE;
+}
+
+/* Delivers records until the batch is full; FALSE with an error where the journal is damaged. */
+static gboolean
+fill (JournalReader *reader, GError **error)
+{
+  GError *problem = NULL;
+  guint64 until;
+
+  while (reader->events->len < BATCH)
+    {
+      Cursor *cursor = next_cursor (reader, &until, &problem);
+      if (cursor == NULL)
+        {
+          reader->ended = TRUE;
+          journal_state_end (reader->state);
+          g_propagate_error (error, problem);
+          return problem == NULL;
+        }
+      while (cursor->slots != NULL && cursor->key < until && reader->events->len < BATCH)
+        {
+          guint slots = 1;
+          if (!take_record (reader, cursor, &slots, error))
+            {
+              reader->ended = TRUE;
+              return FALSE;
+            }
+          set_slot (cursor, cursor->slot + slots);
+        }
+      if (cursor->slots != NULL && reader->events->len < BATCH && cursor->key == until)
+        {
+          reader->ended = TRUE;
+          return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " is there twice", until);
+        }
+      if (cursor->slots == NULL)
+        g_array_remove_index_fast (reader->cursors, (guint) (cursor - (Cursor *) (gpointer) reader->cursors->data));
+    }
+  return TRUE;
+}
+
+static gssize
+journal_next (GememTraceReader *base, const GememTraceEvent **events, GError **error)
+{
+  JournalReader *reader = (JournalReader *) base;
+  GError *problem = NULL;
+  gssize n = 0;
+
+  g_array_set_size (reader->events, 0);
+  while (n == 0 && !reader->ended)
+    {
+      g_array_set_size (reader->events, 0);
+      if (!fill (reader, &problem))
+        {
+          if (!reader->options.allow_partial)
+            {
+              g_propagate_error (error, problem);
+              return -1;
+            }
+          base->info.flags |= GEMEM_TRACE_TRUNCATED;
+          gemem_trace_info_note (&base->info, "partial", "%s", problem->message);
+          g_clear_error (&problem);
+        }
+      n = gemem_trace_filter_device ((GememTraceEvent *) (gpointer) reader->events->data, reader->events->len, reader->options.device);
+    }
+  *events = (const GememTraceEvent *) (gconstpointer) reader->events->data;
+  return n;
+}
+
+/* ---- opening and closing */
+
+/* The command line, as a shell would take it. */
+static void
+note_command (GememTraceInfo *info, const JournalHeader *header)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
+  const char *at = header->command, *end = at + MIN (header->command_size, sizeof header->command);
+
+  while (at < end)
+    {
+      const char *stop = memchr (at, '\0', (gsize) (end - at));
+      g_autofree char *word = g_strndup (at, (gsize) ((stop != NULL ? stop : end) - at));
+      gboolean plain = *word != '\0' && strspn (word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,+@%") == strlen (word);
+      g_autofree char *quoted = plain ? NULL : g_shell_quote (word);
+      g_string_append_printf (line, "%s%s", line->len > 0 ? " " : "", plain ? word : quoted);
+      at += strlen (word) + 1;
+    }
+  if (line->len > 0)
+    {
+      g_autofree char *readable = g_strescape (line->str, "\"\\");
+      gemem_trace_info_note (info, "program", "%s", readable);
+    }
+}
+
+static void
+note_devices (GememTraceInfo *info, const JournalHeader *header)
+{
+  guint64 least = G_MAXUINT64;
+
+  for (guint i = 0; i < JOURNAL_MAX_DEVICES; i++)
+    {
+      const JournalDevice *device = &header->devices[i];
+      if (device->bytes == 0 || device->bytes == G_MAXUINT64)
+        continue;
+      g_autofree char *name = g_strndup (device->name, sizeof device->name);
+      g_autofree char *readable = g_strescape (name, "\"\\");
+      gemem_trace_info_note (info, "gpu", "%u: %s, %" G_GUINT64_FORMAT " bytes", i, readable, device->bytes);
+      least = MIN (least, device->bytes);
+    }
+  if (least != G_MAXUINT64)
+    info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, least);
+  if (header->driver != 0)
+    gemem_trace_info_note (info, "driver", "CUDA %u.%u", header->driver / 1000, header->driver % 1000 / 10);
+}
+
+static gboolean
+read_header (JournalReader *reader, GError **error)
+{
+  const char *name = gemem_input_name (reader->input);
+  g_autofree JournalHeader *header = NULL;
+  const guint8 *data;
+  guint64 size;
+
+  if (!gemem_input_size (reader->input, &size))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: a journal is read from a file, not from a pipe and not compressed", name);
+      return FALSE;
+    }
+  gssize got = gemem_input_fill (reader->input, sizeof *header, &data, error);
+  if (got < 0)
+    return FALSE;
+  if ((gsize) got < sizeof *header || memcmp (data, JOURNAL_MAGIC, 8) != 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: this is no journal of gemem-record; name the right format", name);
+      return FALSE;
+    }
+  header = g_memdup2 (data, sizeof *header);
+  if (header->version != JOURNAL_VERSION || header->slot_size != JOURNAL_SLOT)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: version %u of the journal, and this gemem knows version %d; use the one that recorded it", name,
+                   header->version, JOURNAL_VERSION);
+      return FALSE;
+    }
+  GememTraceInfo *info = &reader->base.info;
+  info->flags = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES;
+  reader->start = header->start;
+  reader->blocks = (guint) MIN (size / JOURNAL_BLOCK, G_MAXUINT);
+  note_command (info, header);
+  note_devices (info, header);
+  if (header->lost > 0)
+    {
+      info->flags |= GEMEM_TRACE_TRUNCATED;
+      gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " calls could not be recorded; was the disk full?", header->lost);
+    }
+  return TRUE;
+}
+
+static void
+journal_close (GememTraceReader *base)
+{
+  JournalReader *reader = (JournalReader *) base;
+
+  for (guint i = 0; i < reader->cursors->len; i++)
+    g_free (g_array_index (reader->cursors, Cursor, i).slots);
+  g_free (reader->ahead.slots);
+  g_array_unref (reader->cursors);
+  g_array_unref (reader->events);
+  journal_state_free (reader->state);
+  gemem_input_close (reader->input);
+  gemem_trace_info_clear (&reader->base.info);
+  g_free (reader);
+}
+
+static GememTraceReader *
+journal_open (GememInput *input, const GememReadOptions *options, GError **error)
+{
+  JournalReader *reader = g_new0 (JournalReader, 1);
+
+  reader->base.next = journal_next;
+  reader->base.close = journal_close;
+  reader->input = input;
+  reader->options = *options;
+  reader->next_block = 1;
+  reader->cursors = g_array_new (FALSE, FALSE, sizeof (Cursor));
+  reader->events = g_array_sized_new (FALSE, TRUE, sizeof (GememTraceEvent), BATCH);
+  gemem_trace_info_init (&reader->base.info, "journal", gemem_input_name (input));
+  reader->state = journal_state_new (&reader->base.info);
+  if (read_header (reader, error))
+    return &reader->base;
+  journal_close (&reader->base);
+  return NULL;
+}
+
+static int
+journal_probe (const guint8 *head, gsize size)
+{
+  return size >= 8 && memcmp (head, JOURNAL_MAGIC, 8) == 0 ? 100 : 0;
+}
+
+const GememTraceFormat gemem_format_journal = {
+  .name = "journal",
+  .aliases = "gmj",
+  .extensions = "gmj",
+  .summary = "what gemem-record writes while a program runs",
+  .origin = "traces/journal-format.h",
+  .probe = journal_probe,
+  .open = journal_open,
+};

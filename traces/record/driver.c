@@ -1,0 +1,89 @@
+/* driver.c - what the recorder asks of the driver about the process under recording: current device and context, free memory, names (recorder.h).
+ *
+ * Asked only after a call of the process itself has succeeded, so that the driver is loaded and a context is there; nothing is initialised or
+ * changed by it.  Where there is no driver (a runtime library of another kind) all is device 0.
+ */
+#include "config.h"
+
+#include <stddef.h>
+
+#include "traces/record/abi.h"
+#include "traces/record/recorder.h"
+
+static struct
+{
+  _Atomic (bool) known;
+  int (*context_device) (int *);
+  int (*context) (Handle *);
+  int (*memory_info) (size_t *, size_t *);
+  int (*device_bytes) (size_t *, int);
+  int (*device_name) (char *, int, int);
+  int (*version) (int *);
+} driver;
+
+static void
+know_driver (void)
+{
+  if (atomic_load_explicit (&driver.known, memory_order_acquire))
+    return;
+  driver.context_device = (int (*) (int *)) recorder_driver_function ("cuCtxGetDevice");
+  driver.context = (int (*) (Handle *)) recorder_driver_function ("cuCtxGetCurrent");
+  driver.memory_info = (int (*) (size_t *, size_t *)) recorder_driver_function ("cuMemGetInfo_v2");
+  driver.device_bytes = (int (*) (size_t *, int)) recorder_driver_function ("cuDeviceTotalMem_v2");
+  driver.device_name = (int (*) (char *, int, int)) recorder_driver_function ("cuDeviceGetName");
+  driver.version = (int (*) (int *)) recorder_driver_function ("cuDriverGetVersion");
+  atomic_store_explicit (&driver.known, true, memory_order_release);
+}
+
+/* Notes what device @number is, when it is first seen. */
+static void
+describe_device (unsigned number)
+{
+  JournalHeader *header = recorder_header ();
+  size_t bytes = 0;
+  int version = 0;
+
+  if (number >= JOURNAL_MAX_DEVICES || __atomic_load_n (&header->devices[number].bytes, __ATOMIC_RELAXED) != 0 || driver.device_bytes == NULL)
+    return;
+  if (driver.device_bytes (&bytes, (int) number) != 0)
+    bytes = 0;
+  if (driver.device_name != NULL && bytes != 0)
+    driver.device_name (header->devices[number].name, sizeof header->devices[number].name - 1, (int) number);
+  if (driver.version != NULL && driver.version (&version) == 0)
+    __atomic_store_n (&header->driver, (uint32_t) version, __ATOMIC_RELAXED);
+  __atomic_store_n (&header->devices[number].bytes, bytes != 0 ? bytes : UINT64_MAX, __ATOMIC_RELAXED);
+}
+
+uint16_t
+recorder_current_device (void)
+{
+  int number = 0;
+
+  know_driver ();
+  if (driver.context_device == NULL || driver.context_device (&number) != 0 || number < 0)
+    number = 0;
+  describe_device ((unsigned) number);
+  return (uint16_t) number;
+}
+
+uint16_t
+recorder_device (int number)
+{
+  know_driver ();
+  describe_device ((unsigned) number);
+  return (uint16_t) number;
+}
+
+uint64_t
+recorder_context (void)
+{
+  Handle context = NULL;
+  return driver.context != NULL && driver.context (&context) == 0 ? (uint64_t) (uintptr_t) context : 0;
+}
+
+uint64_t
+recorder_free_bytes (void)
+{
+  size_t left = 0, total = 0;
+  return driver.memory_info != NULL && driver.memory_info (&left, &total) == 0 ? left : 0;
+}

@@ -1,0 +1,339 @@
+/* journal.c - writes the journal of a process: records into shared memory, a block of 64 KiB per thread at a time (recorder.h).
+ *
+ * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first (posix_fallocate), so that a full disk ends the recording and
+ * never the program.  Adding a record takes one atomic increment, the time, and 64 bytes of memory that belong to the file: nothing is
+ * left to be flushed.
+ *
+ * A child of fork() shares nothing: it begins a journal of its own at its first call.  The file is opened for each block by its absolute name and closed
+ * again, because programs close descriptors they do not know.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "traces/record/recorder.h"
+
+#define MOST_NAMES 100 /* journals of one process id: a program may execute another one */
+#define SPARE 256      /* blocks of ended threads that wait for another thread          */
+
+typedef enum
+{
+  UNKNOWN,
+  OPEN,
+  CLOSED, /* not to be recorded, or not any more */
+} State;
+
+static struct
+{
+  _Atomic (int)    state;
+  pthread_mutex_t  lock; /* of what follows */
+  pthread_key_t    key;
+  bool             forks; /* the handler of fork() is installed */
+  JournalHeader   *header;
+  uint32_t         blocks, strings;
+  _Atomic (uint32_t) threads;
+  uint32_t         spares;
+  JournalRecord   *spare[SPARE]; /* partly filled */
+  char             path[4096];
+} journal = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+_Thread_local RecorderThread recorder_thread __attribute__ ((tls_model ("initial-exec")));
+
+static uint64_t
+now (void)
+{
+  struct timespec time;
+  clock_gettime (CLOCK_MONOTONIC, &time);
+  return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
+}
+
+/* ---- the file */
+
+/* Maps block @number of the file, made sure of on the disk; NULL if that cannot be done. */
+static void *
+map_block (uint32_t number, int flags)
+{
+  off_t place = (off_t) number * JOURNAL_BLOCK;
+  int fd = open (journal.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  void *block = MAP_FAILED;
+
+  if (fd < 0)
+    return NULL;
+  int problem = posix_fallocate (fd, place, JOURNAL_BLOCK);
+  if (problem == 0)
+    block = mmap (NULL, JOURNAL_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, place);
+  if (problem == 0 && block == MAP_FAILED)
+    problem = errno;
+  close (fd);
+  errno = problem;
+  return block != MAP_FAILED ? block : NULL;
+}
+
+static void
+read_command (JournalHeader *header)
+{
+  int fd = open ("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  ssize_t size = fd >= 0 ? read (fd, header->command, sizeof header->command) : 0;
+  header->command_size = size > 0 ? (uint32_t) size : 0;
+  if (fd >= 0)
+    close (fd);
+}
+
+/* The one line that is ever printed. */
+static void
+complain (const char *directory, int problem)
+{
+  char text[4400];
+  int size = snprintf (text, sizeof text, "gemem-record: %s: %s; process %d runs without being recorded\n", directory, strerror (problem), (int) getpid ());
+  if (size > 0 && write (STDERR_FILENO, text, (size_t) size < sizeof text ? (size_t) size : sizeof text - 1) < 0)
+    return;
+}
+
+/* Creates the journal; a name is taken if an earlier program of this process had it. */
+static JournalHeader *
+create (const char *directory)
+{
+  JournalHeader *header = NULL;
+  errno = EEXIST;
+  for (int i = 1; header == NULL && errno == EEXIST && i <= MOST_NAMES; i++)
+    {
+      int size = i == 1 ? snprintf (journal.path, sizeof journal.path, "%s/%d.gmj", directory, (int) getpid ())
+                        : snprintf (journal.path, sizeof journal.path, "%s/%d-%d.gmj", directory, (int) getpid (), i);
+      errno = ENAMETOOLONG;
+      if (size > 0 && (size_t) size < sizeof journal.path)
+        header = map_block (0, O_CREAT | O_EXCL);
+    }
+  if (header == NULL && errno != EEXIST && errno != ENAMETOOLONG)
+    {
+      int problem = errno;
+      unlink (journal.path);
+      errno = problem;
+    }
+  return header;
+}
+
+/* ---- threads and forks */
+
+/* A thread ends: another one may fill its block. */
+static void
+on_thread_end (void *unused)
+{
+  RecorderThread *thread = &recorder_thread;
+  (void) unused;
+  pthread_mutex_lock (&journal.lock);
+  if (thread->block != NULL && thread->used < JOURNAL_SLOTS && journal.spares < SPARE)
+    journal.spare[journal.spares++] = thread->block;
+  else if (thread->block != NULL)
+    munmap (thread->block, JOURNAL_BLOCK);
+  thread->block = NULL;
+  thread->registered = false;
+  pthread_mutex_unlock (&journal.lock);
+}
+
+/* The one thread of the child: what it inherited belongs to its parent's journal. */
+static void
+on_fork (void)
+{
+  pthread_mutex_init (&journal.lock, NULL);
+  if (journal.header != NULL)
+    munmap (journal.header, JOURNAL_BLOCK);
+  journal.header = NULL;
+  journal.blocks = journal.spares = journal.strings = 0;
+  atomic_store (&journal.threads, 0);
+  recorder_thread.block = NULL;
+  recorder_thread.number = 0;
+  recorder_stacks_init ();
+  if (atomic_load (&journal.state) == OPEN)
+    atomic_store (&journal.state, UNKNOWN);
+}
+
+/* ---- opening */
+
+static void
+open_journal (void)
+{
+  const char *directory = getenv ("GEMEM_RECORD");
+  JournalHeader *header;
+
+  if (directory == NULL || directory[0] == '\0')
+    {
+      atomic_store (&journal.state, CLOSED);
+      return;
+    }
+  header = create (directory);
+  if (header == NULL)
+    {
+      complain (directory, errno);
+      atomic_store (&journal.state, CLOSED);
+      return;
+    }
+  header->version = JOURNAL_VERSION;
+  header->slot_size = JOURNAL_SLOT;
+  header->start = now ();
+  header->pid = (uint32_t) getpid ();
+  header->parent = (uint32_t) getppid ();
+  read_command (header);
+  memcpy (header->magic, JOURNAL_MAGIC, 8);
+  if (!journal.forks)
+    {
+      journal.forks = pthread_atfork (NULL, NULL, on_fork) == 0;
+      pthread_key_create (&journal.key, on_thread_end);
+    }
+  recorder_stacks_init ();
+  journal.header = header;
+  journal.blocks = 1;
+  atomic_store (&journal.state, OPEN);
+}
+
+bool
+recorder_ready (void)
+{
+  int state = atomic_load_explicit (&journal.state, memory_order_acquire);
+
+  if (state == UNKNOWN)
+    {
+      pthread_mutex_lock (&journal.lock);
+      if (atomic_load (&journal.state) == UNKNOWN)
+        open_journal ();
+      pthread_mutex_unlock (&journal.lock);
+      state = atomic_load (&journal.state);
+    }
+  return state == OPEN;
+}
+
+JournalHeader *
+recorder_header (void)
+{
+  return journal.header;
+}
+
+/* ---- records */
+
+/* The numbers are only written through atomics: the header is shared by all threads. */
+static uint64_t
+next_sequence (void)
+{
+  return __atomic_add_fetch (&journal.header->sequence, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Where the used part of a block that another thread began ends. */
+static uint32_t
+used_slots (const JournalRecord *block)
+{
+  uint32_t used = 1;
+  while (used < JOURNAL_SLOTS && block[used].call != JOURNAL_NOTHING)
+    used += block[used].call == JOURNAL_STRING ? 1 + (uint32_t) (block[used].q + JOURNAL_SLOT - 1) / JOURNAL_SLOT : 1;
+  return used;
+}
+
+/* A new block for the thread; under the lock. */
+static bool
+claim_block (RecorderThread *thread)
+{
+  JournalRecord *block = map_block (journal.blocks, 0);
+  JournalBlock head = { .magic = JOURNAL_BLOCK_MAGIC };
+
+  if (block == NULL)
+    return false;
+  if (thread->block != NULL)
+    munmap (thread->block, JOURNAL_BLOCK);
+  head.first = __atomic_load_n (&journal.header->sequence, __ATOMIC_SEQ_CST) + 1;
+  memcpy (block, &head, sizeof head);
+  journal.blocks++;
+  thread->block = block;
+  thread->used = 1;
+  return true;
+}
+
+/* Makes place for @slots in the thread's block. */
+static bool
+reserve (RecorderThread *thread, uint32_t slots)
+{
+  bool done = true;
+
+  if (thread->block != NULL && thread->used + slots <= JOURNAL_SLOTS)
+    return true;
+  pthread_mutex_lock (&journal.lock);
+  if (thread->block == NULL && journal.spares > 0 && slots == 1)
+    {
+      thread->block = journal.spare[--journal.spares];
+      thread->used = used_slots (thread->block);
+      done = thread->used < JOURNAL_SLOTS || claim_block (thread);
+    }
+  else
+    done = claim_block (thread);
+  pthread_mutex_unlock (&journal.lock);
+  if (!done)
+    {
+      __atomic_add_fetch (&journal.header->lost, 1, __ATOMIC_RELAXED);
+      return false;
+    }
+  if (thread->number == 0)
+    thread->number = atomic_fetch_add (&journal.threads, 1) + 1;
+  if (!thread->registered)
+    thread->registered = pthread_setspecific (journal.key, thread) == 0;
+  return true;
+}
+
+bool
+recorder_moment (Moment *moment)
+{
+  if (!reserve (&recorder_thread, 1))
+    return false;
+  moment->stack = recorder_stack ();
+  if (!reserve (&recorder_thread, 1)) /* the stack may have taken the last place */
+    return false;
+  moment->sequence = next_sequence ();
+  moment->time = now ();
+  return true;
+}
+
+/* Writes all of a slot but `call`, then that: a record is whole or not there. */
+static void
+put (JournalRecord *slot, const JournalRecord *record)
+{
+  memcpy (slot, record, offsetof (JournalRecord, call));
+  __atomic_store_n (&slot->call, record->call, __ATOMIC_RELEASE);
+}
+
+void
+recorder_add (const Moment *moment, JournalRecord record)
+{
+  RecorderThread *thread = &recorder_thread;
+
+  if (thread->block == NULL) /* the call forked, and this is the child */
+    return;
+  record.sequence = moment->sequence;
+  record.time = moment->time;
+  record.stack = moment->stack;
+  record.thread = thread->number;
+  put (&thread->block[thread->used++], &record);
+}
+
+uint32_t
+recorder_add_string (const char *text, uint32_t size)
+{
+  RecorderThread *thread = &recorder_thread;
+  uint32_t slots = (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
+
+  if (size == 0 || size > JOURNAL_MAX_TEXT || !reserve (thread, 1 + slots))
+    return 0;
+  JournalRecord record = { .call = JOURNAL_STRING, .thread = thread->number, .q = size };
+  memcpy (&thread->block[thread->used + 1], text, size);
+  record.p = __atomic_add_fetch (&journal.strings, 1, __ATOMIC_RELAXED);
+  record.sequence = next_sequence ();
+  record.time = now ();
+  put (&thread->block[thread->used], &record);
+  thread->used += 1 + slots;
+  return (uint32_t) record.p;
+}

@@ -1,0 +1,210 @@
+/* resolve.c - which function is behind a wrapper, and giving programs the wrapper where they look functions up themselves (recorder.h).
+ *
+ * Programs reach CUDA by linking (the preloaded library is found first), by dlsym() on a handle (Python's ctypes, the runtime on the driver), and by
+ * cuGetProcAddress() and cudaGetDriverEntryPoint().  All of them end here.
+ *
+ * The real function is looked for where the caller would have found it: among the libraries of the object that called (a Python extension's are not
+ * in the global scope), then behind this library, then in whatever libcuda or libcudart is loaded.
+ *
+ * dlsym() is replaced for names that are hooked; any other call goes on to the C library's as a tail call, because that looks at its return address
+ * to find out who asks for RTLD_NEXT.
+ *
+ * Invariants: no name is answered that would not have been answered without the recorder; a function of a second runtime library in
+ * the same process is left as it is (what it asks of the driver is recorded).
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "traces/record/recorder.h"
+
+typedef void *(*Lookup) (void *, const char *);
+
+/* dlsym() has had its version since the architecture's first: that of glibc 2.34 and one before. */
+#if defined(__x86_64__)
+#define FIRST_VERSION "GLIBC_2.2.5"
+#elif defined(__powerpc64__) || defined(__aarch64__)
+#define FIRST_VERSION "GLIBC_2.17"
+#else
+#define FIRST_VERSION "GLIBC_2.0"
+#endif
+
+/* A call at the end of a function must become a jump. */
+#if defined(__clang__)
+#define TAIL_CALLER
+#define TAIL_RETURN __attribute__ ((musttail)) return
+#else
+#define TAIL_CALLER __attribute__ ((optimize ("O2", "optimize-sibling-calls", "omit-frame-pointer")))
+#define TAIL_RETURN return
+#endif
+
+static Lookup
+real_dlsym (void)
+{
+  static _Atomic (Lookup) found;
+  Lookup lookup = atomic_load_explicit (&found, memory_order_relaxed);
+
+  if (lookup == NULL)
+    {
+      lookup = (Lookup) dlvsym (RTLD_NEXT, "dlsym", "GLIBC_2.34");
+      if (lookup == NULL)
+        lookup = (Lookup) dlvsym (RTLD_NEXT, "dlsym", FIRST_VERSION);
+      atomic_store_explicit (&found, lookup, memory_order_relaxed);
+    }
+  return lookup;
+}
+
+static Hook *
+hook_named (const char *name)
+{
+  if (name == NULL || name[0] != 'c' || name[1] != 'u')
+    return NULL;
+  for (int i = 0; i < recorder_hook_count; i++)
+    if (strcmp (recorder_hooks[i].name, name) == 0)
+      return &recorder_hooks[i];
+  return NULL;
+}
+
+static bool
+is_runtime (const Hook *hook)
+{
+  return strncmp (hook->name, "cuda", 4) == 0;
+}
+
+/* @function unless it is nothing or the wrapper itself. */
+static void *
+unless_own (const Hook *hook, void *function)
+{
+  return function != hook->wrapper ? function : NULL;
+}
+
+/* ---- the real function */
+
+typedef struct
+{
+  const char *begins;
+  char        path[4096];
+} Search;
+
+static int
+look_at_object (struct dl_phdr_info *info, size_t size, void *data)
+{
+  Search *search = data;
+  const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
+  const char *file = strrchr (name, '/') != NULL ? strrchr (name, '/') + 1 : name;
+  (void) size;
+  if (strncmp (file, search->begins, strlen (search->begins)) != 0 || strlen (name) >= sizeof search->path)
+    return 0;
+  strcpy (search->path, name);
+  return 1;
+}
+
+/* @name in the loaded library whose file begins with @begins. */
+static void *
+in_loaded (const char *begins, const char *name)
+{
+  Search search = { .begins = begins };
+  void *handle, *function = NULL;
+
+  if (dl_iterate_phdr (look_at_object, &search) == 0)
+    return NULL;
+  handle = dlopen (search.path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != NULL)
+    {
+      function = real_dlsym () (handle, name);
+      dlclose (handle); /* it was loaded before, and stays */
+    }
+  return function;
+}
+
+void *
+recorder_driver_function (const char *name)
+{
+  void *function = in_loaded ("libcuda.so", name);
+  for (int i = 0; i < recorder_hook_count; i++)
+    if (function != NULL && function == recorder_hooks[i].wrapper)
+      return NULL;
+  return function;
+}
+
+void *
+recorder_real (Hook *hook, const void *caller)
+{
+  void *real = atomic_load_explicit (&hook->real, memory_order_acquire);
+  struct link_map *map = NULL;
+  Dl_info info;
+
+  if (real != NULL)
+    return real;
+  if (dladdr1 (caller, &info, (void **) &map, RTLD_DL_LINKMAP) != 0 && map != NULL)
+    real = unless_own (hook, real_dlsym () (map, hook->name));
+  if (real == NULL)
+    real = unless_own (hook, real_dlsym () (RTLD_NEXT, hook->name));
+  if (real == NULL)
+    real = unless_own (hook, in_loaded (is_runtime (hook) ? "libcudart" : "libcuda.so", hook->name));
+  if (real != NULL)
+    atomic_store_explicit (&hook->real, real, memory_order_release);
+  return real;
+}
+
+/* ---- look-ups by the program */
+
+void *
+recorder_adopt (Hook *hook, void *real)
+{
+  void *none = NULL;
+
+  if (real == NULL || real == hook->wrapper)
+    return real;
+  if (atomic_compare_exchange_strong (&hook->real, &none, real) || none == real || !is_runtime (hook))
+    return hook->wrapper;
+  return real;
+}
+
+void *
+recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread)
+{
+  Hook *best = NULL;
+
+  if (symbol == NULL || real == NULL)
+    return real;
+  for (int i = 0; i < recorder_hook_count; i++)
+    {
+      Hook *hook = &recorder_hooks[i];
+      if (real == hook->wrapper)
+        return real;
+      if (hook->base == NULL || strcmp (hook->base, symbol) != 0 || hook->since > version)
+        continue;
+      /* the newest that the version covers; of a pair the one for this kind of default stream, of a single one that one */
+      if (best == NULL || hook->since > best->since || (hook->since == best->since && hook->per_thread == per_thread))
+        best = hook;
+    }
+  return best != NULL ? recorder_adopt (best, real) : real;
+}
+
+static __attribute__ ((noinline)) void *
+hooked_symbol (Hook *hook, void *handle, const void *caller)
+{
+  void *function = real_dlsym () (handle, hook->name);
+
+  if (function != hook->wrapper)
+    return recorder_adopt (hook, function);
+  if (recorder_real (hook, caller) != NULL)
+    return function;
+  return real_dlsym () (RTLD_NEXT, hook->name); /* there is none: NULL, and dlerror() says so */
+}
+
+EXPORT void *dlsym (void *restrict handle, const char *restrict name);
+
+TAIL_CALLER void *
+dlsym (void *restrict handle, const char *restrict name)
+{
+  Hook *hook = handle != RTLD_NEXT ? hook_named (name) : NULL;
+
+  if (hook != NULL)
+    return hooked_symbol (hook, handle, __builtin_return_address (0));
+  Lookup lookup = real_dlsym ();
+  TAIL_RETURN lookup (handle, name);
+}
