@@ -181,7 +181,8 @@ fill (JournalReader *reader, GError **error)
         {
           reader->ended = TRUE;
           journal_state_end (reader->state);
-          g_propagate_error (error, problem);
+          if (problem != NULL)
+            g_propagate_error (error, problem);
           return problem == NULL;
         }
       while (cursor->slots != NULL && cursor->key < until && reader->events->len < BATCH)

@@ -202,8 +202,9 @@ find_journals (const char *folder)
   return journals;
 }
 
+/* Writes what @reader delivers; no file for no events unless @empty. */
 static gboolean
-copy (GememTraceReader *reader, const char *path, guint64 *count, GError **error)
+copy (GememTraceReader *reader, const char *path, gboolean empty, guint64 *count, GError **error)
 {
   GememTraceWriter *writer = gemem_trace_create (path, "native", &reader->info, error);
   const GememTraceEvent *events;
@@ -214,13 +215,14 @@ copy (GememTraceReader *reader, const char *path, guint64 *count, GError **error
   *count = 0;
   while ((n = gemem_trace_next (reader, &events, error)) > 0 && writer->write (writer, events, (gsize) n, error))
     *count += (guint64) n;
-  if (n == 0)
+  if (n == 0 && (*count > 0 || empty))
     return writer->finish (writer, error);
   writer->discard (writer);
-  return FALSE;
+  return n == 0;
 }
 
-/* Makes @path of @journal, which may be NULL (nothing was recorded), and removes it; FALSE, having said why, if it cannot. */
+/* Makes @path of @journal, which may be NULL (nothing was recorded), and removes the journal; FALSE, having said why, if it cannot.  @ended: how the
+ * program has ended, if it is the program's; only its file may be empty. */
 static gboolean
 convert (const Journal *journal, const char *path, const char *ended, guint64 *count)
 {
@@ -236,7 +238,7 @@ convert (const Journal *journal, const char *path, const char *ended, guint64 *c
       gemem_trace_info_note (&reader->info, "recorder", "gemem-record %s", PACKAGE_VERSION);
       if (ended != NULL)
         gemem_trace_info_note (&reader->info, "ended", "%s", ended);
-      done = copy (reader, path, count, &error);
+      done = copy (reader, path, ended != NULL, count, &error);
       gemem_trace_close (reader);
     }
   if (!done)
@@ -256,13 +258,13 @@ output_of (const Journal *journal)
 }
 
 /* The journal that is FILE: the last of the program's own process (which may have become another program), else that of the first process. */
-static guint
+static const Journal *
 main_journal (const GPtrArray *journals, pid_t pid)
 {
-  guint chosen = 0;
+  const Journal *chosen = journals->len > 0 ? journals->pdata[0] : NULL;
   for (guint i = 0; i < journals->len; i++)
     if (((const Journal *) journals->pdata[i])->pid == pid)
-      chosen = i;
+      chosen = journals->pdata[i];
   return chosen;
 }
 
@@ -276,21 +278,25 @@ static void
 finish (const char *program, const char *folder, pid_t pid, int status)
 {
   g_autoptr (GPtrArray) journals = find_journals (folder);
-  guint chosen = main_journal (journals, pid);
+  const Journal *first = main_journal (journals, pid);
   g_autofree char *ended = status > 128 ? g_strdup_printf ("signal %d", status - 128) : g_strdup_printf ("exit status %d", status);
   guint64 count;
 
-  if (journals->len == 0 && convert (NULL, output, ended, &count))
-    say ("%s made no CUDA calls that are recorded; %s holds no events", program, output);
   for (guint i = 0; i < journals->len; i++)
     {
       const Journal *journal = journals->pdata[i];
-      g_autofree char *path = i == chosen ? g_strdup (output) : output_of (journal);
+      g_autofree char *path = journal == first ? g_strdup (output) : output_of (journal);
       if (still_runs (journal, pid))
         say ("process %" G_GINT64_FORMAT " still runs; its recording is %s, which gemem-sim reads", journal->pid, journal->path);
-      else if (convert (journal, path, journal->pid == pid ? ended : NULL, &count) && (i != chosen || count == 0))
-        say (i != chosen ? "%s: recorded from process %" G_GINT64_FORMAT : "%s: no memory was allocated by process %" G_GINT64_FORMAT, path, journal->pid);
+      else if (!convert (journal, path, journal == first ? ended : NULL, &count))
+        continue;
+      else if (journal != first && count > 0)
+        say ("%s: recorded from process %" G_GINT64_FORMAT, path, journal->pid);
+      else if (journal == first && count == 0)
+        say ("%s used CUDA, but allocated no memory; %s holds no events", program, path);
     }
+  if (first == NULL && convert (NULL, output, ended, &count))
+    say ("%s made no CUDA calls that are recorded; %s holds no events", program, output);
   g_rmdir (folder); /* stays where a journal does */
 }
 

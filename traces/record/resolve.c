@@ -82,6 +82,27 @@ unless_own (const Hook *hook, void *function)
 
 /* ---- the real function */
 
+/* @name behind this library in the global scope; not by a tail call, which would ask for what is behind somebody else. */
+static void *
+behind_this (const char *name)
+{
+  void *function = real_dlsym () (RTLD_NEXT, name);
+  __asm__ volatile ("" : "+r"(function));
+  return function;
+}
+
+/* @name as the loaded library @path (and what it is linked with) sees it. */
+static void *
+in_library (const char *path, const char *name)
+{
+  void *handle = dlopen (path, RTLD_LAZY | RTLD_NOLOAD);
+  void *function = handle != NULL ? real_dlsym () (handle, name) : NULL;
+
+  if (handle != NULL)
+    dlclose (handle); /* it was loaded before, and stays */
+  return function;
+}
+
 typedef struct
 {
   const char *begins;
@@ -106,17 +127,7 @@ static void *
 in_loaded (const char *begins, const char *name)
 {
   Search search = { .begins = begins };
-  void *handle, *function = NULL;
-
-  if (dl_iterate_phdr (look_at_object, &search) == 0)
-    return NULL;
-  handle = dlopen (search.path, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle != NULL)
-    {
-      function = real_dlsym () (handle, name);
-      dlclose (handle); /* it was loaded before, and stays */
-    }
-  return function;
+  return dl_iterate_phdr (look_at_object, &search) != 0 ? in_library (search.path, name) : NULL;
 }
 
 void *
@@ -129,24 +140,35 @@ recorder_driver_function (const char *name)
   return function;
 }
 
+/* Makes @real the function behind @hook, if that is not known yet, and keeps its library loaded: a wrapper may outlive the program's handle. */
+static void *
+know (Hook *hook, void *real)
+{
+  void *none = NULL;
+  Dl_info info;
+
+  if (!atomic_compare_exchange_strong (&hook->real, &none, real))
+    return none;
+  if (dladdr (real, &info) != 0 && info.dli_fname != NULL)
+    dlopen (info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  return real;
+}
+
 void *
 recorder_real (Hook *hook, const void *caller)
 {
   void *real = atomic_load_explicit (&hook->real, memory_order_acquire);
-  struct link_map *map = NULL;
   Dl_info info;
 
   if (real != NULL)
     return real;
-  if (dladdr1 (caller, &info, (void **) &map, RTLD_DL_LINKMAP) != 0 && map != NULL)
-    real = unless_own (hook, real_dlsym () (map, hook->name));
+  if (dladdr (caller, &info) != 0 && info.dli_fname != NULL)
+    real = unless_own (hook, in_library (info.dli_fname, hook->name));
   if (real == NULL)
-    real = unless_own (hook, real_dlsym () (RTLD_NEXT, hook->name));
+    real = unless_own (hook, behind_this (hook->name));
   if (real == NULL)
     real = unless_own (hook, in_loaded (is_runtime (hook) ? "libcudart" : "libcuda.so", hook->name));
-  if (real != NULL)
-    atomic_store_explicit (&hook->real, real, memory_order_release);
-  return real;
+  return real != NULL ? know (hook, real) : NULL;
 }
 
 /* ---- look-ups by the program */
@@ -154,13 +176,9 @@ recorder_real (Hook *hook, const void *caller)
 void *
 recorder_adopt (Hook *hook, void *real)
 {
-  void *none = NULL;
-
   if (real == NULL || real == hook->wrapper)
     return real;
-  if (atomic_compare_exchange_strong (&hook->real, &none, real) || none == real || !is_runtime (hook))
-    return hook->wrapper;
-  return real;
+  return know (hook, real) == real || !is_runtime (hook) ? hook->wrapper : real;
 }
 
 void *
@@ -193,7 +211,7 @@ hooked_symbol (Hook *hook, void *handle, const void *caller)
     return recorder_adopt (hook, function);
   if (recorder_real (hook, caller) != NULL)
     return function;
-  return real_dlsym () (RTLD_NEXT, hook->name); /* there is none: NULL, and dlerror() says so */
+  return behind_this (hook->name); /* there is none: NULL, and dlerror() says so */
 }
 
 EXPORT void *dlsym (void *restrict handle, const char *restrict name);

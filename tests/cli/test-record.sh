@@ -1,0 +1,145 @@
+#!/bin/sh
+# test-record.sh - gemem-record on programs that use the stand-in driver (tests/standin): every way to a function, every kind of memory, and every way to end.
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+util=$GEMEM_BUILDDIR/tests/util
+driver=$util/record-driver host=$util/record-host plugin=$util/.libs/record-runtime.so
+
+# ---- without CUDA: no driver is needed
+run 3 gemem-record -o none.gmt sh -c 'echo said; exit 3'; says out '^said$'; says err 'made no CUDA calls that are recorded; .*/none.gmt holds no events'
+run 0 gemem-sim info none.gmt; says out 'ended: exit status 3'
+run 0 gemem-sim validate none.gmt
+run 127 gemem-record -o no.gmt ./no-such-program; says err 'no-such-program: No such file'
+run 126 gemem-record -o no.gmt /
+run 2 gemem-record; says err 'name a program to run'
+run 2 gemem-record --stacks=0 true; says err '--stacks=0: how many frames, 1 to 64'
+run 0 gemem-record --version; says out '^gemem-record [0-9]'
+run 0 gemem-record --help; says out 'PROGRAM \[ARGUMENTS'
+run 7 gemem-record -o no/folder/out.gmt sh -c 'exit 7'; says err '^gemem-record: no/folder/out.gmt: No such file or directory; sh runs without being recorded$'
+run 0 gemem-record -o hyphens.gmt -- sh -c 'test "$1" = -o' sh -o
+check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'
+# A program that was never meant to see the recorder: GEMEM_RECORD names what cannot be written.
+if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
+  nm -D --defined-only "$GEMEM_BUILDDIR/.libs/libgemem-record.so" | awk '{ print $NF }' | grep -v -e '^cu' -e '^dlsym$' >leaked
+  check "the library shows CUDA's names and dlsym alone" test ! -s leaked
+fi
+
+if [ ! -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || [ ! -e "$plugin" ]; then
+  skip "recordings" "built without the CUDA headers, so without the stand-in driver"
+  done_testing
+fi
+LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs:$util/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+# Under sanitizers the program is instrumented and the recorder, which comes first, is not.
+ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0; export ASAN_OPTIONS
+
+# events FILE: its events without times and addresses, one a line, joined by "; ".
+events () {
+  gemem-sim convert "$1" events.txt >/dev/null && sed -n -e 's/ addr=0x[0-9a-f]*//' -e 's/ t=[0-9]*$//; s/ t=[0-9]* / /' -e '/^[a-z]/p' events.txt | paste -s -d ';'
+}
+
+# records NAME EXPECTED COMMAND...: exit status 0, and these events in out.gmt.
+records () {
+  records_name=$1 records_expected=$2; shift 2
+  rm -f out*.gmt
+  run 0 gemem-record "$@"
+  records_got=$(events out.gmt)
+  [ "$records_got" = "$records_expected" ]; ok $? "$records_name"
+  [ "$records_got" = "$records_expected" ] || echo "# $records_got"
+}
+
+# ---- every way to a function of the driver, every kind of memory
+basic='alloc 1 size=3145728;alloc 2 size=102400;free 1;alloc 3 size=1048576 tag="managed";free 3;free 2'
+order='alloc 1 size=1048576 stream=1;alloc 2 size=2097152;event-record 1 stream=1;event-wait 1 stream=2;use-on-stream 1 stream=2;free 1;free 2;stream-sync stream=2;device-sync'
+pools='alloc 1 size=1048576 pool=1;alloc 2 size=1048576;alloc 3 size=2097152 pool=1;free 1;free 2;free 3;device-sync;trim'
+virtual='alloc 1 size=2097152 tag="physical";alloc 2 size=4194304 tag="physical";free 1;free 2'
+pinned='alloc 1 size=100000 device=host;alloc 2 size=5000 device=host;free 1 device=host;free 2 device=host'
+for how in link dlsym proc; do
+  records "$how: allocations" "$basic" "$driver" $how basic
+  records "$how: streams and events" "$order" "$driver" $how streams
+  records "$how: pools" "$pools" "$driver" $how pools
+  records "$how: virtual memory" "$virtual" "$driver" $how virtual
+  records "$how: host memory" "$pinned" "$driver" $how host
+done
+records "per-thread default streams" \
+  'alloc 1 size=1048576 stream=1;free 1;stream-sync stream=1;alloc 2 size=1048576 stream=2 tag="thread 1";free 2;stream-sync stream=2' "$driver" thread own-streams
+records "a reset frees what the device holds" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1;free 2' "$driver" proc reset
+GEMEM_STANDIN_DEVICES=2; export GEMEM_STANDIN_DEVICES
+records "two devices" 'alloc 1 size=1048576;alloc 2 size=2097152 device=1;free 1;free 2 device=1' "$driver" dlsym devices
+unset GEMEM_STANDIN_DEVICES
+records "refused requests, frees of nothing, of the unknown, twice" 'oom size=35184372088832 free=85899345920;alloc 1 size=1048576;free 1' "$driver" dlsym hostile
+RECORD_EARLY=1; export RECORD_EARLY
+records "before main() and after exit()" "$basic;alloc 4 size=100000 device=host;alloc 5 size=5000 device=host;free 4 device=host;free 5 device=host\
+;alloc 6 size=100000 device=host;alloc 7 size=5000 device=host;free 6 device=host;free 7 device=host" "$driver" link host
+unset RECORD_EARLY
+
+# ---- the runtime, in a plugin's own scope; what it asks of the driver is not counted again
+records "the runtime" 'alloc 1 size=3145728;alloc 2 size=2097152;alloc 3 size=1048576 stream=1;alloc 4 size=4096 device=host;alloc 5 size=1048576 tag="managed"'\
+';free 2;free 1;use-on-stream 3;free 3;free 4 device=host;free 5;device-sync' "$host" "$plugin" all
+records "cudaGetDriverEntryPoint" 'alloc 1 size=1048576;alloc 2 size=5242880;free 2;free 1' "$host" "$plugin" entry
+records "cudaDeviceReset" 'alloc 1 size=1048576;free 1' "$host" "$plugin" reset
+run 0 gemem-record "$host" "$plugin" next; says err 'made no CUDA calls'
+run 0 "$host"
+run 0 gemem-record "$host"
+
+# ---- facts, stacks, comparison
+run 0 gemem-record -o facts.gmt --stacks=3 "$driver" link basic
+run 0 gemem-sim info facts.gmt; says out 'gpu: 0: gemem stand-in 0, 85899345920 bytes'; says out 'driver: CUDA 13.0'; says out 'program: .*record-driver link basic'
+says out 'recorded device +capacity=85899345920'
+events facts.gmt >facts; check "stacks, innermost first" grep -Eq 'alloc 1 size=3145728 tag="[^"]*record-driver[^"<]* < [^"]*record-driver[^"<]* < ' facts
+check "a managed block has both" grep -Eq 'tag="managed, [^"]*record-driver' facts
+run 0 gemem-sim compare facts.gmt -a direct -a pytorch-caching; says out 'device 80.00 GiB'
+
+# ---- every way to end
+for end in 6 9 11 15 0; do
+  status=$((end == 0 ? 5 : 128 + end))
+  rm -f out.gmt
+  (ulimit -c 0; exec gemem-record "$driver" dlsym end $end) >"$out" 2>"$err"; ok $(($? != status)) "status $status"
+  check "ended by signal $end: everything is there" test "$(events out.gmt | tr ';' '\n' | wc -l)" -eq 3999
+  run 0 gemem-sim validate out.gmt
+done
+run 0 gemem-sim info out.gmt; says out 'ended: exit status 5'
+
+# ---- forks: children with recordings have files of their own, those without have none
+rm -f out*.gmt
+run 0 gemem-record "$driver" link forks
+says err '/out\.[0-9]+\.gmt: recorded from process [0-9]+$'
+check "two children" test "$(find . -name 'out.*.gmt' | wc -l)" -eq 2
+[ "$(events out.gmt)" = "$basic" ]; ok $? "the parent's own"
+for child in out.*.gmt; do events "$child"; done | sort >children
+printf '%s\n' "$pinned" "$virtual" | sort >expected
+check "the children's own" cmp children expected
+# a shell in front of the program: the program's recording is the one asked for
+rm -f out*.gmt
+run 4 gemem-record sh -c "'$driver' dlsym basic; exit 4"
+[ "$(events out.gmt)" = "$basic" ]; ok $? "through a shell"
+run 0 gemem-record sh -c "exec '$driver' dlsym basic"
+[ "$(events out.gmt)" = "$basic" ]; ok $? "a shell that becomes the program"
+
+# ---- threads
+run 0 gemem-record "$driver" proc threads 700
+run 0 gemem-sim validate out.gmt; says out 'out.gmt: valid'
+events out.gmt | tr ';' '\n' >threads
+check "16 times 700 allocations" test "$(grep -c '^alloc' threads)" -eq 11200
+check "and as many frees" test "$(grep -c '^free' threads)" -eq 11200
+check "by 16 threads" test "$(sed -n 's/.*tag="\(thread [0-9]*\)".*/\1/p' threads | sort -u | wc -l)" -eq 15
+
+# ---- what cannot be written
+mkdir closed && chmod a-w closed
+if [ ! -w closed ]; then
+  run 0 gemem-record -o closed/out.gmt "$driver" dlsym basic; says err '^gemem-record: closed/out.gmt: Permission denied; .* runs without being recorded$'
+else
+  skip "a folder without permission" "this user may write everywhere"
+fi
+if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
+  run 0 env GEMEM_RECORD="$GEMEM_TMP/not/there" LD_PRELOAD="$GEMEM_BUILDDIR/.libs/libgemem-record.so" "$driver" dlsym basic
+  says err '^gemem-record: .*/not/there: No such file or directory; process [0-9]+ runs without being recorded$'
+  check "one line" test "$(wc -l <"$err")" -eq 1
+  mkdir journals
+  run 0 env GEMEM_RECORD="$GEMEM_TMP/journals" LD_PRELOAD="$GEMEM_BUILDDIR/.libs/libgemem-record.so" "$driver" dlsym basic
+  silent err
+  cp journals/*.gmj alone.gmj; [ "$(events alone.gmj)" = "$basic" ]; ok $? "a journal alone is read as it is"
+  run 0 gemem-sim validate alone.gmj
+  head -c 100000 alone.gmj >short.gmj; run 0 gemem-sim info short.gmj; says out 'events +0'
+fi
+done_testing
