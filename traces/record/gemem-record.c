@@ -36,9 +36,9 @@ static gboolean
 parse_stacks (const char *name, const char *value, gpointer data, GError **error)
 {
   char *end = NULL;
-  gint64 depth = value != NULL ? g_ascii_strtoll (value, &end, 10) : 16;
+  gint64 depth = g_ascii_strtoll (value, &end, 10);
 
-  if (value != NULL && (end == value || *end != '\0' || depth < 1 || depth > 64))
+  if (end == value || *end != '\0' || depth < 1 || depth > 64)
     {
       g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s=%s: how many frames, 1 to 64", name, value);
       return FALSE;
@@ -49,8 +49,7 @@ parse_stacks (const char *name, const char *value, gpointer data, GError **error
 
 static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "where to write the trace (default: out.gmt)", "FILE" },
-  { "stacks", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks, "record the call stacks, DEPTH frames of each (default: 16)",
-    "DEPTH" },
+  { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks, "record the call stacks, DEPTH frames of each; without =DEPTH 16", "DEPTH" },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
   G_OPTION_ENTRY_NULL,
 };
@@ -302,6 +301,18 @@ finish (const char *program, const char *folder, pid_t pid, int status)
 
 /* ---- */
 
+/* Writes --stacks out as --stacks=16: GLib would take the program for the depth. */
+static void
+name_depth (int count, char **arguments)
+{
+  static char written_out[] = "--stacks=16";
+  for (int i = 1; i < count && arguments[i][0] == '-'; i++)
+    if (strcmp (arguments[i], "--stacks") == 0)
+      arguments[i] = written_out;
+    else if (strcmp (arguments[i], "-o") == 0 || strcmp (arguments[i], "--output") == 0)
+      i++;
+}
+
 /* Takes the options in front of the program; what is left in @arguments is the program's. */
 static gboolean
 parse (int *count, char ***arguments, GError **error)
@@ -310,6 +321,7 @@ parse (int *count, char ***arguments, GError **error)
   g_option_context_add_main_entries (context, entries, NULL);
   g_option_context_set_strict_posix (context, TRUE);
   g_option_context_set_summary (context, "Runs PROGRAM and records its use of CUDA memory as a trace for gemem-sim.");
+  name_depth (*count, *arguments);
   if (!g_option_context_parse (context, count, arguments, error))
     return FALSE;
   if (*count > 1 && strcmp ((*arguments)[1], "--") == 0)

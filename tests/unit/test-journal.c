@@ -1,0 +1,418 @@
+/* test-journal.c - journals of the recorder: what calls mean as events, order over threads, damage; and the writer itself, by threads and over a fork. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/core/rng.h"
+#include "tests/util/testutil.h"
+#include "tests/util/trace-text.h"
+#include "traces/input.h"
+#include "traces/trace.h"
+
+/* The writer is part of a library that shows nothing of it. */
+#include "traces/record/journal.c"
+#include "traces/record/stacks.c"
+
+#define SECOND_BLOCK 2
+
+/* ---- journals by hand */
+
+typedef struct
+{
+  GByteArray *bytes;
+  guint64     sequence;
+  guint       slot; /* of the block in work */
+} Draft;
+
+static gpointer
+draft_at (Draft *draft, gsize place)
+{
+  return draft->bytes->data + place;
+}
+
+static void
+draft_block (Draft *draft)
+{
+  JournalBlock head = { .first = draft->sequence + 1, .magic = JOURNAL_BLOCK_MAGIC };
+  gsize at = draft->bytes->len;
+  g_byte_array_set_size (draft->bytes, (guint) (at + JOURNAL_BLOCK));
+  memset (draft_at (draft, at), 0, JOURNAL_BLOCK);
+  memcpy (draft_at (draft, at), &head, sizeof head);
+  draft->slot = 1;
+}
+
+static Draft
+draft_new (void)
+{
+  Draft draft = { .bytes = g_byte_array_new () };
+  JournalHeader header = { .magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION, .slot_size = JOURNAL_SLOT, .start = 1000 };
+  g_byte_array_set_size (draft.bytes, JOURNAL_BLOCK);
+  memset (draft.bytes->data, 0, JOURNAL_BLOCK);
+  memcpy (draft.bytes->data, &header, sizeof header);
+  draft_block (&draft);
+  return draft;
+}
+
+static JournalRecord *
+draft_record (Draft *draft, JournalRecord record)
+{
+  JournalRecord *slot = draft_at (draft, draft->bytes->len - JOURNAL_BLOCK + (gsize) draft->slot++ * JOURNAL_SLOT);
+  record.sequence = record.sequence != 0 ? record.sequence : ++draft->sequence;
+  record.time = 1000 + record.sequence;
+  record.thread = record.thread != 0 ? record.thread : 1;
+  *slot = record;
+  return slot;
+}
+
+static void
+draft_expect (Draft *draft, gboolean partial, const char *expected)
+{
+  g_autofree char *got = test_trace_text ((const char *) draft->bytes->data, draft->bytes->len, "journal", partial, FALSE);
+  g_assert_cmpstr (got, ==, expected);
+  g_byte_array_unref (draft->bytes);
+}
+
+#define CALL(...) draft_record (&draft, (JournalRecord){ __VA_ARGS__ })
+
+static void
+test_memory (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x1000, .q = 256);
+  CALL (.call = JOURNAL_ALLOC_HOST, .p = 0x2000, .q = 10, .device = JOURNAL_HOST);
+  CALL (.call = JOURNAL_FREE, .p = 0x3000); /* unknown */
+  CALL (.call = JOURNAL_ALLOC, .p = 0x1000, .q = 300); /* the free was not seen */
+  CALL (.call = JOURNAL_FREE, .p = 0x2000);
+  CALL (.call = JOURNAL_ALLOC_MANAGED, .p = 0x4000, .q = 7, .device = 1, .thread = 9);
+  CALL (.call = JOURNAL_ALLOC_FAILED, .q = 1 << 20, .s = 77, .device = 1);
+  draft_expect (&draft, FALSE,
+                "alloc 1 +256 @1000; alloc 2 +10 @2000 d65535; free 1; alloc 3 +300 @1000; free 2 d65535; alloc 4 +7 @4000 d1 'managed, thread 1'; "
+                "oom +1048576/77 d1; | 3 | skipped 1 | 1 frees of memory that was not seen to be allocated are left out"
+                " | 1 blocks were freed by calls that are not recorded; they end where their address is given out again");
+}
+
+/* A handle, a mapping and another handle hold a page in turn; an unmap takes two mappings; what is mapped over is let go. */
+static void
+test_physical (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_CREATE, .p = 5, .q = 100);
+  CALL (.call = JOURNAL_CREATE, .p = 6, .q = 50);
+  CALL (.call = JOURNAL_MAP, .p = 0x1000, .q = 100, .r = 5);
+  CALL (.call = JOURNAL_MAP, .p = 0x1000 + 100, .q = 50, .r = 6);
+  CALL (.call = JOURNAL_RELEASE, .p = 5);
+  CALL (.call = JOURNAL_RELEASE, .p = 5); /* of the unknown now */
+  CALL (.call = JOURNAL_RETAIN, .p = 8, .q = 0x1000);
+  CALL (.call = JOURNAL_UNMAP, .p = 0x1000, .q = 150);
+  CALL (.call = JOURNAL_RELEASE, .p = 8);
+  CALL (.call = JOURNAL_MAP, .p = 0x9000, .q = 50, .r = 6);
+  CALL (.call = JOURNAL_RELEASE, .p = 6);
+  CALL (.call = JOURNAL_CREATE, .p = 6, .q = 51);
+  CALL (.call = JOURNAL_MAP, .p = 0x9000, .q = 51, .r = 6);
+  CALL (.call = JOURNAL_MAP, .p = 0x9900, .q = 51, .r = 12); /* another process's */
+  CALL (.call = JOURNAL_RETAIN, .p = 13, .q = 0x9900);
+  draft_expect (&draft, FALSE,
+                "alloc 1 +100 'physical'; alloc 2 +50 'physical'; free 1; alloc 3 +51 'physical'; free 2; | 3 | skipped 1"
+                " | 1 frees of memory that was not seen to be allocated are left out");
+}
+
+static void
+test_streams (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xaa); /* never recorded */
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x1000, .q = 1, .r = 0xbb);
+  CALL (.call = JOURNAL_EVENT_RECORD, .p = 0xe, .r = 0xbb);
+  CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xaa);
+  CALL (.call = JOURNAL_FREE_ASYNC, .p = 0x1000, .r = 0xaa);
+  CALL (.call = JOURNAL_STREAM_DESTROY, .r = 0xbb);
+  CALL (.call = JOURNAL_STREAM_SYNC, .r = 0xbb); /* another one with its handle */
+  CALL (.call = JOURNAL_EVENT_DESTROY, .p = 0xe);
+  CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xaa);
+  CALL (.call = JOURNAL_EVENT_RECORD, .p = 0xe);
+  draft_expect (&draft, FALSE,
+                "alloc 1 +1 @1000 s1; event-record 1 s1; event-wait 1 s2; use-on-stream 1 s2; free 1; stream-sync s3; event-record 2; | 3 | skipped 2");
+}
+
+static void
+test_pools (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_POOL_DEFAULT, .p = 0xd);
+  CALL (.call = JOURNAL_POOL_CREATE, .p = 0xc);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x10, .q = 1, .s = 0xd);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x20, .q = 2, .s = 0xc);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x30, .q = 3, .s = 0xb); /* imported */
+  CALL (.call = JOURNAL_POOL_SET, .p = 0xc);
+  CALL (.call = JOURNAL_POOL_DEFAULT, .p = 0xc); /* asked for the current one */
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x40, .q = 4);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x50, .q = 5);
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x60, .q = 6, .device = 1);
+  CALL (.call = JOURNAL_POOL_TRIM, .p = 0xc);
+  CALL (.call = JOURNAL_POOL_DESTROY, .p = 0xc);
+  CALL (.call = JOURNAL_POOL_CREATE, .p = 0xc);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x70, .q = 7, .s = 0xc);
+  draft_expect (&draft, FALSE,
+                "alloc 1 +1 @10; alloc 2 +2 @20 p1; alloc 3 +3 @30 p2; alloc 4 +4 @40 p1; alloc 5 +5 @50; alloc 6 +6 @60 d1; trim; alloc 7 +7 @70 p3; "
+                "| 3 | skipped 0");
+}
+
+static void
+test_ends (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 1, .s = 0xc1);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 2, .s = 0xc2);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 3, .s = 0xc1);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x40, .q = 4, .device = 1);
+  CALL (.call = JOURNAL_CONTEXT_DESTROY, .p = 0xc1);
+  CALL (.call = JOURNAL_DEVICE_RESET);
+  CALL (.call = JOURNAL_DEVICE_SYNC, .device = 1);
+  draft_expect (&draft, FALSE,
+                "alloc 1 +1 @30; alloc 2 +2 @20; alloc 3 +3 @10; alloc 4 +4 @40 d1; free 1; free 3; free 2; device-sync d1; | 3 | skipped 0");
+}
+
+/* Threads and stacks become tags. */
+static void
+test_strings (void)
+{
+  Draft draft = draft_new ();
+  JournalRecord *slot = CALL (.call = JOURNAL_STRING, .p = 1, .q = 70);
+  memset (slot + 1, 'x', 70);
+  draft.slot += 2;
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1, .stack = 1);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 2, .stack = 1, .thread = 2);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 3, .stack = 2); /* of a string that is not there */
+  g_autofree char *x = g_strnfill (70, 'x');
+  g_autofree char *expected = g_strdup_printf ("alloc 1 +1 @10 '%s'; alloc 2 +2 @20 'thread 1, %s'; alloc 3 +3 @30; | 3 | skipped 0", x, x);
+  draft_expect (&draft, FALSE, expected);
+}
+
+/* Three blocks filled at the same time, one of them empty: their records come in the order of their numbers. */
+static void
+test_merge (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x40, .q = 4, .sequence = 4);
+  draft_block (&draft);
+  draft_block (&draft);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 2);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 3);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x50, .q = 5, .sequence = 5);
+  g_byte_array_set_size (draft.bytes, draft.bytes->len + JOURNAL_BLOCK); /* claimed, not begun */
+  memset (draft.bytes->data + draft.bytes->len - JOURNAL_BLOCK, 0, JOURNAL_BLOCK);
+  g_byte_array_append (draft.bytes, (const guint8 *) "begun", 5);
+  draft_expect (&draft, FALSE, "alloc 1 +1 @10; alloc 2 +2 @20; alloc 3 +3 @30; alloc 4 +4 @40; alloc 5 +5 @50; | 3 | skipped 0");
+}
+
+static void
+test_damage (void)
+{
+#define ADVICE "; record again, or read what is whole with --allow-partial"
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
+  CALL (.call = JOURNAL_CALL_COUNT);
+  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 28" ADVICE);
+  draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
+  CALL (.call = JOURNAL_CALL_COUNT);
+  draft_expect (&draft, TRUE, "alloc 1 +1 @10; | 23 | skipped 0");
+  draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1, .sequence = 9);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 1, .sequence = 8);
+  draft_expect (&draft, FALSE, "x.log: block 1: call 8 stands behind call 9" ADVICE);
+  draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
+  draft_block (&draft);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 1);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 1, .sequence = 1);
+  draft_expect (&draft, FALSE, "x.log: block 2: call 1 stands behind call 2" ADVICE);
+  draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1, .sequence = 3);
+  draft_block (&draft);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 1, .sequence = 3);
+  draft_expect (&draft, FALSE, "x.log: block 1: call 3 is there twice" ADVICE);
+  draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = G_MAXUINT64);
+  draft_expect (&draft, FALSE, "x.log: block 1: a size of 18446744073709551615 bytes is impossible" ADVICE);
+  draft = draft_new ();
+  CALL (.call = JOURNAL_STRING, .p = 1, .q = JOURNAL_MAX_TEXT + 1);
+  draft_expect (&draft, FALSE, "x.log: block 1: its string is impossible" ADVICE);
+  draft = draft_new ();
+  draft_block (&draft);
+  memset (draft_at (&draft, SECOND_BLOCK * JOURNAL_BLOCK), 1, 16);
+  draft_expect (&draft, FALSE, "x.log: block 2: its head is impossible" ADVICE);
+  draft = draft_new ();
+  ((JournalHeader *) draft_at (&draft, 0))->version = 2;
+  draft_expect (&draft, FALSE, "x.log: version 2 of the journal, and this gemem knows version 1; use the one that recorded it");
+  draft = draft_new ();
+  g_byte_array_set_size (draft.bytes, 100);
+  draft_expect (&draft, FALSE, "x.log: this is no journal of gemem-record; name the right format");
+  draft = draft_new ();
+  ((JournalHeader *) draft_at (&draft, 0))->lost = 3;
+  draft_expect (&draft, FALSE, "| 23 | skipped 0 | 3 calls could not be recorded; was the disk full?");
+}
+
+/* Reads a journal of whatever calls: the promises of trace.h hold for what is delivered, and it is either whole or refused. */
+static void
+read_random (const Draft *draft)
+{
+  static const GememReadOptions options = { TRUE, -1 };
+  g_autoptr (GBytes) bytes = g_bytes_new (draft->bytes->data, draft->bytes->len);
+  g_autoptr (GHashTable) live = g_hash_table_new (NULL, NULL), recorded = g_hash_table_new (NULL, NULL);
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.gmj"), NULL, &options, &error);
+  const GememTraceEvent *events;
+  guint64 last = 0, time = 0;
+  gssize n;
+
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      {
+        g_assert_cmpuint (events[i].time, >=, time);
+        time = events[i].time;
+        g_assert_cmpuint (events[i].tag, <, reader->info.strings->len);
+        if (events[i].kind == GEMEM_EVENT_ALLOC)
+          {
+            g_assert_cmpuint (events[i].id, ==, ++last);
+            g_hash_table_add (live, GSIZE_TO_POINTER (last));
+          }
+        if (events[i].kind == GEMEM_EVENT_FREE)
+          g_assert_true (g_hash_table_remove (live, GSIZE_TO_POINTER (events[i].id)));
+        if (events[i].kind == GEMEM_EVENT_USE_ON_STREAM)
+          g_assert_true (g_hash_table_contains (live, GSIZE_TO_POINTER (events[i].id)));
+        if (events[i].kind == GEMEM_EVENT_EVENT_RECORD)
+          g_hash_table_add (recorded, GSIZE_TO_POINTER (events[i].id));
+        if (events[i].kind == GEMEM_EVENT_EVENT_WAIT)
+          g_assert_true (g_hash_table_contains (recorded, GSIZE_TO_POINTER (events[i].id)));
+      }
+  g_assert_no_error (error);
+  gemem_trace_close (reader);
+}
+
+static void
+test_random (void)
+{
+  GememRng rng;
+  guint rounds = g_getenv ("GEMEM_QUICK") != NULL ? 200 : 1000;
+
+  gemem_rng_init (&rng, 20, "journal");
+  for (guint round = 0; round < rounds; round++)
+    {
+      Draft draft = draft_new ();
+      for (guint i = 0; i < 300; i++)
+        {
+          guint call = 1 + (guint) gemem_rng_below (&rng, JOURNAL_STRING - 1);
+          if (gemem_rng_below (&rng, 100) == 0)
+            draft_block (&draft);
+          CALL (.call = call, .p = gemem_rng_below (&rng, 12), .q = gemem_rng_below (&rng, 20), .r = gemem_rng_below (&rng, 4),
+                .s = gemem_rng_below (&rng, 4), .device = (guint16) gemem_rng_below (&rng, 3), .thread = 1 + (guint32) gemem_rng_below (&rng, 3),
+                .stack = (guint32) gemem_rng_below (&rng, 2));
+        }
+      if (round % 4 == 0) /* damaged somewhere in what is used */
+        draft.bytes->data[JOURNAL_BLOCK + gemem_rng_below (&rng, 50 * JOURNAL_SLOT)] ^= (guint8) (1 + gemem_rng_below (&rng, 255));
+      read_random (&draft);
+      g_byte_array_unref (draft.bytes);
+    }
+}
+
+/* ---- the writer */
+
+#define THREADS 8
+
+static gpointer
+write_calls (gpointer data)
+{
+  guint rounds = GPOINTER_TO_UINT (data);
+  for (guint i = 0; i < rounds; i++)
+    {
+      Moment moment;
+      g_assert_true (recorder_ready () && recorder_moment (&moment));
+      recorder_add (&moment, (JournalRecord){ .call = JOURNAL_ALLOC, .p = moment.sequence << 12, .q = 64 });
+      if (i % 50 == 0)
+        g_assert_cmpuint (recorder_add_string ("a string of more than one slot, so that it has to be told from the records that follow it", 87), >, 0);
+    }
+  return NULL;
+}
+
+/* Counts of what is in the journal @path; every number once, in order. */
+static guint64
+count_allocs (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
+  const GememTraceEvent *events;
+  guint64 last = 0, allocs = 0;
+  gssize n;
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (reader->format->name, ==, "journal");
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      {
+        g_assert_cmpuint (events[i].address, >, last);
+        last = events[i].address;
+        g_assert_cmpuint (events[i].id, ==, ++allocs);
+      }
+  g_assert_no_error (error);
+  gemem_trace_close (reader);
+  return allocs;
+}
+
+static void
+run_threads (guint rounds)
+{
+  GThread *threads[THREADS];
+  for (guint i = 0; i < THREADS; i++)
+    threads[i] = g_thread_new ("writer", write_calls, GUINT_TO_POINTER (rounds));
+  for (guint i = 0; i < THREADS; i++)
+    g_thread_join (threads[i]);
+}
+
+/* Two waves of threads, then a fork: the child's records are in its own journal, the parent's goes on. */
+static void
+test_writer (void)
+{
+  const guint rounds = 2000;
+  g_autofree char *own = g_strdup_printf ("%s/%d.gmj", test_tmpdir (), (int) getpid ());
+  int status;
+
+  g_setenv ("GEMEM_RECORD", test_tmpdir (), TRUE);
+  run_threads (rounds);
+  run_threads (rounds);
+  write_calls (GUINT_TO_POINTER (10));
+  pid_t pid = fork ();
+  if (pid == 0)
+    {
+      write_calls (GUINT_TO_POINTER (3));
+      _exit (0);
+    }
+  write_calls (GUINT_TO_POINTER (10));
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_cmpint (status, ==, 0);
+  g_assert_cmpuint (count_allocs (own), ==, 2 * THREADS * rounds + 20);
+  g_autofree char *child = g_strdup_printf ("%s/%d.gmj", test_tmpdir (), (int) pid);
+  g_assert_cmpuint (count_allocs (child), ==, 3);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/journal/memory", test_memory);
+  g_test_add_func ("/journal/physical", test_physical);
+  g_test_add_func ("/journal/streams", test_streams);
+  g_test_add_func ("/journal/pools", test_pools);
+  g_test_add_func ("/journal/ends", test_ends);
+  g_test_add_func ("/journal/strings", test_strings);
+  g_test_add_func ("/journal/merge", test_merge);
+  g_test_add_func ("/journal/damage", test_damage);
+  g_test_add_func ("/journal/random", test_random);
+  g_test_add_func ("/journal/writer", test_writer);
+  return g_test_run ();
+}
