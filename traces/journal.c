@@ -185,6 +185,11 @@ fill (JournalReader *reader, GError **error)
             g_propagate_error (error, problem);
           return problem == NULL;
         }
+      if (cursor->key == until)
+        {
+          reader->ended = TRUE;
+          return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " is there twice", until);
+        }
       while (cursor->slots != NULL && cursor->key < until && reader->events->len < BATCH)
         {
           guint slots = 1;
@@ -194,11 +199,6 @@ fill (JournalReader *reader, GError **error)
               return FALSE;
             }
           set_slot (cursor, cursor->slot + slots);
-        }
-      if (cursor->slots != NULL && reader->events->len < BATCH && cursor->key == until)
-        {
-          reader->ended = TRUE;
-          return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " is there twice", until);
         }
       if (cursor->slots == NULL)
         g_array_remove_index_fast (reader->cursors, (guint) (cursor - (Cursor *) (gpointer) reader->cursors->data));

@@ -191,6 +191,18 @@ test_strings (void)
   draft_expect (&draft, FALSE, expected);
 }
 
+/* A block is claimed by one thread while another one takes the number that is the first it could have. */
+static void
+test_claim (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 2, .sequence = 2);
+  draft_block (&draft);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 3, .sequence = 3);
+  draft_expect (&draft, FALSE, "alloc 1 +1 @10; alloc 2 +2 @20; alloc 3 +3 @30; | 3 | skipped 0");
+}
+
 /* Three blocks filled at the same time, one of them empty: their records come in the order of their numbers. */
 static void
 test_merge (void)
@@ -411,6 +423,7 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/ends", test_ends);
   g_test_add_func ("/journal/strings", test_strings);
   g_test_add_func ("/journal/merge", test_merge);
+  g_test_add_func ("/journal/claim", test_claim);
   g_test_add_func ("/journal/damage", test_damage);
   g_test_add_func ("/journal/random", test_random);
   g_test_add_func ("/journal/writer", test_writer);
