@@ -13,7 +13,8 @@ static void
 note_call (gpointer data, const GememDeviceNote *note)
 {
   GememHeap *heap = data;
-  GememTraceEvent event = { .time = heap->now, .address = note->address, .size = note->size, .stream = note->stream, .device = (guint16) heap->job.device_ordinal };
+  GememTraceEvent event = { .time = heap->now, .address = note->address, .size = note->size, .stream = note->stream,
+                            .device = (guint16) heap->job.device_ordinal };
 
   if (!note->ok)
     return;
