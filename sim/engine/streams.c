@@ -1,20 +1,11 @@
 /* streams.c - what a trace says of the order of streams: uses, counted references, events recorded and waited for.
  *
- * The engine only passes it on, and sees to it that an event was recorded before a stream waits for it.  Use of a block that is not there is no harm:
+ * The engine only passes it on, and sees to it that a block is there before a stream uses it, and an event recorded before a stream waits for it; but
  * recordings may begin in the middle, and a request may have been refused.
  */
 #include "config.h"
 
 #include "sim/engine/run.h"
-
-/* The block of @event if the allocator has it in full, else NULL. */
-static const GememLive *
-whole_block (GememRun *run, const GememTraceEvent *event)
-{
-  const GememLive *live = gemem_live_find (&run->live, event->id);
-
-  return live != NULL && live->flags == 0 ? live : NULL;
-}
 
 static void
 log_use (GememRun *run, const GememTraceEvent *event, const GememLive *live)
@@ -25,15 +16,18 @@ log_use (GememRun *run, const GememTraceEvent *event, const GememLive *live)
     run->stop = TRUE;
 }
 
-static void
-do_use (GememRun *run, const GememTraceEvent *event, void (*use) (GememAllocator *, const GememBlock *, guint64))
+static gboolean
+do_use (GememRun *run, const GememTraceEvent *event, void (*use) (GememAllocator *, const GememBlock *, guint64), GError **error)
 {
-  const GememLive *live = whole_block (run, event);
+  const GememLive *live = gemem_live_find (&run->live, event->id);
 
-  if (live == NULL || use == NULL)
-    return;
+  if (live == NULL && !run->middle)
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is used on a stream but is not alive", event->id);
+  if (live == NULL || live->flags != 0 || use == NULL) /* the allocator has it not in full */
+    return TRUE;
   use (run->allocator, &live->block, event->stream);
   log_use (run, event, live);
+  return TRUE;
 }
 
 static gboolean
@@ -56,10 +50,10 @@ gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error)
   switch (event->kind)
     {
     case GEMEM_EVENT_USE_ON_STREAM:
-      do_use (run, event, run->klass->use_on_stream);
+      ok = do_use (run, event, run->klass->use_on_stream, error);
       break;
     case GEMEM_EVENT_STREAM_FREE:
-      do_use (run, event, run->klass->stream_free);
+      ok = do_use (run, event, run->klass->stream_free, error);
       break;
     case GEMEM_EVENT_EVENT_RECORD:
       gemem_idset_add (&run->recorded, event->id);

@@ -36,7 +36,6 @@ test_other_events (void)
   static const GememTraceEvent events[] = {
     TEST_ALLOC (1, 100),
     { .kind = GEMEM_EVENT_USE_ON_STREAM, .id = 1, .stream = 5 },
-    { .kind = GEMEM_EVENT_USE_ON_STREAM, .id = 9, .stream = 5 },
     { .kind = GEMEM_EVENT_STREAM_FREE, .id = 1, .stream = 5 },
     { .kind = GEMEM_EVENT_EVENT_RECORD, .id = 3, .stream = 5, .aux = 1 + 6 },
     { .kind = GEMEM_EVENT_EVENT_RECORD, .id = 4, .stream = 5 },
@@ -58,7 +57,7 @@ test_other_events (void)
   GememResult *result = test_run (&slots_class, &trace);
 
   g_assert_cmpstr (slots_log->str, ==, "alloc 100;use 5;let 5;record 3 5 6;record 4 5 -1;wait 3 6;sync 5;sync -1;trim;free;");
-  equal (result->events, 19);
+  equal (result->events, 18);
   equal (result->calls[GEMEM_CALL_MEMSET], 1);
   equal (result->trims, 1);
   equal (result->zero_allocs, 1);
@@ -140,6 +139,7 @@ test_inconsistent (void)
   static const GememTraceEvent beyond[] = { TEST_ALLOC (1, 100), { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 101 }, TEST_FREE (1) };
 
   static const GememTraceEvent wait[] = { TEST_EVENT (EVENT_RECORD, 1), { .kind = GEMEM_EVENT_EVENT_WAIT, .id = 2, .stream = 7 } };
+  static const GememTraceEvent use[] = { TEST_EVENT (USE_ON_STREAM, 9), TEST_ALLOC (1, 100), TEST_FREE (1), TEST_EVENT (STREAM_FREE, 1) };
   static const GememTraceEvent run[] = { TEST_EVENT (GRAPH_RUN, 1) };
   static const GememTraceEvent end[] = { LOAD (1, 10, 0), TEST_EVENT (GRAPH_RUN_END, 1) };
   static const GememTraceEvent unload[] = { LOAD (1, 10, 0), TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_UNLOAD, 1) };
@@ -159,6 +159,7 @@ test_inconsistent (void)
   check_refused (nothing, 1, "array:event 0: id 1 is set but is not alive" REPAIR);
   check_refused (beyond, 3, "array:event 1: 101 bytes of id 1 are set, which has 100" REPAIR);
   check_refused (wait, 2, "array:event 1: stream 7 waits for event 2, which was never recorded" REPAIR);
+  check_found (use, 4, "array:event 0: id 9 is used on a stream but is not alive" REPAIR, 2);
   check_refused (run, 1, "array:event 0: graph 1 is run but not loaded" REPAIR);
   check_refused (end, 2, "array:event 1: a run of graph 1 ends that did not begin" REPAIR);
   check_refused (unload, 3, "array:event 2: graph 1 is unloaded but not loaded" REPAIR);
