@@ -201,14 +201,15 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
   return TRUE;
 }
 
-/* Moves what is worth keeping into @batch; prints what failed. */
+/* Moves what is worth keeping into @batch; prints what failed, but nothing that is among @said (messages): a trace is as bad for every allocator. */
 static void
-collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error)
+collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error, GHashTable *said)
 {
   int status = 0;
   if (result == NULL)
     {
-      gemem_print_error (error);
+      if (g_hash_table_add (said, g_strdup (error->message)))
+        gemem_print_error (error);
       status = gemem_error_exit_status (error);
       g_error_free (error);
     }
@@ -277,8 +278,9 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
   GememBatch *batch = g_new0 (GememBatch, 1);
   batch->results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < list->len; i++)
-    collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
+    collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i], said);
   return batch;
 }
 

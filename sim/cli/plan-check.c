@@ -25,6 +25,12 @@ load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GEr
       source->input.lifetimes = source->lifetimes;
       return plan;
     }
+  if (strcmp (path, "-") == 0 && strcmp (inputs[0], "-") == 0)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "standard input: given twice, as the plan and as what it is for; save one of them to a file and name that");
+      return NULL;
+    }
   GememSourceFile *file = gemem_source_file_new (inputs[0], error);
   if (file == NULL)
     return NULL;

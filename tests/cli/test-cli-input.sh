@@ -28,6 +28,18 @@ if [ "$(id -u)" != 0 ]; then
   cp r.gmt secret.gmt; chmod 000 secret.gmt
   refused 1 'secret.gmt: Permission denied' gemem-sim info secret.gmt
 fi
+
+# What is wrong with a trace is said once, however many allocators would have replayed it; what is wrong with each, once for each.
+printf '# gemem-trace: 1\nalloc 1 size=1000\nuse-on-stream 7 stream=3\nfree 1\n# end: 3\n' > use.txt
+refused 3 'use.txt:event 1: id 7 is used on a stream but is not alive; ' gemem-sim replay use.txt -a direct
+refused 3 'use.txt:event 1: id 7 is used on a stream but is not alive; ' gemem-sim compare use.txt -a direct -a 'paddle-*' -a pytorch-caching
+run 2 gemem-sim compare small.ops -a paddle-buddy:place=cpu,preset=P16,initial_mb=5 -a paddle-best-fit:preset=P13,initial_mb=5
+check 'two allocators, two lines' sh -c "test $(wc -l < $err) = 2"
+sed -i 's/use-on-stream 7/stream-free 7/' use.txt
+refused 3 'use.txt:event 1: id 7 is used on a stream' gemem-sim replay use.txt -a ge
+printf '# gemem-trace: 1\nalloc 1 size=1000\nuse-on-stream 1 stream=3\nfree 1\nuse-on-stream 1 stream=3\n# end: 4\n' > use.txt
+refused 3 'use.txt:event 3: id 1 is used' gemem-sim replay use.txt -a direct
+refused 2 'standard input: given twice' gemem-sim plan --check - -
 name=$(printf 'bad\nname\033[31m\377')
 refused 1 'bad\\012name\\033\[31m\\377: No such file' gemem-sim info "$name"
 
