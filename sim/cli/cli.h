@@ -83,6 +83,8 @@ GArray *gemem_topics (const char *kind, GError **error);
 extern const char *const gemem_topic_kinds[];
 /* Name, summary, origin and a paragraph per parameter, for people. */
 char *gemem_topic_help (const GememTopic *topic);
+/* "SIZE [MiB]  (default: 0; at most 1GiB)": what values @param takes. */
+void  gemem_param_append_values (GString *out, const GememParam *param);
 
 /* ---- main.c, manual.c, completion.c */
 

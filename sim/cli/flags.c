@@ -169,7 +169,7 @@ static gboolean
 same_text (const Reading *a, const Reading *b)
 {
   return strcmp (a->variable, b->variable) == 0 && strcmp (a->param->help, b->param->help) == 0
-         && g_strcmp0 (a->param->default_text, b->param->default_text) == 0;
+         && g_strcmp0 (a->param->default_text, b->param->default_text) == 0 && g_strcmp0 (a->param->choices, b->param->choices) == 0;
 }
 
 /* The readers from @first to before @end, which say the same. */
@@ -177,14 +177,14 @@ static void
 append_readers (GString *out, const GArray *list, guint first, guint end)
 {
   const GememParam *param = reading_at (list, first)->param;
-  const char *unit = param->unit != NULL ? param->unit : "";
 
   g_string_append (out, "  ");
   for (guint i = first; i < end; i++)
     g_string_append_printf (out, "%s%s%s", i > first ? ", " : "", is_lowering (reading_at (list, i)) ? "--lower=" : "",
                             reading_at (list, i)->topic.name);
-  g_string_append_printf (out, " (default: %s%s%s)\n      %s\n", param->default_text != NULL ? param->default_text : "none",
-                          *unit != '\0' ? "; counts " : "", unit, param->help);
+  g_string_append (out, ": ");
+  gemem_param_append_values (out, param);
+  g_string_append_printf (out, "\n      %s\n", param->help);
 }
 
 char *
@@ -192,7 +192,8 @@ gemem_flags_help (void)
 {
   g_autoptr (GArray) list = readings ();
   GString *out = g_string_new (
-      "PaddlePaddle's memory flags: who reads each here, with which default, and what it changes.\n"
+      "PaddlePaddle's memory flags: who reads each here, as what (in [] the unit of a bare number), with which default and range, and what it\n"
+      "changes.\n"
       "preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x) chooses the version. A flag is written as in Paddle\n"
       "or without FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. Where it would have no effect it is\n"
       "refused.\n");

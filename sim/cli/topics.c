@@ -96,10 +96,10 @@ type_name (const GememParam *param)
   return param->type == GEMEM_PARAM_CHOICE ? param->choices : names[param->type];
 }
 
-static void
-append_param (GString *out, const GememParam *param)
+void
+gemem_param_append_values (GString *out, const GememParam *param)
 {
-  g_string_append_printf (out, "  %s=%s", param->name, type_name (param));
+  g_string_append (out, type_name (param));
   if (param->unit != NULL)
     g_string_append_printf (out, " [%s]", param->unit);
   g_string_append_printf (out, "  (default: %s", param->default_text != NULL ? param->default_text : "none");
@@ -107,7 +107,15 @@ append_param (GString *out, const GememParam *param)
     g_string_append_printf (out, "; %s to %s", param->min, param->max);
   else if (param->min != NULL || param->max != NULL)
     g_string_append_printf (out, "; at %s %s", param->min != NULL ? "least" : "most", param->min != NULL ? param->min : param->max);
-  g_string_append_printf (out, ")\n      %s\n", param->help);
+  g_string_append_c (out, ')');
+}
+
+static void
+append_param (GString *out, const GememParam *param)
+{
+  g_string_append_printf (out, "  %s=", param->name);
+  gemem_param_append_values (out, param);
+  g_string_append_printf (out, "\n      %s\n", param->help);
   if (param->aliases != NULL)
     g_string_append_printf (out, "      Also: %s\n", param->aliases);
   if (param->conflicts != NULL)

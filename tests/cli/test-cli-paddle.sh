@@ -175,6 +175,11 @@ for flag in allocator_strategy fraction_of_gpu_memory_to_use free_idle_memory in
   large_pool_pre_alloc_in_mb fraction_of_cuda_pinned_memory_to_use use_cuda_managed_memory; do
   says out "^FLAGS_$flag\$"
 done
+says out '^  paddle-buddy: SIZE \[MiB\]  \(default: 0\)$'
+says out '^  paddle-buddy: REAL  \(default: 0\.92[0-9]*; 0 to 1\)$'
+says out '^  paddle-vmm-auto-growth: yes[|]no  \(default: yes\)$'
+says out '^  --lower=paddle: REAL  \(default: preset; -8000000000 to 8000000000\)$'
+says out '^  paddle: preset[|]legacy[|]naive_best_fit[|]auto_growth[|]thread_local  \(default: preset\)$'
 check 'the man page has it too' sh -c 'gemem-sim help --man | grep -q "^.SH PADDLEPADDLE FLAGS"'
 run 2 gemem-sim help paddle-flag; says err "did you mean 'paddle-flags'"
 
