@@ -204,6 +204,29 @@ find_shorthand (const char *text)
   return NULL;
 }
 
+/* FALSE with a suggestion for a name that nothing here has, but that is near a class's or a shorthand's. */
+static gboolean
+check_name (const char *text, GError **error)
+{
+  g_autofree char *name = g_strndup (text, strcspn (text, ":"));
+  const GememNamed *const *lists[] = { gemem_shorthands (), gemem_named_classes () };
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const char *near;
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    for (const GememNamed *const *named = lists[i]; *named != NULL; named++)
+      {
+        if (gemem_name_is ((*named)->name, (*named)->aliases, name))
+          return TRUE;
+        g_ptr_array_add (names, (gpointer) (*named)->name);
+      }
+  g_ptr_array_add (names, NULL);
+  near = strpbrk (name, "*?=") == NULL ? gemem_suggest (name, (const char *const *) names->pdata) : NULL;
+  if (near != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown allocator '%s'; did you mean '%s'?", name, near);
+  return near == NULL;
+}
+
 gboolean
 gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error)
 {
@@ -217,7 +240,7 @@ gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, G
   const GememShorthand *shorthand = find_shorthand (text);
   const guint before = specs->len;
 
-  if (!gemem_named_expand (shorthand != NULL ? gemem_shorthands () : gemem_named_classes (), "allocator", text, choices, error))
+  if (!check_name (text, error) || !gemem_named_expand (shorthand != NULL ? gemem_shorthands () : gemem_named_classes (), "allocator", text, choices, error))
     return FALSE;
   for (guint i = 0; i < choices->len; i++)
     {

@@ -126,6 +126,40 @@ find_reading (const GArray *list, gboolean lowering, const char *key)
   return NULL;
 }
 
+/* The shorthand that alone knows @key, if what @text names does not; else NULL. */
+static const GememTopic *
+find_shorthand (const GArray *shorthands, const char *text, const char *key)
+{
+  static const char *const others[] = { "allocator", "device", NULL };
+  g_autofree char *name = g_strndup (text, strcspn (text, ":"));
+  const GememTopic *found = NULL;
+
+  for (guint i = 0; i < shorthands->len && !is_known (others, key); i++)
+    {
+      const GememTopic *topic = &g_array_index (shorthands, GememTopic, i);
+      const gboolean knows = gemem_params_find (topic->params, key) != NULL;
+
+      if (knows && gemem_name_is (topic->name, topic->aliases, name))
+        return NULL;
+      found = found == NULL && knows ? topic : found;
+    }
+  return found;
+}
+
+/* FALSE for a flag that nothing here has heard of. */
+static gboolean
+check_unheard (const char *text, const char *option, const char *key, GError **error)
+{
+  g_autofree char *near = NULL;
+
+  if (g_ascii_strncasecmp (key, "FLAGS_", 6) != 0)
+    return TRUE;
+  near = gemem_flags_suggest (key);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: unknown flag '%s'; %s%s%s", option, text, key,
+               near != NULL ? "did you mean '" : "'gemem-sim help paddle-flags' ", near != NULL ? near : "lists all", near != NULL ? "'?" : "");
+  return FALSE;
+}
+
 static gboolean
 check_key (const char *text, gboolean lowering, const GememSetting *setting, GError **error)
 {
@@ -133,6 +167,15 @@ check_key (const char *text, gboolean lowering, const GememSetting *setting, GEr
   const char *option = lowering ? "--lower=" : "-a ", *other = lowering ? "-a " : "--lower=";
   const GememPaddleUnmodelled *unmodelled = gemem_paddle_unmodelled_find (setting->key);
 
+  g_autoptr (GArray) shorthands = gemem_topics ("shorthand", NULL);
+  const GememTopic *shorthand = lowering ? NULL : find_shorthand (shorthands, text, setting->key);
+
+  if (shorthand != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "-a %s: %s chooses the allocator; write -a %s:%s=%s", text, setting->key, shorthand->name,
+                   setting->key, setting->value);
+      return FALSE;
+    }
   if (is_known (places[lowering], setting->key))
     return TRUE;
   if (unmodelled != NULL)
@@ -144,7 +187,7 @@ check_key (const char *text, gboolean lowering, const GememSetting *setting, GEr
   g_autoptr (GArray) list = readings ();
   const Reading *reading = find_reading (list, !lowering, setting->key);
   if (reading == NULL)
-    return TRUE;
+    return check_unheard (text, option, setting->key, error);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s belongs to %s; write %s%s:%s=%s", option, text, setting->key,
                lowering ? "the allocator" : "the executor, which turns a graph into a trace", other, reading->topic.name, setting->key,
                setting->value);
@@ -187,6 +230,35 @@ append_readers (GString *out, const GArray *list, guint first, guint end)
   g_string_append_printf (out, "\n      %s\n", param->help);
 }
 
+/* The flag @only (NULL: all) of those that are read. */
+static void
+append_flags (GString *out, const GArray *list, const char *only)
+{
+  for (guint i = 0, end; i < list->len; i = end)
+    {
+      for (end = i + 1; end < list->len && same_text (reading_at (list, i), reading_at (list, end)); end++)
+        continue;
+      if (only != NULL && !gemem_name_equal (reading_at (list, i)->variable, only))
+        continue;
+      if (i == 0 || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
+        g_string_append_printf (out, "%s%s\n", only == NULL ? "\n" : "", reading_at (list, i)->variable);
+      append_readers (out, list, i, end);
+    }
+}
+
+char *
+gemem_flags_help_on (const char *variable)
+{
+  g_autoptr (GArray) list = readings ();
+  const GememPaddleUnmodelled *flag = gemem_paddle_unmodelled_find (variable);
+  GString *out = g_string_new (NULL);
+
+  append_flags (out, list, variable);
+  if (flag != NULL)
+    g_string_append_printf (out, "FLAGS_%s\n      Not modelled: it %s.\n", flag->name, flag->reason);
+  return g_string_free (out, out->len == 0);
+}
+
 char *
 gemem_flags_help (void)
 {
@@ -198,14 +270,7 @@ gemem_flags_help (void)
       "or without FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. Where it would have no effect it is\n"
       "refused.\n");
 
-  for (guint i = 0, end; i < list->len; i = end)
-    {
-      if (i == 0 || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
-        g_string_append_printf (out, "\n%s\n", reading_at (list, i)->variable);
-      for (end = i + 1; end < list->len && same_text (reading_at (list, i), reading_at (list, end)); end++)
-        continue;
-      append_readers (out, list, i, end);
-    }
+  append_flags (out, list, NULL);
   g_string_append (out, "\nNot modelled, and refused with the reason:\n");
   for (const GememPaddleUnmodelled *flag = gemem_paddle_unmodelled; flag->name != NULL; flag++)
     g_string_append_printf (out, "\nFLAGS_%s\n      It %s.\n", flag->name, flag->reason);

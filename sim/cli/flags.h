@@ -10,6 +10,9 @@
 /* The table for people: every flag, who reads it, what it changes, since when. */
 char *gemem_flags_help (void);
 
+/* What it says of one, FLAGS_...; NULL if there is no such flag. */
+char *gemem_flags_help_on (const char *variable);
+
 /* @text is "NAME[:key=value,...]" of an allocator (-a), or with @lowering of --lower.  FALSE with GEMEM_ERROR_USAGE for a flag that belongs to the other
  * one, or that is not modelled.  Whatever else may be wrong is left to be found. */
 gboolean gemem_flags_check (const char *text, gboolean lowering, GError **error);

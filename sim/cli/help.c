@@ -27,6 +27,9 @@ help_on (const char *word, GError **error)
     }
   if (gemem_name_equal ("paddle-flags", word))
     return gemem_flags_help ();
+  char *flag = g_ascii_strncasecmp (word, "FLAGS_", 6) == 0 ? gemem_flags_help_on (word) : NULL;
+  if (flag != NULL)
+    return flag;
   g_ptr_array_add (names, (gpointer) "paddle-flags");
   for (guint i = 0; i < topics->len; i++)
     {

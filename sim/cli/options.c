@@ -115,6 +115,23 @@ separate_values (const GememCommand *command, int argc, char **argv)
   return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
 }
 
+/* FALSE for "--name=value" of an option that takes no value: GOption would pass over the value. */
+static gboolean
+check_switches (const GememCommand *command, char **words, GError **error)
+{
+  for (; *words != NULL && strcmp (*words, "--") != 0; words++)
+    for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+      for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
+        if (entry->arg == G_OPTION_ARG_NONE && g_str_has_prefix (*words, "--") && g_str_has_prefix (*words + 2, entry->long_name)
+            && (*words)[2 + strlen (entry->long_name)] == '=')
+          {
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s: --%s takes no value; write it alone or leave it out", command->name, *words,
+                         entry->long_name);
+            return FALSE;
+          }
+  return TRUE;
+}
+
 /* "Unknown option --foo" gets the nearest known one. */
 static void
 suggest_option (const GememCommand *command, const GError *parse_error, GError **error)
@@ -152,6 +169,8 @@ gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolea
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_auto (GStrv) words = separate_values (command, argc, argv);
   g_autoptr (GError) parse_error = NULL;
+  if (!check_switches (command, words, error))
+    return NULL;
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, help_entries, NULL);
   for (const GOptionEntry *const *list = command->options; *list != NULL; list++)

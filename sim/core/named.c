@@ -233,6 +233,11 @@ expand (const GememNamed *const *list, const char *kind, const char *text, GErro
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': no name before the colon; write NAME:key=value", kind, text);
       return NULL;
     }
+  if (strchr (name, '=') != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': settings without a colon before them; write NAME:key=value,key=value", kind, text);
+      return NULL;
+    }
   if (glob)
     return multiply_matches (list, kind, name, settings, choices, error) ? g_steal_pointer (&choices) : NULL;
   named = gemem_named_find (list, kind, name, error);

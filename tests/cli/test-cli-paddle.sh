@@ -85,6 +85,23 @@ for flag in use_cuda_managed_memory use_cuda_malloc_async_allocator use_multi_sc
   run 0 env "FLAGS_$flag=false" gemem-sim replay small.txt -a paddle --env
 done
 
+# ---- written with a tired hand
+bad paddle:FLAGS_foo=1 "unknown flag 'FLAGS_foo'; 'gemem-sim help paddle-flags' lists all"
+bad paddle-auto-growth:FLAGS_free_idle_chunks=1 "unknown flag 'FLAGS_free_idle_chunks'; did you mean 'FLAGS_free_idle_chunk'"
+refused "unknown flag 'FLAGS_eager_delete_tensor_mb'; did you mean 'FLAGS_eager_delete_tensor_gb'" \
+  gemem-sim replay graph.json -a paddle --lower=paddle:FLAGS_eager_delete_tensor_mb=1
+for a in paddle-legacy paddle-buddy 'paddle-*'; do
+  bad "$a:FLAGS_allocator_strategy=auto_growth" 'FLAGS_allocator_strategy chooses the allocator; write -a paddle:FLAGS_allocator_strategy=auto_growth'
+done
+bad paddel "unknown allocator 'paddel'; did you mean 'paddle'"
+bad FLAGS_allocator_strategy=auto_growth 'settings without a colon before them; write NAME:key=value'
+bad paddle,FLAGS_free_idle_chunk=1 'settings without a colon before them'
+refused '--env takes no value' gemem-sim replay small.txt -a paddle --env=FLAGS_free_idle_chunk
+bad paddle-buddy:initial_mb=5,FLAGS_initial_gpu_memory_in_mb=6 'set the same parameter twice'
+run 0 gemem-sim help FLAGS_free_idle_chunk; says out '^FLAGS_free_idle_chunk$'; check 'and no other' sh -c "test \$(grep -c '^FLAGS_' $out) = 1"
+run 0 gemem-sim help FLAGS_use_cuda_managed_memory; says out 'Not modelled: it lets the driver'
+run 2 gemem-sim help FLAGS_free; says err "no help on 'FLAGS_free'"
+
 # ---- the environment
 run 0 env FLAGS_allocator_strategy=naive_best_fit FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay small.txt -a paddle
 check 'nothing is read unless asked for' grep -q 'auto_growth_chunk_size_in_mb' "$out"
