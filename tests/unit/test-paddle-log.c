@@ -101,6 +101,24 @@ test_buddy (void)
           "alloc 1 +1/256 @20040; alloc 2 +2/512 @30040; trim; | 3 | skipped 3");
 }
 
+/* What the temporary allocator keeps is the buddy's all the while; what it reuses does not reach it.  [cudaMalloc] tells no address. */
+static void
+test_passed_over (void)
+{
+  expect (T1 BUDDY ("100", "256") T1 LEFT ("0x10000", "256") T1 "Alloc temporary allocation: 0x10040: 100\n" T1
+             "Move temporary allocation: 0x10040 to delete queue: 100; wait_delete_mem: 100\n" T1
+             "Reuse temporary allocation: 0x10040: 100\n" T1 "Delete temporary allocation 0x10040 size: 100\n" T1 BUDDY_FREE ("0x10000"),
+          "alloc 1 +100/256 @10040; free 1 +100 @10040; | 3 | skipped 1");
+  expect (T1 ASK ("300", "512") T1 "[cudaMalloc] size=2 MB, result=0\n" T1 ALLOC ("512", "0x1000") T1 "[cudaFree] size=2 MB\n",
+          "alloc 1 +300/512 @1000; | 3 | skipped 1");
+  /* Cut, or with nonsense in the fields: nothing of it is read. */
+  expect (T1 ASK ("300", "512") T1 "Alloc temporary allocation: \n" T1 "Alloc temporary allocation: 0x: -1\n" T1 "Reuse temporary\n" T1
+             "[cudaMalloc] size=\n" T1 "[cudaMalloc] size=99999999999999999999 MB, result=\n" T1 ALLOC ("512", "0x1000"),
+          "alloc 1 +300/512 @1000; | 3 | skipped 1");
+  expect (T1 "Alloc temporary allocation: 0x10040: 100\n" T1 "[cudaMalloc] size=2 MB, result=0\n",
+          "x.log:1: the log has no whole line of Paddle's allocators; run again with GLOG_v=10");
+}
+
 static void
 test_places (void)
 {
@@ -238,6 +256,7 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle-log/chunks", test_chunks);
   g_test_add_func ("/paddle-log/streams", test_streams);
   g_test_add_func ("/paddle-log/buddy", test_buddy);
+  g_test_add_func ("/paddle-log/passed-over", test_passed_over);
   g_test_add_func ("/paddle-log/places", test_places);
   g_test_add_func ("/paddle-log/failures", test_failures);
   g_test_add_func ("/paddle-log/times", test_times);
