@@ -85,19 +85,24 @@ release_held (GePool *pool)
   g_ptr_array_set_size (x->held, 0);
 }
 
+/* @bytes of the top of @span, or all of it: pages of the range count whole, and may reach beyond a span that begins or ends within one. */
+static GeSpan *
+cut_top (GePool *pool, GeSpan *span, guint64 bytes)
+{
+  return gemem_ge_pool_cut (pool, span, (guint32) MIN (bytes >> pool->config.page_shift, span->pages));
+}
+
 /* The candidate covers pages that are shown elsewhere: @reuse bytes of its top are set aside, so that the next one lies below. */
 static void
 step_aside (GePool *pool, GeSpan *span, guint64 reuse)
 {
-  const guint32 pages = (guint32) (reuse >> pool->config.page_shift);
-
-  if (pages == 0)
+  if (reuse >> pool->config.page_shift == 0)
     {
       hold (pool->expandable, span);
       return;
     }
   span = gemem_ge_pool_merge (pool, span);
-  hold (pool->expandable, gemem_ge_pool_cut (pool, span, pages));
+  hold (pool->expandable, cut_top (pool, span, reuse));
 }
 
 /* ---- new-VA blocks (5.5) */
@@ -191,7 +196,7 @@ serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
       top = gemem_ge_pool_cut (pool, span, (guint32) (rest >> pool->config.page_shift));
       top->occupied = TRUE;
     }
-  hidden = gemem_ge_pool_cut (pool, span, (guint32) ((reuse - rest) >> pool->config.page_shift));
+  hidden = cut_top (pool, span, reuse - rest);
   hidden->occupied = hidden->hidden = TRUE;
   if (top != NULL)
     gemem_ge_pool_merge (pool, top);

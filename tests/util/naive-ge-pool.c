@@ -134,6 +134,13 @@ cut (NaivePool *pool, NaiveSpan *span, guint64 k)
   return high;
 }
 
+/* The same, all of it if @bytes are more (design notes). */
+static NaiveSpan *
+cut_top (NaivePool *pool, NaiveSpan *span, guint64 bytes)
+{
+  return cut (pool, span, MIN (bytes / NAIVE_PAGE, span->pages));
+}
+
 /* 1.7; the survivor. */
 static NaiveSpan *
 merge (NaivePool *pool, NaiveSpan *span)
@@ -317,7 +324,7 @@ serve_elsewhere (NaivePool *pool, NaiveSpan *candidate, guint64 reuse)
 {
   const guint64 rest = reuse > pool->range->page ? reuse % pool->range->page : 0;
   NaiveSpan *m = merge (pool, candidate), *top = rest > 0 ? cut (pool, m, rest / NAIVE_PAGE) : NULL;
-  NaiveSpan *u = cut (pool, m, (reuse - rest) / NAIVE_PAGE), *v;
+  NaiveSpan *u = cut_top (pool, m, reuse - rest), *v;
 
   if (top != NULL)
     merge (pool, top);
@@ -380,7 +387,7 @@ attempt (NaivePool *pool, guint64 k, guint *attempts, GPtrArray *held, gboolean 
   if (reuse > 0)
     {
       m = merge (pool, s);
-      s = cut (pool, m, reuse / NAIVE_PAGE);
+      s = cut_top (pool, m, reuse);
     }
   g_ptr_array_add (held, s);
   return NULL;
