@@ -136,14 +136,15 @@ make_room (Ge *ge, const GeGraph *graph)
 static gboolean
 load_static (Ge *ge, GeGraph *graph, guint64 *address)
 {
+  const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer) graph->segments->data;
+
   if (graph->segments->len == 0)
     return TRUE;
   if (ge->check_free_memory && ge->total > 0)
     make_room (ge, graph);
-  if (ge->memory.largest.size > 0 && need_of (graph) > ge->memory.largest.size)
-    wait_for (ge, G_MAXUINT64); /* the block that all graphs have will be replaced */
-  if (!gemem_ge_static_load (&ge->memory, graph->id, graph->stream, (const GememGraphSegment *) (gconstpointer) graph->segments->data,
-                             graph->segments->len, address))
+  if (gemem_ge_static_replaces (&ge->memory, segments, graph->segments->len))
+    wait_for (ge, G_MAXUINT64);
+  if (!gemem_ge_static_load (&ge->memory, graph->id, graph->stream, segments, graph->segments->len, address))
     return FALSE;
   graph->loaded = TRUE;
   g_queue_push_tail_link (&ge->loaded, &graph->link);
@@ -282,26 +283,25 @@ gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, 
 
 /* ---- run */
 
+static gboolean
+shares (const Ge *ge, const GeGraph *graph)
+{
+  return ge->memory.options.mode != GE_STATIC_OWN && graph->segments->len > 0;
+}
+
 /* Graphs that share memory must not run at once: FALSE where that is refused. */
 static gboolean
-enter_order (Ge *ge, const GeGraph *graph, guint64 stream)
+check_order (Ge *ge, const GeGraph *graph, guint64 stream)
 {
-  if ((ge->policy != 2 && ge->policy != 4) || graph->segments->len == 0)
+  if (!shares (ge, graph) || gemem_ge_run_order_follows (&ge->order, stream))
     return TRUE;
-  if (!gemem_ge_run_order_follows (&ge->order, stream))
-    {
-      ge->concurrent_runs++;
-      if (ge->strict)
-        {
-          ge->base.refusal = g_strdup_printf ("graph %" G_GUINT64_FORMAT " is run on stream %" G_GUINT64_FORMAT " while the run of graph %" G_GUINT64_FORMAT
-                                              " on stream %" G_GUINT64_FORMAT " has not ended; they share memory under static memory policy %u, "
-                                              "which the documentation forbids (strict=yes)",
-                                              graph->id, stream, ge->order.graph, ge->order.stream, ge->policy);
-          return FALSE;
-        }
-    }
-  gemem_ge_run_order_begin (&ge->order, graph->id, stream);
-  return TRUE;
+  ge->concurrent_runs++;
+  if (ge->strict)
+    ge->base.refusal = g_strdup_printf ("graph %" G_GUINT64_FORMAT " is run on stream %" G_GUINT64_FORMAT " while the run of graph %" G_GUINT64_FORMAT
+                                        " on stream %" G_GUINT64_FORMAT " has not ended; they share memory under static memory policy %u, "
+                                        "which the documentation forbids (strict=yes)",
+                                        graph->id, stream, ge->order.graph, ge->order.stream, ge->policy);
+  return !ge->strict;
 }
 
 static gboolean
@@ -309,17 +309,21 @@ begin_run (Ge *ge, GeGraph *graph, guint64 stream)
 {
   guint64 address;
 
-  if (!enter_order (ge, graph, stream))
+  if (!check_order (ge, graph, stream))
     return FALSE;
-  graph->run_stream = stream;
-  graph->queued = TRUE;
   if (!graph->loaded && graph->segments->len > 0)
     {
       if (!load_static (ge, graph, &address))
         return FALSE;
       ge->reloaded++;
     }
-  return (!graph->loaded || gemem_ge_static_run (&ge->memory, graph->id, TRUE)) && take_workspaces (ge, graph, stream);
+  if ((graph->loaded && !gemem_ge_static_run (&ge->memory, graph->id, TRUE)) || !take_workspaces (ge, graph, stream))
+    return FALSE;
+  graph->run_stream = stream;
+  graph->queued = TRUE;
+  if (shares (ge, graph))
+    gemem_ge_run_order_begin (&ge->order, graph->id, stream); /* after all that the load waited for */
+  return TRUE;
 }
 
 gboolean

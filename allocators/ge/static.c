@@ -148,6 +148,17 @@ unload_documented (GeStatic *memory)
     give_back (memory, &memory->largest);
 }
 
+gboolean
+gemem_ge_static_replaces (const GeStatic *memory, const GememGraphSegment *segments, guint n)
+{
+  guint64 need = 0;
+
+  for (guint i = 0; i < n; i++)
+    if ((segments[i].flags & (GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_FIXED)) == 0)
+      need = segments[i].offset + segments[i].size;
+  return memory->largest.size > 0 && need > memory->largest.size;
+}
+
 /* ---- fixed segments */
 
 static gboolean

@@ -82,6 +82,8 @@ guint64  gemem_ge_static_bytes (const GeStatic *memory);
 
 /* Bytes a graph needs: as far as its segments reach that want memory. */
 guint64 gemem_ge_static_need (const GememGraphSegment *segments, guint n);
+/* Whether a load would replace the block that all graphs have by a larger one. */
+gboolean gemem_ge_static_replaces (const GeStatic *memory, const GememGraphSegment *segments, guint n);
 /* Bytes that a further graph can have without new memory; 0 where graphs do not share. */
 guint64 gemem_ge_static_peak (const GeStatic *memory);
 

@@ -121,7 +121,7 @@ naive_pages_take (NaivePages *pages, int last, guint64 va)
         return -1;
       g_array_remove_index (physical (pages, last)->mapped, (guint) mapping);
     }
-  if (i < 0)
+  if (i < 0 && !pages->fresh)
     i = pop_page (pages);
   if (i < 0)
     return create_page (pages, va);

@@ -247,13 +247,24 @@ release_block (NaiveStatic *a)
   a->size = 0;
 }
 
+guint64
+naive_static_extent (const GememGraphSegment *segments, guint n)
+{
+  guint64 need = 0;
+
+  for (guint i = 0; i < n; i++)
+    if ((segments[i].flags & NO_ALLOC) == 0)
+      need = MAX (need, segments[i].offset + segments[i].size);
+  return need;
+}
+
 /* ---- policies 0 and 3 */
 
 static guint64
 own_block (NaiveStatic *a, Graph *graph, const GArray *segments)
 {
   graph->own_size = extent (segments);
-  graph->own = naive_device_malloc (a->device, graph->own_size);
+  graph->own = graph->own_size > 0 ? naive_device_malloc (a->device, graph->own_size) : 0;
   return graph->own != 0 ? graph->own + AT (segments, Segment, 0)->offset : 0;
 }
 
@@ -391,6 +402,10 @@ naive_static_figure (const NaiveStatic *a, const char *name, guint64 *value)
     *value = a->fixed.users;
   else if (g_str_equal (name, "static.fixed_phys"))
     *value = naive_session_phys (&a->fixed);
+  else if (g_str_equal (name, "static.used"))
+    *value = a->range.used;
+  else if (g_str_equal (name, "static.phys"))
+    *value = naive_session_phys (&a->range);
   else if (g_str_equal (name, "static.leaked"))
     *value = a->leaked;
   else

@@ -1,7 +1,7 @@
-/* naive-ge-static.h - the naive models' static memory of graphs and their session ranges, for the models of ge-active, ge-fixed-base and ge.
+/* naive-ge-static.h - the naive models' static memory of graphs, session ranges and memory outside of pools, for the models of ge-active, ge-fixed-base and ge.
  *
  * naive-ge-session.c: a session's growing range (5.9).  naive-ge-static.c: graphs under each policy (3.3, 5.10, 7.2), and the documented policy 2 from
- * what the user documentation says (3.4).  Everything is zeroed but for what _init() sets.
+ * what the user documentation says (3.4).  naive-ge-kinds.c: variables and what else has no pool of streams (7.2, 7.4).  Everything is zeroed but for what _init() sets.
  */
 #pragma once
 
@@ -68,3 +68,37 @@ gboolean naive_static_load (NaiveStatic *s, guint32 id, const GememGraphSegment 
 gboolean naive_static_run (NaiveStatic *s, guint32 id, gboolean begin);
 void     naive_static_unload (NaiveStatic *s, guint32 id);
 gboolean naive_static_figure (const NaiveStatic *s, const char *name, guint64 *value);
+
+/* ---- 7.2: what is not in the pools of streams */
+
+typedef enum
+{
+  NAIVE_HBM, /* of an external allocator */
+  NAIVE_P2P,
+  NAIVE_HOST,
+  NAIVE_VARIABLE,
+  NAIVE_WEIGHT,
+  NAIVE_RDMA,
+  NAIVE_KINDS,
+} NaiveKind;
+
+#define NAIVE_RDMA_SIZE G_GUINT64_CONSTANT (41943340) /* of the model of ge-rdma */
+
+typedef struct
+{
+  NaiveDevice *device;
+  GArray      *pieces;
+  NaivePages  *private;
+  NaiveSession variables;
+  guint        ranged; /* variables in the range */
+  Naive       *rdma;   /* NULL before the first request */
+  guint64      rdma_base, host, bytes[NAIVE_KINDS];
+} NaiveKinds;
+
+void     naive_kinds_init (NaiveKinds *k, NaiveDevice *device, guint64 variable_page);
+void     naive_kinds_clear (NaiveKinds *k);
+gboolean naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 bytes, guint64 *address, guint64 *size);
+/* FALSE: there is no such block. */
+gboolean naive_kinds_free (NaiveKinds *k, guint32 id);
+guint64  naive_kinds_size (const NaiveKinds *k, guint32 id);
+gboolean naive_kinds_figure (const NaiveKinds *k, const char *name, guint64 *value);

@@ -11,6 +11,7 @@
 void
 naive_ge_init (NaiveGe *ge, gboolean expandable)
 {
+  ge->device = &ge->base.device;
   ge->expandable = expandable;
   ge->pools = g_ptr_array_new_with_free_func ((GDestroyNotify) naive_pool_destroy);
   ge->ladder = g_ptr_array_new ();
@@ -40,14 +41,14 @@ NaivePages *
 naive_ge_pages (NaiveGe *ge)
 {
   if (ge->pages == NULL)
-    ge->pages = naive_pages_new (&ge->base.device, 8 * MIB);
+    ge->pages = naive_pages_new (ge->device, 8 * MIB);
   return ge->pages;
 }
 
 static guint64
 threshold (const NaiveGe *ge)
 {
-  return (guint64) ((double) ge->base.device.capacity * 0.95);
+  return (guint64) ((double) ge->device->capacity * 0.95);
 }
 
 static NaivePool *
@@ -71,7 +72,7 @@ pool_of (NaiveGe *ge, guint32 model, guint64 stream)
   if (pool != NULL)
     return pool;
   if (ge->bottom == NULL)
-    ge->bottom = naive_pool_new (&ge->base.device, NULL, threshold (ge), 2 * MIB);
+    ge->bottom = naive_pool_new (ge->device, NULL, threshold (ge), 2 * MIB);
   pool = naive_pool_new (NULL, ge->bottom, threshold (ge), 0);
   pool->model = model;
   pool->stream = stream;

@@ -27,6 +27,7 @@ typedef struct
   GPtrArray   *pages; /* NaivePhysical */
   GArray      *free;  /* guint: stack  */
   guint        users; /* ranges        */
+  gboolean     fresh; /* reuse=false: what was given back goes only where it was */
 } NaivePages;
 
 NaivePages *naive_pages_new (NaiveDevice *device, guint64 size);
@@ -131,6 +132,7 @@ void       naive_pool_recycle (NaivePool *pool);
 typedef struct
 {
   Naive       base;
+  NaiveDevice *device;  /* that of `base`, unless another stack lends its own */
   gboolean    expandable;
   gboolean    per_model; /* pools=per-pool-and-stream */
   NaivePages *pages;  /* if expandable */

@@ -49,6 +49,11 @@ try_all (TestSubject *subject, guint64 total, guint length)
       mix.events = mix.uses && subject->klass->event_wait != NULL;
       mix.hostile = subject->delay == 0 ? mix.hostile : 0; /* refusing those takes the device longer than an operation may */
       mix.graphs = subject->klass->graph_load != NULL ? (first + i) % 7 : 0;
+      if (subject->naive != NULL)
+        {
+          mix.pools = subject->naive->pools > 0 ? subject->naive->pools : mix.pools;
+          mix.subgraphs = subject->naive->subgraphs;
+        }
       subject->capacity = setting->capacity;
       subject->first_fit = setting->first_fit;
       ops = test_sequence (first + i, purpose, &mix);

@@ -136,12 +136,13 @@ static gboolean
 add_graph_work (Maker *m)
 {
   const guint64 die = m->mix->graphs > 0 ? draw (m, 64) : 64;
-  const guint64 largest = m->mix->largest;
+  const guint64 largest = m->mix->largest, stream = die < 64 && m->mix->subgraphs ? draw (m, m->mix->streams) : 0;
+  const guint32 mark = m->mix->subgraphs && die < 2 && draw (m, 3) == 0 ? TEST_SUBGRAPH : 0;
 
   if (die < 2 && m->graphs->len < m->mix->graphs)
     {
       g_array_append_val (m->graphs, m->next_id);
-      add (m, TEST_GRAPH_LOAD, m->next_id++, draw_size (m) % (2 * largest) + 1, 0, (guint32) draw (m, 1 << 20));
+      add (m, TEST_GRAPH_LOAD, m->next_id++, draw_size (m) % (2 * largest) + 1, stream, (guint32) draw (m, 1 << 20) | mark);
       return TRUE;
     }
   if (die >= 12 || m->graphs->len == 0)
@@ -149,7 +150,7 @@ add_graph_work (Maker *m)
   if (die < 4)
     add (m, TEST_GRAPH_UNLOAD, take (m, m->graphs), 0, 0, 0);
   else
-    add (m, die < 8 ? TEST_GRAPH_RUN : TEST_GRAPH_RUN_END, g_array_index (m->graphs, guint32, draw (m, m->graphs->len)), 0, 0, 0);
+    add (m, die < 8 ? TEST_GRAPH_RUN : TEST_GRAPH_RUN_END, g_array_index (m->graphs, guint32, draw (m, m->graphs->len)), 0, stream, 0);
   return TRUE;
 }
 

@@ -15,6 +15,7 @@ typedef struct
   guint    hostile;    /* of a thousand requests: beyond any device            */
   gboolean events;     /* streams let go of blocks one by one, and wait for each other */
   guint    graphs;     /* most loaded at once; 0: no graphs                    */
+  gboolean subgraphs;  /* graphs on all streams, static subgraphs among them   */
 } TestMix;
 
 /* GArray of TestOp; ids ascend from 0. */

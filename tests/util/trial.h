@@ -38,6 +38,8 @@ typedef struct
   guint64 size, stream;
 } TestOp;
 
+#define TEST_SUBGRAPH (1 << 20) /* bit of the seed of a graph: it is a static subgraph of a dynamic graph */
+
 /* What is on trial. */
 typedef struct
 {
@@ -108,7 +110,7 @@ char *test_trial_dissolve (TestTrial *trial);
 const TestBlock *test_trial_block (const TestTrial *trial, guint32 id);
 
 /* The segments of a TEST_GRAPH_LOAD are appended to @segments (GememGraphSegment): one to six, now and then with a gap; fixed ones, and at the
- * end one of zero-copy with or without memory of its own, now and then. */
+ * end one of zero-copy with or without memory of its own, now and then.  Those of a subgraph are all marked as such. */
 void test_op_segments (const TestOp *op, GArray *segments);
 
 /* Device calls that bring memory (malloc, reserve, create, map), and all; refused ones too. */
