@@ -6,9 +6,6 @@
 #include "allocators/ge/expandable-pool.h"
 #include "allocators/ge/scalable-private.h"
 
-#define TRIES_MAX 1000     /* of one request, and idle new-VA blocks looked at */
-#define PATIENCE 10        /* attempts before whole free spans are set aside   */
-
 /* ---- life (5.2) */
 
 gboolean
@@ -139,14 +136,14 @@ take_idle_new_va (GeExpandable *x, guint n)
   g_autoptr (GPtrArray) rejected = g_ptr_array_new ();
   GeNewVa *v;
 
-  while (rejected->len < TRIES_MAX && (v = pop_new_va (x, n)) != NULL)
+  while (rejected->len < GE_EXPANDABLE_TRIES && (v = pop_new_va (x, n)) != NULL)
     {
       if (gemem_ge_range_claim (&x->range, v->records, n))
         break;
       g_ptr_array_add (rejected, v);
       v = NULL;
     }
-  if (rejected->len == TRIES_MAX)
+  if (rejected->len == GE_EXPANDABLE_TRIES)
     v = NULL;
   for (guint i = 0; i < rejected->len; i++)
     push_new_va (x, rejected->pdata[i]);
@@ -230,7 +227,7 @@ find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
       return span;
     }
   span = gemem_ge_pool_find_longer (pool, k);
-  if (span != NULL && *attempts > PATIENCE && span->address != x->range.base)
+  if (span != NULL && *attempts > GE_EXPANDABLE_PATIENCE && span->address != x->range.base)
     {
       gemem_ge_pool_take_idle (pool, span);
       hold (x, span);
@@ -280,7 +277,7 @@ gemem_ge_expandable_alloc (GePool *pool, guint32 k)
   gboolean again = TRUE;
   guint attempts = 0;
 
-  for (guint tries = 0; again && tries < TRIES_MAX; tries++)
+  for (guint tries = 0; again && tries < GE_EXPANDABLE_TRIES; tries++)
     {
       attempts++;
       span = find_candidate (pool, k, &attempts, &again);

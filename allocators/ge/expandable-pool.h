@@ -26,6 +26,9 @@ struct _GeNewVa
   guint32  records[];
 };
 
+#define GE_EXPANDABLE_TRIES 1000  /* of one request, and idle new-VA blocks looked at */
+#define GE_EXPANDABLE_PATIENCE 10 /* attempts before whole free spans are set aside   */
+
 struct _GeExpandable
 {
   GeRange   range;
@@ -53,9 +56,9 @@ void gemem_ge_expandable_drop_idle (GePool *pool);
 gboolean gemem_ge_expandable_recycle (GePool *pool, const GeSpan *span);
 void gemem_ge_expandable_clear (GePool *pool);
 
-/* ---- questions (expandable-report.c) */
+/* ---- questions (expandable-report.c, expandable-largest.c) */
 
-/* Pages of the pool that an idle span has memory for at its top, where requests are cut; the most there are. */
+/* The largest request that is served without the device, in pages of the pool. */
 guint32 gemem_ge_expandable_largest_backed (const GePool *pool);
 /* Every span of the range, then every new-VA block, with where memory is; segments in no particular order. */
 void gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func, gpointer data);

@@ -90,64 +90,6 @@ gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func
     }
 }
 
-/* ---- the largest request that needs nothing from the device */
-
-/* TRUE if page @i of the range can be used in its place without a device call: it has memory there, or gets back what it had, wherever that was used
- * meanwhile, since its mapping is still there.  Records may have had the same memory: the first that is asked about has it in @claimed. */
-static gboolean
-is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
-{
-  const GeRecord *record = &range->records[i];
-  gboolean taken;
-
-  if (record->page != GE_NO_PAGE)
-    return record->ref > 0 || !record->using;
-  if (!record->recycled || record->last == GE_NO_PAGE || g_array_index (range->pages->pages, GePhysical, record->last).ref > 0
-      || gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->last)
-    return FALSE;
-  gemem_idmap_insert (claimed, record->last, &taken);
-  return !taken;
-}
-
-/* Pages of the idle @span that have memory, from its top down, where requests are cut. */
-static guint32
-ready_at_top (const GePool *pool, const GeSpan *span)
-{
-  const GeRange *range = &pool->expandable->range;
-  const guint64 begin = span->address, end = begin + ((guint64) span->pages << pool->config.page_shift);
-  GememIdMap *claimed = gemem_idmap_new (0);
-  guint64 low = end;
-
-  while (low > begin)
-    {
-      const guint32 i = (guint32) ((low - 1 - range->base) / range->page_size);
-
-      if (!is_ready (range, i, claimed))
-        break;
-      low = MAX (begin, range->base + i * range->page_size);
-    }
-  gemem_idmap_free (claimed);
-  return (guint32) ((end - low) >> pool->config.page_shift);
-}
-
-guint32
-gemem_ge_expandable_largest_backed (const GePool *pool)
-{
-  guint32 most = 0, shorter = 0;
-
-  /* A request of k pages takes the front of the first layer that is long enough: each layer answers for the lengths down to the next. */
-  for (guint32 k = gemem_ge_layers_next (&pool->layers, 1); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
-    {
-      const GeSpan *span = gemem_ge_layers_front (&pool->layers, k);
-      const guint32 ready = span->root == &pool->expandable->root ? ready_at_top (pool, span) : k;
-
-      if (ready >= k || (ready > shorter && pool->config.span_layer_lift_max > 0))
-        most = MIN (ready, k);
-      shorter = k;
-    }
-  return most;
-}
-
 /* ---- check */
 
 /* How many blocks of the range touch each page. */

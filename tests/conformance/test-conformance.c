@@ -134,7 +134,8 @@ static GArray *
 mixed (const TestSubject *subject, guint64 seed, guint operations)
 {
   const TestMix mix = { .operations = operations, .live = 24, .largest = subject->capacity == TIGHT ? 24 * MIB : 40 * MIB,
-                        .streams = 3, .pools = 2, .uses = TRUE, .trims = 50, .hostile = 10 };
+                        .streams = 3, .pools = 2, .uses = TRUE, .trims = 50, .hostile = 10,
+                        .events = subject->klass->event_wait != NULL };
 
   return test_sequence (seed, "conformance", &mix);
 }
