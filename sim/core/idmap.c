@@ -11,8 +11,9 @@
  */
 #include "config.h"
 
-#include <string.h>
+#include <stdlib.h>
 
+#include "sim/core/huge.h"
 #include "sim/core/idmap.h"
 
 #define CAPACITY_BITS_MIN 4
@@ -70,7 +71,7 @@ set_capacity (GememIdMap *map, guint bits)
 {
   gsize capacity = (gsize) 1 << bits;
 
-  map->table = g_new0 (guint64, (capacity + 1) * map->words);
+  map->table = gemem_huge_alloc0 ((capacity + 1) * map->words * sizeof (guint64));
   map->shift = 64 - bits;
   map->mask = capacity - 1;
   map->grow = capacity / 8 * 3;
@@ -80,7 +81,7 @@ set_capacity (GememIdMap *map, guint bits)
 static void
 resize (GememIdMap *map, int step)
 {
-  g_autofree guint64 *old = map->table;
+  guint64 *old = map->table;
   gsize old_mask = map->mask, words = map->words;
 
   set_capacity (map, (guint) ((int) (64 - map->shift) + step));
@@ -92,6 +93,7 @@ resize (GememIdMap *map, int step)
         copy (find (map, *entry, &index, words), entry, words);
     }
   copy (place (map, map->mask + 1, words), old + (old_mask + 1) * words, words);
+  free (old);
 }
 
 GememIdMap *
@@ -110,7 +112,7 @@ gemem_idmap_free (GememIdMap *map)
 {
   if (map == NULL)
     return;
-  g_free (map->table);
+  free (map->table);
   g_free (map);
 }
 
@@ -247,7 +249,7 @@ gemem_idmap_prefetch (const GememIdMap *map, guint64 key)
 void
 gemem_idmap_clear (GememIdMap *map)
 {
-  g_free (map->table);
+  free (map->table);
   map->count = 0;
   map->zero = FALSE;
   set_capacity (map, CAPACITY_BITS_MIN);

@@ -4,12 +4,15 @@
  * so only reuse pays for clearing.  A free object holds the link to the next free one in its first word; under AddressSanitizer the rest of
  * it is poisoned, so that a use after free is still found although the memory never goes back to malloc.
  *
- * Cost: O(1), no call to malloc except once per slice (about 64 KiB).
+ * A slice is about 64 KiB; slabs that have become large get slices of a huge page, since their objects are visited at random.
+ * Cost: O(1), no call to malloc except once per slice.
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "sim/core/huge.h"
 #include "sim/core/slab.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -30,11 +33,14 @@
 #define ALIGNMENT 16
 #define SLICE_BYTES 65536
 #define SLICE_MIN_OBJECTS 8
+#define SMALL_SLICES 16 /* before slices are huge pages */
 
 static gsize
 objects_per_slice (const GememSlab *slab)
 {
-  return MAX (SLICE_BYTES / slab->object_size, SLICE_MIN_OBJECTS);
+  const gsize bytes = slab->slices->len <= SMALL_SLICES ? SLICE_BYTES : GEMEM_HUGE_PAGE;
+
+  return MAX (bytes / slab->object_size, SLICE_MIN_OBJECTS);
 }
 
 void
@@ -43,23 +49,20 @@ gemem_slab_init (GememSlab *slab, gsize object_size)
   object_size = MAX (object_size, sizeof (gpointer));
   slab->object_size = (object_size + ALIGNMENT - 1) & ~(gsize) (ALIGNMENT - 1);
   slab->free_list = NULL;
-  slab->slices = g_ptr_array_new_with_free_func (g_free);
+  slab->slices = g_ptr_array_new_with_free_func (free);
   slab->unused = 0;
 }
 
 static gpointer
 fresh_object (GememSlab *slab)
 {
-  gsize n = objects_per_slice (slab);
-
   if (slab->unused == 0)
     {
-      g_ptr_array_add (slab->slices, g_malloc0 (n * slab->object_size + ALIGNMENT - 1));
-      slab->unused = n;
+      g_ptr_array_add (slab->slices, NULL);
+      slab->unused = objects_per_slice (slab);
+      slab->slices->pdata[slab->slices->len - 1] = gemem_huge_alloc0 (slab->unused * slab->object_size);
     }
-  gsize base = (gsize) slab->slices->pdata[slab->slices->len - 1];
-  base = (base + ALIGNMENT - 1) & ~(gsize) (ALIGNMENT - 1);
-  return (gpointer) (base + (n - slab->unused--) * slab->object_size);
+  return (char *) slab->slices->pdata[slab->slices->len - 1] + (objects_per_slice (slab) - slab->unused--) * slab->object_size;
 }
 
 gpointer
