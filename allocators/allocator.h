@@ -162,6 +162,10 @@ struct _GememAllocatorClass
   /* Optional (GEMEM_CAP_GRAPHS): the memory that work of graph @id uses as it is now, in any order: `address` and `size` of each span only.  Nothing for
    * a graph that is not loaded.  The order of release (sim/engine/release-order.h) is checked for what is told here.  Not on the event path. */
   void (*graph_walk) (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
+
+  /* Optional: @block, which is live and has a handle, will soon be freed or used; asks the processor to fetch what that will touch besides the record that `handle` points to,
+   * which the engine asks for itself, and changes nothing. */
+  void (*prefetch) (GememAllocator *allocator, const GememBlock *block);
 };
 
 /* Embedded first in every allocator. */

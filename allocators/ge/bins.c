@@ -337,6 +337,7 @@ const GememAllocatorClass gemem_ge_bins_class = {
   .create = create,
   .alloc = alloc,
   .free = release,
+  .prefetch = gemem_ge_block_set_prefetch,
   .trim = trim,
   .largest_free = largest_free,
   .walk = walk,

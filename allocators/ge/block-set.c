@@ -131,6 +131,15 @@ gemem_ge_block_set_give (GeBlockSet *set, GeBlock *block)
   gemem_tree_insert (&set->idle, &block->node);
 }
 
+void
+gemem_ge_block_set_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *handed)
+{
+  const GeBlock *block = handed->handle;
+
+  __builtin_prefetch (block->prev, 1);
+  __builtin_prefetch (block->next, 1);
+}
+
 static inline gboolean
 is_whole (const GeBlock *block)
 {

@@ -52,6 +52,8 @@ gboolean gemem_ge_block_set_grow (GeBlockSet *set, guint64 bin, guint64 bytes, g
 /* The first block of @bin not below (@size, @hint), or its low part if @size is at most half of it; NULL if there is none. */
 GeBlock *gemem_ge_block_set_take (GeBlockSet *set, guint64 bin, guint64 size, guint64 hint);
 void gemem_ge_block_set_give (GeBlockSet *set, GeBlock *block);
+/* Member of the classes that hand out blocks of a set: the neighbours, which give() may merge the block with. */
+void gemem_ge_block_set_prefetch (GememAllocator *allocator, const GememBlock *block);
 /* Returns the roots of bins @from to @to that are one free block, in the order of the set; how many bytes went. */
 guint64 gemem_ge_block_set_release (GeBlockSet *set, guint64 from, guint64 to);
 

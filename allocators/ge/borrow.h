@@ -29,14 +29,14 @@ struct _GeStreamBlock
 {
   GeSpan        *span;
   guint64        version;     /* counts the recycles */
-  GeHolders      holders;
-  GememTreeNode  node;        /* BORROWED: by size, the latest first */
-  GeStreamBlock *prev, *next; /* PENDING, BORROWED, HOMEWARD: the list it is in; SPARE: next only */
   guint8         birth;       /* number of the stream whose pool it is of         */
   guint8         owner;       /* of the stream that asked for it last             */
   guint8         at;          /* BORROWED: of the stream that may use it          */
   guint8         state;       /* GeBlockState                                     */
   gboolean       deferred;    /* its only holder let go; that counts when the program ends it, or another holder comes */
+  GeHolders      holders;
+  GememTreeNode  node;        /* BORROWED: by size, the latest first */
+  GeStreamBlock *prev, *next; /* PENDING, BORROWED, HOMEWARD: the list it is in; SPARE: next only */
 };
 
 /* Blocks in the order in which they came. */

@@ -40,6 +40,7 @@ const GememAllocatorClass gemem_ge_expandable_class = {
   .create = create,
   .alloc = gemem_ge_stack_alloc,
   .free = gemem_ge_stack_free,
+  .prefetch = gemem_ge_stack_prefetch,
   .trim = gemem_ge_stack_trim,
   .largest_free = gemem_ge_stack_largest_free,
   .walk = gemem_ge_stack_walk,

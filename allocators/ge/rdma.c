@@ -156,6 +156,7 @@ const GememAllocatorClass gemem_ge_rdma_class = {
   .create = create,
   .alloc = alloc,
   .free = release,
+  .prefetch = gemem_ge_block_set_prefetch,
   .largest_free = largest_free,
   .walk = walk,
   .check = check,

@@ -368,6 +368,16 @@ gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_
     gemem_ge_pool_free (span->root->pool, span);
 }
 
+/* The buddies, which a free may merge the span with. */
+void
+gemem_ge_stack_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *block)
+{
+  const GeSpan *span = block->handle;
+
+  __builtin_prefetch (span->prev, 1);
+  __builtin_prefetch (span->next, 1);
+}
+
 /* Recycle of every L1 pool; what it gives back stays in the bottom pool. */
 void
 gemem_ge_stack_trim (GememAllocator *allocator)

@@ -61,6 +61,7 @@ void gemem_ge_stack_share_ladder (GeStack *stack, GeStack *with);
 /* Members of both classes. */
 gboolean gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block);
 void     gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows);
+void     gemem_ge_stack_prefetch (GememAllocator *allocator, const GememBlock *block);
 void     gemem_ge_stack_trim (GememAllocator *allocator);
 guint64  gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream);
 void     gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);

@@ -313,6 +313,14 @@ free_all_at (GeStreams *self, GeStreamBlock *block, guint stream)
 }
 
 static void
+streams_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *handed)
+{
+  const GeStreamBlock *block = handed->handle;
+
+  __builtin_prefetch (block->span, 1);
+}
+
+static void
 streams_free (GememAllocator *allocator, const GememBlock *handed, gboolean completion_follows)
 {
   GeStreams *self = (GeStreams *) allocator;
@@ -420,6 +428,7 @@ const GememAllocatorClass gemem_ge_streams_class = {
   .create = create,
   .alloc = streams_alloc,
   .free = streams_free,
+  .prefetch = streams_prefetch,
   .complete = streams_complete,
   .use_on_stream = streams_use,
   .stream_free = streams_stream_free,

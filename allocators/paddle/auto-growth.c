@@ -381,6 +381,16 @@ release (gpointer data, PaddleGuard *guard)
     free_idle_chunks (self, arena_at (self, arena));
 }
 
+/* The neighbours, which a free may merge the block with. */
+static void
+auto_growth_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
+{
+  const Block *block = live->handle;
+
+  __builtin_prefetch (block->previous, 1);
+  __builtin_prefetch (block->next, 1);
+}
+
 static void
 auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
@@ -609,7 +619,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; spec/paddle.md sections 3.1, 3.4", \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM, .alignment = 256, .params = gemem_paddle_auto_growth_params,      \
   .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, .alloc = auto_growth_alloc,        \
-  .free = auto_growth_free, .trim = auto_growth_trim, .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, \
+  .free = auto_growth_free, .prefetch = auto_growth_prefetch, .trim = auto_growth_trim, .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, \
   .check = auto_growth_check, .stats = auto_growth_stats, .destroy = auto_growth_destroy
 
 const GememAllocatorClass gemem_paddle_auto_growth_class = {

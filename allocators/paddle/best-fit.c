@@ -317,6 +317,16 @@ best_fit_alloc (GememAllocator *allocator, const GememRequest *request, GememBlo
   return request->size < self->max_chunk ? serve_pooled (self, request->size, result) : serve_directly (self, request->size, result);
 }
 
+/* The neighbours, which a free may merge the block with. */
+static void
+best_fit_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
+{
+  const Block *block = live->handle;
+
+  __builtin_prefetch (block->left, 1);
+  __builtin_prefetch (block->right, 1);
+}
+
 static void
 best_fit_free (GememAllocator *allocator, const GememBlock *freed, G_GNUC_UNUSED gboolean completion_follows)
 {
@@ -531,6 +541,7 @@ const GememAllocatorClass gemem_paddle_best_fit_class = {
   .create = best_fit_create,
   .alloc = best_fit_alloc,
   .free = best_fit_free,
+  .prefetch = best_fit_prefetch,
   .largest_free = best_fit_largest_free,
   .walk = best_fit_walk,
   .check = best_fit_check,

@@ -316,6 +316,16 @@ free_idle_memory (Buddy *buddy)
     }
 }
 
+/* The neighbours, which a free may merge the block with. */
+void
+gemem_paddle_buddy_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
+{
+  const Block *block = live->handle;
+
+  __builtin_prefetch (block->left, 1);
+  __builtin_prefetch (block->right, 1);
+}
+
 static void
 buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
@@ -557,6 +567,7 @@ const GememAllocatorClass gemem_paddle_buddy_class = {
   .create = buddy_create,
   .alloc = buddy_alloc,
   .free = buddy_free,
+  .prefetch = gemem_paddle_buddy_prefetch,
   .trim = buddy_trim,
   .largest_free = buddy_largest_free,
   .walk = buddy_walk,

@@ -244,6 +244,7 @@ const GememAllocatorClass gemem_paddle_thread_local_class = {
   .create = thread_local_create,
   .alloc = thread_local_alloc,
   .free = thread_local_free,
+  .prefetch = gemem_paddle_buddy_prefetch,
   .trim = thread_local_trim,
   .largest_free = thread_local_largest_free,
   .walk = thread_local_walk,

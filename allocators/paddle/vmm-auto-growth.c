@@ -303,6 +303,16 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
   return TRUE;
 }
 
+/* The neighbours, which a free may merge the block with. */
+static void
+vmm_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
+{
+  const Block *block = live->handle;
+
+  __builtin_prefetch (block->previous, 1);
+  __builtin_prefetch (block->next, 1);
+}
+
 static void
 vmm_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
@@ -519,7 +529,7 @@ vmm_destroy (GememAllocator *allocator)
   .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of addresses per stream", \
   .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; spec/paddle.md sections 3.5, 3.4", \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, .params = params, .params_size = sizeof (Params), \
-  .create = vmm_create, .alloc = vmm_alloc, .free = vmm_free, .largest_free = vmm_largest_free, .walk = vmm_walk, .check = vmm_check, \
+  .create = vmm_create, .alloc = vmm_alloc, .free = vmm_free, .prefetch = vmm_prefetch, .largest_free = vmm_largest_free, .walk = vmm_walk, .check = vmm_check, \
   .stats = vmm_stats, .destroy = vmm_destroy
 
 const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = { COMMON, .complete = vmm_complete, .use_on_stream = vmm_use_on_stream };

@@ -312,6 +312,16 @@ caching_alloc (GememAllocator *allocator, const GememRequest *request, GememBloc
   return TRUE;
 }
 
+/* The neighbours, which a free may merge the block with. */
+static void
+caching_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
+{
+  const CachingBlock *block = live->handle;
+
+  __builtin_prefetch (block->previous, 1);
+  __builtin_prefetch (block->next, 1);
+}
+
 static void
 caching_free (GememAllocator *allocator, const GememBlock *handle, gboolean completion_follows)
 {
@@ -472,6 +482,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .create = caching_create,
   .alloc = caching_alloc,
   .free = caching_free,
+  .prefetch = caching_prefetch,
   .complete = caching_complete,
   .use_on_stream = caching_use_on_stream,
   .trim = caching_trim,

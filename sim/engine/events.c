@@ -15,7 +15,8 @@
 #include "sim/engine/audit.h"
 #include "sim/engine/run.h"
 
-#define PREFETCH 8 /* events that the look-up of ids runs ahead */
+#define STAGE 4  /* events that each stage of fetch_ahead() runs before the next one */
+#define AHEAD 16 /* more than 3 STAGE; a power of two */
 
 gboolean
 gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
@@ -627,18 +628,38 @@ advance_clock (GememRun *run, const GememTraceEvent *event)
   run->device->now = MAX (run->device->now, time);
 }
 
+/* Among many live blocks an event visits records that are in no cache, each found through the one before: place of the id, record of the engine, record of
+ * the allocator, its neighbours.  So each is asked for some events after the one that leads to it, and long before it is needed.
+ * @ahead: of the events up to i + 3 STAGE, the records of ids that were alive when they were looked up. */
+static inline void
+fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize n, const GememLive **ahead)
+{
+  const GememLive *live = NULL;
+
+  if (i + 4 * STAGE < n)
+    gemem_idmap_prefetch (run->live.map, events[i + 4 * STAGE].id);
+  if (i + 3 * STAGE < n && events[i + 3 * STAGE].kind != GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, events[i + 3 * STAGE].id)) != NULL)
+    __builtin_prefetch (live, 1);
+  ahead[(i + 3 * STAGE) % AHEAD] = live;
+  if ((live = ahead[(i + 2 * STAGE) % AHEAD]) != NULL)
+    __builtin_prefetch (live->block.handle, 1); /* whatever it is by now */
+  if (run->klass->prefetch != NULL && (live = ahead[(i + STAGE) % AHEAD]) != NULL && live->flags == 0 && live->id == events[i + STAGE].id
+      && live->block.handle != NULL)
+    run->klass->prefetch (run->allocator, &live->block);
+}
+
 gboolean
 gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
 {
   static const gint never = 0;
   const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
+const GememLive *ahead[AHEAD] = { NULL };
   gboolean closer = run->real || run->verify || run->order != NULL || run->map_seq != G_MAXUINT64;
 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {
       const GememTraceEvent *event = &events[i];
-      if (i + PREFETCH < n)
-        gemem_idmap_prefetch (run->live.map, events[i + PREFETCH].id);
+      fetch_ahead (run, events, i, n, ahead);
       if (G_UNLIKELY (event->device != run->ordinal))
         continue;
       if (G_UNLIKELY (g_atomic_int_get (interrupted) != 0))

@@ -1,6 +1,6 @@
 /* live.h - what the engine keeps of each id that is alive, and the walks that need all of them: checks, audit, segment map.
  *
- * One 40-byte record per id, from its ALLOC to its FREE or FREE_COMPLETED.  The idmap holds pointers, so that its table is small and
+ * One 48-byte record per id, from its ALLOC to its FREE or FREE_COMPLETED.  The idmap holds pointers, so that its table is small and
  * four entries share a cache line; the records are reused last in, first out.  The walks are off the event path and cost O(n log n) in
  * the number of live blocks.
  */
@@ -14,7 +14,7 @@ enum
 {
   GEMEM_LIVE_UNSERVED = 1 << 0,  /* the request failed or was of 0 bytes: there is no block                        */
   GEMEM_LIVE_REQUESTED = 1 << 1, /* the program let go; a completion is to come                                    */
-  GEMEM_LIVE_GONE = 1 << 2,      /* thereof: the allocator has no complete(), the block went back at the request   */
+  GEMEM_LIVE_GONE = 1 << 2,      /* thereof: the allocator has no complete(), the block went back at the request; or the record is unused */
   GEMEM_LIVE_HOST = 1 << 3,      /* the block is host memory: not in the books of the device                       */
 };
 
@@ -29,6 +29,7 @@ struct _GememLive
   };
   guint32 stream; /* index of the account */
   guint32 flags;
+  guint64 id;
 };
 
 typedef struct
@@ -55,6 +56,7 @@ gemem_live_add (GememLiveTable *table, guint64 id, gboolean *existed)
   else
     live = gemem_slab_alloc (&table->slab);
   live->flags = 0;
+  live->id = id;
   return *place = live;
 }
 
@@ -77,6 +79,7 @@ gemem_live_take (GememLiveTable *table, guint64 id)
 static inline void
 gemem_live_recycle (GememLiveTable *table, GememLive *live)
 {
+  live->flags = GEMEM_LIVE_GONE;
   live->next = table->unused;
   table->unused = live;
 }
