@@ -5,8 +5,7 @@
  * The events are generated before the clock starts and ids become dense slots, so the time is alloc() and free() of the allocator and the
  * device calls they make, without the engine.  One JSON line per allocator and workload: best of five runs, each on a new device.
  * "vector" are the operations of some files of shared/vectors repeated, by the allocator of the file and its like, where the files are.
- * "live" is the question how the cost grows with the number of live blocks: random sizes and lifetimes, 1e3 to 1e6 of them live, timed
- * only after that many have come to be.
+ * How the cost grows with the number of live blocks is a question for bench-flatness.
  */
 #include "config.h"
 
@@ -19,7 +18,6 @@
 
 #define RUNS 5
 #define VECTOR_EVENTS 1000000
-#define LIVE_EVENTS 500000 /* timed, once the blocks are there */
 
 typedef struct
 {
@@ -95,11 +93,11 @@ load (const char *workload, guint64 *slots)
   return load_from (reader, slots);
 }
 
-/* Carries out operations[from..to), without the frees of requests that failed; counts those.  Returns nanoseconds. */
+/* Carries out @operations, without the frees of requests that failed; counts those.  Returns nanoseconds. */
 static guint64
-run (GememAllocator *a, const GArray *operations, guint from, guint to, GememBlock *blocks, guint64 *failures)
+run (GememAllocator *a, const GArray *operations, GememBlock *blocks, guint64 *failures)
 {
-  const Operation *first = (const Operation *) (gconstpointer) operations->data, *operation = first + from, *end = first + to;
+  const Operation *operation = (const Operation *) (gconstpointer) operations->data, *end = operation + operations->len;
   gboolean (*alloc) (GememAllocator *, const GememRequest *, GememBlock *) = a->klass->alloc;
   void (*release) (GememAllocator *, const GememBlock *, gboolean) = a->klass->free;
   const gint64 start = bench_clock ();
@@ -129,9 +127,9 @@ typedef struct
   guint64 ns, failures, calls, peak;
 } Figures;
 
-/* The best of @runs over operations[from..).  @allocator: "NAME[:key=value,...]". */
+/* The best of @runs.  @allocator: "NAME[:key=value,...]". */
 static Figures
-measure (const char *allocator, const GArray *operations, guint from, guint64 slots, guint64 runs)
+measure (const char *allocator, const GArray *operations, guint64 slots, guint64 runs)
 {
   Figures best = { .ns = G_MAXUINT64 };
 
@@ -141,8 +139,7 @@ measure (const char *allocator, const GArray *operations, guint from, guint64 sl
       GememAllocator *a = test_allocator_new (allocator, "sim:capacity=1TiB");
       Figures figures = { 0 };
 
-      run (a, operations, 0, from, blocks, &figures.failures);
-      figures.ns = run (a, operations, from, operations->len, blocks, &figures.failures);
+      figures.ns = run (a, operations, blocks, &figures.failures);
       figures.calls = a->device->calls[GEMEM_CALL_MALLOC] + a->device->calls[GEMEM_CALL_FREE];
       figures.peak = a->device->peak_held;
       if (figures.ns < best.ns)
@@ -166,32 +163,11 @@ bench_workload (const char *workload, int n_names, char **names)
         wanted = wanted || gemem_name_equal (names[i], (*c)->name);
       if (!wanted || (*c)->prepare != NULL) /* bench-planner measures planning */
         continue;
-      const Figures f = measure ((*c)->name, operations, 0, slots, bench_size (RUNS, 1));
+      const Figures f = measure ((*c)->name, operations, slots, bench_size (RUNS, 1));
       printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
               "\"device_calls\":%" G_GUINT64_FORMAT ",\"peak_reserved\":%" G_GUINT64_FORMAT ",\"failed\":%" G_GUINT64_FORMAT "}\n",
               (*c)->name, workload, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1), f.calls,
               f.peak, f.failures);
-      fflush (stdout);
-    }
-}
-
-/* A geometric lifetime of mean n leaves n (1 - e^-k) blocks live after k n requests; 3 n requests are 95 % of the way.
- * Long runs are repeated less. */
-static void
-bench_live (guint64 live, guint64 timed)
-{
-  const guint64 warm_up = 6 * live;
-  g_autofree char *workload = g_strdup_printf ("random:events=%" G_GUINT64_FORMAT ",live=%" G_GUINT64_FORMAT ",size_max=64KiB,drain=no", warm_up + timed, live);
-  guint64 slots;
-  g_autoptr (GArray) operations = load (workload, &slots);
-
-  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-    {
-      if ((*c)->prepare != NULL)
-        continue;
-      const Figures f = measure ((*c)->name, operations, operations->len - (guint) timed, slots, live < 1000000 ? bench_size (RUNS, 1) : 2);
-      printf ("{\"bench\":\"live\",\"allocator\":\"%s\",\"live\":%" G_GUINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT ",\"ns_per_event\":%.2f}\n",
-              (*c)->name, live, timed, (double) f.ns / (double) timed);
       fflush (stdout);
     }
 }
@@ -250,7 +226,7 @@ bench_vector (const char *name, const char *allocator, const char *settings)
     fprintf (stderr, "bench-allocators: no shared vectors, so %s is left out\n", name);
   for (guint i = 0; operations != NULL && i < G_N_ELEMENTS (specs); i++)
     {
-      const Figures f = measure (specs[i], operations, 0, slots, bench_size (RUNS, 1));
+      const Figures f = measure (specs[i], operations, slots, bench_size (RUNS, 1));
 
       printf ("{\"bench\":\"vector\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f}\n",
               names[i], name, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1));
@@ -287,7 +263,5 @@ main (int argc, char **argv)
       bench_workload (workloads[i], 0, NULL);
   if (argc == 1 || vectors)
     bench_vectors ();
-  for (guint64 live = 1000; argc == 1 && live <= bench_size (1000000, 1000); live *= 10)
-    bench_live (live, bench_size (LIVE_EVENTS, 1000));
   return 0;
 }

@@ -30,6 +30,9 @@ else
     run 0 "$programs/bench-instructions" "$what" "$name" "$events"
   done <list
 fi
+run 0 "$programs/bench-flatness" ge-bins any 1000
+says out '^\{"what":"flatness ge-bins any 1000","events":[0-9]+\}$'
+run 2 "$programs/bench-flatness" ge-bins all 1000
 run 2 "$programs/bench-instructions" replay nothing 2000
 run 2 "$programs/bench-instructions"
 run 2 "$programs/bench-readers" 8 nothing
@@ -48,10 +51,22 @@ run 0 "$bench" --baseline --rows rows
 check "the baseline holds the ratios" \
   jq -e '.ratios == {"time: replay training ge-scalable over direct": 2, "instructions: replay direct": 500}' baseline.json
 
-for live in 1000 10000; do printf '{"bench":"live","allocator":"direct","live":%s,"ns_per_event":%s}\n' $live $((live / 100)); done >rows
+# ---- flatness: 90 ns more are worth three visits to memory, of 30 ns more each; instructions may grow by a half
+flatness () { # INSTRUCTIONS at 10000 live blocks, where 1000 take 100
+  for live in 1000 10000; do
+    printf '{"bench":"flatness","allocator":"direct","workload":"any","live":%s,"ns_per_event":%s,"ns_per_touch":%s}\n' \
+      $live $((live / 100)) $((live / 300))
+  done
+  printf '{"bench":"instructions","what":"flatness direct any %s","instructions_per_event":%s}\n' 1000 100 10000 "$1"
+}
+flatness 149 >rows
 run 0 "$bench" --rows rows
-says out '^live blocks +1000 +10000 +growth$'
-says out '^direct +10 ns +100 ns +10 x$'
+says out '^live blocks +1000 +10000 +growth +a visit +growth in visits$'
+says out '^direct +any +10 ns +100 ns +10 x +33 ns +3$'
+says out '^flatness-instructions +any direct +149 instr +1.49 x +< 1.5 x +PASS$'
+flatness 151 >rows
+run 5 "$bench" --rows rows
+says out '^regression: flatness-instructions any direct: 1.51, and the goal is < 1.5 x$'
 
 # All twice as slow, and a tenth more instructions: no regression.
 { row direct 80 12500000; row ge-scalable 160 2499999; count 550; } >rows
