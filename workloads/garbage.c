@@ -40,6 +40,14 @@ gemem_garbage_forget (GememGarbage *garbage)
   garbage->sum = 0;
 }
 
+void
+gemem_garbage_end (GememGarbage *garbage, GememLower *lower)
+{
+  for (guint i = 0; i < garbage->queue->len; i++)
+    gemem_lower_free (lower, g_array_index (garbage->queue, guint32, i));
+  gemem_garbage_forget (garbage);
+}
+
 /* ---- the fraction */
 
 typedef struct

@@ -25,5 +25,7 @@ void gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 thres
 void gemem_garbage_clear (GememGarbage *garbage);
 /* @storage had its last user: to be called from GememLower.let_go. */
 void gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage);
-/* The end of a step: what is queued goes otherwise. */
+/* The end of a step: the collector dies, and what is queued goes at once. */
+void gemem_garbage_end (GememGarbage *garbage, GememLower *lower);
+/* The same where it goes otherwise. */
 void gemem_garbage_forget (GememGarbage *garbage);

@@ -41,6 +41,7 @@ typedef struct
   guint32          passed;   /* of them have gone                            */
   guint32          recorded; /* moment of the last event of collection        */
   guint64          stream;   /* of collection                                 */
+  gboolean         ran;      /* an operator, in this run                      */
   GArray          *scope;    /* guint64: ids that the last run left           */
   guint64          stride;   /* of ids, between steps                         */
   GArray          *growth;   /* GememGrowth, by moment; NULL: nothing grows    */
@@ -176,6 +177,7 @@ leave_step (GememLower *lower)
   Reader *reader = reader_of (lower);
 
   release_until (reader, G_MAXUINT32);
+  gemem_garbage_end (&reader->garbage, lower);
   if (reader->temporary != NULL)
     gemem_temporary_wait (reader->temporary);
   drop_scope (reader);
@@ -188,10 +190,10 @@ end_step (GememLower *lower)
 {
   Reader *reader = reader_of (lower);
 
-  gemem_garbage_forget (&reader->garbage);
   g_array_set_size (reader->pending, 0);
   reader->passed = reader->recorded = 0;
   reader->grown = 0;
+  reader->ran = FALSE;
   lower->bias = reader->params.eager_delete_scope || lower->bias > 0 ? 0 : reader->stride;
 }
 
@@ -233,8 +235,9 @@ before_node (GememLower *lower)
   Reader *reader = reader_of (lower);
 
   release_until (reader, lower->moment);
-  if (lower->moment > 1)
+  if (reader->ran)
     drop_scope (reader);
+  reader->ran = TRUE;
   grow_until (reader, lower->moment);
 }
 

@@ -121,7 +121,7 @@ visit (Builder *builder, guint32 id)
       const guint32 slot = gemem_lower_input_slot (graph, &inputs[i]);
       Record *record;
 
-      if (slot == GEMEM_NONE || (builder->rules->buffers_only && !gemem_lower_needs_buffer (graph, node, i)))
+      if (slot == GEMEM_NONE)
         continue;
       record = record_of (builder, slot);
       if (inputs[i].tensor == GEMEM_NONE && record->owner == GEMEM_NONE)
@@ -129,6 +129,8 @@ visit (Builder *builder, guint32 id)
           record->owner = slot; /* comes from outside, and is there from the head on */
           record->inner = TRUE;
         }
+      if (builder->rules->buffers_only && !gemem_lower_needs_buffer (graph, node, i))
+        continue;
       use (builder, record, id, stream);
     }
   for (guint32 i = 0; i < node->n_outputs + node->n_workspaces; i++)

@@ -144,6 +144,12 @@ test_scope (void)
   test_lowered (CHAIN, "paddle:preset=P14,steps=3,eager_delete_scope=no",
          "S1 a1:100 a2:200 a3:300 a4:400 S2 a9:100 f1 f2 f3 f4 a10:200 a11:300 a12:400 S3 a1:100 f9 f10 f11 f12 a2:200 a3:300 a4:400 f1 f2 f3 f4");
   test_lowered (NODE ("a", "x", OUT ("1")), "paddle:preset=P14,steps=2,eager_delete_scope=no", "S1 a1:1 S2 a3:1 f1 f3");
+  /* the first operator of a run is the first that runs */
+  test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"batch_label\":\"B0\"" OUT ("1") "},{\"name\":\"b\",\"type\":\"x\",\"batch_label\":\"B1\"" OUT ("2") "},"
+                NODE ("c", "x", OUT ("3")), "paddle:preset=P14,steps=2,eager_delete_scope=no", "S1 a2:2 a3:3 S2 a7:2 f2 f3 a8:3 f7 f8");
+  /* garbage that waits is the collector's, and goes with it */
+  test_lowered (CHAIN, "paddle:steps=2,eager_delete_scope=no,eager_delete_tensor_gb=1",
+                "S1 a1:100 a2:200 a3:300 a4:400 f1 f2 f3 f4 S2 a9:100 a10:200 a11:300 a12:400 f9 f10 f11 f12");
 }
 
 /* ---- candidates */
@@ -165,7 +171,7 @@ test_no_need_buffer (void)
   test_lowered (SHAPE_ONLY ("[\"a\",0],[\"b\",0]"), "gc", late);
 }
 
-/* What is fed and fetched stays to the end. */
+/* What is fed and fetched stays to the end, also if only its shape is asked for. */
 static void
 test_skipped (void)
 {
@@ -176,6 +182,9 @@ test_skipped (void)
 
   test_lowered_check (json, "paddle", "S1 a4:20 a1:5 a2:7 f1 a3:1 f3 f4 f2");
   test_lowered_check (json, "gc", "S1 a4:20 a1:5 f4 a2:7 f1 f2 a3:1 f3");
+  test_lowered_check ("{\"variables\":[{\"name\":\"x\",\"size\":20}],\"nodes\":[{\"name\":\"a\",\"type\":\"x\",\"inputs\":[\"x\"],"
+                      "\"attributes\":{\"no_need_buffer\":[0]},\"outputs\":[{\"size\":5}]}]}",
+                      "paddle", "S1 a2:20 a1:5 f1 f2");
 }
 
 /* A variable keeps its memory while that is large enough (1.3); the old goes before the new comes. */
