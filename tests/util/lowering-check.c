@@ -79,7 +79,8 @@ find_lives (LoweringRun *run)
     if (!storage (run, i)->kept)
       {
         EXPECT (run, run->first[i] != GEMEM_NONE || run->last[i] == run->n, "storage %u is never used", i);
-        EXPECT (run, storage (run, i)->begin <= (run->first[i] != GEMEM_NONE ? run->running[run->first[i]] + 1 : 0), "storage %u begins too late", i);
+        EXPECT (run, storage (run, i)->begin <= (run->first[i] != GEMEM_NONE ? run->running[run->first[i]] + 1 : 0),
+                "storage %u begins too late", i);
         EXPECT (run, storage (run, i)->end == run->running[run->last[i]] + 1, "storage %u ends at %u", i, storage (run, i)->end);
       }
 }
@@ -229,7 +230,8 @@ check_node (const LoweringRun *run, guint begin, guint end, guint32 slot)
   for (guint32 i = 0; i < node->n_outputs + (run->p.temporary ? 0 : node->n_workspaces) && node->n_blocks == 0; i++)
     {
       const guint32 item = gemem_node_item (node) + i;
-      check_use (run, begin, end, run->lower->storage_of[item], gemem_lower_item_size (run->graph, node, item), i < node->n_outputs ? stream : -1);
+      const gint64 on = i < node->n_outputs ? stream : -1;
+      check_use (run, begin, end, run->lower->storage_of[item], gemem_lower_item_size (run->graph, node, item), on);
     }
 }
 
@@ -274,7 +276,7 @@ check_gone (const LoweringRun *run)
       if (storage (run, i)->kept)
         continue;
       if (temporary)
-        EXPECT (run, run->came[i] == naive_collector_came (run->collector, i), "workspace %" G_GUINT64_FORMAT " comes at slot %d", id_of (run, i), (int) run->came[i]);
+        EXPECT (run, run->came[i] == naive_collector_came (run->collector, i), ID " comes at slot %d", id_of (run, i), (int) run->came[i]);
       if (temporary && run->came[i] == GEMEM_NONE)
         continue;
       if (expected > run->n)
