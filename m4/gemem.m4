@@ -56,6 +56,20 @@ AS_IF([test "$with_cuda" != no], [
 AS_IF([test "$gemem_cuda_text" != no], [AC_DEFINE([HAVE_CUDA], [1], [Define to 1 if the CUDA headers are there.])])
 AM_CONDITIONAL([HAVE_CUDA], [test "$gemem_cuda_text" != no])
 AC_SUBST([CUDA_CFLAGS])
+# Kernels: code for sm_80 and sm_90, and PTX for all that came later.
+NVCC=no
+AS_IF([test "$gemem_cuda_text" != no], [AC_PATH_PROG([NVCC], [nvcc], [no], [$gemem_cuda_text/bin$PATH_SEPARATOR$PATH])])
+NVCC_FLAGS="-gencode arch=compute_80,code=compute_80 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90"
+AS_IF([test "$NVCC" != no], [
+  AC_CACHE_CHECK([whether $NVCC makes kernels], [gemem_cv_nvcc_works], [
+    echo 'extern "C" __global__ void kernel (int *p) { *p = 1; }' > conftest.cu
+    AS_IF([$NVCC $NVCC_FLAGS -fatbin -o conftest.fatbin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1], [gemem_cv_nvcc_works=yes], [gemem_cv_nvcc_works=no])
+    rm -f conftest.cu conftest.fatbin])
+  AS_IF([test "$gemem_cv_nvcc_works" = no], [NVCC=no])
+])
+AS_IF([test "$NVCC" != no], [AC_DEFINE([HAVE_CUDA_KERNELS], [1], [Define to 1 if nvcc makes the kernels of --touch.])])
+AM_CONDITIONAL([HAVE_CUDA_KERNELS], [test "$NVCC" != no])
+AC_SUBST([NVCC_FLAGS])
 ])
 
 # --with-sqlite

@@ -31,6 +31,7 @@ static gboolean fail_on_oom;
 static gboolean find_capacity;
 static gboolean full_checks;
 static gboolean release_order;
+static gboolean touch;
 static gboolean measure;
 static gboolean use_environment;
 
@@ -54,6 +55,8 @@ const GOptionEntry gemem_batch_entries[] = {
   { "check", 0, 0, G_OPTION_ARG_NONE, &full_checks, "Walk and check the allocator after every event (slow)", NULL },
   { "check-release-order", 0, 0, G_OPTION_ARG_NONE, &release_order,
     "Fail where memory goes back to the device before the streams that use it are synchronised", NULL },
+  { "touch", 0, 0, G_OPTION_ARG_NONE, &touch,
+    "On a GPU (-d cuda:0): fill every block with a pattern and verify it, to find blocks that share memory and pages unmapped too early", NULL },
   { "measure", 0, 0, G_OPTION_ARG_NONE, &measure, "Also measure latencies with the host clock (not deterministic)", NULL },
   { "timeline-points", 0, 0, G_OPTION_ARG_INT, &points, "At most N points in the timeline (default 2000); peaks are never lost", "N" },
   { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
@@ -166,6 +169,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           .clock = gemem_host_clock,
           .full_checks = full_checks,
           .release_order = release_order,
+          .touch = touch,
           .find_capacity = find_capacity,
           .interrupted = &gemem_interrupted,
         };

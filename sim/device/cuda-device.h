@@ -38,6 +38,8 @@ typedef struct
   guint64  recorded, done; /* events so far; thereof known to be complete */
 } GememCudaStream;
 
+typedef struct _GememCudaTouch GememCudaTouch;
+
 typedef struct
 {
   GememDevice      base;
@@ -54,6 +56,7 @@ typedef struct
   GememMappings    mappings; /* virtual memory */
   GArray          *streams;  /* GememCudaStream */
   GememIdMap      *stream_places; /* stream of the trace -> index in it */
+  GememCudaTouch  *touch;    /* NULL: not asked for */
 } GememCuda;
 
 typedef struct
@@ -103,3 +106,11 @@ gboolean gemem_cuda_stream (GememCuda *self, guint64 stream, CUstream *handle);
 /* @stream, not used so far, is the program's @handle. */
 void     gemem_cuda_borrow_stream (GememCuda *self, guint64 stream, CUstream handle);
 void     gemem_cuda_destroy_streams (GememCuda *self);
+
+/* cuda-touch.c: the same, for --touch; before memory goes back to the driver, its kernels are waited for. */
+gboolean gemem_cuda_touch (GememDevice *device, GError **error);
+gboolean gemem_cuda_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
+gboolean gemem_cuda_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
+gboolean gemem_cuda_finding (GememDevice *device, gboolean wait, GememMismatch *finding);
+void     gemem_cuda_touch_wait (GememCuda *self);
+void     gemem_cuda_touch_end (GememCuda *self);

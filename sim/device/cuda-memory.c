@@ -94,6 +94,7 @@ give (GememCuda *self, guint64 address, const GememCudaBlock *block)
   guint64 size = round_up (self, block->size);
   CUstream handle;
 
+  gemem_cuda_touch_wait (self);
   switch (self->params.mode)
     {
     case GEMEM_CUDA_VMM:
@@ -276,6 +277,7 @@ gemem_cuda_unmap (GememDevice *device, guint64 address, guint64 size)
       gemem_device_misuse (device, fault);
       return FALSE;
     }
+  gemem_cuda_touch_wait (self);
   while (size > 0)
     {
       GememTreeNode *next = gemem_tree_next (&mapping->node);

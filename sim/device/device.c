@@ -59,12 +59,12 @@ gemem_device_unlock (GememDevice *device)
   g_rec_mutex_unlock (&device->lock);
 }
 
-static const GememDevice *
+static GememDevice *
 innermost (const GememDevice *device)
 {
   while (device->inner != NULL)
     device = device->inner;
-  return device;
+  return (GememDevice *) device;
 }
 
 const GError *
@@ -306,4 +306,38 @@ gemem_device_adopt (GememDevice *device, guint64 address, guint64 size)
   if (device->held > device->peak_held)
     device->peak_held = device->held;
   return ok;
+}
+
+/* ---- memory itself: wrappers have none */
+
+gboolean
+gemem_device_touch (GememDevice *device, GError **error)
+{
+  GememDevice *self = innermost (device);
+
+  if (self->klass->touch != NULL)
+    return self->klass->touch (self, error);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device %s: it has no memory to touch; use -d cuda:0, or leave --touch out", self->klass->name);
+  return FALSE;
+}
+
+gboolean
+gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream)
+{
+  GememDevice *self = innermost (device);
+  return self->klass->fill (self, address, size, tag, stream);
+}
+
+gboolean
+gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check)
+{
+  GememDevice *self = innermost (device);
+  return self->klass->verify (self, address, size, tag, stream, check);
+}
+
+gboolean
+gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding)
+{
+  GememDevice *self = innermost (device);
+  return self->klass->finding (self, wait, finding);
 }

@@ -54,6 +54,13 @@ typedef struct
 typedef guint64 GememPage;  /* a physical allocation; 0 = none */
 typedef guint64 GememDeviceEvent; /* 0 = none, always complete */
 
+/* A verification that failed: its number, the first byte that is wrong, the word that it lies in, and what that would be of a block's pattern. */
+typedef struct
+{
+  guint64 check, offset, word;
+  guint32 tag, index;
+} GememMismatch;
+
 struct _GememDeviceClass
 {
   const char       *name;    /* "sim" */
@@ -85,6 +92,13 @@ struct _GememDeviceClass
   void     (*expect)  (GememDevice *device, guint64 address, guint64 size);
   /* Optional: takes a contiguous allocation that existed before the trace, at its recorded address. FALSE: no room. */
   gboolean (*adopt)   (GememDevice *device, guint64 address, guint64 size);
+  /* Optional, together: fills memory with a pattern, and verifies it (kernels/touch-kernels.h).  touch: from now on; GEMEM_ERROR_NO_DEVICE if that cannot be.
+   * fill, verify: work on @stream, which comes after all fills and verifications before it; FALSE: the device has failed.
+   * finding: takes the next verification that failed; @wait: of all, otherwise of those known by now.  FALSE: none. */
+  gboolean (*touch)   (GememDevice *device, GError **error);
+  gboolean (*fill)    (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
+  gboolean (*verify)  (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
+  gboolean (*finding) (GememDevice *device, gboolean wait, GememMismatch *finding);
   gboolean real; /* hardware: calls can fail for other reasons than memory (gemem_device_failure()) */
   /* Optional: modelled cost in ns of one call, charged by the wrapper after the call. */
   guint64  (*cost)    (GememDevice *device, GememDeviceCall call, guint64 size);
@@ -176,6 +190,13 @@ void      gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
  * what it gave it takes back.  Only real devices fail, or what stands before one. */
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
+
+/* --touch (sim/engine/touch.h): not calls of an allocator, so they are neither counted nor charged nor shown to who watches.  As in GememDeviceClass; the first
+ * answers GEMEM_ERROR_USAGE where there is no memory. */
+gboolean  gemem_device_touch (GememDevice *device, GError **error);
+gboolean  gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
+gboolean  gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
+gboolean  gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding);
 
 /* The device's capacity without counting a call: for "80%" and for reports. */
 guint64   gemem_device_capacity (GememDevice *device);

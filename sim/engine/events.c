@@ -576,6 +576,8 @@ look_ahead (GememRun *run, const GememTraceEvent *event)
     run->ledger->seq = run->seq;
   if (run->order != NULL)
     gemem_release_order_before (run->order, event, run->seq);
+  if (run->touch != NULL)
+    gemem_run_touch_before (run, event);
 }
 
 gboolean
@@ -590,10 +592,12 @@ gemem_run_check_device (const GememRun *run, GError **error)
   return FALSE;
 }
 
-/* Off the fast path: real devices, full checks, the order of release, the map, interruption. */
+/* Off the fast path: memory itself, real devices, full checks, the order of release, the map, interruption. */
 static gboolean
 look_closer (GememRun *run, const GememTraceEvent *event, GError **error)
 {
+  if (run->touch != NULL && !gemem_run_touch_after (run, event, error))
+    return FALSE;
   if (run->real && !gemem_run_check_device (run, error))
     return FALSE;
   if (run->order != NULL)

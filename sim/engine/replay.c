@@ -73,7 +73,7 @@ end_ledger (GememRun *run)
   gemem_device_unwatch (run->device, &run->ledger_watch);
   gemem_ledger_finish (run->ledger);
   run->ledger = NULL;
-  run->watched = run->order != NULL;
+  run->watched = run->order != NULL || run->touch != NULL;
 }
 
 /* Shows the allocator the whole trace if it wants to know it beforehand. */
@@ -124,7 +124,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (job->watch != NULL)
     gemem_device_watch (run->device, job->watch);
   expect_first (run, info, events, n);
-  run->watched = run->order != NULL;
+  if (job->touch && run->map_seq == G_MAXUINT64 && (run->touch = gemem_touch_new (run->device, error)) == NULL)
+    return FALSE;
+  run->watched = run->order != NULL || run->touch != NULL;
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
   if (!gemem_run_check_device (run, error) || run->allocator == NULL)
     return FALSE;
@@ -248,7 +250,7 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
   if (first_batch (run, reader, capacity, &events, &n, error))
     {
       open_epoch (run);
-      done = feed (run, reader, events, n, error);
+      done = feed (run, reader, events, n, error) && (run->touch == NULL || gemem_run_touch_finish (run, error));
       if (done)
         {
           note_trace (run, &reader->info);
@@ -312,6 +314,13 @@ gather (GememRun *run)
   result->measured_alloc_ns = run->measured_alloc_ns;
   result->measured_free_ns = run->measured_free_ns;
   result->measured_total_ns = run->measured_alloc_ns.sum + run->measured_free_ns.sum;
+  if (run->touch != NULL)
+    {
+      guint64 fills, verifications;
+      gemem_touch_counts (run->touch, &fills, &verifications);
+      add_stat ("touch_fills", fills, "", result->stats);
+      add_stat ("touch_verifications", verifications, "", result->stats);
+    }
   if (run->klass->stats != NULL)
     run->klass->stats (run->allocator, add_stat, result->stats);
   if (run->job->keep_report && run->klass->report != NULL)
@@ -370,6 +379,7 @@ end (GememRun *run, gboolean ok, GError **error)
   if (ok && run->order != NULL)
     ok = gemem_run_check_order (run, error);
   gemem_release_order_free (run->order);
+  gemem_touch_free (run->touch);
   if (run->device != NULL)
     gemem_device_destroy (run->device);
   gemem_ledger_clear (&run->ledger_storage);

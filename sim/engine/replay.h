@@ -40,6 +40,7 @@ typedef struct
   const char      *events_path;      /* --events FILE, or NULL                                    */
   gboolean         full_checks;      /* walk and check after every event                          */
   gboolean         release_order;    /* memory goes back to the device only after the streams that use it are synchronised: release-order.h */
+  gboolean         touch;            /* blocks are filled and verified on the device: touch.h           */
   gboolean         find_capacity;    /* fill result.least_capacity                                */
   GememDeviceWatch *watch;         /* is told of every device call from before the allocator is made until it goes; or NULL */
   const gint      *interrupted;      /* atomic; non-zero stops the run, result marked partial     */

@@ -11,6 +11,7 @@
 #include "sim/engine/release-order.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/timeline.h"
+#include "sim/engine/touch.h"
 
 typedef struct
 {
@@ -36,7 +37,8 @@ typedef struct
   GememEventsLog *log;  /* or NULL */
   GememLedger *ledger;  /* or NULL: nothing to compare with */
   GememReleaseOrder *order; /* or NULL: not asked for */
-  gboolean watched;     /* there is a ledger or an order: they want to know of each event beforehand */
+  GememTouch *touch;    /* or NULL: not asked for */
+  gboolean watched;     /* there is a ledger, an order or a touch: they want to know of each event beforehand */
   gboolean verify;      /* after each event */
   gboolean real;        /* the device can fail */
 
@@ -82,6 +84,12 @@ void gemem_run_free_all (GememRun *run);
 
 /* The order of release was kept so far; GEMEM_ERROR_INVARIANT with trace, event and allocator. */
 gboolean gemem_run_check_order (const GememRun *run, GError **error);
+
+/* Tells the probe of --touch of an event, before and after it reached the allocator, and of the end of an epoch (touch-events.c).
+ * GEMEM_ERROR_INVARIANT with trace, allocator and event, or what ended the device. */
+void gemem_run_touch_before (GememRun *run, const GememTraceEvent *event);
+gboolean gemem_run_touch_after (GememRun *run, const GememTraceEvent *event, GError **error);
+gboolean gemem_run_touch_finish (GememRun *run, GError **error);
 
 /* Raises the peaks of the epoch, and those of the run, to the present state; remembers what else is asked about the peak. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "sim/device/kernels/touch-kernels.h"
 #include "standin.h"
 
 typedef struct
@@ -38,7 +39,100 @@ occupy_ns (const StandinWork *work)
   return work->parameters[0];
 }
 
+/* sim/device/kernels/touch.cu. */
+
+static guint64
+touch_ns (const StandinWork *work)
+{
+  return standin_work_ns (work->parameters[1]);
+}
+
+/* The bytes of the block from @done on, and how many lie together; NULL: the work has failed. */
+static guint8 *
+block_piece (const StandinWork *work, guint64 done, guint64 *together)
+{
+  guint64 address = work->parameters[0], size = work->parameters[1];
+  guint8 *bytes = standin_translate (work->context->device, address + done, size - done, together);
+
+  if (bytes == NULL)
+    standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS, "%s uses 0x%" G_GINT64_MODIFIER "x, which is not mapped",
+                   ((const StandinKernel *) work->kernel)->name, address + done);
+  return bytes;
+}
+
+/* (address, bytes, tag) */
+static void
+run_fill (StandinWork *work)
+{
+  const guint64 size = work->parameters[1], tag = work->parameters[2];
+  guint64 together;
+  guint8 *bytes;
+
+  for (guint64 done = 0; done < size; done += together)
+    {
+      guint64 i = 0;
+      if ((bytes = block_piece (work, done, &together)) == NULL)
+        return;
+      for (; done % 8 == 0 && i + 8 <= together; i += 8)
+        {
+          guint64 word = GEMEM_TOUCH_WORD (tag, (done + i) / 8);
+          memcpy (bytes + i, &word, 8);
+        }
+      for (; i < together; i++)
+        bytes[i] = GEMEM_TOUCH_BYTE (tag, done + i);
+    }
+}
+
+/* Appends the finding for byte @offset to the report, as the last thread block does. */
+static void
+tell (StandinWork *work, guint64 offset)
+{
+  GememTouchReport *report = (gpointer) (guintptr) work->parameters[4];
+  guint64 together;
+  GememTouchFinding *finding;
+
+  if (report->count < GEMEM_TOUCH_FINDINGS)
+    {
+      finding = &report->findings[report->count];
+      *finding = (GememTouchFinding) { .check = work->parameters[3], .offset = offset };
+      for (guint i = 0; i < 8 && offset / 8 * 8 + i < work->parameters[1]; i++)
+        finding->found |= (unsigned long long) *block_piece (work, offset / 8 * 8 + i, &together) << (8 * i);
+    }
+  report->count++;
+}
+
+/* (address, bytes, tag, check, report) */
+static void
+run_verify (StandinWork *work)
+{
+  const guint64 size = work->parameters[1], tag = work->parameters[2];
+  guint64 together, first = GEMEM_TOUCH_NONE;
+  const guint8 *bytes;
+
+  for (guint64 done = 0; done < size; done += together)
+    {
+      guint64 i = 0, word;
+      if ((bytes = block_piece (work, done, &together)) == NULL)
+        return;
+      if (first != GEMEM_TOUCH_NONE)
+        continue;
+      for (; done % 8 == 0 && i + 8 <= together; i += 8)
+        {
+          memcpy (&word, bytes + i, 8);
+          if (word != GEMEM_TOUCH_WORD (tag, (done + i) / 8))
+            break;
+        }
+      for (; i < together && bytes[i] == GEMEM_TOUCH_BYTE (tag, done + i); i++) {}
+      if (i < together)
+        first = done + i;
+    }
+  if (first != GEMEM_TOUCH_NONE)
+    tell (work, first);
+}
+
 static const StandinKernel kernels[] = {
+  { "gemem_touch_fill", 3, run_fill, touch_ns },
+  { "gemem_touch_verify", 5, run_verify, touch_ns },
   { "gemem_occupy", 1, run_occupy, occupy_ns },
 };
 

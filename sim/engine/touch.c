@@ -1,0 +1,383 @@
+/* touch.c - see touch.h.
+ *
+ * Blocks are found by id, by place among the live ones (to draw one), by address (whom does an unmap hit), and by tag when something was found.  Tags are given
+ * out in ascending order; a block freed lately is still known by its tag, so that its bytes in another block have a name.
+ */
+#include "config.h"
+
+#include "sim/core/error.h"
+#include "sim/core/idmap.h"
+#include "sim/core/rng.h"
+#include "sim/core/slab.h"
+#include "sim/core/tree.h"
+#include "sim/core/units.h"
+#include "sim/engine/touch.h"
+
+#define SEED 1
+#define ONE_IN 4 /* events after which a block is verified */
+#define LOOK_EVERY 64 /* events after which the host looks */
+
+typedef enum
+{
+  BEFORE_FREE,
+  AT_RANDOM,
+  BEFORE_SET,
+  AT_THE_END,
+  MEMORY_TAKEN
+} Reason;
+
+static const char *const reasons[] = {
+  [BEFORE_FREE] = "before it is freed", [AT_RANDOM] = "at random", [BEFORE_SET] = "before it is set", [AT_THE_END] = "at the end",
+  [MEMORY_TAKEN] = "because memory under it went back",
+};
+
+typedef struct
+{
+  guint64 id, address, size, stream;
+  guint64 allocated, freed; /* events; freed: G_MAXUINT64 while it lives */
+  guint32 tag;
+} Block;
+
+typedef struct
+{
+  GememTreeNode node; /* group: address, address: tag, so that blocks in one place are kept apart */
+  Block         block;
+  guint         place; /* in `live` */
+} Live;
+
+/* A verification whose outcome may still be unknown. */
+typedef struct
+{
+  Block   block;
+  guint64 seq;
+  Reason  reason;
+} Check;
+
+/* Memory that went from under a live block. */
+typedef struct
+{
+  gboolean        seen;
+  GememDeviceCall call;
+  guint64         address, size, id;
+} Taken;
+
+struct _GememTouch
+{
+  GememDevice     *device;
+  GememDeviceWatch watch;
+  GememRng         rng;
+  GememSlab        slab;
+  GememIdMap      *by_id; /* id -> Live * */
+  GPtrArray       *live;
+  GememTree        by_address;
+  Block            past[GEMEM_TOUCH_BATCH]; /* freed, by tag */
+  Check            checks[GEMEM_TOUCH_BATCH]; /* by number, from check_known on */
+  guint64          check_next, check_known; /* all below are known to be good */
+  guint32          last_tag;
+  guint            events; /* since the host looked */
+  Taken            taken;
+};
+
+/* ---- messages */
+
+static char *
+name_block (const Block *block)
+{
+  char size[GEMEM_FORMAT_MAX];
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "block %" G_GUINT64_FORMAT " (%s at 0x%" G_GINT64_MODIFIER "x, allocated at event %" G_GUINT64_FORMAT, block->id,
+                          gemem_format_size (size, block->size), block->address, block->allocated);
+  if (block->freed != G_MAXUINT64)
+    g_string_append_printf (text, ", freed at event %" G_GUINT64_FORMAT, block->freed);
+  g_string_append_c (text, ')');
+  return g_string_free (text, FALSE);
+}
+
+/* The block with @tag, alive or freed lately, if it has a word @index; or NULL. */
+static const Block *
+find_tag (const GememTouch *touch, guint32 tag, guint32 index)
+{
+  const Block *past = &touch->past[tag % GEMEM_TOUCH_BATCH], *found = past->tag == tag && tag != 0 ? past : NULL;
+
+  for (guint i = 0; i < touch->live->len && found == NULL; i++)
+    {
+      const Live *live = g_ptr_array_index (touch->live, i);
+      if (live->block.tag == tag)
+        found = &live->block;
+    }
+  return found != NULL && ((found->size - 1) / 8 >> 32 != 0 || index <= (found->size - 1) / 8) ? found : NULL;
+}
+
+/* What a finding means. */
+static void
+report (GememTouch *touch, const GememMismatch *finding, GError **error)
+{
+  const Check *check = &touch->checks[finding->check % GEMEM_TOUCH_BATCH];
+  const Block *other = find_tag (touch, finding->tag, finding->index);
+  g_autofree char *block = name_block (&check->block), *others = other != NULL ? name_block (other) : NULL, *what = NULL;
+
+  if (other == NULL)
+    what = g_strdup_printf ("0x%016" G_GINT64_MODIFIER "x, which is of no block", finding->word);
+  else if (other->tag == check->block.tag)
+    what = g_strdup_printf ("its own byte %" G_GUINT64_FORMAT ": two parts of it share memory", (guint64) finding->index * 8);
+  else
+    what = g_strdup_printf ("byte %" G_GUINT64_FORMAT " of %s: they share memory", (guint64) finding->index * 8, others);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "event %" G_GUINT64_FORMAT ": %s, verified %s, has in place of its byte %" G_GUINT64_FORMAT " %s",
+               check->seq, block, reasons[check->reason], other != NULL ? finding->offset / 8 * 8 : finding->offset, what);
+}
+
+/* The device failed after the verifications from check_known on, as it does where a page is not mapped. */
+static void
+report_failure (GememTouch *touch, GError **error)
+{
+  const GError *failure = gemem_device_failure (touch->device);
+  const Check *last = &touch->checks[(touch->check_next - 1) % GEMEM_TOUCH_BATCH];
+  g_autofree char *block = NULL;
+
+  if (touch->check_next == 0)
+    {
+      g_propagate_error (error, g_error_copy (failure));
+      return;
+    }
+  block = name_block (&last->block);
+  g_set_error (error, failure->domain, failure->code,
+               "event %" G_GUINT64_FORMAT ": after touching the blocks since event %" G_GUINT64_FORMAT ", the last of them %s: %s", last->seq,
+               touch->checks[touch->check_known % GEMEM_TOUCH_BATCH].seq, block, failure->message);
+}
+
+/* ---- verifications */
+
+/* FALSE with @error if a verification failed; @wait: looks at all of them. */
+static gboolean
+look (GememTouch *touch, gboolean wait, GError **error)
+{
+  GememMismatch finding;
+  gboolean found = gemem_device_finding (touch->device, wait, &finding);
+
+  touch->events = 0;
+  if (found)
+    report (touch, &finding, error);
+  else if (gemem_device_failure (touch->device) != NULL)
+    report_failure (touch, error);
+  else
+    {
+      if (wait)
+        touch->check_known = touch->check_next;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* The caller sees to it that there is room for one more (settle). */
+static void
+verify (GememTouch *touch, const Block *block, guint64 seq, Reason reason)
+{
+  const guint64 number = touch->check_next++;
+
+  touch->checks[number % GEMEM_TOUCH_BATCH] = (Check) { *block, seq, reason };
+  gemem_device_verify (touch->device, block->address, block->size, block->tag, block->stream, number);
+}
+
+/* Waits if all checks of the batch are open. */
+static gboolean
+settle (GememTouch *touch, GError **error)
+{
+  return touch->check_next - touch->check_known < GEMEM_TOUCH_BATCH - 8 || look (touch, TRUE, error);
+}
+
+/* ---- blocks */
+
+static Live *
+find (const GememTouch *touch, guint64 id)
+{
+  Live **place = gemem_idmap_lookup (touch->by_id, id);
+  return place != NULL ? *place : NULL;
+}
+
+/* A block that lies in [@address, @address + @size), wholly or in part; or NULL. */
+static Live *
+find_in (const GememTouch *touch, guint64 address, guint64 size)
+{
+  GememTreeNode *node = gemem_tree_lower_bound (&touch->by_address, address, 0, 0), *before;
+  Live *live;
+
+  if (node != NULL && node->group - address < size)
+    return GEMEM_TREE_ENTRY (node, Live, node);
+  before = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&touch->by_address);
+  if (before == NULL)
+    return NULL;
+  live = GEMEM_TREE_ENTRY (before, Live, node);
+  return address - live->block.address < live->block.size ? live : NULL;
+}
+
+static void
+forget (GememTouch *touch, Live *live, guint64 seq)
+{
+  Live *last = g_ptr_array_index (touch->live, touch->live->len - 1);
+
+  live->block.freed = seq;
+  touch->past[live->block.tag % GEMEM_TOUCH_BATCH] = live->block;
+  last->place = live->place;
+  g_ptr_array_remove_index_fast (touch->live, live->place);
+  gemem_tree_remove (&touch->by_address, &live->node);
+  gemem_idmap_remove (touch->by_id, live->block.id, NULL);
+  gemem_slab_free (&touch->slab, live);
+}
+
+static void
+observe (gpointer data, const GememDeviceNote *note)
+{
+  GememTouch *touch = data;
+  const Live *live;
+
+  if (!note->ok || touch->taken.seen || (note->call != GEMEM_CALL_FREE && note->call != GEMEM_CALL_UNMAP))
+    return;
+  if ((live = find_in (touch, note->address, note->size)) != NULL)
+    touch->taken = (Taken) { TRUE, note->call, note->address, note->size, live->block.id };
+}
+
+void
+gemem_touch_served (GememTouch *touch, guint64 seq, guint64 id, guint64 address, guint64 size, guint64 stream)
+{
+  Live *live = gemem_slab_alloc (&touch->slab);
+
+  live->block = (Block) { id, address, size, stream, seq, G_MAXUINT64, ++touch->last_tag };
+  live->node.group = address;
+  live->node.size = 0;
+  live->node.address = live->block.tag;
+  live->place = touch->live->len;
+  g_ptr_array_add (touch->live, live);
+  gemem_tree_insert (&touch->by_address, &live->node);
+  *(Live **) gemem_idmap_insert (touch->by_id, id, NULL) = live;
+  gemem_device_fill (touch->device, address, size, live->block.tag, stream);
+}
+
+void
+gemem_touch_let_go (GememTouch *touch, guint64 seq, guint64 id)
+{
+  Live *live = find (touch, id);
+
+  if (live == NULL)
+    return;
+  verify (touch, &live->block, seq, BEFORE_FREE);
+  forget (touch, live, seq);
+}
+
+/* On the stream of the memset, which thereby comes after all that was touched before. */
+void
+gemem_touch_will_set (GememTouch *touch, guint64 seq, guint64 id, guint64 stream)
+{
+  const Live *live = find (touch, id);
+  Block block;
+
+  if (live == NULL)
+    return;
+  block = live->block;
+  block.stream = stream;
+  verify (touch, &block, seq, BEFORE_SET);
+}
+
+void
+gemem_touch_was_set (GememTouch *touch, guint64 id, guint64 stream)
+{
+  const Live *live = find (touch, id);
+
+  if (live == NULL)
+    return;
+  gemem_device_fill (touch->device, live->block.address, live->block.size, live->block.tag, stream);
+}
+
+/* ---- events */
+
+/* Memory went from under a block: does it still hold its own? */
+static gboolean
+look_under (GememTouch *touch, guint64 seq, GError **error)
+{
+  const Taken taken = touch->taken;
+  const Live *live = find (touch, taken.id);
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *block = NULL;
+  const GError *failure;
+  char size[GEMEM_FORMAT_MAX];
+
+  touch->taken.seen = FALSE;
+  if (live == NULL)
+    return TRUE;
+  verify (touch, &live->block, seq, MEMORY_TAKEN);
+  if (look (touch, TRUE, &cause))
+    return TRUE;
+  failure = gemem_device_failure (touch->device);
+  block = name_block (&live->block);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "event %" G_GUINT64_FORMAT ": %s of %s at 0x%" G_GINT64_MODIFIER "x takes memory from under %s, which is live: %s", seq,
+               gemem_device_call_name (taken.call), gemem_format_size (size, taken.size), taken.address, block,
+               failure != NULL ? failure->message : cause->message);
+  return FALSE;
+}
+
+gboolean
+gemem_touch_after (GememTouch *touch, guint64 seq, GError **error)
+{
+  if (touch->taken.seen && !look_under (touch, seq, error))
+    return FALSE;
+  if (touch->live->len > 0 && gemem_rng_below (&touch->rng, ONE_IN) == 0)
+    {
+      const Live *drawn = g_ptr_array_index (touch->live, gemem_rng_below (&touch->rng, touch->live->len));
+      verify (touch, &drawn->block, seq, AT_RANDOM);
+    }
+  if (!settle (touch, error))
+    return FALSE;
+  return ++touch->events < LOOK_EVERY || look (touch, FALSE, error);
+}
+
+gboolean
+gemem_touch_finish (GememTouch *touch, guint64 seq, GError **error)
+{
+  while (touch->live->len > 0)
+    {
+      Live *live = g_ptr_array_index (touch->live, touch->live->len - 1);
+      verify (touch, &live->block, seq, AT_THE_END);
+      forget (touch, live, seq);
+      if (!settle (touch, error))
+        return FALSE;
+    }
+  return look (touch, TRUE, error);
+}
+
+void
+gemem_touch_counts (const GememTouch *touch, guint64 *fills, guint64 *verifications)
+{
+  *fills = touch->last_tag;
+  *verifications = touch->check_next;
+}
+
+GememTouch *
+gemem_touch_new (GememDevice *device, GError **error)
+{
+  GememTouch *touch;
+
+  if (!gemem_device_touch (device, error))
+    return NULL;
+  touch = g_new0 (GememTouch, 1);
+  touch->device = device;
+  touch->watch = (GememDeviceWatch) { .func = observe, .data = touch };
+  touch->by_id = gemem_idmap_new (sizeof (Live *));
+  touch->live = g_ptr_array_new ();
+  gemem_rng_init (&touch->rng, SEED, "touch");
+  gemem_slab_init (&touch->slab, sizeof (Live));
+  gemem_device_watch (device, &touch->watch);
+  return touch;
+}
+
+void
+gemem_touch_free (GememTouch *touch)
+{
+  if (touch == NULL)
+    return;
+  gemem_device_unwatch (touch->device, &touch->watch);
+  gemem_idmap_free (touch->by_id);
+  g_ptr_array_unref (touch->live);
+  gemem_slab_clear (&touch->slab);
+  g_free (touch);
+}
