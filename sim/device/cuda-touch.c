@@ -1,8 +1,8 @@
 /* cuda-touch.c - filling and verifying memory on the CUDA device, with the kernels of kernels/touch.cu.
  *
- * Order: the kernel for a block runs on the stream it is asked for, behind all kernels of this file before it: where the stream changes, the new
- * one first waits for the old.  So nothing is ever verified while it is filled for somebody else, whatever the streams do otherwise, and who waits for a stream
- * waits for the verifications put there.  Memory goes back to the driver when all of them are done.
+ * Order: the kernel for a block runs on the stream it is asked for, behind all kernels of this file before it: where the stream changes,
+ * the new one first waits for the old.  So nothing is ever verified while it is filled for somebody else, whatever the streams do
+ * otherwise, and who waits for a stream waits for the verifications put there.  Memory goes back to the driver when all of them are done.
  *
  * Findings are written by the GPU into memory of the host, so that looking for them waits for nothing; to be sure that none is missing
  * takes one wait for the stream used last.
@@ -42,8 +42,10 @@ load (GememCuda *self, GError **error)
     return TRUE;
   text = gemem_cuda_result_text (self->driver, result);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-               "device cuda:%" G_GUINT64_FORMAT ": cuModuleLoadData: %s: the GPU does not take the kernels of --touch, which are for sm_80 and later; "
-               "leave --touch out", self->params.gpu, text);
+               "device cuda:%" G_GUINT64_FORMAT
+               ": cuModuleLoadData: %s: the GPU does not take the kernels of --touch, which are for sm_80 and later; "
+               "leave --touch out",
+               self->params.gpu, text);
   return FALSE;
 }
 
@@ -56,7 +58,8 @@ begin (GememCuda *self)
   if (!GEMEM_CUDA_DO (self, cuModuleGetFunction, &touch->fill, touch->module, "gemem_touch_fill")
       || !GEMEM_CUDA_DO (self, cuModuleGetFunction, &touch->verify, touch->module, "gemem_touch_verify")
       || !GEMEM_CUDA_DO (self, cuEventCreate, &touch->order, CU_EVENT_DISABLE_TIMING)
-      || !GEMEM_CUDA_DO (self, cuMemHostAlloc, (void **) &touch->report, sizeof *touch->report, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
+      || !GEMEM_CUDA_DO (self, cuMemHostAlloc, (void **)&touch->report, sizeof *touch->report,
+                         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
       || !GEMEM_CUDA_DO (self, cuDeviceGetAttribute, &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, self->gpu))
     return FALSE;
   touch->report->count = 0;
@@ -84,8 +87,9 @@ gemem_cuda_touch (GememDevice *device, GError **error)
 gboolean
 gemem_cuda_touch (GememDevice *device, GError **error)
 {
-  g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-                       "device cuda: gemem was built without kernels, because configure found no nvcc that works; build where it is, or leave --touch out");
+  g_set_error_literal (
+      error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
+      "device cuda: gemem was built without kernels, because configure found no nvcc that works; build where it is, or leave --touch out");
   return FALSE;
 }
 #endif
@@ -99,7 +103,8 @@ next_stream (GememCuda *self, guint64 stream, CUstream *handle)
   if (!gemem_cuda_stream (self, stream, handle))
     return FALSE;
   if (touch->used && touch->last != *handle
-      && (!GEMEM_CUDA_DO (self, cuEventRecord, touch->order, touch->last) || !GEMEM_CUDA_DO (self, cuStreamWaitEvent, *handle, touch->order, 0)))
+      && (!GEMEM_CUDA_DO (self, cuEventRecord, touch->order, touch->last)
+          || !GEMEM_CUDA_DO (self, cuStreamWaitEvent, *handle, touch->order, 0)))
     return FALSE;
   touch->last = *handle;
   touch->used = TRUE;

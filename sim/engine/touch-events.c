@@ -1,7 +1,7 @@
 /* touch-events.c - what --touch (touch.h) is told of the events of a replay.
  *
- * A block is touched while the allocator says that it is the program's: for an allocator without complete() until its free is requested, for others until the
- * second half.
+ * A block is touched while the allocator says that it is the program's: for an allocator without complete() until its free is requested,
+ * for others until the second half.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* touch.c - see touch.h.
  *
- * Blocks are found by id, by place among the live ones (to draw one), by address (whom does an unmap hit), and by tag when something was found.  Tags are given
- * out in ascending order; a block freed lately is still known by its tag, so that its bytes in another block have a name.
+ * Blocks are found by id, by place among the live ones (to draw one), by address (whom does an unmap hit), and by tag when something was
+ * found.  Tags are given out in ascending order; a block freed lately is still known by its tag, so that its bytes in another block have
+ * a name.
  */
 #include "config.h"
 
@@ -86,8 +87,8 @@ name_block (const Block *block)
   char size[GEMEM_FORMAT_MAX];
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "block %" G_GUINT64_FORMAT " (%s at 0x%" G_GINT64_MODIFIER "x, allocated at event %" G_GUINT64_FORMAT, block->id,
-                          gemem_format_size (size, block->size), block->address, block->allocated);
+  g_string_append_printf (text, "block %" G_GUINT64_FORMAT " (%s at 0x%" G_GINT64_MODIFIER "x, allocated at event %" G_GUINT64_FORMAT,
+                          block->id, gemem_format_size (size, block->size), block->address, block->allocated);
   if (block->freed != G_MAXUINT64)
     g_string_append_printf (text, ", freed at event %" G_GUINT64_FORMAT, block->freed);
   g_string_append_c (text, ')');
@@ -123,8 +124,9 @@ report (GememTouch *touch, const GememMismatch *finding, GError **error)
     what = g_strdup_printf ("its own byte %" G_GUINT64_FORMAT ": two parts of it share memory", (guint64) finding->index * 8);
   else
     what = g_strdup_printf ("byte %" G_GUINT64_FORMAT " of %s: they share memory", (guint64) finding->index * 8, others);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "event %" G_GUINT64_FORMAT ": %s, verified %s, has in place of its byte %" G_GUINT64_FORMAT " %s",
-               check->seq, block, reasons[check->reason], other != NULL ? finding->offset / 8 * 8 : finding->offset, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "event %" G_GUINT64_FORMAT ": %s, verified %s, has in place of its byte %" G_GUINT64_FORMAT " %s", check->seq, block,
+               reasons[check->reason], other != NULL ? finding->offset / 8 * 8 : finding->offset, what);
 }
 
 /* The device failed after the verifications from check_known on, as it does where a page is not mapped. */
@@ -142,8 +144,8 @@ report_failure (GememTouch *touch, GError **error)
     }
   block = name_block (&last->block);
   g_set_error (error, failure->domain, failure->code,
-               "event %" G_GUINT64_FORMAT ": after touching the blocks since event %" G_GUINT64_FORMAT ", the last of them %s: %s", last->seq,
-               touch->checks[touch->check_known % GEMEM_TOUCH_BATCH].seq, block, failure->message);
+               "event %" G_GUINT64_FORMAT ": after touching the blocks since event %" G_GUINT64_FORMAT ", the last of them %s: %s",
+               last->seq, touch->checks[touch->check_known % GEMEM_TOUCH_BATCH].seq, block, failure->message);
 }
 
 /* ---- verifications */

@@ -1,7 +1,8 @@
 /* libcuda-copies.c - memset and memcpy of the stand-in driver.
  *
- * All of them are work on a stream.  A copy to or from memory of the host that is not the driver's own behaves as the reference manual says: what is
- * copied from there is taken at once, what is copied to there is there when the call returns.  A byte that no device may use is an illegal access.
+ * All of them are work on a stream.  A copy to or from memory of the host that is not the driver's own behaves as the reference manual
+ * says: what is copied from there is taken at once, what is copied to there is there when the call returns.  A byte that no device may
+ * use is an illegal access.
  */
 #include "config.h"
 
@@ -56,8 +57,8 @@ run_copy (StandinWork *work)
 
       if (from == NULL || to == NULL)
         {
-          standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS, "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped", from == NULL ? "reads" : "writes",
-                         (from == NULL ? work->from : work->to) + done);
+          standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS, "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped",
+                         from == NULL ? "reads" : "writes", (from == NULL ? work->from : work->to) + done);
           return;
         }
       together = MIN (at_source, at_target);

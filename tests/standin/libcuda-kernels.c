@@ -1,7 +1,7 @@
 /* libcuda-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own kernels done by the CPU.
  *
- * No code is loaded: a module is an image of which only the beginning is looked at (PTX, ELF or a fat binary), and has every kernel of the table
- * below.  They do what sim/device/kernels/ says, word for word; parameters are those of the CUDA C functions.
+ * No code is loaded: a module is an image of which only the beginning is looked at (PTX, ELF or a fat binary), and has every kernel of
+ * the table below.  They do what sim/device/kernels/ says, word for word; parameters are those of the CUDA C functions.
  */
 #include "config.h"
 
@@ -149,6 +149,7 @@ load (CUmodule *handle, const void *image)
 {
   static const char fat_binary[] = { 0x50, (char) 0xed, 0x55, (char) 0xba };
   const char *text = image;
+  const StandinObject *module;
 
   if (handle == NULL || image == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
@@ -164,7 +165,8 @@ load (CUmodule *handle, const void *image)
       if (!g_str_has_prefix (text, ".version"))
         return standin_misuse (CUDA_ERROR_INVALID_IMAGE, "an image that is no PTX, ELF or fat binary");
     }
-  *handle = STANDIN_HANDLE (CUmodule, (StandinFunction *) standin_object_add (g_new0 (StandinFunction, 1), KIND_MODULE, standin_context ()));
+  module = standin_object_add (g_new0 (StandinObject, 1), KIND_MODULE, standin_context ());
+  *handle = (CUmodule) (guintptr) module->id;
   return CUDA_SUCCESS;
 }
 
@@ -250,8 +252,8 @@ cuFuncGetAttribute (int *value, CUfunction_attribute attribute, CUfunction handl
 /* ---- launches */
 
 static CUresult
-launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guint64 block[3], guint shared, CUstream stream_handle, void **parameters,
-        void **extra)
+launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guint64 block[3], guint shared, CUstream stream_handle,
+        void **parameters, void **extra)
 {
   StandinWork work = { .run = run_kernel };
   const StandinFunction *function;
@@ -282,13 +284,13 @@ CUresult CUDAAPI
 cuLaunchKernel (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
                 unsigned int shared, CUstream stream, void **parameters, void **extra)
 {
-  return launch (ENTRY_cuLaunchKernel, function, (guint64[]) { gx, gy, gz }, (guint64[]) { bx, by, bz }, shared, stream, parameters, extra);
+  return launch (ENTRY_cuLaunchKernel, function, (guint64[]){ gx, gy, gz }, (guint64[]){ bx, by, bz }, shared, stream, parameters, extra);
 }
 
 CUresult CUDAAPI
-cuLaunchKernel_ptsz (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
-                     unsigned int shared, CUstream stream, void **parameters, void **extra)
+cuLaunchKernel_ptsz (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
+                     unsigned int bz, unsigned int shared, CUstream stream, void **parameters, void **extra)
 {
-  return launch (ENTRY_cuLaunchKernel_ptsz, function, (guint64[]) { gx, gy, gz }, (guint64[]) { bx, by, bz }, shared, standin_per_thread (stream),
-                 parameters, extra);
+  return launch (ENTRY_cuLaunchKernel_ptsz, function, (guint64[]){ gx, gy, gz }, (guint64[]){ bx, by, bz }, shared,
+                 standin_per_thread (stream), parameters, extra);
 }

@@ -1,8 +1,8 @@
 /* libcuda-pools.c - stream-ordered memory of the stand-in driver.
  *
- * A pool asks the device for a block of each size it has none of, keeps what is freed, and uses it again for requests of the same size: in the
- * stream that freed it at once, elsewhere when the free is done.  At each synchronisation it gives back what exceeds its threshold, oldest first.
- * Work may use a block from where its stream has come to the allocation until where the free is.
+ * A pool asks the device for a block of each size it has none of, keeps what is freed, and uses it again for requests of the same size:
+ * in the stream that freed it at once, elsewhere when the free is done.  At each synchronisation it gives back what exceeds its
+ * threshold, oldest first. Work may use a block from where its stream has come to the allocation until where the free is.
  */
 #include "config.h"
 

@@ -1,8 +1,9 @@
-/* libcuda-streams.c - streams and events of the stand-in driver, and the clock.
+/* libcuda-streams.c - streams of the stand-in driver, and the clock.
  *
- * Work put on a stream gets its time at once: it begins when all is done that it must wait for, and ends some time later.  It is carried out when
- * the clock has come to its end, work of all streams in the order of these times; so an event is pending until somebody waits, or has made calls
- * enough for the time to pass.  The default stream waits for all others of its context, and they for it, but for those made non-blocking.
+ * Work put on a stream gets its time at once: it begins when all is done that it must wait for, and ends some time later.  It is carried
+ * out when the clock has come to its end, work of all streams in the order of these times; so an event is pending until somebody waits,
+ * or has made calls enough for the time to pass.  The default stream waits for all others of its context, and they for it, but for those
+ * made non-blocking.
  *
  * Invariant: within a stream, times never go down; a stream's `busy` is the end of its last work.
  */
@@ -25,7 +26,8 @@ static int
 by_time (gconstpointer a, gconstpointer b, gpointer data)
 {
   const StandinWork *left = a, *right = b;
-  return left->done != right->done ? (left->done < right->done ? -1 : 1) : (left->sequence > right->sequence) - (left->sequence < right->sequence);
+  return left->done != right->done ? (left->done < right->done ? -1 : 1)
+                                   : (left->sequence > right->sequence) - (left->sequence < right->sequence);
 }
 
 static void
@@ -36,8 +38,8 @@ free_work (StandinWork *work)
 }
 
 /* When work put on @stream now could begin. */
-static guint64
-start_of (const StandinStream *stream)
+guint64
+standin_stream_start (const StandinStream *stream)
 {
   const StandinContext *context = stream->object.context;
   guint64 start = MAX (standin.now, stream->busy);
@@ -55,8 +57,8 @@ standin_stream_busy (const StandinStream *stream)
 }
 
 /* @stream is busy until @done. */
-static void
-occupy (StandinStream *stream, guint64 done)
+void
+standin_stream_occupy (StandinStream *stream, guint64 done)
 {
   StandinContext *context = stream->object.context;
 
@@ -71,11 +73,11 @@ standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work)
 {
   StandinWork *copy = g_memdup2 (work, sizeof *work);
 
-  copy->done = start_of (stream) + ns;
+  copy->done = standin_stream_start (stream) + ns;
   copy->sequence = ++standin.sequence;
   copy->context = stream->object.context;
   copy->entry = standin.entry;
-  occupy (stream, copy->done);
+  standin_stream_occupy (stream, copy->done);
   g_sequence_insert_sorted (standin.queue, copy, by_time, NULL);
 }
 
@@ -228,8 +230,8 @@ cuStreamDestroy_v2 (CUstream handle)
 }
 
 /* What a query of something that is done at @time says; the simulated device may refuse to know. */
-static CUresult
-is_complete (StandinContext *context, guint64 time)
+CUresult
+standin_is_complete (StandinContext *context, guint64 time)
 {
   gboolean may = gemem_device_event_query (standin_enter_device (context->device), 0);
 
@@ -245,7 +247,7 @@ query_stream (StandinEntry entry, CUstream handle)
 {
   STANDIN_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
-  return is_complete (stream->object.context, standin_stream_busy (stream));
+  return standin_is_complete (stream->object.context, standin_stream_busy (stream));
 }
 
 CUresult CUDAAPI
@@ -341,162 +343,3 @@ cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
   *mode = before;
   return CUDA_SUCCESS;
 }
-
-/* ---- events */
-
-#define EVENT(handle) \
-  StandinEvent *event = standin_object (handle, KIND_EVENT); \
-  if (event == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event")
-
-CUresult CUDAAPI
-cuEventCreate (CUevent *handle, unsigned int flags)
-{
-  StandinEvent *event;
-
-  BEGIN (cuEventCreate, NEEDS_CONTEXT);
-  if (handle == NULL || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)) != 0
-      || ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result", flags);
-  event = standin_object_add (g_new0 (StandinEvent, 1), KIND_EVENT, standin_context ());
-  event->flags = flags;
-  *handle = STANDIN_HANDLE (CUevent, event);
-  return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI
-cuEventDestroy_v2 (CUevent handle)
-{
-  BEGIN (cuEventDestroy_v2, RETURNS);
-  EVENT (handle);
-  standin_object_remove (event);
-  g_free (event);
-  return standin_context_state ();
-}
-
-static CUresult
-record (StandinEntry entry, CUevent handle, CUstream stream_handle, unsigned int flags)
-{
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  EVENT (handle);
-  STREAM (stream_handle);
-  StandinDevice *device = stream->object.context->device;
-  GememDeviceEvent made;
-
-  if (event->object.context != stream->object.context)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
-  if ((flags & ~CU_EVENT_RECORD_EXTERNAL) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
-  made = gemem_device_event_record (standin_enter_device (device), 0);
-  standin_leave_device (device);
-  if (made == 0)
-    return CUDA_ERROR_UNKNOWN; /* injected */
-  event->done = MAX (start_of (stream), made - 1);
-  event->recorded = TRUE;
-  occupy (stream, event->done);
-  return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI
-cuEventRecord (CUevent event, CUstream stream)
-{
-  return record (ENTRY_cuEventRecord, event, stream, 0);
-}
-
-CUresult CUDAAPI
-cuEventRecord_ptsz (CUevent event, CUstream stream)
-{
-  return record (ENTRY_cuEventRecord_ptsz, event, standin_per_thread (stream), 0);
-}
-
-CUresult CUDAAPI
-cuEventRecordWithFlags (CUevent event, CUstream stream, unsigned int flags)
-{
-  return record (ENTRY_cuEventRecordWithFlags, event, stream, flags);
-}
-
-CUresult CUDAAPI
-cuEventRecordWithFlags_ptsz (CUevent event, CUstream stream, unsigned int flags)
-{
-  return record (ENTRY_cuEventRecordWithFlags_ptsz, event, standin_per_thread (stream), flags);
-}
-
-static CUresult
-wait_event (StandinEntry entry, CUstream handle, CUevent event_handle, unsigned int flags)
-{
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  STREAM (handle);
-  EVENT (event_handle);
-  if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
-  if (event->recorded)
-    occupy (stream, MAX (start_of (stream), event->done));
-  return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI
-cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
-{
-  return wait_event (ENTRY_cuStreamWaitEvent, stream, event, flags);
-}
-
-CUresult CUDAAPI
-cuStreamWaitEvent_ptsz (CUstream stream, CUevent event, unsigned int flags)
-{
-  return wait_event (ENTRY_cuStreamWaitEvent_ptsz, standin_per_thread (stream), event, flags);
-}
-
-CUresult CUDAAPI
-cuEventQuery (CUevent handle)
-{
-  BEGIN (cuEventQuery, NEEDS_INIT);
-  EVENT (handle);
-  return is_complete (event->object.context, event->recorded ? event->done : 0);
-}
-
-CUresult CUDAAPI
-cuEventSynchronize (CUevent handle)
-{
-  StandinDevice *device;
-
-  BEGIN (cuEventSynchronize, NEEDS_INIT);
-  EVENT (handle);
-  device = event->object.context->device;
-  gemem_device_event_sync (standin_enter_device (device), 0);
-  standin_leave_device (device);
-  if (event->recorded)
-    standin_wait_until (event->done);
-  standin_pools_trim (device);
-  return event->object.context->lost;
-}
-
-static CUresult
-elapsed (float *milliseconds, CUevent start, CUevent end)
-{
-  const StandinEvent *first = standin_object (start, KIND_EVENT), *last = standin_object (end, KIND_EVENT);
-
-  if (milliseconds == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
-  if (first == NULL || last == NULL || !first->recorded || !last->recorded || ((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "an event that is not there, not recorded, or made without timing");
-  if (first->done > standin.now || last->done > standin.now)
-    return CUDA_ERROR_NOT_READY;
-  *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
-  return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI
-cuEventElapsedTime (float *milliseconds, CUevent start, CUevent end)
-{
-  BEGIN (cuEventElapsedTime, NEEDS_INIT);
-  return elapsed (milliseconds, start, end);
-}
-
-#if CUDA_VERSION >= 12080
-CUresult CUDAAPI
-cuEventElapsedTime_v2 (float *milliseconds, CUevent start, CUevent end)
-{
-  BEGIN (cuEventElapsedTime_v2, NEEDS_INIT);
-  return elapsed (milliseconds, start, end);
-}
-#endif

@@ -1,10 +1,10 @@
 /* libcuda-virtual.c - virtual memory of the stand-in driver: ranges of addresses, pages, mappings and who may use them.
  *
- * A page lives while a handle or a mapping holds it.  A mapping shows no byte to any device before cuMemSetAccess.  A call that does not name
- * whole mappings is refused, and so is whatever the driver refuses: odd sizes, ranges still mapped, offsets into pages.
+ * A page lives while a handle or a mapping holds it.  A mapping shows no byte to any device before cuMemSetAccess.  A call that does not
+ * name whole mappings is refused, and so is whatever the driver refuses: odd sizes, ranges still mapped, offsets into pages.
  *
- * The simulated device of the current context gives a range its addresses, that of the page's location the page; where both are one, it is asked for
- * the mapping too (and can refuse it), else the page is kept from it until its last mapping is gone.
+ * The simulated device of the current context gives a range its addresses, that of the page's location the page; where both are one, it
+ * is asked for the mapping too (and can refuse it), else the page is kept from it until its last mapping is gone.
  */
 #include "config.h"
 
@@ -47,7 +47,8 @@ cuMemAddressReserve (CUdeviceptr *place, size_t size, size_t alignment, CUdevice
   device = range_device ();
   if (place == NULL || size == 0 || !is_multiple (size, device) || (alignment & (alignment - 1)) != 0 || flags != 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "%zu bytes are no multiple of the granularity, or alignment %zu, flags, or no place for the result", size, alignment);
+                           "%zu bytes are no multiple of the granularity, or alignment %zu, flags, or no place for the result", size,
+                           alignment);
   address = gemem_device_reserve (standin_enter_device (device), size, alignment);
   standin_leave_device (device);
   if (address == 0)
@@ -142,7 +143,8 @@ cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size, const CUmemAlloc
   if (device == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "properties that name no pinned memory of a device that is there");
   if (handle == NULL || size == 0 || !is_multiple (size, device) || flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes are no multiple of the granularity, or flags, or no place for the result", size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes are no multiple of the granularity, or flags, or no place for the result",
+                           size);
   standin_wait_as_device (device, GEMEM_CALL_CREATE);
   number = gemem_device_create_page (standin_enter_device (device), size);
   standin_leave_device (device);
@@ -240,7 +242,8 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
   if (size == 0 || !is_multiple (size, page->device) || !is_multiple (address, page->device) || offset != 0 || flags != 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "0x%llx with %zu bytes from %zu: not in multiples of the granularity, or offset or flags that are not 0", address, size, offset);
+                           "0x%llx with %zu bytes from %zu: not in multiples of the granularity, or offset or flags that are not 0",
+                           address, size, offset);
   if (size > page->size)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes of a page of %" G_GUINT64_FORMAT, size, page->size);
   range = range_at (address);

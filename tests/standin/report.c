@@ -6,8 +6,8 @@
  *   fault cuLaunchKernel: ...         work that went wrong, with which its context was lost
  *   end                               always the last line: without it the process did not end by itself
  *
- * What goes with a context that is destroyed, or with the process, counts as leaked.  The first 100 lines of misuse and faults are kept, the others counted
- * ("more 7").
+ * What goes with a context that is destroyed, or with the process, counts as leaked.  The first 100 lines of misuse and faults are kept,
+ * the others counted ("more 7").
  */
 #include "config.h"
 
@@ -99,7 +99,8 @@ standin_report_write (void)
       g_string_append_printf (text, "call %s %" G_GUINT64_FORMAT "\n", standin_entry_name (i), calls[i]);
   for (guint kind = 0; kind < KIND_COUNT; kind++)
     if (leaks[kind].count > 0)
-      g_string_append_printf (text, "leak %s %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n", kind_names[kind], leaks[kind].count, leaks[kind].bytes);
+      g_string_append_printf (text, "leak %s %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n", kind_names[kind], leaks[kind].count,
+                              leaks[kind].bytes);
   if (lines != NULL)
     g_string_append (text, lines->str);
   if (n_lines > LINES_MAX)

@@ -1,8 +1,8 @@
 /* standin.h - the stand-in driver, as its files see it: a libcuda.so.1 for tests on machines without a GPU.
  *
  * What decides: a simulated device (sim/device) per ordinal gives addresses, capacity, granularity, faults, and says which calls wait.
- * What is real: bytes stand behind the addresses, page by page, so that two mappings of one page show the same bytes and a page that is not
- * mapped has none.  Device addresses are numbers that only the calls of the driver understand, as on a GPU; nobody can follow them.
+ * What is real: bytes stand behind the addresses, page by page, so that two mappings of one page show the same bytes and a page that is
+ * not mapped has none.  Device addresses are numbers that only the calls of the driver understand, as on a GPU; nobody can follow them.
  *
  * Invariants: everything is done under one lock, by the thread that calls.  Work put on a stream is done when the clock has come to its
  * time, in the order of times: the clock moves by what calls cost and by waiting, never by itself.  Handles are numbers that are never
@@ -204,7 +204,8 @@ typedef enum
   RETURNS,       /* gives something back: needs cuInit, and is done in a lost context too */
 } StandinNeeds;
 
-/* Takes the lock until the end of the function; counts the call, fails it if $GEMEM_STANDIN_FAIL says so, and looks whether it may be made. */
+/* Takes the lock until the end of the function; counts the call, fails it if $GEMEM_STANDIN_FAIL says so, and looks whether it may be
+ * made. */
 #define STANDIN_BEGIN(number, needs) \
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (standin_mutex ()); \
   CUresult begun = standin_begin (number, needs); \
@@ -272,7 +273,7 @@ CUresult     standin_pool_free (StandinSpan *span, StandinStream *stream, gboole
 /* Gives back what pools of @device hold above their thresholds, as at each synchronisation. */
 void         standin_pools_trim (StandinDevice *device);
 
-/* ---- streams (libcuda-streams.c) */
+/* ---- streams (libcuda-streams.c), events (libcuda-events.c) */
 
 /* 0: none such, of another context, or no context. */
 StandinStream *standin_stream (CUstream stream);
@@ -280,6 +281,11 @@ CUstream       standin_per_thread (CUstream stream); /* the default stream as th
 /* Puts a copy of @work on @stream, @ns long. */
 void           standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work);
 guint64        standin_stream_busy (const StandinStream *stream); /* when all before is done that it waits for */
+/* When work put on @stream now could begin; the stream is busy until @done. */
+guint64        standin_stream_start (const StandinStream *stream);
+void           standin_stream_occupy (StandinStream *stream, guint64 done);
+/* What a query of something that is done at @time says; the simulated device may refuse to know. */
+CUresult       standin_is_complete (StandinContext *context, guint64 time);
 void           standin_run_due (void);
 void           standin_wait_until (guint64 time);
 /* Before a call of the simulated device that waits until the device is idle. */

@@ -16,14 +16,16 @@
 #define PAGE ((size_t) 2 << 20)
 
 #define FUNCTIONS(F) \
-  F (cuInit) F (cuDriverGetVersion) F (cuGetErrorName) F (cuDeviceGet) F (cuDeviceGetCount) F (cuDeviceGetAttribute) F (cuDevicePrimaryCtxRetain) \
-  F (cuDevicePrimaryCtxRelease) F (cuCtxSetCurrent) F (cuCtxGetCurrent) F (cuMemAlloc) F (cuMemFree) F (cuMemAllocManaged) F (cuMemHostAlloc) \
-  F (cuMemFreeHost) F (cuMemGetInfo) F (cuMemAddressReserve) F (cuMemAddressFree) F (cuMemCreate) F (cuMemRelease) F (cuMemMap) F (cuMemUnmap) \
-  F (cuMemSetAccess) F (cuMemGetAllocationGranularity) F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetDefaultMemPool) \
-  F (cuMemPoolGetAttribute) F (cuMemPoolSetAttribute) F (cuMemsetD8) F (cuMemsetD8Async) F (cuMemsetD32) F (cuMemcpyHtoD) F (cuMemcpyDtoH) \
-  F (cuMemcpyDtoD) F (cuMemcpyHtoDAsync) F (cuMemcpyDtoHAsync) F (cuStreamCreate) F (cuStreamDestroy) F (cuStreamQuery) F (cuStreamSynchronize) \
-  F (cuStreamWaitEvent) F (cuEventCreate) F (cuEventDestroy) F (cuEventRecord) F (cuEventQuery) F (cuEventSynchronize) F (cuEventElapsedTime) \
-  F (cuModuleLoadData) F (cuModuleGetFunction) F (cuModuleUnload) F (cuLaunchKernel)
+  F (cuInit) F (cuDriverGetVersion) F (cuGetErrorName) F (cuDeviceGet) F (cuDeviceGetCount) F (cuDeviceGetAttribute) \
+  F (cuDevicePrimaryCtxRetain) F (cuDevicePrimaryCtxRelease) F (cuCtxSetCurrent) F (cuCtxGetCurrent) F (cuMemAlloc) \
+  F (cuMemFree) F (cuMemAllocManaged) F (cuMemHostAlloc) F (cuMemFreeHost) F (cuMemGetInfo) F (cuMemAddressReserve) \
+  F (cuMemAddressFree) F (cuMemCreate) F (cuMemRelease) F (cuMemMap) F (cuMemUnmap) F (cuMemSetAccess) \
+  F (cuMemGetAllocationGranularity) F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetDefaultMemPool) \
+  F (cuMemPoolGetAttribute) F (cuMemPoolSetAttribute) F (cuMemsetD8) F (cuMemsetD8Async) F (cuMemsetD32) F (cuMemcpyHtoD) \
+  F (cuMemcpyDtoH) F (cuMemcpyDtoD) F (cuMemcpyHtoDAsync) F (cuMemcpyDtoHAsync) F (cuStreamCreate) F (cuStreamDestroy) \
+  F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamWaitEvent) F (cuEventCreate) F (cuEventDestroy) F (cuEventRecord) \
+  F (cuEventQuery) F (cuEventSynchronize) F (cuEventElapsedTime) F (cuModuleLoadData) F (cuModuleGetFunction) \
+  F (cuModuleUnload) F (cuLaunchKernel)
 
 static struct
 {
@@ -73,8 +75,10 @@ end (void)
   OK (cu.cuDevicePrimaryCtxRelease (0));
 }
 
-static const CUmemAllocationProp on_device = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
-static const CUmemAccessDesc to_device = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE }, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+static const CUmemAllocationProp on_device = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                              .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+static const CUmemAccessDesc to_device = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
+                                           .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
 /* A page, mapped at @address and open to the device. */
 static CUmemGenericAllocationHandle

@@ -1,7 +1,7 @@
 /* touch-kernels.h - what --touch writes into memory, as the kernels (touch.cu), the host and the stand-in driver of the tests agree on it.
  *
- * Every block filled has a tag.  Word i (8 bytes) of the block holds tag and i, so that a word found where it does not belong says whose it is.  The key
- * keeps words that programs write by themselves, 0 first of all, from looking like a word of a block.
+ * Every block filled has a tag.  Word i (8 bytes) of the block holds tag and i, so that a word found where it does not belong says whose
+ * it is.  The key keeps words that programs write by themselves, 0 first of all, from looking like a word of a block.
  *
  * Understood by C and by CUDA C.
  */

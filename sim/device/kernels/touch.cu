@@ -1,11 +1,11 @@
 /* touch.cu - fills memory with the pattern of a block, and verifies it, at the speed of memory.
  *
- * Launch: one dimension, GEMEM_TOUCH_THREADS threads in a block, any number of blocks; every thread takes each threads-th piece of 16 bytes (single
- * bytes where the address is no multiple of 16, and at the end).  One launch at a time: verifications share the two variables below, and the
- * host keeps launches in order.
+ * Launch: one dimension, GEMEM_TOUCH_THREADS threads in a block, any number of blocks; every thread takes each threads-th piece of 16
+ * bytes (single bytes where the address is no multiple of 16, and at the end).  One launch at a time: verifications share the two
+ * variables below, and the host keeps launches in order.
  *
- * Verification: each thread keeps the first byte that is wrong, the thread block that ends last reads the lowest of all, writes the finding into memory
- * of the host and leaves the variables as they were.
+ * Verification: each thread keeps the first byte that is wrong, the thread block that ends last reads the lowest of all, writes the
+ * finding into memory of the host and leaves the variables as they were.
  */
 #include "touch-kernels.h"
 
