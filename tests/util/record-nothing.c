@@ -1,0 +1,23 @@
+/* record-nothing.c - a driver whose calls cost nothing, for tests/bench/bench-record.c. */
+#include "config.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__ ((visibility ("default")))
+
+int cuMemAlloc_v2 (uint64_t *address, size_t size);
+int cuMemFree_v2 (uint64_t address);
+
+EXPORT int
+cuMemAlloc_v2 (uint64_t *address, size_t size)
+{
+  *address = 0x1000;
+  return 0;
+}
+
+EXPORT int
+cuMemFree_v2 (uint64_t address)
+{
+  return 0;
+}
