@@ -1,11 +1,11 @@
 /* journal-format.h - what the recorder's library and the reader of its journals share: the layout of a .gmj file.
  *
- * A journal is what libgemem-record.so (traces/record) writes inside the process under recording, through shared memory, so that every record
- * is in the file when the process dies, however it dies.  It holds calls, not events: journal.c makes events of them.
+ * A journal is what libgemem-record.so (traces/record) writes inside the process under recording, through shared memory, so that every
+ * record is in the file when the process dies, however it dies.  It holds calls, not events: journal.c makes events of them.
  *
- * Layout: blocks of 64 KiB, in the byte order of the machine.  Block 0 is the header.  Every other block is an array of slots of 64 bytes: slot 0 is the
- * block's own header, the others are records.  A block is filled by one thread at a time; threads number their records from one counter, so
- * that the order of all of them is known.  A record is there when its `call` is not 0: that is written last.
+ * Layout: blocks of 64 KiB, in the byte order of the machine.  Block 0 is the header.  Every other block is an array of slots of 64 bytes:
+ * slot 0 is the block's own header, the others are records.  A block is filled by one thread at a time; threads number their records from
+ * one counter, so that the order of all of them is known.  A record is there when its `call` is not 0: that is written last.
  *
  * Invariants: numbers below never change their meaning; within a block `sequence` grows; no record of a block comes before the block's
  * `first`, which grows with the number of the block.  No GLib here: the library inside other programs has none.

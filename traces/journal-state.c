@@ -1,70 +1,29 @@
 /* journal-state.c - what recorded CUDA calls mean as events (journal.h).
  *
- * Memory is a block from the call that gave it to the one that took it back.  Physical memory of the virtual-memory calls is a block from cuMemCreate
- * until it is returned, which is when neither a handle nor a mapping holds it any more; where it is mapped is not told.  A free on another stream than the
- * allocation's is a use on that stream and a free.  What the end of a device or a context takes with it is freed there, in the order of its
- * allocation.  An address given out again while a block is live there: its free was not seen (memory returned by a call that is not recorded), it is freed first.
+ * Memory is a block from the call that gave it to the one that took it back.  Physical memory of the virtual-memory calls is a block from
+ * cuMemCreate until it is returned, which is when neither a handle nor a mapping holds it any more; where it is mapped is not told.  A
+ * free on another stream than the allocation's is a use on that stream and a free.  What the end of a device or a context takes with it is
+ * freed there, in the order of its allocation.  An address given out again while a block is live there: its free was not seen (memory
+ * returned by a call that is not recorded), it is freed first.
  *
- * Handles become small numbers in the order in which they are first seen, so that two recordings of a program can be compared: streams (0: the default one),
- * events, pools (0: the device's own, current one at first).
+ * Handles become small numbers in the order in which they are first seen, so that two recordings of a program can be compared: streams (0:
+ * the default one), events, pools (0: the device's own, current one at first).
  *
  * Invariants: what trace.h promises of ids, frees and waits.  Memory: what is live, and a tag for each kind, thread and stack there is.
  */
 #include "config.h"
 
-#include "sim/core/idmap.h"
-#include "traces/journal.h"
-
-typedef enum
-{
-  PLAIN,
-  MANAGED,
-  PHYSICAL,
-} Kind;
-
-typedef struct
-{
-  guint64 id, stream, context;
-  guint64 device; /* and the kind of the block does not matter any more */
-} Block;
-
-typedef struct
-{
-  guint64 device;
-  guint32 references, mappings;
-} Physical;
-
-typedef struct
-{
-  guint64 size, id;
-} Mapping;
-
-struct _JournalState
-{
-  GememTraceInfo *info;
-  GememIdMap *blocks;   /* address -> Block          */
-  GememIdMap *physical; /* id -> Physical            */
-  GememIdMap *handles;  /* handle -> id              */
-  GememIdMap *mappings; /* address -> Mapping        */
-  GememIdMap *streams, *events, *pools, *threads; /* -> guint64 number */
-  GememIdMap *strings;  /* number -> tag of its text */
-  GememIdMap *tags;     /* kind, thread, stack -> tag */
-  guint64     last_id, last_stream, last_event, last_pool, last_time;
-  guint64     unknown, unseen; /* frees of memory not known; frees that were not seen */
-  guint64     current_pool[JOURNAL_MAX_DEVICES];
-  GArray     *out;
-  guint64     time;
-};
+#include "traces/journal-private.h"
 
 JournalState *
 journal_state_new (GememTraceInfo *info)
 {
   JournalState *state = g_new0 (JournalState, 1);
   state->info = info;
-  state->blocks = gemem_idmap_new (sizeof (Block));
-  state->physical = gemem_idmap_new (sizeof (Physical));
+  state->blocks = gemem_idmap_new (sizeof (JournalLive));
+  state->physical = gemem_idmap_new (sizeof (JournalPhysical));
   state->handles = gemem_idmap_new (sizeof (guint64));
-  state->mappings = gemem_idmap_new (sizeof (Mapping));
+  state->mappings = gemem_idmap_new (sizeof (JournalMapping));
   state->streams = gemem_idmap_new (sizeof (guint64));
   state->events = gemem_idmap_new (sizeof (guint64));
   state->pools = gemem_idmap_new (sizeof (guint64));
@@ -120,7 +79,7 @@ journal_state_add_string (JournalState *state, guint32 number, const char *text)
 
 /* "managed, thread 2, ALLOC-STACK": what there is to say of where @record comes from. */
 static guint32
-tag_of (JournalState *state, const JournalRecord *record, Kind kind)
+tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
 {
   guint64 threads = gemem_idmap_count (state->threads);
   guint64 thread = number_of (state->threads, record->thread, &threads) - 1;
@@ -129,7 +88,7 @@ tag_of (JournalState *state, const JournalRecord *record, Kind kind)
 
   if (existed)
     return (guint32) *tag;
-  g_autoptr (GString) text = g_string_new (kind == MANAGED ? "managed" : kind == PHYSICAL ? "physical" : "");
+  g_autoptr (GString) text = g_string_new (kind == JOURNAL_KIND_MANAGED ? "managed" : kind == JOURNAL_KIND_PHYSICAL ? "physical" : "");
   if (thread > 0)
     g_string_append_printf (text, "%sthread %" G_GUINT64_FORMAT, text->len > 0 ? ", " : "", thread);
   const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->strings, record->stack) : NULL;
@@ -141,9 +100,8 @@ tag_of (JournalState *state, const JournalRecord *record, Kind kind)
 
 /* ---- events */
 
-/* A new event, valid until the next one. */
-static GememTraceEvent *
-emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
+GememTraceEvent *
+journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
 {
   guint at = state->out->len;
   g_array_set_size (state->out, at + 1); /* zeroed */
@@ -155,13 +113,12 @@ emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
   return event;
 }
 
-/* Gives out the memory of @record as a new block. */
-static guint64
-emit_alloc (JournalState *state, const JournalRecord *record, guint64 address, Kind kind)
+guint64
+journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address, JournalKind kind)
 {
   guint64 stream = stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
-  GememTraceEvent *event = emit (state, GEMEM_EVENT_ALLOC, record->device, ++state->last_id);
+  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_ALLOC, record->device, ++state->last_id);
   event->size = record->q;
   event->address = address;
   event->stream = stream;
@@ -170,35 +127,42 @@ emit_alloc (JournalState *state, const JournalRecord *record, guint64 address, K
   return state->last_id;
 }
 
+/* Memory of pools does not. */
+static gboolean
+belongs_to_context (guint32 call)
+{
+  return call == JOURNAL_ALLOC || call == JOURNAL_ALLOC_MANAGED || call == JOURNAL_ALLOC_HOST;
+}
+
 static void
 alloc (JournalState *state, const JournalRecord *record)
 {
   gboolean existed;
-  Block *block = gemem_idmap_insert (state->blocks, record->p, &existed);
+  JournalLive *block = gemem_idmap_insert (state->blocks, record->p, &existed);
 
   if (existed)
     {
-      emit (state, GEMEM_EVENT_FREE, block->device, block->id);
+      journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id);
       state->unseen++;
     }
-  block->id = emit_alloc (state, record, record->p, record->call == JOURNAL_ALLOC_MANAGED ? MANAGED : PLAIN);
+  block->id = journal_emit_alloc (state, record, record->p, record->call == JOURNAL_ALLOC_MANAGED ? JOURNAL_KIND_MANAGED : JOURNAL_KIND_PLAIN);
   block->device = record->device;
   block->stream = record->r;
-  block->context = record->call == JOURNAL_ALLOC || record->call == JOURNAL_ALLOC_MANAGED || record->call == JOURNAL_ALLOC_HOST ? record->s : 0;
+  block->context = belongs_to_context (record->call) ? record->s : 0;
 }
 
 static void
 refused (JournalState *state, const JournalRecord *record)
 {
   guint64 stream = stream_of (state, record);
-  GememTraceEvent *event = emit (state, GEMEM_EVENT_OOM, record->device, 0);
+  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
   event->size = record->q;
   event->stream = stream;
   event->aux = record->s;
 }
 
-static void
-unknown_free (JournalState *state)
+void
+journal_unknown_free (JournalState *state)
 {
   state->unknown++;
   state->info->skipped++;
@@ -207,115 +171,19 @@ unknown_free (JournalState *state)
 static void
 free_block (JournalState *state, const JournalRecord *record)
 {
-  Block block;
+  JournalLive block;
 
   if (!gemem_idmap_remove (state->blocks, record->p, &block))
     {
-      unknown_free (state);
+      journal_unknown_free (state);
       return;
     }
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
       guint64 stream = stream_of (state, record);
-      emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream = stream;
+      journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream = stream;
     }
-  emit (state, GEMEM_EVENT_FREE, block.device, block.id);
-}
-
-/* ---- physical memory */
-
-static void
-create (JournalState *state, const JournalRecord *record)
-{
-  guint64 id = emit_alloc (state, record, 0, PHYSICAL);
-  Physical *memory = gemem_idmap_insert (state->physical, id, NULL);
-  memory->device = record->device;
-  memory->references = 1;
-  memory->mappings = 0;
-  *(guint64 *) gemem_idmap_insert (state->handles, record->p, NULL) = id;
-}
-
-/* Frees block @id if nothing holds it any more. */
-static void
-settle (JournalState *state, guint64 id)
-{
-  const Physical *memory = gemem_idmap_lookup (state->physical, id);
-  if (memory == NULL || memory->references > 0 || memory->mappings > 0)
-    return;
-  emit (state, GEMEM_EVENT_FREE, memory->device, id);
-  gemem_idmap_remove (state->physical, id, NULL);
-}
-
-/* The handle of what is mapped at an address, once more. */
-static void
-retain (JournalState *state, const JournalRecord *record)
-{
-  const Mapping *mapping = gemem_idmap_lookup (state->mappings, record->q);
-  const guint64 *known = gemem_idmap_lookup (state->handles, record->p);
-  guint64 id = mapping != NULL ? mapping->id : known != NULL ? *known : 0;
-  Physical *memory = gemem_idmap_lookup (state->physical, id);
-
-  if (memory == NULL)
-    return;
-  memory->references++;
-  *(guint64 *) gemem_idmap_insert (state->handles, record->p, NULL) = id;
-}
-
-static void
-release (JournalState *state, const JournalRecord *record)
-{
-  const guint64 *id = gemem_idmap_lookup (state->handles, record->p);
-  Physical *memory = id != NULL ? gemem_idmap_lookup (state->physical, *id) : NULL;
-
-  if (memory == NULL || memory->references == 0)
-    {
-      unknown_free (state);
-      return;
-    }
-  guint64 released = *id;
-  if (--memory->references == 0)
-    gemem_idmap_remove (state->handles, record->p, NULL);
-  settle (state, released);
-}
-
-static void
-map (JournalState *state, const JournalRecord *record)
-{
-  const guint64 *id = gemem_idmap_lookup (state->handles, record->r);
-  Physical *memory = id != NULL ? gemem_idmap_lookup (state->physical, *id) : NULL;
-  gboolean existed;
-
-  if (memory == NULL || record->q == 0) /* memory of another process */
-    return;
-  guint64 mapped = *id;
-  Mapping *mapping = gemem_idmap_insert (state->mappings, record->p, &existed);
-  Mapping old = *mapping;
-  *mapping = (Mapping){ record->q, mapped };
-  memory->mappings++;
-  Physical *before = existed ? gemem_idmap_lookup (state->physical, old.id) : NULL;
-  if (before != NULL)
-    {
-      before->mappings--;
-      settle (state, old.id);
-    }
-}
-
-/* Takes away the mappings that lie side by side in the range. */
-static void
-unmap (JournalState *state, const JournalRecord *record)
-{
-  guint64 address = record->p, left = record->q;
-  Mapping mapping;
-
-  while (left > 0 && gemem_idmap_remove (state->mappings, address, &mapping))
-    {
-      Physical *memory = gemem_idmap_lookup (state->physical, mapping.id);
-      if (memory != NULL)
-        memory->mappings--;
-      settle (state, mapping.id);
-      address += mapping.size;
-      left -= MIN (left, mapping.size);
-    }
+  journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
 }
 
 /* ---- ends of devices and contexts */
@@ -342,7 +210,7 @@ end_of (JournalState *state, guint64 device, guint64 context)
 
   for (gsize at = 0; gemem_idmap_next (state->blocks, &at, &address, &record);)
     {
-      const Block *block = record;
+      const JournalLive *block = record;
       Ending end = { block->id, address, block->device };
       if (block->device == device || (device == G_MAXUINT64 && context != 0 && block->context == context))
         g_array_append_val (ending, end);
@@ -352,7 +220,7 @@ end_of (JournalState *state, guint64 device, guint64 context)
     {
       const Ending *end = &g_array_index (ending, Ending, i);
       gemem_idmap_remove (state->blocks, end->address, NULL);
-      emit (state, GEMEM_EVENT_FREE, end->device, end->id);
+      journal_emit (state, GEMEM_EVENT_FREE, end->device, end->id);
     }
 }
 
@@ -369,14 +237,14 @@ wait_for_event (JournalState *state, const JournalRecord *record)
       return;
     }
   guint64 id = *event, stream = stream_of (state, record);
-  emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
+  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
 }
 
 static void
 record_event (JournalState *state, const JournalRecord *record)
 {
   guint64 id = number_of (state->events, record->p, &state->last_event), stream = stream_of (state, record);
-  emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
+  journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
 /* The device's own pool is number 0, unless the program has made it. */
@@ -397,7 +265,7 @@ pool_call (JournalState *state, const JournalRecord *record)
         state->current_pool[record->device] = number_of (state->pools, record->p, &state->last_pool);
       break;
     case JOURNAL_POOL_TRIM:
-      emit (state, GEMEM_EVENT_TRIM, record->device, 0);
+      journal_emit (state, GEMEM_EVENT_TRIM, record->device, 0);
       break;
     default:
       gemem_idmap_remove (state->pools, record->p, NULL);
@@ -427,19 +295,19 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       free_block (state, record);
       break;
     case JOURNAL_CREATE:
-      create (state, record);
+      journal_create (state, record);
       break;
     case JOURNAL_RETAIN:
-      retain (state, record);
+      journal_retain (state, record);
       break;
     case JOURNAL_RELEASE:
-      release (state, record);
+      journal_release (state, record);
       break;
     case JOURNAL_MAP:
-      map (state, record);
+      journal_map (state, record);
       break;
     case JOURNAL_UNMAP:
-      unmap (state, record);
+      journal_unmap (state, record);
       break;
     case JOURNAL_POOL_CREATE:
     case JOURNAL_POOL_DEFAULT:
@@ -451,7 +319,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_STREAM_SYNC:
       {
         guint64 stream = stream_of (state, record);
-        emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
+        journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
         break;
       }
     case JOURNAL_STREAM_DESTROY:
@@ -467,7 +335,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       gemem_idmap_remove (state->events, record->p, NULL);
       break;
     case JOURNAL_DEVICE_SYNC:
-      emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
+      journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
       break;
     case JOURNAL_DEVICE_RESET:
       end_of (state, record->device, 0);
@@ -486,8 +354,11 @@ void
 journal_state_end (JournalState *state)
 {
   if (state->unknown > 0)
-    gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " frees of memory that was not seen to be allocated are left out", state->unknown);
+    gemem_trace_info_note (state->info, "note",
+                           "%" G_GUINT64_FORMAT " frees of memory that was not seen to be allocated are left out", state->unknown);
   if (state->unseen > 0)
-    gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " blocks were freed by calls that are not recorded; they end where their address is given out again",
+    gemem_trace_info_note (state->info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " blocks were freed by calls that are not recorded; they end where their address is given out again",
                            state->unseen);
 }

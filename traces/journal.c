@@ -1,11 +1,12 @@
 /* journal.c - reads journals of the recorder: format `journal` (layout: journal-format.h; calls to events: journal-state.c).
  *
- * `gemem-record` makes a .gmt of each journal when the program has ended; where it could not (it was killed too), every command reads the journal itself,
- * which is as complete as the process came.  The blocks of all threads are merged by their numbers: one cursor for each block that may hold the next record.
+ * `gemem-record` makes a .gmt of each journal when the program has ended; where it could not (it was killed too), every command reads the
+ * journal itself, which is as complete as the process came.  The blocks of all threads are merged by their numbers: one cursor for each
+ * block that may hold the next record.
  *
- * Invariants: what is delivered grows in number; a block that was claimed but not begun, and an incomplete one at the end of the file, hold nothing; a
- * journal that contradicts itself is refused, naming the block.  Written and read on machines of one byte order.
- * Memory: 64 KiB for each thread that was recording at the time, and what journal-state.c needs.
+ * Invariants: what is delivered grows in number; a block that was claimed but not begun, and an incomplete one at the end of the file,
+ * hold nothing; a journal that contradicts itself is refused, naming the block.  Written and read on machines of one byte order. Memory:
+ * 64 KiB for each thread that was recording at the time, and what journal-state.c needs.
  */
 #include "config.h"
 
@@ -155,7 +156,8 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
   const JournalRecord *record = &cursor->slots[cursor->slot];
 
   if (record->sequence <= reader->last)
-    return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " stands behind call %" G_GUINT64_FORMAT, record->sequence, reader->last);
+    return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " stands behind call %" G_GUINT64_FORMAT, record->sequence,
+                    reader->last);
   if (record->call >= JOURNAL_CALL_COUNT)
     return damaged (reader, cursor->number, error, "there is no call of kind %u", record->call);
   if (record->q >= G_GUINT64_CONSTANT (1) << 60)
@@ -247,7 +249,7 @@ note_command (GememTraceInfo *info, const JournalHeader *header)
     {
       const char *stop = memchr (at, '\0', (gsize) (end - at));
       g_autofree char *word = g_strndup (at, (gsize) ((stop != NULL ? stop : end) - at));
-      gboolean plain = *word != '\0' && strspn (word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,+@%") == strlen (word);
+      gboolean plain = *word != '\0' && strspn (word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-./=:,+@%") == strlen (word);
       g_autofree char *quoted = plain ? NULL : g_shell_quote (word);
       g_string_append_printf (line, "%s%s", line->len > 0 ? " " : "", plain ? word : quoted);
       at += strlen (word) + 1;
@@ -304,8 +306,9 @@ read_header (JournalReader *reader, GError **error)
   header = g_memdup2 (data, sizeof *header);
   if (header->version != JOURNAL_VERSION || header->slot_size != JOURNAL_SLOT)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: version %u of the journal, and this gemem knows version %d; use the one that recorded it", name,
-                   header->version, JOURNAL_VERSION);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: version %u of the journal, and this gemem knows version %d; use the one that recorded it", name, header->version,
+                   JOURNAL_VERSION);
       return FALSE;
     }
   GememTraceInfo *info = &reader->base.info;

@@ -1,4 +1,5 @@
-/* bench-record.c - what gemem-record adds to a call, in ns: a driver whose calls do nothing (record-nothing), with and without the recorder before it.
+/* bench-record.c - what gemem-record adds to a call, in ns: a driver whose calls do nothing (record-nothing), with and without the
+ * recorder before it.
  *
  * The recorder is preloaded, so the bench runs itself once more.  Best of five.
  */

@@ -1,4 +1,5 @@
-/* test-journal.c - journals of the recorder: what calls mean as events, order over threads, damage; and the writer itself, by threads and over a fork. */
+/* test-journal.c - journals of the recorder: what calls mean as events, order over threads, damage; and the writer itself, by threads and
+ * over a fork. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* record-cudart.c - a small runtime library over the driver, for tests/cli/test-record.sh: libcudart.so.13, as CUDA's it opens the driver itself.
+/* record-cudart.c - a small runtime library over the driver, for tests/cli/test-record.sh: libcudart.so.13, as CUDA's it opens the driver
+ * itself.
  *
  * The recorder sees its calls twice, as the runtime's and as the driver's beneath, and must count them once.
  */

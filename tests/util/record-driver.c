@@ -2,7 +2,8 @@
  *
  *   record-driver HOW WHAT [NUMBER]
  *
- * HOW it gets the functions: link, dlsym, proc (cuGetProcAddress), thread (the same, stream 0 being the thread's).  WHAT it does: a function below.
+ * HOW it gets the functions: link, dlsym, proc (cuGetProcAddress), thread (the same, stream 0 being the thread's).  WHAT it does: a
+ * function below.
  */
 #include "config.h"
 
@@ -253,8 +254,8 @@ wait_for (pid_t pid)
     exit (6);
 }
 
-/* Runs before this process uses CUDA, which does not outlive fork(): children that allocate, that do nothing, that only free nothing (after the
- * parent has begun to record), that become another program. */
+/* Runs before this process uses CUDA, which does not outlive fork(): children that allocate, that do nothing, that only free nothing
+ * (after the parent has begun to record), that become another program. */
 static void
 forks (int unused)
 {

@@ -1,5 +1,5 @@
-/* record-runtime.c - a plugin that uses CUDA's runtime, as Python's extensions do, for tests/cli/test-record.sh: opened by record-host with symbols of
- * its own, so that the runtime is in no global scope. */
+/* record-runtime.c - a plugin that uses CUDA's runtime, as Python's extensions do, for tests/cli/test-record.sh: opened by record-host
+ * with symbols of its own, so that the runtime is in no global scope. */
 #include "config.h"
 
 #include <dlfcn.h>

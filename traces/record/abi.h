@@ -1,6 +1,7 @@
 /* abi.h - what of CUDA's binary interface the recorder relies on; so it is built, and tested, without CUDA's headers.
  *
- * abi-check.c compares it with the headers where they are there.  All of it is the same for the runtime and the driver, and since CUDA 11.2.
+ * abi-check.c compares it with the headers where they are there.  All of it is the same for the runtime and the driver, and since CUDA
+ * 11.2.
  */
 #pragma once
 

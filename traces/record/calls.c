@@ -2,8 +2,8 @@
  *
  * A shape is how a call is made and what of it is written down; hooks.def says which functions have it.
  *
- * Invariants: the real function is called exactly once with the caller's arguments, and its result is what the caller gets; a call within a recorded
- * call, and any call when nothing is recorded, does nothing else.  errno is as the real function left it.
+ * Invariants: the real function is called exactly once with the caller's arguments, and its result is what the caller gets; a call within
+ * a recorded call, and any call when nothing is recorded, does nothing else.  errno is as the real function left it.
  */
 #include "config.h"
 
@@ -216,7 +216,8 @@ SHAPE (RETAIN, Handle *handle, Address address)
 {
   REAL ((Handle *, Address), handle, address);
   int result = real (handle, address);
-  return leave_with (result, NULL, (JournalRecord){ .p = result == 0 ? number (*handle) : 0, .q = number (address), .call = JOURNAL_RETAIN });
+  JournalRecord record = { .p = result == 0 ? number (*handle) : 0, .q = number (address), .call = JOURNAL_RETAIN };
+  return leave_with (result, NULL, record);
 }
 
 SHAPE (RELEASE, Handle handle)
@@ -268,7 +269,8 @@ SHAPE (POOL_DEFAULT, Handle *pool, int device)
 {
   REAL ((Handle *, int), pool, device);
   int result = real (pool, device);
-  return leave_with (result, NULL, (JournalRecord){ .p = result == 0 ? number (*pool) : 0, .device = (uint16_t) device, .call = JOURNAL_POOL_DEFAULT });
+  JournalRecord record = { .p = result == 0 ? number (*pool) : 0, .device = (uint16_t) device, .call = JOURNAL_POOL_DEFAULT };
+  return leave_with (result, NULL, record);
 }
 
 SHAPE (POOL_SET, int device, Handle pool)
@@ -285,6 +287,14 @@ SHAPE (STREAM_DESTROY, Handle stream)
   return leave_with (real (stream), &place, (JournalRecord){ .r = number (stream), .call = JOURNAL_STREAM_DESTROY });
 }
 
+/* What a call on a stream leaves; without what is not given. */
+static JournalRecord
+stream_record (JournalCall call, Handle event, Handle stream, bool per_thread)
+{
+  uint64_t of_stream = stream_number (stream, per_thread);
+  return (JournalRecord){ .p = number (event), .r = of_stream, .device = recorder_current_device (), .call = call };
+}
+
 /* The numbers of what the host learns are taken after the call, those of what it asks for before. */
 SHAPE (STREAM_SYNC, Handle stream)
 {
@@ -293,29 +303,23 @@ SHAPE (STREAM_SYNC, Handle stream)
   Place place = { .there = false };
   if (result == 0)
     place = place_before ();
-  return leave_with (result, &place,
-                     (JournalRecord){ .r = stream_number (stream, hook->per_thread), .device = recorder_current_device (), .call = JOURNAL_STREAM_SYNC });
-}
-
-static int
-leave_event_record (int result, const Place *place, Handle event, Handle stream, bool per_thread)
-{
-  return leave_with (result, place,
-                     (JournalRecord){ .p = number (event), .r = stream_number (stream, per_thread), .device = recorder_current_device (), .call = JOURNAL_EVENT_RECORD });
+  return leave_with (result, &place, stream_record (JOURNAL_STREAM_SYNC, NULL, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_RECORD, Handle event, Handle stream)
 {
   REAL ((Handle, Handle), event, stream);
   Place place = place_before ();
-  return leave_event_record (real (event, stream), &place, event, stream, hook->per_thread);
+  int result = real (event, stream);
+  return leave_with (result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_RECORD_FLAGS, Handle event, Handle stream, unsigned flags)
 {
   REAL ((Handle, Handle, unsigned), event, stream, flags);
   Place place = place_before ();
-  return leave_event_record (real (event, stream, flags), &place, event, stream, hook->per_thread);
+  int result = real (event, stream, flags);
+  return leave_with (result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_WAIT, Handle stream, Handle event, unsigned flags)
@@ -323,8 +327,7 @@ SHAPE (EVENT_WAIT, Handle stream, Handle event, unsigned flags)
   REAL ((Handle, Handle, unsigned), stream, event, flags);
   Place place = place_before ();
   int result = real (stream, event, flags);
-  return leave_with (result, &place,
-                     (JournalRecord){ .p = number (event), .r = stream_number (stream, hook->per_thread), .device = recorder_current_device (), .call = JOURNAL_EVENT_WAIT });
+  return leave_with (result, &place, stream_record (JOURNAL_EVENT_WAIT, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_DESTROY, Handle event)

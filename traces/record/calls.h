@@ -1,4 +1,5 @@
-/* calls.h - the shapes of calls (calls.c): for each hook, its entry in the table and who called; then the arguments.  Results are CUDA's. */
+/* calls.h - the shapes of calls (calls.c): for each hook, its entry in the table and who called; then the arguments.  Results are CUDA's.
+ * */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +9,8 @@
 
 int recorder_call_ALLOC (Hook *hook, const void *caller, Address *address, size_t size);
 int recorder_call_ALLOC_PITCH (Hook *hook, const void *caller, Address *address, size_t *pitch, size_t width, size_t height);
-int recorder_call_ALLOC_PITCH_ELEMENT (Hook *hook, const void *caller, Address *address, size_t *pitch, size_t width, size_t height, unsigned element);
+int recorder_call_ALLOC_PITCH_ELEMENT (Hook *hook, const void *caller, Address *address, size_t *pitch, size_t width, size_t height,
+                                       unsigned element);
 int recorder_call_ALLOC_MANAGED (Hook *hook, const void *caller, Address *address, size_t size, unsigned flags);
 int recorder_call_ALLOC_HOST (Hook *hook, const void *caller, Address *address, size_t size);
 int recorder_call_ALLOC_HOST_FLAGS (Hook *hook, const void *caller, Address *address, size_t size, unsigned flags);
@@ -16,10 +18,12 @@ int recorder_call_ALLOC_ASYNC (Hook *hook, const void *caller, Address *address,
 int recorder_call_ALLOC_POOL (Hook *hook, const void *caller, Address *address, size_t size, Handle pool, Handle stream);
 int recorder_call_FREE (Hook *hook, const void *caller, Address address);
 int recorder_call_FREE_ASYNC (Hook *hook, const void *caller, Address address, Handle stream);
-int recorder_call_CREATE (Hook *hook, const void *caller, Handle *handle, size_t size, const Properties *properties, unsigned long long flags);
+int recorder_call_CREATE (Hook *hook, const void *caller, Handle *handle, size_t size, const Properties *properties,
+                          unsigned long long flags);
 int recorder_call_RETAIN (Hook *hook, const void *caller, Handle *handle, Address address);
 int recorder_call_RELEASE (Hook *hook, const void *caller, Handle handle);
-int recorder_call_MAP (Hook *hook, const void *caller, Address address, size_t size, size_t offset, Handle handle, unsigned long long flags);
+int recorder_call_MAP (Hook *hook, const void *caller, Address address, size_t size, size_t offset, Handle handle,
+                       unsigned long long flags);
 int recorder_call_UNMAP (Hook *hook, const void *caller, Address address, size_t size);
 int recorder_call_POOL_CREATE (Hook *hook, const void *caller, Handle *pool, const Properties *properties);
 int recorder_call_POOL_DESTROY (Hook *hook, const void *caller, Handle pool);
@@ -38,6 +42,8 @@ int recorder_call_DEVICE_RESET (Hook *hook, const void *caller);
 int recorder_call_PRIMARY_RESET (Hook *hook, const void *caller, int device);
 int recorder_call_CONTEXT_DESTROY (Hook *hook, const void *caller, Handle context);
 int recorder_call_PROC_ADDRESS (Hook *hook, const void *caller, const char *symbol, void **function, int version, unsigned long long flags);
-int recorder_call_PROC_ADDRESS_STATUS (Hook *hook, const void *caller, const char *symbol, void **function, int version, unsigned long long flags, int *status);
+int recorder_call_PROC_ADDRESS_STATUS (Hook *hook, const void *caller, const char *symbol, void **function, int version,
+                                       unsigned long long flags, int *status);
 int recorder_call_ENTRY_POINT (Hook *hook, const void *caller, const char *symbol, void **function, unsigned long long flags, int *status);
-int recorder_call_ENTRY_POINT_VERSION (Hook *hook, const void *caller, const char *symbol, void **function, unsigned version, unsigned long long flags, int *status);
+int recorder_call_ENTRY_POINT_VERSION (Hook *hook, const void *caller, const char *symbol, void **function, unsigned version,
+                                       unsigned long long flags, int *status);

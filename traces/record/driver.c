@@ -1,7 +1,8 @@
-/* driver.c - what the recorder asks of the driver about the process under recording: current device and context, free memory, names (recorder.h).
+/* driver.c - what the recorder asks of the driver about the process under recording: current device and context, free memory, names
+ * (recorder.h).
  *
- * Asked only after a call of the process itself has succeeded, so that the driver is loaded and a context is there; nothing is initialised or
- * changed by it.  Where there is no driver (a runtime library of another kind) all is device 0.
+ * Asked only after a call of the process itself has succeeded, so that the driver is loaded and a context is there; nothing is initialised
+ * or changed by it.  Where there is no driver (a runtime library of another kind) all is device 0.
  */
 #include "config.h"
 
@@ -43,7 +44,8 @@ describe_device (unsigned number)
   size_t bytes = 0;
   int version = 0;
 
-  if (number >= JOURNAL_MAX_DEVICES || __atomic_load_n (&header->devices[number].bytes, __ATOMIC_RELAXED) != 0 || driver.device_bytes == NULL)
+  if (number >= JOURNAL_MAX_DEVICES || driver.device_bytes == NULL
+      || __atomic_load_n (&header->devices[number].bytes, __ATOMIC_RELAXED) != 0)
     return;
   if (driver.device_bytes (&bytes, (int) number) != 0)
     bytes = 0;

@@ -2,11 +2,12 @@
  *
  *   gemem-record [-o FILE] [--stacks[=DEPTH]] [--] PROGRAM [ARGUMENTS]
  *
- * The program gets the library libgemem-record.so (LD_PRELOAD) and the folder of the journals (GEMEM_RECORD), made beside FILE.  When it has ended, however it did,
- * each journal becomes a trace: that of the program itself FILE, those of its children FILE with their process id before the extension.
+ * The program gets the library libgemem-record.so (LD_PRELOAD) and the folder of the journals (GEMEM_RECORD), made beside FILE.  When it
+ * has ended, however it did, each journal becomes a trace: that of the program itself FILE, those of its children FILE with their process
+ * id before the extension.
  *
- * Invariants: the program runs whatever happens to the recording; its standard streams, signals and exit status are its own (128 + n for signal n, 127
- * and 126 where it cannot be run).  FILE is written whole or not at all.  What is said goes to stderr.
+ * Invariants: the program runs whatever happens to the recording; its standard streams, signals and exit status are its own (128 + n for
+ * signal n, 127 and 126 where it cannot be run).  FILE is written whole or not at all.  What is said goes to stderr.
  */
 #include "config.h"
 
@@ -49,7 +50,8 @@ parse_stacks (const char *name, const char *value, gpointer data, GError **error
 
 static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "where to write the trace (default: out.gmt)", "FILE" },
-  { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks, "record the call stacks, DEPTH frames of each; without =DEPTH 16", "DEPTH" },
+  { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks, "record the call stacks, DEPTH frames of each; without =DEPTH 16",
+    "DEPTH" },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
   G_OPTION_ENTRY_NULL,
 };
@@ -220,18 +222,21 @@ copy (GememTraceReader *reader, const char *path, gboolean empty, guint64 *count
   return n == 0;
 }
 
-/* Makes @path of @journal, which may be NULL (nothing was recorded), and removes the journal; FALSE, having said why, if it cannot.  @ended: how the
- * program has ended, if it is the program's; only its file may be empty. */
+/* Makes @path of @journal, which may be NULL (nothing was recorded), and removes the journal; FALSE, having said why, if it cannot.
+ * @ended: how the program has ended, if it is the program's; only its file may be empty. */
 static gboolean
 convert (const Journal *journal, const char *path, const char *ended, guint64 *count)
 {
   GememReadOptions options = { .allow_partial = TRUE, .device = -1 };
   g_autoptr (GBytes) nothing = g_bytes_new_static ("# gemem-trace: 1\n# end: 0\n", 26);
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = journal != NULL ? gemem_trace_open (journal->path, "journal", &options, &error)
-                                             : gemem_trace_open_input (gemem_input_new_from_bytes (nothing, "nothing"), "text", &options, &error);
+  GememTraceReader *reader;
   gboolean done = FALSE;
 
+  if (journal != NULL)
+    reader = gemem_trace_open (journal->path, "journal", &options, &error);
+  else
+    reader = gemem_trace_open_input (gemem_input_new_from_bytes (nothing, "nothing"), "text", &options, &error);
   if (reader != NULL)
     {
       gemem_trace_info_note (&reader->info, "recorder", "gemem-record %s", PACKAGE_VERSION);
@@ -256,7 +261,8 @@ output_of (const Journal *journal)
   return g_strdup_printf ("%.*s.%" G_GINT64_FORMAT "%s.gmt", (int) length, output, journal->pid, part);
 }
 
-/* The journal that is FILE: the last of the program's own process (which may have become another program), else that of the first process. */
+/* The journal that is FILE: the last of the program's own process (which may have become another program), else that of the first process.
+ * */
 static const Journal *
 main_journal (const GPtrArray *journals, pid_t pid)
 {

@@ -15,26 +15,34 @@ enum
 
 #define DEFINE(name, shape, parameters, ...) \
   EXPORT int name parameters; \
-  __attribute__ ((noinline)) int name parameters { return recorder_call_##shape (&recorder_hooks[NUMBER_##name], __builtin_return_address (0), ##__VA_ARGS__); }
+  __attribute__ ((noinline)) int name parameters \
+  { \
+    return recorder_call_##shape (&recorder_hooks[NUMBER_##name], __builtin_return_address (0), ##__VA_ARGS__); \
+  }
 
 #define ALLOC_AS(name) DEFINE (name, ALLOC, (Address * address, size_t size), address, size)
-#define ALLOC_PITCH_AS(name) DEFINE (name, ALLOC_PITCH, (Address * address, size_t *pitch, size_t width, size_t height), address, pitch, width, height)
+#define ALLOC_PITCH_AS(name) \
+  DEFINE (name, ALLOC_PITCH, (Address * address, size_t *pitch, size_t width, size_t height), address, pitch, width, height)
 #define ALLOC_PITCH_ELEMENT_AS(name) \
-  DEFINE (name, ALLOC_PITCH_ELEMENT, (Address * address, size_t *pitch, size_t width, size_t height, unsigned element), address, pitch, width, height, \
+  DEFINE (name, ALLOC_PITCH_ELEMENT, (Address * address, size_t *pitch, size_t width, size_t height, unsigned element), \
+          address, pitch, width, height, \
           element)
 #define ALLOC_MANAGED_AS(name) DEFINE (name, ALLOC_MANAGED, (Address * address, size_t size, unsigned flags), address, size, flags)
 #define ALLOC_HOST_AS(name) DEFINE (name, ALLOC_HOST, (Address * address, size_t size), address, size)
 #define ALLOC_HOST_FLAGS_AS(name) DEFINE (name, ALLOC_HOST_FLAGS, (Address * address, size_t size, unsigned flags), address, size, flags)
 #define ALLOC_ASYNC_AS(name) DEFINE (name, ALLOC_ASYNC, (Address * address, size_t size, Handle stream), address, size, stream)
-#define ALLOC_POOL_AS(name) DEFINE (name, ALLOC_POOL, (Address * address, size_t size, Handle pool, Handle stream), address, size, pool, stream)
+#define ALLOC_POOL_AS(name) \
+  DEFINE (name, ALLOC_POOL, (Address * address, size_t size, Handle pool, Handle stream), address, size, pool, stream)
 #define FREE_AS(name) DEFINE (name, FREE, (Address address), address)
 #define FREE_ASYNC_AS(name) DEFINE (name, FREE_ASYNC, (Address address, Handle stream), address, stream)
 #define CREATE_AS(name) \
-  DEFINE (name, CREATE, (Handle * handle, size_t size, const Properties *properties, unsigned long long flags), handle, size, properties, flags)
+  DEFINE (name, CREATE, (Handle * handle, size_t size, const Properties *properties, unsigned long long flags), \
+          handle, size, properties, flags)
 #define RETAIN_AS(name) DEFINE (name, RETAIN, (Handle * handle, Address address), handle, address)
 #define RELEASE_AS(name) DEFINE (name, RELEASE, (Handle handle), handle)
 #define MAP_AS(name) \
-  DEFINE (name, MAP, (Address address, size_t size, size_t offset, Handle handle, unsigned long long flags), address, size, offset, handle, flags)
+  DEFINE (name, MAP, (Address address, size_t size, size_t offset, Handle handle, unsigned long long flags), \
+          address, size, offset, handle, flags)
 #define UNMAP_AS(name) DEFINE (name, UNMAP, (Address address, size_t size), address, size)
 #define POOL_CREATE_AS(name) DEFINE (name, POOL_CREATE, (Handle * pool, const Properties *properties), pool, properties)
 #define POOL_DESTROY_AS(name) DEFINE (name, POOL_DESTROY, (Handle pool), pool)
@@ -53,14 +61,17 @@ enum
 #define PRIMARY_RESET_AS(name) DEFINE (name, PRIMARY_RESET, (int device), device)
 #define CONTEXT_DESTROY_AS(name) DEFINE (name, CONTEXT_DESTROY, (Handle context), context)
 #define PROC_ADDRESS_AS(name) \
-  DEFINE (name, PROC_ADDRESS, (const char *symbol, void **function, int version, unsigned long long flags), symbol, function, version, flags)
+  DEFINE (name, PROC_ADDRESS, (const char *symbol, void **function, int version, unsigned long long flags), \
+          symbol, function, version, flags)
 #define PROC_ADDRESS_STATUS_AS(name) \
-  DEFINE (name, PROC_ADDRESS_STATUS, (const char *symbol, void **function, int version, unsigned long long flags, int *status), symbol, function, version, \
+  DEFINE (name, PROC_ADDRESS_STATUS, (const char *symbol, void **function, int version, unsigned long long flags, int *status), \
+          symbol, function, version, \
           flags, status)
 #define ENTRY_POINT_AS(name) \
   DEFINE (name, ENTRY_POINT, (const char *symbol, void **function, unsigned long long flags, int *status), symbol, function, flags, status)
 #define ENTRY_POINT_VERSION_AS(name) \
-  DEFINE (name, ENTRY_POINT_VERSION, (const char *symbol, void **function, unsigned version, unsigned long long flags, int *status), symbol, function, \
+  DEFINE (name, ENTRY_POINT_VERSION, (const char *symbol, void **function, unsigned version, unsigned long long flags, int *status), \
+          symbol, function, \
           version, flags, status)
 
 #define HOOK(name, shape, per_thread, base, since) shape##_AS (name)

@@ -1,11 +1,11 @@
 /* journal.c - writes the journal of a process: records into shared memory, a block of 64 KiB per thread at a time (recorder.h).
  *
- * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first (posix_fallocate), so that a full disk ends the recording and
- * never the program.  Adding a record takes one atomic increment, the time, and 64 bytes of memory that belong to the file: nothing is
- * left to be flushed.
+ * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first (posix_fallocate), so that a full disk ends
+ * the recording and never the program.  Adding a record takes one atomic increment, the time, and 64 bytes of memory that belong to the
+ * file: nothing is left to be flushed.
  *
- * A child of fork() shares nothing: it begins a journal of its own at its first call.  The file is opened for each block by its absolute name and closed
- * again, because programs close descriptors they do not know.
+ * A child of fork() shares nothing: it begins a journal of its own at its first call.  The file is opened for each block by its absolute
+ * name and closed again, because programs close descriptors they do not know.
  */
 #include "config.h"
 
@@ -94,7 +94,8 @@ static void
 complain (const char *directory, int problem)
 {
   char text[4400];
-  int size = snprintf (text, sizeof text, "gemem-record: %s: %s; process %d runs without being recorded\n", directory, strerror (problem), (int) getpid ());
+  int size = snprintf (text, sizeof text, "gemem-record: %s: %s; process %d runs without being recorded\n", directory, strerror (problem),
+                       (int) getpid ());
   if (size > 0 && write (STDERR_FILENO, text, (size_t) size < sizeof text ? (size_t) size : sizeof text - 1) < 0)
     return;
 }

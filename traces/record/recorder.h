@@ -1,12 +1,12 @@
 /* recorder.h - what the parts of libgemem-record.so share.
  *
- * The library lives inside programs that know nothing of it, so: no GLib, no malloc, no exit handlers, no signal handlers, no descriptor kept
- * open, nothing printed but one line when the recording cannot be written.  errno is left as it was.
+ * The library lives inside programs that know nothing of it, so: no GLib, no malloc, no exit handlers, no signal handlers, no descriptor
+ * kept open, nothing printed but one line when the recording cannot be written.  errno is left as it was.
  *
- * How a call becomes a record: the wrapper (hooks.c, calls.c) finds the real function (resolve.c), enters (one call of the outermost API a thread is in
- * is recorded, what the runtime asks of the driver beneath is not), calls it, and adds one record to the thread's block (journal.c).
- * Records of what gives memory are numbered after the real call, of what takes it away before: numbers therefore order a
- * free before the allocation that gets the same address, on whatever thread it happens.
+ * How a call becomes a record: the wrapper (hooks.c, calls.c) finds the real function (resolve.c), enters (one call of the outermost API a
+ * thread is in is recorded, what the runtime asks of the driver beneath is not), calls it, and adds one record to the thread's block
+ * (journal.c). Records of what gives memory are numbered after the real call, of what takes it away before: numbers therefore order a free
+ * before the allocation that gets the same address, on whatever thread it happens.
  */
 #pragma once
 

@@ -1,13 +1,13 @@
 /* resolve.c - which function is behind a wrapper, and giving programs the wrapper where they look functions up themselves (recorder.h).
  *
- * Programs reach CUDA by linking (the preloaded library is found first), by dlsym() on a handle (Python's ctypes, the runtime on the driver), and by
- * cuGetProcAddress() and cudaGetDriverEntryPoint().  All of them end here.
+ * Programs reach CUDA by linking (the preloaded library is found first), by dlsym() on a handle (Python's ctypes, the runtime on the
+ * driver), and by cuGetProcAddress() and cudaGetDriverEntryPoint().  All of them end here.
  *
- * The real function is looked for where the caller would have found it: among the libraries of the object that called (a Python extension's are not
- * in the global scope), then behind this library, then in whatever libcuda or libcudart is loaded.
+ * The real function is looked for where the caller would have found it: among the libraries of the object that called (a Python
+ * extension's are not in the global scope), then behind this library, then in whatever libcuda or libcudart is loaded.
  *
- * dlsym() is replaced for names that are hooked; any other call goes on to the C library's as a tail call, because that looks at its return address
- * to find out who asks for RTLD_NEXT.
+ * dlsym() is replaced for names that are hooked; any other call goes on to the C library's as a tail call, because that looks at its
+ * return address to find out who asks for RTLD_NEXT.
  *
  * Invariants: no name is answered that would not have been answered without the recorder; a function of a second runtime library in
  * the same process is left as it is (what it asks of the driver is recorded).
@@ -140,7 +140,8 @@ recorder_driver_function (const char *name)
   return function;
 }
 
-/* Makes @real the function behind @hook, if that is not known yet, and keeps its library loaded: a wrapper may outlive the program's handle. */
+/* Makes @real the function behind @hook, if that is not known yet, and keeps its library loaded: a wrapper may outlive the program's
+ * handle. */
 static void *
 know (Hook *hook, void *real)
 {

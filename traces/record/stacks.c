@@ -1,7 +1,8 @@
 /* stacks.c - call stacks of recorded calls, each distinct one written once (GEMEM_RECORD_STACKS=DEPTH; recorder.h).
  *
- * A stack is walked at every call that is recorded (backtrace() of the C library), named when it is new: function+offset where the dynamic symbols tell, else
- * file+offset, which addr2line understands.  Innermost frame first, as deep as asked, without the recorder's own frames.
+ * A stack is walked at every call that is recorded (backtrace() of the C library), named when it is new: function+offset where the dynamic
+ * symbols tell, else file+offset, which addr2line understands.  Innermost frame first, as deep as asked, without the recorder's own
+ * frames.
  *
  * Invariants: a stack is the same if its return addresses are; after STACKS distinct ones new ones are recorded without.
  * Cost: about a microsecond and more per call, which is why it is off by default.
@@ -80,9 +81,9 @@ append_frame (char *text, size_t used, void *frame)
 
   file = file != NULL ? file + 1 : known ? info.dli_fname : "?";
   if (known && info.dli_sname != NULL)
-    size = snprintf (text + used, room, "%s%s+0x%zx (%s)", space, info.dli_sname, (size_t) ((char *) frame - (char *) info.dli_saddr), file);
+    size = snprintf (text + used, room, "%s%s+0x%zx (%s)", space, info.dli_sname, (size_t) frame - (size_t) info.dli_saddr, file);
   else
-    size = snprintf (text + used, room, "%s%s+0x%zx", space, file, known ? (size_t) ((char *) frame - (char *) info.dli_fbase) : (size_t) frame);
+    size = snprintf (text + used, room, "%s%s+0x%zx", space, file, (size_t) frame - (known ? (size_t) info.dli_fbase : 0));
   return size > 0 && (size_t) size < room ? used + (size_t) size : used;
 }
 

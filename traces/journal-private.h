@@ -1,0 +1,61 @@
+/* journal-private.h - the state behind journal-state.c and journal-physical.c, and what they share. */
+#pragma once
+
+#include "sim/core/idmap.h"
+#include "traces/journal.h"
+
+typedef enum
+{
+  JOURNAL_KIND_PLAIN,
+  JOURNAL_KIND_MANAGED,
+  JOURNAL_KIND_PHYSICAL,
+} JournalKind;
+
+/* A block. */
+typedef struct
+{
+  guint64 id, stream, context, device;
+} JournalLive;
+
+/* A block of physical memory, and how many handles and mappings hold it. */
+typedef struct
+{
+  guint64 device;
+  guint32 references, mappings;
+} JournalPhysical;
+
+typedef struct
+{
+  guint64 size, id;
+} JournalMapping;
+
+struct _JournalState
+{
+  GememTraceInfo *info;
+  GememIdMap *blocks;   /* address -> JournalLive     */
+  GememIdMap *physical; /* id -> JournalPhysical      */
+  GememIdMap *handles;  /* handle -> id               */
+  GememIdMap *mappings; /* address -> JournalMapping  */
+  GememIdMap *streams, *events, *pools, *threads; /* -> guint64 number */
+  GememIdMap *strings;  /* number -> tag of its text  */
+  GememIdMap *tags;     /* kind, thread, stack -> tag */
+  guint64     last_id, last_stream, last_event, last_pool, last_time;
+  guint64     unknown, unseen; /* frees of memory not known; frees that were not seen */
+  guint64     current_pool[JOURNAL_MAX_DEVICES];
+  GArray     *out;
+  guint64     time;
+};
+
+/* A new event, valid until the next one. */
+GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id);
+/* Gives out the memory of @record as a new block; its id. */
+guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address, JournalKind kind);
+/* Counts a free that is left out. */
+void journal_unknown_free (JournalState *state);
+
+/* journal-physical.c: the calls of these names. */
+void journal_create (JournalState *state, const JournalRecord *record);
+void journal_retain (JournalState *state, const JournalRecord *record);
+void journal_release (JournalState *state, const JournalRecord *record);
+void journal_map (JournalState *state, const JournalRecord *record);
+void journal_unmap (JournalState *state, const JournalRecord *record);
