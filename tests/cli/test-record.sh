@@ -131,6 +131,10 @@ if [ ! -w closed ]; then
 else
   skip "a folder without permission" "this user may write everywhere"
 fi
+# Limits on the size of files: no journal at all, and one that ends early.
+run 5 gemem-record sh -c "ulimit -f 60; exec '$driver' dlsym end 0"; says err 'File too large; process [0-9]+ runs without being recorded$'
+run 5 gemem-record sh -c "ulimit -f 300; exec '$driver' dlsym end 0"
+run 0 gemem-sim info out.gmt; says out 'calls could not be recorded'; says out 'events +[1-9]'
 if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
   run 0 env GEMEM_RECORD="$GEMEM_TMP/not/there" LD_PRELOAD="$GEMEM_BUILDDIR/.libs/libgemem-record.so" "$driver" dlsym basic
   says err '^gemem-record: .*/not/there: No such file or directory; process [0-9]+ runs without being recorded$'

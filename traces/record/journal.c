@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +60,14 @@ now (void)
 
 /* ---- the file */
 
+/* Whether a file may have @size bytes: beyond its limit a process gets a signal, which it does not expect of us. */
+static bool
+may_have (off_t size)
+{
+  struct rlimit limit;
+  return getrlimit (RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || (rlim_t) size <= limit.rlim_cur;
+}
+
 /* Maps block @number of the file, made sure of on the disk; NULL if that cannot be done. */
 static void *
 map_block (uint32_t number, int flags)
@@ -69,7 +78,7 @@ map_block (uint32_t number, int flags)
 
   if (fd < 0)
     return NULL;
-  int problem = posix_fallocate (fd, place, JOURNAL_BLOCK);
+  int problem = may_have (place + JOURNAL_BLOCK) ? posix_fallocate (fd, place, JOURNAL_BLOCK) : EFBIG;
   if (problem == 0)
     block = mmap (NULL, JOURNAL_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, place);
   if (problem == 0 && block == MAP_FAILED)
