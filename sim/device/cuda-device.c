@@ -127,6 +127,18 @@ cuda_info (GememDevice *device, GememDeviceInfo *info)
   info->virtual_memory = self->virtual_memory;
 }
 
+static char *
+cuda_identify (GememDevice *device)
+{
+  GememCuda *self = (GememCuda *) device;
+  char name[256] = "";
+  int version = 0;
+
+  GEMEM_CUDA_DO (self, cuDeviceGetName, name, sizeof name, self->gpu);
+  GEMEM_CUDA_DO (self, cuDriverGetVersion, &version);
+  return g_strdup_printf ("%s, CUDA %d.%d", name, version / 1000, version % 1000 / 10);
+}
+
 static guint64
 cuda_cost (GememDevice *device, GememDeviceCall call, guint64 size)
 {
@@ -308,6 +320,7 @@ const GememDeviceClass gemem_cuda_class = {
   .fill = gemem_cuda_fill,
   .verify = gemem_cuda_verify,
   .finding = gemem_cuda_finding,
+  .identify = cuda_identify,
   .real = TRUE,
 };
 

@@ -103,6 +103,16 @@ gemem_device_capacity (GememDevice *device)
   return device->capacity;
 }
 
+char *
+gemem_device_identify (GememDevice *device)
+{
+  GememDevice *each = device;
+
+  while (each->inner != NULL)
+    each = each->inner;
+  return each->klass->identify != NULL ? each->klass->identify (each) : gemem_device_describe (device);
+}
+
 /* ---- calls */
 
 static void
@@ -112,18 +122,32 @@ tell (const GememDevice *device, const GememDeviceNote *note)
     watch->func (watch->data, note);
 }
 
+/* When a call began, by the device's clock and, where somebody measures, by theirs. */
+typedef struct
+{
+  guint64 now, measured;
+} Moment;
+
+static inline Moment
+begin_call (const GememDevice *device)
+{
+  return (Moment) { device->now, G_UNLIKELY (device->times != NULL) ? device->times->clock () : 0 };
+}
+
 /* Books one call that began at @start. */
 static inline void
-charge (GememDevice *device, GememDeviceCall call, guint64 start, guint64 size, gboolean ok)
+charge (GememDevice *device, GememDeviceCall call, Moment start, guint64 size, gboolean ok)
 {
   const GememDeviceClass *klass = device->klass;
 
+  if (G_UNLIKELY (device->times != NULL))
+    gemem_histogram_add (&device->times->ns[call], device->times->clock () - start.measured);
   if (klass->cost != NULL)
     device->now += klass->cost (device, call, size);
   device->calls[call]++;
   device->refused[call] += !ok;
-  device->call_ns[call] += device->now - start;
-  device->call_time += device->now - start;
+  device->call_ns[call] += device->now - start.now;
+  device->call_time += device->now - start.now;
   if (device->held > device->peak_held)
     device->peak_held = device->held;
 }
@@ -163,7 +187,7 @@ gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch)
 guint64
 gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   guint64 address = device->klass->malloc (device, size, stream);
   BOOK (device, GEMEM_CALL_MALLOC, start, size, address != 0, .ok = address != 0, .address = address, .stream = stream);
   return address;
@@ -172,7 +196,7 @@ gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream)
 void
 gemem_device_free (GememDevice *device, guint64 address, guint64 size)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   device->klass->free (device, address, size);
   BOOK (device, GEMEM_CALL_FREE, start, size, TRUE, .ok = TRUE, .address = address);
 }
@@ -180,7 +204,7 @@ gemem_device_free (GememDevice *device, guint64 address, guint64 size)
 guint64
 gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   guint64 address = device->klass->reserve (device, size, alignment);
   BOOK (device, GEMEM_CALL_RESERVE, start, size, address != 0, .ok = address != 0, .address = address);
   return address;
@@ -189,7 +213,7 @@ gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment)
 void
 gemem_device_release (GememDevice *device, guint64 address, guint64 size)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   device->klass->release (device, address, size);
   BOOK (device, GEMEM_CALL_RELEASE, start, size, TRUE, .ok = TRUE, .address = address);
 }
@@ -197,7 +221,7 @@ gemem_device_release (GememDevice *device, guint64 address, guint64 size)
 GememPage
 gemem_device_create_page (GememDevice *device, guint64 size)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   GememPage page = device->klass->create_page (device, size);
   BOOK (device, GEMEM_CALL_CREATE, start, size, page != 0, .ok = page != 0, .address = page);
   return page;
@@ -206,7 +230,7 @@ gemem_device_create_page (GememDevice *device, guint64 size)
 void
 gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   device->klass->destroy_page (device, page, size);
   BOOK (device, GEMEM_CALL_DESTROY, start, size, TRUE, .ok = TRUE, .address = page);
 }
@@ -214,7 +238,7 @@ gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size)
 gboolean
 gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   gboolean ok = device->klass->map (device, address, page, offset, size);
   BOOK (device, GEMEM_CALL_MAP, start, size, ok, .ok = ok, .address = address);
   return ok;
@@ -223,7 +247,7 @@ gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 
 gboolean
 gemem_device_unmap (GememDevice *device, guint64 address, guint64 size)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   gboolean ok = device->klass->unmap (device, address, size);
   BOOK (device, GEMEM_CALL_UNMAP, start, size, ok, .ok = ok, .address = address);
   return ok;
@@ -232,7 +256,7 @@ gemem_device_unmap (GememDevice *device, guint64 address, guint64 size)
 gboolean
 gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   gboolean ok = device->klass->memset (device, address, value, size, stream);
   BOOK (device, GEMEM_CALL_MEMSET, start, size, ok, .ok = ok, .address = address, .stream = stream);
   return ok;
@@ -241,7 +265,7 @@ gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64
 GememDeviceEvent
 gemem_device_event_record (GememDevice *device, guint64 stream)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   GememDeviceEvent event = device->klass->event_record (device, stream);
   BOOK (device, GEMEM_CALL_EVENT_RECORD, start, 0, event != 0, .ok = event != 0, .stream = stream, .event = event);
   return event;
@@ -250,7 +274,7 @@ gemem_device_event_record (GememDevice *device, guint64 stream)
 gboolean
 gemem_device_event_query (GememDevice *device, GememDeviceEvent event)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   gboolean complete = device->klass->event_query (device, event);
   BOOK (device, GEMEM_CALL_EVENT_QUERY, start, 0, TRUE, .ok = complete, .event = event);
   return complete;
@@ -259,7 +283,7 @@ gemem_device_event_query (GememDevice *device, GememDeviceEvent event)
 void
 gemem_device_event_sync (GememDevice *device, GememDeviceEvent event)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   device->klass->event_sync (device, event);
   BOOK (device, GEMEM_CALL_EVENT_SYNC, start, 0, TRUE, .ok = TRUE, .event = event);
 }
@@ -267,7 +291,7 @@ gemem_device_event_sync (GememDevice *device, GememDeviceEvent event)
 gboolean
 gemem_device_stream_sync (GememDevice *device, guint64 stream)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   gboolean ok = device->klass->stream_sync (device, stream);
   BOOK (device, GEMEM_CALL_STREAM_SYNC, start, 0, ok, .ok = ok, .stream = stream);
   return ok;
@@ -276,7 +300,7 @@ gemem_device_stream_sync (GememDevice *device, guint64 stream)
 gboolean
 gemem_device_sync (GememDevice *device)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   gboolean ok = device->klass->device_sync (device);
   BOOK (device, GEMEM_CALL_DEVICE_SYNC, start, 0, ok, .ok = ok);
   return ok;
@@ -285,7 +309,7 @@ gemem_device_sync (GememDevice *device)
 void
 gemem_device_info (GememDevice *device, GememDeviceInfo *info)
 {
-  guint64 start = device->now;
+  const Moment start = begin_call (device);
   device->klass->info (device, info);
   BOOK (device, GEMEM_CALL_INFO, start, 0, TRUE, .ok = TRUE);
 }

@@ -15,6 +15,7 @@
 #include "sim/core/macros.h"
 #include <glib.h>
 
+#include "sim/core/histogram.h"
 #include "sim/core/params.h"
 
 GEMEM_BEGIN_DECLS
@@ -99,6 +100,8 @@ struct _GememDeviceClass
   gboolean (*fill)    (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
   gboolean (*verify)  (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
   gboolean (*finding) (GememDevice *device, gboolean wait, GememMismatch *finding);
+  /* Optional: "NVIDIA H200, CUDA 13.0", for provenance; g_free(). */
+  char    *(*identify) (GememDevice *device);
   gboolean real; /* hardware: calls can fail for other reasons than memory (gemem_device_failure()) */
   /* Optional: modelled cost in ns of one call, charged by the wrapper after the call. */
   guint64  (*cost)    (GememDevice *device, GememDeviceCall call, guint64 size);
@@ -116,6 +119,13 @@ typedef struct
 } GememDeviceNote;
 
 typedef void (*GememDeviceObserver) (gpointer data, const GememDeviceNote *note);
+
+/* What calls take by a clock of the caller's, beside their modelled cost.  Owned by whoever measures. */
+typedef struct
+{
+  guint64      (*clock) (void); /* ns, monotonic */
+  GememHistogram ns[GEMEM_CALL_COUNT];
+} GememCallTimes;
 
 /* Somebody who watches: the engine's ledger for fidelity, its probe of the order of release.  Owned by whoever watches. */
 typedef struct _GememDeviceWatch GememDeviceWatch;
@@ -144,6 +154,7 @@ struct _GememDevice
   guint64                 refused[GEMEM_CALL_COUNT];
   guint64                 call_ns[GEMEM_CALL_COUNT];
   guint32                 waits;           /* bit per GememDeviceCall that waits until the device is idle before it does its work */
+  GememCallTimes         *times;           /* set by whoever measures; NULL: nobody does */
   GememDeviceWatch       *watches;         /* in the order in which they came */
   GRecMutex               lock;            /* gemem_device_lock() */
   GError                 *failure;         /* gemem_device_failure() */
@@ -161,6 +172,8 @@ void gemem_device_lock (GememDevice *device);
 void gemem_device_unlock (GememDevice *device);
 /* "sim:capacity=...": the effective settings. */
 char *gemem_device_describe (GememDevice *device);
+/* What hardware it is, or, of a simulated device, as described; g_free(). */
+char *gemem_device_identify (GememDevice *device);
 /* Name/value rows of all effective settings, for the manifest; GPtrArray of GememSetting. */
 GPtrArray *gemem_device_settings (GememDevice *device);
 

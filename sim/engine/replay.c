@@ -123,6 +123,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
     run->order = gemem_release_order_new (run->device);
   if (job->watch != NULL)
     gemem_device_watch (run->device, job->watch);
+  run->device->times = run->times;
   expect_first (run, info, events, n);
   if (job->touch && run->map_seq == G_MAXUINT64 && (run->touch = gemem_touch_new (run->device, error)) == NULL)
     return FALSE;
@@ -321,6 +322,8 @@ gather (GememRun *run)
       add_stat ("touch_fills", fills, "", result->stats);
       add_stat ("touch_verifications", verifications, "", result->stats);
     }
+  if (run->times != NULL)
+    result->measured_calls = g_memdup2 (run->times->ns, sizeof run->times->ns);
   if (run->klass->stats != NULL)
     run->klass->stats (run->allocator, add_stat, result->stats);
   if (run->job->keep_report && run->klass->report != NULL)
@@ -387,8 +390,20 @@ end (GememRun *run, gboolean ok, GError **error)
   gemem_live_clear (&run->live);
   gemem_graphs_clear (&run->graphs);
   gemem_idset_clear (&run->recorded);
+  g_free (run->times);
   g_free (run->name);
   return ok;
+}
+
+static GememCallTimes *
+new_call_times (guint64 (*clock) (void))
+{
+  GememCallTimes *times = g_new (GememCallTimes, 1);
+
+  times->clock = clock;
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    gemem_histogram_init (&times->ns[call]);
+  return times;
 }
 
 static void
@@ -405,6 +420,8 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   gemem_idset_init (&run->recorded);
   run->oom_max = job->oom_max > 0 ? job->oom_max : OOM_MAX_DEFAULT;
   run->clock = job->measure ? job->clock : NULL;
+  if (run->clock != NULL)
+    run->times = new_call_times (run->clock);
   run->verify = job->full_checks;
 #if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
   run->verify = TRUE;

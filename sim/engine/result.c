@@ -30,6 +30,7 @@ gemem_result_free (GememResult *result)
   g_free (result->device);
   g_free (result->failure);
   g_free (result->report);
+  g_free (result->measured_calls);
   g_clear_pointer (&result->parameters, g_ptr_array_unref);
   g_clear_pointer (&result->device_settings, g_ptr_array_unref);
   g_clear_pointer (&result->variables, g_ptr_array_unref);

@@ -129,6 +129,7 @@ struct _GememResult
   /* measured (host clock); empty unless asked for */
   GememHistogram measured_alloc_ns, measured_free_ns;
   guint64        measured_total_ns;
+  GememHistogram *measured_calls; /* of the device's calls, by GememDeviceCall; NULL unless asked for */
 
   GArray *timeline;           /* GememTimelinePoint */
   GArray *map;                /* GememMapSpan at the first reserved peak; empty unless asked for */

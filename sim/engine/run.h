@@ -34,6 +34,7 @@ typedef struct
   gboolean middle;      /* the recording may begin in the middle */
   gboolean stop;        /* no further event is wanted */
   guint64 (*clock) (void);
+  GememCallTimes *times; /* of the device's calls, by the same clock; or NULL */
   GememEventsLog *log;  /* or NULL */
   GememLedger *ledger;  /* or NULL: nothing to compare with */
   GememReleaseOrder *order; /* or NULL: not asked for */

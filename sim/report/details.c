@@ -112,6 +112,27 @@ append_latencies (GString *out, const GememResult *result)
         result->cost_numbers, result->cost_guesses);
 }
 
+/* Modelled and measured side by side, kind by kind. */
+static void
+append_measured_calls (GString *out, const GememResult *result)
+{
+  char text[5][GEMEM_FORMAT_MAX];
+
+  if (result->measured_calls == NULL)
+    return;
+  g_string_append_printf (out, "\n%-16s %12s %12s %12s %12s %12s %12s\n", "calls, measured", "count", "mean modelled", "mean", "p50", "p99", "max");
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    {
+      const GememHistogram *times = &result->measured_calls[call];
+      if (times->count > 0)
+        g_string_append_printf (out, "  %-14s %12" G_GUINT64_FORMAT " %13s %12s %12s %12s %12s\n", gemem_device_call_name ((GememDeviceCall) call),
+                                times->count, gemem_format_time (text[0], result->call_ns[call] / MAX (result->calls[call], 1)),
+                                gemem_format_time (text[1], times->sum / times->count),
+                                gemem_format_time (text[2], gemem_histogram_percentile (times, 500)),
+                                gemem_format_time (text[3], gemem_histogram_percentile (times, 990)), gemem_format_time (text[4], times->max));
+    }
+}
+
 /* Which request failed, and why. */
 static void
 append_oom (GString *out, const GememOom *oom)
@@ -254,6 +275,7 @@ gemem_report_details (GString *out, const GememResult *result)
   append_ooms (out, result);
   append_calls (out, result);
   append_latencies (out, result);
+  append_measured_calls (out, result);
   append_streams (out, result);
   append_classes (out, result);
   append_epochs (out, result);

@@ -237,23 +237,6 @@ read_settings (const Reading *reading, JsonObject *object, const char *name, GPt
 }
 
 static gboolean
-read_calls (const Reading *reading, JsonObject *object, GememResult *result)
-{
-  JsonObject *calls = member_object (reading, object, "calls");
-  for (guint call = 0; calls != NULL && call < GEMEM_CALL_COUNT; call++)
-    {
-      JsonObject *counts = member_object (reading, calls, gemem_device_call_name ((GememDeviceCall) call));
-      if (counts == NULL)
-        return FALSE;
-      if (!number (json_object_get_member (counts, "count"), &result->calls[call])
-          || !number (json_object_get_member (counts, "refused"), &result->refused[call])
-          || !number (json_object_get_member (counts, "modelled_ns"), &result->call_ns[call]))
-        return refuse (reading, "'%s' in 'calls' lacks a number", gemem_device_call_name ((GememDeviceCall) call));
-    }
-  return calls != NULL;
-}
-
-static gboolean
 read_buckets (JsonArray *buckets, GememHistogram *histogram)
 {
   guint64 total = 0, end, count;
@@ -287,6 +270,40 @@ read_histogram (const Reading *reading, JsonObject *object, const char *name, Ge
       || !number (json_object_get_member (source, "max"), &histogram->max) || !read_buckets (buckets, histogram))
     return refuse (reading, "'%s' is no histogram whose buckets add up to its count", name);
   return TRUE;
+}
+
+/* What a measured run has beside the counts of @call. */
+static gboolean
+read_measured (const Reading *reading, JsonObject *counts, guint call, GememResult *result)
+{
+  if (!json_object_has_member (counts, "measured_ns"))
+    return TRUE;
+  if (result->measured_calls == NULL)
+    {
+      result->measured_calls = g_new (GememHistogram, GEMEM_CALL_COUNT);
+      for (guint i = 0; i < GEMEM_CALL_COUNT; i++)
+        gemem_histogram_init (&result->measured_calls[i]);
+    }
+  return read_histogram (reading, counts, "measured_ns", &result->measured_calls[call]);
+}
+
+static gboolean
+read_calls (const Reading *reading, JsonObject *object, GememResult *result)
+{
+  JsonObject *calls = member_object (reading, object, "calls");
+  for (guint call = 0; calls != NULL && call < GEMEM_CALL_COUNT; call++)
+    {
+      JsonObject *counts = member_object (reading, calls, gemem_device_call_name ((GememDeviceCall) call));
+      if (counts == NULL)
+        return FALSE;
+      if (!number (json_object_get_member (counts, "count"), &result->calls[call])
+          || !number (json_object_get_member (counts, "refused"), &result->refused[call])
+          || !number (json_object_get_member (counts, "modelled_ns"), &result->call_ns[call]))
+        return refuse (reading, "'%s' in 'calls' lacks a number", gemem_device_call_name ((GememDeviceCall) call));
+      if (!read_measured (reading, counts, call, result))
+        return FALSE;
+    }
+  return calls != NULL;
 }
 
 /* A row of a "rows" array: values in the order of the columns, which is that of the table. */

@@ -205,6 +205,11 @@ append_calls (GString *out, const GememResult *result)
       gemem_json_append_number (out, result->refused[call]);
       g_string_append (out, ", \"modelled_ns\": ");
       gemem_json_append_number (out, result->call_ns[call]);
+      if (result->measured_calls != NULL)
+        {
+          g_string_append (out, ", \"measured_ns\": ");
+          append_histogram (out, &result->measured_calls[call]);
+        }
       g_string_append_c (out, '}');
     }
   g_string_append (out, "\n      }");

@@ -20,6 +20,21 @@ total (const guint64 *by_call)
   return sum;
 }
 
+static guint64
+measured_in_calls (const GememResult *result)
+{
+  guint64 sum = 0;
+  for (guint call = 0; result->measured_calls != NULL && call < GEMEM_CALL_COUNT; call++)
+    sum += result->measured_calls[call].sum;
+  return sum;
+}
+
+static double
+modelled_to_measured (const GememResult *result)
+{
+  return result->measured_total_ns > 0 ? (double) result->modelled_total_ns / (double) result->measured_total_ns : 0;
+}
+
 /* Each measure is one function of the type its unit says; the other type is never called. */
 #define TYPE_BYTES guint64
 #define TYPE_COUNT guint64

@@ -156,14 +156,18 @@ test_latency (void)
   equal (result->alloc_ns.max, result->alloc_ns.min + calls);
   equal (result->modelled_total_ns, result->alloc_ns.sum + result->free_ns.sum);
   equal (result->measured_alloc_ns.count, 2);
-  equal (result->measured_alloc_ns.sum, 20);
+  equal (result->measured_alloc_ns.sum, 40); /* the clock is read twice more for the call within */
   equal (result->measured_free_ns.sum, 20);
-  equal (result->measured_total_ns, 40);
+  equal (result->measured_total_ns, 60);
+  equal (result->measured_calls[GEMEM_CALL_MALLOC].count, 1);
+  equal (result->measured_calls[GEMEM_CALL_MALLOC].sum, 10);
+  equal (result->measured_calls[GEMEM_CALL_FREE].count, 0); /* what is given back at the end is no part of the run */
   gemem_result_free (result);
   job.measure = FALSE;
   result = test_job_run (&job);
   equal (result->measured_alloc_ns.count, 0);
   equal (result->measured_total_ns, 0);
+  g_assert_null (result->measured_calls);
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
 }

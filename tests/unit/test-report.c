@@ -203,14 +203,14 @@ test_csv (void)
       text, ==,
       "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_reserved,lower_bound,overhead,utilisation,peak_live,"
       "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,fragmentation,largest_free_at_peak,device_allocs,"
-      "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,ooms,"
+      "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,measured_call_time,modelled_to_measured,ooms,"
       "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_malloc,calls_free,calls_reserve,calls_create,calls_map,"
       "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,calls_info,calls,calls_time\n"
       "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
       "3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
       "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0.750000,3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
   free_results (results, 2);
 }
 
@@ -383,6 +383,10 @@ test_round_trip (void)
   fill_numbers (results[0]);
   gemem_histogram_add (&results[0]->measured_free_ns, G_MAXUINT64);
   gemem_histogram_add (&results[0]->measured_free_ns, 0);
+  results[0]->measured_calls = g_new (GememHistogram, GEMEM_CALL_COUNT);
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    gemem_histogram_init (&results[0]->measured_calls[call]);
+  gemem_histogram_add (&results[0]->measured_calls[GEMEM_CALL_MAP], 12345);
   g_array_set_size (results[1]->timeline, 0);
   g_array_set_size (results[1]->map, 0);
   g_autofree char *text = report (GEMEM_FORMAT_JSON, results, 2, FALSE, 0);
@@ -404,6 +408,9 @@ test_round_trip (void)
   g_assert_cmpint (read->device_ordinal, ==, GEMEM_DEVICE_HOST);
   g_assert_cmpuint (read->fidelity.expected_address, ==, 0xffffffffffff0000);
   g_assert_cmpmem (&read->measured_free_ns, sizeof (GememHistogram), &results[0]->measured_free_ns, sizeof (GememHistogram));
+  g_assert_cmpmem (read->measured_calls, GEMEM_CALL_COUNT * sizeof (GememHistogram), results[0]->measured_calls,
+                   GEMEM_CALL_COUNT * sizeof (GememHistogram));
+  g_assert_null (((const GememResult *) back->pdata[1])->measured_calls);
   g_assert_cmpmem (&read->alloc_ns, sizeof (GememHistogram), &results[0]->alloc_ns, sizeof (GememHistogram));
   g_assert_cmpmem (read->timeline->data, read->timeline->len * sizeof (GememTimelinePoint), results[0]->timeline->data,
                    3 * sizeof (GememTimelinePoint));

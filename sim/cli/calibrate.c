@@ -1,0 +1,112 @@
+/* calibrate.c - `gemem-sim calibrate`: what the calls of a device cost, as a profile with its provenance.
+ *
+ * A real device is measured by the host clock.  A simulated one has a clock of its own, so that what comes out is the profile that went in: with it
+ * the measuring itself is tested.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "sim/cli/cli.h"
+#include "sim/device/calibrate.h"
+
+static char *device_spec, *output;
+static int repeats = 50;
+
+static const GOptionEntry entries[] = {
+  { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec, "Device, e.g. cuda:0 (default)", "SPEC" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the profile to FILE instead of stdout", "FILE" },
+  { "repeats", 0, 0, G_OPTION_ARG_INT, &repeats, "Calls of each kind and size (default 50)", "N" },
+  { NULL }
+};
+
+static guint64
+host_clock (gpointer data)
+{
+  return gemem_host_clock ();
+}
+
+static guint64
+device_clock (gpointer device)
+{
+  return ((GememDevice *) device)->now;
+}
+
+/* "NVRM version: ...", of the kernel's part of the driver; NULL: there is none. */
+static char *
+driver_version (void)
+{
+  char *text = NULL;
+
+  if (!g_file_get_contents ("/proc/driver/nvidia/version", &text, NULL, NULL))
+    return NULL;
+  text[strcspn (text, "\n")] = '\0';
+  return text;
+}
+
+static char *
+profile_text (GememDevice *device, const GememCalibration *calibration)
+{
+  g_autoptr (GDateTime) today = g_date_time_new_now_utc ();
+  g_autofree char *date = g_date_time_format (today, "%Y-%m-%d"), *identity = gemem_device_identify (device), *driver = driver_version ();
+  g_autofree char *described = gemem_device_describe (device), *how = NULL;
+  g_autoptr (GPtrArray) provenance = g_ptr_array_new_with_free_func (g_free);
+  struct utsname system;
+
+  g_ptr_array_add (provenance, g_strdup_printf ("device: %s", identity));
+  g_ptr_array_add (provenance, g_strdup_printf ("as: %s", described));
+  if (device->klass->real && driver != NULL)
+    g_ptr_array_add (provenance, g_strdup_printf ("driver: %s", driver));
+  if (uname (&system) == 0)
+    g_ptr_array_add (provenance, g_strdup_printf ("host: %s %s, %s", system.sysname, system.release, system.machine));
+  g_ptr_array_add (provenance, g_strdup_printf ("clock: %s", device->klass->real ? "the host's" : "that of the simulated device"));
+  g_ptr_array_add (provenance, g_strdup_printf ("date: %s", date));
+  g_ptr_array_add (provenance, g_strdup_printf ("gemem: %s", PACKAGE_VERSION));
+  g_ptr_array_add (provenance, NULL);
+  how = g_strdup_printf ("%s, %s", identity, date);
+  return gemem_calibration_profile (calibration, identity, (const char *const *) provenance->pdata, how);
+}
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_calibrate;
+  GememCalibration calibration;
+  GememDevice *device;
+  int status = 1;
+
+  if (!gemem_want_arguments (&gemem_command_calibrate, arguments, 0, 0, error))
+    return 2;
+  if (repeats < 1)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--repeats=%d: out of range; give a number from 1 on", repeats);
+      return 2;
+    }
+  device = gemem_device_new (device_spec != NULL ? device_spec : "cuda:0", NULL, 0, error);
+  if (device == NULL)
+    return 2;
+  const GememCalibrateOptions options = { device->klass->real ? host_clock : device_clock, device, (guint) repeats };
+  if (gemem_calibrate (device, &options, &calibration, error))
+    {
+      g_autofree char *text = profile_text (device, &calibration);
+      if (gemem_put (output, text, strlen (text), error))
+        status = 0;
+    }
+  gemem_device_destroy (device);
+  return status;
+}
+
+const GememCommand gemem_command_calibrate = {
+  .name = "calibrate",
+  .synopsis = "",
+  .summary = "Measure what the calls of a device cost, and write a profile",
+  .description = "Every device call is made many times over several sizes, and while a stream has work to do: base cost, slope, and whether it waits until the\n"
+                 "device is idle, each number with its source. The profile is for -d sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
+  .examples = "  gemem-sim calibrate -d cuda:0 -o h200.ini\n"
+              "      the profile of this machine\n"
+              "  gemem-sim compare train.gmt -d cuda:0:profile=h200.ini --measure\n"
+              "      predicted and real time side by side, and the ratio of both\n",
+  .options = { entries },
+  .run = run,
+};

@@ -1,0 +1,48 @@
+/* calibrate.h - what the calls of a device cost, measured, as a cost profile (profile.h).
+ *
+ * Each call is made `repeats` times at each of several sizes, after a few that are not counted.  Of each size the median counts; the line through the
+ * medians is that of Theil and Sen (median of the slopes of all pairs), which a few outliers do not move and which is exact where the medians lie
+ * on one: a calibrated simulated device gives its own profile again.
+ * Whether a call synchronises is seen, not timed: long work is put on a stream, the call is made while it is pending, and is it done afterwards?
+ * A map is measured with its access rights, so that set_access_ns is in its base_ns.  What cannot be measured is a guess, as in generic.ini, and says so.
+ *
+ * Cost: seconds.  The device's memory is used, up to a quarter of what is free, and given back.
+ */
+#pragma once
+
+#include "sim/device/device.h"
+#include "sim/device/profile.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  guint64 (*clock) (gpointer data); /* ns, monotonic */
+  gpointer clock_data;
+  guint    repeats;                 /* of each call and size; at least 1 */
+} GememCalibrateOptions;
+
+typedef struct
+{
+  gboolean      measured;       /* FALSE: `cost` is generic.ini's */
+  gboolean      waits_measured; /* `cost.synchronises` was seen   */
+  GememCallCost cost;
+  guint64       p99, max;       /* ns, over all sizes */
+  guint         samples, sizes;
+} GememCalibratedCall;
+
+typedef struct
+{
+  GememDeviceInfo     info;
+  guint64             hit_ns; /* a guess */
+  GememCalibratedCall calls[GEMEM_CALL_COUNT];
+} GememCalibration;
+
+/* Measures @device, of which nothing else may be in use.  Errors: GEMEM_ERROR_FAILED: it has not memory enough, or has failed. */
+gboolean gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options, GememCalibration *calibration, GError **error);
+
+/* The profile as text: @name of the device; @provenance: lines on where and when it was measured (NULL-terminated), which become comments; @how: what the
+ * sources of the numbers say after "measured: ", in one line. */
+char *gemem_calibration_profile (const GememCalibration *calibration, const char *name, const char *const *provenance, const char *how);
+
+GEMEM_END_DECLS

@@ -1,0 +1,98 @@
+/* test-calibrate.c - a calibrated simulated device gives its own profile again, every number of it; and what is said where something cannot be measured. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/core/error.h"
+#include "sim/device/calibrate.h"
+
+static guint64
+device_clock (gpointer device)
+{
+  return ((GememDevice *) device)->now;
+}
+
+static GememProfile *
+calibrated (const char *spec, GError **error)
+{
+  static const char *const provenance[] = { "device: a test", "date: never", NULL };
+  GememDevice *device = gemem_device_new (spec, NULL, 0, error);
+  const GememCalibrateOptions options = { device_clock, device, 5 };
+  GememCalibration calibration;
+  GememProfile *profile = NULL;
+
+  g_assert_nonnull (device);
+  if (gemem_calibrate (device, &options, &calibration, error))
+    {
+      g_autofree char *text = gemem_calibration_profile (&calibration, "a test", provenance, "here");
+      g_assert_nonnull (strstr (text, "# device: a test\n# date: never\n"));
+      profile = gemem_profile_parse (text, strlen (text), "test.ini", error);
+    }
+  g_assert_cmpuint (device->held, ==, 0);
+  gemem_device_destroy (device);
+  return profile;
+}
+
+static void
+test_same_profile (void)
+{
+  g_auto (GStrv) names = gemem_profile_names ();
+
+  for (char **name = names; *name != NULL; name++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *spec = g_strdup_printf ("sim:profile=%s", *name);
+      g_autoptr (GememProfile) was = gemem_profile_load (*name, &error), is = calibrated (spec, &error);
+
+      g_assert_no_error (error);
+      g_assert_cmpuint (is->capacity, ==, was->capacity);
+      g_assert_cmpuint (is->granularity, ==, was->granularity);
+      g_assert_cmpuint (is->hit_ns, ==, was->hit_ns);
+      g_assert_cmpuint (is->guesses, ==, 1); /* hit_ns */
+      for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+        {
+          const GememCallCost *a = &is->calls[call], *b = &was->calls[call];
+
+          g_test_message ("%s, %s", *name, gemem_device_call_name ((GememDeviceCall) call));
+          g_assert_cmpuint (a->base_ns, ==, b->base_ns + b->set_access_ns);
+          g_assert_cmpuint (a->per_mib_ns, ==, b->per_mib_ns);
+          g_assert_cmpuint (a->per_page_ns, ==, b->per_page_ns);
+          g_assert_cmpint (a->synchronises, ==, b->synchronises);
+        }
+    }
+}
+
+/* What the device says otherwise than its profile is what counts; what it does not have is a guess. */
+static void
+test_other_device (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GememProfile) generic = gemem_profile_load ("generic", &error);
+  g_autoptr (GememProfile) is = calibrated ("sim:capacity=4GiB,free_synchronises=no,virtual_memory=no", &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (is->capacity, ==, G_GUINT64_CONSTANT (4) << 30);
+  g_assert_false (is->calls[GEMEM_CALL_FREE].synchronises);
+  g_assert_cmpuint (is->guesses, >, 5);
+  g_assert_cmpuint (is->calls[GEMEM_CALL_MAP].base_ns, ==, generic->calls[GEMEM_CALL_MAP].base_ns + generic->calls[GEMEM_CALL_MAP].set_access_ns);
+}
+
+static void
+test_little_memory (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (calibrated ("sim:capacity=256MiB", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
+  g_assert_nonnull (strstr (error->message, "536870912 bytes are needed"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/calibrate/same-profile", test_same_profile);
+  g_test_add_func ("/calibrate/other-device", test_other_device);
+  g_test_add_func ("/calibrate/little-memory", test_little_memory);
+  return g_test_run ();
+}
