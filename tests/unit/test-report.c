@@ -344,6 +344,7 @@ test_complete (void)
   cover (bytes, G_STRUCT_OFFSET (GememResult, partial), sizeof (gboolean));
   cover (bytes, G_STRUCT_OFFSET (GememResult, calls), 3 * GEMEM_CALL_COUNT * sizeof (guint64));
   cover (bytes, G_STRUCT_OFFSET (GememResult, fidelity), sizeof (GememFidelity));
+  cover (bytes, G_STRUCT_OFFSET (GememResult, measured_calls), sizeof (GememHistogram *)); /* with the counts of calls */
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *)); /* a file of its own (--allocator-report) */
   for (gsize i = 0; i < sizeof bytes; i++)
     {
