@@ -179,20 +179,25 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
       }
 }
 
+static gboolean
+check_one_run (const char *option, const char *path, guint runs, GError **error)
+{
+  if (path != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "--%s=%s: one file holds the %s of one run, these are %u; give one -a, and --trace-device where the trace has several", option, path,
+                 strcmp (option, "events") == 0 ? "decisions" : "device calls", runs);
+  return path == NULL;
+}
+
 /* What is to be written can be, and over nothing that is needed. */
 static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
   const GememOutputFile outputs[]
-      = { { "--output", output }, { "--events", list[0].events_path }, { "--map", map }, { "--allocator-report", allocator_report },
-          { "--manifest", manifest }, { "--sqlite", sqlite } };
-  if (list[0].events_path != NULL && n > 1)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--events=%s: one file holds the decisions of one run, these are %u; give one -a, and --trace-device where the trace has several",
-                   list[0].events_path, n);
-      return FALSE;
-    }
+      = { { "--output", output }, { "--events", list[0].events_path }, { "--calls", list[0].calls_path }, { "--map", map },
+          { "--allocator-report", allocator_report }, { "--manifest", manifest }, { "--sqlite", sqlite } };
+  if (n > 1 && (!check_one_run ("events", list[0].events_path, n, error) || !check_one_run ("calls", list[0].calls_path, n, error)))
+    return FALSE;
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), paths, error))
     return FALSE;
   if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, NULL, 0, error))

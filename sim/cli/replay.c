@@ -3,11 +3,12 @@
 
 #include "sim/cli/batch.h"
 
-static char *events_path;
+static char *events_path, *calls_path;
 static gboolean stop_at_oom;
 
 static const GOptionEntry entries[] = {
   { "events", 0, 0, G_OPTION_ARG_FILENAME, &events_path, "Write every decision as CSV: seq,kind,id,size,address,block,reserved", "FILE" },
+  { "calls", 0, 0, G_OPTION_ARG_FILENAME, &calls_path, "Write every device call as CSV: seq,call,stream,size,address,ok", "FILE" },
   { "stop-at-oom", 0, 0, G_OPTION_ARG_NONE, &stop_at_oom, "End at the first request that fails", NULL },
   { NULL }
 };
@@ -16,6 +17,7 @@ static void
 setup (GememJob *job)
 {
   job->events_path = g_strcmp0 (events_path, "-") == 0 ? "/dev/stdout" : events_path;
+  job->calls_path = g_strcmp0 (calls_path, "-") == 0 ? "/dev/stdout" : calls_path;
   job->stop_at_oom = stop_at_oom;
 }
 
@@ -47,7 +49,9 @@ const GememCommand gemem_command_replay = {
               "  gemem-sim replay step.gmt -a pytorch-caching:max_split_size_mb=128 -d sim:capacity=16GiB --fail-on-oom\n"
               "      does it fit in 16 GiB with this setting? exit status 4 if not\n"
               "  gemem-sim replay snapshot.pickle -d sim:address=recorded --events decisions.csv\n"
-              "      the recorded segments, every decision in a file\n",
+              "      the recorded segments, every decision in a file\n"
+              "  gemem-sim replay step.gmt -a ge-expandable -d cuda:0 --calls calls.csv\n"
+              "      on a GPU, every device call in a file; replayed without the GPU by -d sim:calls=calls.csv\n",
   .options = { entries, gemem_batch_entries, gemem_source_entries },
   .run = run,
 };

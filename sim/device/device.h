@@ -165,6 +165,8 @@ struct _GememDevice
 GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
 /* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" says gpu=1, mode=vmm.  GEMEM_ERROR_USAGE. */
 GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error);
+/* Of a wrapper (faulty) with @settings the class beneath, which takes what it does not know itself; else @klass.  NULL: unknown. */
+const GememDeviceClass *gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings);
 void gemem_device_destroy (GememDevice *device);
 /* For allocators that share a device among threads: the calls below do not lock, who may meet another thread does, around the calls and what
  * depends on them.  The holder may lock again. */

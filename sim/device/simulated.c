@@ -3,7 +3,8 @@
  * Capacity: an allocation or page of n bytes succeeds iff held + n <= capacity - reserved_by_others; n counts exactly as asked for.
  * Addresses: `bump` ascends from base in whole steps and never comes back; `first-fit` takes the lowest free range of whole steps;
  * `recorded` takes the segments announced by gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above
- * everything recorded (counted in `unexpected`).  All addresses, ranges for mappings too, come out of one space and never overlap.
+ * everything recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) gives the addresses of allocations and ranges, and the answers
+ * of event queries; what is refused, it does not.  All addresses, ranges for mappings too, come out of one space and never overlap.
  * Time: the cost of a call is the profile's.  A stream is busy until the last thing put on it is done: a memset takes its size-dependent
  * part there, a recorded event completes event_latency after now, in stream order.  A call that synchronises first waits for all
  * streams.  An event is its completion time + 1, so nothing is remembered about events.
@@ -100,6 +101,8 @@ static const GememParam params[] = {
     .help = "Whether free waits until the device is idle, as allocators that free without synchronising rely on; without it as the profile says." },
   { .name = "event_latency", .type = GEMEM_PARAM_TIME, .default_text = "0ns", .max = "1000h", FIELD (event_latency),
     .help = "A recorded event completes that long after it was recorded." },
+  { .name = "calls", .type = GEMEM_PARAM_STRING, .conflicts = "address|base|reuse|va|va_base|va_reuse", FIELD (calls),
+    .help = "A log of device calls (replay --calls): addresses are given, and events complete, as they were there." },
   { .name = "profile", .type = GEMEM_PARAM_STRING, .default_text = "generic", FIELD (profile),
     .help = "Cost profile: a name from $GEMEM_PROFILES or the installed ones, or a path." },
   { .name = NULL }
@@ -157,7 +160,11 @@ sim_event_record (GememDevice *device, guint64 stream)
 static gboolean
 sim_event_query (GememDevice *device, GememDeviceEvent event)
 {
-  gemem_simulated_wait ((GememSimulated *) device, GEMEM_CALL_EVENT_QUERY);
+  GememSimulated *self = (GememSimulated *) device;
+
+  gemem_simulated_wait (self, GEMEM_CALL_EVENT_QUERY);
+  if (self->answers != NULL && self->answered < self->answers->len)
+    return self->answers->data[self->answered++];
   return event == 0 || device->now >= event - 1;
 }
 
@@ -237,16 +244,15 @@ place (GememSimulated *self, guint64 size)
     }
   gemem_simulated_settle (self);
   address = gemem_region_take (&self->space, region, size, 0, &kept);
-  if (self->params.address == ADDRESS_BUMP && address != 0 && gemem_space_take (&self->space, region->floor, WINDOW))
+  if (self->policy == ADDRESS_BUMP && address != 0 && gemem_space_take (&self->space, region->floor, WINDOW))
     self->window = region->floor + WINDOW;
   return address;
 }
 
-/* The next recorded segment, if it has @size bytes and its place is free; 0: no. */
-static guint64
-take_expected (GememSimulated *self, guint64 size)
+guint64
+gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected, guint64 size)
 {
-  GememExpected *front = self->expected_first;
+  GememExpected *front = expected->first;
   guint64 address;
 
   if (front == NULL || front->size != size || !gemem_space_take (&self->space, front->address, size))
@@ -255,9 +261,9 @@ take_expected (GememSimulated *self, guint64 size)
       return 0;
     }
   address = front->address;
-  self->expected_first = front->next;
+  expected->first = front->next;
   if (front->next == NULL)
-    self->expected_last = NULL;
+    expected->last = NULL;
   gemem_slab_free (&self->expected_slab, front);
   return address;
 }
@@ -275,12 +281,12 @@ sim_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   GememSimulated *self = (GememSimulated *) device;
   guint64 address = 0;
-  guint kept = self->params.address == ADDRESS_FIRST_FIT ? KEPT_STEPS : KEPT_NOTHING;
+  guint kept = self->policy == ADDRESS_FIRST_FIT ? KEPT_STEPS : KEPT_NOTHING;
 
   gemem_simulated_wait (self, GEMEM_CALL_MALLOC);
   if (size == 0 || size > self->limit - device->held)
     return 0;
-  if (self->params.address == ADDRESS_RECORDED && (address = take_expected (self, size)) != 0)
+  if (self->policy == ADDRESS_RECORDED && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
     kept = KEPT_SIZE;
   if (address == 0)
     address = place (self, size);
@@ -323,23 +329,29 @@ keep_above (GememSimulated *self, guint64 address, guint64 size)
     self->allocations.floor = (address + size + step - 1) & ~(step - 1);
 }
 
+void
+gemem_simulated_expect (GememSimulated *self, GememExpectations *expectations, guint64 address, guint64 size)
+{
+  GememExpected *expected = gemem_slab_alloc (&self->expected_slab);
+
+  expected->address = address;
+  expected->size = size;
+  if (expectations->last != NULL)
+    expectations->last->next = expected;
+  else
+    expectations->first = expected;
+  expectations->last = expected;
+  keep_above (self, address, size);
+}
+
+/* A log of calls knows more than the trace. */
 static void
 sim_expect (GememDevice *device, guint64 address, guint64 size)
 {
   GememSimulated *self = (GememSimulated *) device;
-  GememExpected *expected;
 
-  if (self->params.address != ADDRESS_RECORDED)
-    return;
-  expected = gemem_slab_alloc (&self->expected_slab);
-  expected->address = address;
-  expected->size = size;
-  if (self->expected_last != NULL)
-    self->expected_last->next = expected;
-  else
-    self->expected_first = expected;
-  self->expected_last = expected;
-  keep_above (self, address, size);
+  if (self->policy == ADDRESS_RECORDED && self->answers == NULL)
+    gemem_simulated_expect (self, &self->expected_blocks, address, size);
 }
 
 static gboolean
@@ -350,8 +362,8 @@ sim_adopt (GememDevice *device, guint64 address, guint64 size)
   gemem_simulated_settle (self);
   if (size > self->limit - device->held || !gemem_space_take (&self->space, address, size))
     return FALSE;
-  remember (self, address, size, self->params.address == ADDRESS_BUMP ? KEPT_NOTHING : KEPT_SIZE);
-  if (self->params.address == ADDRESS_RECORDED)
+  remember (self, address, size, self->policy == ADDRESS_BUMP ? KEPT_NOTHING : KEPT_SIZE);
+  if (self->policy == ADDRESS_RECORDED)
     keep_above (self, address, size);
   return TRUE;
 }
@@ -430,7 +442,9 @@ sim_destroy (GememDevice *device)
   gemem_slab_clear (&self->expected_slab);
   gemem_space_clear (&self->space);
   gemem_profile_free (self->profile);
+  g_clear_pointer (&self->answers, g_byte_array_unref);
   g_free (self->params.profile);
+  g_free (self->params.calls);
   g_free (self);
 }
 
@@ -457,7 +471,9 @@ sim_create (gconstpointer given, GError **error)
   self = g_new0 (GememSimulated, 1);
   self->params = p;
   self->params.profile = g_strdup (p.profile);
+  self->params.calls = g_strdup (p.calls);
   self->profile = profile;
+  self->policy = p.calls != NULL ? ADDRESS_RECORDED : p.address;
   self->limit = p.capacity - p.reserved_by_others;
   self->base.klass = &gemem_simulated_class;
   g_rec_mutex_init (&self->base.lock);
@@ -469,7 +485,7 @@ sim_create (gconstpointer given, GError **error)
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     self->base.waits |= (guint32) profile->calls[call].synchronises << call;
   self->allocations = (GememRegion) { .floor = p.base, .step = p.step, .reuse = p.address == ADDRESS_FIRST_FIT };
-  if (p.address == ADDRESS_RECORDED)
+  if (self->policy == ADDRESS_RECORDED)
     self->allocations.floor = BEYOND_RECORDED;
   self->ranges = (GememRegion) { .floor = p.va_base, .step = p.va_step, .reuse = p.va == ADDRESS_FIRST_FIT };
   gemem_space_init (&self->space);
@@ -477,6 +493,11 @@ sim_create (gconstpointer given, GError **error)
   self->blocks = gemem_idmap_new (sizeof (guint64));
   self->streams = gemem_idmap_new (sizeof (guint64));
   gemem_mappings_init (&self->mappings, p.granularity);
+  if (p.calls != NULL && !gemem_simulated_load_calls (self, p.calls, error))
+    {
+      gemem_device_destroy (&self->base);
+      return NULL;
+    }
   return &self->base;
 }
 

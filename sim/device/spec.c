@@ -87,6 +87,22 @@ gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GErro
   return *klass != NULL ? parse_settings (*klass, spec[length] == ':' ? spec + length + 1 : "", error) : NULL;
 }
 
+const GememDeviceClass *
+gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings)
+{
+  const char *beneath = "sim";
+
+  if (klass != &gemem_faulty_class)
+    return klass;
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (gemem_name_equal (setting->key, "on"))
+        beneath = setting->value;
+    }
+  return gemem_device_class_find (beneath, NULL);
+}
+
 GememDevice *
 gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error)
 {

@@ -22,7 +22,10 @@ gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
       return 0;
     }
   gemem_simulated_settle (self);
-  address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);
+  address = self->answers != NULL ? gemem_simulated_take_expected (self, &self->expected_ranges, size) : 0;
+  kept = size;
+  if (address == 0)
+    address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);
   if (address != 0)
     gemem_mappings_reserved (&self->mappings, address, size, kept);
   return address;

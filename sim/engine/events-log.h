@@ -3,18 +3,14 @@
  * Columns: seq,kind,id,size,address,block,reserved.  address is hexadecimal, and empty when the request failed; size is what was
  * asked for, block what was handed out, reserved the bytes held from the device after the event.  Events that concern no block
  * (trim, syncs) leave id to block empty.
- *
- * The file appears complete or not at all: rows go through a large buffer to a temporary file beside it, which is renamed at the
- * end.  A destination that is not a regular file (a pipe, /dev/stdout) is written directly.  An interrupted run leaves FILE.partial.
  */
 #pragma once
 
 #include "sim/engine/result.h"
+#include "sim/engine/rows.h"
 
-typedef struct _GememEventsLog GememEventsLog;
-
-/* GEMEM_ERROR_FAILED naming the file. */
-GememEventsLog *gemem_events_log_open (const char *path, GError **error);
+/* GEMEM_ERROR_FAILED naming the file; ended by gemem_rows_close() or gemem_rows_discard(). */
+GememRows *gemem_events_log_open (const char *path, GError **error);
 
 /* One row; @block NULL: no block (failed request: @failed). */
 typedef struct
@@ -28,9 +24,4 @@ typedef struct
 } GememEventsRow;
 
 /* FALSE after a write error; it is reported by close. */
-gboolean gemem_events_log_row (GememEventsLog *log, const GememEventsRow *row);
-
-/* Completes and frees the log.  @partial: the run was interrupted. GEMEM_ERROR_FAILED naming the file. */
-gboolean gemem_events_log_close (GememEventsLog *log, gboolean partial, GError **error);
-/* Frees the log and removes what was written; NULL is allowed. */
-void gemem_events_log_discard (GememEventsLog *log);
+gboolean gemem_events_log_row (GememRows *log, const GememEventsRow *row);

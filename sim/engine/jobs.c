@@ -1,10 +1,11 @@
 /* jobs.c - many jobs at once: a job per thread at a time, results by index.
  *
- * Threads take the next job from a counter; which thread runs which job touches nothing in the results.
+ * Threads take the next job from a counter; which thread runs which job touches nothing in the results.  Jobs on real devices run one after another:
+ * they would take each other's memory.
  */
 #include "config.h"
 
-#include "sim/engine/replay.h"
+#include "sim/engine/setup.h"
 
 typedef struct
 {
@@ -36,6 +37,9 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
   guint others = MIN (threads > 0 ? threads : g_get_num_processors (), MAX (n, 1)) - 1;
   g_autofree GThread **helpers = g_new0 (GThread *, others + 1);
 
+  for (guint i = 0; i < n && others > 0; i++)
+    if (gemem_setup_is_real (&jobs[i]))
+      others = 0;
   for (guint i = 0; i < others; i++)
     helpers[i] = g_thread_try_new ("gemem-job", work, &queue, NULL); /* without a thread, this one does it all */
   work (&queue);

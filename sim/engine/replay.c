@@ -125,6 +125,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
     gemem_device_watch (run->device, job->watch);
   run->device->times = run->times;
   expect_first (run, info, events, n);
+  if (job->calls_path != NULL && !gemem_calls_log_open (&run->calls, job->calls_path, run->device, &run->seq, error))
+    return FALSE;
   if (job->touch && run->map_seq == G_MAXUINT64 && (run->touch = gemem_touch_new (run->device, error)) == NULL)
     return FALSE;
   run->watched = run->order != NULL || run->touch != NULL;
@@ -359,8 +361,18 @@ shut_down (GememRun *run)
     }
   if (run->allocator != NULL)
     gemem_allocator_destroy (run->allocator);
+}
+
+/* Real memory was used until now: what is still at work may fail. */
+static gboolean
+come_to_rest (GememRun *run, GError **error)
+{
+  if (run->device == NULL)
+    return TRUE;
+  gemem_device_unwatch (run->device, &run->calls.watch);
   if (run->real)
-    gemem_device_sync (run->device); /* what is still at work may fail */
+    gemem_device_sync (run->device);
+  return gemem_run_check_device (run, error);
 }
 
 /* Gives everything back.  TRUE if @ok and the ending went well too. */
@@ -368,15 +380,18 @@ static gboolean
 end (GememRun *run, gboolean ok, GError **error)
 {
   if (ok && run->log != NULL)
-    ok = gemem_events_log_close (g_steal_pointer (&run->log), run->result->partial, error);
-  gemem_events_log_discard (run->log);
+    ok = gemem_rows_close (g_steal_pointer (&run->log), run->result->partial, error);
+  gemem_rows_discard (run->log);
   if (run->device != NULL)
     gemem_device_unwatch (run->device, &run->ledger_watch);
   if (run->device != NULL && run->job->watch != NULL)
     gemem_device_unwatch (run->device, run->job->watch);
   shut_down (run);
-  if (ok && run->real)
-    ok = gemem_run_check_device (run, error);
+  if (ok)
+    ok = come_to_rest (run, error);
+  if (ok && run->calls.rows != NULL)
+    ok = gemem_rows_close (g_steal_pointer (&run->calls.rows), run->result->partial, error);
+  gemem_rows_discard (run->calls.rows);
   if (ok && (run->verify || run->order != NULL))
     ok = check_end (run, error);
   if (ok && run->order != NULL)
@@ -506,7 +521,7 @@ fetch_map (const GememJob *job, GememResult *result, GError **error)
 
   again.timeline_points = 0;
   again.measure = FALSE;
-  again.events_path = NULL;
+  again.events_path = again.calls_path = NULL;
   found = gemem_run_pass (&again, 0, result->peak_reserved_seq, error);
   if (found == NULL)
     return FALSE;

@@ -38,6 +38,7 @@ typedef struct
   gboolean         measure;          /* take host-clock latencies with `clock`                    */
   guint64        (*clock) (void);    /* ns, monotonic; needed when measure                        */
   const char      *events_path;      /* --events FILE, or NULL                                    */
+  const char      *calls_path;       /* --calls FILE, or NULL                                     */
   gboolean         full_checks;      /* walk and check after every event                          */
   gboolean         release_order;    /* memory goes back to the device only after the streams that use it are synchronised: release-order.h */
   gboolean         touch;            /* blocks are filled and verified on the device: touch.h           */
@@ -49,7 +50,7 @@ typedef struct
 
 #define GEMEM_TIMELINE_POINTS_DEFAULT 2000
 
-/* Runs @job.  NULL with @error only when nothing could be run at all (bad settings, unreadable trace, a full disk under events_path). */
+/* Runs @job.  NULL with @error only when nothing could be run at all (bad settings, unreadable trace, a full disk under events_path or calls_path). */
 GememResult *gemem_job_run (const GememJob *job, GError **error);
 
 /* Runs @n jobs on at most @threads threads (0: one per processor).  results[i] and errors[i] belong to jobs[i]. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/core/idset.h"
+#include "sim/engine/calls-log.h"
 #include "sim/engine/events-log.h"
 #include "sim/engine/fidelity.h"
 #include "sim/engine/graphs.h"
@@ -35,7 +36,7 @@ typedef struct
   gboolean stop;        /* no further event is wanted */
   guint64 (*clock) (void);
   GememCallTimes *times; /* of the device's calls, by the same clock; or NULL */
-  GememEventsLog *log;  /* or NULL */
+  GememRows *log;       /* of events, or NULL */
   GememLedger *ledger;  /* or NULL: nothing to compare with */
   GememReleaseOrder *order; /* or NULL: not asked for */
   GememTouch *touch;    /* or NULL: not asked for */
@@ -55,6 +56,7 @@ typedef struct
   guint oom_max;
   GememLedger ledger_storage;
   GememDeviceWatch ledger_watch;
+  GememCallsLog calls;
 } GememRun;
 
 /* Replays events[0..n); stops early when run->stop is set.  GEMEM_ERROR_INPUT, GEMEM_ERROR_INVARIANT, GEMEM_ERROR_FAILED. */

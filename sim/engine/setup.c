@@ -10,17 +10,6 @@
 
 #include "sim/engine/setup.h"
 
-static const GememDeviceClass *
-find_class (const char *name)
-{
-  const GememDeviceClass *const *classes = gemem_device_classes ();
-
-  for (; *classes != NULL; classes++)
-    if (gemem_name_is ((*classes)->name, (*classes)->aliases, name))
-      return *classes;
-  return NULL;
-}
-
 static const GememParam *
 find_param (const GememDeviceClass *klass, const char *key)
 {
@@ -95,23 +84,6 @@ known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
   return g_string_free (known, FALSE);
 }
 
-/* The class whose settings the keys of the trace and of the allocator are: @klass, or that of the device beneath a wrapper; NULL: unknown. */
-static const GememDeviceClass *
-settings_class (const GememDeviceClass *klass, const GPtrArray *settings)
-{
-  const char *beneath = "sim";
-
-  if (!g_str_equal (klass->name, "faulty"))
-    return klass;
-  for (guint i = 0; i < settings->len; i++)
-    {
-      const GememSetting *setting = settings->pdata[i];
-      if (gemem_name_equal (setting->key, "on"))
-        beneath = setting->value;
-    }
-  return find_class (beneath);
-}
-
 GememDevice *
 gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity, GError **error)
 {
@@ -127,7 +99,7 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
   settings = gemem_device_spec_parse (spec, &top, error);
   if (settings == NULL)
     return NULL;
-  klass = settings_class (top, settings);
+  klass = gemem_device_class_beneath (top, settings);
   if (info->device != NULL && klass != NULL && (defaults = known_defaults (klass, info->device, error)) == NULL)
     return NULL;
   if (capacity > 0 && klass != NULL && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))
@@ -156,4 +128,15 @@ const char *
 gemem_setup_defaults (const GememJob *job, const GememTraceInfo *info)
 {
   return job->use_trace_settings && gemem_setup_same_allocator (job, info) ? info->settings : NULL;
+}
+
+gboolean
+gemem_setup_is_real (const GememJob *job)
+{
+  const GememDeviceClass *klass;
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (job->device_spec != NULL ? job->device_spec : "sim", &klass, NULL);
+
+  if (settings != NULL)
+    klass = gemem_device_class_beneath (klass, settings);
+  return klass != NULL && klass->real;
 }
