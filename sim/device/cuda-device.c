@@ -2,7 +2,7 @@
  *
  * Why: the same engine and the same allocators on real memory.  What device.h says of a device holds: memory that is short is an ordinary answer, and
  * what was refused leaves nothing behind.  Any other error of the driver ends the device (gemem_device_failure()): it is kept with CUDA's name and text,
- * nothing more is given out, and what was given out is still taken back.
+ * nothing more is given out, and what was given out stays until the end.
  *
  * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the driver decides.  info() says the lesser of both.
  * Time: a real device has no modelled clock.  `now` is what the trace says, and calls cost nothing unless `profile` prices them, so that modelled
@@ -82,8 +82,13 @@ gemem_cuda_enter (GememCuda *self)
   GememCudaScope scope = { self, FALSE };
   CUcontext current = NULL;
 
-  if (GEMEM_CUDA_DO (self, cuCtxGetCurrent, &current) && current != self->context)
-    scope.pushed = GEMEM_CUDA_DO (self, cuCtxPushCurrent, self->context);
+  if (!GEMEM_CUDA_DO (self, cuCtxGetCurrent, &current))
+    self->lost = TRUE;
+  else if (current != self->context)
+    {
+      scope.pushed = GEMEM_CUDA_DO (self, cuCtxPushCurrent, self->context);
+      self->lost = !scope.pushed;
+    }
   return scope;
 }
 
@@ -94,6 +99,7 @@ gemem_cuda_leave (GememCudaScope *scope)
 
   if (scope->pushed)
     GEMEM_CUDA_DO (scope->self, cuCtxPopCurrent, &context);
+  scope->self->lost = FALSE;
 }
 
 gboolean
@@ -287,8 +293,11 @@ cuda_create (gconstpointer given, GError **error)
       g_rec_mutex_init (&self->base.lock);
       return &self->base;
     }
-  if (self->base.failure != NULL && error != NULL && *error == NULL)
-    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE, self->base.failure->message);
+  if (self->base.failure != NULL)
+    {
+      g_clear_error (error);
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE, self->base.failure->message);
+    }
   cuda_destroy (&self->base);
   return NULL;
 }

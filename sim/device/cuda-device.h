@@ -52,6 +52,7 @@ typedef struct
   guint64          limit;   /* most bytes to hold; G_MAXUINT64: as many as the driver gives */
   guint64          granularity;
   gboolean         virtual_memory;
+  gboolean         lost;    /* the GPU's context could not be made current: no call may be made now */
   GememIdMap      *blocks;   /* address -> GememCudaBlock: plain allocations */
   GememMappings    mappings; /* virtual memory */
   GArray          *streams;  /* GememCudaStream */
@@ -62,7 +63,9 @@ typedef struct
 typedef struct
 {
   guint64 size;   /* as asked for */
-  guint64 stream; /* mode=async: as asked for */
+  guint64 stream;   /* mode=async: as asked for */
+  guint64 page;     /* mode=vmm: the handle; 0: given back already, as when only a part of a free succeeded */
+  guint64 unmapped; /* mode=vmm: the same of the mapping */
 } GememCudaBlock;
 
 /* The GPU's context is that of this thread until the scope ends, and what it had before then. */
@@ -80,9 +83,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GememCudaScope, gemem_cuda_leave)
 /* TRUE if @result of @call is success; otherwise the device has failed, or, where @short_is_fine, memory is short. */
 gboolean gemem_cuda_succeeded (GememCuda *self, const char *call, CUresult result, gboolean short_is_fine);
 
-/* A call that has no reason to fail; and one that asks for memory, which may be refused. */
-#define GEMEM_CUDA_DO(self, call, ...) gemem_cuda_succeeded (self, #call, (self)->driver->call (__VA_ARGS__), FALSE)
-#define GEMEM_CUDA_ASK(self, call, ...) gemem_cuda_succeeded (self, #call, (self)->driver->call (__VA_ARGS__), TRUE)
+/* A call that has no reason to fail; and one that asks for memory, which may be refused.  Not made while the context is lost. */
+#define GEMEM_CUDA_RESULT(self, call, ...) ((self)->lost ? CUDA_ERROR_INVALID_CONTEXT : (self)->driver->call (__VA_ARGS__))
+#define GEMEM_CUDA_DO(self, call, ...) gemem_cuda_succeeded (self, #call, GEMEM_CUDA_RESULT (self, call, __VA_ARGS__), FALSE)
+#define GEMEM_CUDA_ASK(self, call, ...) gemem_cuda_succeeded (self, #call, GEMEM_CUDA_RESULT (self, call, __VA_ARGS__), TRUE)
 
 /* cuda-memory.c: GememDeviceClass, and giving everything back. */
 guint64   gemem_cuda_malloc (GememDevice *device, guint64 size, guint64 stream);

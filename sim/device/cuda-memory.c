@@ -5,7 +5,7 @@
  * allocators rely on it; that of mode=async does not.
  *
  * Invariants: what is refused for want of memory leaves nothing behind; every address, page and mapping is in the books (blocks, mappings) as long as
- * the driver has it for us, so that all of it can be given back.  A free that the driver refuses ends the device, but leaves the books as if done.
+ * the driver has it for us.  Once the device has failed, what it gave stays until its end: nobody can wait for the work on it any more.
  */
 #include "config.h"
 
@@ -52,62 +52,64 @@ map (GememCuda *self, guint64 address, CUmemGenericAllocationHandle handle, guin
 
 /* ---- plain allocations */
 
-/* A mapped page needs no owner: it goes with its mapping. */
 static gboolean
-take_vmm (GememCuda *self, guint64 size, CUdeviceptr *address)
+take_vmm (GememCuda *self, guint64 size, CUdeviceptr *address, CUmemGenericAllocationHandle *handle)
 {
-  CUmemGenericAllocationHandle handle;
-  gboolean mapped;
-
   if (!GEMEM_CUDA_ASK (self, cuMemAddressReserve, address, size, 0, 0, 0))
     return FALSE;
-  if (create (self, size, &handle))
+  if (create (self, size, handle))
     {
-      mapped = map (self, *address, handle, 0, size);
-      GEMEM_CUDA_DO (self, cuMemRelease, handle);
-      if (mapped)
+      if (map (self, *address, *handle, 0, size))
         return TRUE;
+      GEMEM_CUDA_DO (self, cuMemRelease, *handle);
     }
   GEMEM_CUDA_DO (self, cuMemAddressFree, *address, size);
   return FALSE;
 }
 
 static gboolean
-take (GememCuda *self, guint64 size, guint64 stream, CUdeviceptr *address)
+take (GememCuda *self, const GememCudaBlock *block, CUdeviceptr *address, CUmemGenericAllocationHandle *page)
 {
-  CUstream handle;
+  CUstream stream;
 
   switch (self->params.mode)
     {
     case GEMEM_CUDA_VMM:
-      return take_vmm (self, round_up (self, size), address);
+      return take_vmm (self, round_up (self, block->size), address, page);
     case GEMEM_CUDA_ASYNC:
-      return gemem_cuda_stream (self, stream, &handle) && GEMEM_CUDA_ASK (self, cuMemAllocFromPoolAsync, address, size, self->pool, handle);
+      return gemem_cuda_stream (self, block->stream, &stream)
+             && GEMEM_CUDA_ASK (self, cuMemAllocFromPoolAsync, address, block->size, self->pool, stream);
     default:
-      return GEMEM_CUDA_ASK (self, cuMemAlloc, address, size);
+      return GEMEM_CUDA_ASK (self, cuMemAlloc, address, block->size);
     }
 }
 
-static void
-give (GememCuda *self, guint64 address, const GememCudaBlock *block)
+static gboolean
+give_vmm (GememCuda *self, guint64 address, GememCudaBlock *block)
 {
   guint64 size = round_up (self, block->size);
+
+  if (!block->unmapped)
+    block->unmapped = GEMEM_CUDA_DO (self, cuCtxSynchronize) && GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
+  if (block->unmapped && block->page != 0 && GEMEM_CUDA_DO (self, cuMemRelease, block->page))
+    block->page = 0;
+  return block->page == 0 && GEMEM_CUDA_DO (self, cuMemAddressFree, address, size);
+}
+
+static gboolean
+give (GememCuda *self, guint64 address, GememCudaBlock *block)
+{
   CUstream handle;
 
   gemem_cuda_touch_wait (self);
   switch (self->params.mode)
     {
     case GEMEM_CUDA_VMM:
-      GEMEM_CUDA_DO (self, cuCtxSynchronize);
-      GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
-      GEMEM_CUDA_DO (self, cuMemAddressFree, address, size);
-      break;
+      return give_vmm (self, address, block);
     case GEMEM_CUDA_ASYNC:
-      if (gemem_cuda_stream (self, block->stream, &handle))
-        GEMEM_CUDA_DO (self, cuMemFreeAsync, address, handle);
-      break;
+      return gemem_cuda_stream (self, block->stream, &handle) && GEMEM_CUDA_DO (self, cuMemFreeAsync, address, handle);
     default:
-      GEMEM_CUDA_DO (self, cuMemFree, address);
+      return GEMEM_CUDA_DO (self, cuMemFree, address);
     }
 }
 
@@ -115,15 +117,15 @@ guint64
 gemem_cuda_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   GememCuda *self = (GememCuda *) device;
-  CUdeviceptr address = 0;
-  GememCudaBlock *block;
+  GememCudaBlock block = { .size = size, .stream = stream };
+  CUmemGenericAllocationHandle page = 0;
+  CUdeviceptr address;
   GEMEM_CUDA_ENTER (self);
 
-  if (!may_have (self, size) || !take (self, size, stream, &address))
+  if (!may_have (self, size) || !take (self, &block, &address, &page))
     return 0;
-  block = gemem_idmap_insert (self->blocks, address, NULL);
-  block->size = size;
-  block->stream = stream;
+  block.page = page;
+  *(GememCudaBlock *) gemem_idmap_insert (self->blocks, address, NULL) = block;
   device->held += size;
   return address;
 }
@@ -132,18 +134,18 @@ void
 gemem_cuda_free (GememDevice *device, guint64 address, guint64 size)
 {
   GememCuda *self = (GememCuda *) device;
-  const GememCudaBlock *found = gemem_idmap_lookup (self->blocks, address);
-  GememCudaBlock block;
+  GememCudaBlock *block = gemem_idmap_lookup (self->blocks, address);
   GEMEM_CUDA_ENTER (self);
 
-  if (found == NULL)
+  if (device->failure != NULL)
+    return;
+  if (block == NULL)
     gemem_device_misuse (device, "free of an address that is not allocated");
-  else if (found->size != size)
+  else if (block->size != size)
     gemem_device_misuse (device, "free with another size than was allocated");
-  else
+  else if (give (self, address, block))
     {
-      gemem_idmap_remove (self->blocks, address, &block);
-      give (self, address, &block);
+      gemem_idmap_remove (self->blocks, address, NULL);
       device->held -= size;
     }
 }
@@ -191,13 +193,12 @@ gemem_cuda_release (GememDevice *device, guint64 address, guint64 size)
   GememRange *range = gemem_mappings_may_release (&self->mappings, address, size, &fault);
   GEMEM_CUDA_ENTER (self);
 
+  if (device->failure != NULL)
+    return;
   if (range == NULL)
-    {
-      gemem_device_misuse (device, fault);
-      return;
-    }
-  GEMEM_CUDA_DO (self, cuMemAddressFree, address, round_up (self, size));
-  gemem_mappings_released (&self->mappings, range);
+    gemem_device_misuse (device, fault);
+  else if (GEMEM_CUDA_DO (self, cuMemAddressFree, address, round_up (self, size)))
+    gemem_mappings_released (&self->mappings, range);
 }
 
 GememPage
@@ -229,13 +230,12 @@ gemem_cuda_destroy_page (GememDevice *device, GememPage page, guint64 size)
   const GememPhysical *physical = gemem_mappings_may_destroy (&self->mappings, page, size, &fault);
   GEMEM_CUDA_ENTER (self);
 
+  if (device->failure != NULL)
+    return;
   if (physical == NULL)
-    {
-      gemem_device_misuse (device, fault);
-      return;
-    }
-  GEMEM_CUDA_DO (self, cuMemRelease, physical->handle);
-  device->held -= gemem_mappings_destroyed (&self->mappings, page);
+    gemem_device_misuse (device, fault);
+  else if (GEMEM_CUDA_DO (self, cuMemRelease, physical->handle))
+    device->held -= gemem_mappings_destroyed (&self->mappings, page);
 }
 
 gboolean
@@ -269,8 +269,8 @@ gemem_cuda_unmap (GememDevice *device, guint64 address, guint64 size)
   const char *fault;
   GEMEM_CUDA_ENTER (self);
 
-  if (!self->virtual_memory)
-    return FALSE;
+  if (!self->virtual_memory || device->failure != NULL)
+    return self->virtual_memory;
   mapping = gemem_mappings_may_unmap (&self->mappings, address, size, &fault);
   if (mapping == NULL)
     {
@@ -281,8 +281,9 @@ gemem_cuda_unmap (GememDevice *device, guint64 address, guint64 size)
   while (size > 0)
     {
       GememTreeNode *next = gemem_tree_next (&mapping->node);
+      if (!GEMEM_CUDA_DO (self, cuMemUnmap, mapping->node.address, mapping->size))
+        return FALSE;
       size -= mapping->size;
-      GEMEM_CUDA_DO (self, cuMemUnmap, mapping->node.address, mapping->size);
       device->held -= gemem_mappings_unmapped (&self->mappings, mapping);
       mapping = next != NULL ? GEMEM_TREE_ENTRY (next, GememMapping, node) : NULL;
     }

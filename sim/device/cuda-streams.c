@@ -76,7 +76,7 @@ is_complete (GememCuda *self, GememCudaStream *stream, guint64 number)
 
   if (number <= stream->done)
     return TRUE;
-  result = self->driver->cuEventQuery (*place_of (stream, number));
+  result = GEMEM_CUDA_RESULT (self, cuEventQuery, *place_of (stream, number));
   if (result == CUDA_ERROR_NOT_READY)
     return FALSE;
   gemem_cuda_succeeded (self, "cuEventQuery", result, FALSE);
@@ -157,8 +157,8 @@ gemem_cuda_event_sync (GememDevice *device, GememDeviceEvent event)
   stream = stream_of (self, event, &number);
   if (number <= stream->done)
     return;
-  GEMEM_CUDA_DO (self, cuEventSynchronize, *place_of (stream, number));
-  stream->done = number;
+  if (GEMEM_CUDA_DO (self, cuEventSynchronize, *place_of (stream, number)))
+    stream->done = number;
 }
 
 /* ---- waiting for more */

@@ -201,8 +201,8 @@ void      gemem_device_info (GememDevice *device, GememDeviceInfo *info);
 void      gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
 void      gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
 
-/* Why the device cannot go on, or NULL: a call failed, and not for want of memory (GEMEM_ERROR_FAILED).  It has refused all requests for memory since then;
- * what it gave it takes back.  Only real devices fail, or what stands before one. */
+/* Why the device cannot go on, or NULL: a call failed, and not for want of memory (GEMEM_ERROR_FAILED).  It has refused all requests for memory since then,
+ * and what it gave stays with it until its end, which gives everything back.  Only real devices fail, or what stands before one. */
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
 

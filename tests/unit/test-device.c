@@ -7,6 +7,7 @@
 #include "sim/core/rng.h"
 #include "sim/core/units.h"
 #include "sim/device/device.h"
+#include "tests/util/device-contract.h"
 #include "tests/util/testutil.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
@@ -313,30 +314,6 @@ test_info (void)
 /* ---- virtual memory */
 
 static void
-test_pages (void)
-{
-  GememDevice *device = device_new ("sim:capacity=10MiB");
-  GememPage a, b;
-
-  take (device, 1);
-  g_assert_cmpuint (gemem_device_create_page (device, 10 * MIB), ==, 0);
-  g_assert_cmpuint (gemem_device_create_page (device, 0), ==, 0);
-  a = gemem_device_create_page (device, 8 * MIB);
-  g_assert_cmpuint (a, ==, 1);
-  g_assert_cmpuint (device->held, ==, 8 * MIB + 1);
-  g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0); /* a byte is missing */
-  g_assert_cmphex (take (device, 2 * MIB), ==, 0);                      /* the same memory */
-  gemem_device_destroy_page (device, a, 8 * MIB);
-  g_assert_cmpuint (device->held, ==, 1);
-  b = gemem_device_create_page (device, 2 * MIB);
-  g_assert_cmpuint (b, ==, 2); /* names are not reused */
-  g_assert_cmpuint (device->calls[GEMEM_CALL_CREATE], ==, 5);
-  g_assert_cmpuint (device->refused[GEMEM_CALL_CREATE], ==, 3);
-  g_assert_cmpuint (device->calls[GEMEM_CALL_DESTROY], ==, 1);
-  gemem_device_destroy (device);
-}
-
-static void
 test_ranges (void)
 {
   GememDevice *device = device_new ("sim");
@@ -362,34 +339,6 @@ test_ranges (void)
 }
 
 static void
-test_mappings (void)
-{
-  GememDevice *device = device_new ("sim");
-  guint64 va = gemem_device_reserve (device, 16 * MIB, 0);
-  GememPage a = gemem_device_create_page (device, 4 * MIB), b = gemem_device_create_page (device, 2 * MIB);
-
-  g_assert_true (gemem_device_map (device, va + 2 * MIB, a, 0, 4 * MIB));
-  g_assert_true (gemem_device_map (device, va, b, 0, 2 * MIB));
-  g_assert_true (gemem_device_map (device, va + 14 * MIB, a, 2 * MIB, 2 * MIB)); /* a page may be shown twice */
-  g_assert_cmpuint (device->held, ==, 6 * MIB);                                 /* a mapping holds nothing by itself */
-
-  /* A page lives as long as its owner or a mapping needs it. */
-  gemem_device_destroy_page (device, a, 4 * MIB);
-  g_assert_cmpuint (device->held, ==, 6 * MIB);
-  g_assert_true (gemem_device_unmap (device, va, 6 * MIB)); /* two mappings at once */
-  g_assert_cmpuint (device->held, ==, 6 * MIB);
-  g_assert_true (gemem_device_unmap (device, va + 14 * MIB, 2 * MIB));
-  g_assert_cmpuint (device->held, ==, 2 * MIB);
-  g_assert_true (gemem_device_map (device, va + 4 * MIB, b, 0, 2 * MIB)); /* where there was a mapping */
-  g_assert_true (gemem_device_unmap (device, va + 4 * MIB, 2 * MIB));
-  gemem_device_destroy_page (device, b, 2 * MIB);
-  gemem_device_release (device, va, 16 * MIB);
-  g_assert_cmpuint (device->held, ==, 0);
-  g_assert_cmpuint (device->misuses, ==, 0);
-  gemem_device_destroy (device);
-}
-
-static void
 test_no_virtual_memory (void)
 {
   GememDevice *device = device_new ("sim:virtual_memory=no");
@@ -405,64 +354,6 @@ test_no_virtual_memory (void)
   gemem_device_destroy (device);
 }
 
-/* ---- mistakes of the caller: one each on a device with an allocation, a page and a mapping */
-
-typedef struct
-{
-  GememDevice *device;
-  guint64      block, va; /* 3 MiB; 8 MiB with 4 MiB mapped at its start */
-  GememPage    page;      /* 4 MiB */
-} Scene;
-
-static void free_unknown (Scene *s) { gemem_device_free (s->device, s->block + 1, 3 * MIB); }
-static void free_zero (Scene *s) { gemem_device_free (s->device, 0, 1); }
-static void free_size (Scene *s) { gemem_device_free (s->device, s->block, 4 * MIB); }
-static void free_range (Scene *s) { gemem_device_free (s->device, s->va, 8 * MIB); }
-static void release_unknown (Scene *s) { gemem_device_release (s->device, s->va + MIB, 8 * MIB); }
-static void release_size (Scene *s) { gemem_device_release (s->device, s->va, 4 * MIB); }
-static void release_mapped (Scene *s) { gemem_device_release (s->device, s->va, 8 * MIB); }
-static void reserve_alignment (Scene *s) { g_assert_cmphex (gemem_device_reserve (s->device, MIB, 3 * MIB), ==, 0); }
-static void create_size (Scene *s) { g_assert_cmpuint (gemem_device_create_page (s->device, 3 * MIB), ==, 0); }
-static void destroy_unknown (Scene *s) { gemem_device_destroy_page (s->device, s->page + 1, 4 * MIB); }
-static void destroy_size (Scene *s) { gemem_device_destroy_page (s->device, s->page, 2 * MIB); }
-static void map_over (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 2 * MIB, s->page, 0, 4 * MIB)); }
-static void map_outside (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 6 * MIB, s->page, 0, 4 * MIB)); }
-static void map_block (Scene *s) { g_assert_false (gemem_device_map (s->device, s->block, s->page, 0, 2 * MIB)); }
-static void map_beyond (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, s->page, 2 * MIB, 4 * MIB)); }
-static void map_page (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, 77, 0, 2 * MIB)); }
-static void map_granularity (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 5 * MIB, s->page, 0, 2 * MIB)); }
-static void unmap_part (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va, 2 * MIB)); }
-static void unmap_more (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va, 6 * MIB)); }
-static void unmap_nothing (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va + 4 * MIB, 2 * MIB)); }
-
-static const struct
-{
-  const char *name;
-  void (*act) (Scene *scene);
-  const char *message;
-} mistakes[] = {
-  { "free-unknown", free_unknown, "free of an address that is not allocated" },
-  { "free-zero", free_zero, "free of an address that is not allocated" },
-  { "free-size", free_size, "free with another size" },
-  { "free-range", free_range, "free of an address that is not allocated" },
-  { "release-unknown", release_unknown, "release of a range that is not reserved" },
-  { "release-size", release_size, "release of a range that is not reserved" },
-  { "release-mapped", release_mapped, "release of a range that still has mappings" },
-  { "reserve-alignment", reserve_alignment, "reserve with an alignment that is no power of two" },
-  { "create-size", create_size, "create of a page that is no multiple of the granularity" },
-  { "destroy-unknown", destroy_unknown, "destroy of a page that does not exist" },
-  { "destroy-size", destroy_size, "destroy of a page that does not exist, or with another size" },
-  { "map-over", map_over, "map over another mapping" },
-  { "map-outside", map_outside, "map outside of a reserved range" },
-  { "map-block", map_block, "map outside of a reserved range" },
-  { "map-beyond", map_beyond, "map of a page that does not exist, or beyond its end" },
-  { "map-page", map_page, "map of a page that does not exist" },
-  { "map-granularity", map_granularity, "map of nothing, or not in multiples of the granularity" },
-  { "unmap-part", unmap_part, "unmap of what is not mapped, or of a part of a mapping" },
-  { "unmap-more", unmap_more, "unmap of what is not mapped" },
-  { "unmap-nothing", unmap_nothing, "unmap of what is not mapped" },
-};
-
 /* With internal checks a mistake ends the program and says why; without them it is counted and changes nothing. */
 static void
 test_misuse (gconstpointer data)
@@ -471,32 +362,23 @@ test_misuse (gconstpointer data)
 
   if (g_test_subprocess ())
     {
-      Scene s = { .device = device_new ("sim") };
-      s.block = take (s.device, 3 * MIB);
-      s.va = gemem_device_reserve (s.device, 8 * MIB, 0);
-      s.page = gemem_device_create_page (s.device, 4 * MIB);
-      g_assert_true (gemem_device_map (s.device, s.va, s.page, 0, 4 * MIB));
-      g_assert_cmpuint (s.device->misuses, ==, 0);
-      mistakes[i].act (&s);
-      g_assert_cmpuint (s.device->misuses, ==, 1);
-      g_assert_cmpuint (s.device->held, ==, 7 * MIB);
-      gemem_device_free (s.device, s.block, 3 * MIB);
-      gemem_device_destroy_page (s.device, s.page, 4 * MIB);
-      g_assert_true (gemem_device_unmap (s.device, s.va, 4 * MIB));
-      gemem_device_release (s.device, s.va, 8 * MIB);
-      g_assert_cmpuint (s.device->misuses, ==, 1);
-      g_assert_cmpuint (s.device->held, ==, 0);
-      gemem_device_destroy (s.device);
+      test_device_mistake ("sim", i);
       return;
     }
   g_test_trap_subprocess (NULL, 0, 0);
 #if GEMEM_CHECKS >= 1
-  g_autofree char *pattern = g_strdup_printf ("*%s*", mistakes[i].message);
+  g_autofree char *pattern = g_strdup_printf ("*device sim: %s*", test_device_mistakes[i].message);
   g_test_trap_assert_failed ();
   g_test_trap_assert_stderr (pattern);
 #else
   g_test_trap_assert_passed ();
 #endif
+}
+
+static void
+test_contract (gconstpointer check)
+{
+  ((void (*) (const char *)) check) ("sim");
 }
 
 int
@@ -513,13 +395,15 @@ main (int argc, char **argv)
   g_test_add_func ("/device/one-space", test_one_space);
   g_test_add_func ("/device/capacity", test_capacity);
   g_test_add_func ("/device/info", test_info);
-  g_test_add_func ("/device/pages", test_pages);
   g_test_add_func ("/device/ranges", test_ranges);
-  g_test_add_func ("/device/mappings", test_mappings);
   g_test_add_func ("/device/no-virtual-memory", test_no_virtual_memory);
-  for (guint i = 0; i < G_N_ELEMENTS (mistakes); i++)
+  g_test_add_data_func ("/device/contract/capacity", (gconstpointer) test_device_capacity, test_contract);
+  g_test_add_data_func ("/device/contract/pages", (gconstpointer) test_device_pages, test_contract);
+  g_test_add_data_func ("/device/contract/streams", (gconstpointer) test_device_streams, test_contract);
+  g_test_add_data_func ("/device/contract/leave-all", (gconstpointer) test_device_leave_all, test_contract);
+  for (guint i = 0; i < test_device_n_mistakes; i++)
     {
-      g_autofree char *path = g_strconcat ("/device/misuse/", mistakes[i].name, NULL);
+      g_autofree char *path = g_strconcat ("/device/misuse/", test_device_mistakes[i].name, NULL);
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_misuse);
     }
   return g_test_run ();

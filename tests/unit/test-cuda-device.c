@@ -1,0 +1,501 @@
+/* test-cuda-device.c - the CUDA device on the stand-in driver: the contract of device.h in every mode, streams and events, bad machines, and every call
+ * of the driver failing: a clear error, and nothing kept.
+ *
+ * Each scene runs in a process of its own, because a driver reads its environment once; what the driver counted is read afterwards.  The library is
+ * found by its name, as a driver is, since it is loaded already.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/util/device-contract.h"
+#include "tests/util/testutil.h"
+
+#ifdef HAVE_CUDA
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/core/error.h"
+#include "sim/core/units.h"
+
+#define MIB GEMEM_MIB
+
+static const char *const modes[] = { "cuda:0", "cuda:0:mode=vmm", "cuda:0:mode=async" };
+
+static const char *const calls[] = {
+#define GEMEM_CUDA_CALL(call, since) #call,
+#include "sim/device/cuda-calls.def"
+#undef GEMEM_CUDA_CALL
+};
+
+/* The device's end makes these, when nobody can be told: only it, or also it, last; and those ask for memory, which may be short. */
+static const char *const end_only[] = { "cuEventDestroy", "cuStreamDestroy", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease", NULL };
+static const char *const end_too[] = { "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent", "cuCtxSynchronize", "cuMemFree", "cuMemFreeAsync",
+                                       "cuMemUnmap", "cuMemRelease", "cuMemAddressFree", NULL };
+static const char *const asking[]
+    = { "cuMemAlloc", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemAllocFromPoolAsync", NULL };
+
+/* ---- a process with a driver */
+
+typedef void (*Scene) (const char *spec, int out);
+
+static void
+begin (const char *environment)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests/standin/.libs/libcuda.so.1", NULL);
+  g_auto (GStrv) words = g_strsplit (environment, " ", 0);
+
+  for (guint i = 0; words[i] != NULL && *words[i] != '\0'; i++)
+    {
+      g_auto (GStrv) sides = g_strsplit (words[i], "=", 2);
+      g_setenv (sides[0], sides[1], TRUE);
+    }
+  if (dlopen (path, RTLD_NOW | RTLD_LOCAL) == NULL)
+    g_error ("%s", dlerror ());
+}
+
+static char *
+drain (int end)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char buffer[1024];
+  gssize n;
+
+  while ((n = read (end, buffer, sizeof buffer)) > 0)
+    g_string_append_len (text, buffer, n);
+  close (end);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* Runs @scene on @spec; what it wrote to its pipe, and in *@report what the driver says of it in the end. */
+static char *
+play (Scene scene, const char *spec, const char *environment, char **report)
+{
+  int said[2], told[2], status;
+  char *text;
+  pid_t child;
+
+  g_assert_cmpint (pipe (said), ==, 0);
+  g_assert_cmpint (pipe (told), ==, 0);
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    {
+      g_autofree char *path = g_strdup_printf ("/dev/fd/%d", told[1]);
+      g_setenv ("GEMEM_STANDIN_REPORT", path, TRUE);
+      begin (environment);
+      scene (spec, said[1]);
+      exit (0);
+    }
+  close (said[1]);
+  close (told[1]);
+  text = drain (said[0]);
+  *report = drain (told[0]);
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  g_test_message ("%s, %s: %s", spec, environment, text);
+  g_assert_cmpint (status, ==, 0);
+  return text;
+}
+
+/* How often the report says that @call was made, under whatever suffix. */
+static guint
+count (const char *report, const char *call)
+{
+  g_auto (GStrv) lines = g_strsplit (report, "\n", 0);
+  guint sum = 0;
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *name = g_str_has_prefix (lines[i], "call ") ? lines[i] + 5 : "";
+      gsize length = strlen (call);
+      if (strncmp (name, call, length) == 0 && (name[length] == ' ' || name[length] == '_'))
+        sum += (guint) g_ascii_strtoull (strchr (name, ' '), NULL, 10);
+    }
+  return sum;
+}
+
+static gboolean
+is_clean (const char *report)
+{
+  return g_str_has_suffix (report, "end\n") && strstr (report, "leak ") == NULL && strstr (report, "fault ") == NULL && strstr (report, "misuse ") == NULL;
+}
+
+/* ---- the contract */
+
+static void scene_capacity (const char *spec, int out) { test_device_capacity (spec); }
+static void scene_pages (const char *spec, int out) { test_device_pages (spec); }
+static void scene_streams (const char *spec, int out) { test_device_streams (spec); }
+static void scene_leave_all (const char *spec, int out) { test_device_leave_all (spec); }
+
+static void
+test_contract (gconstpointer scene)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_autofree char *report = NULL;
+      g_free (play ((Scene) scene, modes[i], "", &report));
+      g_assert_true (is_clean (report));
+    }
+}
+
+static void
+test_misuse (gconstpointer data)
+{
+  guint i = GPOINTER_TO_UINT (data);
+
+  if (g_test_subprocess ())
+    {
+      begin ("");
+      test_device_mistake (modes[i % G_N_ELEMENTS (modes)], i);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, 0);
+#if GEMEM_CHECKS >= 1
+  g_autofree char *pattern = g_strdup_printf ("*device cuda: %s*", test_device_mistakes[i].message);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr (pattern);
+#else
+  g_test_trap_assert_passed ();
+#endif
+}
+
+/* ---- streams: on the stand-in work is pending until it is waited for */
+
+static void
+scene_pending (const char *spec, int out)
+{
+  GememDevice *device = test_device_new (spec, "");
+  guint64 size = 64 * MIB, block = gemem_device_malloc (device, size, 3);
+  GememDeviceEvent events[100], other;
+
+  for (guint i = 0; i < G_N_ELEMENTS (events); i++)
+    {
+      gemem_device_memset (device, block, (guint8) i, size, 3);
+      events[i] = gemem_device_event_record (device, 3);
+    }
+  g_assert_false (gemem_device_event_query (device, events[99]));
+  other = gemem_device_event_record (device, 4);
+  gemem_device_event_sync (device, events[49]);
+  g_assert_true (gemem_device_event_query (device, events[10]));
+  g_assert_false (gemem_device_event_query (device, events[99]));
+  gemem_device_free (device, block, size); /* waits, as the driver does */
+  g_assert_true (gemem_device_event_query (device, events[99]));
+  g_assert_true (gemem_device_event_query (device, other));
+  g_assert_true (gemem_device_stream_sync (device, 3));
+  for (guint i = 0; i < 10000; i++)
+    {
+      other = gemem_device_event_record (device, 3);
+      if (i % 3 == 0)
+        g_assert_true (gemem_device_sync (device));
+    }
+  gemem_device_destroy (device);
+}
+
+/* No more events are made than were ever pending, in powers of two. */
+static void
+test_pending (void)
+{
+  g_autofree char *report = NULL;
+
+  g_free (play (scene_pending, "cuda:0", "", &report));
+  g_assert_true (is_clean (report));
+  g_assert_cmpuint (count (report, "cuEventCreate"), <=, 128 + 1);
+  g_assert_cmpuint (count (report, "cuEventRecord"), ==, 10101);
+  g_assert_cmpuint (count (report, "cuStreamCreate"), ==, 2);
+}
+
+/* ---- several GPUs, and a program with a context of its own */
+
+static void
+scene_two (const char *spec, int out)
+{
+  GememDevice *a = test_device_new ("cuda:1:capacity=4MiB", ""), *b = test_device_new ("cuda:0", ""), *c = test_device_new (spec, "capacity=1MiB");
+  guint64 x = gemem_device_malloc (a, 4 * MIB, 0), y = gemem_device_malloc (b, 64 * MIB, 0);
+
+  g_assert_cmphex (x, !=, 0);
+  g_assert_cmphex (y, !=, 0);
+  g_assert_cmphex (gemem_device_malloc (c, 2 * MIB, 0), ==, 0);
+  g_assert_cmphex (gemem_device_malloc (a, 1, 0), ==, 0);
+  gemem_device_destroy (c);
+  gemem_device_free (a, x, 4 * MIB);
+  gemem_device_free (b, y, 64 * MIB);
+  g_assert_no_error (gemem_device_failure (a));
+  g_assert_no_error (gemem_device_failure (b));
+  gemem_device_destroy (a);
+  gemem_device_destroy (b);
+}
+
+static void
+test_two (void)
+{
+  g_autofree char *report = NULL;
+
+  g_free (play (scene_two, "cuda:gpu=1", "GEMEM_STANDIN_DEVICES=2", &report));
+  g_assert_true (is_clean (report));
+  g_assert_cmpuint (count (report, "cuCtxPushCurrent"), ==, count (report, "cuCtxPopCurrent"));
+}
+
+/* What the driver refuses for want of memory, it may: the device goes on. */
+static void
+scene_full (const char *spec, int out)
+{
+  GememDevice *device = test_device_new (spec, "");
+  GememDeviceInfo info;
+
+  g_assert_cmpuint (gemem_device_capacity (device), ==, 8 * MIB);
+  g_assert_cmphex (gemem_device_malloc (device, 16 * MIB, 0), ==, 0);
+  g_assert_cmpuint (gemem_device_create_page (device, 10 * MIB), ==, 0);
+  g_assert_cmphex (gemem_device_malloc (device, 8 * MIB, 0), !=, 0);
+  gemem_device_info (device, &info);
+  g_assert_cmpuint (info.total, ==, 8 * MIB);
+  g_assert_cmpuint (info.free, ==, 0);
+  g_assert_no_error (gemem_device_failure (device));
+  gemem_device_destroy (device);
+}
+
+static void
+test_full (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_autofree char *report = NULL;
+      g_free (play (scene_full, modes[i], "GEMEM_STANDIN=sim:capacity=8MiB", &report));
+      g_assert_true (is_clean (report));
+    }
+}
+
+/* ---- bad machines */
+
+static void
+say (int out, const char *kind, const char *message)
+{
+  g_autofree char *line = g_strconcat (kind, " ", message, NULL);
+  g_assert_cmpint (write (out, line, strlen (line)), ==, (gssize) strlen (line));
+}
+
+static void
+scene_create (const char *spec, int out)
+{
+  g_autoptr (GError) error = NULL;
+  GememDevice *device = gemem_device_new (spec, NULL, 0, &error);
+
+  g_assert_null (device);
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE);
+  g_assert_cmpint (gemem_error_exit_status (error), ==, 77);
+  say (out, "no", error->message);
+}
+
+static void
+test_bad_machines (void)
+{
+  static const struct
+  {
+    const char *spec, *environment, *message;
+  } cases[] = {
+    { "cuda", "GEMEM_STANDIN_DEVICES=0",
+      "device cuda: cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected; use a simulated device, for example -d sim:profile=h200" },
+    { "cuda:2", "GEMEM_STANDIN_DEVICES=2", "device cuda:2: no such GPU, the driver finds 2, counted from 0; give another number" },
+    { "cuda", "GEMEM_STANDIN_VERSION=11020",
+      "device cuda: the driver is too old: it is for CUDA 11.2, and 11.3 is needed; use a simulated device, for example -d sim:profile=h200" },
+    { "cuda:0:mode=vmm", "GEMEM_STANDIN_VMM=0", "device cuda:0: this GPU or its driver has no virtual memory, which mode=vmm needs; use mode=malloc" },
+    { "cuda:0:mode=async", "GEMEM_STANDIN_POOLS=0", "device cuda:0: this GPU or its driver has no memory pools, which mode=async needs; use mode=malloc" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *report = NULL, *message = play (scene_create, cases[i].spec, cases[i].environment, &report);
+      g_assert_cmpstr (message + 3, ==, cases[i].message);
+      g_assert_true (*report == '\0' || is_clean (report)); /* none before cuInit */
+    }
+}
+
+static void
+scene_plain (const char *spec, int out)
+{
+  GememDevice *device = test_device_new (spec, "");
+  GememDeviceInfo info;
+
+  gemem_device_info (device, &info);
+  g_assert_false (info.virtual_memory);
+  g_assert_cmphex (gemem_device_reserve (device, 2 * MIB, 0), ==, 0);
+  g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0);
+  g_assert_false (gemem_device_map (device, 0x10000000, 1, 0, 2 * MIB));
+  g_assert_false (gemem_device_unmap (device, 0x10000000, 2 * MIB));
+  g_assert_cmphex (gemem_device_malloc (device, MIB, 0), !=, 0);
+  g_assert_no_error (gemem_device_failure (device));
+  gemem_device_destroy (device);
+}
+
+/* The oldest driver that will do, and no virtual memory. */
+static void
+test_plain (void)
+{
+  g_autofree char *report = NULL;
+
+  g_free (play (scene_plain, "cuda", "GEMEM_STANDIN_VMM=0 GEMEM_STANDIN_POOLS=0 GEMEM_STANDIN_VERSION=11030", &report));
+  g_assert_true (is_clean (report));
+}
+
+/* ---- every call of the driver fails once, or for good */
+
+static void
+use_memory (GememDevice *device)
+{
+  guint64 block = gemem_device_malloc (device, 3 * MIB, 7), va = gemem_device_reserve (device, 8 * MIB, 0);
+  GememPage page = gemem_device_create_page (device, 4 * MIB), other = gemem_device_create_page (device, 2 * MIB);
+
+  gemem_device_malloc (device, 1, 0); /* is left to the end, as is the other page */
+  if (block != 0)
+    gemem_device_memset (device, block, 0, MIB, 7);
+  if (va != 0 && other != 0)
+    gemem_device_map (device, va + 4 * MIB, other, 0, 2 * MIB);
+  if (va != 0 && page != 0 && gemem_device_map (device, va, page, 0, 4 * MIB))
+    {
+      gemem_device_memset (device, va, 1, MIB, 7);
+      gemem_device_stream_sync (device, 7);
+      gemem_device_unmap (device, va, 4 * MIB);
+    }
+  if (page != 0)
+    gemem_device_destroy_page (device, page, 4 * MIB);
+  if (block != 0)
+    gemem_device_free (device, block, 3 * MIB);
+  va = gemem_device_reserve (device, 2 * MIB, 0);
+  if (va != 0)
+    gemem_device_release (device, va, 2 * MIB);
+}
+
+static void
+scene_faults (const char *spec, int out)
+{
+  g_autoptr (GError) error = NULL;
+  GememDevice *device = gemem_device_new (spec, NULL, 0, &error);
+  GememDeviceEvent event;
+  GememDeviceInfo info;
+
+  if (device == NULL)
+    {
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE);
+      say (out, "77", error->message);
+      return;
+    }
+  use_memory (device);
+  event = gemem_device_event_record (device, 7);
+  gemem_device_event_query (device, event);
+  gemem_device_event_sync (device, gemem_device_event_record (device, 7));
+  gemem_device_info (device, &info);
+  gemem_device_sync (device);
+  if (gemem_device_failure (device) != NULL)
+    {
+      g_assert_cmpint (gemem_error_exit_status (gemem_device_failure (device)), ==, 1);
+      g_assert_cmphex (gemem_device_malloc (device, 1, 0), ==, 0);
+      say (out, "1", gemem_device_failure (device)->message);
+    }
+  else
+    say (out, device->refused[GEMEM_CALL_MALLOC] + device->refused[GEMEM_CALL_RESERVE] + device->refused[GEMEM_CALL_CREATE]
+                      + device->refused[GEMEM_CALL_MAP] > 0 ? "short" : "fine", "");
+  gemem_device_destroy (device);
+}
+
+/* Call number @n of @call, and with @later all after it, fails with @code. */
+static void
+fail (const char *spec, const char *call, guint n, gboolean later, gboolean last, const char *code)
+{
+  g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=%u%s:%s", call, n, later ? "+" : "", code), *report = NULL;
+  g_autofree char *said = play (scene_faults, spec, environment, &report);
+  gboolean silent = g_strv_contains (end_only, call) || (last && g_strv_contains (end_too, call));
+
+  if (strcmp (code, "CUDA_ERROR_OUT_OF_MEMORY") == 0 && g_strv_contains (asking, call))
+    g_assert_true (g_str_has_prefix (said, "short "));
+  else if (!silent || strcmp (said, "fine ") != 0)
+    {
+      g_assert_true (g_str_has_prefix (said, "77 ") || g_str_has_prefix (said, "1 "));
+      g_assert_nonnull (strstr (said, call));
+      g_assert_nonnull (strstr (said, code));
+      g_assert_null (strchr (said, '\n'));
+    }
+  if (!later && !silent)
+    g_assert_true (is_clean (report));
+}
+
+static void
+test_faults (gconstpointer spec)
+{
+  g_autofree char *report = NULL, *said = play (scene_faults, spec, "", &report);
+  guint tried = 0;
+
+  g_assert_cmpstr (said, ==, "fine ");
+  g_assert_true (is_clean (report));
+  for (guint i = 0; i < G_N_ELEMENTS (calls); i++)
+    {
+      guint n = count (report, calls[i]);
+      if (n == 0)
+        continue;
+      tried++;
+      fail (spec, calls[i], 1, FALSE, n == 1, "CUDA_ERROR_UNKNOWN");
+      fail (spec, calls[i], 1, FALSE, n == 1, "CUDA_ERROR_OUT_OF_MEMORY");
+      fail (spec, calls[i], 1, TRUE, n == 1, "CUDA_ERROR_ILLEGAL_ADDRESS");
+      if (n > 1 && g_getenv ("GEMEM_QUICK") == NULL)
+        for (guint k = 2; k <= MIN (n, 8); k++)
+          fail (spec, calls[i], k, FALSE, k == n, "CUDA_ERROR_UNKNOWN");
+    }
+  g_assert_cmpuint (tried, >=, 25);
+}
+
+/* The names of errors fail too. */
+static void
+test_nameless (void)
+{
+  g_autofree char *report = NULL, *said = NULL;
+
+  said = play (scene_faults, "cuda:0", "GEMEM_STANDIN_FAIL=cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuGetErrorName=1+:CUDA_ERROR_UNKNOWN", &report);
+  g_assert_cmpstr (said, ==, "1 device cuda:0: cuMemAlloc: error 999; the GPU cannot go on, look into the system's log (dmesg)");
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct
+  {
+    const char *name;
+    Scene       scene;
+  } contract[] = { { "capacity", scene_capacity }, { "pages", scene_pages }, { "streams", scene_streams }, { "leave-all", scene_leave_all } };
+
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (contract); i++)
+    {
+      g_autofree char *path = g_strconcat ("/cuda/contract/", contract[i].name, NULL);
+      g_test_add_data_func (path, (gconstpointer) contract[i].scene, test_contract);
+    }
+  for (guint i = 0; i < test_device_n_mistakes; i++)
+    {
+      g_autofree char *path = g_strconcat ("/cuda/misuse/", test_device_mistakes[i].name, NULL);
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_misuse);
+    }
+  g_test_add_func ("/cuda/pending", test_pending);
+  g_test_add_func ("/cuda/two", test_two);
+  g_test_add_func ("/cuda/full", test_full);
+  g_test_add_func ("/cuda/bad-machines", test_bad_machines);
+  g_test_add_func ("/cuda/plain", test_plain);
+  g_test_add_data_func ("/cuda/faults/malloc", modes[0], test_faults);
+  g_test_add_data_func ("/cuda/faults/vmm", modes[1], test_faults);
+  g_test_add_data_func ("/cuda/faults/async", modes[2], test_faults);
+  g_test_add_func ("/cuda/nameless", test_nameless);
+  return g_test_run ();
+}
+#else /* without the headers: the device says so */
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_test_init (&argc, &argv, NULL);
+  g_assert_null (gemem_device_new ("cuda:0", NULL, 0, &error));
+  g_assert_nonnull (strstr (error->message, "built without the CUDA Toolkit's headers"));
+  g_print ("1..0 # SKIP built without the CUDA headers\n");
+  return 0;
+}
+#endif
