@@ -1,0 +1,67 @@
+#!/bin/sh
+# test-cli-cuda.sh - gemem-sim on the CUDA device with the stand-in driver: exit statuses, messages, and nothing kept on any way out.
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+trace=$GEMEM_SRCDIR/traces/recorded/vit-train.gmt
+library=$GEMEM_BUILDDIR/tests/standin/.libs
+if [ ! -e "$library/libcuda.so.1" ]; then
+  run 77 gemem-sim replay "$trace" -a direct -d cuda:0; says err 'built without the CUDA Toolkit'
+  done_testing
+fi
+report=$GEMEM_TMP/report
+with () { env LD_LIBRARY_PATH="$library" GEMEM_STANDIN_REPORT="$report" "$@"; }
+clean () { check "$1: nothing was kept" sh -c "grep -q '^end' report && ! grep -v '^call \|^end' report"; rm -f report; }
+
+# ---- what the device is told
+run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0; says out 'on cuda:capacity=80GiB'; clean replay
+run 0 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay "$trace" -a ge-expandable -d cuda:1:mode=vmm,capacity=4GiB; says out 'on cuda:gpu=1,mode=vmm,capacity=4GiB'
+clean 'the second GPU'
+run 0 with gemem-sim replay "$trace" -a pytorch-caching:capacity=2GiB -d cuda; says out 'on cuda:capacity=2GiB'; clean 'a setting of the allocator'
+run 0 with gemem-sim replay "$trace" -a direct -d cuda:profile=h200; says out 'alloc p50 .*[1-9][0-9.]* us'; clean 'modelled costs'
+run 0 with gemem-sim replay "$trace" -a pytorch-caching -d faulty:on=cuda,gpu=0,nth=3,call=malloc; clean 'a wrapper'
+run 0 with gemem-sim compare "$trace" -a pytorch-caching -a ge-scalable -a direct -d cuda:0 --jobs 4; clean compare
+run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --find-capacity; says out 'least capacity'; clean 'least capacity'
+run 2 gemem-sim replay "$trace" -a direct -d cuda:0:mod=vmm; says err "unknown parameter 'mod'; did you mean 'mode'"
+run 2 gemem-sim replay "$trace" -a direct -d cuda:0:mode=managed; says err "mode='managed': not one of the choices; use malloc, vmm, async"
+run 2 gemem-sim replay "$trace" -a direct -d cuda:one
+run 2 with gemem-sim replay "$trace" -a direct -d cuda:profile=h2000; says err 'h2000'
+run 2 gemem-sim compare "$trace" -a direct -d cuda:0 --calls c.csv
+run 2 with gemem-sim replay "$trace" -a direct -a ge -d cuda:0 --calls c.csv; says err 'holds the device calls of one run, these are 2'
+
+# ---- machines on which it cannot be
+run 77 with GEMEM_STANDIN_DEVICES=0 gemem-sim replay "$trace" -a direct -d cuda:0; says err 'CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected'
+run 77 with gemem-sim replay "$trace" -a direct -d cuda:5; says err 'no such GPU, the driver finds 1, counted from 0'
+run 77 with GEMEM_STANDIN_VERSION=11000 gemem-sim replay "$trace" -a direct -d cuda:0; says err 'too old: it is for CUDA 11.0, and 11.3 is needed'
+run 77 with GEMEM_STANDIN_VMM=0 gemem-sim replay "$trace" -a direct -d cuda:mode=vmm; says err 'no virtual memory'
+rm -f report
+
+# ---- full, failing, interrupted
+run 4 with GEMEM_STANDIN=sim:capacity=1GiB gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --fail-on-oom; clean 'a trace larger than the GPU'
+run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0:capacity=1GiB; says out '2479 frees of requests that had failed'; clean 'a trace larger than the capacity'
+run 1 with GEMEM_STANDIN_FAIL=cuMemAlloc=20:CUDA_ERROR_ILLEGAL_ADDRESS gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --events e.csv --calls c.csv
+says err 'vit-train.gmt:event [1-9][0-9]*: device cuda:0: cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered'
+check 'no files are left of a run that failed' sh -c '! ls e.csv* c.csv* 2>/dev/null'; clean 'a driver that fails'
+run 1 with GEMEM_STANDIN_FAIL=cuMemAlloc=1:CUDA_ERROR_UNKNOWN gemem-sim replay "$trace" -a paddle-best-fit -d cuda:0; clean 'a driver that fails at once'
+run 1 with GEMEM_STANDIN_FAIL=cuCtxSynchronize=1:CUDA_ERROR_LAUNCH_FAILED gemem-sim replay "$trace" -a ge-rdma -d cuda:0; says err 'cuCtxSynchronize'
+clean 'work that fails in the end'
+env LD_LIBRARY_PATH="$library" GEMEM_STANDIN_REPORT="$report" gemem-sim replay "$trace" -a direct -d cuda:0 --repeat 100000 >"$out" 2>"$err" </dev/null & pid=$!
+for i in $(seq 400); do # until it catches the signal
+  caught=$(sed -n 's/^SigCgt:.*\(........\)$/\1/p' /proc/$pid/status 2>/dev/null)
+  [ $((0x${caught:-0} & 2)) = 0 ] || break
+  sleep 0.05
+done
+sleep 0.3; kill -INT $pid; wait $pid
+ok $(($? != 130)) 'an interrupted run exits with 130'
+says err 'interrupted before event'; clean interrupted
+
+# ---- the log of calls
+run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --calls calls.csv; clean 'a log of calls'
+check 'a row for each call' sh -c 'head -n 1 calls.csv | grep -qx "seq,call,stream,size,address,ok" && grep -Eq "^[0-9]+,malloc,[0-9]+,[0-9]+,0x[0-9a-f]+,1$" calls.csv'
+run 0 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=calls.csv --calls again.csv; check 'the same on the simulated device' cmp calls.csv again.csv
+run 2 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=calls.csv,address=bump; says err 'calls'
+run 1 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=nothing.csv; says err 'calls=nothing.csv'
+head -n 9 calls.csv | sed '5s/,1$/,yes/' >bad.csv
+run 3 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=bad.csv; says err 'bad.csv:5: no row of seq,call'
+head -c 100 calls.csv >cut.csv
+run 3 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=cut.csv; says err 'cut.csv:1: is damaged, or its end is missing'
+run 3 gemem-sim replay "$trace" -a pytorch-caching -d "sim:calls=$trace"; says err 'does not begin with seq,call'
+done_testing
