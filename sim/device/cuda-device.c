@@ -1,16 +1,18 @@
 /* cuda-device.c - the CUDA device: memory of an NVIDIA GPU through its driver; settings, beginning and end.
  *
- * Why: the same engine and the same allocators on real memory.  What device.h says of a device holds: memory that is short is an ordinary answer, and
- * what was refused leaves nothing behind.  Any other error of the driver ends the device (gemem_device_failure()): it is kept with CUDA's name and text,
- * nothing more is given out, and what was given out stays until the end.
+ * Why: the same engine and the same allocators on real memory.  What device.h says of a device holds: memory that is short is an ordinary
+ * answer, and what was refused leaves nothing behind.  Any other error of the driver ends the device (gemem_device_failure()): it is kept
+ * with CUDA's name and text, nothing more is given out, and what was given out stays until the end.
  *
- * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the driver decides.  info() says the lesser of both.
- * Time: a real device has no modelled clock.  `now` is what the trace says, and calls cost nothing unless `profile` prices them, so that modelled
- * and measured latency stand side by side.
- * Which GPU: every call makes the GPU's primary context that of the calling thread, and gives it back its own; devices on several GPUs, and programs with
- * contexts of their own, do not disturb each other.
+ * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the driver decides.  info() says the
+ * lesser of both.
+ * Time: a real device has no modelled clock.  `now` is what the trace says, and calls cost nothing unless `profile` prices them, so that
+ * modelled and measured latency stand side by side.
+ * Which GPU: every call makes the GPU's primary context that of the calling thread, and gives it back its own; devices on several GPUs,
+ * and programs with contexts of their own, do not disturb each other.
  *
- * Invariants: everything obtained from the driver is given back at the end, in this order: the device is idle, memory, streams and events, pool, context.
+ * Invariants: everything obtained from the driver is given back at the end, in this order: the device is idle, memory, streams and
+ * events, pool, context.
  * Cost: two look-ups besides the driver's work; no heap allocation per call once the maps have grown.
  */
 #include "config.h"

@@ -1,5 +1,5 @@
-/* cuda-device.h - the CUDA device, as its files see it: cuda-device.c (settings, beginning and end), cuda-memory.c (allocations, virtual memory,
- * memset) and cuda-streams.c (streams, events). */
+/* cuda-device.h - the CUDA device, as its files see it: cuda-device.c (settings, beginning and end), cuda-memory.c (allocations, virtual
+ * memory, memset) and cuda-streams.c (streams, events). */
 #pragma once
 
 #include "sim/device/cuda-driver.h"
@@ -27,7 +27,8 @@ enum
   GEMEM_CUDA_STREAMS_HANDLES, /* the caller's CUstream                                      */
 };
 
-/* One stream, and what was recorded on it: the events of a stream complete in their order, so that the latest known one speaks for all before it.
+/* One stream, and what was recorded on it: the events of a stream complete in their order, so that the latest known one speaks for all
+ * before it.
  * Event number n (from 1) is ring[n % size] while it is pending; afterwards its place is used again. */
 typedef struct
 {

@@ -1,14 +1,16 @@
 /* cuda-memory.c - memory of the CUDA device: plain allocations in three ways, virtual memory, memset.
  *
- * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page of its own, mapped for good; or a stream-ordered pool of our
- * own, freed on the stream for which it was asked.  Where the driver's free waits until the device is idle (cuMemFree), so does that of mode=vmm, because
- * allocators rely on it; that of mode=async does not.
+ * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page of its own, mapped for good; or a
+ * stream-ordered pool of our own, freed on the stream for which it was asked.  Where the driver's free waits until the device is idle
+ * (cuMemFree), so does that of mode=vmm, because allocators rely on it; that of mode=async does not.
  *
- * Invariants: what is refused for want of memory leaves nothing behind; every address, page and mapping is in the books (blocks, mappings) as long as
- * the driver has it for us.  Once the device has failed, what it gave stays until its end: nobody can wait for the work on it any more.
+ * Invariants: what is refused for want of memory leaves nothing behind; every address, page and mapping is in the books (blocks,
+ * mappings) as long as the driver has it for us.  Once the device has failed, what it gave stays until its end: nobody can wait for the
+ * work on it any more.
  */
 #include "config.h"
 
+#include "sim/core/error.h"
 #include "sim/device/cuda-device.h"
 
 static guint64
@@ -162,7 +164,18 @@ gemem_cuda_memset (GememDevice *device, guint64 address, guint8 value, guint64 s
   return size == 0 || GEMEM_CUDA_DO (self, cuMemsetD8Async, address, value, size, handle);
 }
 
-/* ---- virtual memory; a device without it has no ranges, pages or mappings */
+/* ---- virtual memory */
+
+/* Whoever asks for it where there is none has not looked (info), and cannot do without: the device has failed. */
+static gboolean
+has_virtual_memory (GememCuda *self)
+{
+  if (!self->virtual_memory)
+    gemem_device_fail (&self->base, g_error_new (GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
+                                                 "device cuda:%" G_GUINT64_FORMAT ": this GPU or its driver has no virtual memory, which the allocator "
+                                                 "asks for; choose another allocator, or other settings", self->params.gpu));
+  return self->base.failure == NULL;
+}
 
 guint64
 gemem_cuda_reserve (GememDevice *device, guint64 size, guint64 alignment)
@@ -172,7 +185,7 @@ gemem_cuda_reserve (GememDevice *device, guint64 size, guint64 alignment)
   const char *fault;
   GEMEM_CUDA_ENTER (self);
 
-  if (!self->virtual_memory || device->failure != NULL || size == 0 || size > G_MAXINT64 - self->granularity)
+  if (!has_virtual_memory (self) || size == 0 || size > G_MAXINT64 - self->granularity)
     return 0;
   if (!gemem_mappings_may_reserve (alignment, &fault))
     {
@@ -209,7 +222,7 @@ gemem_cuda_create_page (GememDevice *device, guint64 size)
   const char *fault;
   GEMEM_CUDA_ENTER (self);
 
-  if (!self->virtual_memory || size == 0)
+  if (!has_virtual_memory (self) || size == 0)
     return 0;
   if (!gemem_mappings_may_create (&self->mappings, size, &fault))
     {

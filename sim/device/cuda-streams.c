@@ -1,10 +1,11 @@
 /* cuda-streams.c - streams and events of the CUDA device.
  *
- * A stream of a trace is a number.  streams=made: 0 is the default stream, any other becomes a stream of ours, which does not wait for the default
- * one, when it is first used; streams=handles: the number is the caller's CUstream.
+ * A stream of a trace is a number.  streams=made: 0 is the default stream, any other becomes a stream of ours, which does not wait for
+ * the default one, when it is first used; streams=handles: the number is the caller's CUstream.
  *
- * Events have no end in device.h, so they get one here: those of a stream complete in order, and one that is known to be complete needs nothing but
- * its number.  An event is stream << 40 | number.  A full ring is first searched for complete ones, then doubled: memory follows what is pending.
+ * Events have no end in device.h, so they get one here: those of a stream complete in order, and one that is known to be complete needs
+ * nothing but its number.  An event is stream << 40 | number.  A full ring is first searched for complete ones, then doubled: memory
+ * follows what is pending.
  */
 #include "config.h"
 

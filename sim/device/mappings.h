@@ -1,12 +1,12 @@
 /* mappings.h - the book of virtual memory: which address ranges are reserved, which pages exist, and which are mapped where.
  *
- * Why: the simulated device and a CUDA device keep to the same rules, and only the device knows when a page dies.  The book moves no memory: a
- * device asks whether a call keeps the rules, does it, and enters what it did.
+ * Why: the simulated device and a CUDA device keep to the same rules, and only the device knows when a page dies.  The book moves no
+ * memory: a device asks whether a call keeps the rules, does it, and enters what it did.
  *
- * Rules.  A page lives while its owner has it or any mapping shows it (as the drivers count references).  A mapping lies inside one range, shows
- * a part of one page, and overlaps no other.  A range is released without mappings.  unmap covers whole mappings, one or several that follow each
- * other, and nothing between them.  Addresses, offsets and sizes of pages and mappings are multiples of the granularity.  Whatever breaks a rule is
- * a mistake of the caller, and the text in *fault says which.
+ * Rules.  A page lives while its owner has it or any mapping shows it (as the drivers count references).  A mapping lies inside one
+ * range, shows a part of one page, and overlaps no other.  A range is released without mappings.  unmap covers whole mappings, one or
+ * several that follow each other, and nothing between them.  Addresses, offsets and sizes of pages and mappings are multiples of the
+ * granularity.  Whatever breaks a rule is a mistake of the caller, and the text in *fault says which.
  *
  * Cost: O(log ranges + log mappings) per call, unmap per mapping; no heap allocation per call once the slabs have grown.
  */

@@ -1,7 +1,8 @@
-/* recorded-calls.c - a log of device calls (sim/engine/calls-log.h), read back: what a machine answered, for the simulated device to answer the same.
+/* recorded-calls.c - a log of device calls (sim/engine/calls-log.h), read back: what a machine answered, for the simulated device to
+ * answer the same.
  *
- * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With them given, an allocator must decide on the
- * simulated device what it decided on the other one; who refuses what, and how much is held, remains the simulated device's own.
+ * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With them given, an allocator must decide
+ * on the simulated device what it decided on the other one; who refuses what, and how much is held, remains the simulated device's own.
  *
  * Cost: a place per allocation and reservation, a byte per event query, of the whole log.
  */

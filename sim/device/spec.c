@@ -1,6 +1,7 @@
 /* spec.c - devices as text: from "sim:capacity=80GiB,address=bump" to a device, and back to what it was made of.
  *
- * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting `gpu`, a number before the settings is its value.
+ * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting `gpu`, a number before the settings is
+ * its value.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* jobs.c - many jobs at once: a job per thread at a time, results by index.
  *
- * Threads take the next job from a counter; which thread runs which job touches nothing in the results.  Jobs on real devices run one after another:
- * they would take each other's memory.
+ * Threads take the next job from a counter; which thread runs which job touches nothing in the results.  Jobs on real devices run one
+ * after another: they would take each other's memory.
  */
 #include "config.h"
 

@@ -32,6 +32,7 @@ run 77 with GEMEM_STANDIN_DEVICES=0 gemem-sim replay "$trace" -a direct -d cuda:
 run 77 with gemem-sim replay "$trace" -a direct -d cuda:5; says err 'no such GPU, the driver finds 1, counted from 0'
 run 77 with GEMEM_STANDIN_VERSION=11000 gemem-sim replay "$trace" -a direct -d cuda:0; says err 'too old: it is for CUDA 11.0, and 11.3 is needed'
 run 77 with GEMEM_STANDIN_VMM=0 gemem-sim replay "$trace" -a direct -d cuda:mode=vmm; says err 'no virtual memory'
+run 77 with GEMEM_STANDIN_VMM=0 gemem-sim replay "$trace" -a paddle-vmm-auto-growth -d cuda:0; says err 'no virtual memory, which the allocator asks for'
 rm -f report
 
 # ---- full, failing, interrupted

@@ -1,8 +1,8 @@
-/* test-cuda-device.c - the CUDA device on the stand-in driver: the contract of device.h in every mode, streams and events, bad machines, and every call
- * of the driver failing: a clear error, and nothing kept.
+/* test-cuda-device.c - the CUDA device on the stand-in driver: the contract of device.h in every mode, streams and events, bad machines,
+ * and every call of the driver failing: a clear error, and nothing kept.
  *
- * Each scene runs in a process of its own, because a driver reads its environment once; what the driver counted is read afterwards.  The library is
- * found by its name, as a driver is, since it is loaded already.
+ * Each scene runs in a process of its own, because a driver reads its environment once; what the driver counted is read afterwards.  The
+ * library is found by its name, as a driver is, since it is loaded already.
  */
 #include "config.h"
 
@@ -320,12 +320,13 @@ scene_plain (const char *spec, int out)
 
   gemem_device_info (device, &info);
   g_assert_false (info.virtual_memory);
-  g_assert_cmphex (gemem_device_reserve (device, 2 * MIB, 0), ==, 0);
-  g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0);
   g_assert_false (gemem_device_map (device, 0x10000000, 1, 0, 2 * MIB));
   g_assert_false (gemem_device_unmap (device, 0x10000000, 2 * MIB));
   g_assert_cmphex (gemem_device_malloc (device, MIB, 0), !=, 0);
   g_assert_no_error (gemem_device_failure (device));
+  g_assert_cmphex (gemem_device_reserve (device, 2 * MIB, 0), ==, 0); /* who asks in spite of it needs it */
+  g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0);
+  g_assert_true (g_error_matches (gemem_device_failure (device), GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE));
   gemem_device_destroy (device);
 }
 

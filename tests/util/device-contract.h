@@ -1,6 +1,8 @@
-/* device-contract.h - what device.h promises of every device with memory, checked on any: the simulated one, the CUDA device on the stand-in driver, a GPU.
+/* device-contract.h - what device.h promises of every device with memory, checked on any: the simulated one, the CUDA device on the
+ * stand-in driver, a GPU.
  *
- * @spec: a device that takes the setting `capacity`, with or without settings, as in "sim" or "cuda:0:mode=vmm"; at least 32 MiB must be free.
+ * @spec: a device that takes the setting `capacity`, with or without settings, as in "sim" or "cuda:0:mode=vmm"; at least 32 MiB must be
+ * free.
  */
 #pragma once
 
