@@ -56,7 +56,7 @@ check_version (GModule *library, GError **error)
   int version = 0;
 
   if (!g_module_symbol (library, "cuDriverGetVersion", (gpointer *) &get_version) || get_version (&version) != CUDA_SUCCESS)
-    return refuse (error, LIBRARY " does not say which version it is");
+    return refuse (error, LIBRARY " does not say which version it is (cuDriverGetVersion)");
   if (version < OLDEST)
     return refuse (error, "the driver is too old: it is for CUDA %d.%d, and 11.3 is needed", version / 1000,
                    version % 1000 / 10);

@@ -414,7 +414,8 @@ fail (const char *spec, const char *call, guint n, gboolean later, gboolean last
     {
       g_assert_true (g_str_has_prefix (said, "77 ") || g_str_has_prefix (said, "1 "));
       g_assert_nonnull (strstr (said, call));
-      g_assert_nonnull (strstr (said, code));
+      if (strcmp (call, "cuDriverGetVersion") != 0) /* comes before the names of errors are known */
+        g_assert_nonnull (strstr (said, code));
       g_assert_null (strchr (said, '\n'));
     }
   if (!later && !silent)
