@@ -17,6 +17,7 @@
 
 #define STAGE 4  /* events that each stage of fetch_ahead() runs before the next one */
 #define AHEAD 16 /* more than 3 STAGE; a power of two */
+#define MANY 8192 /* live blocks from which their records are in no near cache */
 
 gboolean
 gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
@@ -657,13 +658,15 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
 {
   static const gint never = 0;
   const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
-const GememLive *ahead[AHEAD] = { NULL };
+  const GememLive *ahead[AHEAD] = { NULL };
+  gboolean many = gemem_idmap_count (run->live.map) >= MANY;
   gboolean closer = run->real || run->verify || run->order != NULL || run->map_seq != G_MAXUINT64;
 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {
       const GememTraceEvent *event = &events[i];
-      fetch_ahead (run, events, i, n, ahead);
+      if (many)
+        fetch_ahead (run, events, i, n, ahead);
       if (G_UNLIKELY (event->device != run->ordinal))
         continue;
       if (G_UNLIKELY (g_atomic_int_get (interrupted) != 0))
