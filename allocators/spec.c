@@ -196,7 +196,7 @@ make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPt
 static const GememShorthand *
 find_shorthand (const char *text)
 {
-  g_autofree char *name = g_strndup (text, strcspn (text, ":"));
+  g_autofree char *name = g_strstrip (g_strndup (text, strcspn (text, ":")));
 
   for (const GememNamed *const *s = gemem_shorthands (); *s != NULL; s++)
     if (gemem_name_is ((*s)->name, (*s)->aliases, name))
@@ -208,7 +208,7 @@ find_shorthand (const char *text)
 static gboolean
 check_name (const char *text, GError **error)
 {
-  g_autofree char *name = g_strndup (text, strcspn (text, ":"));
+  g_autofree char *name = g_strstrip (g_strndup (text, strcspn (text, ":")));
   const GememNamed *const *lists[] = { gemem_shorthands (), gemem_named_classes () };
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   const char *near;
