@@ -55,8 +55,23 @@ typedef enum
   JOURNAL_DEVICE_RESET = 25,   /* all memory of the device is gone                                    */
   JOURNAL_CONTEXT_DESTROY = 26, /* p context: its memory is gone                                      */
   JOURNAL_STRING = 27,         /* p number, from 1, q bytes; the text is in the slots that follow     */
+  JOURNAL_EVENT_SYNC = 28,     /* p event: the host knows that it is done                             */
+  JOURNAL_ARRAY = 29,          /* p handle, q bytes of its elements, s context                        */
+  JOURNAL_REGISTER = 30,       /* p address, q size: the program's own memory, pinned                 */
+  JOURNAL_LEFT_OUT = 31,       /* p address or handle, 0: none; q JournalLeft                         */
   JOURNAL_CALL_COUNT
 } JournalCall;
+
+/* What is no allocation of the program, or is made when nobody sees it. */
+typedef enum
+{
+  JOURNAL_LEFT_GRAPH = 1,      /* memory that graphs have while they run */
+  JOURNAL_LEFT_GRAPH_FREE = 2, /* its free, by a graph                   */
+  JOURNAL_LEFT_FOREIGN = 3,    /* memory of another process              */
+  JOURNAL_LEFT_ARRAY = 4,      /* an array whose size is not known       */
+  JOURNAL_LEFT_MAPPED = 5,     /* memory mapped to arrays piece by piece */
+  JOURNAL_LEFT_COUNT
+} JournalLeft;
 
 typedef struct
 {

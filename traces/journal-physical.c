@@ -52,7 +52,7 @@ journal_release (JournalState *state, const JournalRecord *record)
 
   if (memory == NULL || memory->references == 0)
     {
-      journal_unknown_free (state);
+      journal_unknown_free (state, record->p);
       return;
     }
   guint64 released = *id;

@@ -9,6 +9,8 @@ typedef enum
   JOURNAL_KIND_PLAIN,
   JOURNAL_KIND_MANAGED,
   JOURNAL_KIND_PHYSICAL,
+  JOURNAL_KIND_ARRAY,
+  JOURNAL_KIND_REGISTERED,
 } JournalKind;
 
 /* A block. */
@@ -29,6 +31,12 @@ typedef struct
   guint64 size, id;
 } JournalMapping;
 
+/* A pool: its number, 0 for a device's own, and where its memory is. */
+typedef struct
+{
+  guint64 number, device;
+} JournalPool;
+
 struct _JournalState
 {
   GememTraceInfo *info;
@@ -36,11 +44,14 @@ struct _JournalState
   GememIdMap *physical; /* id -> JournalPhysical      */
   GememIdMap *handles;  /* handle -> id               */
   GememIdMap *mappings; /* address -> JournalMapping  */
-  GememIdMap *streams, *events, *pools, *threads; /* -> guint64 number */
+  GememIdMap *streams, *events, *threads; /* -> guint64 number */
+  GememIdMap *pools;    /* handle -> JournalPool      */
+  GememIdMap *foreign;  /* addresses and handles that are left out, until they are freed */
   GememIdMap *strings;  /* number -> tag of its text  */
   GememIdMap *tags;     /* kind, thread, stack -> tag */
   guint64     last_id, last_stream, last_event, last_pool, last_time;
   guint64     unknown, unseen; /* frees of memory not known; frees that were not seen */
+  guint64     left_out[JOURNAL_LEFT_COUNT];
   guint64     current_pool[JOURNAL_MAX_DEVICES];
   GArray     *out;
   guint64     time;
@@ -50,8 +61,8 @@ struct _JournalState
 GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id);
 /* Gives out the memory of @record as a new block; its id. */
 guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address, JournalKind kind);
-/* Counts a free that is left out. */
-void journal_unknown_free (JournalState *state);
+/* A free of @key (address or handle) that is no block: left out, and counted if nobody knows what it was. */
+void journal_unknown_free (JournalState *state, guint64 key);
 
 /* journal-physical.c: the calls of these names. */
 void journal_create (JournalState *state, const JournalRecord *record);

@@ -15,6 +15,8 @@
 
 #include "traces/journal-private.h"
 
+#define HOST_STREAM G_MAXUINT64 /* no handle of a stream */
+
 JournalState *
 journal_state_new (GememTraceInfo *info)
 {
@@ -26,7 +28,8 @@ journal_state_new (GememTraceInfo *info)
   state->mappings = gemem_idmap_new (sizeof (JournalMapping));
   state->streams = gemem_idmap_new (sizeof (guint64));
   state->events = gemem_idmap_new (sizeof (guint64));
-  state->pools = gemem_idmap_new (sizeof (guint64));
+  state->pools = gemem_idmap_new (sizeof (JournalPool));
+  state->foreign = gemem_idmap_new (0);
   state->threads = gemem_idmap_new (sizeof (guint64));
   state->strings = gemem_idmap_new (sizeof (guint64));
   state->tags = gemem_idmap_new (sizeof (guint64));
@@ -37,7 +40,8 @@ void
 journal_state_free (JournalState *state)
 {
   GememIdMap *const maps[] = { state->blocks, state->physical, state->handles, state->mappings, state->streams,
-                               state->events, state->pools,    state->threads, state->strings,  state->tags };
+                               state->events, state->pools,    state->threads, state->strings,  state->tags,
+                               state->foreign };
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
   g_free (state);
@@ -62,12 +66,29 @@ stream_of (JournalState *state, const JournalRecord *record)
   return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
 }
 
-static guint64
+/* The pool with @handle; a new one has the next number, and its memory on @device. */
+static const JournalPool *
+pool_with (JournalState *state, guint64 handle, guint64 device)
+{
+  gboolean existed;
+  JournalPool *pool = gemem_idmap_insert (state->pools, handle, &existed);
+
+  if (!existed)
+    *pool = (JournalPool){ ++state->last_pool, device };
+  return pool;
+}
+
+/* Where the memory of @record comes from: not always from the current device. */
+static JournalPool
 pool_of (JournalState *state, const JournalRecord *record)
 {
+  JournalPool pool = { 0, record->device };
+
   if (record->call == JOURNAL_ALLOC_POOL)
-    return number_of (state->pools, record->s, &state->last_pool);
-  return record->call == JOURNAL_ALLOC_ASYNC && record->device < JOURNAL_MAX_DEVICES ? state->current_pool[record->device] : 0;
+    pool = *pool_with (state, record->s, record->device);
+  else if (record->call == JOURNAL_ALLOC_ASYNC && record->device < JOURNAL_MAX_DEVICES)
+    pool.number = state->current_pool[record->device];
+  return pool;
 }
 
 void
@@ -81,14 +102,15 @@ journal_state_add_string (JournalState *state, guint32 number, const char *text)
 static guint32
 tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
 {
+  static const char *const kinds[] = { "", "managed", "physical", "array", "registered" };
   guint64 threads = gemem_idmap_count (state->threads);
   guint64 thread = number_of (state->threads, record->thread, &threads) - 1;
   gboolean existed;
-  guint64 *tag = gemem_idmap_insert (state->tags, thread << 34 | (guint64) kind << 32 | record->stack, &existed);
+  guint64 *tag = gemem_idmap_insert (state->tags, thread << 35 | (guint64) kind << 32 | record->stack, &existed);
 
   if (existed)
     return (guint32) *tag;
-  g_autoptr (GString) text = g_string_new (kind == JOURNAL_KIND_MANAGED ? "managed" : kind == JOURNAL_KIND_PHYSICAL ? "physical" : "");
+  g_autoptr (GString) text = g_string_new (kinds[kind]);
   if (thread > 0)
     g_string_append_printf (text, "%sthread %" G_GUINT64_FORMAT, text->len > 0 ? ", " : "", thread);
   const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->strings, record->stack) : NULL;
@@ -118,11 +140,12 @@ journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 ad
 {
   guint64 stream = stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
-  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_ALLOC, record->device, ++state->last_id);
+  JournalPool pool = pool_of (state, record);
+  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_ALLOC, pool.device, ++state->last_id);
   event->size = record->q;
   event->address = address;
   event->stream = stream;
-  event->pool = (guint32) pool_of (state, record);
+  event->pool = (guint32) pool.number;
   event->tag = tag;
   return state->last_id;
 }
@@ -131,7 +154,16 @@ journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 ad
 static gboolean
 belongs_to_context (guint32 call)
 {
-  return call == JOURNAL_ALLOC || call == JOURNAL_ALLOC_MANAGED || call == JOURNAL_ALLOC_HOST;
+  return call == JOURNAL_ALLOC || call == JOURNAL_ALLOC_MANAGED || call == JOURNAL_ALLOC_HOST || call == JOURNAL_REGISTER || call == JOURNAL_ARRAY;
+}
+
+static JournalKind
+kind_of (guint32 call)
+{
+  return call == JOURNAL_ALLOC_MANAGED ? JOURNAL_KIND_MANAGED
+         : call == JOURNAL_ARRAY       ? JOURNAL_KIND_ARRAY
+         : call == JOURNAL_REGISTER    ? JOURNAL_KIND_REGISTERED
+                                       : JOURNAL_KIND_PLAIN;
 }
 
 static void
@@ -145,8 +177,9 @@ alloc (JournalState *state, const JournalRecord *record)
       journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id);
       state->unseen++;
     }
-  block->id = journal_emit_alloc (state, record, record->p, record->call == JOURNAL_ALLOC_MANAGED ? JOURNAL_KIND_MANAGED : JOURNAL_KIND_PLAIN);
-  block->device = record->device;
+  gemem_idmap_remove (state->foreign, record->p, NULL);
+  block->id = journal_emit_alloc (state, record, record->call == JOURNAL_ARRAY ? 0 : record->p, kind_of (record->call));
+  block->device = g_array_index (state->out, GememTraceEvent, state->out->len - 1).device;
   block->stream = record->r;
   block->context = belongs_to_context (record->call) ? record->s : 0;
 }
@@ -162,8 +195,10 @@ refused (JournalState *state, const JournalRecord *record)
 }
 
 void
-journal_unknown_free (JournalState *state)
+journal_unknown_free (JournalState *state, guint64 key)
 {
+  if (gemem_idmap_remove (state->foreign, key, NULL))
+    return;
   state->unknown++;
   state->info->skipped++;
 }
@@ -175,7 +210,7 @@ free_block (JournalState *state, const JournalRecord *record)
 
   if (!gemem_idmap_remove (state->blocks, record->p, &block))
     {
-      journal_unknown_free (state);
+      journal_unknown_free (state, record->p);
       return;
     }
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
@@ -247,6 +282,35 @@ record_event (JournalState *state, const JournalRecord *record)
   journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
+/* The host waits for an event: as a stream of its own would, on which there is nothing else, and for which it waits then. */
+static void
+sync_event (JournalState *state, const JournalRecord *record)
+{
+  const guint64 *event = gemem_idmap_lookup (state->events, record->p);
+
+  if (event == NULL)
+    return;
+  guint64 id = *event, stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
+  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
+  journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
+}
+
+/* What is not recorded: its free will not be that of something unknown. */
+static void
+leave_out (JournalState *state, const JournalRecord *record)
+{
+  if (record->q == 0 || record->q >= JOURNAL_LEFT_COUNT)
+    return;
+  state->left_out[record->q]++;
+  state->info->skipped++;
+  if (record->p == 0)
+    return;
+  if (record->q == JOURNAL_LEFT_GRAPH_FREE)
+    gemem_idmap_remove (state->foreign, record->p, NULL);
+  else
+    gemem_idmap_insert (state->foreign, record->p, NULL);
+}
+
 /* The device's own pool is number 0, unless the program has made it. */
 static void
 pool_call (JournalState *state, const JournalRecord *record)
@@ -255,14 +319,15 @@ pool_call (JournalState *state, const JournalRecord *record)
     {
     case JOURNAL_POOL_CREATE:
       gemem_idmap_remove (state->pools, record->p, NULL);
-      number_of (state->pools, record->p, &state->last_pool);
+      pool_with (state, record->p, record->device);
       break;
     case JOURNAL_POOL_DEFAULT:
-      gemem_idmap_insert (state->pools, record->p, NULL); /* a new one is 0 */
+      if (gemem_idmap_lookup (state->pools, record->p) == NULL)
+        *(JournalPool *) gemem_idmap_insert (state->pools, record->p, NULL) = (JournalPool){ 0, record->device };
       break;
     case JOURNAL_POOL_SET:
       if (record->device < JOURNAL_MAX_DEVICES)
-        state->current_pool[record->device] = number_of (state->pools, record->p, &state->last_pool);
+        state->current_pool[record->device] = pool_with (state, record->p, record->device)->number;
       break;
     case JOURNAL_POOL_TRIM:
       journal_emit (state, GEMEM_EVENT_TRIM, record->device, 0);
@@ -285,6 +350,8 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_ALLOC_POOL:
     case JOURNAL_ALLOC_MANAGED:
     case JOURNAL_ALLOC_HOST:
+    case JOURNAL_ARRAY:
+    case JOURNAL_REGISTER:
       alloc (state, record);
       break;
     case JOURNAL_ALLOC_FAILED:
@@ -334,6 +401,12 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_EVENT_DESTROY:
       gemem_idmap_remove (state->events, record->p, NULL);
       break;
+    case JOURNAL_EVENT_SYNC:
+      sync_event (state, record);
+      break;
+    case JOURNAL_LEFT_OUT:
+      leave_out (state, record);
+      break;
     case JOURNAL_DEVICE_SYNC:
       journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
       break;
@@ -353,6 +426,16 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
 void
 journal_state_end (JournalState *state)
 {
+  static const char *const left[JOURNAL_LEFT_COUNT] = {
+    [JOURNAL_LEFT_GRAPH] = "allocations that graphs make when they run are not recorded",
+    [JOURNAL_LEFT_FOREIGN] = "pieces of memory of other processes are left out",
+    [JOURNAL_LEFT_ARRAY] = "arrays of compressed or video formats are left out",
+    [JOURNAL_LEFT_MAPPED] = "sparse arrays and mappings to them are left out",
+  };
+
+  for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
+    if (left[i] != NULL && state->left_out[i] > 0)
+      gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i], left[i]);
   if (state->unknown > 0)
     gemem_trace_info_note (state->info, "note",
                            "%" G_GUINT64_FORMAT " frees of memory that was not seen to be allocated are left out", state->unknown);

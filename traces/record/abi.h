@@ -5,11 +5,14 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #define NOT_INITIALIZED 3 /* result where there is no real function */
 #define OUT_OF_MEMORY 2
 #define STREAM_LEGACY 1 /* handles that are no pointers */
 #define STREAM_PER_THREAD 2
 #define LOCATION_DEVICE 1  /* type of a location; the others are on the host */
+#define KIND_PINNED 1      /* of memory of a pool */
 #define ENTRY_PER_THREAD 2 /* flag of look-ups: stream 0 is the thread's */
 #define ENTRY_LEGACY 1
 
@@ -21,3 +24,75 @@ typedef struct
 {
   int kind, handle_types, location_type, location;
 } Properties;
+
+/* CUmemLocation. */
+typedef struct
+{
+  int type, id;
+} Location;
+
+/* cudaExtent, by value. */
+typedef struct
+{
+  size_t width, height, depth;
+} Extent;
+
+/* cudaPitchedPtr. */
+typedef struct
+{
+  Address address;
+  size_t  pitch, width, height;
+} Pitched;
+
+/* ---- arrays: CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR; formats and flags */
+
+enum
+{
+  ARRAY_UINT8 = 1,
+  ARRAY_UINT16 = 2,
+  ARRAY_UINT32 = 3,
+  ARRAY_SINT8 = 8,
+  ARRAY_SINT16 = 9,
+  ARRAY_SINT32 = 10,
+  ARRAY_HALF = 16,
+  ARRAY_FLOAT = 32,
+};
+
+#define ARRAY_MAPPED_LATER 0xC0u /* sparse, or mapping deferred */
+
+typedef struct
+{
+  size_t   width, height;
+  int      format;
+  unsigned channels;
+} Array;
+
+typedef struct
+{
+  size_t   width, height, depth; /* 0: the array has not so many dimensions */
+  int      format;
+  unsigned channels, flags;
+} Array3D;
+
+/* ---- nodes of graphs: CUDA_MEM_ALLOC_NODE_PARAMS, CUgraphNodeParams */
+
+#define NODE_TYPE_ALLOC 10
+#define NODE_TYPE_FREE 11
+
+typedef struct
+{
+  char        pool[88];
+  const void *access;
+  size_t      access_count, size;
+  Address     address; /* which the driver fills in */
+} AllocNode;
+
+typedef struct
+{
+  int type, zero[3];
+  union
+  {
+    AllocNode alloc;
+    Address   free;
+  };
+} Node;

@@ -20,6 +20,8 @@ static struct
   int (*device_bytes) (size_t *, int);
   int (*device_name) (char *, int, int);
   int (*version) (int *);
+  int (*is_capturing) (Handle, int *);
+  int (*primary_state) (int, unsigned *, int *);
 } driver;
 
 static void
@@ -33,6 +35,8 @@ know_driver (void)
   driver.device_bytes = (int (*) (size_t *, int)) recorder_driver_function ("cuDeviceTotalMem_v2");
   driver.device_name = (int (*) (char *, int, int)) recorder_driver_function ("cuDeviceGetName");
   driver.version = (int (*) (int *)) recorder_driver_function ("cuDriverGetVersion");
+  driver.is_capturing = (int (*) (Handle, int *)) recorder_driver_function ("cuStreamIsCapturing");
+  driver.primary_state = (int (*) (int, unsigned *, int *)) recorder_driver_function ("cuDevicePrimaryCtxGetState");
   atomic_store_explicit (&driver.known, true, memory_order_release);
 }
 
@@ -88,4 +92,28 @@ recorder_free_bytes (void)
 {
   size_t left = 0, total = 0;
   return driver.memory_info != NULL && driver.memory_info (&left, &total) == 0 ? left : 0;
+}
+
+/* The default stream cannot be captured. */
+bool
+recorder_is_capturing (Handle stream, bool per_thread)
+{
+  int status = 0;
+
+  if (stream == NULL && per_thread)
+    stream = (Handle) (uintptr_t) STREAM_PER_THREAD;
+  if (stream == NULL || (uintptr_t) stream == STREAM_LEGACY)
+    return false;
+  know_driver ();
+  return driver.is_capturing != NULL && driver.is_capturing (stream, &status) == 0 && status != 0;
+}
+
+bool
+recorder_is_active (int device)
+{
+  unsigned flags = 0;
+  int active = 1;
+
+  know_driver ();
+  return driver.primary_state == NULL || driver.primary_state (device, &flags, &active) != 0 || active != 0;
 }
