@@ -28,6 +28,7 @@ typedef struct
   guint64 bytes;   /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
   guint64 latency; /* largest of the group */
   guint64 fastest; /* smallest median */
+  gboolean requests; /* some result has any: static memory of graphs comes without */
   char *guesses;   /* what the modelled latencies rest on, or NULL */
 } Layout;
 
@@ -41,6 +42,7 @@ lay_out (Layout *layout, const GememPlotGroup *group)
       g_autofree char *text = gemem_plot_bar_text (result);
       layout->text = MAX (layout->text, g_utf8_strlen (text, -1));
       layout->latency = MAX (layout->latency, result->alloc_ns.max);
+      layout->requests = layout->requests || result->allocs > 0;
       layout->fastest = MIN (layout->fastest, gemem_histogram_percentile (&result->alloc_ns, 500));
     }
   layout->bytes = gemem_plot_common_top (group);
@@ -136,10 +138,8 @@ append_latency (GString *out, const Layout *layout)
   if (layout->guesses != NULL)
     g_string_append_printf (out, "set label 2 '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n", layout->guesses);
   if (layout->latency == 0)
-    g_string_append (
-        out,
-        "set xrange [0:1]\nunset xtics\nset label 1 'no costs: give the device a profile' at graph 0.5,0.5 center textcolor rgb '#888888'\n"
-        "plot NaN\n");
+    g_string_append_printf (out, "set xrange [0:1]\nunset xtics\nset label 1 %s at graph 0.5,0.5 center textcolor rgb '#888888'\nplot NaN\n",
+                            layout->requests ? "\"no costs:\\ngive the device a profile\"" : "'no requests'");
   else
     g_string_append_printf (out,
                             "set logscale x\n"

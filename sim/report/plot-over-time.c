@@ -15,7 +15,7 @@
 #define HEAD 106
 #define FOOT 64
 #define GAP 56        /* between rows of panels: the title of the next one */
-#define STEPS_MAX 200 /* with more points a line looks the same as steps, and the file is a tenth in size */
+#define STEPS_MAX 200 /* with more points, none far from the next, a line looks the same as steps, and the file is a tenth in size */
 #define LEFT 84
 #define LABEL_PX 8
 
@@ -51,17 +51,35 @@ gemem_plot_axis (GememPlotAxis *axis, const GememPlotGroup *group)
   axis->unit = axis->time ? gemem_plot_time_unit (axis->to) : gemem_plot_count_unit (axis->to);
 }
 
+/* Whether a line from point to point shows what steps would: many points, and no gap in time across which it would be a slope. */
+static gboolean
+looks_like_steps (const GArray *timeline, const GememPlotAxis *axis)
+{
+  const guint64 widest = (axis->to - axis->from) / STEPS_MAX;
+  guint64 before = axis->from;
+  for (guint i = 0; i < timeline->len; i++)
+    {
+      const GememTimelinePoint *point = &g_array_index (timeline, GememTimelinePoint, i);
+      const guint64 at = axis->time ? point->time : point->seq;
+      if (at > before && at - before > widest)
+        return FALSE;
+      before = at;
+    }
+  return timeline->len > STEPS_MAX;
+}
+
 static void
 lay_out (Layout *layout, const GememPlotGroup *group)
 {
   *layout = (Layout){ .n = gemem_plot_timelines (group), .area = "fillsteps", .line = "steps" };
+  gemem_plot_axis (&layout->axis, group);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
       layout->failures = layout->failures || result->ooms > 0;
       if (result->capacity != GEMEM_UNLIMITED)
         layout->capacity = MAX (layout->capacity, result->capacity);
-      if (result->timeline != NULL && result->timeline->len > STEPS_MAX)
+      if (result->timeline != NULL && looks_like_steps (result->timeline, &layout->axis))
         {
           layout->area = "filledcurves y1=0";
           layout->line = "lines";
@@ -78,7 +96,6 @@ lay_out (Layout *layout, const GememPlotGroup *group)
   layout->panel_height = layout->n == 1 ? 340 : layout->columns == 1 ? 200 : layout->columns == 2 ? 170 : 140;
   layout->height = HEAD + FOOT + layout->rows * layout->panel_height + (layout->rows - 1) * GAP;
   layout->unit = gemem_plot_size_unit (layout->bytes);
-  gemem_plot_axis (&layout->axis, group);
 }
 
 /* Margins of panel @i, title, and labels of the axes that are on the outside. */

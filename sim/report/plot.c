@@ -52,7 +52,7 @@ gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const Geme
     }
   g_array_sort (values, compare_numbers);
   guint last = values->len - 1;
-  const guint64 median = g_array_index (values, guint64, last / 2);
+  const guint64 median = g_array_index (values, guint64, values->len / 2);
   while (g_array_index (values, guint64, last) / GEMEM_PLOT_OUTLIER > median)
     last--;
   return g_array_index (values, guint64, last);

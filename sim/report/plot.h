@@ -41,7 +41,8 @@ guint gemem_plot_timelines (const GememPlotGroup *group);
 const char *gemem_plot_kind_name (GememPlotKind kind);
 
 /* Upper end of a byte axis shared by @group: the largest peak (reserved or lower bound) that is not more than GEMEM_PLOT_OUTLIER times
- * the median. One allocator that takes the whole device must not press all others into a line; what is beyond is cut off, and says so. */
+ * the median, of two the larger. One allocator that takes the whole device must not press all others into a line; what is beyond is cut
+ * off, and says so. What half of the group needs is never cut: two policies of four that share memory do not make outliers of the others. */
 #define GEMEM_PLOT_OUTLIER 3
 guint64 gemem_plot_common_top (const GememPlotGroup *group);
 /* The same of any number. */

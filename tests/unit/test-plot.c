@@ -110,6 +110,50 @@ test_data (void)
   free_results (results, 2);
 }
 
+static char *
+script_of (GememResult *result, GememPlotKind kind)
+{
+  GString *out = g_string_new (NULL);
+  g_autoptr (GPtrArray) groups = gemem_plot_groups (&result, 1);
+  gemem_plot_script (out, kind, groups->pdata[0], "x");
+  return g_string_free (out, FALSE);
+}
+
+/* Many points are drawn as a line; not where one is far from the next, as at the end of a long run: it would be a slope where nothing changed. */
+static void
+test_gaps (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  g_array_set_size (result->timeline, 0);
+  for (guint64 i = 0; i < 400; i++)
+    {
+      const GememTimelinePoint point = { i, 10 * i, i % 7, i % 7, 100, i % 7, i % 7, 100, G_MAXUINT64 };
+      g_array_append_val (result->timeline, point);
+    }
+  g_autofree char *even = script_of (result, GEMEM_PLOT_TIMELINE);
+  assert_contains (even, "($5/unit) with lines lw 1.2");
+  assert_contains (even, "with filledcurves y1=0 lc");
+  g_array_index (result->timeline, GememTimelinePoint, 399).time = 5000;
+  g_autofree char *gap = script_of (result, GEMEM_PLOT_TIMELINE);
+  assert_contains (gap, "($5/unit) with steps lw 1.2");
+  assert_contains (gap, "with fillsteps lc");
+  gemem_result_free (result);
+}
+
+/* A panel without latencies says why: no prices, or no requests, as where all memory is that of static graphs. */
+static void
+test_no_latencies (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  gemem_histogram_init (&result->alloc_ns);
+  g_autofree char *unpriced = script_of (result, GEMEM_PLOT_COMPARISON);
+  assert_contains (unpriced, "set label 1 \"no costs:\\ngive the device a profile\" at graph");
+  result->allocs = 0;
+  g_autofree char *none = script_of (result, GEMEM_PLOT_COMPARISON);
+  assert_contains (none, "set label 1 'no requests' at graph");
+  gemem_result_free (result);
+}
+
 /* With many panels points are merged; the largest value of each curve survives. */
 static void
 test_merged (void)
@@ -277,6 +321,9 @@ test_outlier (void)
   assert_contains (far, "top = 4294967296/unit*1.06\n");
   assert_contains (comparison, "\nend = 4294967296\n");
   assert_contains (comparison, "(stringcolumn(12).($4>end?' >>':''))");
+  write_plots (dir, results, 2, ""); /* half of them is no outlier */
+  g_autofree char *half = read_file (dir, "comparison-x.gp");
+  assert_contains (half, "\nend = 17179869184\n");
   free_results (results, 3);
 }
 
@@ -451,7 +498,7 @@ test_rendered_edges (void)
         g_assert_true (exists (dir, pictures[i]));
       g_assert_true (exists (dir, "reserved-y.png"));
       g_autofree char *comparison = read_file (dir, "comparison-x.svg");
-      assert_contains (comparison, "no costs: give the device a profile");
+      assert_contains (comparison, "give the device a profile");
     }
   free_results (results, 4);
 }
@@ -538,6 +585,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plot/data", test_data);
   g_test_add_func ("/plot/data-merged", test_merged);
+  g_test_add_func ("/plot/gaps", test_gaps);
+  g_test_add_func ("/plot/no-latencies", test_no_latencies);
   g_test_add_func ("/plot/slugs", test_slugs);
   g_test_add_func ("/plot/quoted", test_quoted);
   g_test_add_func ("/plot/units", test_units);
