@@ -78,6 +78,8 @@ typedef struct
 } GememSpan;
 
 typedef void (*GememSpanFunc) (const GememSpan *span, gpointer data);
+/* @unit: "B" of bytes, "" of counts, or GEMEM_STAT_RATE. */
+#define GEMEM_STAT_RATE "0.01%"
 typedef void (*GememStatFunc) (const char *name, guint64 value, const char *unit, gpointer data);
 
 /* A piece of recorded state to start from. */

@@ -442,7 +442,7 @@ gemem_ge_pool_reach_theory_rate (const GePool *pool)
     return 0;
   if (pool->obtained < pool->real_theory_min)
     return 10000;
-  return 10000 * pool->real_theory_min / pool->obtained;
+  return (10000 * pool->real_theory_min + pool->obtained / 2) / pool->obtained;
 }
 
 guint64

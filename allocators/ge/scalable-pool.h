@@ -129,7 +129,7 @@ guint32 gemem_ge_pool_largest_idle (const GePool *pool, guint64 limit);
 /* The most pages that grow may take from the lower level now: all if nothing is idle, else what is left of the threshold. */
 guint64 gemem_ge_pool_growth_limit (const GePool *pool);
 
-/* GetReachTheoryRate in 1/100 percent: 100 * real_theory_min / obtained, 10000 at most, 0 while nothing is obtained. */
+/* GetReachTheoryRate in 1/100 percent, to the nearest: 100 * real_theory_min / obtained, 10000 at most, 0 while nothing is obtained. */
 guint64 gemem_ge_pool_reach_theory_rate (const GePool *pool);
 guint64 gemem_ge_pool_idle_bytes (const GePool *pool);
 

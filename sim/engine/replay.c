@@ -266,12 +266,15 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
 
 /* ---- end */
 
+/* A number; a rate in hundredths of a percent as people write it. */
 static void
 add_stat (const char *name, guint64 value, const char *unit, gpointer data)
 {
   GememSetting *setting = g_new (GememSetting, 1);
+  const gboolean rate = value > 0 && g_str_equal (unit, GEMEM_STAT_RATE);
   setting->key = g_strdup (name);
-  setting->value = g_strdup_printf ("%" G_GUINT64_FORMAT, value);
+  setting->value = rate ? g_strdup_printf ("%" G_GUINT64_FORMAT ".%02u %%", value / 100, (guint) (value % 100))
+                        : g_strdup_printf ("%" G_GUINT64_FORMAT, value);
   g_ptr_array_add (data, setting);
 }
 

@@ -34,6 +34,10 @@ run 0 env GE_USE_STATIC_MEMORY=4 gemem-sim replay good.txt -a ge # the environme
 check 'no policy from the environment' sh -c "! grep -Eq '^  static_memory_policy +[0-9]' $out"
 run 0 gemem-sim replay good.txt -a ge:GE_USE_STATIC_MEMORY=4 -d sim:capacity=1GiB
 says out '^  static_memory_policy +4'
+# 1000 bytes were asked for, 64 KiB taken by the pool: 1.53 %, as the block of statistics says
+run 0 gemem-sim replay good.txt -a ge --allocator-report report.txt -d sim:capacity=1GiB
+says out '^  stream0.reach_theory_rate +1\.53 %$'
+check 'the same rate in the block' grep -q 'theory_min:65536(64.00K) reach theory rate:1.53%' report.txt
 run 0 gemem-sim compare good.txt -a 'ge:static_memory_policy=0|2|3|4' -d sim:capacity=1GiB
 says out 'static_memory_policy=4'
 

@@ -595,7 +595,7 @@ test_statistics (void)
   g_assert_cmpuint (stat_of (&rig, "stream0.real_theory_min"), ==, 4 * P - 4);
   g_assert_cmpuint (stat_of (&rig, "stream0.occupied_size"), ==, 5 * P);
   g_assert_cmpuint (stat_of (&rig, "stream0.idle_size"), ==, 3 * P);
-  g_assert_cmpuint (stat_of (&rig, "stream0.reach_theory_rate"), ==, 7999); /* 262140 of 327680 */
+  g_assert_cmpuint (stat_of (&rig, "stream0.reach_theory_rate"), ==, 8000); /* 262140 of 327680 */
   recycle (&rig);
   g_assert_cmpuint (stat_of (&rig, "stream0.occupied_size"), ==, 2 * P);
   g_assert_cmpuint (stat_of (&rig, "stream0.reach_theory_rate"), ==, 10000); /* obtained fell below the maximum */
