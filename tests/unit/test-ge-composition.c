@@ -118,11 +118,34 @@ test_subgraph_refused (void)
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=20MiB");
 
   LOAD (a, 1, { 0, 8 * M, SUBGRAPH }, { 8 * M, 16 * M, SUBGRAPH });
-  g_assert_false (run (a, 1));
+  g_assert_false (a->klass->graph_run (a, 1, 0, TRUE));
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   g_assert_null (a->refusal);
-  g_assert_cmpuint (LOAD (a, 2, { 0, 8 * M, 0 }, { 8 * M, 30 * M, SUBGRAPH | FIXED }), ==, 0);
+  g_assert_cmpuint (LOAD (a, 2, { 0, 8 * M, 0 }, { 8 * M, 4 * M, SUBGRAPH | FIXED }, { 12 * M, 30 * M, SUBGRAPH | FIXED }), ==, 0);
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
+  test_allocator_destroy (a);
+}
+
+static void
+add_bytes (const GememSpan *span, gpointer data)
+{
+  *(guint64 *) data += span->size;
+}
+
+/* What a graph's own walk shows: static memory, workspaces while it runs, fixed segments from dynamic memory. */
+static void
+test_walk_of_a_graph (void)
+{
+  GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
+  guint64 bytes = 0;
+
+  LOAD (a, 1, { 0, M, 0 }, { M, 2 * M, SUBGRAPH }, { 3 * M, 4 * M, SUBGRAPH | FIXED });
+  a->klass->graph_walk (a, 1, add_bytes, &bytes);
+  g_assert_cmpuint (bytes, ==, 5 * M);
+  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+  bytes = 0;
+  a->klass->graph_walk (a, 1, add_bytes, &bytes);
+  g_assert_cmpuint (bytes, ==, 7 * M);
   test_allocator_destroy (a);
 }
 
@@ -280,6 +303,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/fixed", test_fixed);
   g_test_add_func ("/ge/subgraph", test_subgraph);
   g_test_add_func ("/ge/subgraph-refused", test_subgraph_refused);
+  g_test_add_func ("/ge/walk-of-a-graph", test_walk_of_a_graph);
   g_test_add_func ("/ge/memory-types", test_memory_types);
   g_test_add_func ("/ge/rdma", test_rdma);
   g_test_add_func ("/ge/variables", test_variables);

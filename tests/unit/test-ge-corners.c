@@ -6,60 +6,12 @@
 #include "allocators/ge/active-blocks.h"
 #include "allocators/ge/policy.h"
 #include "allocators/ge/run-order.h"
-#include "tests/util/vectors.h"
+#include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
 
-#define M (G_GUINT64_CONSTANT (1) << 20)
 #define ANY G_MAXUINT64 /* whoever waits */
 #define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
 #define FIXED GEMEM_GRAPH_SEGMENT_FIXED
-
-/* ---- helpers */
-
-static guint64
-load_all (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
-{
-  guint64 address = 0;
-
-  return a->klass->graph_load (a, id, 0, segments, n, &address) ? address : 0;
-}
-
-#define SEGMENTS(...) ((const GememGraphSegment[]) { __VA_ARGS__ })
-#define LOAD(a, id, ...) load_all (a, id, SEGMENTS (__VA_ARGS__), sizeof SEGMENTS (__VA_ARGS__) / sizeof (GememGraphSegment))
-
-static GememBlock
-request (GememAllocator *a, guint64 size, guint32 pool)
-{
-  GememBlock block;
-
-  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = size, .pool = pool }, &block));
-  return block;
-}
-
-typedef struct
-{
-  const char *name;
-  guint64     value;
-} Stat;
-
-static void
-take_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  Stat *stat = data;
-
-  if (g_str_equal (stat->name, name))
-    stat->value = value;
-}
-
-static guint64
-stat_of (GememAllocator *a, const char *name)
-{
-  Stat stat = { name, G_MAXUINT64 };
-
-  a->klass->stats (a, take_stat, &stat);
-  g_assert_cmpuint (stat.value, !=, G_MAXUINT64);
-  return stat.value;
-}
 
 /* ---- the policy (7.1) */
 
