@@ -77,10 +77,10 @@ for policy in 0 2 2,policy2=as-built 3 4; do
   run 0 gemem-sim replay release.txt -a "ge:static_memory_policy=$policy" -d sim:capacity=1GiB,free_synchronises=no --check-release-order
 done
 
-# the stream that a load set memory to zero on is waited for, too
+# a load sets memory to zero on its stream, which the unload waits for
 trace 'graph-load 1 size=3145728 stream=3' 'graph-unload 1' > unused.txt
-run 0 gemem-sim replay unused.txt -a ge -d sim:capacity=1GiB,free_synchronises=no --check-release-order
-says out '^  stream_sync +1 '
+run 0 gemem-sim replay unused.txt -a ge -d sim:capacity=1GiB,free_synchronises=no --check-release-order --calls calls.csv
+check 'memset and wait are those of stream 3' test "$(grep -c -e ',memset,3,3145728,' -e '^1,stream_sync,3,' calls.csv)" = 2
 
 # ---- several devices: each has its own pools, and what is on device 3 stays there
 trace 'alloc 1 size=1000' 'alloc 2 size=50331648 device=3' 'graph-load 1 size=3145728 device=3' > devices.txt
