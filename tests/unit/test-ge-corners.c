@@ -3,9 +3,8 @@
  * let pass. */
 #include "config.h"
 
-#include "allocators/ge/active-blocks.h"
+#include "allocators/ge/ge.h"
 #include "allocators/ge/policy.h"
-#include "allocators/ge/run-order.h"
 #include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
 
@@ -62,7 +61,38 @@ test_fixed_addresses (void)
     }
 }
 
+/* A session's range has as many addresses as the device has memory; where that has no limit, as many as the threshold (5.9, 1.1). */
+static void
+test_addresses_of_a_session (void)
+{
+  static const struct
+  {
+    const char *spec, *device;
+    guint64     mib;
+  } rows[] = {
+    { "ge", "sim:capacity=64GiB", 64 * 1024 },
+    { "ge", "sim:capacity=unlimited", 30 * 1024 },
+    { "ge:total=10GiB", "sim:capacity=64GiB", 10 * 1024 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GememAllocator *a = test_allocator_new (rows[i].spec, rows[i].device);
+
+      g_assert_cmpuint (((Ge *) a)->others.variables.range.total, ==, rows[i].mib * M);
+      g_assert_cmpuint (((Ge *) a)->memory.fixed.total, ==, rows[i].mib * M);
+      test_allocator_destroy (a);
+    }
+}
+
 /* ---- what is beside dynamic memory */
+
+/* A list of nothing names nothing. */
+static void
+test_no_memory_types (void)
+{
+  test_allocator_destroy (test_allocator_new ("ge:memory_types=[],hccl_graphs=[]", "sim:capacity=64MiB"));
+}
 
 static void
 test_trim_reaches_p2p (void)
@@ -104,6 +134,44 @@ test_workspaces_in_turn (void)
   g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
   again = request (a, 4 * M, 0);
   g_assert_cmphex (again.address, ==, one.address);
+  test_allocator_destroy (a);
+}
+
+/* What a run has of dynamic memory goes with the graph, though nobody waited for its end. */
+static void
+test_unload_while_running (void)
+{
+  GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
+
+  LOAD (a, 1, { 0, 4 * M, SUBGRAPH });
+  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+  unload (a, 1);
+  g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
+  test_allocator_destroy (a);
+}
+
+/* The documented policy 2 asks the device for the first block once: there is none before it to ask for again. */
+static void
+test_first_block_refused (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2", "sim:capacity=8MiB");
+
+  g_assert_cmpuint (LOAD (a, 1, { 0, 16 * M, 0 }), ==, 0);
+  g_assert_cmpuint (calls (a, GEMEM_CALL_MALLOC), ==, 1);
+  test_allocator_destroy (a);
+}
+
+/* Who waited for the device, to replace the block, has waited for the run: what comes then is not concurrent. */
+static void
+test_run_after_replacement (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes", "sim:capacity=64MiB");
+
+  LOAD (a, 1, { 0, M, 0 });
+  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  LOAD (a, 2, { 0, 3 * M, 0 });
+  g_assert_true (a->klass->graph_run (a, 2, 5, TRUE));
+  g_assert_cmpuint (stat_of (a, "concurrent_runs"), ==, 0);
   test_allocator_destroy (a);
 }
 
@@ -273,6 +341,11 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/corners/trim-reaches-p2p", test_trim_reaches_p2p);
   g_test_add_func ("/ge/corners/huge-pages-first", test_huge_pages_first);
   g_test_add_func ("/ge/corners/workspaces-in-turn", test_workspaces_in_turn);
+  g_test_add_func ("/ge/corners/addresses-of-a-session", test_addresses_of_a_session);
+  g_test_add_func ("/ge/corners/no-memory-types", test_no_memory_types);
+  g_test_add_func ("/ge/corners/unload-while-running", test_unload_while_running);
+  g_test_add_func ("/ge/corners/first-block-refused", test_first_block_refused);
+  g_test_add_func ("/ge/corners/run-after-replacement", test_run_after_replacement);
   g_test_add_func ("/ge/corners/oldest-makes-room", test_oldest_makes_room);
   g_test_add_func ("/ge/corners/subgraphs-run-beside", test_subgraphs_run_beside);
   g_test_add_func ("/ge/corners/events-of-an-earlier-run", test_events_of_an_earlier_run);
