@@ -54,6 +54,7 @@ typedef struct
   guint64          granularity;
   gboolean         virtual_memory;
   gboolean         lost;    /* the GPU's context could not be made current: no call may be made now */
+  guint64          late;    /* how many of the blocks are */
   GememIdMap      *blocks;   /* address -> GememCudaBlock: plain allocations */
   GememMappings    mappings; /* virtual memory */
   GArray          *streams;  /* GememCudaStream */
@@ -67,6 +68,7 @@ typedef struct
   guint64 stream;   /* mode=async: as asked for */
   guint64 page;     /* mode=vmm: the handle; 0: given back already, as when only a part of a free succeeded */
   guint64 unmapped; /* mode=vmm: the same of the mapping */
+  guint64 late;     /* mode=vmm: freed, and to be given back when waiting is possible */
 } GememCudaBlock;
 
 /* The GPU's context is that of this thread until the scope ends, and what it had before then. */
@@ -107,6 +109,8 @@ gboolean gemem_cuda_event_query (GememDevice *device, GememDeviceEvent event);
 void     gemem_cuda_event_sync (GememDevice *device, GememDeviceEvent event);
 gboolean gemem_cuda_stream_sync (GememDevice *device, guint64 stream);
 gboolean gemem_cuda_sync (GememDevice *device);
+/* FALSE: the program captures one of its streams, and waiting would spoil that; nothing has failed. */
+gboolean gemem_cuda_may_wait (GememCuda *self);
 gboolean gemem_cuda_stream (GememCuda *self, guint64 stream, CUstream *handle);
 /* @stream, not used so far, is the program's @handle. */
 void     gemem_cuda_borrow_stream (GememCuda *self, guint64 stream, CUstream handle);

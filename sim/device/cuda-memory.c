@@ -115,6 +115,36 @@ give (GememCuda *self, guint64 address, GememCudaBlock *block)
     }
 }
 
+static void
+end_block (GememCuda *self, guint64 address, GememCudaBlock *block)
+{
+  guint64 size = block->size;
+
+  if (!give (self, address, block))
+    return;
+  gemem_idmap_remove (self->blocks, address, NULL);
+  self->base.held -= size;
+}
+
+/* Gives back what was freed while a capture forbade to wait. */
+static void
+give_late (GememCuda *self)
+{
+  guint64 address;
+  gpointer block;
+
+  if (self->late == 0 || !gemem_cuda_may_wait (self))
+    return;
+  self->late = 0;
+  for (gsize at = 0; gemem_idmap_next (self->blocks, &at, &address, &block);)
+    if (((GememCudaBlock *) block)->late)
+      {
+        ((GememCudaBlock *) block)->late = FALSE;
+        end_block (self, address, block);
+        at = 0; /* the map has changed */
+      }
+}
+
 guint64
 gemem_cuda_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
@@ -124,6 +154,7 @@ gemem_cuda_malloc (GememDevice *device, guint64 size, guint64 stream)
   CUdeviceptr address;
   GEMEM_CUDA_ENTER (self);
 
+  give_late (self);
   if (!may_have (self, size) || !take (self, &block, &address, &page))
     return 0;
   block.page = page;
@@ -141,15 +172,17 @@ gemem_cuda_free (GememDevice *device, guint64 address, guint64 size)
 
   if (device->failure != NULL)
     return;
-  if (block == NULL)
+  if (block == NULL || block->late)
     gemem_device_misuse (device, "free of an address that is not allocated");
   else if (block->size != size)
     gemem_device_misuse (device, "free with another size than was allocated");
-  else if (give (self, address, block))
+  else if (self->params.mode == GEMEM_CUDA_VMM && !gemem_cuda_may_wait (self))
     {
-      gemem_idmap_remove (self->blocks, address, NULL);
-      device->held -= size;
+      block->late = TRUE;
+      self->late++;
     }
+  else
+    end_block (self, address, block);
 }
 
 gboolean

@@ -164,6 +164,24 @@ gemem_cuda_event_sync (GememDevice *device, GememDeviceEvent event)
 
 /* ---- waiting for more */
 
+static gboolean
+is_capturing (GememCuda *self, const GememCudaStream *stream)
+{
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+  return stream->borrowed && GEMEM_CUDA_RESULT (self, cuStreamIsCapturing, stream->handle, &status) == CUDA_SUCCESS
+         && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+gboolean
+gemem_cuda_may_wait (GememCuda *self)
+{
+  for (guint i = 0; i < self->streams->len; i++)
+    if (is_capturing (self, &g_array_index (self->streams, GememCudaStream, i)))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 gemem_cuda_stream_sync (GememDevice *device, guint64 id)
 {
@@ -173,6 +191,8 @@ gemem_cuda_stream_sync (GememDevice *device, guint64 id)
 
   if (stream == NULL && id != 0 && self->params.streams == GEMEM_CUDA_STREAMS_MADE)
     return TRUE; /* nothing was ever put there */
+  if (stream != NULL && stream->handle != NULL ? is_capturing (self, stream) : !gemem_cuda_may_wait (self))
+    return FALSE;
   if (!GEMEM_CUDA_DO (self, cuStreamSynchronize, stream != NULL ? stream->handle : (CUstream) (guintptr) id))
     return FALSE;
   if (stream != NULL)
@@ -186,7 +206,7 @@ gemem_cuda_sync (GememDevice *device)
   GememCuda *self = (GememCuda *) device;
   GEMEM_CUDA_ENTER (self);
 
-  if (!GEMEM_CUDA_DO (self, cuCtxSynchronize))
+  if (!gemem_cuda_may_wait (self) || !GEMEM_CUDA_DO (self, cuCtxSynchronize))
     return FALSE;
   for (guint i = 0; i < self->streams->len; i++)
     {

@@ -60,10 +60,16 @@ for how in link dlsym proc; do
   records "$how: pools" "$pools" "$driver" $how pools
   records "$how: virtual memory" "$virtual" "$driver" $how virtual
   records "$how: host memory" "$pinned" "$driver" $how host
+  records "$how: waiting for events, registered memory" 'alloc 1 size=1048576 stream=1;event-record 1 stream=1;event-wait 1 stream=2;stream-sync stream=2;free 1'\
+';event-wait 1 stream=2;stream-sync stream=2;alloc 2 size=8192 device=host tag="registered";free 2 device=host' "$driver" $how events
 done
 records "per-thread default streams" \
   'alloc 1 size=1048576 stream=1;free 1;stream-sync stream=1;alloc 2 size=1048576 stream=2 tag="thread 1";free 2;stream-sync stream=2' "$driver" thread own-streams
 records "a reset frees what the device holds" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1;free 2' "$driver" proc reset
+records "the last release of a context, too" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1;free 2' "$driver" dlsym release
+records "memory of graphs is left out" 'alloc 1 size=1048576 stream=1;free 1' "$driver" proc capture
+run 0 gemem-sim info out.gmt; says out 'note: 2 allocations that graphs make when they run are not recorded'
+check "no free of the unknown" sh -c '! gemem-sim info out.gmt | grep -q "frees of memory"'
 GEMEM_STANDIN_DEVICES=2; export GEMEM_STANDIN_DEVICES
 records "two devices" 'alloc 1 size=1048576;alloc 2 size=2097152 device=1;free 1;free 2 device=1' "$driver" dlsym devices
 unset GEMEM_STANDIN_DEVICES

@@ -47,6 +47,7 @@ clear_objects (StandinContext *context)
   GHashTableIter iter;
   gpointer value;
 
+  standin_capture_clear (context);
   g_hash_table_iter_init (&iter, standin.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {
@@ -316,6 +317,9 @@ cuCtxGetStreamPriorityRange (int *least, int *greatest)
 static CUresult
 synchronize (StandinContext *context)
 {
+  CUresult allowed = standin_capture_allows_wait_for_all (context);
+  if (allowed != CUDA_SUCCESS)
+    return allowed;
   gboolean ok = gemem_device_sync (standin_enter_device (context->device));
 
   standin_leave_device (context->device);

@@ -54,6 +54,10 @@ record (StandinEntry entry, CUevent handle, CUstream stream_handle, unsigned int
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
   if ((flags & ~CU_EVENT_RECORD_EXTERNAL) != 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+  event->capture = stream->capture;
+  event->captured = stream->capture != NULL;
+  if (event->captured)
+    return CUDA_SUCCESS;
   made = gemem_device_event_record (standin_enter_device (device), 0);
   standin_leave_device (device);
   if (made == 0)
@@ -96,7 +100,11 @@ wait_event (StandinEntry entry, CUstream handle, CUevent event_handle, unsigned 
   EVENT (event_handle);
   if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
-  if (event->recorded)
+  if (event->capture != NULL)
+    standin_capture_join (event->capture, stream);
+  else if (event->captured)
+    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "of a capture that has ended");
+  else if (event->recorded)
     standin_stream_occupy (stream, MAX (standin_stream_start (stream), event->done));
   return CUDA_SUCCESS;
 }
@@ -118,6 +126,8 @@ cuEventQuery (CUevent handle)
 {
   BEGIN (cuEventQuery, NEEDS_INIT);
   EVENT (handle);
+  if (event->captured)
+    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
   return standin_is_complete (event->object.context, event->recorded ? event->done : 0);
 }
 
@@ -128,6 +138,8 @@ cuEventSynchronize (CUevent handle)
 
   BEGIN (cuEventSynchronize, NEEDS_INIT);
   EVENT (handle);
+  if (event->captured)
+    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
   device = event->object.context->device;
   gemem_device_event_sync (standin_enter_device (device), 0);
   standin_leave_device (device);

@@ -71,7 +71,14 @@ standin_stream_occupy (StandinStream *stream, guint64 done)
 void
 standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work)
 {
-  StandinWork *copy = g_memdup2 (work, sizeof *work);
+  StandinWork *copy;
+
+  if (stream->capture != NULL) /* part of a graph that nobody runs */
+    {
+      g_free (work->staged);
+      return;
+    }
+  copy = g_memdup2 (work, sizeof *work);
 
   copy->done = standin_stream_start (stream) + ns;
   copy->sequence = ++standin.sequence;
@@ -224,6 +231,7 @@ cuStreamDestroy_v2 (CUstream handle)
   BEGIN (cuStreamDestroy_v2, RETURNS);
   if ((stream = standin_object (handle, KIND_STREAM)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
+  standin_capture_leave (stream);
   standin_object_remove (stream);
   g_free (stream);
   return standin_context_state ();
@@ -247,6 +255,9 @@ query_stream (StandinEntry entry, CUstream handle)
 {
   STANDIN_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
+  CUresult allowed = standin_capture_allows_wait (stream);
+  if (allowed != CUDA_SUCCESS)
+    return allowed;
   return standin_is_complete (stream->object.context, standin_stream_busy (stream));
 }
 
@@ -267,6 +278,9 @@ synchronize (StandinEntry entry, CUstream handle)
 {
   STANDIN_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
+  CUresult allowed = standin_capture_allows_wait (stream);
+  if (allowed != CUDA_SUCCESS)
+    return allowed;
   StandinDevice *device = stream->object.context->device;
   gboolean ok = gemem_device_stream_sync (standin_enter_device (device), 0);
 
@@ -313,7 +327,7 @@ ask_stream (StandinEntry entry, CUstream handle, StreamQuestion question, gpoint
   else if (question == STREAM_CONTEXT)
     *(CUcontext *) answer = STANDIN_HANDLE (CUcontext, stream->object.context);
   else
-    *(CUstreamCaptureStatus *) answer = CU_STREAM_CAPTURE_STATUS_NONE;
+    *(CUstreamCaptureStatus *) answer = standin_capture_status (stream);
   return CUDA_SUCCESS;
 }
 
@@ -328,18 +342,3 @@ QUESTION (cuStreamGetFlags, unsigned int, STREAM_FLAGS)
 QUESTION (cuStreamGetPriority, int, STREAM_PRIORITY)
 QUESTION (cuStreamGetCtx, CUcontext, STREAM_CONTEXT)
 QUESTION (cuStreamIsCapturing, CUstreamCaptureStatus, STREAM_CAPTURE)
-
-/* Nothing is captured here, but the thread's mode is kept. */
-CUresult CUDAAPI
-cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
-{
-  static __thread CUstreamCaptureMode present = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  CUstreamCaptureMode before = present;
-
-  BEGIN (cuThreadExchangeStreamCaptureMode, 0);
-  if (mode == NULL || (guint) *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no mode");
-  present = *mode;
-  *mode = before;
-  return CUDA_SUCCESS;
-}

@@ -70,6 +70,13 @@ static const struct
   { CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
     "pointer does not correspond to a registered memory region" },
   { CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address" },
+  { CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state" },
+  { CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing" },
+  { CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+    "operation failed due to a previous error during capture" },
+  { CUDA_ERROR_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream" },
+  { CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+    "attempt to terminate a thread-local capture sequence from another thread" },
   { CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
   { CUDA_ERROR_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted" },
   { CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported" },
@@ -248,6 +255,8 @@ standin_begin (StandinEntry entry, StandinNeeds needs)
     return CUDA_SUCCESS;
   if (!standin.initialised || standin.forked)
     return standin_misuse (CUDA_ERROR_NOT_INITIALIZED, standin.forked ? "in a child of the process that called cuInit" : "before cuInit");
+  if ((failure = standin_capture_allows (entry)) != CUDA_SUCCESS)
+    return failure;
   standin.now += CALL_NS;
   standin_run_due ();
   if (needs != NEEDS_CONTEXT)
@@ -375,4 +384,15 @@ cuGetProcAddress_v2 (const char *name, void **function, int version, cuuint64_t 
 {
   BEGIN (cuGetProcAddress_v2, NEEDS_NOTHING);
   return get_function (name, function, version, flags, status);
+}
+
+/* Tables of functions without names: the driver has some for CUDA's own libraries, this one has none. */
+CUresult CUDAAPI
+cuGetExportTable (const void **table, const CUuuid *id)
+{
+  BEGIN (cuGetExportTable, NEEDS_NOTHING);
+  if (table == NULL || id == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no table, or no place for it");
+  *table = NULL;
+  return CUDA_ERROR_NOT_FOUND;
 }

@@ -20,7 +20,7 @@
 
 static const char *const kind_names[KIND_COUNT] = {
   [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",         [KIND_EVENT] = "event",     [KIND_MODULE] = "module",
-  [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",           [KIND_PAGE] = "page",       [KIND_ALLOCATION] = "allocation",
+  [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",           [KIND_GRAPH] = "graph",           [KIND_PAGE] = "page",       [KIND_ALLOCATION] = "allocation",
   [KIND_MANAGED] = "managed", [KIND_HOST] = "host",             [KIND_REGISTERED] = "registered", [KIND_POOLED] = "pooled",
   [KIND_MAPPING] = "mapping", [KIND_RANGE] = "range",
 };

@@ -26,6 +26,7 @@ typedef struct _StandinDevice StandinDevice;
 typedef struct _StandinContext StandinContext;
 typedef struct _StandinPool StandinPool;
 typedef struct _StandinWork StandinWork;
+typedef struct _StandinCapture StandinCapture;
 
 /* One per exported function, ENTRY_cuMemAlloc_v2 ... */
 typedef enum
@@ -47,6 +48,7 @@ typedef enum
   KIND_MODULE,
   KIND_FUNCTION, /* goes with its module */
   KIND_POOL,
+  KIND_GRAPH,
   KIND_PAGE,
   KIND_ALLOCATION, /* memory, by address */
   KIND_MANAGED,
@@ -82,6 +84,7 @@ typedef struct
   guint         flags;
   int           priority;
   guint64       busy; /* when its work is done */
+  StandinCapture *capture; /* that it takes part in, or NULL */
 } StandinStream;
 
 typedef struct
@@ -89,6 +92,8 @@ typedef struct
   StandinObject object;
   guint         flags;
   gboolean      recorded;
+  gboolean      captured; /* recorded last in a capture, */
+  StandinCapture *capture; /* which this is while it goes on */
   guint64       done;
 } StandinEvent;
 
@@ -295,6 +300,18 @@ void           standin_stream_clear (StandinContext *context); /* drops the work
 void           standin_fault (const StandinWork *work, CUresult code, const char *format, ...) G_GNUC_PRINTF (3, 4);
 /* What a stream takes for @size bytes. */
 guint64        standin_work_ns (guint64 size);
+
+/* ---- stream capture (libcuda-capture.c) */
+
+/* Whether a call may be made now, the stream or the context waited for: CUDA_SUCCESS, or what the call returns; then captures are invalid. */
+CUresult standin_capture_allows (StandinEntry entry);
+CUresult standin_capture_allows_wait (const StandinStream *stream);
+CUresult standin_capture_allows_wait_for_all (const StandinContext *context);
+CUstreamCaptureStatus standin_capture_status (const StandinStream *stream);
+void     standin_capture_join (StandinCapture *capture, StandinStream *stream);
+/* The stream, the context is destroyed. */
+void     standin_capture_leave (StandinStream *stream);
+void     standin_capture_clear (const StandinContext *context);
 
 /* ---- copies (libcuda-copies.c) */
 

@@ -25,7 +25,8 @@
   F (cuMemcpyDtoH) F (cuMemcpyDtoD) F (cuMemcpyHtoDAsync) F (cuMemcpyDtoHAsync) F (cuStreamCreate) F (cuStreamDestroy) \
   F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamWaitEvent) F (cuEventCreate) F (cuEventDestroy) F (cuEventRecord) \
   F (cuEventQuery) F (cuEventSynchronize) F (cuEventElapsedTime) F (cuModuleLoadData) F (cuModuleGetFunction) \
-  F (cuModuleUnload) F (cuLaunchKernel)
+  F (cuModuleUnload) F (cuLaunchKernel) F (cuStreamBeginCapture) F (cuStreamEndCapture) F (cuStreamIsCapturing) \
+  F (cuThreadExchangeStreamCaptureMode) F (cuCtxSynchronize) F (cuGraphDestroy) F (cuGetExportTable)
 
 static struct
 {
@@ -543,6 +544,111 @@ scenario_fork (void)
 
 /* ---- running them */
 
+/* The status of the capture that ends with @stream; its graph is destroyed. */
+static CUresult
+end_capture (CUstream stream)
+{
+  CUgraph graph = NULL;
+  CUresult result = cu.cuStreamEndCapture (stream, &graph);
+
+  if (result == CUDA_SUCCESS)
+    OK (cu.cuGraphDestroy (graph));
+  else
+    g_assert_null (graph);
+  return result;
+}
+
+static gpointer
+allocate_elsewhere (gpointer mode)
+{
+  CUstreamCaptureMode exchanged = GPOINTER_TO_INT (mode);
+  CUdeviceptr memory;
+  CUcontext context;
+
+  OK (cu.cuDevicePrimaryCtxRetain (&context, 0));
+  OK (cu.cuCtxSetCurrent (context));
+  OK (cu.cuThreadExchangeStreamCaptureMode (&exchanged));
+  CUresult result = cu.cuMemAlloc (&memory, 10);
+  if (result == CUDA_SUCCESS)
+    OK (cu.cuMemFree (memory));
+  OK (cu.cuDevicePrimaryCtxRelease (0));
+  return GINT_TO_POINTER ((int) result);
+}
+
+static CUresult
+in_thread (CUstreamCaptureMode mode)
+{
+  return (CUresult) GPOINTER_TO_INT (g_thread_join (g_thread_new ("other", allocate_elsewhere, GINT_TO_POINTER ((int) mode))));
+}
+
+static void
+scenario_capture (void)
+{
+  CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+  CUstreamCaptureStatus status;
+  CUstream first, second;
+  CUevent fork;
+  CUdeviceptr memory, other;
+
+  begin ();
+  OK (cu.cuMemAlloc (&memory, PAGE));
+  OK (cu.cuStreamCreate (&first, CU_STREAM_NON_BLOCKING));
+  OK (cu.cuStreamCreate (&second, CU_STREAM_NON_BLOCKING));
+  OK (cu.cuEventCreate (&fork, CU_EVENT_DISABLE_TIMING));
+  /* what is captured is not run; a stream joins by an event, and leaves at the end */
+  OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  OK (cu.cuMemsetD8Async (memory, 9, PAGE, first));
+  OK (cu.cuEventRecord (fork, first));
+  OK (cu.cuStreamIsCapturing (second, &status));
+  g_assert_cmpint (status, ==, CU_STREAM_CAPTURE_STATUS_NONE);
+  OK (cu.cuStreamWaitEvent (second, fork, 0));
+  OK (cu.cuStreamIsCapturing (second, &status));
+  g_assert_cmpint (status, ==, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  OK (end_capture (first));
+  OK (cu.cuStreamIsCapturing (second, &status));
+  g_assert_cmpint (status, ==, CU_STREAM_CAPTURE_STATUS_NONE);
+  OK (cu.cuCtxSynchronize ());
+  g_assert_cmpint (byte_at (memory), ==, 0);
+  REFUSED (CUDA_ERROR_CAPTURED_EVENT, cu.cuEventQuery (fork));
+  REFUSED (CUDA_ERROR_CAPTURED_EVENT, cu.cuStreamWaitEvent (second, fork, 0));
+  OK (cu.cuEventRecord (fork, second));
+  OK (cu.cuEventSynchronize (fork));
+  /* every call that is not safe, or waits, spoils the capture */
+  OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  REFUSED (CUDA_ERROR_ILLEGAL_STATE, cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuMemAlloc (&other, 1));
+  OK (cu.cuStreamIsCapturing (first, &status));
+  g_assert_cmpint (status, ==, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, end_capture (first));
+  OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_RELAXED));
+  OK (cu.cuMemAlloc (&other, 1));
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuStreamQuery (first));
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, end_capture (first));
+  OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  g_assert_cmpint (in_thread (CU_STREAM_CAPTURE_MODE_GLOBAL), ==, CUDA_SUCCESS);
+  OK (cu.cuThreadExchangeStreamCaptureMode (&relaxed));
+  OK (cu.cuMemFree (other));
+  OK (cu.cuThreadExchangeStreamCaptureMode (&relaxed));
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuCtxSynchronize ());
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, end_capture (first));
+  OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  g_assert_cmpint (in_thread (CU_STREAM_CAPTURE_MODE_RELAXED), ==, CUDA_SUCCESS);
+  g_assert_cmpint (in_thread (CU_STREAM_CAPTURE_MODE_GLOBAL), ==, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, end_capture (first));
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuStreamBeginCapture (NULL, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  REFUSED (CUDA_ERROR_ILLEGAL_STATE, end_capture (first));
+  /* streams may go while they are captured */
+  OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  OK (cu.cuEventRecord (fork, first));
+  OK (cu.cuStreamWaitEvent (second, fork, 0));
+  OK (cu.cuStreamDestroy (second));
+  OK (cu.cuStreamDestroy (first));
+  OK (cu.cuEventDestroy (fork));
+  OK (cu.cuMemFree (memory));
+  REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable (&(const void *) { NULL }, &(CUuuid) { { 0 } }));
+  end ();
+}
+
 typedef struct
 {
   const char *name;
@@ -565,6 +671,7 @@ static const Scenario scenarios[] = {
   { "pools", scenario_pools, "", "", 1 },
   { "late-work", scenario_late_work, "", "fault cuMemsetD8Async: writes 0x100000000000, which is not mapped\n", 0 },
   { "functions", scenario_functions, "", "", 0 },
+  { "capture", scenario_capture, "", "", 9 },
   { "kernels", scenario_kernels, "", "", 4 },
   { "faults", scenario_faults,
     "GEMEM_STANDIN=faulty:nth=1,call=map,capacity=2MiB GEMEM_STANDIN_FAIL=cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemsetD8=1+", "", 0 },

@@ -8,10 +8,12 @@
 
 #include <string.h>
 
+#include "sim/device/cuda-program.h"
 #include "tests/util/device-contract.h"
 #include "tests/util/testutil.h"
 
 #ifdef HAVE_CUDA
+#include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -461,6 +463,92 @@ test_faults (gconstpointer spec)
   g_assert_cmpuint (tried, >=, 25);
 }
 
+/* A call fails, and so does what would undo it or clean up after it, then and later: one message, and the process ends as it should. */
+static void
+test_double_faults (gconstpointer spec)
+{
+  static const char *const undoing[] = { "cuMemUnmap",   "cuMemRelease", "cuMemAddressFree", "cuMemFree",     "cuMemFreeAsync",       "cuCtxPopCurrent",
+                                         "cuCtxSynchronize", "cuEventDestroy", "cuStreamDestroy", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease" };
+  static const char *const first[] = { "cuMemMap", "cuMemSetAccess", "cuMemCreate", "cuMemAlloc", "cuMemAllocFromPoolAsync", "cuMemPoolSetAttribute",
+                                       "cuMemGetInfo", "cuMemGetAllocationGranularity", "cuEventRecord", "cuCtxPushCurrent" };
+  g_autofree char *whole = NULL;
+  guint tried = 0;
+
+  g_free (play (scene_faults, spec, "", &whole));
+  for (guint i = 0; i < G_N_ELEMENTS (first); i++)
+    for (guint k = i % 2; k < G_N_ELEMENTS (undoing); k += 2)
+      {
+        g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_UNKNOWN,%s=1+:CUDA_ERROR_ILLEGAL_ADDRESS", first[i],
+                                                        undoing[k]);
+        g_autofree char *report = NULL, *said = NULL;
+
+        if (count (whole, first[i]) == 0 || count (whole, undoing[k]) == 0)
+          continue;
+        tried++;
+        said = play (scene_faults, spec, environment, &report);
+        g_assert_true (g_str_has_prefix (said, "77 ") || g_str_has_prefix (said, "1 "));
+        g_assert_true (strstr (said, first[i]) != NULL || strstr (said, undoing[k]) != NULL);
+        g_assert_true (strstr (said, "CUDA_ERROR_UNKNOWN: unknown error") != NULL || strstr (said, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal") != NULL);
+        g_assert_null (strchr (said, '\n'));
+        g_assert_true (g_str_has_suffix (report, "end\n"));
+      }
+  g_assert_cmpuint (tried, >=, 10);
+}
+
+/* ---- a program that captures its streams */
+
+#define DRIVER(library, call) ((__typeof__ (call) *) dlsym (library, G_STRINGIFY (call)))
+
+/* While it does, nothing is waited for: that is refused, and what would need it is done later. */
+static void
+scene_capture (const char *spec, int out)
+{
+  gpointer library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  GememDevice *device = test_device_new (spec, "");
+  guint64 kept = gemem_device_malloc (device, 2 * MIB, 0), block = gemem_device_malloc (device, 2 * MIB, 0);
+  CUcontext context;
+  CUstream stream;
+  CUgraph graph;
+  int before;
+
+  g_assert_cmpint (DRIVER (library, cuDevicePrimaryCtxRetain) (&context, 0), ==, CUDA_SUCCESS);
+  g_assert_cmpint (DRIVER (library, cuCtxSetCurrent) (context), ==, CUDA_SUCCESS);
+  g_assert_cmpint (DRIVER (library, cuStreamCreate) (&stream, CU_STREAM_NON_BLOCKING), ==, CUDA_SUCCESS);
+  gemem_cuda_name_stream (device, 5, (guint64) (guintptr) stream);
+  g_assert_true (gemem_device_stream_sync (device, 5));
+  g_assert_cmpint (DRIVER (library, cuStreamBeginCapture) (stream, CU_STREAM_CAPTURE_MODE_GLOBAL), ==, CUDA_SUCCESS);
+  before = gemem_cuda_allow_calls (device);
+  g_assert_true (gemem_cuda_is_capturing (device, (guint64) (guintptr) stream));
+  g_assert_false (gemem_device_stream_sync (device, 5));
+  g_assert_false (gemem_device_stream_sync (device, 0));
+  g_assert_false (gemem_device_sync (device));
+  gemem_device_free (device, block, 2 * MIB);
+  block = gemem_device_malloc (device, 2 * MIB, 0);
+  g_assert_cmphex (block, !=, 0);
+  g_assert_no_error (gemem_device_failure (device));
+  gemem_cuda_restrict_calls (device, before);
+  g_assert_cmpint (DRIVER (library, cuStreamEndCapture) (stream, &graph), ==, CUDA_SUCCESS);
+  g_assert_cmpint (DRIVER (library, cuGraphDestroy) (graph), ==, CUDA_SUCCESS);
+  g_assert_true (gemem_device_sync (device));
+  gemem_device_free (device, gemem_device_malloc (device, 2 * MIB, 0), 2 * MIB);
+  g_assert_cmpuint (device->held, ==, 4 * MIB); /* what was freed late is gone */
+  gemem_device_free (device, kept, 2 * MIB);
+  gemem_device_free (device, block, 2 * MIB);
+  g_assert_no_error (gemem_device_failure (device));
+  gemem_device_destroy (device);
+  g_assert_cmpint (DRIVER (library, cuStreamDestroy) (stream), ==, CUDA_SUCCESS);
+  g_assert_cmpint (DRIVER (library, cuDevicePrimaryCtxRelease) (0), ==, CUDA_SUCCESS);
+}
+
+static void
+test_capture (gconstpointer spec)
+{
+  g_autofree char *report = NULL;
+
+  g_free (play (scene_capture, spec, "", &report));
+  g_assert_true (is_clean (report));
+}
+
 /* The names of errors fail too. */
 static void
 test_nameless (void)
@@ -499,6 +587,12 @@ main (int argc, char **argv)
   g_test_add_data_func ("/cuda/faults/malloc", modes[0], test_faults);
   g_test_add_data_func ("/cuda/faults/vmm", modes[1], test_faults);
   g_test_add_data_func ("/cuda/faults/async", modes[2], test_faults);
+  g_test_add_data_func ("/cuda/double-faults/malloc", modes[0], test_double_faults);
+  g_test_add_data_func ("/cuda/double-faults/vmm", modes[1], test_double_faults);
+  g_test_add_data_func ("/cuda/double-faults/async", modes[2], test_double_faults);
+  g_test_add_data_func ("/cuda/capture/malloc", modes[0], test_capture);
+  g_test_add_data_func ("/cuda/capture/vmm", modes[1], test_capture);
+  g_test_add_data_func ("/cuda/capture/async", modes[2], test_capture);
   g_test_add_func ("/cuda/nameless", test_nameless);
   return g_test_run ();
 }

@@ -80,24 +80,25 @@ static gpointer streams[2][STREAMS];
   G_STMT_START \
   { \
     __typeof__ (call) *function; \
-    g_assert_true (g_module_symbol (driver, #call, (gpointer *) &function)); \
+    g_assert_true (g_module_symbol (driver, G_STRINGIFY (call), (gpointer *) &function)); \
     g_assert_cmpint (function (__VA_ARGS__), ==, CUDA_SUCCESS); \
   } \
   G_STMT_END
+
+static GModule *driver;
+static CUcontext contexts[2];
 
 /* The program's own work on the GPUs, through the driver. */
 static void
 make_streams (void)
 {
-  GModule *driver = g_module_open ("libcuda.so.1", G_MODULE_BIND_LOCAL);
-  CUcontext context;
-
+  driver = g_module_open ("libcuda.so.1", G_MODULE_BIND_LOCAL);
   g_assert_nonnull (driver);
   DO (cuInit, 0);
   for (int device = 0; device < 2; device++)
     {
-      DO (cuDevicePrimaryCtxRetain, &context, device);
-      DO (cuCtxSetCurrent, context);
+      DO (cuDevicePrimaryCtxRetain, &contexts[device], device);
+      DO (cuCtxSetCurrent, contexts[device]);
       for (guint i = 1; i < STREAMS; i++)
         DO (cuStreamCreate, (CUstream *) &streams[device][i], CU_STREAM_NON_BLOCKING);
     }
@@ -230,6 +231,64 @@ child_hooks (void)
   torch.reset_peaks (0);
 }
 
+#ifdef HAVE_CUDA
+static gpointer
+allocate_meanwhile (gpointer stream)
+{
+  void *blocks[4];
+
+  for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
+    blocks[i] = torch.malloc (30 * MIB, 0, stream);
+  for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
+    torch.free (blocks[i], 30 * MIB, 0, stream);
+  return NULL;
+}
+
+/* Captures work as torch.cuda.graph() does: with a private pool, while another thread goes on.  More is asked for than there is, too. */
+static void
+child_capture (void)
+{
+  const GememTorchPool pool = { 0, 1 };
+  void *before, *blocks[40];
+  CUgraph graph = NULL;
+
+  make_streams ();
+  DO (cuCtxSetCurrent, contexts[0]);
+  before = torch.malloc (3 * MIB, 0, streams[0][2]);
+  torch.record_stream (before, streams[0][1]);
+  torch.begin_allocate_to_pool (0, pool, NULL);
+  DO (cuStreamBeginCapture, streams[0][1], CU_STREAM_CAPTURE_MODE_GLOBAL);
+  for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      blocks[i] = torch.malloc ((ssize_t) (i + 1) * MIB / 2, 0, streams[0][1]);
+      g_assert_nonnull (blocks[i]);
+      if (i % 4 == 0)
+        torch.record_stream (blocks[i], streams[0][2]);
+      if (i % 2 == 0)
+        torch.free (blocks[i], (ssize_t) (i + 1) * MIB / 2, 0, streams[0][1]);
+    }
+  torch.free (before, 3 * MIB, 0, streams[0][2]);
+  g_thread_join (g_thread_new ("meanwhile", allocate_meanwhile, streams[0][2]));
+  g_assert_null (torch.malloc ((ssize_t) 8 << 30, 0, streams[0][1]));
+  DO (cuStreamEndCapture, streams[0][1], &graph);
+  torch.end_allocate_to_pool (0, pool);
+  for (guint i = 1; i < G_N_ELEMENTS (blocks); i += 2)
+    torch.free (blocks[i], (ssize_t) (i + 1) * MIB / 2, 0, streams[0][1]);
+  DO (cuGraphDestroy, graph);
+  torch.release_pool (0, pool);
+  torch.reset ();
+  before = torch.malloc (3 * MIB, 0, streams[0][2]); /* the device goes on */
+  g_assert_nonnull (before);
+  g_assert_cmpuint (torch.stat (0, "failed"), ==, 1);
+}
+#else
+static void
+child_capture (void)
+{
+  g_assert_not_reached ();
+}
+#endif
+
 static void
 child_one (void)
 {
@@ -240,7 +299,7 @@ static int
 child (const char *name)
 {
   static const struct { const char *name; void (*run) (void); } programs[]
-      = { { "threads", child_threads }, { "teardown", child_teardown }, { "hooks", child_hooks }, { "one", child_one } };
+      = { { "threads", child_threads }, { "teardown", child_teardown }, { "hooks", child_hooks }, { "one", child_one }, { "capture", child_capture } };
 
   open_library ();
   for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
@@ -376,6 +435,36 @@ test_threads_on_cuda (gconstpointer allocator)
 #endif
 }
 
+/* Whatever the allocator does: the capture stays valid, and no call of the driver is refused. */
+static void
+test_capture (void)
+{
+#ifdef HAVE_CUDA
+  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin", ".libs", NULL);
+  g_autofree char *report = g_build_filename (test_tmpdir (), "captured", NULL);
+  g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL), *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
+  const GememAllocatorClass *const *classes = gemem_allocator_classes ();
+  guint n = 0;
+
+  while (classes[n] != NULL)
+    n++;
+  for (guint i = 0; i < 2 * n; i++)
+    {
+      g_autofree char *allocator = g_strconcat ("GEMEM_ALLOCATOR=", classes[i % n]->name, NULL), *text = NULL, *said = NULL;
+      const char *settings[] = { allocator, i < n ? "GEMEM_DEVICE=cuda" : "GEMEM_DEVICE=cuda:mode=vmm", path, to, "GEMEM_STANDIN=sim:capacity=4GiB", "GEMEM_STANDIN_DEVICES=2", NULL };
+
+      g_remove (report);
+      said = run_child ("capture", 0, settings);
+      g_assert_true (g_file_get_contents (report, &text, NULL, NULL));
+      if (strstr (text, "misuse") != NULL)
+        g_test_message ("%s: %s%s", classes[i % n]->name, said, text);
+      g_assert_null (strstr (text, "misuse"));
+    }
+#else
+  g_test_skip ("built without the CUDA headers");
+#endif
+}
+
 static void
 test_teardown (void)
 {
@@ -457,6 +546,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, allocators[i], test_threads);
       g_test_add_data_func (cuda, allocators[i], test_threads_on_cuda);
     }
+  g_test_add_func ("/torch/capture", test_capture);
   g_test_add_func ("/torch/teardown", test_teardown);
   g_test_add_func ("/torch/hooks", test_hooks);
   g_test_add_func ("/torch/wrong", test_wrong);

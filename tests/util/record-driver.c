@@ -38,7 +38,10 @@
   F (cuMemRetainAllocationHandle, cuMemRetainAllocationHandle) \
   F (cuStreamCreate, cuStreamCreate) F (cuStreamDestroy, cuStreamDestroy_v2) F (cuStreamSynchronize, cuStreamSynchronize) \
   F (cuStreamWaitEvent, cuStreamWaitEvent) F (cuEventCreate, cuEventCreate) F (cuEventRecord, cuEventRecord) \
-  F (cuEventDestroy, cuEventDestroy_v2)
+  F (cuEventDestroy, cuEventDestroy_v2) F (cuEventSynchronize, cuEventSynchronize) F (cuEventQuery, cuEventQuery) \
+  F (cuStreamBeginCapture, cuStreamBeginCapture_v2) F (cuStreamEndCapture, cuStreamEndCapture) F (cuGraphDestroy, cuGraphDestroy) \
+  F (cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) F (cuMemHostRegister, cuMemHostRegister_v2) \
+  F (cuMemHostUnregister, cuMemHostUnregister)
 
 static struct
 {
@@ -234,6 +237,57 @@ reset (int unused)
   CHECK (cu.cuDevicePrimaryCtxReset (0));
 }
 
+/* The context goes with its last user. */
+static void
+release (int unused)
+{
+  CUdeviceptr a;
+  use_device (0);
+  CHECK (cu.cuMemAlloc (&a, MIB));
+  CHECK (cu.cuDevicePrimaryCtxRelease (0));
+  CHECK (cu.cuMemAlloc (&a, 2 * MIB));
+  CHECK (cu.cuDevicePrimaryCtxRelease (0));
+}
+
+/* What the host learns of events. */
+static void
+events (int unused)
+{
+  CUstream s;
+  CUevent event;
+  CUdeviceptr a;
+  static char own[8192];
+  CHECK (cu.cuStreamCreate (&s, CU_STREAM_NON_BLOCKING));
+  CHECK (cu.cuEventCreate (&event, CU_EVENT_DISABLE_TIMING));
+  CHECK (cu.cuEventQuery (event)); /* was never recorded */
+  CHECK (cu.cuMemAllocAsync (&a, MIB, s));
+  CHECK (cu.cuEventRecord (event, s));
+  CHECK (cu.cuEventSynchronize (event));
+  CHECK (cu.cuMemFreeAsync (a, s));
+  CHECK (cu.cuEventQuery (event));
+  CHECK (cu.cuMemHostRegister (own, sizeof own, 0));
+  CHECK (cu.cuMemHostUnregister (own));
+}
+
+/* Memory of a graph: asked for in a capture. */
+static void
+capture (int unused)
+{
+  CUstream s;
+  CUgraph graph;
+  CUdeviceptr a, b, c;
+  CHECK (cu.cuStreamCreate (&s, CU_STREAM_NON_BLOCKING));
+  CHECK (cu.cuMemAllocAsync (&a, MIB, s));
+  CHECK (cu.cuStreamBeginCapture (s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CHECK (cu.cuMemAllocAsync (&b, 2 * MIB, s));
+  CHECK (cu.cuMemAllocAsync (&c, 3 * MIB, s));
+  CHECK (cu.cuMemFreeAsync (c, s));
+  CHECK (cu.cuStreamEndCapture (s, &graph));
+  CHECK (cu.cuMemFreeAsync (b, s)); /* as programs may, of what a graph has left to them */
+  CHECK (cu.cuMemFreeAsync (a, s));
+  CHECK (cu.cuGraphDestroy (graph));
+}
+
 static void
 devices (int unused)
 {
@@ -385,7 +439,8 @@ static const struct
   void (*run) (int number);
 } deeds[] = {
   { "basic", basic }, { "streams", streams }, { "pools", pools },     { "virtual", virtual }, { "host", host },
-  { "hostile", hostile }, { "end", end },     { "reset", reset },     { "devices", devices }, { "forks", forks },
+  { "hostile", hostile }, { "end", end },     { "reset", reset },
+  { "release", release }, { "events", events }, { "capture", capture },     { "devices", devices }, { "forks", forks },
   { "threads", threads }, { "own-streams", own_streams }, { "bench", bench },
 };
 
