@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/core/error.h"
+#include "sim/core/in-place.h"
 #include "traces/output.h"
 
 #define BUFFER_SIZE ((gsize) 256 << 10)
@@ -30,15 +30,12 @@ gemem_output_create (const char *path, GError **error)
 {
   GememOutput *output = g_new (GememOutput, 1);
   gboolean standard = strcmp (path, "-") == 0;
-  struct stat status;
 
   memset (output, 0, G_STRUCT_OFFSET (GememOutput, buffer));
   output->name = g_strdup (standard ? "standard output" : path);
   if (standard)
     output->fd = dup (STDOUT_FILENO);
-  else if (stat (path, &status) == 0 && !S_ISREG (status.st_mode))
-    output->fd = open (path, O_WRONLY | O_CLOEXEC);
-  else
+  else if (!gemem_open_in_place (path, &output->fd))
     {
       char *target = realpath (path, NULL);
       output->path = g_strdup (target != NULL ? target : path);

@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/core/error.h"
+#include "sim/core/in-place.h"
 #include "sim/engine/rows.h"
 
 #define BUFFER_SIZE (1 << 20)
@@ -42,10 +42,10 @@ flush_rows (GememRows *rows)
 static int
 open_temporary (GememRows *rows, const char *path)
 {
-  struct stat info;
+  int fd;
 
-  if (stat (path, &info) == 0 && !S_ISREG (info.st_mode))
-    return open (path, O_WRONLY | O_CLOEXEC);
+  if (gemem_open_in_place (path, &fd))
+    return fd;
   rows->temporary = g_strdup_printf ("%s.XXXXXX", path);
   return g_mkstemp_full (rows->temporary, O_RDWR | O_CLOEXEC, 0666);
 }

@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/core/in-place.h"
 #include "sim/report/report.h"
 
 static gboolean
@@ -46,10 +46,11 @@ gboolean
 gemem_write_file (const char *path, const char *text, gssize length, GError **error)
 {
   const gsize size = length >= 0 ? (gsize) length : strlen (text);
-  struct stat status;
-  gboolean direct = stat (path, &status) == 0 && !S_ISREG (status.st_mode);
-  g_autofree char *temporary = direct ? g_strdup (path) : g_strconcat (path, ".XXXXXX", NULL);
-  int fd = direct ? open (path, O_WRONLY | O_CLOEXEC) : g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
+  g_autofree char *temporary = g_strconcat (path, ".XXXXXX", NULL);
+  int fd;
+  gboolean direct = gemem_open_in_place (path, &fd);
+  if (!direct)
+    fd = g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
   gboolean ok = fd >= 0 && write_and_close (fd, text, size);
   if (ok && !direct)
     ok = g_rename (temporary, path) == 0;

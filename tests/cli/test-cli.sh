@@ -41,6 +41,14 @@ run 0 gemem-sim generate transformer-train:layers=2,width=64,sequence=32,iterati
 check 'same seed, same file' sh -c 'gemem-sim generate random:events=1000,live=50 --seed 3 -o random2.gmt && cmp random.gmt random2.gmt'
 check 'another seed, another file' sh -c 'gemem-sim generate random:events=1000,live=50 --seed 4 -o random3.gmt && ! cmp -s random.gmt random3.gmt'
 run 0 gemem-sim replay random.gmt -a pytorch-caching --events events.csv
+# Standard output may be a file: what is written there must not take the place of the name /dev/stdout, nor the place of what was there.
+for option in --events --calls --output; do
+  for name in - /dev/stdout; do
+    check "$option $name into a file" sh -c "{ echo before; gemem-sim replay small.ops -a direct $option $name -f csv; echo after; } >into.txt \
+      && head -n 1 into.txt | grep -qx before && tail -n 1 into.txt | grep -qx after && grep -Eq \"^(seq|trace),\" into.txt && test -L /dev/stdout"
+  done
+done
+check 'a trace to /dev/stdout as a file' sh -c 'gemem-sim convert small.ops /dev/stdout -f text >into.txt && grep -q "^alloc 1" into.txt && test -L /dev/stdout'
 check 'events to standard output' sh -c 'gemem-sim replay small.ops -a direct --events - -o report.txt | head -1 | grep -qx "seq,kind,id,size,address,block,reserved" && test ! -e ./-'
 check 'events: header and a row for each event' sh -c 'head -1 events.csv | grep -qx "seq,kind,id,size,address,block,reserved" && test $(wc -l < events.csv) -gt 1000'
 run 0 gemem-sim compare random.gmt --plots plots
