@@ -24,7 +24,9 @@ static char *map;
 static char *allocator_report;
 static char *dumb;
 static int jobs;
-static int repeat = 1;
+static int repeat = 1, warm_up;
+static char *pace;
+static gboolean occupy;
 static int points = GEMEM_TIMELINE_POINTS_DEFAULT;
 static gboolean no_trace_settings;
 static gboolean fail_on_oom;
@@ -50,6 +52,12 @@ const GOptionEntry gemem_batch_entries[] = {
   { "sqlite", 0, 0, G_OPTION_ARG_FILENAME, &sqlite, "Append a row per run to the table 'results' of the SQLite database FILE", "FILE" },
   { "jobs", 'j', 0, G_OPTION_ARG_INT, &jobs, "Runs at the same time (default: one per processor); results do not depend on it", "N" },
   { "repeat", 0, 0, G_OPTION_ARG_INT, &repeat, "Replay the trace N times through the same allocator; shows drift", "N" },
+  { "warm-up", 0, 0, G_OPTION_ARG_INT, &warm_up, "Before that, replay it N times without counting or measuring anything", "N" },
+  { "pace", 0, 0, G_OPTION_ARG_STRING, &pace,
+    "asap: events follow one another at once (default on a GPU); recorded: not before their time (default on the simulated device, whose clock needs no waiting)",
+    "asap|recorded" },
+  { "occupy", 0, 0, G_OPTION_ARG_NONE, &occupy,
+    "Keep each stream busy as long as it was between its events when recorded, so that what streams order has work in front of it", NULL },
   { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity, "Find the least device capacity on which nothing fails", NULL },
   { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &fail_on_oom, "Exit with status 4 if any request failed", NULL },
   { "check", 0, 0, G_OPTION_ARG_NONE, &full_checks, "Walk and check the allocator after every event (slow)", NULL },
@@ -69,7 +77,7 @@ static gboolean
 check_numbers (GError **error)
 {
   const struct { const char *name; int value, min; } numbers[]
-      = { { "jobs", jobs, 0 }, { "repeat", repeat, 1 }, { "timeline-points", points, 0 } };
+      = { { "jobs", jobs, 0 }, { "repeat", repeat, 1 }, { "warm-up", warm_up, 0 }, { "timeline-points", points, 0 } };
   for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (numbers[i].value < numbers[i].min)
       {
@@ -85,7 +93,18 @@ check_numbers (GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--plot-terminal=%s: unknown plot; choose comparison, timeline or fragmentation", dumb);
       return FALSE;
     }
+  if (pace != NULL && strcmp (pace, "asap") != 0 && strcmp (pace, "recorded") != 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--pace=%s: unknown pace; choose asap or recorded", pace);
+      return FALSE;
+    }
   return TRUE;
+}
+
+static GememPaceMode
+pace_mode (void)
+{
+  return pace == NULL ? GEMEM_PACE_DEFAULT : *pace == 'a' ? GEMEM_PACE_ASAP : GEMEM_PACE_RECORDED;
 }
 
 /* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
@@ -162,11 +181,15 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           .use_trace_settings = !no_trace_settings,
           .allow_partial = gemem_source_allow_partial (),
           .repeat = (guint) repeat,
+          .warm_up = (guint) warm_up,
+          .pace = pace_mode (),
+          .occupy = occupy,
           .timeline_points = (guint) points,
           .keep_map = map != NULL,
           .keep_report = allocator_report != NULL,
           .measure = measure,
           .clock = gemem_host_clock,
+          .wait = gemem_host_wait,
           .full_checks = full_checks,
           .release_order = release_order,
           .touch = touch,

@@ -6,10 +6,10 @@
 #include "config.h"
 
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "sim/cli/cli.h"
 #include "sim/device/calibrate.h"
+#include "sim/report/machine.h"
 
 static char *device_spec, *output;
 static int repeats = 50;
@@ -33,33 +33,20 @@ device_clock (gpointer device)
   return ((GememDevice *) device)->now;
 }
 
-/* "NVRM version: ...", of the kernel's part of the driver; NULL: there is none. */
-static char *
-driver_version (void)
-{
-  char *text = NULL;
-
-  if (!g_file_get_contents ("/proc/driver/nvidia/version", &text, NULL, NULL))
-    return NULL;
-  text[strcspn (text, "\n")] = '\0';
-  return text;
-}
-
 static char *
 profile_text (GememDevice *device, const GememCalibration *calibration)
 {
   g_autoptr (GDateTime) today = g_date_time_new_now_utc ();
-  g_autofree char *date = g_date_time_format (today, "%Y-%m-%d"), *identity = gemem_device_identify (device), *driver = driver_version ();
+  g_autofree char *date = g_date_time_format (today, "%Y-%m-%d"), *identity = gemem_device_identify (device), *driver = gemem_machine_gpu_driver ();
+  g_autofree char *processor = gemem_machine_processor (), *kernel = gemem_machine_kernel (), *machine = gemem_machine_kind ();
   g_autofree char *described = gemem_device_describe (device), *how = NULL;
   g_autoptr (GPtrArray) provenance = g_ptr_array_new_with_free_func (g_free);
-  struct utsname system;
 
   g_ptr_array_add (provenance, g_strdup_printf ("device: %s", identity));
   g_ptr_array_add (provenance, g_strdup_printf ("as: %s", described));
   if (device->klass->real && driver != NULL)
     g_ptr_array_add (provenance, g_strdup_printf ("driver: %s", driver));
-  if (uname (&system) == 0)
-    g_ptr_array_add (provenance, g_strdup_printf ("host: %s %s, %s", system.sysname, system.release, system.machine));
+  g_ptr_array_add (provenance, g_strdup_printf ("host: %s, %s, %s", processor != NULL ? processor : "unknown processor", machine, kernel));
   g_ptr_array_add (provenance, g_strdup_printf ("clock: %s", device->klass->real ? "the host's" : "that of the simulated device"));
   g_ptr_array_add (provenance, g_strdup_printf ("date: %s", date));
   g_ptr_array_add (provenance, g_strdup_printf ("gemem: %s", PACKAGE_VERSION));

@@ -57,6 +57,8 @@ gboolean gemem_put (const char *path, const char *text, gsize length, GError **e
 
 /* Monotonic time in ns: for what is measured. */
 guint64 gemem_host_clock (void);
+/* Returns when it has come to @until, or when interrupted. */
+void gemem_host_wait (guint64 until);
 
 /* Usage errors about positional arguments. */
 gboolean gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max, GError **error);

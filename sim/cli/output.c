@@ -129,10 +129,25 @@ gemem_catch_interrupts (void)
     sigaction (SIGHUP, &action, NULL);
 }
 
+/* A sleep ends some 50 us late; the rest is waited for awake. */
+#define SLEEP_SLACK_NS 100000
+#define NS_PER_S G_GUINT64_CONSTANT (1000000000)
+
+void
+gemem_host_wait (guint64 until)
+{
+  const guint64 wake = MAX (until, SLEEP_SLACK_NS) - SLEEP_SLACK_NS;
+  const struct timespec time = { (time_t) (wake / NS_PER_S), (long) (wake % NS_PER_S) };
+
+  while (gemem_host_clock () < until && g_atomic_int_get (&gemem_interrupted) == 0)
+    if (gemem_host_clock () < wake)
+      clock_nanosleep (CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
 guint64
 gemem_host_clock (void)
 {
   struct timespec now;
   clock_gettime (CLOCK_MONOTONIC, &now);
-  return (guint64) now.tv_sec * G_GUINT64_CONSTANT (1000000000) + (guint64) now.tv_nsec;
+  return (guint64) now.tv_sec * NS_PER_S + (guint64) now.tv_nsec;
 }

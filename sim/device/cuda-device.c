@@ -168,6 +168,7 @@ cuda_destroy (GememDevice *device)
       gemem_cuda_give_memory_back (self);
       GEMEM_CUDA_DO (self, cuCtxSynchronize); /* what is freed on streams */
       gemem_cuda_touch_end (self);
+      gemem_cuda_occupy_end (self);
       gemem_cuda_destroy_streams (self);
       if (self->pool != NULL)
         GEMEM_CUDA_DO (self, cuMemPoolDestroy, self->pool);
@@ -328,6 +329,7 @@ const GememDeviceClass gemem_cuda_class = {
   .destroy = cuda_destroy,
   .cost = cuda_cost,
   .touch = gemem_cuda_touch,
+  .occupy = gemem_cuda_occupy,
   .fill = gemem_cuda_fill,
   .verify = gemem_cuda_verify,
   .finding = gemem_cuda_finding,

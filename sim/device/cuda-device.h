@@ -40,6 +40,7 @@ typedef struct
 } GememCudaStream;
 
 typedef struct _GememCudaTouch GememCudaTouch;
+typedef struct _GememCudaOccupy GememCudaOccupy;
 
 typedef struct
 {
@@ -60,6 +61,7 @@ typedef struct
   GArray          *streams;  /* GememCudaStream */
   GememIdMap      *stream_places; /* stream of the trace -> index in it */
   GememCudaTouch  *touch;    /* NULL: not asked for */
+  GememCudaOccupy *occupy;   /* the same */
 } GememCuda;
 
 typedef struct
@@ -123,3 +125,10 @@ gboolean gemem_cuda_verify (GememDevice *device, guint64 address, guint64 size, 
 gboolean gemem_cuda_finding (GememDevice *device, gboolean wait, GememMismatch *finding);
 void     gemem_cuda_touch_wait (GememCuda *self);
 void     gemem_cuda_touch_end (GememCuda *self);
+
+/* cuda-occupy.c: the same, for --occupy. */
+gboolean gemem_cuda_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error);
+void     gemem_cuda_occupy_end (GememCuda *self);
+
+/* cuda-touch.c: the code of kernels, which is for @option.  GEMEM_ERROR_NO_DEVICE if the GPU does not take it. */
+gboolean gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option, CUmodule *module, GError **error);

@@ -32,20 +32,18 @@ struct _GememCudaTouch
 };
 
 #ifdef HAVE_CUDA_KERNELS
-static gboolean
-load (GememCuda *self, GError **error)
+gboolean
+gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option, CUmodule *module, GError **error)
 {
   g_autofree char *text = NULL;
-  CUresult result = self->driver->cuModuleLoadData (&self->touch->module, touch_image);
+  CUresult result = self->driver->cuModuleLoadData (module, image);
 
   if (result == CUDA_SUCCESS)
     return TRUE;
   text = gemem_cuda_result_text (self->driver, result);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-               "device cuda:%" G_GUINT64_FORMAT
-               ": cuModuleLoadData: %s: the GPU does not take the kernels of --touch, which are for sm_80 and later; "
-               "leave --touch out",
-               self->params.gpu, text);
+               "device cuda:%" G_GUINT64_FORMAT ": cuModuleLoadData: %s: the GPU does not take the kernels of %s, which are for sm_80 and later; leave %s out",
+               self->params.gpu, text, option, option);
   return FALSE;
 }
 
@@ -76,7 +74,7 @@ gemem_cuda_touch (GememDevice *device, GError **error)
   if (self->touch != NULL)
     return TRUE;
   self->touch = g_new0 (GememCudaTouch, 1);
-  if (!load (self, error))
+  if (!gemem_cuda_load_kernels (self, touch_image, "--touch", &self->touch->module, error))
     return FALSE;
   if (begin (self))
     return TRUE;

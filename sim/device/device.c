@@ -365,3 +365,15 @@ gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding
   GememDevice *self = innermost (device);
   return self->klass->finding (self, wait, finding);
 }
+
+gboolean
+gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error)
+{
+  GememDevice *self = innermost (device);
+
+  if (self->klass->occupy != NULL)
+    return self->klass->occupy (self, ns, stream, error);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device %s: it has no streams to occupy; use -d sim or -d cuda:0, or leave --occupy out",
+               self->klass->name);
+  return FALSE;
+}

@@ -100,6 +100,9 @@ struct _GememDeviceClass
   gboolean (*fill)    (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
   gboolean (*verify)  (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
   gboolean (*finding) (GememDevice *device, gboolean wait, GememMismatch *finding);
+  /* Optional: work that keeps @stream busy for @ns, behind what is there.  0: nothing, but does what the first work would need; GEMEM_ERROR_NO_DEVICE if
+   * there cannot be any.  A device that fails meanwhile says so by itself. */
+  gboolean (*occupy) (GememDevice *device, guint64 ns, guint64 stream, GError **error);
   /* Optional: "NVIDIA H200, CUDA 13.0", for provenance; g_free(). */
   char    *(*identify) (GememDevice *device);
   gboolean real; /* hardware: calls can fail for other reasons than memory (gemem_device_failure()) */
@@ -212,6 +215,9 @@ gboolean  gemem_device_touch (GememDevice *device, GError **error);
 gboolean  gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
 gboolean  gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
 gboolean  gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding);
+
+/* --occupy (sim/engine/pace.h), likewise; GEMEM_ERROR_USAGE where no stream is ever busy. */
+gboolean  gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error);
 
 /* The device's capacity without counting a call: for "80%" and for reports. */
 guint64   gemem_device_capacity (GememDevice *device);

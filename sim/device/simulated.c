@@ -192,6 +192,14 @@ sim_device_sync (GememDevice *device)
   return TRUE;
 }
 
+static gboolean
+sim_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error)
+{
+  if (ns > 0)
+    enqueue ((GememSimulated *) device, stream, ns, 0);
+  return TRUE;
+}
+
 static guint64
 sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
 {
@@ -525,6 +533,7 @@ const GememDeviceClass gemem_simulated_class = {
   .info = sim_info,
   .destroy = sim_destroy,
   .expect = sim_expect,
+  .occupy = sim_occupy,
   .adopt = sim_adopt,
   .cost = sim_cost,
 };

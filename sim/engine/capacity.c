@@ -119,6 +119,8 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
   search.job.stop_at_oom = FALSE; /* the lower bound is that of the whole trace */
   search.job.timeline_points = 0;
   search.job.keep_map = search.job.keep_report = search.job.measure = search.job.find_capacity = FALSE;
+  search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* nothing may fail in any of them */
+  search.job.warm_up = 0;
   search.job.events_path = search.job.calls_path = NULL;
   answer = fits (&search, UNLIMITED, &unlimited, error);
   search.job.stop_at_oom = TRUE;

@@ -577,6 +577,8 @@ look_ahead (GememRun *run, const GememTraceEvent *event)
     run->ledger->seq = run->seq;
   if (run->order != NULL)
     gemem_release_order_before (run->order, event, run->seq);
+  if (run->work != NULL || run->pace.wait != NULL)
+    gemem_run_pace_before (run, event);
   if (run->touch != NULL)
     gemem_run_touch_before (run, event);
 }
@@ -630,7 +632,8 @@ advance_clock (GememRun *run, const GememTraceEvent *event)
   if (run->has_time)
     gemem_accounts_weigh (&run->accounts, time - run->last_time);
   run->last_time = time;
-  run->device->now = MAX (run->device->now, time);
+  if (!run->hurry)
+    run->device->now = MAX (run->device->now, time);
 }
 
 /* Among many live blocks an event visits records that are in no cache, each found through the one before: place of the id, record of the engine, record of
@@ -677,9 +680,9 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
           return TRUE;
         }
       run->result->events++;
+      advance_clock (run, event);
       if (G_UNLIKELY (run->watched))
         look_ahead (run, event);
-      advance_clock (run, event);
       if (G_UNLIKELY (!dispatch (run, event, error)))
         {
           if (run->real)

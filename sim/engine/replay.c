@@ -73,7 +73,7 @@ end_ledger (GememRun *run)
   gemem_device_unwatch (run->device, &run->ledger_watch);
   gemem_ledger_finish (run->ledger);
   run->ledger = NULL;
-  run->watched = run->order != NULL || run->touch != NULL;
+  run->watched = run->order != NULL || run->touch != NULL || run->work != NULL || run->pace.wait != NULL;
 }
 
 /* Shows the allocator the whole trace if it wants to know it beforehand. */
@@ -129,7 +129,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
     return FALSE;
   if (job->touch && run->map_seq == G_MAXUINT64 && (run->touch = gemem_touch_new (run->device, error)) == NULL)
     return FALSE;
-  run->watched = run->order != NULL || run->touch != NULL;
+  if (!gemem_run_pace_begin (run, info, error))
+    return FALSE;
+  run->watched = run->order != NULL || run->touch != NULL || run->work != NULL || run->pace.wait != NULL;
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
   if (!gemem_run_check_device (run, error) || run->allocator == NULL)
     return FALSE;
@@ -141,6 +143,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (job->events_path != NULL && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)
     return FALSE;
   run->result->device = gemem_device_describe (run->device);
+  run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
   run->result->device_settings = gemem_device_settings (run->device);
   run->result->capacity = gemem_device_capacity (run->device);
   run->result->device_ordinal = run->ordinal;
@@ -159,6 +162,37 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
 /* ---- one epoch */
 
 static void
+begin_histograms (GememRun *run)
+{
+  gemem_histogram_init (&run->alloc_ns);
+  gemem_histogram_init (&run->free_ns);
+  gemem_histogram_init (&run->measured_alloc_ns);
+  gemem_histogram_init (&run->measured_free_ns);
+  for (guint call = 0; run->times != NULL && call < GEMEM_CALL_COUNT; call++)
+    gemem_histogram_init (&run->times->ns[call]);
+  gemem_timeline_init (&run->timeline, run->result->timeline, run->job->timeline_points);
+}
+
+/* The warm-up is over: nothing that was counted so far counts.  No block is live. */
+static void
+start_counting (GememRun *run)
+{
+  GememDevice *device = run->device;
+
+  gemem_result_restart (run->result);
+  begin_histograms (run);
+  run->modelled_ns = 0;
+  run->allocator->retries = 0;
+  memset (device->calls, 0, sizeof device->calls);
+  memset (device->refused, 0, sizeof device->refused);
+  memset (device->call_ns, 0, sizeof device->call_ns);
+  gemem_accounts_clear (&run->accounts);
+  gemem_accounts_init (&run->accounts, run->klass->alignment);
+  gemem_accounts_sample (&run->accounts, device->held, device->held);
+  gemem_run_raise_peaks (run, 0);
+}
+
+static void
 open_epoch (GememRun *run)
 {
   run->epoch_ooms = 0;
@@ -171,6 +205,8 @@ open_epoch (GememRun *run)
     gemem_release_order_let_go (run->order, run->seq, TRUE);
   gemem_run_free_all (run);
   gemem_accounts_epoch (&run->accounts);
+  if (run->epoch == run->job->warm_up)
+    start_counting (run);
 }
 
 static void
@@ -294,6 +330,24 @@ above (guint64 a, guint64 b)
   return a > b ? a - b : 0;
 }
 
+/* What came of waiting and of work on streams. */
+static void
+add_pace (GememRun *run)
+{
+  guint64 pieces, ns;
+
+  if (run->pace.wait != NULL)
+    {
+      add_stat ("pace_waits", run->pace.waits, "", run->result->stats);
+      add_stat ("pace_late_max_ns", run->pace.late, "ns", run->result->stats);
+    }
+  if (run->work == NULL)
+    return;
+  gemem_work_counts (run->work, &pieces, &ns);
+  add_stat ("occupy_pieces", pieces, "", run->result->stats);
+  add_stat ("occupy_ns", ns, "ns", run->result->stats);
+}
+
 static void
 gather (GememRun *run)
 {
@@ -327,6 +381,7 @@ gather (GememRun *run)
       add_stat ("touch_fills", fills, "", result->stats);
       add_stat ("touch_verifications", verifications, "", result->stats);
     }
+  add_pace (run);
   if (run->times != NULL)
     result->measured_calls = g_memdup2 (run->times->ns, sizeof run->times->ns);
   if (run->klass->stats != NULL)
@@ -401,6 +456,7 @@ end (GememRun *run, gboolean ok, GError **error)
     ok = gemem_run_check_order (run, error);
   gemem_release_order_free (run->order);
   gemem_touch_free (run->touch);
+  gemem_work_free (run->work);
   if (run->device != NULL)
     gemem_device_destroy (run->device);
   gemem_ledger_clear (&run->ledger_storage);
@@ -419,8 +475,6 @@ new_call_times (guint64 (*clock) (void))
   GememCallTimes *times = g_new (GememCallTimes, 1);
 
   times->clock = clock;
-  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
-    gemem_histogram_init (&times->ns[call]);
   return times;
 }
 
@@ -444,11 +498,7 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
 #if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
   run->verify = TRUE;
 #endif
-  gemem_histogram_init (&run->alloc_ns);
-  gemem_histogram_init (&run->free_ns);
-  gemem_histogram_init (&run->measured_alloc_ns);
-  gemem_histogram_init (&run->measured_free_ns);
-  gemem_timeline_init (&run->timeline, run->result->timeline, job->timeline_points);
+  begin_histograms (run);
   run->result->variables = gemem_settings_new ();
   run->result->stats = g_ptr_array_new_with_free_func (free_setting);
 }
@@ -458,7 +508,7 @@ gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError *
 {
   GememRun *run = g_new (GememRun, 1);
   GememResult *result;
-  guint epochs = MAX (job->repeat, 1);
+  guint epochs = job->warm_up + MAX (job->repeat, 1);
   gboolean ok = TRUE;
 
   prepare (run, job, map_seq);

@@ -20,6 +20,14 @@ GEMEM_BEGIN_DECLS
 /* Opens the trace afresh; called once per epoch, once more for the map, and some 50 times for the least capacity; from any thread. */
 typedef GememTraceReader *(*GememTraceSource) (gpointer data, GError **error);
 
+/* When events happen. */
+typedef enum
+{
+  GEMEM_PACE_DEFAULT,  /* on the simulated device as recorded, on a real one as soon as possible */
+  GEMEM_PACE_ASAP,     /* one after the other: the clock of a simulated device moves by what calls cost, alone */
+  GEMEM_PACE_RECORDED, /* not before their time: the clock of a simulated device moves on, the host of a real one waits */
+} GememPaceMode;
+
 typedef struct
 {
   const GememAllocatorSpec *allocator;
@@ -31,12 +39,17 @@ typedef struct
   gboolean         use_trace_settings; /* settings recorded in the trace are the default parameters (if made by this allocator) */
   gboolean         allow_partial;    /* events that cannot be are left out and counted, a reader that fails ends the run as partial */
   guint            repeat;           /* epochs; 0 = 1. The allocator lives on, the trace starts again; live blocks are freed between */
+  guint            warm_up;          /* epochs before these, of which nothing is counted or measured (but failed requests end them, and fidelity
+                                        is that of the very first) */
+  GememPaceMode    pace;
+  gboolean         occupy;           /* streams get work that lasts as long as in the recording: pace.h */
   gboolean         stop_at_oom;      /* the first failed request ends the replay                  */
   guint            timeline_points;  /* at most; 0: no timeline                                   */
   gboolean         keep_map;         /* fill result.map; costs a second pass up to the peak       */
   gboolean         keep_report;      /* fill result.report                                        */
   gboolean         measure;          /* take host-clock latencies with `clock`                    */
-  guint64        (*clock) (void);    /* ns, monotonic; needed when measure                        */
+  guint64        (*clock) (void);    /* ns, monotonic; needed when measure, and for GEMEM_PACE_RECORDED on real devices */
+  void           (*wait) (guint64 until); /* returns when `clock` has come there, or when interrupted; for GEMEM_PACE_RECORDED, too */
   const char      *events_path;      /* --events FILE, or NULL                                    */
   const char      *calls_path;       /* --calls FILE, or NULL                                     */
   gboolean         full_checks;      /* walk and check after every event                          */

@@ -19,6 +19,22 @@ gemem_result_new (void)
 }
 
 void
+gemem_result_restart (GememResult *result)
+{
+  GememResult fresh = { .allocator = result->allocator, .label = result->label, .trace = result->trace, .trace_sha256 = result->trace_sha256,
+                        .device = result->device, .hardware = result->hardware, .parameters = result->parameters, .device_settings = result->device_settings,
+                        .variables = result->variables, .device_ordinal = result->device_ordinal, .partial = result->partial, .failure = result->failure,
+                        .inconsistent = result->inconsistent, .capacity = result->capacity, .oom = result->oom, .timeline = result->timeline, .map = result->map,
+                        .streams = result->streams, .classes = result->classes, .epochs = result->epochs, .stats = result->stats,
+                        .fidelity = result->fidelity };
+
+  *result = fresh;
+  g_array_set_size (result->oom, 0);
+  g_array_set_size (result->timeline, 0);
+  g_array_set_size (result->epochs, 0);
+}
+
+void
 gemem_result_free (GememResult *result)
 {
   if (result == NULL)
@@ -28,6 +44,7 @@ gemem_result_free (GememResult *result)
   g_free (result->trace);
   g_free (result->trace_sha256);
   g_free (result->device);
+  g_free (result->hardware);
   g_free (result->failure);
   g_free (result->report);
   g_free (result->measured_calls);

@@ -85,6 +85,7 @@ struct _GememResult
 {
   /* identity */
   char      *allocator, *label, *trace, *trace_sha256, *device;
+  char      *hardware;        /* "NVIDIA H200, CUDA 13.0"; NULL: simulated */
   GPtrArray *parameters;      /* GememSetting: effective */
   GPtrArray *device_settings; /* GememSetting: effective */
   GPtrArray *variables;       /* GememSetting: what of it came from environment variables, by their names */

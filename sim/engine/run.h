@@ -9,6 +9,7 @@
 #include "sim/engine/fidelity.h"
 #include "sim/engine/graphs.h"
 #include "sim/engine/live.h"
+#include "sim/engine/pace.h"
 #include "sim/engine/release-order.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/timeline.h"
@@ -40,7 +41,10 @@ typedef struct
   GememLedger *ledger;  /* or NULL: nothing to compare with */
   GememReleaseOrder *order; /* or NULL: not asked for */
   GememTouch *touch;    /* or NULL: not asked for */
-  gboolean watched;     /* there is a ledger, an order or a touch: they want to know of each event beforehand */
+  GememPace pace;       /* `wait` NULL: nobody waits */
+  GememWork *work;      /* or NULL: not asked for */
+  gboolean hurry;       /* the device's clock does not follow the trace's */
+  gboolean watched;     /* one of those from `ledger` to `work` is there: they want to know of each event beforehand */
   gboolean verify;      /* after each event */
   gboolean real;        /* the device can fail */
 
@@ -97,6 +101,10 @@ gboolean gemem_run_touch_finish (GememRun *run, GError **error);
 /* Raises the peaks of the epoch, and those of the run, to the present state; remembers what else is asked about the peak. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);
 
+/* Begins with pace and work as the job says, and tells them of the next event (pace-events.c).  GEMEM_ERROR_USAGE, GEMEM_ERROR_NO_DEVICE. */
+gboolean gemem_run_pace_begin (GememRun *run, const GememTraceInfo *info, GError **error);
+void gemem_run_pace_before (GememRun *run, const GememTraceEvent *event);
+
 /* One pass over the trace with the device at @capacity (0: as the job says), ending after event @map_seq with the map taken
  * (G_MAXUINT64: the whole trace).  NULL with @error. */
 GememResult *gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error);
@@ -114,3 +122,5 @@ gboolean gemem_run_close (GememRun *run, GError **error);
 gboolean gemem_capacity_find (const GememJob *job, GememResult *result, GError **error);
 
 GememResult *gemem_result_new (void);
+/* Forgets what was counted and measured, but not whose result it is. */
+void gemem_result_restart (GememResult *result);

@@ -263,6 +263,8 @@ gemem_report_details (GString *out, const GememResult *result)
 {
   g_autofree char *group = gemem_report_group (result);
   g_string_append_printf (out, "%s through %s on %s\n", group, result->label, result->device != NULL ? result->device : "a device");
+  if (result->hardware != NULL)
+    g_string_append_printf (out, "  %s\n", result->hardware);
   g_string_append_printf (out, "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT " allocations, %" G_GUINT64_FORMAT " frees\n",
                           result->events, result->allocs, result->frees);
   append_counts (out, result);

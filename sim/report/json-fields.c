@@ -11,7 +11,7 @@
 #define END { NULL, GEMEM_JSON_NUMBER, 0 }
 
 const GememJsonMember gemem_json_texts[] = {
-  TEXT (trace), TEXT (trace_sha256), TEXT (allocator), TEXT (label), TEXT (device), TEXT (failure), { NULL, 0 },
+  TEXT (trace), TEXT (trace_sha256), TEXT (allocator), TEXT (label), TEXT (device), TEXT (hardware), TEXT (failure), { NULL, 0 },
 };
 
 const GememJsonMember gemem_json_settings[] = { TEXT (parameters), TEXT (device_settings), TEXT (variables), TEXT (stats), { NULL, 0 } };

@@ -196,7 +196,7 @@ read_texts (const Reading *reading, JsonObject *object, GememResult *result)
   for (const GememJsonMember *text = gemem_json_texts; text->name != NULL; text++)
     {
       JsonNode *node = json_object_get_member (object, text->name);
-      gboolean empty = node != NULL && JSON_NODE_HOLDS_NULL (node) && strcmp (text->name, "label") != 0;
+      gboolean empty = node != NULL ? JSON_NODE_HOLDS_NULL (node) && strcmp (text->name, "label") != 0 : strcmp (text->name, "hardware") == 0;
       if (!empty && !holds (node, G_TYPE_STRING))
         return refuse (reading, "'%s' is missing or no string", text->name);
       *(char **) (gpointer) ((char *) result + text->offset) = empty ? NULL : json_node_dup_string (node);

@@ -2,19 +2,19 @@
  *
  * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of its file (and, as
  * "trace_sha256", that of the recording it was converted from, where known), the allocator and the device with all their
- * effective settings.  What belongs to this build and machine and not to the results stands apart under "environment", so that
+ * effective settings, and of a real device what it is ("hardware": the GPU and its driver's version of CUDA).  What belongs to this build and machine and not to the results stands apart under "environment", so that
  * manifests of two machines can be compared without it.  No date, no host name, no user name.
  */
 #include "config.h"
 
 #include <string.h>
-#include <sys/utsname.h>
 #include <zstd.h>
 
 #include <gio/gio.h>
 #include <json-glib/json-glib.h>
 
 #include "sim/report/json.h"
+#include "sim/report/machine.h"
 #include "sim/report/report.h"
 
 static void
@@ -60,26 +60,11 @@ append_run (GString *out, const GememResult *result, const char *hash)
   g_string_append (out, "\n    }");
 }
 
-/* "Intel(R) Xeon(R) ...", or NULL: measured latencies mean nothing without it. */
-static char *
-processor_name (void)
-{
-  g_autofree char *text = NULL;
-  const char *line, *colon;
-  if (!g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL))
-    return NULL;
-  line = strstr (text, "model name");
-  colon = line != NULL ? strchr (line, ':') : NULL;
-  return colon != NULL ? g_strstrip (g_strndup (colon + 1, strcspn (colon + 1, "\n"))) : NULL;
-}
-
 static void
 append_environment (GString *out)
 {
-  struct utsname system;
-  const gboolean known = uname (&system) == 0;
-  g_autofree char *processor = processor_name ();
-  g_autofree char *kernel = known ? g_strdup_printf ("%s %s", system.sysname, system.release) : NULL;
+  g_autofree char *processor = gemem_machine_processor (), *kernel = gemem_machine_kernel (), *machine = gemem_machine_kind ();
+  g_autofree char *driver = gemem_machine_gpu_driver ();
   g_autofree char *glib = g_strdup_printf ("%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
   const struct
   {
@@ -91,8 +76,9 @@ append_environment (GString *out)
     { "json_glib", JSON_VERSION_S },
     { "zstd", ZSTD_versionString () },
     { "kernel", kernel },
-    { "machine", known ? system.machine : NULL },
+    { "machine", machine },
     { "processor", processor },
+    { "gpu_driver", driver },
   };
   g_string_append (out, "  \"environment\": {");
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
