@@ -6,49 +6,11 @@
 #include "allocators/ge/ge.h"
 #include "sim/core/rng.h"
 #include "tests/util/engine-job.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
 
 #define K G_GUINT64_CONSTANT (1024)
-#define M (G_GUINT64_CONSTANT (1) << 20)
 #define ZERO_COPY (GEMEM_GRAPH_SEGMENT_ZERO_COPY | GEMEM_GRAPH_SEGMENT_NO_ALLOC) /* with zero-copy reuse */
-
-static void
-verify (GememAllocator *a)
-{
-  g_assert_true (test_allocator_verify (a, 0, 0));
-}
-
-/* Address of the graph; 0: refused. */
-static guint64
-load (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
-{
-  guint64 address = 0;
-  const gboolean ok = a->klass->graph_load (a, id, 0, segments, n, &address);
-
-  verify (a);
-  return ok ? address : 0;
-}
-
-#define LOAD(a, id, ...) \
-  load (a, id, (const GememGraphSegment[]) { __VA_ARGS__ }, sizeof ((const GememGraphSegment[]) { __VA_ARGS__ }) / sizeof (GememGraphSegment))
-
-static void
-unload (GememAllocator *a, guint64 id)
-{
-  a->klass->graph_unload (a, id);
-  verify (a);
-}
-
-static void
-run (GememAllocator *a, guint64 id)
-{
-  g_assert_true (a->klass->graph_run (a, id, 0, TRUE));
-  verify (a);
-  g_assert_true (a->klass->graph_run (a, id, 0, FALSE));
-  verify (a);
-}
 
 static const GeStatic *
 memory_of (GememAllocator *a)
@@ -67,12 +29,6 @@ segment (GememAllocator *a, guint i)
 {
   g_assert_cmpuint (i, <, parts (a)->segments->len);
   return &g_array_index (parts (a)->segments, GeActiveSegment, i);
-}
-
-static guint64
-held (GememAllocator *a)
-{
-  return a->device->held;
 }
 
 /* ---- examples */
@@ -138,21 +94,21 @@ test_e22 (gconstpointer settings)
   first = LOAD (a, 1, { 0, 2 * M, 0 });
   g_assert_cmpuint (held (a), ==, 8 * M);
   g_assert_cmpuint (a->klass->graph_bytes (a), ==, 2 * M);
-  run (a, 1);
+  g_assert_true (run (a, 1));
   g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
   g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 14 * M, 0 }), ==, first);
   g_assert_cmpuint (parts (a)->segments->len, ==, 2);
   g_assert_cmphex (segment (a, 1)->address, ==, first + 2 * M);
   g_assert_cmpuint (held (a), ==, 16 * M);
-  run (a, 2);
+  g_assert_true (run (a, 2));
   for (guint i = 0; i < 2; i++)
     g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = 8 * M }, &blocks[i]));
   g_assert_cmpuint (held (a), ==, 16 * M); /* the same two pages */
   for (guint i = 0; i < 2; i++)
     a->klass->free (a, &blocks[i], FALSE);
   a->klass->trim (a);
-  run (a, 2);
-  run (a, 2);
+  g_assert_true (run (a, 2));
+  g_assert_true (run (a, 2));
   g_assert_cmpuint (held (a), ==, 16 * M);
   unload (a, 1);
   unload (a, 2);
@@ -238,8 +194,8 @@ test_fixed (void)
       g_assert_cmphex (base, !=, 0);
       g_assert_cmphex (LOAD (a, 2, { 0, M, 0 }, { M, 2 * M, GEMEM_GRAPH_SEGMENT_FIXED }), !=, base);
       g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * M);
-      run (a, 2);
-      run (a, 1);
+      g_assert_true (run (a, 2));
+      g_assert_true (run (a, 1));
       g_assert_cmphex (LOAD (a, 3, { 0, 40 * M, GEMEM_GRAPH_SEGMENT_FIXED }), ==, base);
       unload (a, 2);
       unload (a, 1);
@@ -362,7 +318,7 @@ test_unsupported (void)
   const guint64 first = LOAD (a, 1, { 0, 3 * M + 512, 0 });
 
   g_assert_cmpuint (held (a), ==, 4 * M);
-  run (a, 1);
+  g_assert_true (run (a, 1));
   g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 5 * M, 0 }), ==, first);
   g_assert_cmpuint (held (a), ==, 10 * M);
   g_assert_cmpuint (a->klass->graph_bytes (a), ==, 7 * M);
@@ -389,9 +345,9 @@ fail_at (const char *settings, const char *call, guint nth)
         if (loaded[k])
           {
             a->klass->graph_run (a, k, 0, TRUE); /* may be refused */
-            verify (a);
+            g_assert_true (test_allocator_verify (a, 0, 0));
             g_assert_true (a->klass->graph_run (a, k, 0, FALSE));
-            verify (a);
+            g_assert_true (test_allocator_verify (a, 0, 0));
           }
     }
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
@@ -403,12 +359,12 @@ fail_at (const char *settings, const char *call, guint nth)
 static void
 test_faults (void)
 {
-  static const char *const settings[] = { "policy=2", "policy2=as-built", "policy=4" }, *const calls[] = { "malloc", "create", "map", "reserve" };
+  static const char *const settings[] = { "policy=2", "policy2=as-built", "policy=4" }, *const names[] = { "malloc", "create", "map", "reserve" };
 
   for (guint s = 0; s < G_N_ELEMENTS (settings); s++)
-    for (guint c = 0; c < G_N_ELEMENTS (calls); c++)
+    for (guint c = 0; c < G_N_ELEMENTS (names); c++)
       for (guint nth = 0; nth < 20; nth++)
-        fail_at (settings[s], calls[c], nth);
+        fail_at (settings[s], names[c], nth);
 }
 
 /* ---- random sessions */

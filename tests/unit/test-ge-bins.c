@@ -3,8 +3,7 @@
 #include "config.h"
 
 #include "allocators/ge/block-set.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/rig.h"
 
 #define K G_GUINT64_CONSTANT (1024)
 #define M (1024 * K)
@@ -12,67 +11,16 @@
 #define D G_GUINT64_CONSTANT (0x100000000000)
 #define REFUSED G_MAXUINT64
 
-typedef struct
-{
-  GememAllocator *allocator;
-  GememBlock      blocks[16];
-  guint64         live;
-} Rig;
-
-static Rig
-rig_new (const char *spec, const char *device)
-{
-  return (Rig) { .allocator = test_allocator_new (spec, device) };
-}
-
-static void
-rig_done (Rig *rig)
-{
-  test_allocator_destroy (rig->allocator);
-}
-
-static void
-verify (const Rig *rig)
-{
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-}
-
 static guint64
 get_on (Rig *rig, guint i, guint64 size, guint64 stream)
 {
-  const GememRequest request = { .size = size, .stream = stream };
-  const gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
-
-  rig->live += ok;
-  verify (rig);
-  return ok ? rig->blocks[i].address - D : REFUSED;
+  return rig_serve (rig, i, &(GememRequest) { .size = size, .stream = stream }) ? rig->blocks[i].address - D : REFUSED;
 }
 
 static guint64
 get (Rig *rig, guint i, guint64 size)
 {
   return get_on (rig, i, size, 0);
-}
-
-static void
-put (Rig *rig, guint i)
-{
-  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
-  rig->live--;
-  verify (rig);
-}
-
-static void
-trim (Rig *rig)
-{
-  rig->allocator->klass->trim (rig->allocator);
-  verify (rig);
-}
-
-static guint64
-held (const Rig *rig)
-{
-  return rig->allocator->device->held;
 }
 
 static guint64
@@ -100,7 +48,7 @@ test_bins (void)
       Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
 
       g_assert_cmphex (get (&rig, 0, rows[i].size), ==, 0);
-      g_assert_cmpuint (held (&rig), ==, rows[i].taken);
+      g_assert_cmpuint (rig_held (&rig), ==, rows[i].taken);
       rig_done (&rig);
     }
 }
@@ -128,7 +76,7 @@ test_only_the_own_bin (void)
 
   g_assert_cmphex (get (&rig, 0, M), ==, 0); /* of 8 MiB + 512 */
   g_assert_cmphex (get (&rig, 1, 512 * K), ==, 10 * M);
-  g_assert_cmpuint (held (&rig), ==, 8 * M + 512 + 512 * K);
+  g_assert_cmpuint (rig_held (&rig), ==, 8 * M + 512 + 512 * K);
   g_assert_cmphex (get (&rig, 2, 512 * K + 512), ==, M);
   put (&rig, 1);
   g_assert_cmphex (get (&rig, 3, 512 * K + 512), ==, M + 512 * K + 512);
@@ -147,7 +95,7 @@ test_merges_both_neighbours (void)
   put (&rig, 1);
   g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 512 * K);
   g_assert_cmphex (get (&rig, 0, 512 * K), ==, 0);
-  g_assert_cmpuint (held (&rig), ==, 512 * K);
+  g_assert_cmpuint (rig_held (&rig), ==, 512 * K);
   rig_done (&rig);
 }
 
@@ -260,9 +208,9 @@ test_trim (void)
   get_on (&rig, 2, 9 * M, 1);
   put (&rig, 1);
   put (&rig, 2);
-  g_assert_cmpuint (held (&rig), ==, 72 * M + 3 * 512);
+  g_assert_cmpuint (rig_held (&rig), ==, 72 * M + 3 * 512);
   trim (&rig);
-  g_assert_cmpuint (held (&rig), ==, 8 * M + 512);
+  g_assert_cmpuint (rig_held (&rig), ==, 8 * M + 512);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 2);
   rig_done (&rig);
 }
@@ -279,7 +227,7 @@ ladder (guint64 size, guint64 stream, guint64 syncs)
   put (&rig, 0);
   put (&rig, 1);
   put (&rig, 2);
-  g_assert_cmpuint (held (&rig), ==, 72 * M + 1536);
+  g_assert_cmpuint (rig_held (&rig), ==, 72 * M + 1536);
   g_assert_cmpuint (get_on (&rig, 3, size, stream) != REFUSED, ==, size <= 32 * M);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, syncs);
   rig_done (&rig);
@@ -316,7 +264,7 @@ test_failed_sync (void)
   device->klass = &broken;
   g_assert_cmphex (get (&rig, 2, 33 * M), ==, REFUSED);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 1);
-  g_assert_cmpuint (held (&rig), ==, 64 * M + 1024);
+  g_assert_cmpuint (rig_held (&rig), ==, 64 * M + 1024);
   device->klass = klass;
   rig_done (&rig);
 }
@@ -333,9 +281,9 @@ test_bare_failure (void)
   g_assert_cmphex (get (&rig, 2, 33 * M), ==, REFUSED);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_MALLOC), ==, 4);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 0);
-  g_assert_cmpuint (held (&rig), ==, 64 * M + 1024);
+  g_assert_cmpuint (rig_held (&rig), ==, 64 * M + 1024);
   trim (&rig);
-  g_assert_cmpuint (held (&rig), ==, 32 * M + 512);
+  g_assert_cmpuint (rig_held (&rig), ==, 32 * M + 512);
   g_assert_cmphex (get (&lucky, 0, 20 * M), ==, 0);
   rig_done (&rig);
   rig_done (&lucky);

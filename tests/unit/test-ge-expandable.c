@@ -3,51 +3,24 @@
 #include "config.h"
 
 #include "allocators/ge/stack.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/rig.h"
 
 #define M (G_GUINT64_CONSTANT (1) << 20)
 #define TOP (G_GUINT64_CONSTANT (0x200000000000) + G_GUINT64_CONSTANT (65280147456)) /* of the range on a device of 64 GiB */
 #define SLOTS 16
 
-/* An allocator and its blocks by number, as the examples count them. */
-typedef struct
-{
-  GememAllocator *allocator;
-  GememBlock      blocks[SLOTS];
-  guint64         live, stream;
-} Rig;
-
 static Rig
-rig_new (const char *settings)
+rig_with (const char *settings)
 {
   g_autofree char *spec = g_strconcat ("ge-expandable:total=64GiB", settings, NULL);
 
-  return (Rig) { .allocator = test_allocator_new (spec, NULL) };
-}
-
-static void
-rig_verify (const Rig *rig)
-{
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-}
-
-static void
-rig_done (Rig *rig)
-{
-  rig_verify (rig);
-  test_allocator_destroy (rig->allocator);
+  return rig_new (spec, NULL);
 }
 
 static gboolean
 try (Rig *rig, guint i, guint64 size)
 {
-  const GememRequest request = { .size = size, .stream = rig->stream };
-  const gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
-
-  rig->live += ok;
-  rig_verify (rig);
-  return ok;
+  return rig_serve (rig, i, &(GememRequest) { .size = size, .stream = rig->stream });
 }
 
 static guint64
@@ -56,21 +29,6 @@ get (Rig *rig, guint i, guint64 size)
   g_assert_true (try (rig, i, size));
   g_assert_cmpuint (rig->blocks[i].size, >=, size);
   return rig->blocks[i].address;
-}
-
-static void
-put (Rig *rig, guint i)
-{
-  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
-  rig->live--;
-  rig_verify (rig);
-}
-
-static void
-recycle (Rig *rig)
-{
-  rig->allocator->klass->trim (rig->allocator);
-  rig_verify (rig);
 }
 
 /* MiB that the pool of @stream has under its range. */
@@ -104,7 +62,7 @@ rate (const Rig *rig)
 static void
 test_e13 (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
 
   g_assert_cmphex (get (&rig, 1, 15 * M), ==, TOP - 15 * M);
   g_assert_cmpuint (phys (&rig, 0), ==, 16);
@@ -115,7 +73,7 @@ test_e13 (void)
   g_assert_cmphex (get (&rig, 3, 30 * M), ==, TOP - 30 * M);
   g_assert_cmpuint (phys (&rig, 0), ==, 32);
   put (&rig, 3);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmpuint (phys (&rig, 0), ==, 0);
   g_assert_cmpuint (driver (&rig), ==, 32);
   g_assert_cmphex (get (&rig, 4, 30 * M), ==, TOP - 30 * M);
@@ -127,12 +85,12 @@ test_e13 (void)
 static void
 test_e14 (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
 
   get (&rig, 1, 15 * M);
   get (&rig, 2, 15 * M);
   put (&rig, 1);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmpuint (phys (&rig, 0), ==, 24); /* only the topmost page was free */
   put (&rig, 2);
   g_assert_cmphex (get (&rig, 3, 30 * M), ==, TOP - 30 * M);
@@ -143,18 +101,18 @@ test_e14 (void)
 static void
 test_e15 (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
 
   for (guint i = 1; i <= 4; i++)
     g_assert_cmphex (get (&rig, i, M), ==, TOP - i * M);
   g_assert_cmpuint (phys (&rig, 0), ==, 8);
   put (&rig, 3);
   put (&rig, 2);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmpuint (phys (&rig, 0), ==, 8);
   put (&rig, 1);
   put (&rig, 4);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmpuint (phys (&rig, 0), ==, 0);
   rig_done (&rig);
 }
@@ -162,7 +120,7 @@ test_e15 (void)
 static void
 test_e16 (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
   guint64 shown;
 
   g_assert_cmphex (get (&rig, 1, 12 * M), ==, TOP - 12 * M);
@@ -188,7 +146,7 @@ test_e16 (void)
 static void
 test_e17 (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
   guint64 shown;
 
   for (guint i = 1; i <= 3; i++)
@@ -212,7 +170,7 @@ test_e17 (void)
   g_assert_cmpuint (rate (&rig), ==, 100);
   for (guint i = 6; i <= 8; i++)
     put (&rig, i);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmpuint (phys (&rig, 0), ==, 0);
   g_assert_cmpuint (driver (&rig), ==, 40);
   rig_done (&rig);
@@ -221,7 +179,7 @@ test_e17 (void)
 static void
 test_e18 (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
 
   get (&rig, 1, 2 * M);
   get (&rig, 2, 2 * M);
@@ -236,12 +194,12 @@ test_e18 (void)
 static void
 test_e19 (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
   guint64 first = get (&rig, 1, 24 * M);
 
   get (&rig, 2, 8 * M);
   put (&rig, 1);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmpuint (driver (&rig), ==, 32);
   get (&rig, 3, 40 * M); /* three pages from the pool, two new ones */
   g_assert_cmpuint (driver (&rig), ==, 48);
@@ -256,7 +214,7 @@ test_e19 (void)
 static void
 test_unsupported (void)
 {
-  Rig rig = rig_new (",virtual_memory=no");
+  Rig rig = rig_with (",virtual_memory=no");
   GememAllocator *plain = test_allocator_new ("ge-scalable:total=64GiB", NULL);
 
   for (guint i = 0; i < SLOTS; i++)
@@ -277,11 +235,11 @@ test_unsupported (void)
 static void
 test_pages_are_shared (void)
 {
-  Rig rig = rig_new ("");
+  Rig rig = rig_with ("");
 
   get (&rig, 1, 32 * M);
   put (&rig, 1);
-  recycle (&rig);
+  trim (&rig);
   rig.stream = 7;
   get (&rig, 2, 32 * M);
   g_assert_cmpuint (driver (&rig), ==, 32);
@@ -310,11 +268,11 @@ fail_at (const char *call, guint nth)
         put (&rig, steps[i].slot);
         live[steps[i].slot] = FALSE;
       }
-  recycle (&rig);
+  trim (&rig);
   for (guint i = 0; i < SLOTS; i++)
     if (live[i])
       put (&rig, i);
-  recycle (&rig);
+  trim (&rig);
   rig_done (&rig);
 }
 

@@ -2,50 +2,17 @@
 #include "config.h"
 
 #include "allocators/ge/rdma-pool.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/rig.h"
 
 #define K G_GUINT64_CONSTANT (1024)
 #define M (1024 * K)
 #define D G_GUINT64_CONSTANT (0x100000000000)
 #define REFUSED G_MAXUINT64
 
-typedef struct
-{
-  GememAllocator *allocator;
-  GememBlock      blocks[16];
-  guint64         live;
-} Rig;
-
-static Rig
-rig_new (const char *spec, const char *device)
-{
-  return (Rig) { .allocator = test_allocator_new (spec, device) };
-}
-
-static void
-rig_done (Rig *rig)
-{
-  test_allocator_destroy (rig->allocator);
-}
-
 static guint64
 get (Rig *rig, guint i, guint64 size)
 {
-  const GememRequest request = { .size = size };
-  const gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
-
-  rig->live += ok;
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-  return ok ? rig->blocks[i].address - D : REFUSED;
-}
-
-static void
-put (Rig *rig, guint i)
-{
-  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
-  rig->live--;
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
+  return rig_serve (rig, i, &(GememRequest) { .size = size }) ? rig->blocks[i].address - D : REFUSED;
 }
 
 static void

@@ -7,79 +7,23 @@
 
 #include "allocators/ge/scalable-pool.h"
 #include "sim/core/rng.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/rig.h"
 
 #define P G_GUINT64_CONSTANT (65536)
 #define M (G_GUINT64_CONSTANT (1) << 20)
 #define G (G_GUINT64_CONSTANT (1) << 30)
 #define D G_GUINT64_CONSTANT (0x100000000000)
 #define OUT_OF_MEMORY G_MAXUINT64
-#define SLOTS 8
-
-/* An allocator on a simulated device, and its blocks by number, as the examples count them. */
-typedef struct
-{
-  GememAllocator *allocator;
-  GememBlock      blocks[SLOTS];
-  guint64         stream;
-  guint64         live;
-} Rig;
-
-static Rig
-rig_new (const char *spec, const char *device)
-{
-  return (Rig) { .allocator = test_allocator_new (spec, device) };
-}
-
-static void
-rig_verify (Rig *rig)
-{
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-}
-
-static void
-rig_done (Rig *rig)
-{
-  rig_verify (rig);
-  test_allocator_destroy (rig->allocator); /* live blocks included */
-}
 
 /* The address relative to D, or OUT_OF_MEMORY. */
 static guint64
 get (Rig *rig, guint i, guint64 size)
 {
-  GememRequest request = { .size = size, .stream = rig->stream };
-  gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
-
-  rig->live += ok;
-  rig_verify (rig);
-  if (!ok)
+  if (!rig_serve (rig, i, &(GememRequest) { .size = size, .stream = rig->stream }))
     return OUT_OF_MEMORY;
   g_assert_cmpuint (rig->blocks[i].size, ==, MAX (P, (size + P - 1) / P * P));
   g_assert_cmpuint (gemem_ge_span_real (rig->blocks[i].handle), ==, size);
   return rig->blocks[i].address - D;
-}
-
-static void
-put (Rig *rig, guint i)
-{
-  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
-  rig->live--;
-  rig_verify (rig);
-}
-
-static void
-recycle (Rig *rig)
-{
-  rig->allocator->klass->trim (rig->allocator);
-  rig_verify (rig);
-}
-
-static guint64
-reserved (const Rig *rig)
-{
-  return rig->allocator->device->held;
 }
 
 static const GePool *
@@ -96,37 +40,6 @@ assert_idle (const GePool *pool, guint32 pages, guint64 offset)
 
   g_assert_nonnull (span);
   g_assert_cmphex (span->address - D, ==, offset);
-}
-
-typedef struct
-{
-  const char *name;
-  guint64     value;
-  gboolean    found;
-} Wanted;
-
-static void
-pick_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  Wanted *wanted = data;
-
-  if (g_str_equal (name, wanted->name))
-    {
-      g_assert_false (wanted->found);
-      wanted->value = value;
-      wanted->found = TRUE;
-    }
-}
-
-static guint64
-stat_of (const Rig *rig, const char *name)
-{
-  Wanted wanted = { .name = name };
-
-  rig->allocator->klass->stats (rig->allocator, pick_stat, &wanted);
-  if (!wanted.found)
-    g_error ("no statistic %s", name);
-  return wanted.value;
 }
 
 /* ---- worked examples */
@@ -151,7 +64,7 @@ test_e1_split (void)
   put (&rig, 3);
   assert_idle (pool, 16, 0);
   g_assert_cmpuint (pool->idle_pages, ==, 16);
-  g_assert_cmpuint (reserved (&rig), ==, 16 * P);
+  g_assert_cmpuint (rig_held (&rig), ==, 16 * P);
   rig_done (&rig);
 }
 
@@ -196,7 +109,7 @@ test_e3_delayed_split (void)
   put (&rig, 2);
   put (&rig, 3);
   g_assert_cmphex (get (&rig, 6, 10240 * P), ==, 0);
-  g_assert_cmpuint (reserved (&rig), ==, 10336 * P);
+  g_assert_cmpuint (rig_held (&rig), ==, 10336 * P);
   rig_done (&rig);
 }
 
@@ -208,9 +121,9 @@ test_e4_limit_is_exceeded_not_reached (void)
   get (&rig, 1, 112 * P);
   put (&rig, 1);
   g_assert_cmphex (get (&rig, 2, P), ==, 8 * M);
-  g_assert_cmpuint (reserved (&rig), ==, 113 * P);
+  g_assert_cmpuint (rig_held (&rig), ==, 113 * P);
   g_assert_cmphex (get (&rig, 3, P), ==, 111 * P);
-  g_assert_cmpuint (reserved (&rig), ==, 113 * P);
+  g_assert_cmpuint (rig_held (&rig), ==, 113 * P);
   rig_done (&rig);
 }
 
@@ -237,10 +150,10 @@ test_e6_bottom_pool_same_size (void)
 
   for (guint i = 1; i <= 4; i++)
     g_assert_cmphex (get (&rig, i, 512 * 1024), ==, (4 - i) * 512 * 1024);
-  g_assert_cmpuint (reserved (&rig), ==, 2 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * M);
   g_assert_cmphex (get (&rig, 5, 512 * 1024), ==, 2 * M + 3 * M / 2);
   assert_idle (pool_of (&rig, 5), 24, 2 * M);
-  g_assert_cmpuint (reserved (&rig), ==, 4 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 4 * M);
   rig_done (&rig);
 }
 
@@ -248,17 +161,17 @@ static void
 test_e7_bottom_pool_exceeds_threshold (void)
 {
   Rig rig = rig_new ("ge-scalable:stack=rts", "sim:capacity=64GiB");
-  guint64 t = stat_of (&rig, "page_mem_size_total_threshold");
+  guint64 t = rig_stat (&rig, "page_mem_size_total_threshold");
   guint64 large = (t - 4 * M + P - 1) / P * P;
 
   g_assert_cmphex (get (&rig, 1, M + P), ==, 15 * P);
   assert_idle (pool_of (&rig, 1), 15, 0);
   g_assert_cmphex (get (&rig, 2, t - 4 * M), ==, 2 * M);
-  g_assert_cmpuint (reserved (&rig), ==, 2 * M + large);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * M + large);
   g_assert_cmphex (get (&rig, 3, M), ==, OUT_OF_MEMORY);
-  g_assert_cmpuint (stat_of (&rig, "rts.recycle_count"), ==, 1);
+  g_assert_cmpuint (rig_stat (&rig, "rts.recycle_count"), ==, 1);
   g_assert_cmpuint (rig.allocator->retries, ==, 0); /* the recycle released nothing */
-  g_assert_cmpuint (reserved (&rig), ==, 2 * M + large);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * M + large);
   rig_done (&rig);
 }
 
@@ -268,11 +181,11 @@ test_e8_two_pools (void)
   Rig rig = rig_new ("ge-scalable", "sim:capacity=64GiB");
 
   g_assert_cmphex (get (&rig, 1, M), ==, M);
-  g_assert_cmpuint (reserved (&rig), ==, 2 * M);
-  g_assert_cmpuint (stat_of (&rig, "pool"), ==, M);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * M);
+  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, M);
   put (&rig, 1);
   g_assert_cmphex (get (&rig, 2, 128 * 1024), ==, M + 0xE0000);
-  g_assert_cmpuint (reserved (&rig), ==, 2 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * M);
   rig_done (&rig);
 }
 
@@ -287,15 +200,15 @@ test_e9_recycle_stays_in_bottom_pool (void)
   put (&rig, 1);
   put (&rig, 2);
   g_assert_cmphex (get (&rig, 3, M), ==, 3 * M);
-  recycle (&rig);
-  g_assert_cmpuint (stat_of (&rig, "pool"), ==, 4 * M);
-  g_assert_cmpuint (reserved (&rig), ==, 12 * M);
+  trim (&rig);
+  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 4 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 12 * M);
   put (&rig, 3);
-  recycle (&rig);
-  g_assert_cmpuint (stat_of (&rig, "pool"), ==, 0);
+  trim (&rig);
+  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 0);
   assert_idle (bottom, 64, 0);
   assert_idle (bottom, 128, 4 * M);
-  g_assert_cmpuint (reserved (&rig), ==, 12 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 12 * M);
   rig_done (&rig);
 }
 
@@ -312,9 +225,9 @@ check_e10 (guint64 stream, guint64 syncs, guint64 refused)
   rig.stream = 0;
   g_assert_cmphex (get (&rig, 2, 21 * M), ==, 20 * M);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, syncs);
-  g_assert_cmpuint (stat_of (&rig, "stream_syncs"), ==, syncs);
+  g_assert_cmpuint (rig_stat (&rig, "stream_syncs"), ==, syncs);
   g_assert_cmpuint (device->refused[GEMEM_CALL_MALLOC], ==, refused);
-  g_assert_cmpuint (reserved (&rig), ==, 21 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 21 * M);
   g_assert_cmpuint (rig.allocator->retries, ==, 2); /* L1 gave 20 MiB down, the bottom pool gave them to the device */
   rig_done (&rig);
 }
@@ -336,13 +249,13 @@ test_e11_soft_threshold (void)
 {
   Rig rig = rig_new ("ge-scalable:stack=single,total=1GiB", "sim:capacity=64GiB");
 
-  g_assert_cmpuint (stat_of (&rig, "page_mem_size_total_threshold"), ==, 1020054732);
+  g_assert_cmpuint (rig_stat (&rig, "page_mem_size_total_threshold"), ==, 1020054732);
   g_assert_cmphex (get (&rig, 1, 600 * M), ==, 0);
   g_assert_cmphex (get (&rig, 2, 600 * M), ==, 600 * M);
   g_assert_cmphex (get (&rig, 3, M), ==, 1200 * M);
   put (&rig, 3);
   g_assert_cmphex (get (&rig, 4, 400 * M), ==, OUT_OF_MEMORY);
-  g_assert_cmpuint (reserved (&rig), ==, 1201 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 1201 * M);
   g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0); /* a bare pool has no ladder */
   rig_done (&rig);
 }
@@ -372,8 +285,8 @@ check_threshold (const char *spec, const char *device, guint64 threshold, guint6
 {
   Rig rig = rig_new (spec, device);
 
-  g_assert_cmpuint (stat_of (&rig, "page_mem_size_total_threshold"), ==, threshold);
-  g_assert_cmpuint (stat_of (&rig, "memory_pool_threshold_refused"), ==, refused);
+  g_assert_cmpuint (rig_stat (&rig, "page_mem_size_total_threshold"), ==, threshold);
+  g_assert_cmpuint (rig_stat (&rig, "memory_pool_threshold_refused"), ==, refused);
   rig_done (&rig);
 }
 
@@ -437,7 +350,7 @@ test_request_sizes (void)
 {
   Rig rig = rig_new ("ge-scalable:stack=two,total=1GiB", "sim:capacity=64GiB");
   const GememDevice *device = rig.allocator->device;
-  guint64 t = stat_of (&rig, "page_mem_size_total_threshold"), largest = t / P * P;
+  guint64 t = rig_stat (&rig, "page_mem_size_total_threshold"), largest = t / P * P;
 
   g_assert_cmphex (get (&rig, 1, largest), ==, 0);
   g_assert_cmphex (get (&rig, 0, 0), ==, 976 * M - P); /* one page, the top of the next 2 MiB block */
@@ -446,8 +359,8 @@ test_request_sizes (void)
   g_assert_cmphex (get (&rig, 2, t + 1), ==, OUT_OF_MEMORY);
   g_assert_cmphex (get (&rig, 2, G_MAXUINT64), ==, OUT_OF_MEMORY);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, 3); /* the whole ladder each time */
-  g_assert_cmpuint (stat_of (&rig, "stream0.recycle_count"), ==, 3);
-  g_assert_cmpuint (stat_of (&rig, "stream0.failures"), ==, 6);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.recycle_count"), ==, 3);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.failures"), ==, 6);
   rig_done (&rig);
 }
 
@@ -498,11 +411,11 @@ test_recycle_order (void)
   put (&rig, 1);
   put (&rig, 2);
   put (&rig, 3);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmphex (get (&rig, 1, 4 * M), ==, 0); /* 8 MiB, 4 MiB, 0 went down in this order; the last is in front */
   g_assert_cmphex (get (&rig, 2, 4 * M), ==, 4 * M);
   g_assert_cmphex (get (&rig, 3, 4 * M), ==, 8 * M);
-  g_assert_cmpuint (reserved (&rig), ==, 12 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 12 * M);
   rig_done (&rig);
 }
 
@@ -519,9 +432,9 @@ test_streams_have_their_own_pools (void)
   g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 0);
   rig.stream = 0;
   g_assert_cmphex (get (&rig, 2, 4 * M), ==, 4 * M); /* stream 7's cached block is not his */
-  g_assert_cmpuint (stat_of (&rig, "l1_pools"), ==, 2);
-  g_assert_cmpuint (stat_of (&rig, "stream7.occupied_size"), ==, 4 * M);
-  recycle (&rig);
+  g_assert_cmpuint (rig_stat (&rig, "l1_pools"), ==, 2);
+  g_assert_cmpuint (rig_stat (&rig, "stream7.occupied_size"), ==, 4 * M);
+  trim (&rig);
   g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 4 * M); /* now it is, through the bottom pool */
   g_assert_cmphex (get (&rig, 3, 4 * M), ==, 0);
   rig_done (&rig);
@@ -540,14 +453,14 @@ test_largest_free_keeps_threshold (void)
   get (&rig, 3, 30 * M);
   rig.stream = 1;
   get (&rig, 4, 20 * M); /* above the threshold, but nothing is idle in the bottom pool */
-  g_assert_cmpuint (reserved (&rig), ==, 52 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 52 * M);
   put (&rig, 4);
-  recycle (&rig);
+  trim (&rig);
   g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 8 * M);
   g_assert_cmpuint (klass->largest_free (rig.allocator, 1), ==, 20 * M);
   rig.stream = 0;
   g_assert_cmphex (get (&rig, 5, 8 * M), ==, 32 * M + 12 * M); /* the top of the 20 MiB */
-  g_assert_cmpuint (reserved (&rig), ==, 52 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 52 * M);
   g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0);
   g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 30 * P);
   rig_done (&rig);
@@ -574,8 +487,8 @@ test_failed_sync (void)
   device->klass = &broken;
   g_assert_cmphex (get (&rig, 2, 21 * M), ==, OUT_OF_MEMORY);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, 1);
-  g_assert_cmpuint (stat_of (&rig, "stream0.recycle_count"), ==, 0);
-  g_assert_cmpuint (stat_of (&rig, "pool"), ==, 20 * M);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.recycle_count"), ==, 0);
+  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 20 * M);
   device->klass = klass;
   g_assert_cmphex (get (&rig, 2, 21 * M), ==, 20 * M);
   rig_done (&rig);
@@ -589,21 +502,21 @@ test_statistics (void)
   get (&rig, 1, 3 * P - 5);
   get (&rig, 2, P + 1);
   put (&rig, 1);
-  g_assert_cmpuint (stat_of (&rig, "stream0.theory"), ==, 2 * P);
-  g_assert_cmpuint (stat_of (&rig, "stream0.real_theory"), ==, P + 1);
-  g_assert_cmpuint (stat_of (&rig, "stream0.theory_min"), ==, 5 * P);
-  g_assert_cmpuint (stat_of (&rig, "stream0.real_theory_min"), ==, 4 * P - 4);
-  g_assert_cmpuint (stat_of (&rig, "stream0.occupied_size"), ==, 5 * P);
-  g_assert_cmpuint (stat_of (&rig, "stream0.idle_size"), ==, 3 * P);
-  g_assert_cmpuint (stat_of (&rig, "stream0.reach_theory_rate"), ==, 8000); /* 262140 of 327680 */
-  recycle (&rig);
-  g_assert_cmpuint (stat_of (&rig, "stream0.occupied_size"), ==, 2 * P);
-  g_assert_cmpuint (stat_of (&rig, "stream0.reach_theory_rate"), ==, 10000); /* obtained fell below the maximum */
+  g_assert_cmpuint (rig_stat (&rig, "stream0.theory"), ==, 2 * P);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.real_theory"), ==, P + 1);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.theory_min"), ==, 5 * P);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.real_theory_min"), ==, 4 * P - 4);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.occupied_size"), ==, 5 * P);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.idle_size"), ==, 3 * P);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.reach_theory_rate"), ==, 8000); /* 262140 of 327680 */
+  trim (&rig);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.occupied_size"), ==, 2 * P);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.reach_theory_rate"), ==, 10000); /* obtained fell below the maximum */
   put (&rig, 2);
-  recycle (&rig);
-  g_assert_cmpuint (stat_of (&rig, "stream0.reach_theory_rate"), ==, 0);
-  g_assert_cmpuint (stat_of (&rig, "stream0.recycle_count"), ==, 2);
-  g_assert_cmpuint (reserved (&rig), ==, 0);
+  trim (&rig);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.reach_theory_rate"), ==, 0);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.recycle_count"), ==, 2);
+  g_assert_cmpuint (rig_held (&rig), ==, 0);
   rig_done (&rig);
 }
 

@@ -5,91 +5,25 @@
 #include <string.h>
 
 #include "allocators/ge/stack.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/rig.h"
 
 #define P G_GUINT64_CONSTANT (65536)
 #define M (16 * P)
 #define D G_GUINT64_CONSTANT (0x100000000000)
 #define OUT_OF_MEMORY G_MAXUINT64
 
-typedef struct
-{
-  GememAllocator *allocator;
-  GememBlock      blocks[8];
-  guint64         live;
-} Rig;
-
-static Rig
-rig_new (const char *spec, const char *device)
-{
-  return (Rig) { .allocator = test_allocator_new (spec, device) };
-}
-
-static void
-rig_done (Rig *rig)
-{
-  test_allocator_destroy (rig->allocator);
-}
-
 static guint64
 get_from (Rig *rig, guint i, guint64 size, guint32 pool, guint64 stream)
 {
   const GememRequest request = { .size = size, .pool = pool, .stream = stream };
-  const gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
 
-  rig->live += ok;
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-  return ok ? rig->blocks[i].address - D : OUT_OF_MEMORY;
+  return rig_serve (rig, i, &request) ? rig->blocks[i].address - D : OUT_OF_MEMORY;
 }
 
 static guint64
 get (Rig *rig, guint i, guint64 size)
 {
   return get_from (rig, i, size, 0, 0);
-}
-
-static void
-put (Rig *rig, guint i)
-{
-  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
-  rig->live--;
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-}
-
-static void
-trim (Rig *rig)
-{
-  rig->allocator->klass->trim (rig->allocator);
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-}
-
-typedef struct
-{
-  const char *name;
-  guint64     value;
-  gboolean    found;
-} Stat;
-
-static void
-look (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  Stat *stat = data;
-
-  if (strcmp (name, stat->name) != 0)
-    return;
-  stat->value = value;
-  stat->found = TRUE;
-}
-
-static guint64
-stat_of (const Rig *rig, const char *name)
-{
-  Stat stat = { .name = name };
-
-  rig->allocator->klass->stats (rig->allocator, look, &stat);
-  g_assert_true (stat.found);
-  return stat.value;
 }
 
 /* ---- several models */
@@ -105,13 +39,13 @@ test_models_share_only_the_bottom_pool (void)
   g_assert_cmphex (get_from (&apart, 2, 4 * M, 1, 1), ==, 8 * M); /* the same model on another stream */
   trim (&apart);
   g_assert_cmphex (get_from (&apart, 0, 4 * M, 2, 0), ==, 0); /* through the bottom pool */
-  g_assert_cmpuint (stat_of (&apart, "l1_pools"), ==, 3);
-  g_assert_cmpuint (stat_of (&apart, "pool1.stream0.recycle_count"), ==, 1);
-  g_assert_cmpuint (stat_of (&apart, "pool2.stream0.occupied_size"), ==, 8 * M);
+  g_assert_cmpuint (rig_stat (&apart, "l1_pools"), ==, 3);
+  g_assert_cmpuint (rig_stat (&apart, "pool1.stream0.recycle_count"), ==, 1);
+  g_assert_cmpuint (rig_stat (&apart, "pool2.stream0.occupied_size"), ==, 8 * M);
   g_assert_cmphex (get_from (&together, 0, 4 * M, 1, 0), ==, 0);
   put (&together, 0);
   g_assert_cmphex (get_from (&together, 1, 4 * M, 2, 0), ==, 0);
-  g_assert_cmpuint (stat_of (&together, "l1_pools"), ==, 1);
+  g_assert_cmpuint (rig_stat (&together, "l1_pools"), ==, 1);
   rig_done (&apart);
   rig_done (&together);
 }
@@ -151,8 +85,8 @@ check_ladder (guint64 size, guint64 syncs, gboolean served)
     put (&rig, i);
   g_assert_cmpuint (get_from (&rig, 3, size, 2, 9) != OUT_OF_MEMORY, ==, served);
   g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, syncs);
-  g_assert_cmpuint (stat_of (&rig, "pool3.stream0.recycle_count"), ==, syncs >= 2);
-  g_assert_cmpuint (stat_of (&rig, "pool1.stream0.recycle_count"), ==, syncs >= 3);
+  g_assert_cmpuint (rig_stat (&rig, "pool3.stream0.recycle_count"), ==, syncs >= 2);
+  g_assert_cmpuint (rig_stat (&rig, "pool1.stream0.recycle_count"), ==, syncs >= 3);
   rig_done (&rig);
 }
 
@@ -177,8 +111,8 @@ test_fixed_is_cut_without_delay (void)
   g_assert_cmphex (get (&rig, 0, P), ==, 64 * M - P); /* one page of 1024: an ordinary span would have been spared */
   put (&rig, 0);
   g_assert_cmphex (get (&rig, 0, 2 * P), ==, 64 * M - 2 * P);
-  g_assert_cmpuint (stat_of (&rig, "fixed.occupied_size"), ==, 0); /* nothing came from below */
-  g_assert_cmpuint (stat_of (&rig, "fixed.idle_size"), ==, 64 * M - 2 * P);
+  g_assert_cmpuint (rig_stat (&rig, "fixed.occupied_size"), ==, 0); /* nothing came from below */
+  g_assert_cmpuint (rig_stat (&rig, "fixed.idle_size"), ==, 64 * M - 2 * P);
   rig_done (&rig);
 }
 
@@ -247,12 +181,12 @@ test_finalize (void)
   Rig rig = rig_new ("ge-scalable", "sim:capacity=1GiB");
 
   get (&rig, 0, M);
-  g_assert_cmpuint (stat_of (&rig, "stream0.finalize_failed"), ==, 1);
+  g_assert_cmpuint (rig_stat (&rig, "stream0.finalize_failed"), ==, 1);
   put (&rig, 0);
-  g_assert_cmpuint (stat_of (&rig, "stream0.finalize_failed"), ==, 0);
-  g_assert_cmpuint (stat_of (&rig, "rts.finalize_failed"), ==, 1); /* L1 keeps the block */
+  g_assert_cmpuint (rig_stat (&rig, "stream0.finalize_failed"), ==, 0);
+  g_assert_cmpuint (rig_stat (&rig, "rts.finalize_failed"), ==, 1); /* L1 keeps the block */
   trim (&rig);
-  g_assert_cmpuint (stat_of (&rig, "rts.finalize_failed"), ==, 0);
+  g_assert_cmpuint (rig_stat (&rig, "rts.finalize_failed"), ==, 0);
   rig_done (&rig);
 }
 

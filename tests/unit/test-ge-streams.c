@@ -7,87 +7,46 @@
 #include "allocators/ge/holders.h"
 #include "sim/core/rng.h"
 #include "tests/util/engine-job.h"
-#include "tests/util/vectors.h"
+#include "tests/util/rig.h"
 
 #define K G_GUINT64_CONSTANT (1024)
 #define M (1024 * K)
 #define ANY G_MAXUINT64
-#define BLOCKS 12
 #define equal(a, b) g_assert_cmpuint ((a), ==, (b))
-
-/* An allocator on a simulated device, and its blocks by number. */
-typedef struct
-{
-  GememAllocator *allocator;
-  GememBlock      blocks[BLOCKS];
-  guint64         live;
-} Rig;
-
-static Rig
-rig_new (const char *spec, const char *device)
-{
-  return (Rig) { .allocator = test_allocator_new (spec, device) };
-}
-
-static void
-verify (Rig *rig)
-{
-  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
-}
-
-static void
-rig_done (Rig *rig)
-{
-  verify (rig);
-  test_allocator_destroy (rig->allocator); /* live blocks included */
-}
 
 /* The address, or 0. */
 static guint64
 get (Rig *rig, guint i, guint64 size, guint64 stream)
 {
-  const GememRequest request = { .size = size, .stream = stream };
-  const gboolean ok = rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]);
-
-  rig->live += ok;
-  verify (rig);
-  return ok ? rig->blocks[i].address : 0;
+  return rig_serve (rig, i, &(GememRequest) { .size = size, .stream = stream }) ? rig->blocks[i].address : 0;
 }
 
 static void
 use (Rig *rig, guint i, guint64 stream)
 {
   rig->allocator->klass->use_on_stream (rig->allocator, &rig->blocks[i], stream);
-  verify (rig);
+  rig_verify (rig);
 }
 
 static void
 let (Rig *rig, guint i, guint64 stream)
 {
   rig->allocator->klass->stream_free (rig->allocator, &rig->blocks[i], stream);
-  verify (rig);
-}
-
-static void
-end (Rig *rig, guint i)
-{
-  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
-  rig->live--;
-  verify (rig);
+  rig_verify (rig);
 }
 
 static void
 record (Rig *rig, guint64 id, guint64 stream, guint64 to)
 {
   rig->allocator->klass->event_record (rig->allocator, id, stream, to);
-  verify (rig);
+  rig_verify (rig);
 }
 
 static void
 wait (Rig *rig, guint64 id, guint64 stream)
 {
   rig->allocator->klass->event_wait (rig->allocator, id, stream);
-  verify (rig);
+  rig_verify (rig);
 }
 
 /* Both at once. */
@@ -102,45 +61,16 @@ static void
 finish_execution (Rig *rig)
 {
   rig->allocator->klass->sync (rig->allocator, ANY);
-  verify (rig);
-}
-
-typedef struct
-{
-  const char *name;
-  guint64     value;
-  gboolean    found;
-} Wanted;
-
-static void
-pick (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  Wanted *wanted = data;
-
-  if (strcmp (name, wanted->name) == 0)
-    {
-      wanted->value = value;
-      wanted->found = TRUE;
-    }
-}
-
-static guint64
-stat_of (const Rig *rig, const char *name)
-{
-  Wanted wanted = { .name = name };
-
-  rig->allocator->klass->stats (rig->allocator, pick, &wanted);
-  g_assert_true (wanted.found);
-  return wanted.value;
+  rig_verify (rig);
 }
 
 /* How often blocks were recycled so far. */
 static void
 recycles (const Rig *rig, guint64 birth, guint64 local, guint64 borrow)
 {
-  equal (stat_of (rig, "birth_recycles"), birth);
-  equal (stat_of (rig, "local_recycles"), local);
-  equal (stat_of (rig, "borrow_recycles"), borrow);
+  equal (rig_stat (rig, "birth_recycles"), birth);
+  equal (rig_stat (rig, "local_recycles"), local);
+  equal (rig_stat (rig, "borrow_recycles"), borrow);
 }
 
 /* A block of 4 MiB born on 0 that 1 uses too, on a device that has no other 4 MiB. */
@@ -165,19 +95,19 @@ test_free_event_free (void)
   let (&rig, 0, 0);
   recycles (&rig, 0, 1, 0);
   order (&rig, 0, 1);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 0, 1, 1);
-  equal (stat_of (&rig, "borrowed_size"), 4 * M);
+  equal (rig_stat (&rig, "borrowed_size"), 4 * M);
   /* reusable on 1, not on 0 */
   g_assert_cmphex (get (&rig, 1, 3 * M, 0), ==, 0);
   g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, address);
   equal (rig.blocks[1].size, 4 * M);
-  end (&rig, 1);
+  put (&rig, 1);
   recycles (&rig, 0, 1, 2);
   /* home with the next event */
   record (&rig, 7, 1, 0);
   g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, 0);
-  equal (stat_of (&rig, "pending_size"), 4 * M);
+  equal (rig_stat (&rig, "pending_size"), 4 * M);
   wait (&rig, 7, 0);
   recycles (&rig, 1, 1, 2);
   g_assert_cmphex (get (&rig, 1, 4 * M, 0), ==, address);
@@ -189,13 +119,13 @@ test_free_free_event (void)
 {
   Rig rig = shared_block ();
 
-  end (&rig, 0); /* at 0, then at 1 */
+  put (&rig, 0); /* at 0, then at 1 */
   recycles (&rig, 0, 2, 0);
-  equal (stat_of (&rig, "pending_size"), 4 * M);
+  equal (rig_stat (&rig, "pending_size"), 4 * M);
   g_assert_cmphex (get (&rig, 1, M * 3, 1), ==, 0);
   order (&rig, 0, 1);
   recycles (&rig, 0, 2, 1);
-  equal (stat_of (&rig, "pending_size"), 0);
+  equal (rig_stat (&rig, "pending_size"), 0);
   g_assert_cmphex (get (&rig, 1, 3 * M, 1), !=, 0);
   rig_done (&rig);
 }
@@ -208,7 +138,7 @@ test_other_first (void)
   let (&rig, 0, 1);
   order (&rig, 1, 0);
   recycles (&rig, 0, 1, 0);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 1, 1, 0);
   rig_done (&rig);
 }
@@ -219,7 +149,7 @@ test_other_first_event_last (void)
   Rig rig = shared_block ();
 
   let (&rig, 0, 1);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 0, 2, 0);
   record (&rig, 1, 1, 0);
   recycles (&rig, 0, 2, 0);
@@ -250,7 +180,7 @@ test_never_shared (void)
 
   get (&rig, 0, 4 * M, 0);
   get (&rig, 1, M, 1);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 1, 0, 0);
   rig_done (&rig);
 }
@@ -268,7 +198,7 @@ test_many_holders (void)
     let (&rig, 0, s);
   for (guint64 s = 50; s < 58; s++)
     order (&rig, s, 59);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 0, 10, 0);
   order (&rig, 58, 59);
   recycles (&rig, 0, 10, 1);
@@ -291,7 +221,7 @@ test_counts (void)
   recycles (&rig, 0, 0, 0); /* one hold is left */
   let (&rig, 0, 1);
   order (&rig, 1, 0);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 1, 1, 0);
   rig_done (&rig);
 }
@@ -311,7 +241,7 @@ test_deferred (void)
   let (&rig, 0, 2);
   use (&rig, 0, 2);
   recycles (&rig, 0, 2, 0);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 0, 3, 0);
   rig_done (&rig);
 }
@@ -324,7 +254,7 @@ test_completion (void)
 
   klass->free (rig.allocator, &rig.blocks[0], TRUE);
   rig.live--;
-  verify (&rig);
+  rig_verify (&rig);
   recycles (&rig, 0, 1, 0);
   finish_execution (&rig);
   recycles (&rig, 0, 1, 0);
@@ -359,7 +289,7 @@ test_version_mismatch (void)
   use (&rig, 1, 1);
   let (&rig, 1, 0);
   wait (&rig, 1, 1);
-  end (&rig, 1); /* 1 does not know that 0 let go */
+  put (&rig, 1); /* 1 does not know that 0 let go */
   recycles (&rig, 1, 3, 0);
   order (&rig, 0, 1);
   recycles (&rig, 1, 3, 1);
@@ -381,7 +311,7 @@ test_sent_once (void)
   let (&rig, 0, 2);
   order (&rig, 2, 1);
   wait (&rig, 2, 1);
-  end (&rig, 0); /* 1 waits for event 1 only now */
+  put (&rig, 0); /* 1 waits for event 1 only now */
   recycles (&rig, 0, 3, 0);
   wait (&rig, 1, 2); /* not for 2 */
   recycles (&rig, 0, 3, 0);
@@ -409,13 +339,13 @@ test_undirected (void)
   let (&rig, 2, 0);
   wait (&rig, 1, 1);
   wait (&rig, 1, 2);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 0, 3, 1);
-  end (&rig, 1);
+  put (&rig, 1);
   recycles (&rig, 0, 4, 1);
   wait (&rig, 2, 1);
   recycles (&rig, 0, 4, 2);
-  end (&rig, 2);
+  put (&rig, 2);
   recycles (&rig, 0, 5, 2);
   record (&rig, 2, 0, ANY); /* anew */
   wait (&rig, 2, 1);
@@ -431,7 +361,7 @@ make_borrowed (Rig *rig, guint i, guint64 size)
   use (rig, i, 1);
   let (rig, i, 0);
   order (rig, 0, 1);
-  end (rig, i);
+  put (rig, i);
 }
 
 /* ...and of the borrow pool, what was in it at the record and still is. */
@@ -447,7 +377,7 @@ test_undirected_borrowed (void)
   get (&rig, 1, 4 * M, 1);
   wait (&rig, 1, 0);
   recycles (&rig, 0, 1, 1); /* in use */
-  end (&rig, 1);
+  put (&rig, 1);
   wait (&rig, 1, 0);
   recycles (&rig, 0, 1, 2); /* used since the record */
   record (&rig, 1, 1, ANY);
@@ -467,13 +397,13 @@ test_recorded_again (void)
       get (&rig, i, M, 0);
       use (&rig, i, 1);
     }
-  end (&rig, 0);
+  put (&rig, 0);
   record (&rig, 1, 0, 1);
-  end (&rig, 1);
+  put (&rig, 1);
   record (&rig, 1, 0, 1);
   wait (&rig, 1, 1);
   recycles (&rig, 0, 4, 2);
-  end (&rig, 2);
+  put (&rig, 2);
   record (&rig, 1, 0, 1);
   record (&rig, 1, 0, 2);
   wait (&rig, 1, 1);
@@ -495,10 +425,10 @@ test_last_wait_events (void)
     {
       get (&rig, i, M, i % 2);
       use (&rig, i, 2);
-      end (&rig, i); /* pending */
+      put (&rig, i); /* pending */
     }
   get (&rig, 6, M, 1);
-  end (&rig, 6);
+  put (&rig, 6);
   record (&rig, 1, 1, 0); /* on their way home */
   make_borrowed (&rig, 0, M);
   get (&rig, 7, M, 2);
@@ -508,14 +438,14 @@ test_last_wait_events (void)
   recycles (&rig, 1, 11, 4);
   finish_execution (&rig);
   recycles (&rig, 8, 11, 4);
-  equal (stat_of (&rig, "pending_size"), 0);
-  equal (stat_of (&rig, "borrowed_size"), 0);
-  equal (stat_of (&rig, "stream0.occupied_size"), 0);
-  equal (stat_of (&rig, "stream1.occupied_size"), 0);
-  equal (stat_of (&rig, "stream2.occupied_size"), M);
-  equal (stat_of (&rig, "stream2.recycle_count"), 1);
+  equal (rig_stat (&rig, "pending_size"), 0);
+  equal (rig_stat (&rig, "borrowed_size"), 0);
+  equal (rig_stat (&rig, "stream0.occupied_size"), 0);
+  equal (rig_stat (&rig, "stream1.occupied_size"), 0);
+  equal (rig_stat (&rig, "stream2.occupied_size"), M);
+  equal (rig_stat (&rig, "stream2.recycle_count"), 1);
   order (&rig, 2, 0);
-  end (&rig, 7);
+  put (&rig, 7);
   recycles (&rig, 8, 11, 5);
   rig_done (&rig);
 }
@@ -534,10 +464,10 @@ test_borrow_choice (void)
       make_borrowed (&rig, i, sizes[i] * M);
       address[i] = rig.blocks[i].address;
     }
-  equal (stat_of (&rig, "borrowed_size"), 59 * M);
+  equal (rig_stat (&rig, "borrowed_size"), 59 * M);
   g_assert_cmphex (get (&rig, 6, 6 * M, 1), ==, address[1]); /* the smallest that is large enough */
   g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]); /* of equal ones the one that came last */
-  end (&rig, 7);
+  put (&rig, 7);
   g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]);
   g_assert_cmphex (get (&rig, 8, 5 * M, 1), ==, address[2]);
   g_assert_cmphex (get (&rig, 9, 5 * M, 1), ==, address[0]);
@@ -545,7 +475,7 @@ test_borrow_choice (void)
   /* The class of 8 MiB was emptied by a request for 6: nothing of it is left behind. */
   g_assert_cmphex (get (&rig, 10, 6 * M, 1), ==, address[4]);
   g_assert_cmphex (get (&rig, 11, 25 * M, 1), ==, 0);
-  equal (stat_of (&rig, "borrows"), 6);
+  equal (rig_stat (&rig, "borrows"), 6);
   rig_done (&rig);
 }
 
@@ -558,8 +488,8 @@ fill_and_free (Rig *rig)
   for (guint i = 0; i < 3; i++)
     g_assert_cmphex (get (rig, i, 10 * M, i), !=, 0);
   for (guint i = 0; i < 3; i++)
-    end (rig, i);
-  equal (stat_of (rig, "l1.occupied_size"), 30 * M);
+    put (rig, i);
+  equal (rig_stat (rig, "l1.occupied_size"), 30 * M);
 }
 
 static void
@@ -570,17 +500,17 @@ test_e24_all_pools_recycled (void)
 
   fill_and_free (&rig);
   g_assert_cmphex (get (&rig, 3, 25 * M, 1), !=, 0);
-  equal (stat_of (&rig, "l1.occupied_size"), 25 * M);
-  equal (stat_of (&rig, "stream1.occupied_size"), 25 * M);
+  equal (rig_stat (&rig, "l1.occupied_size"), 25 * M);
+  equal (rig_stat (&rig, "stream1.occupied_size"), 25 * M);
   for (guint s = 0; s < 3; s++)
     {
       g_autofree char *name = g_strdup_printf ("stream%u.recycle_count", s);
 
-      equal (stat_of (&rig, name), 1);
+      equal (rig_stat (&rig, name), 1);
     }
   /* Four attempts of L1, each failed one with its ladder, the last one too; three pools. */
   equal (device->calls[GEMEM_CALL_STREAM_SYNC], 7);
-  equal (stat_of (&rig, "stream_syncs"), 7);
+  equal (rig_stat (&rig, "stream_syncs"), 7);
   equal (device->held, 25 * M);
   rig_done (&rig);
 }
@@ -595,8 +525,8 @@ test_threads (void)
   fill_and_free (&several);
   g_assert_cmphex (get (&several, 3, 25 * M, 1), ==, 0);
   /* Its own pool was recycled after that, and the attempt repeated. */
-  equal (stat_of (&several, "stream0.recycle_count"), 0);
-  equal (stat_of (&several, "stream1.recycle_count"), 1);
+  equal (rig_stat (&several, "stream0.recycle_count"), 0);
+  equal (rig_stat (&several, "stream1.recycle_count"), 1);
   fill_and_free (&kept);
   g_assert_cmphex (get (&kept, 3, 25 * M, 1), !=, 0);
   rig_done (&several);
@@ -611,8 +541,8 @@ test_failed_sync (void)
 
   fill_and_free (&rig);
   g_assert_cmphex (get (&rig, 3, 25 * M, 1), !=, 0); /* at the second attempt of its own pool */
-  equal (stat_of (&rig, "stream0.recycle_count"), 1);
-  equal (stat_of (&rig, "stream1.recycle_count"), 2);
+  equal (rig_stat (&rig, "stream0.recycle_count"), 1);
+  equal (rig_stat (&rig, "stream1.recycle_count"), 2);
   rig_done (&rig);
 }
 
@@ -629,12 +559,12 @@ test_single (void)
   record (&rig, 1, 5, 6);
   wait (&rig, 1, 6);
   g_assert_cmphex (get (&rig, 1, 4 * M, 7), ==, 0);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 1, 0, 0);
-  equal (stat_of (&rig, "streams"), 1);
-  equal (stat_of (&rig, "l1.idle_size"), 4 * M);
+  equal (rig_stat (&rig, "streams"), 1);
+  equal (rig_stat (&rig, "l1.idle_size"), 4 * M);
   finish_execution (&rig);
-  equal (stat_of (&rig, "l1.recycle_count"), 1); /* by the ladder of the refused request */
+  equal (rig_stat (&rig, "l1.recycle_count"), 1); /* by the ladder of the refused request */
   g_assert_cmphex (get (&rig, 1, 4 * M, 7), ==, address);
   rig_done (&rig);
 }
@@ -657,7 +587,7 @@ test_64_streams (void)
   let (&rig, 0, 164);
   equal (rig.allocator->klass->largest_free (rig.allocator, 169), 0);
   g_assert_cmphex (get (&rig, 1, M, 163), !=, 0);
-  end (&rig, 0);
+  put (&rig, 0);
   recycles (&rig, 0, 64, 0);
   finish_execution (&rig);
   recycles (&rig, 1, 64, 0);

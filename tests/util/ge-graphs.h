@@ -38,9 +38,12 @@ static inline gboolean
 run (GememAllocator *a, guint64 id)
 {
   const gboolean began = a->klass->graph_run (a, id, 0, TRUE);
+  gboolean ended;
 
   g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
-  return a->klass->graph_run (a, id, 0, FALSE) && began;
+  ended = a->klass->graph_run (a, id, 0, FALSE);
+  g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
+  return began && ended;
 }
 
 static inline void
@@ -59,27 +62,8 @@ request (GememAllocator *a, guint64 size, guint32 pool)
   return block;
 }
 
-typedef struct
-{
-  const char *name;
-  guint64     value;
-} Stat;
-
-static inline void
-take_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  Stat *stat = data;
-
-  if (g_str_equal (stat->name, name))
-    stat->value = value;
-}
-
 static inline guint64
 stat_of (GememAllocator *a, const char *name)
 {
-  Stat stat = { name, G_MAXUINT64 };
-
-  a->klass->stats (a, take_stat, &stat);
-  g_assert_cmpuint (stat.value, !=, G_MAXUINT64);
-  return stat.value;
+  return test_allocator_stat (a, name);
 }

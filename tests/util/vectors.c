@@ -220,6 +220,35 @@ test_allocator_verify (GememAllocator *allocator, guint64 live, guint64 live_byt
   return sum.ok;
 }
 
+typedef struct
+{
+  const char *name;
+  guint64     value;
+  guint       found;
+} Wanted;
+
+static void
+take_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
+{
+  Wanted *wanted = data;
+
+  if (!g_str_equal (name, wanted->name))
+    return;
+  wanted->value = value;
+  wanted->found++;
+}
+
+guint64
+test_allocator_stat (GememAllocator *allocator, const char *name)
+{
+  Wanted wanted = { .name = name };
+
+  allocator->klass->stats (allocator, take_stat, &wanted);
+  if (wanted.found != 1)
+    g_error ("%u statistics %s", wanted.found, name);
+  return wanted.value;
+}
+
 /* ---- one line */
 
 static gboolean

@@ -41,6 +41,9 @@ char *test_read_text (const char *path);
  * without overlap, and @live of them are live, with @live_bytes (G_MAXUINT64: not compared).  FALSE after g_test_message(). */
 gboolean test_allocator_verify (GememAllocator *allocator, guint64 live, guint64 live_bytes);
 
+/* The statistic of that name, which there must be, once. */
+guint64 test_allocator_stat (GememAllocator *allocator, const char *name);
+
 /* A new allocator on a new device from texts as on the command line; fails the test on error.  @device NULL: "sim" plus the device
  * settings found in @spec. */
 GememAllocator *test_allocator_new (const char *spec, const char *device);

@@ -31,19 +31,12 @@ static const char dead_fields[] = "span_prepared_count=1,span_layer_prepared_cou
                                   "uncacheable_size_threshold=1,page_mem_size_in_layer_threshold=1,unsplitable_size_threshold=1";
 static const char seq_table[] = "enable_quick_layer_mode=no,span_layer_lift_max=15000";
 
-static void
-take_pool (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  if (g_str_equal (name, "pool"))
-    *(guint64 *) data = value;
-}
-
 static gboolean
 figure (GememAllocator *allocator, const GememBlock *block, const char *key, guint64 *value, G_GNUC_UNUSED gpointer data)
 {
   if (g_str_equal (key, "pool"))
     {
-      allocator->klass->stats (allocator, take_pool, value);
+      *value = test_allocator_stat (allocator, "pool");
       return TRUE;
     }
   if (g_str_equal (key, "split") && block != NULL)

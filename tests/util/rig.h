@@ -1,0 +1,74 @@
+/* rig.h - an allocator on a simulated device, and its blocks by number, as worked examples count them; its books are checked after each step. */
+#pragma once
+
+#include "allocators/allocator.h"
+#include "tests/util/testutil.h"
+#include "tests/util/vectors.h"
+
+typedef struct
+{
+  GememAllocator *allocator;
+  GememBlock      blocks[16];
+  guint64         live;   /* blocks in the hands of the test */
+  guint64         stream; /* of requests that name none */
+} Rig;
+
+static inline Rig
+rig_new (const char *spec, const char *device)
+{
+  return (Rig) { .allocator = test_allocator_new (spec, device) };
+}
+
+static inline void
+rig_verify (const Rig *rig)
+{
+  g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
+}
+
+/* Live blocks included. */
+static inline void
+rig_done (Rig *rig)
+{
+  rig_verify (rig);
+  test_allocator_destroy (rig->allocator);
+}
+
+/* FALSE: refused. */
+static inline gboolean
+rig_serve (Rig *rig, guint i, const GememRequest *request)
+{
+  gboolean served;
+
+  g_assert_cmpuint (i, <, G_N_ELEMENTS (rig->blocks));
+  served = rig->allocator->klass->alloc (rig->allocator, request, &rig->blocks[i]);
+  rig->live += served;
+  rig_verify (rig);
+  return served;
+}
+
+static inline void
+put (Rig *rig, guint i)
+{
+  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
+  rig->live--;
+  rig_verify (rig);
+}
+
+static inline void
+trim (Rig *rig)
+{
+  rig->allocator->klass->trim (rig->allocator);
+  rig_verify (rig);
+}
+
+static inline guint64
+rig_held (const Rig *rig)
+{
+  return rig->allocator->device->held;
+}
+
+static inline guint64
+rig_stat (const Rig *rig, const char *name)
+{
+  return test_allocator_stat (rig->allocator, name);
+}
