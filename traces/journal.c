@@ -6,7 +6,7 @@
  *
  * Invariants: what is delivered grows in number; a block that was claimed but not begun, and an incomplete one at the end of the file,
  * hold nothing; a journal that contradicts itself is refused, naming the block.  Written and read on machines of one byte order. Memory:
- * 64 KiB for each thread that was recording at the time, and what journal-state.c needs.
+ * what is used of a block for each thread that was recording at the time, and what journal-state.c needs.
  */
 #include "config.h"
 
@@ -23,7 +23,8 @@ typedef struct
 {
   guint64        key; /* sequence of its next record */
   JournalRecord *slots;
-  guint          slot, number;
+  guint          slot, n; /* where it is, of how many that are used */
+  guint          number;  /* of the block */
 } Cursor;
 
 typedef struct
@@ -60,13 +61,25 @@ static gboolean
 set_slot (Cursor *cursor, guint slot)
 {
   cursor->slot = slot;
-  if (slot >= JOURNAL_SLOTS || cursor->slots[slot].call == JOURNAL_NOTHING)
+  if (slot >= cursor->n || cursor->slots[slot].call == JOURNAL_NOTHING)
     {
       g_clear_pointer (&cursor->slots, g_free);
       return FALSE;
     }
   cursor->key = cursor->slots[slot].sequence;
   return TRUE;
+}
+
+/* How many slots of a block are used: no file makes us keep what it does not have itself (holes take no room on the disk). */
+static guint
+used_slots (const guint8 *data)
+{
+  static const guint8 nothing[JOURNAL_SLOT];
+  guint n = JOURNAL_SLOTS;
+
+  while (n > 1 && memcmp (data + (gsize) (n - 1) * JOURNAL_SLOT, nothing, JOURNAL_SLOT) == 0)
+    n--;
+  return n;
 }
 
 /* Reads blocks until one has records; `ahead` is empty at the end. */
@@ -92,7 +105,8 @@ read_ahead (JournalReader *reader, GError **error)
       if (head.magic != JOURNAL_BLOCK_MAGIC || head.first < reader->ahead_first)
         return damaged (reader, number, error, "its head is impossible");
       reader->ahead_first = head.first;
-      reader->ahead.slots = g_memdup2 (data, JOURNAL_BLOCK);
+      reader->ahead.n = used_slots (data);
+      reader->ahead.slots = g_memdup2 (data, (gsize) reader->ahead.n * JOURNAL_SLOT);
       reader->ahead.number = number;
       set_slot (&reader->ahead, 1);
     }
@@ -142,7 +156,7 @@ take_string (JournalReader *reader, const Cursor *cursor, const JournalRecord *r
 {
   guint64 size = record->q, needed = (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
 
-  if (size == 0 || size > JOURNAL_MAX_TEXT || cursor->slot + 1 + needed > JOURNAL_SLOTS || record->p == 0 || record->p > G_MAXUINT32)
+  if (size == 0 || size > JOURNAL_MAX_TEXT || cursor->slot + 1 + needed > cursor->n || record->p == 0 || record->p > G_MAXUINT32)
     return damaged (reader, cursor->number, error, "its string is impossible");
   g_autofree char *text = g_strndup ((const char *) (record + 1), size);
   journal_state_add_string (reader->state, (guint32) record->p, text);

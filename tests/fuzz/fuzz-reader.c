@@ -1,7 +1,7 @@
 /* fuzz-reader.c - any bytes through any reader: it may refuse, but not crash, leak, loop, or break the promises of trace.h.
  *
  * The first byte chooses: a letter of `choices`, or any other byte modulo their number; its top bit asks for allow_partial.  The rest is
- * the file.  Built by tests/fuzz/long-fuzz-reader.sh with libFuzzer, and into test-fuzz-corpus, which replays the corpus and
+ * the file, but for journals: of their blocks of 64 KiB it has the beginnings only, the rest of each is 0 (file_of()).  Built by tests/fuzz/long-fuzz-reader.sh with libFuzzer, and into test-fuzz-corpus, which replays the corpus and
  * deterministic mutations of it in `make check`.
  */
 #include "config.h"
@@ -11,6 +11,7 @@
 #include "sim/core/error.h"
 #include "sim/core/idmap.h"
 #include "traces/input.h"
+#include "traces/journal-format.h"
 #include "traces/trace.h"
 
 int LLVMFuzzerTestOneInput (const guint8 *data, size_t size);
@@ -24,8 +25,25 @@ static const struct
   { 'r', NULL, FALSE },     { 'p', "pytorch-snapshot", TRUE }, { 'v', "memory-viz", TRUE }, { 'k', "kineto", TRUE },
   { 'm', "rmm-csv", TRUE }, { 'l', "minimalloc-csv", TRUE },   { 't', "text", FALSE },      { 'o', "ops", FALSE },
   { 'n', "native", FALSE }, { 'g', "ge-plan-log", TRUE },      { 'e', "ge-runtime-log", TRUE },
-  { 'd', "paddle-log", TRUE },
+  { 'd', "paddle-log", TRUE }, { 'j', "journal", TRUE },
 };
+
+#define JOURNAL_PIECE 1024 /* of each block */
+
+/* The file that an input with @letter stands for: @data as it is, or spread over the blocks of a journal, the last as long as its piece. */
+static GBytes *
+file_of (char letter, const guint8 *data, size_t size)
+{
+  size_t blocks = (size + JOURNAL_PIECE - 1) / JOURNAL_PIECE, rest = size % JOURNAL_PIECE;
+
+  if (letter != 'j' || blocks == 0)
+    return g_bytes_new (data, size);
+  size_t length = (blocks - 1) * JOURNAL_BLOCK + (rest != 0 ? rest : JOURNAL_BLOCK);
+  guint8 *file = g_malloc0 (length);
+  for (size_t i = 0; i < blocks; i++)
+    memcpy (file + i * JOURNAL_BLOCK, data + i * JOURNAL_PIECE, MIN (size - i * JOURNAL_PIECE, JOURNAL_PIECE));
+  return g_bytes_new_take (file, length);
+}
 
 typedef struct
 {
@@ -119,7 +137,7 @@ LLVMFuzzerTestOneInput (const guint8 *data, size_t size)
       break;
   if (choice == G_N_ELEMENTS (choices))
     choice = data[0] % G_N_ELEMENTS (choices);
-  g_autoptr (GBytes) bytes = g_bytes_new (data + 1, size - 1);
+  g_autoptr (GBytes) bytes = file_of (choices[choice].letter, data + 1, size - 1);
   GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "fuzz"), choices[choice].format, &options, &error);
   if (reader != NULL)
     {

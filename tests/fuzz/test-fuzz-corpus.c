@@ -94,7 +94,7 @@ test_good_seeds (void)
       gsize size;
       g_autoptr (GError) error = NULL;
       g_assert_true (g_file_get_contents (path, &data, &size, NULL));
-      g_autoptr (GBytes) bytes = g_bytes_new (data + 1, size - 1);
+      g_autoptr (GBytes) bytes = file_of (data[0], (const guint8 *) data + 1, size - 1);
       GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "seed"), NULL, NULL, &error);
       const GememTraceEvent *events;
       while (reader != NULL && gemem_trace_next (reader, &events, &error) > 0)

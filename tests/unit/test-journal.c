@@ -310,6 +310,48 @@ test_damage (void)
   draft_expect (&draft, FALSE, "| 23 | skipped 0 | 3 calls could not be recorded; was the disk full?");
 }
 
+/* Ended at any byte of what is used, as by a crash of the machine: what is whole is read.  Cut off there, the block was never begun. */
+static void
+test_cuts (void)
+{
+  for (gsize cut = JOURNAL_BLOCK; cut <= JOURNAL_BLOCK + 6 * JOURNAL_SLOT; cut++)
+    {
+      Draft draft = draft_new ();
+      for (guint i = 1; i <= 4; i++)
+        CALL (.call = JOURNAL_ALLOC, .p = i << 8, .q = i);
+      memset (draft_at (&draft, cut), 0, draft.bytes->len - cut);
+      g_autofree char *zeroed = test_trace_text ((const char *) draft.bytes->data, draft.bytes->len, "journal", TRUE, FALSE);
+      guint whole = cut < JOURNAL_BLOCK + 2 * JOURNAL_SLOT ? 0 : (guint) ((cut - JOURNAL_BLOCK) / JOURNAL_SLOT) - 1;
+      for (guint i = 1; i <= MIN (whole, 4); i++)
+        {
+          g_autofree char *event = g_strdup_printf ("alloc %u +%u @%x", i, i, i << 8);
+          g_assert_nonnull (strstr (zeroed, event));
+        }
+      g_byte_array_set_size (draft.bytes, (guint) cut);
+      draft_expect (&draft, FALSE, "| 3 | skipped 0");
+    }
+}
+
+/* Hundreds of blocks that hold next to nothing, all to be merged: what is kept of each is what it has. */
+static void
+test_many_blocks (void)
+{
+  Draft draft = draft_new ();
+  g_autoptr (GString) expected = g_string_new (NULL);
+  for (guint i = 1; i <= 500; i++)
+    {
+      JournalBlock *head = draft_at (&draft, draft.bytes->len - JOURNAL_BLOCK);
+      head->first = 1;
+      CALL (.call = JOURNAL_ALLOC, .p = (guint64) i << 12, .q = 1, .sequence = 501 - i);
+      if (i < 500)
+        draft_block (&draft);
+    }
+  for (guint i = 1; i <= 500; i++)
+    g_string_append_printf (expected, "alloc %u +1 @%x; ", i, (501 - i) << 12);
+  g_string_append (expected, "| 3 | skipped 0");
+  draft_expect (&draft, FALSE, expected->str);
+}
+
 /* Reads a journal of whatever calls: the promises of trace.h hold for what is delivered, and it is either whole or refused. */
 static void
 read_random (const Draft *draft)
@@ -469,6 +511,8 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/merge", test_merge);
   g_test_add_func ("/journal/claim", test_claim);
   g_test_add_func ("/journal/damage", test_damage);
+  g_test_add_func ("/journal/cuts", test_cuts);
+  g_test_add_func ("/journal/many-blocks", test_many_blocks);
   g_test_add_func ("/journal/random", test_random);
   g_test_add_func ("/journal/writer", test_writer);
   return g_test_run ();
