@@ -124,7 +124,7 @@ static Range *
 range_touching (GememTree *tree, guint64 device, guint64 start, guint64 end)
 {
   GememTreeNode *node = gemem_tree_lower_bound (tree, device, start, 0);
-  GememTreeNode *before = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (tree);
+  GememTreeNode *before = gemem_tree_before (tree, device, start, 0);
   if (before != NULL && before->group == device && GEMEM_TREE_ENTRY (before, Range, node)->end > start)
     return GEMEM_TREE_ENTRY (before, Range, node);
   if (node != NULL && node->group == device && node->size < end)
@@ -419,6 +419,8 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
   gemem_idmap_free (pass.live);
   gemem_idmap_free (pass.graphs);
   gemem_idset_clear (&pass.recorded);
+  gemem_tree_clear (&pass.blocks);
+  gemem_tree_clear (&pass.segments);
   gemem_slab_clear (&pass.ranges);
   g_array_unref (pass.last_time);
   for (guint kind = GEMEM_FINDING_COUNT; kind-- > 0;)

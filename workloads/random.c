@@ -132,6 +132,7 @@ fill (GememGeneratorReader *parent)
 static void
 free_parts (GememGeneratorReader *parent)
 {
+  gemem_tree_clear (&((Reader *) parent)->live);
   gemem_slab_clear (&((Reader *) parent)->slab);
 }
 

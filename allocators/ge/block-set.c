@@ -30,6 +30,8 @@ gemem_ge_block_set_clear (GeBlockSet *set)
 
   while ((node = gemem_tree_first (&set->roots)) != NULL)
     drop_root (set, ROOT_OF (node));
+  gemem_tree_clear (&set->idle);
+  gemem_tree_clear (&set->roots);
   gemem_slab_clear (&set->block_slab);
   gemem_slab_clear (&set->root_slab);
 }
@@ -168,8 +170,7 @@ gemem_ge_block_set_release (GeBlockSet *set, guint64 from, guint64 to)
 guint64
 gemem_ge_block_set_largest (const GeBlockSet *set, guint64 bin, guint64 hint)
 {
-  GememTreeNode *after = gemem_tree_lower_bound (&set->idle, bin + 1, 0, 0);
-  const GememTreeNode *last = after != NULL ? gemem_tree_previous (after) : gemem_tree_last (&set->idle);
+  const GememTreeNode *last = gemem_tree_before (&set->idle, bin, G_MAXUINT64, G_MAXUINT64);
 
   if (last == NULL || last->group != bin)
     return 0;

@@ -111,6 +111,7 @@ destroy (GememAllocator *allocator)
     {
       if (!self->single)
         gemem_ge_pool_clear (&self->streams[i]->l2.pool);
+      gemem_tree_clear (&self->streams[i]->borrow.tree);
       g_array_unref (self->streams[i]->local.entries);
       g_free (self->streams[i]);
     }

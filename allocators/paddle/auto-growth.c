@@ -432,8 +432,7 @@ auto_growth_trim (GememAllocator *allocator)
 static guint64
 largest_in_group (const AutoGrowth *self, guint64 group)
 {
-  GememTreeNode *above = gemem_tree_lower_bound (&self->pool, group + 1, 0, 0);
-  GememTreeNode *last = above != NULL ? gemem_tree_previous (above) : gemem_tree_last (&self->pool);
+  const GememTreeNode *last = gemem_tree_before (&self->pool, group, G_MAXUINT64, G_MAXUINT64);
   if (last == NULL || last->group != group)
     return 0;
   return last->size & -self->params.alignment;
@@ -577,6 +576,8 @@ auto_growth_destroy (GememAllocator *allocator)
   GememTreeNode *node;
   while ((node = gemem_tree_first (&self->chunks)) != NULL)
     drop_chunk (self, CHUNK_OF (node));
+  gemem_tree_clear (&self->pool);
+  gemem_tree_clear (&self->chunks);
   gemem_slab_clear (&self->block_slab);
   gemem_slab_clear (&self->chunk_slab);
   gemem_paddle_safe_clear (&self->safe);

@@ -176,8 +176,7 @@ take (BestFit *self, Block *block)
   block->free = FALSE;
   if (was_largest)
     {
-      const GememTreeNode *after = gemem_tree_lower_bound (&self->pool, block->node.group + 1, 0, 0);
-      const GememTreeNode *best = after != NULL ? gemem_tree_previous (after) : gemem_tree_last (&self->pool);
+      const GememTreeNode *best = gemem_tree_before (&self->pool, block->node.group, G_MAXUINT64, G_MAXUINT64);
       *largest = best != NULL && best->group == block->node.group ? best->size : 0;
       lower_group (self, block->node.group, block->node.size);
     }
@@ -525,6 +524,8 @@ best_fit_destroy (GememAllocator *allocator)
     drop_piece (self, PIECE_OF (node));
   g_array_unref (self->largest);
   g_array_unref (self->groups);
+  gemem_tree_clear (&self->pool);
+  gemem_tree_clear (&self->pieces);
   gemem_slab_clear (&self->block_slab);
   gemem_slab_clear (&self->piece_slab);
   g_free (self);

@@ -513,6 +513,8 @@ buddy_destroy (GememAllocator *allocator)
   GememTreeNode *node;
   while ((node = gemem_tree_first (&buddy->pieces)) != NULL)
     drop_piece (buddy, &PIECE_OF (node)->first);
+  gemem_tree_clear (&buddy->pool);
+  gemem_tree_clear (&buddy->pieces);
   gemem_slab_clear (&buddy->block_slab);
   gemem_slab_clear (&buddy->piece_slab);
   g_free (buddy);

@@ -360,12 +360,11 @@ vmm_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const VmmGrowth *self = (const VmmGrowth *) allocator;
   const guint64 *index = gemem_idmap_lookup (self->by_stream, stream);
-  const GememTreeNode *after, *best;
+  const GememTreeNode *best;
 
   if (index == NULL)
     return 0;
-  after = gemem_tree_lower_bound (&self->pool, *index + 1, 0, 0);
-  best = after != NULL ? gemem_tree_previous (after) : gemem_tree_last (&self->pool);
+  best = gemem_tree_before (&self->pool, *index, G_MAXUINT64, G_MAXUINT64);
   return best != NULL && best->group == *index ? best->size : 0;
 }
 
@@ -519,6 +518,7 @@ vmm_destroy (GememAllocator *allocator)
   g_array_unref (self->pieces);
   g_array_unref (self->arenas);
   gemem_idmap_free (self->by_stream);
+  gemem_tree_clear (&self->pool);
   gemem_slab_clear (&self->block_slab);
   gemem_paddle_safe_clear (&self->safe);
   g_free (self);

@@ -44,7 +44,7 @@ static GememTreeNode *
 first_touched (const Map *map, const GememClaim *claim)
 {
   GememTreeNode *node = gemem_tree_lower_bound (&map->tree, claim->space, claim->offset, 0);
-  GememTreeNode *before = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&map->tree);
+  GememTreeNode *before = gemem_tree_before (&map->tree, claim->space, claim->offset, 0);
 
   if (before != NULL && before->group == claim->space && segment_of (before)->end > claim->offset)
     return before;
@@ -101,6 +101,7 @@ gemem_claims_sweep (GArray *claims, GememClaimMeet meet, gpointer data)
     qsort (claims->data, claims->len, sizeof (GememClaim), compare_claims);
   for (guint i = 0; i < claims->len && go_on; i++)
     go_on = settle (&map, &g_array_index (claims, GememClaim, i), meet, data);
+  gemem_tree_clear (&map.tree);
   gemem_slab_clear (&map.slab);
   return go_on;
 }

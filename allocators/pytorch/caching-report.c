@@ -52,8 +52,7 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
 static guint64
 largest_block (const CachingPool *pool, guint64 stream)
 {
-  const GememTreeNode *above = stream == G_MAXUINT64 ? NULL : gemem_tree_lower_bound (&pool->free, stream + 1, 0, 0);
-  const GememTreeNode *node = above != NULL ? gemem_tree_previous (above) : gemem_tree_last (&pool->free);
+  const GememTreeNode *node = gemem_tree_before (&pool->free, stream, G_MAXUINT64, G_MAXUINT64);
 
   return node != NULL && node->group == stream ? node->size : 0;
 }

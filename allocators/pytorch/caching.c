@@ -28,6 +28,20 @@ init_pair (CachingPoolPair *pair, guint32 id)
   pair->small.small = TRUE;
 }
 
+static void
+clear_pair (CachingPoolPair *pair)
+{
+  gemem_tree_clear (&pair->small.free);
+  gemem_tree_clear (&pair->large.free);
+}
+
+static void
+free_pair (gpointer pair)
+{
+  clear_pair (pair);
+  g_free (pair);
+}
+
 /* The pair of a private pool, made when first named; kept sorted by id. */
 static CachingPoolPair *
 private_pair (Caching *caching, guint32 id)
@@ -171,7 +185,7 @@ release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 st
 {
   const guint64 max_split = caching->settings.max_split_size;
   const guint64 key = MAX (size, max_split);
-  GememTreeNode *node, *first;
+  GememTreeNode *node;
   guint64 got = 0;
 
   if (max_split == CACHING_UNLIMITED)
@@ -182,10 +196,7 @@ release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 st
       gemem_caching_release (caching, gemem_caching_block (node));
       return TRUE;
     }
-  first = gemem_tree_first (&pool->free);
-  if (node == first) /* nothing below; both NULL when the set is empty */
-    return FALSE;
-  node = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&pool->free);
+  node = gemem_tree_before (&pool->free, stream, key, 0);
   while (node != NULL && got < key && node->size >= max_split && node->group == stream)
     {
       CachingBlock *block = gemem_caching_block (node);
@@ -444,7 +455,7 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
   caching->base.device = device;
   caching->settings = settings;
   init_pair (&caching->pools, 0);
-  caching->private_pools = g_ptr_array_new_with_free_func (g_free);
+  caching->private_pools = g_ptr_array_new_with_free_func (free_pair);
   caching->queues = g_array_new (FALSE, TRUE, sizeof (CachingQueue));
   gemem_slab_init (&caching->block_slab, sizeof (CachingBlock));
   gemem_slab_init (&caching->segment_slab, sizeof (CachingSegment));
@@ -460,6 +471,7 @@ caching_destroy (GememAllocator *allocator)
 
   for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
     gemem_device_free (allocator->device, segment->address, segment->size);
+  clear_pair (&caching->pools);
   gemem_slab_clear (&caching->block_slab);
   gemem_slab_clear (&caching->segment_slab);
   gemem_slab_clear (&caching->use_slab);

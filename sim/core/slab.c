@@ -4,7 +4,7 @@
  * so only reuse pays for clearing.  A free object holds the link to the next free one in its first word; under AddressSanitizer the rest of
  * it is poisoned, so that a use after free is still found although the memory never goes back to malloc.
  *
- * A slice is about 64 KiB; slabs that have become large get slices of a huge page, since their objects are visited at random.
+ * Each slice is twice as large as the one before it, up to a huge page, since the objects of large slabs are visited at random.
  * Cost: O(1), no call to malloc except once per slice.
  */
 #include "config.h"
@@ -31,16 +31,14 @@
 #endif
 
 #define ALIGNMENT 16
-#define SLICE_BYTES 65536
+#define FIRST_SLICE ((gsize) 4096)
+#define DOUBLINGS 9 /* until slices are huge pages */
 #define SLICE_MIN_OBJECTS 8
-#define SMALL_SLICES 16 /* before slices are huge pages */
 
 static gsize
-objects_per_slice (const GememSlab *slab)
+slice_bytes (const GememSlab *slab)
 {
-  const gsize bytes = slab->slices->len <= SMALL_SLICES ? SLICE_BYTES : GEMEM_HUGE_PAGE;
-
-  return MAX (bytes / slab->object_size, SLICE_MIN_OBJECTS);
+  return MAX (FIRST_SLICE << MIN (slab->slices->len - 1, DOUBLINGS), SLICE_MIN_OBJECTS * slab->object_size);
 }
 
 void
@@ -59,10 +57,10 @@ fresh_object (GememSlab *slab)
   if (slab->unused == 0)
     {
       g_ptr_array_add (slab->slices, NULL);
-      slab->unused = objects_per_slice (slab);
-      slab->slices->pdata[slab->slices->len - 1] = gemem_huge_alloc0 (slab->unused * slab->object_size);
+      slab->unused = slice_bytes (slab) / slab->object_size;
+      slab->slices->pdata[slab->slices->len - 1] = gemem_huge_alloc0 (slice_bytes (slab));
     }
-  return (char *) slab->slices->pdata[slab->slices->len - 1] + (objects_per_slice (slab) - slab->unused--) * slab->object_size;
+  return (char *) slab->slices->pdata[slab->slices->len - 1] + (slice_bytes (slab) / slab->object_size - slab->unused--) * slab->object_size;
 }
 
 gpointer

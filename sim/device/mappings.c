@@ -15,6 +15,8 @@ gemem_mappings_init (GememMappings *book, guint64 granularity)
 void
 gemem_mappings_clear (GememMappings *book)
 {
+  gemem_tree_clear (&book->ranges);
+  gemem_tree_clear (&book->mappings);
   gemem_slab_clear (&book->range_slab);
   gemem_slab_clear (&book->mapping_slab);
   gemem_idmap_free (book->pages);
@@ -25,9 +27,7 @@ static GememTreeNode *
 at_or_below (const GememTree *tree, guint64 address)
 {
   GememTreeNode *node = gemem_tree_lower_bound (tree, 0, 0, address);
-  if (node != NULL && node->address == address)
-    return node;
-  return node != NULL ? gemem_tree_previous (node) : gemem_tree_last (tree);
+  return node != NULL && node->address == address ? node : gemem_tree_before (tree, 0, 0, address);
 }
 
 static gboolean

@@ -75,7 +75,7 @@ static Piece *
 first_in (const GememReleaseOrder *order, guint stream, guint64 address, guint64 end)
 {
   GememTreeNode *node = gemem_tree_lower_bound (&order->pieces, stream, 0, address);
-  Piece *before = piece_of (node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&order->pieces), stream);
+  Piece *before = piece_of (gemem_tree_before (&order->pieces, stream, 0, address), stream);
   Piece *piece = before != NULL && end_of (before) > address ? before : piece_of (node, stream);
 
   return piece != NULL && piece->node.address < end ? piece : NULL;
@@ -414,6 +414,7 @@ gemem_release_order_free (GememReleaseOrder *order)
     return;
   gemem_device_unwatch (order->device, &order->watch);
   gemem_stream_order_clear (&order->streams);
+  gemem_tree_clear (&order->pieces);
   gemem_slab_clear (&order->slab);
   gemem_idmap_free (order->blocks);
   g_free (order);

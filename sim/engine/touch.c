@@ -206,7 +206,7 @@ find_in (const GememTouch *touch, guint64 address, guint64 size)
 
   if (node != NULL && node->group - address < size)
     return GEMEM_TREE_ENTRY (node, Live, node);
-  before = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&touch->by_address);
+  before = gemem_tree_before (&touch->by_address, address, 0, 0);
   if (before == NULL)
     return NULL;
   live = GEMEM_TREE_ENTRY (before, Live, node);
@@ -380,6 +380,7 @@ gemem_touch_free (GememTouch *touch)
   gemem_device_unwatch (touch->device, &touch->watch);
   gemem_idmap_free (touch->by_id);
   g_ptr_array_unref (touch->live);
+  gemem_tree_clear (&touch->by_address);
   gemem_slab_clear (&touch->slab);
   g_free (touch);
 }

@@ -73,6 +73,13 @@ ours_remove (gpointer self, Block *block)
   gemem_tree_remove (self, &block->node);
 }
 
+static void
+ours_destroy (gpointer self)
+{
+  gemem_tree_clear (self);
+  g_free (self);
+}
+
 static gpointer
 gtree_create (void)
 {
@@ -155,7 +162,7 @@ gsequence_destroy (gpointer self)
 }
 
 static const Ordered ordered[] = {
-  { "tree", ours_create, ours_insert, ours_lower_bound, ours_remove, g_free },
+  { "tree", ours_create, ours_insert, ours_lower_bound, ours_remove, ours_destroy },
   { "gtree", gtree_create, gtree_insert, gtree_lower_bound, gtree_remove, gtree_destroy },
   { "gsequence", gsequence_create, gsequence_insert, gsequence_lower_bound, gsequence_remove, gsequence_destroy },
 };

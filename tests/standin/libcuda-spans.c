@@ -82,7 +82,7 @@ standin_span_at (guint64 address)
   StandinSpan *span;
 
   if (node == NULL || node->address != address)
-    node = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&standin.spans);
+    node = gemem_tree_before (&standin.spans, 0, 0, address);
   if (node == NULL)
     return NULL;
   span = GEMEM_TREE_ENTRY (node, StandinSpan, node);

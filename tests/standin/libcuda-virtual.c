@@ -71,7 +71,7 @@ range_at (guint64 address)
   StandinRange *range;
 
   if (node == NULL || node->address != address)
-    node = node != NULL ? gemem_tree_previous (node) : gemem_tree_last (&standin.ranges);
+    node = gemem_tree_before (&standin.ranges, 0, 0, address);
   if (node == NULL)
     return NULL;
   range = GEMEM_TREE_ENTRY (node, StandinRange, node);

@@ -92,6 +92,8 @@ check_lower_bound (const Model *model, guint64 group, guint64 size, guint64 addr
 {
   g_assert_true (gemem_tree_lower_bound (&model->tree, group, size, address)
                  == model_at (model, model_find (model, group, size, address)));
+  g_assert_true (gemem_tree_before (&model->tree, group, size, address)
+                 == model_at (model, (gint64) model_find (model, group, size, address) - 1));
 }
 
 /* Random inserts, removals and searches; keys from a small set (with the extremes), so that ties in group and size are common. */
@@ -138,20 +140,10 @@ test_random (gconstpointer data)
       model_remove (&model, model.sorted[gemem_rng_below (&rng, model.n)]);
       model_check (&model);
     }
-  g_assert_null (model.tree.root);
+  gemem_tree_clear (&model.tree);
 }
 
-/* How deep it goes where it always turns left, or right where it must. */
-static guint
-depth (const GememTree *tree)
-{
-  guint steps = 0;
-  for (GememTreeNode *node = tree->root; node != NULL; steps++)
-    node = node->child[0] != NULL ? node->child[0] : node->child[1];
-  return steps;
-}
-
-/* The orders that unbalance a tree which does not balance: ascending, descending, zigzag, organ pipe; then taken away in order. */
+/* The orders that are worst for trees: ascending, descending, zigzag, organ pipe; then taken away in order. */
 static void
 test_orders (void)
 {
@@ -170,16 +162,17 @@ test_orders (void)
           }
         g_assert_true (gemem_tree_check (&tree));
         g_assert_cmpuint (tree.count, ==, N);
-        g_assert_cmpuint (depth (&tree), <=, 18); /* 1.44 * 12 */
+        g_assert_cmpuint (tree.height, <=, 3); /* half full: 8^4 */
         for (guint i = 0; i < N; i++)
           {
-            GememTreeNode *node = removal == 0 ? &nodes[i] : removal == 1 ? &nodes[N - 1 - i] : tree.root;
+            GememTreeNode *node = removal == 0 ? &nodes[i] : &nodes[removal == 1 ? N - 1 - i : i * 1717 % N];
             gemem_tree_remove (&tree, node);
             if (i % 64 == 0)
               g_assert_true (gemem_tree_check (&tree));
           }
-        g_assert_null (tree.root);
         g_assert_cmpuint (tree.count, ==, 0);
+        g_assert_cmpuint (tree.height, ==, 0);
+        gemem_tree_clear (&tree);
       }
 }
 
@@ -187,39 +180,30 @@ test_orders (void)
 static void
 test_check (void)
 {
-  GememTreeNode nodes[7];
+  enum { N = 200 };
+  g_autofree GememTreeNode *nodes = g_new0 (GememTreeNode, N);
   GememTree tree = GEMEM_TREE_INIT;
 
-  for (guint i = 0; i < 7; i++)
+  for (guint i = 0; i < N; i++)
     {
       nodes[i] = (GememTreeNode){ .size = 10 * i };
       gemem_tree_insert (&tree, &nodes[i]);
     }
   g_assert_true (gemem_tree_check (&tree));
 
-  nodes[2].size = 35; /* order */
+  nodes[20].size = 305; /* the key is another one than in the tree */
   g_assert_false (gemem_tree_check (&tree));
-  nodes[2].size = 20;
+  nodes[20].size = 200;
 
-  nodes[2].size = 30; /* two equal keys */
+  tree.count++; /* count */
   g_assert_false (gemem_tree_check (&tree));
-  nodes[2].size = 20;
+  tree.count--;
 
-  tree.count = 8; /* count */
+  tree.height--; /* a page above the leaves is none */
   g_assert_false (gemem_tree_check (&tree));
-  tree.count = 7;
-
-  GememTreeNode *leaf = gemem_tree_first (&tree), *parent = leaf->parent; /* links */
-  leaf->parent = tree.root;
-  g_assert_false (gemem_tree_check (&tree));
-  leaf->parent = parent;
-
-  parent->child[0] = NULL; /* balance */
-  tree.count = 6;
-  g_assert_false (gemem_tree_check (&tree));
-  parent->child[0] = leaf;
-  tree.count = 7;
+  tree.height++;
   g_assert_true (gemem_tree_check (&tree));
+  gemem_tree_clear (&tree);
 }
 
 static void
@@ -239,7 +223,10 @@ test_empty (void)
   g_assert_null (gemem_tree_next (&node));
   g_assert_null (gemem_tree_previous (&node));
   gemem_tree_remove (&tree, &node);
-  g_assert_null (tree.root);
+  g_assert_null (gemem_tree_lower_bound (&tree, 0, 0, 0));
+  gemem_tree_clear (&tree);
+  gemem_tree_clear (&tree);
+  g_assert_true (gemem_tree_check (&tree));
 }
 
 int
