@@ -5,7 +5,7 @@
  * Why one set for all bins: bins differ in nothing but what is asked of the device; one tree of device blocks makes the walk ordered.
  * Invariants: the blocks of a root cover it; no two neighbours are free; `idle` holds exactly the free blocks; `obtained` is the sum of the roots.
  * The first block of a root lies inside it and stays while the root lives, since a block absorbs those after it.
- * Cost: O(log blocks) per request; no heap allocation per event; 80 bytes per block.  Origin: shared/spec/ge-runtime.md 6.1, 6.2.
+ * Cost: O(log blocks) per request; no heap allocation per event; 64 bytes per block.  Origin: shared/spec/ge-runtime.md 6.1, 6.2.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
  *
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks, under their chunk, size and order of
  * release; `largest` of a chunk is the size of its largest free block.
- * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no room; nothing allocated per event; 88 bytes per block.
+ * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no room; nothing allocated per event; 64 bytes per block.
  * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real program stops because all allowed chunks are full, the
  * request fails.
  */

@@ -8,7 +8,7 @@
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks; `used` + `free` equals the
  * bytes of all chunks modulo 2^64.  Apart they wrap: a skipped split adds the rounded request to `used`, but its free
  * subtracts the whole block (section 2.4); P13's idle cleaning and the first-refill test see the wrapped numbers.
- * Cost: O(log free blocks) per request; no allocation per event; a descriptor of 88 bytes per block.
+ * Cost: O(log free blocks) per request; no allocation per event; a descriptor of 64 bytes per block.
  * The first block of a chunk (or a huge block) lies inside its Piece and never goes away while the chunk lives: left neighbours
  * absorb right ones.  A free block without neighbours is therefore a whole chunk, and Paddle's map of chunks is not needed.
  *
