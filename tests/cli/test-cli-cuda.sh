@@ -19,7 +19,8 @@ run 0 with gemem-sim replay "$trace" -a pytorch-caching:capacity=2GiB -d cuda; s
 run 0 with gemem-sim replay "$trace" -a direct -d cuda:profile=h200; says out 'alloc p50 .*[1-9][0-9.]* us'; clean 'modelled costs'
 run 0 with gemem-sim replay "$trace" -a pytorch-caching -d faulty:on=cuda,gpu=0,nth=3,call=malloc; clean 'a wrapper'
 run 0 with gemem-sim compare "$trace" -a pytorch-caching -a ge-scalable -a direct -d cuda:0 --jobs 4; clean compare
-run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --find-capacity; says out 'least capacity'; clean 'least capacity'
+gemem-sim generate random:events=2000,live=100 -o small.gmt # a replay for every capacity that is tried
+run 0 with gemem-sim replay small.gmt -a pytorch-caching -d cuda:0 --find-capacity; says out 'least capacity'; clean 'least capacity'
 run 2 gemem-sim replay "$trace" -a direct -d cuda:0:mod=vmm; says err "unknown parameter 'mod'; did you mean 'mode'"
 run 2 gemem-sim replay "$trace" -a direct -d cuda:0:mode=managed; says err "mode='managed': not one of the choices; use malloc, vmm, async"
 run 2 gemem-sim replay "$trace" -a direct -d cuda:one
