@@ -1,7 +1,8 @@
 /* expandable-report.c - what a pool with a virtual range says of itself: where its memory is, and whether its books agree.
  *
  * A page of the range may hold memory in its place, or lend it to a new-VA block, or have none; memory that no pool uses waits in the page pool
- * and is reported where it was last.  Cost: O(spans + pages of the range); not on the event path.
+ * and is reported where it was last.  The check of the books includes what GE's own VA/PA self-check looks for (5.8): no page serves two blocks, and each
+ * is mapped where its block is.  Cost: O(spans + pages of the range); not on the event path.
  * Origin: shared/spec/ge-runtime.md 5.
  */
 #include "config.h"
@@ -126,6 +127,23 @@ check_record (const GeRange *range, guint32 i, guint32 refs, const char *what, G
   return TRUE;
 }
 
+/* The pages of a new-VA block in use are lent to it, and mapped at its addresses. */
+static gboolean
+check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError **error)
+{
+  for (guint i = 0; v->span.occupied && i < v->n; i++)
+    {
+      const guint64 address = v->span.address + i * range->page_size;
+      const GeRecord *record = &range->records[v->records[i]];
+
+      if (!record->elsewhere)
+        return REFUSE ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER "x, but not lent", what, v->records[i], address);
+      if (gemem_ge_pages_at (range->pages, address) != record->page)
+        return REFUSE ("%s: page %u of the range is not mapped at 0x%" G_GINT64_MODIFIER "x, where it is lent to", what, v->records[i], address);
+    }
+  return TRUE;
+}
+
 gboolean
 gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error)
 {
@@ -141,7 +159,11 @@ gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error)
       elsewhere += x->range.records[i].elsewhere;
     }
   for (const GeNewVa *v = x->all; v != NULL; v = v->all_next)
-    shown += v->span.occupied ? v->n : 0;
+    {
+      if (!check_new_va (&x->range, v, what, error))
+        return FALSE;
+      shown += v->span.occupied ? v->n : 0;
+    }
   if (backed * x->range.page_size != x->range.phys || shown != elsewhere || x->held->len != 0)
     return REFUSE ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT " shown elsewhere, %u spans aside; its books say %"
                    G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " and none", what, backed, shown, x->held->len, x->range.phys / x->range.page_size,

@@ -2,6 +2,8 @@
  * the pools of several streams, and a device that fails at every call of an example. */
 #include "config.h"
 
+#include <string.h>
+
 #include "allocators/ge/stack.h"
 #include "tests/util/rig.h"
 
@@ -140,6 +142,41 @@ test_e16 (void)
   g_assert_cmphex (get (&rig, 5, 24 * M), ==, shown);
   g_assert_cmpuint (phys (&rig, 0), ==, 56);
   g_assert_cmpuint (rate (&rig), ==, 100);
+  rig_done (&rig);
+}
+
+static void
+assert_violation (const Rig *rig, const char *says)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (rig->allocator->klass->check (rig->allocator, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT);
+  g_assert_nonnull (strstr (error->message, says));
+}
+
+/* What GE's VA/PA self-check is for (5.8): a page lent to two blocks, or mapped elsewhere than where its block is. */
+static void
+test_self_check (void)
+{
+  Rig rig = rig_with ("");
+  GeRange *range;
+  GeNewVa *v;
+  guint32 first;
+
+  get (&rig, 1, 12 * M);
+  get (&rig, 2, 10 * M);
+  put (&rig, 1);
+  get (&rig, 3, 24 * M);
+  range = &gemem_ge_stack_find ((GeStack *) rig.allocator, 0)->pool.expandable->range;
+  v = (GeNewVa *) rig.blocks[3].handle;
+  first = v->records[0];
+  v->records[0] = v->records[1];
+  assert_violation (&rig, "is not mapped at");
+  v->records[0] = first;
+  range->records[first].elsewhere = FALSE;
+  assert_violation (&rig, "but not lent");
+  range->records[first].elsewhere = TRUE;
   rig_done (&rig);
 }
 
@@ -294,6 +331,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-expandable/E14", test_e14);
   g_test_add_func ("/ge-expandable/E15", test_e15);
   g_test_add_func ("/ge-expandable/E16", test_e16);
+  g_test_add_func ("/ge-expandable/self-check", test_self_check);
   g_test_add_func ("/ge-expandable/E17", test_e17);
   g_test_add_func ("/ge-expandable/E18", test_e18);
   g_test_add_func ("/ge-expandable/E19", test_e19);
