@@ -5,30 +5,15 @@
 #include <string.h>
 
 #include "allocators/ge/stack.h"
-#include "tests/util/testutil.h"
-#include "tests/util/vectors.h"
+#include "tests/util/rig.h"
 
 #define P G_GUINT64_CONSTANT (65536)
 #define M (16 * P)
 
-typedef struct
-{
-  GememAllocator *allocator;
-  GememBlock      blocks[8];
-} Rig;
-
 static void
 get (Rig *rig, guint i, guint64 size)
 {
-  const GememRequest request = { .size = size };
-
-  g_assert_true (rig->allocator->klass->alloc (rig->allocator, &request, &rig->blocks[i]));
-}
-
-static void
-put (Rig *rig, guint i)
-{
-  rig->allocator->klass->free (rig->allocator, &rig->blocks[i], FALSE);
+  g_assert_true (rig_serve (rig, i, &(GememRequest) { .size = size, .stream = rig->stream }));
 }
 
 /* The report is @expected, and the rig is done with. */
@@ -45,7 +30,7 @@ assert_report (Rig *rig, const char *expected)
 static void
 test_empty (void)
 {
-  Rig rig = { test_allocator_new ("ge-scalable:stack=rts", "sim:capacity=1GiB") };
+  Rig rig = { .allocator = test_allocator_new ("ge-scalable:stack=rts", "sim:capacity=1GiB") };
 
   assert_report (&rig, "[rts_allocator_0] device_id:0\n"
                        "Device memory   : [alloc count:0 free count:0 total size:0 new_va_size:0 real_theory_min:0 theory_min:0 reach theory rate:0.00%]\n"
@@ -59,7 +44,7 @@ test_empty (void)
 static void
 check_two_pools (void)
 {
-  Rig rig = { test_allocator_new ("ge-scalable:uncacheable_size_threshold=4MiB,span_count_in_layer_threshold=77", "sim:capacity=1GiB") };
+  Rig rig = { .allocator = test_allocator_new ("ge-scalable:uncacheable_size_threshold=4MiB,span_count_in_layer_threshold=77", "sim:capacity=1GiB") };
 
   get (&rig, 0, 1000);
   get (&rig, 1, 3 * P - 7);
@@ -130,7 +115,7 @@ test_short_sizes (void)
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       g_autoptr (GString) text = g_string_new (NULL);
-      Rig rig = { test_allocator_new ("ge-scalable:stack=rts", "sim:capacity=1GiB") };
+      Rig rig = { .allocator = test_allocator_new ("ge-scalable:stack=rts", "sim:capacity=1GiB") };
       GePool pool = ((GeStack *) rig.allocator)->bottom;
 
       pool.obtained = rows[i].obtained;
@@ -144,7 +129,7 @@ test_short_sizes (void)
 static void
 test_seq_table (void)
 {
-  Rig rig = { test_allocator_new ("ge-scalable:stack=single,enable_quick_layer_mode=no", "sim:capacity=64GiB") };
+  Rig rig = { .allocator = test_allocator_new ("ge-scalable:stack=single,enable_quick_layer_mode=no", "sim:capacity=64GiB") };
 
   get (&rig, 0, 3 * P);
   put (&rig, 0);
@@ -161,11 +146,30 @@ test_seq_table (void)
                        "    |-layer: [id:3     capacity:10240 size:196608      count:0    ]\n");
 }
 
+/* Each pool has a number of its own, in the order in which they were made. */
+static void
+test_numbers (void)
+{
+  static const char *const heads[] = { "[rts_allocator_0] device_id:0\n", "\n[allocator_1] device_id:0 stream:7\n", "\n[allocator_2] device_id:0 stream:3\n" };
+  Rig rig = { .allocator = test_allocator_new ("ge-scalable", "sim:capacity=64MiB"), .stream = 7 };
+  g_autoptr (GString) text = g_string_new (NULL);
+  const char *p;
+
+  get (&rig, 0, P);
+  rig.stream = 3;
+  get (&rig, 1, P);
+  rig.allocator->klass->report (rig.allocator, text);
+  p = text->str;
+  for (guint i = 0; i < G_N_ELEMENTS (heads); i++)
+    g_assert_nonnull (p = strstr (p, heads[i]));
+  rig_done (&rig);
+}
+
 /* E16: a block at addresses of its own, and the addresses it left, which stay occupied; then the same idle. */
 static void
 check_new_va (gboolean idle, const char *const *lines)
 {
-  Rig rig = { test_allocator_new ("ge-expandable", "sim:capacity=64GiB") };
+  Rig rig = { .allocator = test_allocator_new ("ge-expandable", "sim:capacity=64GiB") };
   g_autoptr (GString) text = g_string_new (NULL);
 
   get (&rig, 0, 12 * M);
@@ -200,6 +204,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-report/decimal-comma", test_decimal_comma);
   g_test_add_func ("/ge-report/short-sizes", test_short_sizes);
   g_test_add_func ("/ge-report/seq-table", test_seq_table);
+  g_test_add_func ("/ge-report/numbers", test_numbers);
   g_test_add_func ("/ge-report/new-va", test_new_va);
   return g_test_run ();
 }

@@ -393,6 +393,9 @@ test_inconsistent (void)
   expect_times (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") MALLOC ("allocator_1", "0", "6", "65536", "0x1000"), TRUE, FALSE,
                 "alloc 1 +5/65536 @1000; free 1 +5 @1000; alloc 2 +6/65536 @1000; | 2 | skipped 0 | "
                 "1 blocks were still live when their address was allocated again, and end there");
+  expect (KERNEL ("k", "[MEM]Free memory at stream 0, address 0x9000") KERNEL ("", "[MEM]Recycle memory at stream 0, address 0x9000")
+              KERNEL ("k", "[MEM]Alloc memory at stream 0, block 0x1, address 0x1000, size 512"),
+          "alloc 1 +512/512 @1000 'k'; | 12 | skipped 2 | 1 frees of blocks that this log never allocated are left out");
   /* A log that begins in the middle. */
   expect (FREE ("allocator_1", "0", "0x1000") FREE ("allocator_1", "0", "0x2000"),
           "| 12 | skipped 2 | 2 frees of blocks that this log never allocated are left out");
@@ -430,6 +433,17 @@ test_long (void)
   g_assert_true (g_str_has_suffix (got, "| 2 | skipped 0"));
 }
 
+/* Pools are bounded, whatever a log says. */
+static void
+test_many_pools (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i <= 65536; i++)
+    g_string_append_printf (text, "[allocator_%u] Malloc block device_id:0 size:5 allocate_size:6 mem_addr:0x%x. span addr 0x1\n", i, 16 + i);
+  expect (text->str, "x.log:65537: more than 65536 pools in one log; split it");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -451,5 +465,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-runtime-log/inconsistent", test_inconsistent);
   g_test_add_func ("/ge-runtime-log/truncated", test_truncated);
   g_test_add_func ("/ge-runtime-log/long", test_long);
+  g_test_add_func ("/ge-runtime-log/many-pools", test_many_pools);
   return g_test_run ();
 }
