@@ -1,5 +1,6 @@
 #!/bin/sh
-# test-cli-sessions.sh - the bundled sessions: each is what its generator makes, and shows of the static memory policies what its README claims, in numbers.
+# test-cli-sessions.sh - the bundled sessions: each is what its generator makes, and shows of the static memory policies what its README
+# claims, every number of it.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 sessions=$GEMEM_SRCDIR/workloads/sessions
 
@@ -24,6 +25,10 @@ measure () {
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i - NF; next }
     { printf "reserved_%s=%d\ntime_%s=%d\nfailed_%s=%d\n", name[NR - 1], $(NF + column["peak_reserved"]) / 1048576,
              name[NR - 1], $(NF + column["modelled_time"]) / 1000, name[NR - 1], $(NF + column["ooms"]) }' table.csv)"
+  row=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i - NF; next }
+    { ms = $(NF + column["modelled_time"]) / 1e6
+      printf ms < 10 ? " %.3f GiB / %.1f ms |" : " %.3f GiB / %.0f ms |", $(NF + column["peak_reserved"]) / 1073741824, ms }' table.csv)
+  check "$1: the README shows$row" grep -qF "| \`$(basename "$1" .gmt)\` |$row" "$sessions/README.md"
   # shellcheck disable=SC2086
   run 0 gemem-sim compare "$sessions/$1" $policies --check-release-order
   check "$1: nothing fails" test "$((failed_zero + failed_two + failed_built + failed_three + failed_four))" = 0
