@@ -17,7 +17,7 @@ static int repeats = 50;
 static const GOptionEntry entries[] = {
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec, "Device, e.g. cuda:0 (default)", "SPEC" },
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the profile to FILE instead of stdout", "FILE" },
-  { "repeats", 0, 0, G_OPTION_ARG_INT, &repeats, "Calls of each kind and size (default 50)", "N" },
+  { "repeats", 0, 0, G_OPTION_ARG_INT, &repeats, "Calls of each kind, size and count (default 50)", "N" },
   { NULL }
 };
 
@@ -88,8 +88,8 @@ const GememCommand gemem_command_calibrate = {
   .name = "calibrate",
   .synopsis = "",
   .summary = "Measure what the calls of a device cost, and write a profile",
-  .description = "Every device call is made many times over several sizes, and while a stream has work to do: base cost, slope, and whether it waits until the\n"
-                 "device is idle, each number with its source. The profile is for -d sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
+  .description = "Every device call is made many times over several sizes, among up to 4096 others that are live, and while a stream has work to do: base\n"
+                 "cost, slopes, and whether it waits until the device is idle, each number with its source, medians and p99 behind them as comments. The profile is for -d sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
   .examples = "  gemem-sim calibrate -d cuda:0 -o h200.ini\n"
               "      the profile of this machine\n"
               "  gemem-sim compare train.gmt -d cuda:0:profile=h200.ini --measure\n"

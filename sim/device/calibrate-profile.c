@@ -20,6 +20,8 @@ append_call (GString *out, GememDeviceCall call, const GememCalibratedCall *from
     g_string_append_printf (out, "per_mib_ns=%" G_GUINT64_FORMAT "\n", cost->per_mib_ns);
   if (cost->per_page_ns != 0)
     g_string_append_printf (out, "per_page_ns=%" G_GUINT64_FORMAT "\n", cost->per_page_ns);
+  if (cost->per_1000_live_ns != 0)
+    g_string_append_printf (out, "per_1000_live_ns=%" G_GUINT64_FORMAT "\n", cost->per_1000_live_ns);
   if (has_waits (call))
     {
       g_string_append_printf (out, "synchronises=%s\n", cost->synchronises ? "yes" : "no");
@@ -31,6 +33,21 @@ append_call (GString *out, GememDeviceCall call, const GememCalibratedCall *from
                             from->samples, from->sizes, from->sizes == 1 ? "" : "s", from->p99, from->max, how);
   else
     g_string_append (out, "source=guess: as in generic.ini; the device does not have it\n");
+}
+
+/* What the figures were made of, for people and for spreadsheets. */
+static void
+append_points (GString *out, const GememCalibration *calibration)
+{
+  g_string_append (out, "\n# Measured, ns: call, bytes, others of its kind that were live, calls, median, p99, max\n");
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    for (guint i = 0; i < GEMEM_CALIBRATE_POINTS; i++)
+      {
+        const GememCalibratedPoint *point = &calibration->calls[call].points[i];
+        if (point->samples > 0)
+          g_string_append_printf (out, "#, %s, %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %u, %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT "\n",
+                                  gemem_device_call_name ((GememDeviceCall) call), point->bytes, point->live, point->samples, point->median, point->p99, point->max);
+      }
 }
 
 char *
@@ -47,5 +64,6 @@ gemem_calibration_profile (const GememCalibration *calibration, const char *name
                           name, calibration->info.total, how, calibration->info.granularity, how, calibration->hit_ns);
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     append_call (out, (GememDeviceCall) call, &calibration->calls[call], how);
+  append_points (out, calibration);
   return g_string_free (out, FALSE);
 }

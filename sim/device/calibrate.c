@@ -6,10 +6,12 @@
 #include "sim/device/calibrate.h"
 
 #define WARM_UP 3
-#define SIZES 7          /* granularity * 1, 2, 4 ... */
+#define SIZES GEMEM_CALIBRATE_SIZES
+#define COUNTS GEMEM_CALIBRATE_COUNTS
 #define SIZES_MEMSET 4   /* larger ones: a launch hides what a small one takes */
 #define TRIALS 5         /* of whether a call waits */
-#define WORK_CALLS 64    /* memsets on the stream meanwhile */
+#define WORK_NS 10000000 /* of work on the stream meanwhile */
+#define WORK_CALLS 64    /* memsets, where it cannot be occupied */
 #define STREAM 1
 
 typedef struct
@@ -19,7 +21,7 @@ typedef struct
   GememCalibration            *out;
   guint64                      unit;  /* smallest size */
   guint                        sizes; /* that fit */
-  GArray                      *samples[GEMEM_CALL_COUNT][SIZES]; /* guint64 ns */
+  GArray                      *samples[GEMEM_CALL_COUNT][GEMEM_CALIBRATE_POINTS]; /* guint64 ns; sizes, then counts */
 } Calibrator;
 
 static guint64
@@ -29,9 +31,9 @@ now (const Calibrator *self)
 }
 
 static void
-add_sample (Calibrator *self, GememDeviceCall call, guint size, guint64 ns)
+add_sample (Calibrator *self, GememDeviceCall call, guint point, guint64 ns)
 {
-  GArray **samples = &self->samples[call][size];
+  GArray **samples = &self->samples[call][point];
 
   if (*samples == NULL)
     *samples = g_array_new (FALSE, FALSE, sizeof (guint64));
@@ -39,13 +41,13 @@ add_sample (Calibrator *self, GememDeviceCall call, guint size, guint64 ns)
 }
 
 /* Times one statement; warm-up rounds are negative. */
-#define TIME(self, round, call, size, statement) \
+#define TIME(self, round, call, point, statement) \
   G_STMT_START \
   { \
     const guint64 began = now (self); \
     statement; \
     if ((round) >= 0) \
-      add_sample (self, call, size, now (self) - began); \
+      add_sample (self, call, point, now (self) - began); \
   } \
   G_STMT_END
 
@@ -54,22 +56,22 @@ add_sample (Calibrator *self, GememDeviceCall call, guint size, guint64 ns)
 /* ---- rounds of calls */
 
 static gboolean
-measure_plain (Calibrator *self, guint size, guint64 bytes)
+measure_plain (Calibrator *self, guint point, guint64 bytes)
 {
   guint64 address;
 
   ROUNDS (round, self)
   {
-    TIME (self, round, GEMEM_CALL_MALLOC, size, address = gemem_device_malloc (self->device, bytes, 0));
+    TIME (self, round, GEMEM_CALL_MALLOC, point, address = gemem_device_malloc (self->device, bytes, 0));
     if (address == 0)
       return FALSE;
-    TIME (self, round, GEMEM_CALL_FREE, size, gemem_device_free (self->device, address, bytes));
+    TIME (self, round, GEMEM_CALL_FREE, point, gemem_device_free (self->device, address, bytes));
   }
   return TRUE;
 }
 
 static gboolean
-measure_virtual (Calibrator *self, guint size, guint64 bytes)
+measure_virtual (Calibrator *self, guint point, guint64 bytes)
 {
   GememDevice *device = self->device;
   guint64 range;
@@ -78,17 +80,17 @@ measure_virtual (Calibrator *self, guint size, guint64 bytes)
 
   ROUNDS (round, self)
   {
-    TIME (self, round, GEMEM_CALL_RESERVE, size, range = gemem_device_reserve (device, bytes, 0));
-    TIME (self, round, GEMEM_CALL_CREATE, size, page = gemem_device_create_page (device, bytes));
+    TIME (self, round, GEMEM_CALL_RESERVE, point, range = gemem_device_reserve (device, bytes, 0));
+    TIME (self, round, GEMEM_CALL_CREATE, point, page = gemem_device_create_page (device, bytes));
     mapped = FALSE;
     if (range != 0 && page != 0)
-      TIME (self, round, GEMEM_CALL_MAP, size, mapped = gemem_device_map (device, range, page, 0, bytes));
+      TIME (self, round, GEMEM_CALL_MAP, point, mapped = gemem_device_map (device, range, page, 0, bytes));
     if (mapped)
-      TIME (self, round, GEMEM_CALL_UNMAP, size, gemem_device_unmap (device, range, bytes));
+      TIME (self, round, GEMEM_CALL_UNMAP, point, gemem_device_unmap (device, range, bytes));
     if (page != 0)
-      TIME (self, round, GEMEM_CALL_DESTROY, size, gemem_device_destroy_page (device, page, bytes));
+      TIME (self, round, GEMEM_CALL_DESTROY, point, gemem_device_destroy_page (device, page, bytes));
     if (range != 0)
-      TIME (self, round, GEMEM_CALL_RELEASE, size, gemem_device_release (device, range, bytes));
+      TIME (self, round, GEMEM_CALL_RELEASE, point, gemem_device_release (device, range, bytes));
     if (!mapped)
       return FALSE;
   }
@@ -135,6 +137,78 @@ measure_rest (Calibrator *self)
     TIME (self, round, GEMEM_CALL_DEVICE_SYNC, 0, gemem_device_sync (self->device));
     TIME (self, round, GEMEM_CALL_INFO, 0, gemem_device_info (self->device, &info));
   }
+}
+
+/* ---- others that are live */
+
+static guint64
+others (guint count)
+{
+  return count == 0 ? 0 : G_GUINT64_CONSTANT (16) << 2 * count;
+}
+
+typedef struct
+{
+  guint64   address; /* of memory, or of a range */
+  GememPage page;    /* or 0 */
+} Other;
+
+static gboolean
+add_other (Calibrator *self, gboolean virtual, GArray *list)
+{
+  Other other = { 0 };
+  gboolean ok;
+
+  if (!virtual)
+    ok = (other.address = gemem_device_malloc (self->device, self->unit, 0)) != 0;
+  else
+    ok = (other.address = gemem_device_reserve (self->device, self->unit, 0)) != 0
+         && (other.page = gemem_device_create_page (self->device, self->unit)) != 0
+         && gemem_device_map (self->device, other.address, other.page, 0, self->unit);
+  if (ok)
+    {
+      g_array_append_val (list, other);
+      return TRUE;
+    }
+  if (other.page != 0)
+    gemem_device_destroy_page (self->device, other.page, self->unit);
+  if (virtual && other.address != 0)
+    gemem_device_release (self->device, other.address, self->unit);
+  return FALSE;
+}
+
+static void
+remove_others (Calibrator *self, const GArray *list)
+{
+  for (guint i = 0; i < list->len; i++)
+    {
+      const Other *other = &g_array_index (list, Other, i);
+
+      if (other->page == 0)
+        {
+          gemem_device_free (self->device, other->address, self->unit);
+          continue;
+        }
+      gemem_device_unmap (self->device, other->address, self->unit);
+      gemem_device_destroy_page (self->device, other->page, self->unit);
+      gemem_device_release (self->device, other->address, self->unit);
+    }
+}
+
+/* The calls that give memory and take it back, of the smallest size, among ever more others. */
+static void
+measure_counts (Calibrator *self, gboolean virtual, guint64 limit)
+{
+  g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Other));
+
+  for (guint i = 0; i < COUNTS && others (i) * self->unit <= limit; i++)
+    {
+      while (list->len < others (i) && add_other (self, virtual, list))
+        ;
+      if (list->len < others (i) || !(virtual ? measure_virtual : measure_plain) (self, SIZES + i, self->unit))
+        break;
+    }
+  remove_others (self, list);
 }
 
 /* ---- medians and lines */
@@ -205,6 +279,46 @@ is_by_page (GememDeviceCall call)
   return call >= GEMEM_CALL_RESERVE && call <= GEMEM_CALL_UNMAP;
 }
 
+/* How many are live after @call that were not before: it gives one, or takes one back. */
+static guint64
+own (GememDeviceCall call)
+{
+  return call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_CREATE || call == GEMEM_CALL_MAP;
+}
+
+static void
+summarise (Calibrator *self, GememDeviceCall call, guint i)
+{
+  GArray *samples = self->samples[call][i];
+  GememCalibratedPoint *point = &self->out->calls[call].points[i];
+
+  if (samples != NULL)
+    *point = (GememCalibratedPoint) { .bytes = i < SIZES ? self->unit << i : self->unit, .live = i < SIZES ? 0 : others (i - SIZES),
+                                      .median = quantile (samples, 500), .p99 = quantile (samples, 990), .max = quantile (samples, 1000),
+                                      .samples = samples->len };
+}
+
+/* What a thousand others cost; the base is without the one that was there when sizes were measured. */
+static void
+conclude_counts (Calibrator *self, GememDeviceCall call)
+{
+  GememCalibratedCall *out = &self->out->calls[call];
+  Point points[COUNTS];
+  guint n = 0;
+  guint64 base;
+
+  for (guint i = 0; i < COUNTS; i++)
+    {
+      const GememCalibratedPoint *point = &out->points[SIZES + i];
+      if (point->samples > 0)
+        points[n++] = (Point) { (double) (point->live + own (call)) / 1000, (double) point->median };
+    }
+  if (n < 2)
+    return;
+  fit (points, n, &base, &out->cost.per_1000_live_ns);
+  out->cost.base_ns -= MIN (out->cost.base_ns, gemem_call_live_ns (&out->cost, own (call)));
+}
+
 /* From the samples of @call to its figures. */
 static void
 conclude (Calibrator *self, GememDeviceCall call)
@@ -214,13 +328,15 @@ conclude (Calibrator *self, GememDeviceCall call)
   Point points[SIZES];
   guint64 slope;
 
+  for (guint i = 0; i < GEMEM_CALIBRATE_POINTS; i++)
+    summarise (self, call, i);
   for (guint i = 0; i < SIZES; i++)
-    if (self->samples[call][i] != NULL)
+    if (out->points[i].samples > 0)
       {
-        GArray *samples = self->samples[call][i];
-        const double units = (double) (self->unit << i);
+        const GArray *samples = self->samples[call][i];
+        const double units = (double) out->points[i].bytes / (double) (is_by_page (call) ? self->out->info.granularity : GEMEM_MIB);
 
-        points[out->sizes++] = (Point) { units / (double) (is_by_page (call) ? self->out->info.granularity : GEMEM_MIB), (double) quantile (samples, 500) };
+        points[out->sizes++] = (Point) { units, (double) out->points[i].median };
         g_array_append_vals (all, samples->data, samples->len);
       }
   if (out->sizes == 0)
@@ -235,6 +351,8 @@ conclude (Calibrator *self, GememDeviceCall call)
     out->cost.per_page_ns = slope;
   else if (call != GEMEM_CALL_MEMSET)
     out->cost.per_mib_ns = slope;
+  if (gemem_call_has_live (call))
+    conclude_counts (self, call);
 }
 
 /* The slope of a memset is that of the stream's work. */
@@ -328,6 +446,16 @@ clear (Calibrator *self, GememDeviceCall call, const Subject *subject)
     gemem_device_free (device, subject->address, bytes);
 }
 
+/* Work on the stream: so long, or else memsets of @bytes at @work. */
+static void
+put_work (Calibrator *self, guint64 work, guint64 bytes)
+{
+  if (gemem_device_occupy (self->device, WORK_NS, STREAM, NULL))
+    return;
+  for (guint i = 0; i < WORK_CALLS; i++)
+    gemem_device_memset (self->device, work, 0, bytes, STREAM);
+}
+
 /* Makes @call while the stream has work on @bytes at @work.  *@seen: the work was pending before. */
 static gboolean
 waits (Calibrator *self, GememDeviceCall call, guint64 work, guint64 bytes, gboolean *seen)
@@ -340,8 +468,7 @@ waits (Calibrator *self, GememDeviceCall call, guint64 work, guint64 bytes, gboo
   *seen = FALSE;
   if (!set_up (self, call, &subject))
     return FALSE;
-  for (guint i = 0; i < WORK_CALLS; i++)
-    gemem_device_memset (device, work, 0, bytes, STREAM);
+  put_work (self, work, bytes);
   event = gemem_device_event_record (device, STREAM);
   *seen = event != 0 && !gemem_device_event_query (device, event);
   make (self, call, &subject);
@@ -389,6 +516,9 @@ measure_all (Calibrator *self)
   for (guint i = 0; self->out->info.virtual_memory && i < self->sizes; i++)
     if (!measure_virtual (self, i, self->unit << i))
       break;
+  measure_counts (self, FALSE, limit);
+  if (self->out->info.virtual_memory)
+    measure_counts (self, TRUE, limit);
   measure_rest (self);
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     if (call != GEMEM_CALL_MEMSET)
@@ -412,7 +542,7 @@ gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options, Geme
   self.unit = calibration->info.granularity;
   measure_all (&self);
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
-    for (guint i = 0; i < SIZES; i++)
+    for (guint i = 0; i < GEMEM_CALIBRATE_POINTS; i++)
       g_clear_pointer (&self.samples[call][i], g_array_unref);
   if (gemem_device_failure (device) != NULL)
     g_propagate_error (error, g_error_copy (gemem_device_failure (device)));

@@ -1,6 +1,6 @@
 /* calibrate.h - what the calls of a device cost, measured, as a cost profile (profile.h).
  *
- * Each call is made `repeats` times at each of several sizes, after a few that are not counted.  Of each size the median counts; the line through the
+ * Each call is made `repeats` times at each of several sizes, and of the smallest size while others are live, ever more of them; after a few that are not counted.  Of each size the median counts; the line through the
  * medians is that of Theil and Sen (median of the slopes of all pairs), which a few outliers do not move and which is exact where the medians lie
  * on one: a calibrated simulated device gives its own profile again.
  * Whether a call synchronises is seen, not timed: long work is put on a stream, the call is made while it is pending, and is it done afterwards?
@@ -22,6 +22,18 @@ typedef struct
   guint    repeats;                 /* of each call and size; at least 1 */
 } GememCalibrateOptions;
 
+#define GEMEM_CALIBRATE_SIZES 7  /* granularity * 1, 2, 4 ... */
+#define GEMEM_CALIBRATE_COUNTS 5 /* 0, 64, 256, 1024, 4096 that are live, as far as a quarter of what is free goes */
+#define GEMEM_CALIBRATE_POINTS (GEMEM_CALIBRATE_SIZES + GEMEM_CALIBRATE_COUNTS)
+
+/* One size and one number of others that were live. */
+typedef struct
+{
+  guint64 bytes, live;
+  guint64 median, p99, max; /* ns */
+  guint   samples;          /* 0: not measured */
+} GememCalibratedPoint;
+
 typedef struct
 {
   gboolean      measured;       /* FALSE: `cost` is generic.ini's */
@@ -29,6 +41,7 @@ typedef struct
   GememCallCost cost;
   guint64       p99, max;       /* ns, over all sizes */
   guint         samples, sizes;
+  GememCalibratedPoint points[GEMEM_CALIBRATE_POINTS]; /* first the sizes, then the counts */
 } GememCalibratedCall;
 
 typedef struct

@@ -151,7 +151,12 @@ static guint64
 cuda_cost (GememDevice *device, GememDeviceCall call, guint64 size)
 {
   const GememCuda *self = (const GememCuda *) device;
-  return self->profile != NULL ? gemem_call_cost_ns (&self->profile->calls[call], size, self->granularity) : 0;
+  const GememCallCost *cost = self->profile != NULL ? &self->profile->calls[call] : NULL;
+
+  if (cost == NULL)
+    return 0;
+  return gemem_call_cost_ns (cost, size, self->granularity)
+         + gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE ? gemem_idmap_count (self->blocks) : gemem_mappings_live (&self->mappings, call));
 }
 
 /* ---- beginning and end */

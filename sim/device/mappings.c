@@ -210,3 +210,13 @@ gemem_mappings_unmapped (GememMappings *book, GememMapping *mapping)
   gemem_slab_free (&book->mapping_slab, mapping);
   return gone;
 }
+
+guint64
+gemem_mappings_live (const GememMappings *book, GememDeviceCall call)
+{
+  if (call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_RELEASE)
+    return book->ranges.count;
+  if (call == GEMEM_CALL_CREATE || call == GEMEM_CALL_DESTROY)
+    return gemem_idmap_count (book->pages);
+  return book->mappings.count;
+}

@@ -49,6 +49,8 @@ typedef struct
 
 void gemem_mappings_init (GememMappings *book, guint64 granularity);
 void gemem_mappings_clear (GememMappings *book);
+/* How many ranges, pages or mappings there are: those that @call is about. */
+guint64 gemem_mappings_live (const GememMappings *book, GememDeviceCall call);
 
 /* Each asks whether a call keeps the rules; what it is about, or NULL (FALSE) with *fault. */
 gboolean       gemem_mappings_may_reserve (guint64 alignment, const char **fault);

@@ -219,17 +219,19 @@ static gboolean
 read_call (Parser *parser, GememDeviceCall call, GError **error)
 {
   static const char *const known[] = { "base_ns", "per_mib_ns", "per_page_ns", "synchronises", NULL };
-  static const char *const known_of_map[] = { "base_ns", "set_access_ns", "per_mib_ns", "per_page_ns", "synchronises", NULL };
+  static const char *const known_of_live[] = { "base_ns", "per_mib_ns", "per_page_ns", "per_1000_live_ns", "synchronises", NULL };
+  static const char *const known_of_map[] = { "base_ns", "set_access_ns", "per_mib_ns", "per_page_ns", "per_1000_live_ns", "synchronises", NULL };
   const char *group = gemem_device_call_name (call);
   GememCallCost *cost = &parser->profile->calls[call];
   gboolean waits = call == GEMEM_CALL_EVENT_SYNC || call == GEMEM_CALL_STREAM_SYNC || call == GEMEM_CALL_DEVICE_SYNC;
   g_autofree char *flag = g_key_file_get_value (parser->keys, group, "synchronises", NULL);
 
-  if (!check_keys (parser, group, call == GEMEM_CALL_MAP ? known_of_map : known, error)
+  if (!check_keys (parser, group, call == GEMEM_CALL_MAP ? known_of_map : gemem_call_has_live (call) ? known_of_live : known, error)
       || !read_ns (parser, group, "base_ns", TRUE, &cost->base_ns, error)
       || !read_ns (parser, group, "set_access_ns", FALSE, &cost->set_access_ns, error)
       || !read_ns (parser, group, "per_mib_ns", FALSE, &cost->per_mib_ns, error)
-      || !read_ns (parser, group, "per_page_ns", FALSE, &cost->per_page_ns, error))
+      || !read_ns (parser, group, "per_page_ns", FALSE, &cost->per_page_ns, error)
+      || !read_ns (parser, group, "per_1000_live_ns", FALSE, &cost->per_1000_live_ns, error))
     return FALSE;
   if (flag == NULL)
     return TRUE;

@@ -12,7 +12,8 @@
  *
  * KEY_source speaks for one number, `source` for all other numbers of its group.  The groups of calls are named as in
  * gemem_device_call_name().  The cost of a call is base_ns + per_mib_ns * bytes / 2^20 (rounded down) + per_page_ns for every
- * granule begun.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and cuMemSetAccess, or aclrtMapMem.
+ * granule begun.  Calls that give memory or take it back may have per_1000_live_ns, for every thousand allocations (pages, ranges, mappings: what the call is
+ * about) that are live after the call: a driver with many of them may take longer.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and cuMemSetAccess, or aclrtMapMem.
  * `synchronises` says whether a call waits until the device is idle; `synchronises_source` may say why, it is no number.
  */
 #pragma once
@@ -24,6 +25,7 @@
 typedef struct
 {
   guint64  base_ns, per_mib_ns, per_page_ns;
+  guint64  per_1000_live_ns; /* malloc to unmap only */
   guint64  set_access_ns; /* map only: of the access rights, without which mapped memory cannot be used */
   gboolean synchronises; /* the host waits until the device is idle before the call is done */
 } GememCallCost;
@@ -60,6 +62,21 @@ gemem_call_cost_ns (const GememCallCost *cost, guint64 size, guint64 granularity
   if (cost->per_page_ns != 0)
     ns += (unsigned __int128) cost->per_page_ns * (size / granularity + (size % granularity != 0));
   return ns > G_MAXUINT64 ? G_MAXUINT64 : (guint64) ns;
+}
+
+/* TRUE of calls after which more or fewer allocations, ranges, pages or mappings are live. */
+static inline gboolean
+gemem_call_has_live (GememDeviceCall call)
+{
+  return call <= GEMEM_CALL_UNMAP;
+}
+
+/* What comes on top with @live of them. */
+static inline guint64
+gemem_call_live_ns (const GememCallCost *cost, guint64 live)
+{
+  unsigned __int128 ns = (unsigned __int128) cost->per_1000_live_ns * live / 1000;
+  return ns > G_MAXUINT64 / 2 ? G_MAXUINT64 / 2 : (guint64) ns;
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememProfile, gemem_profile_free)

@@ -204,9 +204,15 @@ static guint64
 sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
 {
   GememSimulated *self = (GememSimulated *) device;
+  const GememCallCost *cost = &self->profile->calls[call];
+  guint64 ns;
+
   if (call == GEMEM_CALL_MEMSET)
     size = 0; /* the rest is done by the stream */
-  return gemem_call_cost_ns (&self->profile->calls[call], size, self->params.granularity);
+  ns = gemem_call_cost_ns (cost, size, self->params.granularity);
+  if (G_UNLIKELY (cost->per_1000_live_ns != 0))
+    ns += gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE ? gemem_idmap_count (self->blocks) : gemem_mappings_live (&self->mappings, call));
+  return ns;
 }
 
 /* ---- plain allocations */

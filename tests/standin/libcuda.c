@@ -6,6 +6,7 @@
  *   GEMEM_STANDIN_DEVICES  how many devices there are (1); 0: cuInit says CUDA_ERROR_NO_DEVICE
  *   GEMEM_STANDIN_VERSION  the driver's version (13000): younger functions are not found
  *   GEMEM_STANDIN_VMM=0    no virtual memory, GEMEM_STANDIN_POOLS=0: no stream-ordered pools
+ *   GEMEM_STANDIN_REAL_TIME=1  time is that of the host: a call takes as long as the simulated device's profile says, and work on streams goes on meanwhile
  *   GEMEM_STANDIN_FAIL     calls that fail: cuMemMap=3:CUDA_ERROR_UNKNOWN,cuMemcpyDtoH=2+ - the third call of cuMemMap with that code, and
  *                          the second and all later ones of cuMemcpyDtoH, without a code with CUDA_ERROR_OUT_OF_MEMORY
  *   GEMEM_STANDIN_REPORT   file to which the report is appended (report.c)
@@ -17,6 +18,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "standin.h"
 
@@ -108,6 +110,25 @@ const char *
 standin_entry_name (StandinEntry entry)
 {
   return entries[entry].symbol;
+}
+
+/* ---- real time */
+
+static guint64
+host_now (void)
+{
+  struct timespec time;
+  clock_gettime (CLOCK_MONOTONIC, &time);
+  return (guint64) time.tv_sec * 1000000000 + (guint64) time.tv_nsec;
+}
+
+/* Nothing is done before the host's time has come there. */
+void
+standin_end (GMutexLocker **locker)
+{
+  while (standin.began != 0 && host_now () - standin.began < standin.now)
+    ;
+  g_mutex_locker_free (*locker);
 }
 
 /* ---- the environment */
@@ -203,6 +224,7 @@ read_environment (void)
 
   standin.version = number_of ("GEMEM_STANDIN_VERSION", 13000, 99999);
   standin.virtual_memory = number_of ("GEMEM_STANDIN_VMM", 1, 1);
+  standin.began = number_of ("GEMEM_STANDIN_REAL_TIME", 0, 1) != 0 ? host_now () : 0;
   standin.pools = number_of ("GEMEM_STANDIN_POOLS", 1, 1);
   for (guint i = 0; each[i] != NULL; i++)
     read_failure (each[i]);
@@ -257,6 +279,8 @@ standin_begin (StandinEntry entry, StandinNeeds needs)
     return standin_misuse (CUDA_ERROR_NOT_INITIALIZED, standin.forked ? "in a child of the process that called cuInit" : "before cuInit");
   if ((failure = standin_capture_allows (entry)) != CUDA_SUCCESS)
     return failure;
+  if (standin.began != 0)
+    standin.now = MAX (standin.now, host_now () - standin.began);
   standin.now += CALL_NS;
   standin_run_due ();
   if (needs != NEEDS_CONTEXT)

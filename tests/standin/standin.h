@@ -188,6 +188,7 @@ typedef struct
   gboolean       virtual_memory, pools;
   StandinDevice  devices[STANDIN_DEVICES_MAX];
   guint64        now; /* ns */
+  guint64        began; /* $GEMEM_STANDIN_REAL_TIME: host time of now = 0; or 0 */
   StandinEntry   entry; /* the call being made, for messages */
   GSequence     *queue; /* StandinWork, by done and sequence */
   guint64        sequence;
@@ -212,13 +213,14 @@ typedef enum
 /* Takes the lock until the end of the function; counts the call, fails it if $GEMEM_STANDIN_FAIL says so, and looks whether it may be
  * made. */
 #define STANDIN_BEGIN(number, needs) \
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (standin_mutex ()); \
+  __attribute__ ((cleanup (standin_end))) GMutexLocker *locker G_GNUC_UNUSED = g_mutex_locker_new (standin_mutex ()); \
   CUresult begun = standin_begin (number, needs); \
   if (begun != CUDA_SUCCESS) \
   return begun
 #define BEGIN(symbol, needs) STANDIN_BEGIN (ENTRY_##symbol, needs)
 
 GMutex  *standin_mutex (void);
+void     standin_end (GMutexLocker **locker); /* of a call */
 CUresult standin_begin (StandinEntry entry, StandinNeeds needs);
 /* The call was refused because the program is wrong: in the report.  Returns @code. */
 CUresult standin_misuse (CUresult code, const char *format, ...) G_GNUC_PRINTF (2, 3);

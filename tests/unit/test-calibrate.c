@@ -5,6 +5,7 @@
 
 #include "sim/core/error.h"
 #include "sim/device/calibrate.h"
+#include "tests/util/testutil.h"
 
 static guint64
 device_clock (gpointer device)
@@ -62,6 +63,40 @@ test_same_profile (void)
     }
 }
 
+/* Calls that take longer the more there is: each has its own number. */
+static void
+test_counts (void)
+{
+  g_autofree char *from = g_build_filename (g_getenv ("GEMEM_PROFILES"), "generic.ini", NULL);
+  g_autofree char *path = g_build_filename (test_tmpdir (), "counts.ini", NULL), *spec = g_strdup_printf ("sim:profile=%s", path), *text = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) edited = NULL;
+  g_autoptr (GememProfile) is = NULL;
+
+  g_file_get_contents (from, &text, NULL, &error);
+  g_assert_no_error (error);
+  edited = g_string_new (text);
+  for (GememDeviceCall call = GEMEM_CALL_MALLOC; call <= GEMEM_CALL_UNMAP; call++)
+    {
+      g_autofree char *group = g_strdup_printf ("\n[%s]\n", gemem_device_call_name (call));
+      g_autofree char *more = g_strdup_printf ("%sper_1000_live_ns=%u\n", group, 1000 * (call + 1));
+      g_assert_cmpuint (g_string_replace (edited, group, more, 0), ==, 1);
+    }
+  g_file_set_contents (path, edited->str, -1, &error);
+  g_assert_no_error (error);
+  is = calibrated (spec, &error);
+  g_assert_no_error (error);
+  g_autoptr (GememProfile) was = gemem_profile_load (path, &error);
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    {
+      g_test_message ("%s", gemem_device_call_name ((GememDeviceCall) call));
+      g_assert_cmpuint (is->calls[call].per_1000_live_ns, ==, was->calls[call].per_1000_live_ns);
+      g_assert_cmpuint (is->calls[call].base_ns, ==, was->calls[call].base_ns + was->calls[call].set_access_ns);
+      g_assert_cmpuint (is->calls[call].per_page_ns, ==, was->calls[call].per_page_ns);
+      g_assert_cmpuint (is->calls[call].per_mib_ns, ==, was->calls[call].per_mib_ns);
+    }
+}
+
 /* What the device says otherwise than its profile is what counts; what it does not have is a guess. */
 static void
 test_other_device (void)
@@ -92,6 +127,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/calibrate/same-profile", test_same_profile);
+  g_test_add_func ("/calibrate/counts", test_counts);
   g_test_add_func ("/calibrate/other-device", test_other_device);
   g_test_add_func ("/calibrate/little-memory", test_little_memory);
   return g_test_run ();
