@@ -50,6 +50,7 @@ typedef struct
   guint64 chunks, idle;
   PaddleDeferred deferred; /* freed blocks that other streams still use */
   gboolean ready; /* its pre-allocation is done */
+  gboolean warm;  /* use_auto_growth_v2: it has let go of the idle chunks that warming up left */
 } Arena;
 
 typedef struct
@@ -194,19 +195,26 @@ carve (AutoGrowth *self, Block *block, guint64 size)
   return high;
 }
 
+/* What cudaMemGetInfo says is left, under the limit. */
+static guint64
+available (AutoGrowth *self)
+{
+  GememDeviceInfo info;
+  gemem_device_info (self->base.device, &info);
+  return MIN (info.free, gemem_paddle_left (self->base.device, self->limit));
+}
+
 /* use_auto_growth_v2 while it warms up: a free block of exactly this size, else a chunk of exactly this size. */
 static Block *
 attempt_exact_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
   GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
-  GememDeviceInfo info;
   if (fit != NULL && fit->group == group && fit->size == size)
     {
       pool_remove (self, BLOCK_OF (fit));
       return carve (self, BLOCK_OF (fit), size);
     }
-  gemem_device_info (self->base.device, &info);
-  if (info.free < size)
+  if (available (self) < size)
     self->base.retries += free_idle_chunks (self, arena_at (self, group / 2));
   Block *block = add_chunk (self, group, size);
   return block != NULL ? carve (self, block, size) : NULL;
@@ -260,12 +268,14 @@ attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
   return attempt_best_fit (self, group, size);
 }
 
-/* Counts the requests of the warm-up; the first one after it begins without idle chunks. */
+/* use_auto_growth_v2: counts the requests of the warm-up; an arena's first one after it begins without idle chunks. */
 static void
-end_warm_up (AutoGrowth *self)
+pass_warm_up (AutoGrowth *self, Arena *arena)
 {
-  if (self->warm_up > 0 && --self->warm_up == 0)
-    free_idle_chunks_of_all (self);
+  if ((self->warm_up > 0 && --self->warm_up > 0) || arena->warm)
+    return;
+  arena->warm = TRUE;
+  free_idle_chunks (self, arena);
 }
 
 /* Takes the chunks a new stream starts with, small pool first; gives them back and says FALSE when there is no room for both. */
@@ -328,8 +338,8 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
   if (!arena_at (self, arena)->ready && !pre_allocate (self, arena))
     return FALSE;
   guint64 group = 2 * arena + (size <= self->params.small_pool);
-  if (G_UNLIKELY (self->warm_up > 0))
-    end_warm_up (self);
+  if (G_UNLIKELY (self->params.v2))
+    pass_warm_up (self, arena_at (self, arena));
   Block *block = attempt_all_streams (self, group, size);
   if (block == NULL && self->params.retry_time != 0)
     {

@@ -16,11 +16,18 @@ gemem_paddle_round_up (guint64 n, guint64 unit)
   return rest == 0 ? n : n + (unit - rest);
 }
 
+/* Bytes more that this process may hold under @limit. */
+static inline guint64
+gemem_paddle_left (const GememDevice *device, guint64 limit)
+{
+  return limit - MIN (limit, device->held);
+}
+
 /* TRUE if this process may hold @size bytes more under @limit. */
 static inline gboolean
 gemem_paddle_within (const GememDevice *device, guint64 size, guint64 limit)
 {
-  return device->held <= limit && size <= limit - device->held;
+  return size <= gemem_paddle_left (device, limit);
 }
 
 /* cudaMalloc; refused without a call when this process would hold more than @limit bytes. */

@@ -168,11 +168,28 @@ test_v2 (void)
   test_allocator_destroy (growth);
 }
 
-/* A warm-up request that would not fit gives the idle chunks back before it asks. */
+/* Each stream lets go of its own idle chunks when it has its first request after the warm-up. */
 static void
-test_v2_pressure (void)
+test_v2_streams (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:use_auto_growth_v2=yes", "sim:capacity=8MiB");
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:use_auto_growth_v2=yes,auto_growth_v2_warm_up=2", "sim:capacity=1GiB");
+
+  give (growth, take (growth, 0, 1024), FALSE);
+  give (growth, take (growth, 7, 2048), FALSE);
+  take (growth, 7, 4096);
+  g_assert_cmpuint (growth->device->held, ==, 1024 + 4096);
+  take (growth, 7, 4096);
+  g_assert_cmpuint (growth->device->held, ==, 1024 + 2 * 4096);
+  take (growth, 0, 512);
+  g_assert_cmpuint (growth->device->held, ==, 512 + 2 * 4096);
+  test_allocator_destroy (growth);
+}
+
+/* A warm-up request that would not fit gives the idle chunks back before it asks, be it the device that is small or the limit. */
+static void
+test_v2_pressure (gconstpointer spec)
+{
+  GememAllocator *growth = test_allocator_new (spec, NULL);
 
   give (growth, take (growth, 0, 6 * MIB), FALSE);
   take (growth, 0, 4 * MIB);
@@ -192,6 +209,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/paddle-stream-safe/none-in-P16", "paddle-auto-growth:preset=P16", test_without);
   g_test_add_data_func ("/paddle-stream-safe/switched-off", "paddle-auto-growth:FLAGS_use_stream_safe_cuda_allocator=false", test_without);
   g_test_add_func ("/paddle-auto-growth-v2/warm-up", test_v2);
-  g_test_add_func ("/paddle-auto-growth-v2/pressure", test_v2_pressure);
+  g_test_add_func ("/paddle-auto-growth-v2/streams", test_v2_streams);
+  g_test_add_data_func ("/paddle-auto-growth-v2/pressure", "paddle-auto-growth:use_auto_growth_v2=yes,capacity=8MiB", test_v2_pressure);
+  g_test_add_data_func ("/paddle-auto-growth-v2/limit", "paddle-auto-growth:use_auto_growth_v2=yes,gpu_memory_limit_mb=8,capacity=1GiB", test_v2_pressure);
   return g_test_run ();
 }
