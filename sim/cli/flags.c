@@ -26,6 +26,18 @@ compare_readings (gconstpointer a, gconstpointer b)
   return strcmp (((const Reading *) a)->variable, ((const Reading *) b)->variable);
 }
 
+static void
+add_readings (GArray *list, const GememTopic *topic, const GememParam *param)
+{
+  g_autofree GStrv variables = gemem_param_variables (param);
+
+  for (guint i = 0; variables[i] != NULL; i++)
+    {
+      const Reading reading = { variables[i], *topic, param };
+      g_array_append_val (list, reading);
+    }
+}
+
 /* All readings of what runs (planners plan, and know no environment), by name of the flag, then in the order of the registries. */
 static GArray *
 readings (void)
@@ -43,11 +55,7 @@ readings (void)
           const GememTopic *topic = &g_array_index (topics, GememTopic, i);
 
           for (const GememParam *param = topic->params; param != NULL && param->name != NULL; param++)
-            {
-              Reading reading = { gemem_param_variable (param), *topic, param };
-              if (reading.variable != NULL)
-                g_array_append_val (list, reading);
-            }
+            add_readings (list, topic, param);
         }
     }
   g_array_sort (list, compare_readings);

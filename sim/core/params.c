@@ -62,16 +62,20 @@ gemem_params_find (const GememParam *table, const char *key)
   return NULL;
 }
 
-char *
-gemem_param_variable (const GememParam *param)
+GStrv
+gemem_param_variables (const GememParam *param)
 {
   g_autofree char *all = g_strconcat (param->name, "|", param->aliases, NULL);
-  g_auto (GStrv) names = g_strsplit (all, "|", -1);
+  GStrv names = g_strsplit (all, "|", -1);
+  guint n = 0;
 
   for (guint i = 0; names[i] != NULL; i++)
     if (g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_"))
-      return g_strdup (names[i]);
-  return NULL;
+      names[n++] = names[i];
+    else
+      g_free (names[i]);
+  names[n] = NULL;
+  return names;
 }
 
 const GememParam *
@@ -79,8 +83,8 @@ gemem_params_find_variable (const GememParam *table, const char *variable)
 {
   for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
     {
-      g_autofree char *own = gemem_param_variable (param);
-      if (g_strcmp0 (own, variable) == 0)
+      g_auto (GStrv) own = gemem_param_variables (param);
+      if (g_strv_contains ((const char *const *) own, variable))
         return param;
     }
   return NULL;

@@ -104,8 +104,8 @@ gboolean gemem_params_apply (const GememParam *table, gpointer dest, const Gemem
 /* The row for @key (name or alias, normalised), or NULL.  @table may be NULL: it has no rows. */
 const GememParam *gemem_params_find (const GememParam *table, const char *key);
 
-/* The environment variable that sets @param in the real system: that of its name and aliases which begins with "FLAGS_" or "GE_"; NULL: none.  g_free(). */
-char *gemem_param_variable (const GememParam *param);
+/* The environment variables that set @param in the real system: those of its name and aliases which begin with "FLAGS_" or "GE_".  g_strfreev(). */
+GStrv gemem_param_variables (const GememParam *param);
 /* The row that the environment variable @variable sets, or NULL.  Exact, as the system compares.  @table may be NULL. */
 const GememParam *gemem_params_find_variable (const GememParam *table, const char *variable);
 

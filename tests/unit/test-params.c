@@ -373,6 +373,23 @@ test_unsound (void)
     }
 }
 
+/* Every name that begins as an environment variable is one. */
+static void
+test_variables (void)
+{
+  static const GememParam rows[] = { { .name = "times", .aliases = "excess|FLAGS_times|FLAGS_old_times" }, { .name = "plain" }, { .name = "GE_SWITCH" }, { NULL } };
+  g_auto (GStrv) two = gemem_param_variables (&rows[0]), none = gemem_param_variables (&rows[1]);
+
+  g_assert_cmpuint (g_strv_length (two), ==, 2);
+  g_assert_cmpstr (two[1], ==, "FLAGS_old_times");
+  g_assert_cmpuint (g_strv_length (none), ==, 0);
+  g_assert_true (gemem_params_find_variable (rows, "FLAGS_times") == &rows[0]);
+  g_assert_true (gemem_params_find_variable (rows, "FLAGS_old_times") == &rows[0]);
+  g_assert_true (gemem_params_find_variable (rows, "GE_SWITCH") == &rows[2]);
+  g_assert_null (gemem_params_find_variable (rows, "excess"));
+  g_assert_null (gemem_params_find_variable (rows, "FLAGS_Times"));
+}
+
 static void
 test_names (void)
 {
@@ -441,6 +458,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, unsound[i], unsound_subprocess);
     }
   g_test_add_func ("/params/names", test_names);
+  g_test_add_func ("/params/variables", test_variables);
   g_test_add_func ("/params/suggest", test_suggest);
   g_test_add_func ("/params/locale", test_locale);
   return g_test_run ();
