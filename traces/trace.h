@@ -47,7 +47,7 @@ typedef enum
   GEMEM_EVENT_SEGMENT_MAP = 19,
   GEMEM_EVENT_SEGMENT_UNMAP = 20,
   GEMEM_EVENT_SNAPSHOT = 21,      /* size = total active bytes at that moment                                   */
-  GEMEM_EVENT_MEMSET = 22,        /* id, size, stream: the first `size` bytes of a live block are set            */
+  GEMEM_EVENT_MEMSET = 22,        /* id, size, stream: the first `size` bytes of a live block are set to aux (a byte) */
   GEMEM_EVENT_GRAPH_SEGMENT = 23, /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_*     */
   GEMEM_EVENT_GRAPH_RUN_END = 24, /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
   GEMEM_EVENT_STREAM_FREE = 25,   /* id, stream: what that stream had of the block is let go (counted references); it lives until its FREE */

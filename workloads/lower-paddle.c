@@ -27,6 +27,8 @@
 #include "workloads/lower-paddle.h"
 #include "workloads/temporary.h"
 
+#define FILL 0xef /* of init_allocated_mem */
+
 typedef struct
 {
   guint32 due, storage; /* before the node of moment `due` */
@@ -282,7 +284,7 @@ set_up (Reader *reader)
   reader->stream = collecting_stream (lower->graph);
   reader->stride = (guint64) gemem_graph_n_items (lower->graph) + gemem_graph_n_variables (lower->graph) + lower->storages->len;
   reader->growth = lower->waited_at == NULL ? gemem_lower_paddle_growth (lower) : NULL;
-  lower->fill = p->init_allocated_mem;
+  lower->fill = p->init_allocated_mem ? FILL : 0;
   lower->let_go = p->threshold >= 0 ? add_garbage : NULL;
   lower->before_node = before_node;
   lower->leave_step = leave_step;

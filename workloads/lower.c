@@ -49,13 +49,14 @@ event_id (const GememLower *lower, const GememStorage *storage)
 }
 
 static void
-set_memory (GememLower *lower, guint32 i, guint64 size)
+set_memory (GememLower *lower, guint32 i, guint8 value, guint64 size)
 {
   const GememStorage *storage = gemem_lower_storage (lower, i);
   GememTraceEvent *event = gemem_lower_event (lower, GEMEM_EVENT_MEMSET, event_id (lower, storage));
 
   event->size = size;
   event->stream = storage->stream;
+  event->aux = value;
 }
 
 void
@@ -69,7 +70,7 @@ gemem_lower_allocate (GememLower *lower, guint32 i)
   event->tag = gemem_trace_info_intern (&lower->parent.parent.info, name_of (lower, storage->id));
   lower->state[i] = ALIVE;
   if (lower->fill)
-    set_memory (lower, i, storage->size);
+    set_memory (lower, i, lower->fill, storage->size);
 }
 
 void
@@ -124,7 +125,7 @@ bear (GememLower *lower)
     }
   for (guint32 i = first; i < lower->born; i++)
     if (gemem_lower_storage (lower, i)->clear > 0)
-      set_memory (lower, i, gemem_lower_storage (lower, i)->clear);
+      set_memory (lower, i, 0, gemem_lower_storage (lower, i)->clear);
 }
 
 static void

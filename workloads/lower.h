@@ -150,7 +150,7 @@ struct _GememLower
   guint8              *skipped;     /* by node: does not run; NULL: all do                  */
   guint64              step;        /* from 1 */
   guint64              bias;        /* added to the ids of what is not kept: ids of a step that live into the next one stay apart */
-  gboolean             fill;        /* all memory is set when it is allocated, by its requested size */
+  guint8               fill;        /* all memory is set to it when it is allocated, by its requested size; 0: it is not */
   guint32              moment, born, dead, completed; /* what comes next */
   /* The last user of a tensor's storage has run; NULL: all of them live to the end of the step. */
   void (*let_go) (GememLower *lower, guint32 storage);

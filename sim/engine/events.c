@@ -187,11 +187,11 @@ account_end (GememRun *run, const GememLive *live)
   gemem_accounts_end_demand (&run->accounts, live->requested);
 }
 
-/* The free of an id whose request had failed, or was of 0 bytes. */
+/* The free of an id whose request had failed, or did not reach the allocator. */
 static void
 skip_free (GememRun *run, const GememLive *live)
 {
-  if (live->requested == 0)
+  if (live->requested == 0 && !serves_empty (run))
     return;
   run->result->skipped_frees++;
   gemem_accounts_end_demand (&run->accounts, live->requested);
@@ -366,7 +366,7 @@ do_sync (GememRun *run, const GememTraceEvent *event)
   run->modelled_ns += run->device->call_time - charged;
 }
 
-/* The program clears memory that it has; a block that was refused is not there to be cleared. */
+/* The program sets memory that it has; a block that was refused is not there to be set. */
 static gboolean
 do_memset (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -378,9 +378,11 @@ do_memset (GememRun *run, const GememTraceEvent *event, GError **error)
   if (event->size > live->requested)
     return gemem_run_bad_event (run, error, "%" G_GUINT64_FORMAT " bytes of id %" G_GUINT64_FORMAT " are set, which has %" G_GUINT64_FORMAT, event->size,
                       event->id, live->requested);
+  if (event->aux > G_MAXUINT8)
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is set to %" G_GUINT64_FORMAT ", which is no byte", event->id, event->aux);
   if (live->flags != 0)
     return TRUE;
-  gemem_device_memset (run->device, live->block.address, 0, event->size, event->stream);
+  gemem_device_memset (run->device, live->block.address, (guint8) event->aux, event->size, event->stream);
   run->modelled_ns += run->device->call_time - charged;
   return TRUE;
 }

@@ -69,6 +69,50 @@ test_other_events (void)
   gemem_result_free (result);
 }
 
+/* ---- memory that is set */
+
+static const GememDeviceClass *plain_class;
+static GString *sets;
+
+static gboolean
+note_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream)
+{
+  g_string_append_printf (sets, "%02x on %" G_GUINT64_FORMAT " bytes;", value, size);
+  return plain_class->memset (device, address, value, size, stream);
+}
+
+/* Slots on a device whose memsets are noted. */
+static GememAllocator *
+create_on_noting (gconstpointer params, GememDevice *device, GError **error)
+{
+  static GememDeviceClass noting;
+
+  plain_class = device->klass;
+  noting = *plain_class;
+  noting.memset = note_memset;
+  device->klass = &noting;
+  return slots_class.create (params, device, error);
+}
+
+static void
+test_memset_values (void)
+{
+  static const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 100),
+    { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 100, .aux = 0xef },
+    { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 60 },
+    TEST_FREE (1),
+  };
+  GememAllocatorClass klass = slots_class;
+  TestTrace trace = TEST_TRACE (events);
+
+  klass.create = create_on_noting;
+  sets = g_string_new (NULL);
+  gemem_result_free (test_run (&klass, &trace));
+  g_assert_cmpstr (sets->str, ==, "ef on 100 bytes;00 on 60 bytes;");
+  g_string_free (sets, TRUE);
+}
+
 /* ---- graphs */
 
 #define PIECE(i, offset, bytes) { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = (i), .address = (offset), .size = (bytes) }
@@ -136,6 +180,7 @@ test_inconsistent (void)
   static const GememTraceEvent completed[] = { TEST_EVENT (FREE_COMPLETED, 3) };
   static const GememTraceEvent kind[] = { { .kind = 99 } };
   static const GememTraceEvent nothing[] = { TEST_EVENT (MEMSET, 1) };
+  static const GememTraceEvent no_byte[] = { TEST_ALLOC (1, 100), { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 100, .aux = 256 }, TEST_FREE (1) };
   static const GememTraceEvent beyond[] = { TEST_ALLOC (1, 100), { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 101 }, TEST_FREE (1) };
 
   static const GememTraceEvent wait[] = { TEST_EVENT (EVENT_RECORD, 1), { .kind = GEMEM_EVENT_EVENT_WAIT, .id = 2, .stream = 7 } };
@@ -157,6 +202,7 @@ test_inconsistent (void)
   check_refused (mixed, 4, "array:event 2: id 1 is freed twice" REPAIR);
   check_refused (completed, 1, "array:event 0: id 3 is freed but is not alive" REPAIR);
   check_refused (nothing, 1, "array:event 0: id 1 is set but is not alive" REPAIR);
+  check_refused (no_byte, 3, "array:event 1: id 1 is set to 256, which is no byte" REPAIR);
   check_refused (beyond, 3, "array:event 1: 101 bytes of id 1 are set, which has 100" REPAIR);
   check_refused (wait, 2, "array:event 1: stream 7 waits for event 2, which was never recorded" REPAIR);
   check_found (use, 4, "array:event 0: id 9 is used on a stream but is not alive" REPAIR, 2);
@@ -227,6 +273,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/engine/completion", test_completion);
   g_test_add_func ("/engine/other-events", test_other_events);
+  g_test_add_func ("/engine/memset-values", test_memset_values);
   g_test_add_func ("/engine/graphs-as-blocks", test_graphs_as_blocks);
   g_test_add_func ("/engine/inconsistent", test_inconsistent);
   g_test_add_func ("/engine/enormous", test_enormous);

@@ -149,7 +149,8 @@ do_alloc (LoweringRun *run, guint at, guint32 slot)
   EXPECT (run, event->size > 0, ID " has 0 bytes", event->id);
   EXPECT (run, (storage (run, i)->kept && run->step == 0) || event->id == id_of (run, i), ID " in this step", event->id);
   EXPECT (run, follows (run, at, GEMEM_EVENT_MEMSET, event->id) == run->p.init_allocated_mem, "fill of " ID, event->id);
-  EXPECT (run, !run->p.init_allocated_mem || event_at (run, at + 1)->size == event->size, "fill of all of " ID, event->id);
+  EXPECT (run, !run->p.init_allocated_mem || (event_at (run, at + 1)->size == event->size && event_at (run, at + 1)->aux == 0xef), "fill of all of " ID,
+          event->id);
   run->alive[event->id] = TRUE;
   run->size[event->id] = event->size;
   run->came[i] = slot;
