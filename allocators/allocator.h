@@ -36,6 +36,7 @@ enum /* capabilities */
   GEMEM_CAP_VIRTUAL_MEMORY = 1 << 3, /* uses reserve/create/map                                        */
   GEMEM_CAP_ADOPT = 1 << 4,          /* can start from a recorded state                                */
   GEMEM_CAP_GRAPHS = 1 << 5,         /* manages static memory of graphs                                */
+  GEMEM_CAP_EMPTY = 1 << 6,          /* requests of 0 bytes get a block: without it none reaches alloc */
 };
 
 typedef struct

@@ -193,8 +193,7 @@ on_alloc (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
   gboolean existed;
   if (event->size == 0)
-    find (pass, GEMEM_FINDING_ZERO_SIZE, seq, "block %" G_GUINT64_FORMAT " has 0 bytes; real systems never pass such a request on, and it is skipped",
-          event->id);
+    find (pass, GEMEM_FINDING_ZERO_SIZE, seq, "block %" G_GUINT64_FORMAT " has 0 bytes; such a request is skipped, but PaddlePaddle until 1.5 gives a block", event->id);
   if (event->size >= G_GUINT64_CONSTANT (1) << 60)
     find (pass, GEMEM_FINDING_HUGE_SIZE, seq, "block %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT " bytes; a negative size written as unsigned?",
           event->id, event->size);

@@ -64,6 +64,7 @@ typedef struct
   GememSlab block_slab, piece_slab;
 } Buddy;
 
+static const GememAllocatorClass serves_empty_class;
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define PIECE_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Piece, by_address)
@@ -73,19 +74,13 @@ static GememPaddleMemory
 query_memory (Buddy *buddy)
 {
   const GememPaddleBuddyParams *params = &buddy->params;
+  const GememDevice *device = buddy->base.device;
   GememDeviceInfo info;
   gemem_device_info (buddy->base.device, &info);
-  guint64 held = buddy->base.device->held;
   GememPaddleMemory memory;
-  memory.total = params->total != 0 ? params->total : info.total;
-  memory.available = params->available != 0 ? params->available - MIN (params->available, held) : info.free;
-  if (params->total != 0)
-    memory.available = MIN (memory.available, params->total - MIN (params->total, held));
-  if (params->memory_limit != 0)
-    {
-      memory.total = MIN (memory.total, params->memory_limit);
-      memory.available = MIN (memory.available, params->memory_limit - MIN (params->memory_limit, held));
-    }
+  memory.total = MIN (params->total != 0 ? params->total : info.total, buddy->limit);
+  memory.available = params->available != 0 ? gemem_paddle_left (device, params->available) : info.free;
+  memory.available = MIN (memory.available, gemem_paddle_left (device, buddy->limit));
   return memory;
 }
 
@@ -266,7 +261,7 @@ static gboolean
 buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
 {
   Buddy *buddy = (Buddy *)allocator;
-  if (request->size == 0 && buddy->rule.preset >= GEMEM_PADDLE_P16) /* a null pointer; never reaches the allocator */
+  if (request->size == 0 && (allocator->klass->capabilities & GEMEM_CAP_EMPTY) == 0) /* a null pointer; never reaches the allocator */
     {
       *result = (GememBlock){ 0 };
       return TRUE;
@@ -538,7 +533,7 @@ gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner, Gem
       g_free (buddy);
       return NULL;
     }
-  buddy->base.klass = &gemem_paddle_buddy_class;
+  buddy->base.klass = own->preset < GEMEM_PADDLE_P16 ? &serves_empty_class : &gemem_paddle_buddy_class;
   buddy->base.device = device;
   buddy->owner = owner;
   buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset)own->preset, own->fraction, own->initial, own->reallocate };
@@ -556,24 +551,15 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   return gemem_paddle_buddy_new (params, 0, device, error);
 }
 
-const GememAllocatorClass gemem_paddle_buddy_class = {
-  .abi = GEMEM_ALLOCATOR_ABI,
-  .name = "paddle-buddy",
-  .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since 1.6), best fit in few large chunks",
-  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2",
-  .capabilities = GEMEM_CAP_TRIM,
-  .alignment = 256,
-  .alignment_offset = DESCRIPTOR,
-  .params = gemem_paddle_buddy_params,
-  .params_size = sizeof (GememPaddleBuddyParams),
-  .create = buddy_create,
-  .alloc = buddy_alloc,
-  .free = buddy_free,
-  .prefetch = gemem_paddle_buddy_prefetch,
-  .trim = buddy_trim,
-  .largest_free = buddy_largest_free,
-  .walk = buddy_walk,
-  .check = buddy_check,
-  .stats = buddy_stats,
-  .destroy = buddy_destroy,
-};
+#define COMMON                                                                                                                \
+  .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-buddy",                                                                         \
+  .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since 1.6), best fit in few large chunks", \
+  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2", .alignment = 256, .alignment_offset = DESCRIPTOR, \
+  .params = gemem_paddle_buddy_params, .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create,                \
+  .alloc = buddy_alloc, .free = buddy_free, .prefetch = gemem_paddle_buddy_prefetch, .trim = buddy_trim,                      \
+  .largest_free = buddy_largest_free, .walk = buddy_walk, .check = buddy_check, .stats = buddy_stats, .destroy = buddy_destroy
+
+const GememAllocatorClass gemem_paddle_buddy_class = { COMMON, .capabilities = GEMEM_CAP_TRIM };
+
+/* Until 1.5 nothing stands between the program and the buddy: a request of 0 bytes takes a block for its descriptor. */
+static const GememAllocatorClass serves_empty_class = { COMMON, .capabilities = GEMEM_CAP_TRIM | GEMEM_CAP_EMPTY };

@@ -1,8 +1,8 @@
 /* events.c - the event path: what each kind of event does to the allocator, the device and the books.
  *
  * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete() it ends at FREE_REQUESTED,
- * because that is when such an allocator has the memory back, and the books must close.  Requests of 0 bytes are not passed
- * on, as no real system does.  A request that failed keeps its id, so that its free can be told from a free of nothing.
+ * because that is when such an allocator has the memory back, and the books must close.  Requests of 0 bytes are passed
+ * on only to an allocator that has a block for them.  A request that failed keeps its id, so that its free can be told from a free of nothing.
  * The recorded segment events are truth for comparison and, under the device policy `recorded`, where segments lie; they never
  * decide anything.
  *
@@ -118,6 +118,13 @@ account_begin (GememRun *run, const GememTraceEvent *event, GememLive *live)
   live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size, live->block.size);
 }
 
+/* Whether requests of 0 bytes reach the allocator. */
+static gboolean
+serves_empty (const GememRun *run)
+{
+  return (run->klass->capabilities & GEMEM_CAP_EMPTY) != 0;
+}
+
 static inline gboolean
 do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -128,7 +135,7 @@ do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
   if (G_UNLIKELY (existed))
     return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
   live->requested = event->size;
-  if (G_UNLIKELY (event->size == 0))
+  if (G_UNLIKELY (event->size == 0) && !serves_empty (run))
     {
       live->flags = GEMEM_LIVE_UNSERVED;
       run->result->zero_allocs++;

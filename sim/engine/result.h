@@ -101,7 +101,7 @@ struct _GememResult
   guint64 frees;              /* frees that reached it                                            */
   guint64 trims, failed_allocs;
   guint64 skipped_frees;      /* frees of requests that had failed                                */
-  guint64 zero_allocs;        /* requests of 0 bytes: no real system passes them on               */
+  guint64 zero_allocs;        /* requests of 0 bytes that reached no allocator                   */
   guint64 graph_loads;        /* graphs whose static memory was asked for, failed ones included   */
   guint64 inconsistent;       /* --allow-partial: unknown or doubled ids, not replayed            */
   /* peaks, and the seq of the first event after which they held; of `reserved` also what is held only during an event */

@@ -42,7 +42,8 @@ gemem_run_touch_after (GememRun *run, const GememTraceEvent *event, GError **err
 {
   const GememLive *live;
 
-  if (event->kind == GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, event->id)) != NULL && live->flags == 0)
+  if (event->kind == GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, event->id)) != NULL && live->flags == 0
+      && live->requested > 0)
     gemem_touch_served (run->touch, run->seq, event->id, live->block.address, live->requested, event->stream);
   else if (event->kind == GEMEM_EVENT_MEMSET)
     gemem_touch_was_set (run->touch, event->id, event->stream);

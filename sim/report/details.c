@@ -247,7 +247,7 @@ append_counts (GString *out, const GememResult *result)
     guint64 n;
   } counts[] = {
     { "blocks from before the recording, replayed first", result->initial_blocks },
-    { "requests of 0 bytes, which no real system passes on", result->zero_allocs },
+    { "requests of 0 bytes, for which there is no block", result->zero_allocs },
     { "frees of requests that had failed, skipped", result->skipped_frees },
     { "blocks never freed by the trace", result->leaked_blocks },
     { "graphs loaded", result->graph_loads },

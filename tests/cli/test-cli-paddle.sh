@@ -159,6 +159,14 @@ done
 unset FLAGS_eager_delete_tensor_gb
 refused 'paddle: limit_of_tmp_allocation would have no effect' lowered --lower=paddle:limit_of_tmp_allocation=5 # given, not from the environment
 
+# ---- every name of a flag is read, the older one of 1.3 too
+for name in times_excess_than_required_tmp_allocation reuse_tmp_allocation_excess_fraction; do
+  run 0 env FLAGS_$name=3 gemem-sim compare graph.json -a direct --lower=paddle:preset=P13 --env -f json; silent err
+  check "FLAGS_$name is read" jq -e ".results[0].variables.FLAGS_$name == \"3\"" "$out"
+done
+refused 'set the same parameter twice' env FLAGS_times_excess_than_required_tmp_allocation=3 FLAGS_reuse_tmp_allocation_excess_fraction=4 \
+  gemem-sim compare graph.json -a direct --lower=paddle:preset=P13 --env
+
 # ---- flags in the environment that stand in each other's way, whatever their order
 both () { env FLAGS_small_pool_size_in_mb=1 "$1" gemem-sim replay small.txt -a "$2" --env; }
 run 0 both FLAGS_large_pool_auto_growth_chunk_size_in_mb=4 paddle; silent err; says out '^  FLAGS_large_pool_auto_growth_chunk_size_in_mb +4'
@@ -182,6 +190,28 @@ for a in paddle-buddy:initial_mb=1 paddle-auto-growth; do
   run 0 gemem-sim replay both.txt -a $a -f json
   check "$a: a device each" jq -e '[.results[] | [.device_ordinal, .values.peak_live]] == [[0, 5000], [3, 1000]]' "$out"
 done
+
+# ---- a request of 0 bytes is a block of 256 until 1.5, and a null pointer since
+trace 'alloc 1 size=0' 'alloc 2 size=0' 'free 1' 'alloc 3 size=1' 'memset 3 size=1 aux=239' 'free 2' 'free 3' > empty.txt
+for a in paddle-legacy:preset=P13 paddle-legacy:preset=P14 paddle:preset=P13; do
+  run 0 gemem-sim replay empty.txt -a $a -f json --check
+  check "$a: two blocks of 256 at most" jq -e '.results[0] | [.values.peak_allocated, .values.allocs, .values.zero_allocs] == [512, 3, 0]' "$out"
+done
+for a in paddle-buddy:preset=P16 paddle:preset=P16 paddle:preset=P3 paddle:preset=P14,allocator_strategy=naive_best_fit direct; do
+  run 0 gemem-sim replay empty.txt -a $a -f json --check
+  check "$a: no block" jq -e '.results[0] | [.values.allocs, .values.zero_allocs] == [1, 2]' "$out"
+done
+run 0 gemem-sim replay empty.txt -a paddle-legacy:initial_mb=1 -d sim:capacity=64KiB; says out '3 frees of requests that had failed'
+run 0 gemem-sim compare empty.txt -a 'paddle-*' -a 'ge*' --check
+
+# ---- the fill of init_allocated_mem is done on a real device, as are blocks of 0 bytes
+library=$GEMEM_BUILDDIR/tests/standin/.libs
+if [ -e "$library/libcuda.so.1" ]; then
+  with () { env LD_LIBRARY_PATH="$library" GEMEM_STANDIN_REPORT=report "$@"; }
+  run 0 with gemem-sim replay graph.json -a paddle-buddy:initial_mb=1 --lower=paddle:preset=P16,init_allocated_mem=yes -d cuda:0
+  check 'a memset for each tensor' grep -q '^call cuMemsetD8Async 2$' report
+  run 0 with gemem-sim replay empty.txt -a paddle-legacy:initial_mb=1 -d cuda:0 --touch
+fi
 
 # ---- the table
 run 0 gemem-sim help paddle-flags
