@@ -307,7 +307,7 @@ static void
 add_stat (const char *name, guint64 value, const char *unit, gpointer data)
 {
   GememSetting *setting = g_new (GememSetting, 1);
-  const gboolean rate = value > 0 && g_str_equal (unit, GEMEM_STAT_RATE);
+  const gboolean rate = value > 0 && g_strcmp0 (unit, GEMEM_STAT_RATE) == 0;
   setting->key = g_strdup (name);
   setting->value = rate ? g_strdup_printf ("%" G_GUINT64_FORMAT ".%02u %%", value / 100, (guint) (value % 100))
                         : g_strdup_printf ("%" G_GUINT64_FORMAT, value);
