@@ -1,4 +1,4 @@
-/* journal-format.h - what the recorder's library and the reader of its journals share: the layout of a .gmj file.
+/* journal-format.h - what the writers of journals and their reader share: the layout of a .gmj file.
  *
  * A journal is what libgemem-record.so (traces/record) writes inside the process under recording, through shared memory, so that every
  * record is in the file when the process dies, however it dies.  It holds calls, not events: journal.c makes events of them.
@@ -59,6 +59,7 @@ typedef enum
   JOURNAL_ARRAY = 29,          /* p handle, q bytes of its elements, s context                        */
   JOURNAL_REGISTER = 30,       /* p address, q size: the program's own memory, pinned                 */
   JOURNAL_LEFT_OUT = 31,       /* p address or handle, 0: none; q JournalLeft                         */
+  JOURNAL_EVENT = 32,          /* an event of a trace, as it is, in the slot that follows (allocators at work) */
   JOURNAL_CALL_COUNT
 } JournalCall;
 
@@ -114,6 +115,9 @@ typedef struct
   uint64_t unused2[6];
   JournalDevice devices[JOURNAL_MAX_DEVICES];
   char     command[JOURNAL_MAX_TEXT]; /* arguments, each with its NUL, perhaps cut off */
+  /* What a recording of an allocator at work says of itself, as the facts of a trace; "" and 0 elsewhere. */
+  uint32_t flags, unused3;
+  char     allocator[256], settings[JOURNAL_MAX_TEXT], device[512], made_on[256];
 } JournalHeader;
 
 _Static_assert (sizeof (JournalRecord) == JOURNAL_SLOT, "a record is a slot");

@@ -418,6 +418,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       break;
     case JOURNAL_NOTHING:
     case JOURNAL_STRING:
+    case JOURNAL_EVENT:
     case JOURNAL_CALL_COUNT:
       break;
     }

@@ -150,6 +150,22 @@ next_cursor (JournalReader *reader, guint64 *until, GError **error)
 
 /* ---- records */
 
+/* Takes the event behind @record. */
+static gboolean
+take_event (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots, GError **error)
+{
+  GememTraceEvent event;
+
+  if (cursor->slot + 1 >= cursor->n)
+    return damaged (reader, cursor->number, error, "its event is not there");
+  memcpy (&event, record + 1, sizeof event);
+  if (event.kind == 0 || event.kind >= GEMEM_EVENT_KIND_COUNT || event.size >= G_GUINT64_CONSTANT (1) << 60 || event.tag != GEMEM_NO_TAG)
+    return damaged (reader, cursor->number, error, "its event is impossible");
+  g_array_append_val (reader->events, event);
+  ++*slots;
+  return TRUE;
+}
+
 /* Takes the string behind @record; *@slots are those it has. */
 static gboolean
 take_string (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots, GError **error)
@@ -179,6 +195,8 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
   reader->last = record->sequence;
   if (record->call == JOURNAL_STRING)
     return take_string (reader, cursor, record, slots, error);
+  if (record->call == JOURNAL_EVENT)
+    return take_event (reader, cursor, record, slots, error);
   journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start), reader->events);
   return TRUE;
 }
@@ -296,6 +314,29 @@ note_devices (GememTraceInfo *info, const JournalHeader *header)
     gemem_trace_info_note (info, "driver", "CUDA %u.%u", header->driver / 1000, header->driver % 1000 / 10);
 }
 
+static char *
+text_of (const char *text, gsize size)
+{
+  g_autofree char *given = g_strndup (text, size);
+  return *given != '\0' && g_utf8_validate (given, -1, NULL) ? g_steal_pointer (&given) : NULL;
+}
+
+static void
+note_allocator (GememTraceInfo *info, const JournalHeader *header)
+{
+  g_autofree char *made_on = text_of (header->made_on, sizeof header->made_on);
+
+  info->allocator = text_of (header->allocator, sizeof header->allocator);
+  if (info->allocator == NULL)
+    return;
+  info->flags |= header->flags & GEMEM_TRACE_HAS_SEGMENTS;
+  info->settings = text_of (header->settings, sizeof header->settings);
+  g_free (info->device);
+  info->device = text_of (header->device, sizeof header->device);
+  if (made_on != NULL)
+    gemem_trace_info_note (info, "device", "%s", made_on);
+}
+
 static gboolean
 read_header (JournalReader *reader, GError **error)
 {
@@ -331,6 +372,7 @@ read_header (JournalReader *reader, GError **error)
   reader->blocks = (guint) MIN (size / JOURNAL_BLOCK, G_MAXUINT);
   note_command (info, header);
   note_devices (info, header);
+  note_allocator (info, header);
   if (header->lost > 0)
     {
       info->flags |= GEMEM_TRACE_TRUNCATED;

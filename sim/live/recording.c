@@ -1,15 +1,85 @@
-/* recording.c - see recording.h. */
+/* recording.c - see recording.h.
+ *
+ * Events go into a journal beside the file (traces/journal-format.h), through memory that belongs to it, so that whatever was recorded is there however
+ * the process ends.  The end makes the file of it.
+ */
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "sim/live/recording.h"
+#include "traces/journal-file.h"
+#include "traces/journal-format.h"
 
 struct _GememRecording
 {
-  GememTraceInfo    info;
-  GememTraceWriter *writer;
-  guint64           last_id;
-  GError           *failure; /* the first */
+  GememTraceInfo info;
+  char          *journal; /* its name */
+  JournalHeader *header;
+  JournalRecord *block;
+  guint          used;    /* slots of it */
+  guint          blocks;
+  guint64        last_id;
+  gboolean       ended;   /* in a child of fork() */
+  GError        *failure; /* the first */
 };
+
+static void
+fail (GememRecording *recording, int problem)
+{
+  g_set_error (&recording->failure, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; the recording ends there", recording->journal, g_strerror (problem));
+}
+
+/* The journal is of this process alone: one that an earlier process with its number has left makes way. */
+static gboolean
+begin_journal (GememRecording *recording, const char *path, GError **error)
+{
+  recording->journal = g_strdup_printf ("%s.%d.gmj", path, (int) getpid ());
+  g_unlink (recording->journal);
+  recording->header = gemem_journal_map (recording->journal, 0, O_CREAT | O_EXCL);
+  if (recording->header == NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; choose another place", recording->journal, g_strerror (errno));
+      g_unlink (recording->journal);
+      return FALSE;
+    }
+  recording->header->version = JOURNAL_VERSION;
+  recording->header->slot_size = JOURNAL_SLOT;
+  recording->header->pid = (guint32) getpid ();
+  recording->header->parent = (guint32) getppid ();
+  recording->header->flags = recording->info.flags;
+  recording->blocks = 1;
+  memcpy (recording->header->magic, JOURNAL_MAGIC, 8);
+  return TRUE;
+}
+
+static void
+free_recording (GememRecording *recording)
+{
+  if (recording->block != NULL)
+    munmap (recording->block, JOURNAL_BLOCK);
+  if (recording->header != NULL)
+    munmap (recording->header, JOURNAL_BLOCK);
+  g_clear_error (&recording->failure);
+  gemem_trace_info_clear (&recording->info);
+  g_free (recording->journal);
+  g_free (recording);
+}
+
+/* Whether the file can be made in the end; nothing is left of the attempt. */
+static gboolean
+try_place (GememRecording *recording, GError **error)
+{
+  GememTraceWriter *writer = gemem_trace_create (recording->info.path, NULL, &recording->info, error);
+  if (writer != NULL)
+    writer->discard (writer);
+  return writer != NULL;
+}
 
 GememRecording *
 gemem_recording_new (const char *path, GError **error)
@@ -18,11 +88,9 @@ gemem_recording_new (const char *path, GError **error)
 
   gemem_trace_info_init (&recording->info, "live", path);
   recording->info.flags = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS;
-  recording->writer = gemem_trace_create (path, NULL, &recording->info, error);
-  if (recording->writer != NULL)
+  if (try_place (recording, error) && begin_journal (recording, path, error))
     return recording;
-  gemem_trace_info_clear (&recording->info);
-  g_free (recording);
+  free_recording (recording);
   return NULL;
 }
 
@@ -64,6 +132,10 @@ gemem_recording_describe (GememRecording *recording, const char *allocator, cons
   recording->info.allocator = g_strdup (allocator);
   recording->info.settings = settings_text (settings);
   recording->info.device = device_text (device);
+  g_strlcpy (recording->header->settings, recording->info.settings, sizeof recording->header->settings);
+  g_strlcpy (recording->header->device, recording->info.device, sizeof recording->header->device);
+  g_strlcpy (recording->header->made_on, made_on, sizeof recording->header->made_on);
+  g_strlcpy (recording->header->allocator, allocator, sizeof recording->header->allocator);
   gemem_trace_info_note (&recording->info, "tool", "%s %s", PACKAGE_NAME, PACKAGE_VERSION);
   gemem_trace_info_note (&recording->info, "device", "%s", made_on);
 }
@@ -74,11 +146,69 @@ gemem_recording_new_id (GememRecording *recording)
   return ++recording->last_id;
 }
 
+/* Place for @slots records; FALSE: there is none any more. */
+static gboolean
+reserve (GememRecording *recording, guint slots)
+{
+  JournalBlock head = { .magic = JOURNAL_BLOCK_MAGIC, .first = recording->header->sequence + 1 };
+  JournalRecord *block;
+
+  if (recording->block != NULL && recording->used + slots <= JOURNAL_SLOTS)
+    return TRUE;
+  block = gemem_journal_map (recording->journal, recording->blocks, 0);
+  if (block == NULL)
+    {
+      fail (recording, errno);
+      return FALSE;
+    }
+  memcpy (block, &head, sizeof head);
+  if (recording->block != NULL)
+    munmap (recording->block, JOURNAL_BLOCK);
+  recording->block = block;
+  recording->blocks++;
+  recording->used = 1;
+  return TRUE;
+}
+
 void
 gemem_recording_add (GememRecording *recording, const GememTraceEvent *event)
 {
-  if (recording->failure == NULL)
-    recording->writer->write (recording->writer, event, 1, &recording->failure);
+  JournalRecord *slot;
+
+  if (recording->ended || recording->failure != NULL || !reserve (recording, 2))
+    return;
+  slot = &recording->block[recording->used];
+  recording->used += 2;
+  memcpy (slot + 1, event, sizeof *event);
+  slot->sequence = ++recording->header->sequence;
+  __atomic_store_n (&slot->call, JOURNAL_EVENT, __ATOMIC_RELEASE); /* last: it is whole or not there */
+}
+
+void
+gemem_recording_forget (GememRecording *recording)
+{
+  recording->ended = TRUE;
+}
+
+/* The file, of the journal's events. */
+static gboolean
+write_file (GememRecording *recording, GError **error)
+{
+  GememTraceReader *reader = gemem_trace_open (recording->journal, "journal", NULL, error);
+  GememTraceWriter *writer = reader != NULL ? gemem_trace_create (recording->info.path, NULL, &recording->info, error) : NULL;
+  const GememTraceEvent *events;
+  gboolean ok = writer != NULL;
+  gssize n = 0;
+
+  while (ok && (n = gemem_trace_next (reader, &events, error)) > 0)
+    ok = writer->write (writer, events, (gsize) n, error);
+  ok = ok && n == 0;
+  gemem_trace_close (reader);
+  if (ok)
+    return writer->finish (writer, error);
+  if (writer != NULL)
+    writer->discard (writer);
+  return FALSE;
 }
 
 gboolean
@@ -86,14 +216,10 @@ gemem_recording_finish (GememRecording *recording, GError **error)
 {
   gboolean ok = recording->failure == NULL;
 
-  if (ok)
-    ok = recording->writer->finish (recording->writer, error);
-  else
-    {
-      recording->writer->discard (recording->writer);
-      g_propagate_error (error, recording->failure);
-    }
-  gemem_trace_info_clear (&recording->info);
-  g_free (recording);
+  if (!ok)
+    g_propagate_error (error, g_steal_pointer (&recording->failure));
+  else if ((ok = write_file (recording, error)))
+    g_unlink (recording->journal);
+  free_recording (recording);
   return ok;
 }

@@ -1,6 +1,7 @@
 /* torch.c - see torch.h.  The one place of sim/live that reads the environment and the clock, and says something on stderr: to PyTorch, it is the program. */
 #include "config.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -117,6 +118,27 @@ finish_all (void)
   G_UNLOCK (state);
 }
 
+/* Over a fork() the lock is held, so that the child finds everything as it should be; the recording is its parent's. */
+static void
+before_fork (void)
+{
+  G_LOCK (state);
+}
+
+static void
+after_fork (void)
+{
+  G_UNLOCK (state);
+}
+
+static void
+in_child (void)
+{
+  if (state.recording != NULL)
+    gemem_recording_forget (state.recording);
+  G_UNLOCK (state);
+}
+
 static void
 begin (void)
 {
@@ -141,6 +163,7 @@ begin (void)
   if (record != NULL && (state.recording = gemem_recording_new (record, &error)) == NULL)
     give_up ("GEMEM_RECORD", error);
   atexit (finish_all);
+  pthread_atfork (before_fork, after_fork, in_child);
 }
 
 static GememHeap *

@@ -47,9 +47,9 @@ main (int argc, char **argv)
     {
       double before = g_ascii_strtod (argv[1], NULL);
       printf ("{\"bench\":\"record\",\"what\":\"call\",\"ns\":%.1f}\n", ns_per_call (nothing) - before);
-      g_autofree char *journal = g_strdup_printf ("%s/%d.gmj", g_getenv ("GEMEM_RECORD"), (int) getpid ());
+      g_autofree char *journal = g_strdup_printf ("%s/%d.gmj", g_getenv ("GEMEM_JOURNALS"), (int) getpid ());
       gboolean recorded = g_unlink (journal) == 0;
-      g_rmdir (g_getenv ("GEMEM_RECORD"));
+      g_rmdir (g_getenv ("GEMEM_JOURNALS"));
       return recorded ? 0 : 1;
     }
   g_autofree char *before = g_strdup_printf ("%.1f", ns_per_call (nothing));
@@ -58,7 +58,7 @@ main (int argc, char **argv)
   g_autofree char *sanitizer = g_strconcat (g_getenv ("ASAN_OPTIONS") != NULL ? g_getenv ("ASAN_OPTIONS") : "", ":verify_asan_link_order=0", NULL);
   g_setenv ("ASAN_OPTIONS", sanitizer, TRUE); /* the recorder comes before its library */
   g_setenv ("LD_PRELOAD", recorder, TRUE);
-  g_setenv ("GEMEM_RECORD", folder, TRUE);
+  g_setenv ("GEMEM_JOURNALS", folder, TRUE);
   execl ("/proc/self/exe", argv[0], before, NULL);
   return 1;
 }

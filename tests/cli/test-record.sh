@@ -18,7 +18,7 @@ run 0 gemem-record --help; says out 'PROGRAM \[ARGUMENTS'
 run 7 gemem-record -o no/folder/out.gmt sh -c 'exit 7'; says err '^gemem-record: no/folder/out.gmt: No such file or directory; sh runs without being recorded$'
 run 0 gemem-record -o hyphens.gmt -- sh -c 'test "$1" = -o' sh -o
 check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'
-# A program that was never meant to see the recorder: GEMEM_RECORD names what cannot be written.
+# A program that was never meant to see the recorder: GEMEM_JOURNALS names what cannot be written.
 if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
   nm -D --defined-only "$GEMEM_BUILDDIR/.libs/libgemem-record.so" | awk '{ print $NF }' | grep -v -e '^cu' -e '^dlsym$' >leaked
   check "the library shows CUDA's names and dlsym alone" test ! -s leaked
@@ -159,11 +159,11 @@ run 5 gemem-record sh -c "ulimit -f 60; exec '$driver' dlsym end 0"; says err 'F
 run 5 gemem-record sh -c "ulimit -f 300; exec '$driver' dlsym end 0"
 run 0 gemem-sim info out.gmt; says out 'calls could not be recorded'; says out 'events +[1-9]'
 if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
-  run 0 env GEMEM_RECORD="$GEMEM_TMP/not/there" LD_PRELOAD="$GEMEM_BUILDDIR/.libs/libgemem-record.so" "$driver" dlsym basic
+  run 0 env GEMEM_JOURNALS="$GEMEM_TMP/not/there" LD_PRELOAD="$GEMEM_BUILDDIR/.libs/libgemem-record.so" "$driver" dlsym basic
   says err '^gemem-record: .*/not/there: No such file or directory; process [0-9]+ runs without being recorded$'
   check "one line" test "$(wc -l <"$err")" -eq 1
   mkdir journals
-  run 0 env GEMEM_RECORD="$GEMEM_TMP/journals" LD_PRELOAD="$GEMEM_BUILDDIR/.libs/libgemem-record.so" "$driver" dlsym basic
+  run 0 env GEMEM_JOURNALS="$GEMEM_TMP/journals" LD_PRELOAD="$GEMEM_BUILDDIR/.libs/libgemem-record.so" "$driver" dlsym basic
   silent err
   cp journals/*.gmj alone.gmj; [ "$(events alone.gmj)" = "$basic" ]; ok $? "a journal alone is read as it is"
   run 0 gemem-sim validate alone.gmj

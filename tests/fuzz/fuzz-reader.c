@@ -25,7 +25,7 @@ static const struct
   { 'r', NULL, FALSE },     { 'p', "pytorch-snapshot", TRUE }, { 'v', "memory-viz", TRUE }, { 'k', "kineto", TRUE },
   { 'm', "rmm-csv", TRUE }, { 'l', "minimalloc-csv", TRUE },   { 't', "text", FALSE },      { 'o', "ops", FALSE },
   { 'n', "native", FALSE }, { 'g', "ge-plan-log", TRUE },      { 'e', "ge-runtime-log", TRUE },
-  { 'd', "paddle-log", TRUE }, { 'j', "journal", TRUE },
+  { 'd', "paddle-log", TRUE }, { 'j', "journal", FALSE },
 };
 
 #define JOURNAL_PIECE 1024 /* of each block */

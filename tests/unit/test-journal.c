@@ -216,6 +216,46 @@ test_left_out (void)
                 " | 1 frees of memory that was not seen to be allocated are left out");
 }
 
+/* Events of an allocator at work are delivered as they are; the facts of their trace stand in the header. */
+static void
+test_events (void)
+{
+  const GememTraceEvent alloc = { .kind = GEMEM_EVENT_ALLOC, .id = 7, .size = 100, .address = 0x1000, .aux = 512, .stream = 3, .time = 5 };
+  const GememTraceEvent wrong[] = { { .kind = GEMEM_EVENT_KIND_COUNT }, { .kind = 0 }, { .kind = GEMEM_EVENT_ALLOC, .size = G_MAXUINT64 },
+                                    { .kind = GEMEM_EVENT_ALLOC, .tag = 1 } };
+  Draft draft = draft_new ();
+  JournalRecord *slot = CALL (.call = JOURNAL_EVENT);
+  memcpy (slot + 1, &alloc, sizeof alloc);
+  draft.slot++;
+  JournalHeader *header = draft_at (&draft, 0);
+  g_strlcpy (header->allocator, "direct", sizeof header->allocator);
+  g_strlcpy (header->device, "capacity=1024", sizeof header->device);
+  header->flags = GEMEM_TRACE_HAS_SEGMENTS | 1u << 31;
+  g_autoptr (GBytes) bytes = g_bytes_new (draft.bytes->data, draft.bytes->len);
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.gmj"), NULL, NULL, &error);
+  const GememTraceEvent *events;
+  g_assert_no_error (error);
+  g_assert_cmpstr (reader->info.allocator, ==, "direct");
+  g_assert_cmpstr (reader->info.device, ==, "capacity=1024");
+  g_assert_null (reader->info.settings);
+  g_assert_cmpuint (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS);
+  g_assert_cmpint (gemem_trace_next (reader, &events, &error), ==, 1);
+  g_assert_cmpmem (events, sizeof alloc, &alloc, sizeof alloc);
+  g_assert_cmpint (gemem_trace_next (reader, &events, &error), ==, 0);
+  gemem_trace_close (reader);
+  g_byte_array_unref (draft.bytes);
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      draft = draft_new ();
+      slot = CALL (.call = JOURNAL_EVENT);
+      memcpy (slot + 1, &wrong[i], sizeof wrong[i]);
+      draft_expect (&draft, FALSE,
+                    i == 1 ? "x.log: block 1: its event is not there; record again, or read what is whole with --allow-partial"
+                           : "x.log: block 1: its event is impossible; record again, or read what is whole with --allow-partial");
+    }
+}
+
 /* Threads and stacks become tags. */
 static void
 test_strings (void)
@@ -269,7 +309,7 @@ test_damage (void)
   Draft draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
-  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 32" ADVICE);
+  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 33" ADVICE);
   draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
@@ -403,7 +443,7 @@ test_random (void)
       for (guint i = 0; i < 300; i++)
         {
           guint call = 1 + (guint) gemem_rng_below (&rng, JOURNAL_CALL_COUNT - 1);
-          call = call == JOURNAL_STRING ? JOURNAL_ALLOC : call;
+          call = call == JOURNAL_STRING || call == JOURNAL_EVENT ? JOURNAL_ALLOC : call;
           if (gemem_rng_below (&rng, 100) == 0)
             draft_block (&draft);
           CALL (.call = call, .p = gemem_rng_below (&rng, 12), .q = gemem_rng_below (&rng, 20), .r = gemem_rng_below (&rng, 4),
@@ -478,7 +518,7 @@ test_writer (void)
   g_autofree char *own = g_strdup_printf ("%s/%d.gmj", test_tmpdir (), (int) getpid ());
   int status;
 
-  g_setenv ("GEMEM_RECORD", test_tmpdir (), TRUE);
+  g_setenv ("GEMEM_JOURNALS", test_tmpdir (), TRUE);
   run_threads (rounds);
   run_threads (rounds);
   write_calls (GUINT_TO_POINTER (10));
@@ -507,6 +547,7 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/ends", test_ends);
   g_test_add_func ("/journal/event-sync", test_event_sync);
   g_test_add_func ("/journal/left-out", test_left_out);
+  g_test_add_func ("/journal/events", test_events);
   g_test_add_func ("/journal/strings", test_strings);
   g_test_add_func ("/journal/merge", test_merge);
   g_test_add_func ("/journal/claim", test_claim);

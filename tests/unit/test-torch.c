@@ -11,9 +11,11 @@
 #endif
 #include <glib/gstdio.h>
 #include <gmodule.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim/core/rng.h"
 #include "sim/engine/replay.h"
@@ -289,6 +291,39 @@ child_capture (void)
 }
 #endif
 
+/* Ends in the middle of its work, without a chance to write anything. */
+static void
+child_killed (void)
+{
+  for (guint i = 0; i < STEPS; i++)
+    {
+      void *block = torch.malloc (MIB + i, 0, NULL);
+
+      if (i % 2 == 0)
+        torch.free (block, MIB + i, 0, NULL);
+    }
+  raise (SIGKILL);
+}
+
+/* A child of fork() goes on with its copy; the recording is its parent's. */
+static void
+child_forks (void)
+{
+  void *block = torch.malloc (MIB, 0, NULL);
+  int status = 1;
+  pid_t pid = fork ();
+
+  if (pid == 0)
+    {
+      for (guint i = 0; i < STEPS; i++)
+        torch.free (torch.malloc (2 * MIB, 0, NULL), 2 * MIB, 0, NULL);
+      exit (0);
+    }
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_cmpint (status, ==, 0);
+  torch.free (block, MIB, 0, NULL);
+}
+
 static void
 child_one (void)
 {
@@ -299,7 +334,8 @@ static int
 child (const char *name)
 {
   static const struct { const char *name; void (*run) (void); } programs[]
-      = { { "threads", child_threads }, { "teardown", child_teardown }, { "hooks", child_hooks }, { "one", child_one }, { "capture", child_capture } };
+      = { { "threads", child_threads }, { "teardown", child_teardown }, { "hooks", child_hooks }, { "one", child_one }, { "capture", child_capture },
+          { "killed", child_killed }, { "forks", child_forks } };
 
   open_library ();
   for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
@@ -332,10 +368,10 @@ run_child (const char *name, int status, const char *const *settings)
     }
   g_spawn_sync (NULL, (char **) argv, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL, &said, &waited, &error);
   g_assert_no_error (error);
-  if (!WIFEXITED (waited) || WEXITSTATUS (waited) != status)
+  waited = WIFSIGNALED (waited) ? 128 + WTERMSIG (waited) : WEXITSTATUS (waited);
+  if (waited != status)
     g_test_message ("%s", said);
-  g_assert_true (WIFEXITED (waited));
-  g_assert_cmpint (WEXITSTATUS (waited), ==, status);
+  g_assert_cmpint (waited, ==, status);
   return said;
 }
 
@@ -531,6 +567,75 @@ test_files (void)
   assert_says (again, "GEMEM_STATS: /nowhere/x");
 }
 
+/* The file in the folder of the test whose name begins with @begins and ends with @ends; NULL: there is none. */
+static char *
+find_file (const char *begins, const char *ends)
+{
+  g_autoptr (GDir) dir = g_dir_open (test_tmpdir (), 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    if (g_str_has_prefix (name, begins) && g_str_has_suffix (name, ends))
+      return g_build_filename (test_tmpdir (), name, NULL);
+  return NULL;
+}
+
+static guint64
+count_events (const char *path, GememEventKind kind, char **allocator)
+{
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
+  const GememTraceEvent *events;
+  guint64 count = 0;
+  gssize n;
+
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      count += events[i].kind == kind;
+  g_assert_no_error (error);
+  if (allocator != NULL)
+    *allocator = g_strdup (reader->info.allocator);
+  gemem_trace_close (reader);
+  return count;
+}
+
+/* What was recorded when the program was killed is in its journal, complete, and replays to the same decisions. */
+static void
+test_killed (void)
+{
+  g_autofree char *record = g_strconcat ("GEMEM_RECORD=", test_tmpdir (), "/killed.gmt", NULL), *allocator = NULL;
+  const char *const settings[] = { "GEMEM_DEVICE=sim:capacity=4GiB", "GEMEM_ALLOCATOR=ge-expandable", record, NULL };
+  g_autofree char *said = run_child ("killed", 128 + SIGKILL, settings), *journal = find_file ("killed.gmt.", ".gmj");
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job = { .device_spec = "sim", .source = open_file, .source_data = journal, .use_trace_settings = TRUE };
+  g_autoptr (GError) error = NULL;
+  GememResult *replayed;
+
+  g_assert_nonnull (journal);
+  g_assert_cmpuint (count_events (journal, GEMEM_EVENT_ALLOC, &allocator), ==, STEPS);
+  g_assert_cmpstr (allocator, ==, "ge-expandable");
+  g_assert_true (gemem_allocator_spec_parse (allocator, specs, &error));
+  job.allocator = specs->pdata[0];
+  replayed = gemem_job_run (&job, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (replayed->fidelity.equal, ==, STEPS);
+  gemem_result_free (replayed);
+}
+
+static void
+test_forks (void)
+{
+  g_autofree char *record = g_strconcat ("GEMEM_RECORD=", test_tmpdir (), "/forks.gmt", NULL);
+  const char *const settings[] = { "GEMEM_DEVICE=sim", record, NULL };
+  g_autofree char *said = run_child ("forks", 0, settings), *path = g_build_filename (test_tmpdir (), "forks.gmt", NULL);
+
+  g_assert_cmpstr (said, ==, "");
+  g_assert_cmpuint (count_events (path, GEMEM_EVENT_ALLOC, NULL), ==, 1);
+  g_assert_cmpuint (count_events (path, GEMEM_EVENT_FREE, NULL), ==, 1);
+  g_assert_null (find_file ("forks.gmt.", ".gmj"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -549,6 +654,8 @@ main (int argc, char **argv)
   g_test_add_func ("/torch/capture", test_capture);
   g_test_add_func ("/torch/teardown", test_teardown);
   g_test_add_func ("/torch/hooks", test_hooks);
+  g_test_add_func ("/torch/killed", test_killed);
+  g_test_add_func ("/torch/forks", test_forks);
   g_test_add_func ("/torch/wrong", test_wrong);
   g_test_add_func ("/torch/files", test_files);
   return g_test_run ();

@@ -2,7 +2,7 @@
  *
  *   gemem-record [-o FILE] [--stacks[=DEPTH]] [--] PROGRAM [ARGUMENTS]
  *
- * The program gets the library libgemem-record.so (LD_PRELOAD) and the folder of the journals (GEMEM_RECORD), made beside FILE.  When it
+ * The program gets the library libgemem-record.so (LD_PRELOAD) and the folder of the journals (GEMEM_JOURNALS), made beside FILE.  When it
  * has ended, however it did, each journal becomes a trace: that of the program itself FILE, those of its children FILE with their process
  * id before the extension.
  *
@@ -92,7 +92,7 @@ make_environment (const char *library, const char *folder)
   const char *preloaded = g_environ_getenv (environment, "LD_PRELOAD");
   g_autofree char *both = preloaded != NULL && *preloaded != '\0' ? g_strconcat (library, ":", preloaded, NULL) : g_strdup (library);
   environment = g_environ_setenv (environment, "LD_PRELOAD", both, TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_RECORD", folder, TRUE);
+  environment = g_environ_setenv (environment, "GEMEM_JOURNALS", folder, TRUE);
   if (stacks == 0)
     return g_environ_unsetenv (environment, "GEMEM_RECORD_STACKS");
   g_autofree char *depth = g_strdup_printf ("%d", stacks);

@@ -1,11 +1,10 @@
 /* journal.c - writes the journal of a process: records into shared memory, a block of 64 KiB per thread at a time (recorder.h).
  *
- * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first (posix_fallocate), so that a full disk ends
+ * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first (journal-file.h), so that a full disk ends
  * the recording and never the program.  Adding a record takes one atomic increment, the time, and 64 bytes of memory that belong to the
  * file: nothing is left to be flushed.
  *
- * A child of fork() shares nothing: it begins a journal of its own at its first call.  The file is opened for each block by its absolute
- * name and closed again, because programs close descriptors they do not know.
+ * A child of fork() shares nothing: it begins a journal of its own at its first call.
  */
 #include "config.h"
 
@@ -17,11 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "traces/journal-file.h"
 #include "traces/record/recorder.h"
 
 #define MOST_NAMES 100 /* journals of one process id: a program may execute another one */
@@ -60,34 +58,6 @@ now (void)
 
 /* ---- the file */
 
-/* Whether a file may have @size bytes: beyond its limit a process gets a signal, which it does not expect of us. */
-static bool
-may_have (off_t size)
-{
-  struct rlimit limit;
-  return getrlimit (RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || (rlim_t) size <= limit.rlim_cur;
-}
-
-/* Maps block @number of the file, made sure of on the disk; NULL if that cannot be done. */
-static void *
-map_block (uint32_t number, int flags)
-{
-  off_t place = (off_t) number * JOURNAL_BLOCK;
-  int fd = open (journal.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-  void *block = MAP_FAILED;
-
-  if (fd < 0)
-    return NULL;
-  int problem = may_have (place + JOURNAL_BLOCK) ? posix_fallocate (fd, place, JOURNAL_BLOCK) : EFBIG;
-  if (problem == 0)
-    block = mmap (NULL, JOURNAL_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, place);
-  if (problem == 0 && block == MAP_FAILED)
-    problem = errno;
-  close (fd);
-  errno = problem;
-  return block != MAP_FAILED ? block : NULL;
-}
-
 static void
 read_command (JournalHeader *header)
 {
@@ -121,7 +91,7 @@ create (const char *directory)
                         : snprintf (journal.path, sizeof journal.path, "%s/%d-%d.gmj", directory, (int) getpid (), i);
       errno = ENAMETOOLONG;
       if (size > 0 && (size_t) size < sizeof journal.path)
-        header = map_block (0, O_CREAT | O_EXCL);
+        header = gemem_journal_map (journal.path, 0, O_CREAT | O_EXCL);
     }
   if (header == NULL && errno != EEXIST && errno != ENAMETOOLONG)
     {
@@ -172,7 +142,7 @@ on_fork (void)
 static void
 open_journal (void)
 {
-  const char *directory = getenv ("GEMEM_RECORD");
+  const char *directory = getenv ("GEMEM_JOURNALS");
   JournalHeader *header;
 
   if (directory == NULL || directory[0] == '\0')
@@ -250,7 +220,7 @@ used_slots (const JournalRecord *block)
 static bool
 claim_block (RecorderThread *thread)
 {
-  JournalRecord *block = map_block (journal.blocks, 0);
+  JournalRecord *block = gemem_journal_map (journal.path, journal.blocks, 0);
   JournalBlock head = { .magic = JOURNAL_BLOCK_MAGIC };
 
   if (block == NULL)
