@@ -22,7 +22,7 @@ static const GememParam params[] = {
     .help = "Garbage is collected when it has this many bytes (FLAGS_eager_delete_tensor_gb, there in GiB); never: off." },
   { .name = "memory_fraction_of_eager_deletion", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1",
     .aliases = "fraction|FLAGS_memory_fraction_of_eager_deletion",
-    .offset = G_STRUCT_OFFSET (Params, fraction), .help = "Collect only the largest tensors, up to this fraction of all bytes." },
+    .offset = G_STRUCT_OFFSET (Params, fraction), .help = "Collect only the largest tensors, up to this fraction of all bytes.  Default in P13-P3: 1." },
   { NULL }
 };
 

@@ -25,37 +25,38 @@ const GememParam gemem_paddle_auto_growth_params[] = {
             "large pools)." },
   { .name = "auto_growth_chunk_size_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
     .aliases = "chunk_mb|FLAGS_auto_growth_chunk_size_in_mb", .offset = G_STRUCT_OFFSET (Params, chunk),
-    .help = "Least size of a chunk; 0: the rounded request (a flag since 2.5)." },
+    .help = "Least size of a chunk; 0: the rounded request (a flag since 2.5).  Default in P2-P3: 0." },
   { .name = "free_idle_chunk", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_idle_chunk",
     .offset = G_STRUCT_OFFSET (Params, free_idle_chunk),
-    .help = "Return idle chunks to the device after every free (since 1.6; read-only at run time)." },
+    .help = "Return idle chunks to the device after every free (read-only at run time).  Default in P16-P3: no." },
   { .name = "free_when_no_cache_hit", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_when_no_cache_hit",
     .offset = G_STRUCT_OFFSET (Params, free_when_no_cache_hit),
-    .help = "Return idle chunks before a new one is taken, instead of after the device has refused (since 1.6; read-only at run time)." },
+    .help = "Return idle chunks before a new one is taken, instead of after the device has refused (read-only at run time).  "
+            "Default in P16-P3: no." },
   { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
     .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit (since late P16)." },
+    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in P16-P3: 0." },
   { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
     .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
-    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none." },
+    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none.  Default in P16-P3: 10000." },
   { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256", .min = "256", .max = "1GiB",
     .aliases = "alignment|FLAGS_alignment_size", .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "Rounding unit of requests and, in P16, of the aligning allocator below; a power of two (256 on CUDA, 64KiB for pinned memory; a flag in 3.x, "
-            "which Paddle reads on other devices than CUDA's only)." },
+            "which Paddle reads on other devices than CUDA's only; before, a rule that may be tried).  Default in P16-P3: 256." },
   { .name = "use_stream_safe_cuda_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .aliases = "FLAGS_use_stream_safe_cuda_allocator",
     .offset = G_STRUCT_OFFSET (Params, stream_safe),
-    .help = "A freed block that other streams use waits until they are done (since 2.3; P16 has no such thing)." },
+    .help = "A freed block that other streams use waits until they are done (since 2.3).  Default in P2-P3: yes." },
   { .name = "use_auto_growth_v2", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_use_auto_growth_v2",
     .offset = G_STRUCT_OFFSET (Params, v2),
-    .help = "While it warms up only free blocks of exactly the size serve; then the idle chunks go back, once (P3)." },
+    .help = "While it warms up only free blocks of exactly the size serve; then the idle chunks go back, once.  Default in P3: no." },
   { .name = "auto_growth_v2_warm_up", .type = GEMEM_PARAM_UINT, .default_text = "1000", .max = "1000000000000",
     .offset = G_STRUCT_OFFSET (Params, warm_up),
     .help = "Requests for which use_auto_growth_v2 warms up; a program says so itself, a recording does not." },
-  POOL_SIZE ("small_pool_size_in_mb", small_pool, "Requests up to this size have a pool of their own; 0: one pool (P3)."),
-  POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "Least size of a chunk of the small pool (P3)."),
-  POOL_SIZE ("large_pool_auto_growth_chunk_size_in_mb", large_chunk, "Least size of a chunk of the large pool (P3)."),
-  POOL_SIZE ("small_pool_pre_alloc_in_mb", small_pre_alloc, "Chunk taken for the small pool at a stream's first request (P3)."),
-  POOL_SIZE ("large_pool_pre_alloc_in_mb", large_pre_alloc, "Chunk taken for the large pool at a stream's first request (P3)."),
+  POOL_SIZE ("small_pool_size_in_mb", small_pool, "Requests up to this size have a pool of their own; 0: one pool.  Default in P3: 0."),
+  POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "Least size of a chunk of the small pool.  Default in P3: 0."),
+  POOL_SIZE ("large_pool_auto_growth_chunk_size_in_mb", large_chunk, "Least size of a chunk of the large pool.  Default in P3: 0."),
+  POOL_SIZE ("small_pool_pre_alloc_in_mb", small_pre_alloc, "Chunk taken for the small pool at a stream's first request.  Default in P3: 0."),
+  POOL_SIZE ("large_pool_pre_alloc_in_mb", large_pre_alloc, "Chunk taken for the large pool at a stream's first request.  Default in P3: 0."),
   { NULL },
 };
 
@@ -67,6 +68,7 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
   gboolean pools = preset == GEMEM_PADDLE_P3 && params->small_pool != 0;
   const char *why_no_pools = "needs two pools; choose preset=P3 and set small_pool_size_in_mb";
   const GememPaddleFlag flags[] = {
+    { "use_stream_safe_cuda_allocator", !params->stream_safe, preset != GEMEM_PADDLE_P16, "came with 2.3; choose preset=P2 or P3" },
     { "auto_growth_chunk_size_in_mb", params->chunk != 0, preset != GEMEM_PADDLE_P16 && !pools,
       "is a flag since 2.5, and small_pool_size_in_mb replaces it by one size per pool; choose preset=P2 or P3, or set the pools' sizes" },
     { "use_auto_growth_v2", params->v2, preset == GEMEM_PADDLE_P3, "exists in 3.x; choose preset=P3" },
@@ -77,10 +79,9 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
     { "small_pool_pre_alloc_in_mb", params->small_pre_alloc != 0, pools, why_no_pools },
     { "large_pool_pre_alloc_in_mb", params->large_pre_alloc != 0, pools, why_no_pools },
   };
-  if (preset == GEMEM_PADDLE_P16)
-    params->stream_safe = FALSE;
   if (!gemem_paddle_check_flags ("paddle-auto-growth", flags, G_N_ELEMENTS (flags), error))
     return FALSE;
+  params->stream_safe = params->stream_safe && preset != GEMEM_PADDLE_P16;
   guint64 largest = MAX (MAX (params->chunk, params->small_chunk), MAX (params->large_chunk, MAX (params->small_pre_alloc,
                                                                                                    params->large_pre_alloc)));
   if (largest > G_MAXUINT64 / 2)

@@ -25,18 +25,19 @@ const GememParam gemem_paddle_buddy_params[] = {
   GEMEM_PADDLE_BUDDY_SIZE_ROWS,
   { .name = "free_idle_memory", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_idle_memory",
     .offset = G_STRUCT_OFFSET (Params, free_idle_memory),
-    .help = "Return free chunks to the device while (used + max_chunk) * 2 < free (P13 only; the documentation of 1.4 and 1.5 still lists it, no code "
-            "reads it)." },
+    .help = "Return free chunks to the device while (used + max_chunk) * 2 < free (the documentation of 1.4 and 1.5 still lists it, no code "
+            "reads it).  Default in P13: no." },
   GEMEM_PADDLE_BUDDY_LIMIT_ROWS,
   { .name = "fraction_of_cpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1",
     .aliases = "FLAGS_fraction_of_cpu_memory_to_use", .offset = G_STRUCT_OFFSET (Params, cpu_fraction),
-    .help = "Part of the physical memory of which a 32nd bounds the chunk size (place=cpu, until 2.x; the documentation omits the 32nd)." },
+    .help = "Part of the physical memory of which a 32nd bounds the chunk size (place=cpu; the documentation omits the 32nd).  "
+            "Default in P13-P2: 1." },
   { .name = "initial_cpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "500", .unit = "MiB",
     .aliases = "FLAGS_initial_cpu_memory_in_mb", .offset = G_STRUCT_OFFSET (Params, cpu_initial),
-    .help = "Upper bound of the chunk size (place=cpu, until 2.x; a build of 1.x with MKLDNN had 5000)." },
+    .help = "Upper bound of the chunk size (place=cpu; a build of 1.x with MKLDNN had 5000).  Default in P13-P2: 500." },
   { .name = "fraction_of_cuda_pinned_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = "0.5", .min = "0", .max = "1",
     .aliases = "FLAGS_fraction_of_cuda_pinned_memory_to_use", .offset = G_STRUCT_OFFSET (Params, pinned_fraction),
-    .help = "Part of the physical memory of which a 256th is the chunk size (place=pinned)." },
+    .help = "Part of the physical memory of which a 256th is the chunk size (place=pinned).  Default in P13-P3: 0.5." },
   { NULL },
 };
 

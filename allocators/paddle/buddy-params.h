@@ -39,22 +39,23 @@ typedef struct
     .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, fraction), \
     .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the total until 1.5, of what is available since 1.6; the default " \
-            "is (double)0.92f, on Windows 0.5." }, \
+            "is (double)0.92f, on Windows 0.5.  Default in P13-P3: 0.92." }, \
   { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
     .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, initial), \
-    .help = "Size of the first chunk; 0: by fraction (since P14)." }, \
+    .help = "Size of the first chunk; 0: by fraction.  Default in P14-P3: 0." }, \
   { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
     .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, reallocate), \
-    .help = "Size of every further chunk; 0: by fraction of what is then available (since P14)." }
+    .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available.  Default in P14-P3: 0." }
 
 #define GEMEM_PADDLE_BUDDY_LIMIT_ROWS \
   { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
     .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, memory_limit), \
-    .help = "Most memory this process may hold; 0: no limit (since late P16)." }, \
+    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in P16-P3: 0." }, \
   { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", .unit = "ms", \
     .aliases = "FLAGS_gpu_allocator_retry_time", .special = "default=18446744073709551615", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, retry_time), \
-    .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; default: 10 s on the GPU since P16." }
+    .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; it wraps the buddy of the GPU since 1.6.  " \
+            "Default in P16-P3: 10000." }
 
 extern const GememParam gemem_paddle_buddy_params[];
 

@@ -58,13 +58,15 @@ static const GememParam params[] = {
   { .name = "allocator_strategy", .type = GEMEM_PARAM_CHOICE, .default_text = "preset",
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local", .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
-    .help = "Allocator by the name it has in that version; preset: the version's default (legacy to 1.5, naive_best_fit in P16, auto_growth since "
-            "2.1; inference builds of 2.x: naive_best_fit).  Until 1.5 naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy." },
+    .help = "Allocator by the name it has in that version; preset: the version's default (inference builds of 2.x had naive_best_fit).  Until 1.5 "
+            "naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy.  "
+            "Default in P13-P14: legacy, P16: naive_best_fit, P2-P3: auto_growth." },
   { .name = "use_virtual_memory_auto_growth", .type = GEMEM_PARAM_BOOL, .default_text = "no",
     .aliases = "FLAGS_use_virtual_memory_auto_growth", .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
-    .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.2; on a device with virtual memory)." },
+    .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.2; on a device with virtual memory).  "
+            "Default in P2-P3: no." },
   { .name = "use_system_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_use_system_allocator",
-    .offset = G_STRUCT_OFFSET (Choice, system), .help = "Every request goes to the device by itself (since 1.6)." },
+    .offset = G_STRUCT_OFFSET (Choice, system), .help = "Every request goes to the device by itself.  Default in P16-P3: no." },
   { NULL },
 };
 

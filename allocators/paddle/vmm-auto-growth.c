@@ -38,16 +38,16 @@ static const GememParam params[] = {
     .help = "Version of Paddle: P2 (2.2-2.6) or P3 (3.x); they decide alike." },
   { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
     .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit." },
+    .help = "Most memory this process may hold; 0: no limit.  Default in P2-P3: 0." },
   { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
     .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
-    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none." },
+    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none.  Default in P2-P3: 10000." },
   { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256", .min = "256", .max = "1GiB", .aliases = "FLAGS_alignment_size",
     .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "Rounding unit of requests, what each mapping has in addition, and the most that is left uncut; a power of two (a flag in 3.x, which Paddle "
-            "reads on other devices than CUDA's only: P3)." },
+            "reads on other devices than CUDA's only).  Default in P3: 256." },
   { .name = "use_stream_safe_cuda_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .aliases = "FLAGS_use_stream_safe_cuda_allocator",
-    .offset = G_STRUCT_OFFSET (Params, stream_safe), .help = "A freed block that other streams use waits until they are done (since 2.3)." },
+    .offset = G_STRUCT_OFFSET (Params, stream_safe), .help = "A freed block that other streams use waits until they are done (since 2.3).  Default in P2-P3: yes." },
   { NULL },
 };
 

@@ -246,7 +246,7 @@ append_flags (GString *out, const GArray *list, const char *only)
     {
       for (end = i + 1; end < list->len && same_text (reading_at (list, i), reading_at (list, end)); end++)
         continue;
-      if (only != NULL && !gemem_name_equal (reading_at (list, i)->variable, only))
+      if (only != NULL ? !gemem_name_equal (reading_at (list, i)->variable, only) : !g_str_has_prefix (reading_at (list, i)->variable, "FLAGS_"))
         continue;
       if (i == 0 || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
         g_string_append_printf (out, "%s%s\n", only == NULL ? "\n" : "", reading_at (list, i)->variable);
@@ -276,7 +276,7 @@ gemem_flags_help (void)
       "changes.\n"
       "preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x) chooses the version. A flag is written as in Paddle\n"
       "or without FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. Where it would have no effect it is\n"
-      "refused.\n");
+      "refused; so it is in versions that are not named behind 'Default in'.\n");
 
   append_flags (out, list, NULL);
   g_string_append (out, "\nNot modelled, and refused with the reason:\n");

@@ -227,6 +227,9 @@ says out '^  paddle-buddy: REAL  \(default: 0\.92[0-9]*; 0 to 1\)$'
 says out '^  paddle-vmm-auto-growth: yes[|]no  \(default: yes\)$'
 says out '^  --lower=paddle: REAL  \(default: preset; -8000000000 to 8000000000\)$'
 says out '^  paddle: preset[|]legacy[|]naive_best_fit[|]auto_growth[|]thread_local  \(default: preset\)$'
+says out 'Default in P13-P14: -1, P16-P3: 0\.$'
+says out '^FLAGS_reuse_tmp_allocation_excess_fraction$'
+check 'and nothing but flags of PaddlePaddle' sh -c "! grep -q '^GE_' $out"
 check 'the man page has it too' sh -c 'gemem-sim help --man | grep -q "^.SH PADDLEPADDLE FLAGS"'
 run 2 gemem-sim help paddle-flag; says err "did you mean 'paddle-flags'"
 

@@ -88,7 +88,10 @@ static const Row versions[] = {
     { "paddle-buddy:preset=P14,available=512MiB,fraction=0.25", "paddle-buddy:preset=P16,available=512MiB,fraction=0.25" },
     { 255013683, 127506841 }, { { 'a', 1, 0 } } },
   { "double-or-single",
-    { "paddle-buddy:preset=P13,fraction=0.5", "paddle-buddy:preset=P14,fraction=1" }, { 510027366, 1020054732 }, { { 'a', 1, 0 } } },
+    { "paddle-buddy:preset=P13,fraction=1", "paddle-buddy:preset=P14,fraction=1" }, { 1020054733, 1020054732 }, { { 'a', 1, 0 } } },
+  { "too-much-asked",
+    { "paddle-buddy:preset=P14,available=512MiB,fraction=0.75", "paddle-buddy:preset=P16,available=512MiB,fraction=0.75" },
+    { 0, 382520524 }, { { 'a', 1, 0 } } },
   { "zero-sizes", { BUDDY "preset=P14", BUDDY "preset=P16" }, { MIB, 0 }, { { 'a', 0, 0 } } },
   { "release", { BUDDY "preset=P14", BUDDY "preset=P16" }, { MIB, 0 }, { { 'a', 1000, 0 }, { 'f', 0, 0 }, { 't', 0, 0 } } },
   { "naive-best-fit",
@@ -133,6 +136,33 @@ test_row (gconstpointer data)
       test_allocator_destroy (allocator);
     }
   g_assert_cmpuint (row->held[0], !=, row->held[1]);
+}
+
+/* A refused device call: until 1.5 the answer comes at once, since 1.6 after ten seconds and another try. */
+static void
+test_waits (void)
+{
+  static const struct
+  {
+    const char *spec;
+    guint64     seconds;
+  } cases[] = { { "paddle:preset=P13,capacity=64MiB", 0 },
+                { "paddle:preset=P14,initial_mb=1,realloc_mb=1,capacity=8MiB", 0 },
+                { "paddle:preset=P16,initial_mb=1,realloc_mb=1,capacity=8MiB", 10 },
+                { "paddle:preset=P2,capacity=8MiB", 10 },
+                { "paddle:preset=P3,use_virtual_memory_auto_growth=yes,capacity=8MiB", 10 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      GememAllocator *allocator = test_allocator_new (cases[i].spec, NULL);
+      const GememRequest request = { .size = 60 * MIB };
+      GememBlock block;
+      gboolean first = allocator->klass->alloc (allocator, &request, &block);
+
+      g_assert_false (first && allocator->klass->alloc (allocator, &request, &block));
+      g_assert_cmpuint (allocator->device->now / 1000000000, ==, cases[i].seconds);
+      test_allocator_destroy (allocator);
+    }
 }
 
 /* Devices 0 and 3: what one allocator takes, the other does not see, and nothing is taken before it is asked for. */
@@ -194,6 +224,7 @@ main (int argc, char **argv)
   add_rows ("/paddle/versions/", versions, G_N_ELEMENTS (versions));
   g_test_add_data_func ("/paddle/two-devices/buddy", "paddle-buddy:initial_mb=1", test_two_devices);
   g_test_add_data_func ("/paddle/two-devices/auto-growth", "paddle-auto-growth", test_two_devices);
+  g_test_add_func ("/paddle/versions/waits", test_waits);
   g_test_add_func ("/paddle/unmodelled", test_unmodelled);
   return g_test_run ();
 }
