@@ -239,6 +239,18 @@ total (Scan *scan)
 }
 
 static void
+policy (Scan *scan)
+{
+  const char *stop = scan->p;
+
+  while (stop < scan->end && g_ascii_isalnum (*stop))
+    stop++;
+  scan->line->text = scan->p;
+  scan->line->length = (gsize) (stop - scan->p);
+  scan->line->kind = GE_LINE_POLICY;
+}
+
+static void
 unused (Scan *scan)
 {
   scan->line->kind = GE_LINE_UNUSED;
@@ -259,6 +271,7 @@ static const struct
   { "MallocMemory, func=", 0, driver_malloc },
   { "Free block device_id:", 10, pool_free },
   { "Failed to apply for memory", 0, pool_refused },
+  { "Final StaticMemoryPolicy is set to ", 0, policy },
   { "[KernelTrace]", 0, kernel_trace },
   { "[MEM]", 0, unused }, /* Expand, Shrink: between pools */
   { "[CannMemoryProfiler][RecordMemory]", 0, profiler },
@@ -274,7 +287,7 @@ static const struct
 
 /* The first mark of each letter; those of a letter stand together. */
 static const guint8 first[256] = {
-  ['M'] = 1, ['F'] = 4, ['['] = 6, ['R'] = 10, ['D'] = 11, ['r'] = 12, ['a'] = 13, ['L'] = 14, ['A'] = 15, ['d'] = 16
+  ['M'] = 1, ['F'] = 4, ['['] = 7, ['R'] = 11, ['D'] = 12, ['r'] = 13, ['a'] = 14, ['L'] = 15, ['A'] = 16, ['d'] = 17
 };
 
 static const char *

@@ -39,6 +39,7 @@ typedef enum
   GE_LINE_LOGICAL,        /* logical (offset), size, address; alloc                     */
   GE_LINE_GRAPH,          /* number, size                                               */
   GE_LINE_TOTAL,          /* size: memory of the device                                 */
+  GE_LINE_POLICY,         /* `text`: the static memory policy                           */
 } GeLineKind;
 
 typedef enum
@@ -66,7 +67,7 @@ typedef struct
   gboolean    alloc;
   gboolean    has_time;
   guint64     time;          /* ns                                   */
-  const char *text;          /* kernel, or the field of a damaged line */
+  const char *text;          /* kernel, policy, or the field of a damaged line */
   gsize       length;
 } GeLine;
 

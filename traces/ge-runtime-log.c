@@ -262,6 +262,7 @@ log_line (GememLineReader *reader, const char *p, const char *end)
       return gemem_ge_runtime_graph (log, &place);
     case GE_LINE_PHYSICAL:
     case GE_LINE_TOTAL:
+    case GE_LINE_POLICY:
     case GE_LINE_UNUSED:
     case GE_LINE_OTHER:
     case GE_LINE_DAMAGED:
@@ -315,6 +316,8 @@ tell (GeLog *log)
                          survey->processes->len == 1 ? "" : "es");
   if (survey->source == GE_SOURCE_POOL)
     gemem_trace_info_note (info, "pools", "%u, and %u below them whose blocks are not counted again", survey->pools->len - below, below);
+  if (survey->policy != NULL)
+    gemem_trace_info_note (info, "static memory policy", "%s", survey->policy);
   info->flags |= survey->timeless ? 0 : GEMEM_TRACE_HAS_TIME;
   info->flags |= survey->source != GE_SOURCE_CALLER ? GEMEM_TRACE_HAS_ADDRESSES : 0;
   if (survey->source != GE_SOURCE_DRIVER && (survey->lines[GE_SOURCE_DRIVER] > 0 || survey->pages))

@@ -7,6 +7,7 @@
 #include "traces/ge-runtime-survey.h"
 
 #define MOST 65536u /* processes, pools */
+#define POLICY_MAX 16 /* letters of a policy; one in GE */
 #define PAGE_MIN (G_GUINT64_CONSTANT (2) << 20)
 
 static gboolean
@@ -161,6 +162,21 @@ greatest_common_divisor (guint64 a, guint64 b)
   return a;
 }
 
+/* Each text once, in the order of the log. */
+static void
+take_policy (GeSurvey *survey, const GeLine *line)
+{
+  g_autofree char *text = g_strndup (line->text, MIN (line->length, POLICY_MAX));
+  const char *before = survey->policy != NULL ? survey->policy : "";
+  char *both;
+
+  if (strstr (before, text) != NULL || strlen (before) > 4 * POLICY_MAX)
+    return;
+  both = g_strconcat (before, *before != '\0' ? ", " : "", text, NULL);
+  g_free (survey->policy);
+  survey->policy = both;
+}
+
 static gboolean
 take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **error)
 {
@@ -190,6 +206,8 @@ take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **err
     process->page = greatest_common_divisor (process->page, line->size);
   if (line->kind == GE_LINE_TOTAL)
     survey->total = MAX (survey->total, line->size);
+  if (line->kind == GE_LINE_POLICY)
+    take_policy (survey, line);
   if (line->kind == GE_LINE_REFUSED)
     take_refusal (survey, index, line);
   if (((line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE) && line->source == GE_SOURCE_POOL) || line->kind == GE_LINE_REQUEST)
@@ -252,6 +270,7 @@ gemem_ge_survey_read (GeSurvey *survey, GememInput *input, GError **error)
 void
 gemem_ge_survey_clear (GeSurvey *survey)
 {
+  g_free (survey->policy);
   g_array_unref (survey->processes);
   g_array_unref (survey->pools);
   g_byte_array_unref (survey->refusals);

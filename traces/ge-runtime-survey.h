@@ -64,6 +64,7 @@ typedef struct
   guint64     known;                           /* lines of GE's memory                    */
   guint64     lines[GE_SOURCE_COUNT];          /* thereof ALLOC and FREE                  */
   guint64     recycles, total, first_time;
+  char       *policy;                          /* what static memory policy is told, or NULL */
   gboolean    timeless, pages;                 /* a line has no time; a process has pages */
   GeSource    source;                          /* of requests: the best there is          */
 } GeSurvey;

@@ -274,6 +274,22 @@ test_facts (void)
   gemem_trace_close (reader);
 }
 
+/* The static memory policy is no event, but worth knowing: each text once. */
+static void
+test_policy (void)
+{
+  static const char text[] = "1 Final StaticMemoryPolicy is set to 2.\n" MALLOC ("allocator_1", "0", "100", "65536", "0x1000")
+      "2 Final StaticMemoryPolicy is set to 4.\n2 Final StaticMemoryPolicy is set to 2.\n";
+  g_autoptr (GBytes) bytes = g_bytes_new_static (text, strlen (text));
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x"), NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 2), ==, "static memory policy: 2, 4");
+  gemem_trace_close (reader);
+  expect (text, "alloc 1 +100/65536 @1000; | 2 | skipped 3");
+}
+
 /* The reader that @text is for, which need not like it. */
 static void
 test_recognised (const char *text, const char *format)
@@ -459,6 +475,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-runtime-log/pages", test_pages);
   g_test_add_func ("/ge-runtime-log/graphs", test_graphs);
   g_test_add_func ("/ge-runtime-log/facts", test_facts);
+  g_test_add_func ("/ge-runtime-log/policy", test_policy);
   g_test_add_func ("/ge-runtime-log/sample", test_sample);
   g_test_add_func ("/ge-runtime-log/times", test_times);
   g_test_add_func ("/ge-runtime-log/damage", test_damage);
