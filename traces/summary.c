@@ -154,6 +154,10 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
     case GEMEM_EVENT_FREE_COMPLETED:
       on_free (pass, state, event, seq);
       break;
+    case GEMEM_EVENT_GRAPH_LOAD:
+      s->graph_bytes += event->size;
+      s->largest_graph = MAX (s->largest_graph, event->size);
+      break;
     case GEMEM_EVENT_SEGMENT_ALLOC:
     case GEMEM_EVENT_SEGMENT_MAP:
       state->reserved += event->size;

@@ -25,6 +25,7 @@ typedef struct
   guint64 first_time, last_time;        /* ns                                                    */
   guint64 peak_live, peak_live_seq, peak_live_time, peak_live_blocks;
   guint64 peak_blocks;                  /* most blocks alive at once                             */
+  guint64 graph_bytes, largest_graph;   /* static memory: sum over the loads of graphs; the most of one. In no other figure, as policies share it */
   guint64 lower_bound_256, lower_bound_512; /* max over time of live bytes, each rounded up         */
   guint64 peak_reserved;                /* recorded segments; 0 if there are none                */
   guint64 end_live, end_blocks;

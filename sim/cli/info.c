@@ -95,6 +95,12 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
   if (has_time)
     g_string_append_printf (out, " at %s", gemem_format_time (text, s->peak_live_time));
   g_string_append_c (out, '\n');
+  if (s->by_kind[GEMEM_EVENT_GRAPH_LOAD] > 0)
+    {
+      append_size (out, "static memory", s->graph_bytes);
+      g_string_append_printf (out, " in %" G_GUINT64_FORMAT " loads of graphs, %s in the largest; counted nowhere else here\n",
+                              s->by_kind[GEMEM_EVENT_GRAPH_LOAD], gemem_format_size (text, s->largest_graph));
+    }
   append_size (out, "lower bound, 256 B", s->lower_bound_256);
   g_string_append (out, "\n");
   append_size (out, "lower bound, 512 B", s->lower_bound_512);
@@ -191,6 +197,9 @@ append_json (GString *out, const char *path, const GememTraceInfo *info, const G
       append_number (out, "peak_live", s->peak_live);
       append_number (out, "peak_live_event", s->peak_live_seq);
       append_number (out, "peak_live_time_ns", s->peak_live_time);
+      append_number (out, "graph_loads", s->by_kind[GEMEM_EVENT_GRAPH_LOAD]);
+      append_number (out, "graph_bytes", s->graph_bytes);
+      append_number (out, "largest_graph", s->largest_graph);
       append_number (out, "lower_bound_256", s->lower_bound_256);
       append_number (out, "lower_bound_512", s->lower_bound_512);
       append_number (out, "peak_reserved_recorded", s->peak_reserved);
