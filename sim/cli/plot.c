@@ -6,12 +6,26 @@
 #include "sim/cli/cli.h"
 #include "sim/report/report.h"
 
-static char *directory;
+static char *directory, *format_name;
 
 static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &directory, "Write into DIR (default: plots)", "DIR" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "Print the results as table, csv or markdown; draws only with --output, too", "FORMAT" },
   { NULL }
 };
+
+static gboolean
+print_results (const GPtrArray *results, GError **error)
+{
+  const GememReportOptions options = { FALSE, gemem_terminal_width () };
+  g_autoptr (GString) text = g_string_new (NULL);
+  GememReportFormat format;
+
+  if (!gemem_report_format_parse (format_name, &format, error))
+    return FALSE;
+  gemem_report_write (text, format, (GememResult *const *) results->pdata, results->len, &options);
+  return gemem_put (NULL, text->str, text->len, error);
+}
 
 static int
 run (char **arguments, GError **error)
@@ -20,27 +34,33 @@ run (char **arguments, GError **error)
   gboolean rendered;
   if (!gemem_want_arguments (&gemem_command_plot, arguments, 1, 10000, error))
     return 2;
-  if (directory == NULL)
-    directory = g_strdup ("plots");
   g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   for (char **path = arguments; *path != NULL; path++)
     if (!gemem_results_read_json (*path, results, error))
       return 1;
+  if (format_name != NULL && !print_results (results, error))
+    return 2;
+  if (format_name != NULL && directory == NULL)
+    return 0;
+  if (directory == NULL)
+    directory = g_strdup ("plots");
   if (!gemem_plot_write (directory, (GememResult *const *) results->pdata, results->len, NULL, &rendered, error))
     return 1;
   g_autofree char *text = g_strdup_printf ("%s/\n", directory);
   if (!rendered)
     gemem_warn ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them with 'gnuplot *.gp' there", directory);
-  return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
+  return format_name != NULL || gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
 }
 
 const GememCommand gemem_command_plot = {
   .name = "plot",
   .synopsis = "RESULT.json...",
-  .summary = "Draw saved results: comparison, timeline and fragmentation",
+  .summary = "Draw saved results, or print them in another format",
   .description = "The results are those of 'replay' or 'compare' with --format=json. Data (.dat) and gnuplot scripts (.gp) are always written;\n"
                  "pictures (.svg, .png) when gnuplot is there.",
-  .examples = "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n",
+  .examples = "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n"
+              "  gemem-sim plot step.json -f markdown\n"
+              "      the same results as a table in Markdown\n",
   .options = { entries },
   .run = run,
 };

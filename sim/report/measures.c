@@ -35,6 +35,12 @@ modelled_to_measured (const GememResult *result)
   return result->measured_total_ns > 0 ? (double) result->modelled_total_ns / (double) result->measured_total_ns : 0;
 }
 
+static double
+prediction_error (const GememResult *result)
+{
+  return result->measured_total_ns > 0 ? modelled_to_measured (result) - 1 : 0;
+}
+
 /* Each measure is one function of the type its unit says; the other type is never called. */
 #define TYPE_BYTES guint64
 #define TYPE_COUNT guint64

@@ -135,6 +135,10 @@ gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group)
     append_comparison (out, group);
   else if (kind == GEMEM_PLOT_CALLS)
     gemem_plot_calls_data (out, group);
+  else if (kind == GEMEM_PLOT_MEASURED)
+    gemem_plot_measured_data (out, group);
+  else if (kind == GEMEM_PLOT_LATENCY)
+    gemem_plot_latency_data (out, group);
   else
     append_over_time (out, kind, group);
 }

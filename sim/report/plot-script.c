@@ -221,6 +221,10 @@ gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group
     gemem_plot_script_comparison (out, group, base);
   else if (kind == GEMEM_PLOT_CALLS)
     gemem_plot_script_calls (out, group, base);
+  else if (kind == GEMEM_PLOT_MEASURED)
+    gemem_plot_script_measured (out, group, base);
+  else if (kind == GEMEM_PLOT_LATENCY)
+    gemem_plot_script_latency (out, group, base);
   else if (kind == GEMEM_PLOT_RESERVED)
     gemem_plot_script_reserved (out, group, base);
   else

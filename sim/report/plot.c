@@ -17,7 +17,7 @@
 
 #define SLUG_MAX 80
 
-static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls", "reserved", NULL };
+static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls", "measured", "latency", "reserved", NULL };
 
 guint64
 gemem_plot_peak (const GememResult *result)
@@ -211,6 +211,8 @@ is_drawn (GememPlotKind kind, const GememPlotGroup *group)
 {
   if (kind == GEMEM_PLOT_RESERVED)
     return gemem_plot_has_reserved (group);
+  if (kind == GEMEM_PLOT_MEASURED || kind == GEMEM_PLOT_LATENCY)
+    return gemem_plot_has_measured (group);
   return !gemem_plot_is_over_time (kind) || gemem_plot_timelines (group) > 0;
 }
 

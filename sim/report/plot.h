@@ -9,6 +9,8 @@ typedef enum
   GEMEM_PLOT_TIMELINE,
   GEMEM_PLOT_FRAGMENTATION,
   GEMEM_PLOT_CALLS,
+  GEMEM_PLOT_MEASURED, /* of runs with measured latencies: the whole time, */
+  GEMEM_PLOT_LATENCY,  /* and each call */
   GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline and of the calls */
   GEMEM_PLOT_COUNT
 } GememPlotKind;
@@ -83,6 +85,12 @@ void gemem_plot_script_calls (GString *out, const GememPlotGroup *group, const c
 /* Of a group for which gemem_plot_has_reserved() (plot-reserved.c): reserved over time in one diagram, and the calls. */
 void gemem_plot_script_reserved (GString *out, const GememPlotGroup *group, const char *base);
 gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
+/* Of a group for which gemem_plot_has_measured() (plot-measured.c). */
+gboolean gemem_plot_has_measured (const GememPlotGroup *group);
+void gemem_plot_measured_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_latency_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_script_measured (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_script_latency (GString *out, const GememPlotGroup *group, const char *base);
 /* Margins of a panel, thousandths of the picture from its left and lower edge. */
 void gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom);
 /* Names of the results as tics of the y axis, row i at i; and the px they take. */

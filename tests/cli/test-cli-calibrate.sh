@@ -28,6 +28,16 @@ run 1 gemem-sim calibrate -d sim:capacity=16MiB; says err 'are needed free'
 run 0 gemem-sim replay r.gmt -a direct --measure; says out '^calls, measured '; says out '^  malloc +[0-9]+ '
 run 0 gemem-sim replay r.gmt -a direct; check 'no measured calls unless asked for' sh -c "! grep -q 'calls, measured' '$out'"
 
+run 0 gemem-sim compare r.gmt -a direct -a pytorch-caching --measure -f json -o m.json --plots p
+check 'a row for predicted and real time of each' sh -c "grep -v '^#' p/measured-r.dat | grep -c '\"[0-9.]* [mu]s for [0-9.]* [mu]s: [-+][0-9.]* %\" \"[dp]' | grep -qx 2"
+check 'every allocation stands in one bin, modelled and measured' sh -c \
+  "awk '!/^#/ && NF { a += \$3; b += \$4; c += \$5; d += \$6 } END { exit !(a == b && c == d && a > 3000) }' p/latency-r.dat"
+if command -v gnuplot >/dev/null; then check 'they are drawn' test -s p/measured-r.png -a -s p/latency-r.svg; fi
+run 0 gemem-sim compare r.gmt -a direct --plots q; check 'none without measurement' sh -c '! ls q | grep -q "^measured\|^latency"'
+run 0 gemem-sim plot m.json -f csv; says out ',modelled_to_measured,prediction_error,'
+run 0 gemem-sim plot m.json -f markdown; says out '^\| direct \|'
+run 2 gemem-sim plot m.json -f html; says err 'html'
+
 # ---- a GPU
 standin=$GEMEM_BUILDDIR/tests/standin/.libs
 if [ ! -e "$standin/libcuda.so.1" ]; then

@@ -203,14 +203,14 @@ test_csv (void)
       text, ==,
       "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_reserved,lower_bound,overhead,utilisation,peak_live,"
       "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,fragmentation,largest_free_at_peak,device_allocs,"
-      "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,measured_call_time,modelled_to_measured,ooms,"
+      "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,measured_call_time,modelled_to_measured,prediction_error,ooms,"
       "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_malloc,calls_free,calls_reserve,calls_create,calls_map,"
       "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,calls_info,calls,calls_time\n"
       "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
       "3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
       "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0.750000,3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
+      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
   free_results (results, 2);
 }
 
