@@ -6,7 +6,7 @@
  *   variables        a range of the session; RDMA a pool that never grows; weights a device call each; host memory nothing of the device: other-blocks.h
  * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory unless said otherwise.
  * The alignment promised is that of dynamic memory; variables and blocks of the RDMA pool begin at multiples of 512 bytes.
- * The process environment is never read: GE_USE_STATIC_MEMORY is a parameter.
+ * The process environment is not read here: GE_USE_STATIC_MEMORY is a parameter, which the command fills with --env.
  * Cost: as in the parts.  Origin: shared/spec/ge-runtime.md 3.4, 7, 8.
  */
 #include "config.h"
@@ -29,7 +29,7 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_STRING,
     .default_text = GE_POLICY_UNSET,
     OWN (environment),
-    .help = "The same as environment variable (the environment itself is not read); what either of the two switches on is on." },
+    .help = "The same as environment variable (the environment itself is read with --env only); what either of the two switches on is on." },
   { .name = "strict",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
