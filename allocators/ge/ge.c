@@ -29,7 +29,8 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_STRING,
     .default_text = GE_POLICY_UNSET,
     OWN (environment),
-    .help = "The same as environment variable (the environment itself is read with --env only); what either of the two switches on is on." },
+    .help = "The same as environment variable (the environment itself is read with --env only); what either of the two switches on "
+            "is on." },
   { .name = "strict",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
