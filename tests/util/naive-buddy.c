@@ -1,4 +1,4 @@
-/* naive-buddy.c - Paddle's buddy on a GPU, of the P16 and of the P13 era, and `thread_local`, which is several of them, from paddle.md section 2 and 3.6,
+/* naive-buddy.c - Paddle's buddy on a GPU, of the P13, the P14 and the P16 era, and `thread_local`, which is several of them, from paddle.md section 2 and 3.6,
  * over one array of blocks in address order.
  *
  * Chunk sizes are computed in float and double as the text says, not in integers; the counters wrap as Paddle's do (2.4, example E6).
@@ -38,6 +38,7 @@ typedef struct
   guint64 initial, reallocate;
   guint64 total;    /* P13 with free_idle_memory, on a device that reports so much; 0: P16 */
   double  fraction; /* of P13 */
+  gboolean p14;
 } Flags;
 
 typedef struct
@@ -97,6 +98,16 @@ p13_size (const Model *model, guint64 *size)
   return *size <= MIN (MAX (available, 256) - 256, usable);
 }
 
+/* P14: of the total, and never refused. */
+static guint64
+p14_usable (const Model *model)
+{
+  const guint64 total = model->base.device.capacity;
+  const volatile float product = 0.05f * (float) total;
+
+  return total - (guint64) product;
+}
+
 /* sizeFor (2.2); FALSE: "Not enough available GPU memory". */
 static gboolean
 size_for (const Model *model, guint64 flag, guint64 *size)
@@ -104,11 +115,11 @@ size_for (const Model *model, guint64 flag, guint64 *size)
   const guint64 available = model->base.device.capacity - model->base.device.held;
   const volatile float product = 0.05f * (float) available;
   const guint64 left = available - (guint64) product;
-  const guint64 usable = left < 256 ? 0 : left;
+  const guint64 usable = model->flags.p14 ? p14_usable (model) : left < 256 ? 0 : left;
   const volatile double part = (double) usable * (double) 0.92f;
 
   *size = flag > 0 ? flag : (guint64) part;
-  return usable != 0 && *size <= usable;
+  return model->flags.p14 || (usable != 0 && *size <= usable);
 }
 
 /* max_chunk is found at the first use that has room for it. */
@@ -128,6 +139,8 @@ prepare (const Model *model, Buddy *buddy)
     }
   if (!size_for (model, model->flags.initial, &first) || !size_for (model, model->flags.reallocate, &later))
     return FALSE;
+  if (model->flags.p14 && MAX (first, later) > MIN (MAX (model->base.device.capacity - model->base.device.held, 256) - 256, p14_usable (model)))
+    return FALSE; /* "insufficient GPU memory" */
   buddy->max_chunk = MAX (first, later);
   return TRUE;
 }
@@ -322,7 +335,7 @@ trim (Naive *naive)
 {
   Model *model = (Model *) naive;
 
-  for (guint i = 0; model->flags.total == 0 && i < model->blocks->len;)
+  for (guint i = 0; model->flags.total == 0 && !model->flags.p14 && i < model->blocks->len;)
     {
       const Block *block = BLOCK (model, i);
       const gboolean last = i + 1 == model->blocks->len || BLOCK (model, i + 1)->chunk != block->chunk;
@@ -388,6 +401,13 @@ create_idle_ragged (void)
   return create ((Flags) { .total = GIB, .fraction = 0.0000040552 });
 }
 
+/* The second chunk is a fraction of the whole device. */
+static Naive *
+create_p14 (void)
+{
+  return create ((Flags) { .p14 = TRUE, .initial = 12 * MIB });
+}
+
 static Naive *
 create_by_stream (void)
 {
@@ -415,6 +435,7 @@ const NaiveClass naive_buddy_idle
     = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.004,free_idle_memory=yes", create_idle);
 const NaiveClass naive_buddy_idle_ragged
     = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.0000040552,free_idle_memory=yes", create_idle_ragged);
+const NaiveClass naive_buddy_p14 = BUDDY ("paddle-buddy", "preset=P14,initial_gpu_memory_in_mb=12", create_p14);
 const NaiveClass naive_threads_stream = BUDDY ("paddle-thread-local", "preset=P2", create_by_stream);
 const NaiveClass naive_threads_pool
     = BUDDY ("paddle-thread-local", "thread=pool,initial_gpu_memory_in_mb=8388648B,reallocate_gpu_memory_in_mb=4194344B", create_by_pool);

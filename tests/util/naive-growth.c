@@ -1,5 +1,5 @@
 /* naive-growth.c - Paddle's AutoGrowthBestFitAllocator, from paddle.md 3.1 and 3.4, over one array of blocks: one allocator per stream in
- * the P2 era, one in all over an aligning allocator in P16. */
+ * the P2 era, one in all over an aligning allocator in P16; P3's pools and its warm-up. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -11,14 +11,18 @@
 typedef struct
 {
   guint64  address, size, chunk, stream;
-  gboolean free;
+  gboolean small, free;
   guint32  id; /* unless free */
 } Block;
 
 typedef struct
 {
   Naive    base;
-  guint64  least;       /* C: least bytes of a chunk            */
+  guint64  least;       /* C: least bytes of a chunk, of a large pool */
+  guint64  small_pool, small_least; /* requests up to this size, and least bytes of their chunks */
+  guint64  warm_up;     /* use_auto_growth_v2: requests that only fit exactly, and one more */
+  gboolean v2;
+  GArray  *warm;        /* guint64: streams without idle chunks from the warm-up */
   gboolean p16;
   gboolean free_idle;   /* free_idle_chunk                      */
   gboolean free_before; /* free_when_no_cache_hit               */
@@ -38,6 +42,7 @@ create (guint64 least, gboolean p16, gboolean free_idle, gboolean free_before)
   model->free_idle = free_idle;
   model->free_before = free_before;
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
+  model->warm = g_array_new (FALSE, FALSE, sizeof (guint64));
   naive_stream_safe_init (&model->safe);
   return &model->base;
 }
@@ -46,6 +51,7 @@ static void
 destroy (Naive *naive)
 {
   g_array_unref (((Model *) naive)->blocks);
+  g_array_unref (((Model *) naive)->warm);
   naive_stream_safe_clear (&((Model *) naive)->safe);
 }
 
@@ -113,6 +119,12 @@ release_done (Model *model, guint64 stream)
     release (model, id);
 }
 
+static gboolean
+is_small (const Model *model, guint64 size)
+{
+  return size <= model->small_pool;
+}
+
 static int
 best_fit (Model *model, guint64 size, guint64 stream)
 {
@@ -122,18 +134,19 @@ best_fit (Model *model, guint64 size, guint64 stream)
     {
       const Block *b = BLOCK (model, i);
 
-      if (b->free && b->stream == stream && b->size >= size && (best < 0 || b->size < BLOCK (model, best)->size))
+      if (b->free && b->stream == stream && b->small == is_small (model, size) && b->size >= size && (best < 0 || b->size < BLOCK (model, best)->size))
         best = (int) i;
     }
   return best;
 }
 
+/* A chunk of @least bytes or as many as @size. */
 static int
-grow (Model *model, guint64 size, guint64 stream)
+grow_by (Model *model, guint64 size, guint64 least, guint64 stream)
 {
-  const guint64 bytes = MAX (size, model->least) + (model->p16 ? 256 : 0);
+  const guint64 bytes = MAX (size, least) + (model->p16 ? 256 : 0);
   const guint64 address = naive_device_malloc (&model->base.device, bytes);
-  const Block block = { address, bytes, address, stream, TRUE, 0 };
+  const Block block = { address, bytes, address, stream, is_small (model, size), TRUE, 0 };
   guint at = 0;
 
   if (address == 0)
@@ -144,12 +157,33 @@ grow (Model *model, guint64 size, guint64 stream)
   return (int) at;
 }
 
+static int
+grow (Model *model, guint64 size, guint64 stream)
+{
+  return grow_by (model, size, is_small (model, size) ? model->small_least : model->least, stream);
+}
+
+/* During the warm-up. */
+static int
+obtain_exactly (Model *model, guint64 size, guint64 stream)
+{
+  const int i = best_fit (model, size, stream);
+
+  if (i >= 0 && BLOCK (model, i)->size == size)
+    return i;
+  if (model->base.device.capacity - model->base.device.held < size)
+    free_idle_chunks (model, stream);
+  return grow_by (model, size, 0, stream);
+}
+
 /* AutoGrowthBestFit alone. */
 static int
 obtain (Model *model, guint64 size, guint64 stream)
 {
   int i = best_fit (model, size, stream);
 
+  if (model->warm_up > 0)
+    return obtain_exactly (model, size, stream);
   if (i >= 0)
     return i;
   if (model->free_before)
@@ -176,6 +210,20 @@ obtain_safely (Model *model, guint64 size, guint64 stream)
   return obtain (model, size, stream);
 }
 
+/* After the warm-up each stream lets go of its idle chunks once. */
+static void
+pass_warm_up (Model *model, guint64 stream)
+{
+  model->warm_up -= model->warm_up > 0;
+  for (guint i = 0; i < model->warm->len; i++)
+    if (g_array_index (model->warm, guint64, i) == stream)
+      return;
+  if (model->warm_up > 0)
+    return;
+  g_array_append_val (model->warm, stream);
+  free_idle_chunks (model, stream);
+}
+
 static gboolean
 alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *block)
 {
@@ -186,6 +234,8 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
 
   if (request->size > G_MAXUINT64 - 512)
     return FALSE;
+  if (model->v2)
+    pass_warm_up (model, request->stream);
   i = obtain_safely (model, size, model->p16 ? 0 : request->stream);
   if (i < 0)
     {
@@ -276,6 +326,27 @@ create_p16 (void)
   return create (0, TRUE, FALSE, FALSE);
 }
 
+/* Sizes that are multiples of 256 anyway. */
+static Naive *
+create_pools (void)
+{
+  Model *model = (Model *) create (20 * MIB, FALSE, FALSE, FALSE);
+
+  model->small_pool = MIB;
+  model->small_least = 2 * MIB;
+  return &model->base;
+}
+
+static Naive *
+create_v2 (void)
+{
+  Model *model = (Model *) create (0, FALSE, FALSE, FALSE);
+
+  model->v2 = TRUE;
+  model->warm_up = 501;
+  return &model->base;
+}
+
 #define GROWTH(text, function)                                                                                                            \
   .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = free_block, .trim = trim, .destroy = destroy
 #define SAFE_GROWTH(text, function) GROWTH (text, function), .complete = complete, .use_on_stream = use_on_stream
@@ -287,3 +358,6 @@ const NaiveClass naive_growth_before = { SAFE_GROWTH ("preset=P2,auto_growth_chu
 const NaiveClass naive_growth_slow = { SAFE_GROWTH ("preset=P3,auto_growth_chunk_size_in_mb=4", create_chunk), .delay = 40 };
 const NaiveClass naive_growth_slow_idle = { SAFE_GROWTH ("preset=P3,free_idle_chunk=yes", create_idle), .delay = 7 };
 const NaiveClass naive_growth_p16 = { GROWTH ("preset=P16", create_p16) };
+const NaiveClass naive_growth_pools = { SAFE_GROWTH ("preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,"
+                                                     "large_pool_auto_growth_chunk_size_in_mb=20", create_pools), .delay = 10 };
+const NaiveClass naive_growth_v2 = { SAFE_GROWTH ("preset=P3,use_auto_growth_v2=yes,auto_growth_v2_warm_up=500", create_v2), .delay = 10 };
