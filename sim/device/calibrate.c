@@ -1,37 +1,21 @@
-/* calibrate.c - see calibrate.h.  Here: the measurements; calibrate-profile.c writes them down. */
+/* calibrate.c - see calibrate.h.  Here: the calls, timed. */
 #include "config.h"
 
 #include "sim/core/error.h"
 #include "sim/core/units.h"
-#include "sim/device/calibrate.h"
+#include "sim/device/calibrate-private.h"
 
 #define WARM_UP 3
-#define SIZES GEMEM_CALIBRATE_SIZES
-#define COUNTS GEMEM_CALIBRATE_COUNTS
 #define SIZES_MEMSET 4   /* larger ones: a launch hides what a small one takes */
-#define TRIALS 5         /* of whether a call waits */
-#define WORK_NS 10000000 /* of work on the stream meanwhile */
-#define WORK_CALLS 64    /* memsets, where it cannot be occupied */
-#define STREAM 1
-
-typedef struct
-{
-  GememDevice                 *device;
-  const GememCalibrateOptions *options;
-  GememCalibration            *out;
-  guint64                      unit;  /* smallest size */
-  guint                        sizes; /* that fit */
-  GArray                      *samples[GEMEM_CALL_COUNT][GEMEM_CALIBRATE_POINTS]; /* guint64 ns; sizes, then counts */
-} Calibrator;
 
 static guint64
-now (const Calibrator *self)
+now (const GememCalibrator *self)
 {
   return self->options->clock (self->options->clock_data);
 }
 
 static void
-add_sample (Calibrator *self, GememDeviceCall call, guint point, guint64 ns)
+add_sample (GememCalibrator *self, GememDeviceCall call, guint point, guint64 ns)
 {
   GArray **samples = &self->samples[call][point];
 
@@ -56,7 +40,7 @@ add_sample (Calibrator *self, GememDeviceCall call, guint point, guint64 ns)
 /* ---- rounds of calls */
 
 static gboolean
-measure_plain (Calibrator *self, guint point, guint64 bytes)
+measure_plain (GememCalibrator *self, guint point, guint64 bytes)
 {
   guint64 address;
 
@@ -71,7 +55,7 @@ measure_plain (Calibrator *self, guint point, guint64 bytes)
 }
 
 static gboolean
-measure_virtual (Calibrator *self, guint point, guint64 bytes)
+measure_virtual (GememCalibrator *self, guint point, guint64 bytes)
 {
   GememDevice *device = self->device;
   guint64 range;
@@ -99,7 +83,7 @@ measure_virtual (Calibrator *self, guint point, guint64 bytes)
 
 /* The call itself, and what the stream has to do: until it has done it. */
 static void
-measure_memset (Calibrator *self, guint size, guint64 bytes, GArray *until_done)
+measure_memset (GememCalibrator *self, guint size, guint64 bytes, GArray *until_done)
 {
   const guint64 address = gemem_device_malloc (self->device, bytes, 0);
 
@@ -120,7 +104,7 @@ measure_memset (Calibrator *self, guint size, guint64 bytes, GArray *until_done)
 }
 
 static void
-measure_rest (Calibrator *self)
+measure_rest (GememCalibrator *self)
 {
   GememDeviceEvent event;
   GememDeviceInfo info;
@@ -141,12 +125,6 @@ measure_rest (Calibrator *self)
 
 /* ---- others that are live */
 
-static guint64
-others (guint count)
-{
-  return count == 0 ? 0 : G_GUINT64_CONSTANT (16) << 2 * count;
-}
-
 typedef struct
 {
   guint64   address; /* of memory, or of a range */
@@ -154,7 +132,7 @@ typedef struct
 } Other;
 
 static gboolean
-add_other (Calibrator *self, gboolean virtual, GArray *list)
+add_other (GememCalibrator *self, gboolean virtual, GArray *list)
 {
   Other other = { 0 };
   gboolean ok;
@@ -178,7 +156,7 @@ add_other (Calibrator *self, gboolean virtual, GArray *list)
 }
 
 static void
-remove_others (Calibrator *self, const GArray *list)
+remove_others (GememCalibrator *self, const GArray *list)
 {
   for (guint i = 0; i < list->len; i++)
     {
@@ -197,169 +175,27 @@ remove_others (Calibrator *self, const GArray *list)
 
 /* The calls that give memory and take it back, of the smallest size, among ever more others. */
 static void
-measure_counts (Calibrator *self, gboolean virtual, guint64 limit)
+measure_counts (GememCalibrator *self, gboolean virtual, guint64 limit)
 {
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Other));
 
-  for (guint i = 0; i < COUNTS && others (i) * self->unit <= limit; i++)
+  for (guint i = 0; i < COUNTS && gemem_calibrate_others (i) * self->unit <= limit; i++)
     {
-      while (list->len < others (i) && add_other (self, virtual, list))
+      while (list->len < gemem_calibrate_others (i) && add_other (self, virtual, list))
         ;
-      if (list->len < others (i) || !(virtual ? measure_virtual : measure_plain) (self, SIZES + i, self->unit))
+      if (list->len < gemem_calibrate_others (i) || !(virtual ? measure_virtual : measure_plain) (self, SIZES + i, self->unit))
         break;
     }
   remove_others (self, list);
 }
 
-/* ---- medians and lines */
-
-static int
-compare (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-  return x < y ? -1 : x > y;
-}
-
-static int
-compare_double (gconstpointer a, gconstpointer b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-  return x < y ? -1 : x > y;
-}
-
-/* The value below which @permille of @samples lie. */
-static guint64
-quantile (GArray *samples, guint permille)
-{
-  g_array_sort (samples, compare);
-  return g_array_index (samples, guint64, MIN (samples->len - 1, samples->len * permille / 1000));
-}
-
-typedef struct
-{
-  double x, y;
-} Point;
-
-static double
-median_of (GArray *values)
-{
-  g_array_sort (values, compare_double);
-  return g_array_index (values, double, values->len / 2);
-}
-
-/* y = base + slope * x, both at least 0. */
-static void
-fit (const Point *points, guint n, guint64 *base, guint64 *slope)
-{
-  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
-  double value = 0;
-
-  for (guint i = 0; i < n; i++)
-    for (guint j = i + 1; j < n; j++)
-      {
-        value = (points[j].y - points[i].y) / (points[j].x - points[i].x);
-        g_array_append_val (values, value);
-      }
-  value = values->len > 0 ? median_of (values) : 0;
-  *slope = value > 0 ? (guint64) (value + 0.5) : 0;
-  g_array_set_size (values, 0);
-  for (guint i = 0; i < n; i++)
-    {
-      value = points[i].y - (double) *slope * points[i].x;
-      g_array_append_val (values, value);
-    }
-  value = median_of (values);
-  *base = value > 0 ? (guint64) (value + 0.5) : 0;
-}
-
-/* Pages are counted where a call works page by page, bytes elsewhere; sizes are whole pages, so that only one of both can be told. */
-static gboolean
-is_by_page (GememDeviceCall call)
-{
-  return call >= GEMEM_CALL_RESERVE && call <= GEMEM_CALL_UNMAP;
-}
-
-/* How many are live after @call that were not before: it gives one, or takes one back. */
-static guint64
-own (GememDeviceCall call)
-{
-  return call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_CREATE || call == GEMEM_CALL_MAP;
-}
-
-static void
-summarise (Calibrator *self, GememDeviceCall call, guint i)
-{
-  GArray *samples = self->samples[call][i];
-  GememCalibratedPoint *point = &self->out->calls[call].points[i];
-
-  if (samples != NULL)
-    *point = (GememCalibratedPoint) { .bytes = i < SIZES ? self->unit << i : self->unit, .live = i < SIZES ? 0 : others (i - SIZES),
-                                      .median = quantile (samples, 500), .p99 = quantile (samples, 990), .max = quantile (samples, 1000),
-                                      .samples = samples->len };
-}
-
-/* What a thousand others cost; the base is without the one that was there when sizes were measured. */
-static void
-conclude_counts (Calibrator *self, GememDeviceCall call)
-{
-  GememCalibratedCall *out = &self->out->calls[call];
-  Point points[COUNTS];
-  guint n = 0;
-  guint64 base;
-
-  for (guint i = 0; i < COUNTS; i++)
-    {
-      const GememCalibratedPoint *point = &out->points[SIZES + i];
-      if (point->samples > 0)
-        points[n++] = (Point) { (double) (point->live + own (call)) / 1000, (double) point->median };
-    }
-  if (n < 2)
-    return;
-  fit (points, n, &base, &out->cost.per_1000_live_ns);
-  out->cost.base_ns -= MIN (out->cost.base_ns, gemem_call_live_ns (&out->cost, own (call)));
-}
-
-/* From the samples of @call to its figures. */
-static void
-conclude (Calibrator *self, GememDeviceCall call)
-{
-  GememCalibratedCall *out = &self->out->calls[call];
-  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (guint64));
-  Point points[SIZES];
-  guint64 slope;
-
-  for (guint i = 0; i < GEMEM_CALIBRATE_POINTS; i++)
-    summarise (self, call, i);
-  for (guint i = 0; i < SIZES; i++)
-    if (out->points[i].samples > 0)
-      {
-        const GArray *samples = self->samples[call][i];
-        const double units = (double) out->points[i].bytes / (double) (is_by_page (call) ? self->out->info.granularity : GEMEM_MIB);
-
-        points[out->sizes++] = (Point) { units, (double) out->points[i].median };
-        g_array_append_vals (all, samples->data, samples->len);
-      }
-  if (out->sizes == 0)
-    return;
-  out->measured = TRUE;
-  out->samples = all->len;
-  out->p99 = quantile (all, 990);
-  out->max = quantile (all, 1000);
-  out->cost = (GememCallCost) { .synchronises = out->cost.synchronises };
-  fit (points, out->sizes, &out->cost.base_ns, &slope);
-  if (is_by_page (call))
-    out->cost.per_page_ns = slope;
-  else if (call != GEMEM_CALL_MEMSET)
-    out->cost.per_mib_ns = slope;
-  if (gemem_call_has_live (call))
-    conclude_counts (self, call);
-}
+/* ---- the whole */
 
 /* The slope of a memset is that of the stream's work. */
 static void
-measure_memsets (Calibrator *self)
+measure_memsets (GememCalibrator *self)
 {
-  Point points[SIZES_MEMSET];
+  GememPoint points[SIZES_MEMSET];
   guint n = 0;
   guint64 base, slope;
 
@@ -370,142 +206,17 @@ measure_memsets (Calibrator *self)
 
       measure_memset (self, i, bytes, until_done);
       if (until_done->len > 0)
-        points[n++] = (Point) { (double) bytes / (double) GEMEM_MIB, (double) quantile (until_done, 500) };
+        points[n++] = (GememPoint) { (double) bytes / (double) GEMEM_MIB, (double) gemem_calibrate_quantile (until_done, 500) };
     }
-  conclude (self, GEMEM_CALL_MEMSET);
+  gemem_calibrate_conclude (self, GEMEM_CALL_MEMSET);
   if (n == 0)
     return;
-  fit (points, n, &base, &slope);
+  gemem_calibrate_fit (points, n, &base, &slope);
   self->out->calls[GEMEM_CALL_MEMSET].cost.per_mib_ns = slope;
 }
 
-/* ---- who waits */
-
-/* What a call needs, and gets before it is made. */
-typedef struct
-{
-  guint64   address, range;
-  GememPage page;
-} Subject;
-
-/* Everything that @call needs is there. */
-static gboolean
-set_up (Calibrator *self, GememDeviceCall call, Subject *subject)
-{
-  GememDevice *device = self->device;
-  const guint64 bytes = self->unit;
-
-  *subject = (Subject) { 0 };
-  if (call == GEMEM_CALL_FREE)
-    return (subject->address = gemem_device_malloc (device, bytes, 0)) != 0;
-  if (call == GEMEM_CALL_RELEASE || call == GEMEM_CALL_MAP || call == GEMEM_CALL_UNMAP)
-    subject->range = gemem_device_reserve (device, bytes, 0);
-  if (call == GEMEM_CALL_DESTROY || call == GEMEM_CALL_MAP || call == GEMEM_CALL_UNMAP)
-    subject->page = gemem_device_create_page (device, bytes);
-  return call != GEMEM_CALL_UNMAP || gemem_device_map (device, subject->range, subject->page, 0, bytes);
-}
-
 static void
-make (Calibrator *self, GememDeviceCall call, Subject *subject)
-{
-  GememDevice *device = self->device;
-  const guint64 bytes = self->unit;
-
-  if (call == GEMEM_CALL_MALLOC)
-    subject->address = gemem_device_malloc (device, bytes, 0);
-  else if (call == GEMEM_CALL_FREE)
-    gemem_device_free (device, subject->address, bytes);
-  else if (call == GEMEM_CALL_RESERVE)
-    subject->range = gemem_device_reserve (device, bytes, 0);
-  else if (call == GEMEM_CALL_RELEASE)
-    gemem_device_release (device, subject->range, bytes);
-  else if (call == GEMEM_CALL_CREATE)
-    subject->page = gemem_device_create_page (device, bytes);
-  else if (call == GEMEM_CALL_DESTROY)
-    gemem_device_destroy_page (device, subject->page, bytes);
-  else if (call == GEMEM_CALL_MAP)
-    gemem_device_map (device, subject->range, subject->page, 0, bytes);
-  else
-    gemem_device_unmap (device, subject->range, bytes);
-}
-
-/* After make(). */
-static void
-clear (Calibrator *self, GememDeviceCall call, const Subject *subject)
-{
-  GememDevice *device = self->device;
-  const guint64 bytes = self->unit;
-
-  if (call == GEMEM_CALL_MAP)
-    gemem_device_unmap (device, subject->range, bytes);
-  if (subject->page != 0 && call != GEMEM_CALL_DESTROY)
-    gemem_device_destroy_page (device, subject->page, bytes);
-  if (subject->range != 0 && call != GEMEM_CALL_RELEASE)
-    gemem_device_release (device, subject->range, bytes);
-  if (subject->address != 0 && call != GEMEM_CALL_FREE)
-    gemem_device_free (device, subject->address, bytes);
-}
-
-/* Work on the stream: so long, or else memsets of @bytes at @work. */
-static void
-put_work (Calibrator *self, guint64 work, guint64 bytes)
-{
-  if (gemem_device_occupy (self->device, WORK_NS, STREAM, NULL))
-    return;
-  for (guint i = 0; i < WORK_CALLS; i++)
-    gemem_device_memset (self->device, work, 0, bytes, STREAM);
-}
-
-/* Makes @call while the stream has work on @bytes at @work.  *@seen: the work was pending before. */
-static gboolean
-waits (Calibrator *self, GememDeviceCall call, guint64 work, guint64 bytes, gboolean *seen)
-{
-  GememDevice *device = self->device;
-  Subject subject;
-  GememDeviceEvent event;
-  gboolean waited;
-
-  *seen = FALSE;
-  if (!set_up (self, call, &subject))
-    return FALSE;
-  put_work (self, work, bytes);
-  event = gemem_device_event_record (device, STREAM);
-  *seen = event != 0 && !gemem_device_event_query (device, event);
-  make (self, call, &subject);
-  waited = gemem_device_event_query (device, event);
-  gemem_device_sync (device);
-  clear (self, call, &subject);
-  return waited;
-}
-
-static void
-find_waiting (Calibrator *self)
-{
-  const guint64 bytes = self->unit << (self->sizes - 1), work = gemem_device_malloc (self->device, bytes, 0);
-
-  for (GememDeviceCall call = GEMEM_CALL_MALLOC; work != 0 && call <= GEMEM_CALL_UNMAP; call++)
-    {
-      GememCalibratedCall *out = &self->out->calls[call];
-      guint trials = 0, waited = 0;
-
-      for (guint i = 0; i < TRIALS && out->measured; i++)
-        {
-          gboolean seen, did = waits (self, call, work, bytes, &seen);
-          trials += seen;
-          waited += seen && did;
-        }
-      out->waits_measured = trials > 0;
-      if (trials > 0)
-        out->cost.synchronises = 2 * waited > trials;
-    }
-  if (work != 0)
-    gemem_device_free (self->device, work, bytes);
-}
-
-/* ---- the whole */
-
-static void
-measure_all (Calibrator *self)
+measure_all (GememCalibrator *self)
 {
   const guint64 limit = self->out->info.free / 4;
 
@@ -522,15 +233,15 @@ measure_all (Calibrator *self)
   measure_rest (self);
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     if (call != GEMEM_CALL_MEMSET)
-      conclude (self, (GememDeviceCall) call);
+      gemem_calibrate_conclude (self, (GememDeviceCall) call);
   measure_memsets (self);
-  find_waiting (self);
+  gemem_calibrate_find_waiting (self);
 }
 
 gboolean
 gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options, GememCalibration *calibration, GError **error)
 {
-  Calibrator self = { .device = device, .options = options, .out = calibration };
+  GememCalibrator self = { .device = device, .options = options, .out = calibration };
   g_autoptr (GememProfile) generic = gemem_profile_load ("generic", error);
 
   if (generic == NULL)

@@ -15,6 +15,8 @@ touch_finds_planted_faults () {
   check 'a trace with blocks of a size is written' gemem-sim generate random:events=2000,live=60,sizes=fixed,size_max=20000,streams=2 -o same.gmt
   run 0 gemem-sim replay same.gmt -a broken -d "$1" --touch
   says out 'touch_fills +1[0-9]{3}$'
+  # Each block is verified once when it goes; what is more was drawn at random.
+  check 'blocks are verified at random in between, too' awk '/touch_fills/ { f = $2 } /touch_verifications/ { v = $2 } END { exit !(v > f * 5 / 4) }' "$out"
   run 1 gemem-sim replay same.gmt -a broken:fault=overlap -d "$1" --touch
   says err "same.gmt: allocator broken: event [0-9]+: $live, verified (at random|before it is freed), has in place of its byte [0-9]+ byte 0 of $live: they share memory"
   run 1 gemem-sim replay same.gmt -a broken:fault=alias -d "$1" --touch
