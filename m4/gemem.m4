@@ -35,9 +35,10 @@ AC_SUBST([GEMEM_SANITIZED], ["$gemem_sanitizers"])
 
 # --with-cuda[=DIR]: the toolkit's headers only; the driver is opened at run time.
 AC_DEFUN([GEMEM_ARG_CUDA], [
-AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [build against the CUDA Toolkit headers in DIR (default: auto)])],
+AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [build against the CUDA Toolkit headers (12.0 or newer) in DIR (default: auto)])],
   [], [with_cuda=auto])
 gemem_cuda_text=no
+gemem_cuda_unfit=
 CUDA_CFLAGS=
 AS_IF([test "$with_cuda" != no], [
   gemem_cuda_dirs="$with_cuda"
@@ -46,10 +47,19 @@ AS_IF([test "$with_cuda" != no], [
     AS_IF([test -f "$gemem_dir/include/cuda.h"], [
       gemem_save_CPPFLAGS=$CPPFLAGS
       CPPFLAGS="$CPPFLAGS -isystem $gemem_dir/include"
-      AC_PREPROC_IFELSE([AC_LANG_PROGRAM([[#include <cuda.h>]])], [CUDA_CFLAGS="-isystem $gemem_dir/include"; gemem_cuda_text="$gemem_dir"])
+      AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+#include <cuda.h>
+#if CUDA_VERSION < 12000
+#error "too old"
+#endif
+      ]])], [CUDA_CFLAGS="-isystem $gemem_dir/include"; gemem_cuda_text="$gemem_dir"], [gemem_cuda_unfit=$gemem_dir/include/cuda.h])
       CPPFLAGS=$gemem_save_CPPFLAGS
       break])
   done
+  AS_IF([test "$gemem_cuda_text" = no && test -n "$gemem_cuda_unfit"], [
+    AS_IF([test "$with_cuda" != auto],
+      [AC_MSG_ERROR([$gemem_cuda_unfit is of a CUDA older than 12.0, or cannot be used; give a newer toolkit's directory (--with-cuda=DIR) or --without-cuda])],
+      [AC_MSG_WARN([$gemem_cuda_unfit is of a CUDA older than 12.0, or cannot be used: building without the CUDA device])])])
   AS_IF([test "$gemem_cuda_text" = no && test "$with_cuda" != auto],
     [AC_MSG_ERROR([--with-cuda=$with_cuda: no include/cuda.h there; give the toolkit's directory or --without-cuda])])
 ])

@@ -33,6 +33,7 @@ static struct
   GArray         *pools; /* GememTorchPool: pool n + 1 of the traces */
   GArray         *open;  /* OpenPool */
   guint           warnings;
+  char           *told; /* the last error */
 } state;
 
 G_LOCK_DEFINE_STATIC (state);
@@ -52,11 +53,16 @@ warn (const char *format, ...)
   g_printerr ("libgemem-torch: %s%s\n", text, state.warnings == WARNINGS_MAX ? " (further messages are left out)" : "");
 }
 
+/* A device that has failed gives the same answer to every request: it is told once. */
 static void
 warn_of (GError *error)
 {
-  if (error != NULL)
-    warn ("%s", error->message);
+  if (error != NULL && g_strcmp0 (error->message, state.told) != 0)
+    {
+      warn ("%s", error->message);
+      g_free (state.told);
+      state.told = g_strdup (error->message);
+    }
   g_clear_error (&error);
 }
 

@@ -325,6 +325,24 @@ child_forks (void)
 }
 
 static void
+child_unlucky (void)
+{
+  void *blocks[2];
+
+  make_streams ();
+  for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
+    {
+      blocks[i] = torch.malloc (3 * MIB, 0, streams[0][1]);
+      if (blocks[i] != NULL)
+        torch.record_stream (blocks[i], streams[0][2]);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
+    torch.free (blocks[i], 3 * MIB, 0, streams[0][1]);
+  torch.reset ();
+  torch.malloc (MIB, 0, streams[0][2]);
+}
+
+static void
 child_one (void)
 {
   torch.malloc (MIB, 0, NULL);
@@ -335,7 +353,7 @@ child (const char *name)
 {
   static const struct { const char *name; void (*run) (void); } programs[]
       = { { "threads", child_threads }, { "teardown", child_teardown }, { "hooks", child_hooks }, { "one", child_one }, { "capture", child_capture },
-          { "killed", child_killed }, { "forks", child_forks } };
+          { "killed", child_killed }, { "forks", child_forks }, { "unlucky", child_unlucky } };
 
   open_library ();
   for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
@@ -466,6 +484,36 @@ test_threads_on_cuda (gconstpointer allocator)
   assert_says (text, "\nend");
   g_assert_null (strstr (text, "misuse"));
   g_assert_null (strstr (text, "fault"));
+#else
+  g_test_skip ("built without the CUDA headers");
+#endif
+}
+
+/* A call of the driver fails, then what would undo it: the program goes on without memory, and is told the first reason. */
+static void
+test_double_faults (void)
+{
+#ifdef HAVE_CUDA
+  static const struct { const char *fail, *allocator; int status; } cases[]
+      = { { "cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuCtxPopCurrent=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "direct", 1 },
+          { "cuMemFree=1:CUDA_ERROR_UNKNOWN,cuCtxSynchronize=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "direct" },
+          { "cuMemMap=1:CUDA_ERROR_UNKNOWN,cuMemRelease=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "ge-expandable" },
+          { "cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemUnmap=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "paddle-vmm-auto-growth" },
+          { "cuEventRecord=1:CUDA_ERROR_UNKNOWN,cuEventDestroy=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "pytorch-caching" } };
+  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin", ".libs", NULL);
+  g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *fail = g_strconcat ("GEMEM_STANDIN_FAIL=", cases[i].fail, NULL), *allocator = g_strconcat ("GEMEM_ALLOCATOR=", cases[i].allocator, NULL);
+      const char *const settings[] = { "GEMEM_DEVICE=cuda", fail, allocator, path, "GEMEM_STANDIN_DEVICES=2", NULL };
+      g_autofree char *said = run_child ("unlucky", cases[i].status, settings);
+
+      g_test_message ("%s: %s", cases[i].fail, said);
+      assert_says (said, "CUDA_ERROR_");
+      g_assert_true (g_str_has_prefix (said, "libgemem-torch: "));
+      g_assert_true (strchr (said, '\n') == said + strlen (said) - 1); /* once */
+    }
 #else
   g_test_skip ("built without the CUDA headers");
 #endif
@@ -654,6 +702,7 @@ main (int argc, char **argv)
   g_test_add_func ("/torch/capture", test_capture);
   g_test_add_func ("/torch/teardown", test_teardown);
   g_test_add_func ("/torch/hooks", test_hooks);
+  g_test_add_func ("/torch/double-faults", test_double_faults);
   g_test_add_func ("/torch/killed", test_killed);
   g_test_add_func ("/torch/forks", test_forks);
   g_test_add_func ("/torch/wrong", test_wrong);

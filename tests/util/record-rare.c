@@ -12,6 +12,7 @@
 #include <cuda_runtime_api.h>
 #pragma GCC visibility pop
 
+#if CUDA_VERSION >= 12030 /* has all of them */
 static uintptr_t last;
 
 #define NEXT(type) ((type) (last += 0x1000))
@@ -167,3 +168,4 @@ cudaHostUnregister (void *address)
 {
   return cudaSuccess;
 }
+#endif

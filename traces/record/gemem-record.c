@@ -119,6 +119,7 @@ set_signals (void)
     sigaction (passed[i], &action, NULL);
   signal (SIGINT, SIG_IGN);
   signal (SIGQUIT, SIG_IGN);
+  signal (SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing */
 }
 
 /* Runs @arguments to its end; its exit status as a shell tells it.  *@pid: its process. */

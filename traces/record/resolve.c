@@ -140,18 +140,27 @@ recorder_driver_function (const char *name)
   return function;
 }
 
-/* Makes @real the function behind @hook, if that is not known yet, and keeps its library loaded: a wrapper may outlive the program's
- * handle. */
+/* Its library stays, in whichever name space it is: a wrapper may outlive the program's handle. */
+static void
+keep_loaded (void *function)
+{
+  struct link_map *map = NULL;
+  Lmid_t space;
+  Dl_info info;
+
+  if (dladdr1 (function, &info, (void **) &map, RTLD_DL_LINKMAP) != 0 && map != NULL && dlinfo (map, RTLD_DI_LMID, &space) == 0)
+    dlmopen (space, map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* Makes @real the function behind @hook, if that is not known yet; the function that is. */
 static void *
 know (Hook *hook, void *real)
 {
   void *none = NULL;
-  Dl_info info;
 
   if (!atomic_compare_exchange_strong (&hook->real, &none, real))
     return none;
-  if (dladdr (real, &info) != 0 && info.dli_fname != NULL)
-    dlopen (info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  keep_loaded (real);
   return real;
 }
 
