@@ -224,7 +224,7 @@ for flag in allocator_strategy fraction_of_gpu_memory_to_use free_idle_memory in
 done
 says out '^  paddle-buddy: SIZE \[MiB\]  \(default: 0\)$'
 says out '^  paddle-buddy: REAL  \(default: 0\.92[0-9]*; 0 to 1\)$'
-says out '^  paddle-vmm-auto-growth: yes[|]no  \(default: yes\)$'
+says out '^  paddle-auto-growth, paddle-vmm-auto-growth: yes[|]no  \(default: yes\)$'
 says out '^  --lower=paddle: REAL  \(default: preset; -8000000000 to 8000000000\)$'
 says out '^  paddle: preset[|]legacy[|]naive_best_fit[|]auto_growth[|]thread_local  \(default: preset\)$'
 says out 'Default in P13-P14: -1, P16-P3: 0\.$'
