@@ -94,13 +94,16 @@ closes (int count)
     }
 }
 
-static void
+/* The limit that there was. */
+static rlim_t
 limit (int resource, rlim_t most)
 {
-  struct rlimit limit = { most, RLIM_INFINITY };
-  getrlimit (resource, &limit);
+  struct rlimit limit;
+  expect ("getrlimit", getrlimit (resource, &limit) == 0);
+  rlim_t before = limit.rlim_cur;
   limit.rlim_cur = most;
   expect ("setrlimit", setrlimit (resource, &limit) == 0);
+  return before;
 }
 
 /* No descriptor is left, from the beginning (0) or after some calls. */
@@ -109,8 +112,9 @@ descriptors (int before)
 {
   begin ();
   pairs (before);
-  limit (RLIMIT_NOFILE, 3);
+  rlim_t usual = limit (RLIMIT_NOFILE, 3);
   pairs (3000);
+  limit (RLIMIT_NOFILE, usual);
 }
 
 static rlim_t
@@ -131,8 +135,9 @@ memory (int before)
   pairs (before + 1);
   void *reserve = malloc (100000);
   free (reserve);
-  limit (RLIMIT_AS, address_space ());
+  rlim_t usual = limit (RLIMIT_AS, address_space ());
   pairs (3000);
+  limit (RLIMIT_AS, usual);
 }
 
 /* Children that are other programs, before this one has made a call, and after. */
