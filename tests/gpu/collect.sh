@@ -35,7 +35,6 @@ GEMEM_SRCDIR=${GEMEM_SRCDIR:-$here}
 . "$GEMEM_SRCDIR/tests/util/env.sh"
 folder=${folder:-$GEMEM_SRCDIR/results/gpu}
 [ -z "$quick" ] || export GEMEM_QUICK=1
-recorded=$GEMEM_SRCDIR/traces/recorded
 case $device in *:*=*) more=, ;; *) more=: ;; esac # before further settings
 
 # ---- on what
@@ -60,7 +59,7 @@ folder=$(cd "$folder" && pwd)
 profile=$folder/$name.ini
 provenance () {
   [ -z "$note" ] || printf '**%s**\n\n' "$note"
-  printf '%s; %s; %s, %s; gemem %s%s; %s UTC\n' "$hardware" "${driver:-no version of the kernel driver}" "$(of processor)" "$(of kernel)" \
+  printf '%s; %s; %s, %s; %s%s; %s UTC\n' "$hardware" "${driver:-no version of the kernel driver}" "$(of processor)" "$(of kernel)" \
     "$(gemem-sim version | head -n 1)" "$(git -C "$GEMEM_SRCDIR" log -1 --format=' at %h' 2>/dev/null)" "$(date -u '+%Y-%m-%d %H:%M')"
 }
 
@@ -80,25 +79,28 @@ step_calibrate () {
 report () {
   report=$1 title=$2; shift 2
   [ -e "$profile" ] || { echo "there is no $profile yet: run the step calibrate first"; return 1; }
-  bounded gemem-sim compare "$@" -d "$device${more}profile=$profile" --measure -f json -o "$folder/$report.json" \
-    --manifest "$folder/$report.manifest.json" --plots "$folder/plots/$report" || return 1
+  (cd "$GEMEM_SRCDIR" && bounded gemem-sim compare "$@" -d "$device${more}profile=$profile" --measure -f json -o "$folder/$report.json" \
+    --manifest "$folder/$report.manifest.json" --plots "$folder/plots/$report") || return 1
   { printf '# %s\n\n' "$title"; provenance; echo; gemem-sim plot "$folder/$report.json" -f markdown; } >"$folder/$report.md"
   { provenance | sed 's/^/# /'; gemem-sim plot "$folder/$report.json" -f csv; } >"$folder/$report.csv"
 }
 
 allocators='-a direct -a pytorch-caching'
 [ -n "$quick" ] || allocators="$allocators -a paddle-auto-growth -a paddle-vmm-auto-growth -a paddle-best-fit -a ge-scalable -a ge-expandable -a ge-bins"
-traces=$recorded/vit-train.gmt
-[ -n "$quick" ] || traces="$recorded/vit-train.gmt $recorded/resnet50-train.gmt $recorded/gpt2-train.gmt $recorded/llama-train.gmt $recorded/llama-decode.gmt"
+traces=traces/recorded/vit-train.gmt # as the source names them: reports are read elsewhere
+[ -n "$quick" ] || traces='traces/recorded/vit-train.gmt traces/recorded/resnet50-train.gmt traces/recorded/gpt2-train.gmt traces/recorded/llama-train.gmt traces/recorded/llama-decode.gmt'
 
 step_compare () {
   # shellcheck disable=SC2086 # words
   report compare 'Predicted and real time in the allocator: each trace once, from an empty cache' $traces $allocators
 }
 
+# Takes as long as the recording, twice for each allocator.
 step_paced () {
+  few='-a pytorch-caching'
+  [ -n "$quick" ] || few="$few -a paddle-auto-growth -a ge-expandable"
   # shellcheck disable=SC2086 # words
-  report paced 'Latencies at the recorded pace, streams busy as recorded, after a warm-up' "$recorded/vit-train.gmt" $allocators \
+  report paced 'Latencies at the recorded pace, streams busy as recorded, after a warm-up' traces/recorded/vit-train.gmt $few \
     --pace recorded --occupy --warm-up 1
 }
 
@@ -145,7 +147,7 @@ for step in $steps; do
   else
     state=failed failed=1
   fi
-  printf '| %s | %s | %s s | %s | %s |\n' "$step" "$state" "$(($(date +%s) - started))" "$(date -u '+%Y-%m-%d %H:%M')" "$(echo "$said" | tr '\n|' '; ')" >"$folder/.steps/$step"
+  printf '| %s | %s | %s s | %s | %s |\n' "$step" "$state" "$(($(date +%s) - started))" "$(date -u '+%Y-%m-%d %H:%M')" "$(printf '%s' "$said" | tr '\n|' '; ')" >"$folder/.steps/$step"
   echo "$step: $state${said:+ ($said)}"
 done
 {
