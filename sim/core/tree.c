@@ -178,13 +178,6 @@ gemem_tree_last (const GememTree *tree)
   return page->entry[page->n - 1].to;
 }
 
-void
-gemem_tree_prefetch (const GememTree *tree, guint64 group, guint64 size, guint64 address)
-{
-  if (tree->count > MANY)
-    find_leaf (tree, group, size, address);
-}
-
 /* ---- changes */
 
 static inline void

@@ -53,9 +53,6 @@ GememTreeNode *gemem_tree_last (const GememTree *tree);
 GememTreeNode *gemem_tree_next (const GememTreeNode *node);
 GememTreeNode *gemem_tree_previous (const GememTreeNode *node);
 
-/* Asks the processor to fetch what a search for the key will read last; for those who know it beforehand. */
-void           gemem_tree_prefetch (const GememTree *tree, guint64 group, guint64 size, guint64 address);
-
 /* TRUE if order, bounds, links, fill and count are sound; O(n).  For tests and --enable-checks=full. */
 gboolean       gemem_tree_check (const GememTree *tree);
 

@@ -1,10 +1,10 @@
-/* bench-planner.c - what planning a graph costs, and how the cost grows from 1 000 to 100 000 tensors.
+/* bench-planner.c - what planning a graph costs, and how the cost grows from 1 000 to 100 000 tensors; what lowering one costs.
  *
  *   bench-planner [PLANNER [TENSORS [SHAPE]]]     default: ge-hybrid on all shapes, growth in steps of about three
  *
  * Graphs are built before the clock starts.  Shapes: "chain" (a deep network: few sizes, forward and backward), "random" (sizes over five
  * decades, random fan-out), "streams" (the same on four streams).  One thread.  One JSON line per plan, and one per planner and shape
- * with the exponent of the growth between the smallest and the largest graph.
+ * with the exponent of the growth between the smallest and the largest graph.  By default also each lowering, with its defaults, of some 10 000 operators.
  */
 #include "config.h"
 
@@ -16,6 +16,9 @@
 #include "allocators/planners/planner.h"
 #include "sim/core/rng.h"
 #include "tests/bench/bench.h"
+#include "workloads/lowering.h"
+
+#define OPERATORS 10000
 
 typedef struct
 {
@@ -166,6 +169,43 @@ measure_growth (const char *planner, const Shape *shape)
   fflush (stdout);
 }
 
+/* The best of some times in which @graph, made like @shape, becomes a trace. */
+static void
+measure_lowering (const GememLowering *lowering, const Shape *shape, GememGraph *graph, guint64 operators)
+{
+  gint64 best = G_MAXINT64;
+  guint64 events = 0;
+
+  for (guint64 round = 0; round < bench_size (5, 1); round++)
+    {
+      const gint64 start = bench_clock ();
+      const GememTraceEvent *batch;
+      GError *error = NULL;
+      GememTraceReader *reader = gemem_lowering_open (lowering->base.name, graph, &error);
+      gssize n;
+
+      fail_on (error);
+      for (events = 0; (n = gemem_trace_next (reader, &batch, &error)) > 0;)
+        events += (guint64) n;
+      fail_on (error);
+      gemem_trace_close (reader);
+      best = MIN (best, bench_clock () - start);
+    }
+  printf ("{\"bench\":\"lowering\",\"what\":\"%s\",\"workload\":\"%s\",\"n\":%" G_GUINT64_FORMAT ",\"operators\":%u,\"events\":%" G_GUINT64_FORMAT
+          ",\"seconds\":%.6f}\n", lowering->base.name, shape->name, operators, gemem_graph_n_nodes (graph), events, (double) best * 1e-6);
+  fflush (stdout);
+}
+
+static void
+measure_lowerings (const Shape *shape)
+{
+  const guint64 operators = bench_size (OPERATORS, 100);
+  g_autoptr (GememGraph) graph = build (shape, shape->chain ? operators : operators * 4 / 3); /* some tensors are workspaces */
+
+  for (const GememLowering *const *lowering = gemem_lowerings (); *lowering != NULL; lowering++)
+    measure_lowering (*lowering, shape, graph, operators);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -177,6 +217,10 @@ main (int argc, char **argv)
     else if (argc > 2)
       measure (planner, &shapes[i], g_ascii_strtoull (argv[2], NULL, 10));
     else
-      measure_growth (planner, &shapes[i]);
+      {
+        measure_growth (planner, &shapes[i]);
+        if (argc == 1)
+          measure_lowerings (&shapes[i]);
+      }
   return 0;
 }
