@@ -83,8 +83,15 @@ count_below (const Page *page, guint64 group, guint64 size, guint64 address)
 static inline void
 prefetch_page (const Page *page)
 {
-  for (gsize i = 0; i < sizeof *page; i += CACHE_LINE)
-    __builtin_prefetch ((const char *) page + i, 1);
+  const char *line = (const char *) page;
+
+  for (guint i = 0; i < 2; i++, line += 4 * CACHE_LINE)
+    {
+      __builtin_prefetch (line, 1);
+      __builtin_prefetch (line + CACHE_LINE, 1);
+      __builtin_prefetch (line + 2 * CACHE_LINE, 1);
+      __builtin_prefetch (line + 3 * CACHE_LINE, 1);
+    }
 }
 
 /* The leaf where the key belongs. */
