@@ -30,8 +30,8 @@ if [ ! -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || [ ! -e "$plugi
 fi
 LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs:$util/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
-# Under sanitizers the program is instrumented and the recorder, which comes first, is not.
-ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0; export ASAN_OPTIONS
+# Under sanitizers the program is instrumented and the recorder, which comes first, is not; its signals are its own.
+ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0:handle_segv=0; export ASAN_OPTIONS
 
 # events FILE: its events without times and addresses, one a line, joined by "; ".
 events () {

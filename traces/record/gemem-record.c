@@ -358,7 +358,7 @@ main (int argc, char **argv)
       puts ("gemem-record " PACKAGE_VERSION);
       return 0;
     }
-  g_autofree char *given = g_strdup (output != NULL ? output : "out.gmt");
+  g_autofree char *given = output != NULL ? output : g_strdup ("out.gmt");
   output = g_canonicalize_filename (given, NULL);
   g_autofree char *library = find_library ();
   g_autofree char *folder = g_strconcat (output, ".recording-XXXXXX", NULL);

@@ -136,7 +136,7 @@ recorder_stack (void)
   if (stacks.depth == 0)
     return 0;
   int count = backtrace (frames, stacks.depth + OWN_FRAMES);
-  while (skip < count && skip < OWN_FRAMES && is_own (frames[skip]))
+  while (skip < count && skip < OWN_FRAMES && (skip == 0 || is_own (frames[skip]))) /* the first is ours or, under sanitizers, in front of backtrace() */
     skip++;
   count = count - skip < stacks.depth ? count - skip : stacks.depth;
   if (count <= 0)
