@@ -107,7 +107,7 @@ waits (GememCalibrator *self, GememDeviceCall call, guint64 work, guint64 bytes,
 void
 gemem_calibrate_find_waiting (GememCalibrator *self)
 {
-  const guint64 bytes = self->unit << (self->sizes - 1), work = gemem_device_malloc (self->device, bytes, 0);
+  const guint64 bytes = 2 * self->unit, work = gemem_device_malloc (self->device, bytes, 0);
 
   for (GememDeviceCall call = GEMEM_CALL_MALLOC; work != 0 && call <= GEMEM_CALL_UNMAP; call++)
     {
