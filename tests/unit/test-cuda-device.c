@@ -83,7 +83,9 @@ play (Scene scene, const char *spec, const char *environment, char **report)
   child = fork ();
   if (child == 0)
     {
-      g_autofree char *path = g_strdup_printf ("/dev/fd/%d", told[1]);
+      char path[32];
+
+      g_snprintf (path, sizeof path, "/dev/fd/%d", told[1]);
       g_setenv ("GEMEM_STANDIN_REPORT", path, TRUE);
       begin (environment);
       scene (spec, said[1]);

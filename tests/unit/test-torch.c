@@ -654,12 +654,14 @@ test_killed (void)
 {
   g_autofree char *record = g_strconcat ("GEMEM_RECORD=", test_tmpdir (), "/killed.gmt", NULL), *allocator = NULL;
   const char *const settings[] = { "GEMEM_DEVICE=sim:capacity=4GiB", "GEMEM_ALLOCATOR=ge-expandable", record, NULL };
-  g_autofree char *said = run_child ("killed", 128 + SIGKILL, settings), *journal = find_file ("killed.gmt.", ".gmj");
+  g_autofree char *said = run_child ("killed", 128 + SIGKILL, settings);
+  g_autofree char *journal = find_file ("killed.gmt.", ".gmj");
   g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememJob job = { .device_spec = "sim", .source = open_file, .source_data = journal, .use_trace_settings = TRUE };
   g_autoptr (GError) error = NULL;
   GememResult *replayed;
 
+  g_assert_cmpstr (said, ==, "");
   g_assert_nonnull (journal);
   g_assert_cmpuint (count_events (journal, GEMEM_EVENT_ALLOC, &allocator), ==, STEPS);
   g_assert_cmpstr (allocator, ==, "ge-expandable");
