@@ -125,7 +125,7 @@ cuda_info (GememDevice *device, GememDeviceInfo *info)
 {
   GememCuda *self = (GememCuda *) device;
   size_t available = 0, total = 0;
-  guint64 left = self->limit > device->held ? self->limit - device->held : 0;
+  guint64 used = device->held + self->late, left = self->limit > used ? self->limit - used : 0;
   GEMEM_CUDA_ENTER (self);
 
   GEMEM_CUDA_DO (self, cuMemGetInfo, &available, &total);

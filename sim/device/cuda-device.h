@@ -55,7 +55,7 @@ typedef struct
   guint64          granularity;
   gboolean         virtual_memory;
   gboolean         lost;    /* the GPU's context could not be made current: no call may be made now */
-  guint64          late;    /* how many of the blocks are */
+  guint64          late;    /* bytes of the blocks that are: no longer held, and not yet given back */
   GememIdMap      *blocks;   /* address -> GememCudaBlock: plain allocations */
   GememMappings    mappings; /* virtual memory */
   GArray          *streams;  /* GememCudaStream */

@@ -23,8 +23,9 @@ round_up (const GememCuda *self, guint64 size)
 static gboolean
 may_have (const GememCuda *self, guint64 size)
 {
-  return size > 0 && self->base.failure == NULL && self->base.held <= self->limit && size <= self->limit - self->base.held
-         && size <= G_MAXINT64 - self->granularity;
+  const guint64 used = self->base.held + self->late;
+
+  return size > 0 && self->base.failure == NULL && used <= self->limit && size <= self->limit - used && size <= G_MAXINT64 - self->granularity;
 }
 
 /* ---- pieces of virtual memory */
@@ -118,12 +119,12 @@ give (GememCuda *self, guint64 address, GememCudaBlock *block)
 static void
 end_block (GememCuda *self, guint64 address, GememCudaBlock *block)
 {
-  guint64 size = block->size;
+  guint64 *counted = block->late ? &self->late : &self->base.held, size = block->size;
 
   if (!give (self, address, block))
     return;
   gemem_idmap_remove (self->blocks, address, NULL);
-  self->base.held -= size;
+  *counted -= size;
 }
 
 /* Gives back what was freed while a capture forbade to wait. */
@@ -135,11 +136,9 @@ give_late (GememCuda *self)
 
   if (self->late == 0 || !gemem_cuda_may_wait (self))
     return;
-  self->late = 0;
-  for (gsize at = 0; gemem_idmap_next (self->blocks, &at, &address, &block);)
+  for (gsize at = 0; self->base.failure == NULL && gemem_idmap_next (self->blocks, &at, &address, &block);)
     if (((GememCudaBlock *) block)->late)
       {
-        ((GememCudaBlock *) block)->late = FALSE;
         end_block (self, address, block);
         at = 0; /* the map has changed */
       }
@@ -179,7 +178,8 @@ gemem_cuda_free (GememDevice *device, guint64 address, guint64 size)
   else if (self->params.mode == GEMEM_CUDA_VMM && !gemem_cuda_may_wait (self))
     {
       block->late = TRUE;
-      self->late++;
+      self->late += size;
+      device->held -= size;
     }
   else
     end_block (self, address, block);
