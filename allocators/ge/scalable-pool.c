@@ -182,7 +182,8 @@ static inline void
 expect_owner (GePool *pool)
 {
 #if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
-  if (pool->config.shared == NULL && !g_atomic_pointer_compare_and_exchange (&pool->owner, NULL, g_thread_self ())
+  if (pool->config.shared == NULL && !pool->config.serialized
+      && !g_atomic_pointer_compare_and_exchange (&pool->owner, NULL, g_thread_self ())
       && g_atomic_pointer_get (&pool->owner) != g_thread_self ())
     g_error ("ge-scalable: a pool of one thread is used by a second one; give each thread a pool of its own (ge-runtime.md 1.11)");
 #else

@@ -38,6 +38,7 @@ typedef struct
   guint64 span_layer_lift_max; /* 0: never cut; the Seq table walks at most this many layers            */
   gboolean quick;              /* Quick table (else Seq)                                               */
   GememDevice *shared;         /* several threads use the pool, through gemem_ge_pool_lower, which locks this device; NULL: one thread's */
+  gboolean serialized;         /* several threads use the pool, and one at a time is let in before it: GememDevice */
   guint64 *retries;            /* counted up when a recycle released something and alloc is tried again */
   guint64 span_count_in_layer; /* printed as the capacity of layers ...                                */
   guint64 uncacheable;         /* ... up to this many bytes; 0 above                                   */

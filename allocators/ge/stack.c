@@ -94,6 +94,7 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
                                   .threshold = threshold,
                                   .span_layer_lift_max = p->span_layer_lift_max,
                                   .quick = p->enable_quick_layer_mode,
+                                  .serialized = device->serialized,
                                   .retries = &self->base.retries,
                                   .span_count_in_layer = p->span_count_in_layer_threshold,
                                   .uncacheable = p->uncacheable_size_threshold };

@@ -161,6 +161,7 @@ struct _GememDevice
   GememDeviceWatch       *watches;         /* in the order in which they came */
   GRecMutex               lock;            /* gemem_device_lock() */
   GError                 *failure;         /* gemem_device_failure() */
+  gboolean                serialized;      /* many threads call its allocators, and whoever made it lets one in at a time */
 };
 
 /* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).

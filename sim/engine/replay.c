@@ -119,6 +119,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (run->device == NULL)
     return FALSE;
   run->real = gemem_device_is_real (run->device);
+  run->device->serialized = job->many_threads;
   if (job->release_order)
     run->order = gemem_release_order_new (run->device);
   if (job->watch != NULL)

@@ -47,6 +47,7 @@ typedef struct
   guint            timeline_points;  /* at most; 0: no timeline                                   */
   gboolean         keep_map;         /* fill result.map; costs a second pass up to the peak       */
   gboolean         keep_report;      /* fill result.report                                        */
+  gboolean         many_threads;     /* whoever feeds the run calls from many threads, one at a time */
   gboolean         measure;          /* take host-clock latencies with `clock`                    */
   guint64        (*clock) (void);    /* ns, monotonic; needed when measure, and for GEMEM_PACE_RECORDED on real devices */
   void           (*wait) (guint64 until); /* returns when `clock` has come there, or when interrupted; for GEMEM_PACE_RECORDED, too */

@@ -269,8 +269,8 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
   heap->watch = (GememDeviceWatch) { .func = note_call, .data = heap };
   if (choose (heap, options, error))
     {
-      heap->job = (GememJob) { .allocator = heap->specs->pdata[0], .device_spec = heap->device, .device_ordinal = options->ordinal, .measure = TRUE,
-                               .clock = options->clock, .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT,
+      heap->job = (GememJob) { .allocator = heap->specs->pdata[0], .device_spec = heap->device, .device_ordinal = options->ordinal, .many_threads = TRUE,
+                               .measure = TRUE, .clock = options->clock, .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT,
                                .watch = heap->recording != NULL ? &heap->watch : NULL };
       g_autofree char *name = g_strdup_printf ("device %d (%s)", options->ordinal, options->device);
       heap->run = gemem_run_open (&heap->job, name, (guint16) options->ordinal, options->capacity, error);
