@@ -18,9 +18,11 @@ typedef struct
 
 static const GememParam params[] = {
   GEMEM_LOWER_PARAMS (Params),
-  { .name = "threshold", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "never=" NEVER, .offset = G_STRUCT_OFFSET (Params, threshold),
+  { .name = "threshold", .type = GEMEM_PARAM_SIZE, .default_text = "0",
+    .sweep = "0|64MiB|256MiB|1GiB|never", .special = "never=" NEVER, .offset = G_STRUCT_OFFSET (Params, threshold),
     .help = "Garbage is collected when it has this many bytes (FLAGS_eager_delete_tensor_gb, there in GiB); never: off." },
-  { .name = "memory_fraction_of_eager_deletion", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1",
+  { .name = "memory_fraction_of_eager_deletion", .type = GEMEM_PARAM_DOUBLE, .default_text = "1",
+    .sweep = "0|0.25|0.5|0.75|0.9|1", .min = "0", .max = "1",
     .aliases = "fraction|FLAGS_memory_fraction_of_eager_deletion",
     .offset = G_STRUCT_OFFSET (Params, fraction), .help = "Collect only the largest tensors, up to this fraction of all bytes.  Default in P13-P3: 1." },
   { NULL }

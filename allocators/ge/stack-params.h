@@ -62,6 +62,7 @@ enum
   { .name = "page_idem_num", \
     .type = GEMEM_PARAM_UINT, \
     .default_text = "16", \
+    .sweep = "16|17|18|20|21", \
     .min = "16", \
     .max = "26", \
     FIELD (page_idem_num), \
@@ -69,12 +70,14 @@ enum
   { .name = "huge_page_mem_size", \
     .type = GEMEM_PARAM_SIZE, \
     .default_text = "2MiB", \
+    .sweep = "2MiB|8MiB|32MiB|128MiB|512MiB|1GiB", \
     .max = "64GiB", \
     FIELD (huge_page_mem_size), \
     .help = "Smallest block the bottom pool takes from the device; a multiple of the page size." }, \
   { .name = "span_layer_lift_max", \
     .type = GEMEM_PARAM_UINT, \
     .default_text = "4294967295", \
+    .sweep = "0|1|16|256|4294967295", \
     .max = "4294967295", \
     FIELD (span_layer_lift_max), \
     .help = "0 forbids cutting; other values limit, without quick layers, how many longer layers are looked at." }, \

@@ -12,9 +12,9 @@
 
 typedef GememPaddleAutoGrowthParams Params;
 
-#define POOL_SIZE(field_name, field, text)                                                                                              \
+#define POOL_SIZE(field_name, field, values, text)                                                                                      \
   {                                                                                                                                     \
-    .name = field_name, .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", .aliases = "FLAGS_" field_name,                   \
+    .name = field_name, .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", .sweep = values, .aliases = "FLAGS_" field_name,  \
     .offset = G_STRUCT_OFFSET (Params, field), .help = text                                                                             \
   }
 
@@ -23,7 +23,8 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .offset = G_STRUCT_OFFSET (Params, preset),
     .help = "Version of Paddle: P16 (1.6-2.0: one pool, aligned chunks), P2 (2.1-2.6: a pool per stream), P3 (3.x: also small and "
             "large pools)." },
-  { .name = "auto_growth_chunk_size_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
+  { .name = "auto_growth_chunk_size_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0",
+    .sweep = "0|2|8|32|64|128|256|512|1024", .unit = "MiB",
     .aliases = "chunk_mb|FLAGS_auto_growth_chunk_size_in_mb", .offset = G_STRUCT_OFFSET (Params, chunk),
     .help = "Least size of a chunk; 0: the rounded request (a flag since 2.5).  Default in P2-P3: 0." },
   { .name = "free_idle_chunk", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_idle_chunk",
@@ -39,7 +40,8 @@ const GememParam gemem_paddle_auto_growth_params[] = {
   { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
     .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
     .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none.  Default in P16-P3: 10000." },
-  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256", .min = "256", .max = "1GiB",
+  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256",
+    .sweep = "256|512|4KiB|64KiB|1MiB|2MiB", .min = "256", .max = "1GiB",
     .aliases = "alignment|FLAGS_alignment_size", .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "Rounding unit of requests and, in P16, of the aligning allocator below; a power of two (256 on CUDA, 64KiB for pinned memory; a flag in 3.x, "
             "which Paddle reads on other devices than CUDA's only; before, a rule that may be tried).  Default in P16-P3: 256." },
@@ -49,14 +51,20 @@ const GememParam gemem_paddle_auto_growth_params[] = {
   { .name = "use_auto_growth_v2", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_use_auto_growth_v2",
     .offset = G_STRUCT_OFFSET (Params, v2),
     .help = "While it warms up only free blocks of exactly the size serve; then the idle chunks go back, once.  Default in P3: no." },
-  { .name = "auto_growth_v2_warm_up", .type = GEMEM_PARAM_UINT, .default_text = "1000", .max = "1000000000000",
+  { .name = "auto_growth_v2_warm_up", .type = GEMEM_PARAM_UINT, .default_text = "1000",
+    .sweep = "0|100|1000|10000|100000", .max = "1000000000000",
     .offset = G_STRUCT_OFFSET (Params, warm_up),
     .help = "Requests for which use_auto_growth_v2 warms up; a program says so itself, a recording does not." },
-  POOL_SIZE ("small_pool_size_in_mb", small_pool, "Requests up to this size have a pool of their own; 0: one pool.  Default in P3: 0."),
-  POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "Least size of a chunk of the small pool.  Default in P3: 0."),
-  POOL_SIZE ("large_pool_auto_growth_chunk_size_in_mb", large_chunk, "Least size of a chunk of the large pool.  Default in P3: 0."),
-  POOL_SIZE ("small_pool_pre_alloc_in_mb", small_pre_alloc, "Chunk taken for the small pool at a stream's first request.  Default in P3: 0."),
-  POOL_SIZE ("large_pool_pre_alloc_in_mb", large_pre_alloc, "Chunk taken for the large pool at a stream's first request.  Default in P3: 0."),
+  POOL_SIZE ("small_pool_size_in_mb", small_pool, "0|1|2|4|8|16",
+             "Requests up to this size have a pool of their own; 0: one pool.  Default in P3: 0."),
+  POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "0|2|8|16|32|64",
+             "Least size of a chunk of the small pool.  Default in P3: 0."),
+  POOL_SIZE ("large_pool_auto_growth_chunk_size_in_mb", large_chunk, "0|64|128|256|512|1024",
+             "Least size of a chunk of the large pool.  Default in P3: 0."),
+  POOL_SIZE ("small_pool_pre_alloc_in_mb", small_pre_alloc, "0|16|64|256",
+             "Chunk taken for the small pool at a stream's first request.  Default in P3: 0."),
+  POOL_SIZE ("large_pool_pre_alloc_in_mb", large_pre_alloc, "0|512|1024|4096|16384",
+             "Chunk taken for the large pool at a stream's first request.  Default in P3: 0."),
   { NULL },
 };
 

@@ -35,15 +35,18 @@ typedef struct
   { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, available), \
     .help = "Memory available while nothing is held; shrinks by every byte held; 0 asks the device at each moment." }, \
-  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, .min = "0", \
+  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, \
+    .sweep = "0.05|0.1|0.25|0.5|0.8|0.92|1", .min = "0", \
     .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, fraction), \
     .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the total until 1.5, of what is available since 1.6; the default " \
             "is (double)0.92f, on Windows 0.5.  Default in P13-P3: 0.92." }, \
-  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
+  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", \
+    .sweep = "0|256|512|1024|2048|4096|8192", .unit = "MiB", \
     .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, initial), \
     .help = "Size of the first chunk; 0: by fraction.  Default in P14-P3: 0." }, \
-  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
+  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", \
+    .sweep = "0|64|128|256|512|1024|2048", .unit = "MiB", \
     .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, reallocate), \
     .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available.  Default in P14-P3: 0." }
 

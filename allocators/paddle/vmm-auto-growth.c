@@ -42,7 +42,8 @@ static const GememParam params[] = {
   { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
     .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
     .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none.  Default in P2-P3: 10000." },
-  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256", .min = "256", .max = "1GiB", .aliases = "FLAGS_alignment_size",
+  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256",
+    .sweep = "256|512|4KiB|64KiB|1MiB|2MiB", .min = "256", .max = "1GiB", .aliases = "FLAGS_alignment_size",
     .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "Rounding unit of requests, what each mapping has in addition, and the most that is left uncut; a power of two (a flag in 3.x, which Paddle "
             "reads on other devices than CUDA's only).  Default in P3: 256." },

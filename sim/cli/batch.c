@@ -39,7 +39,8 @@ static gboolean use_environment;
 
 const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
-    "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64) give several", "NAME[:KEY=VALUE,...]" },
+    "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64, or chunk_mb=* for all worth trying) give several",
+    "NAME[:KEY=VALUE,...]" },
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec, "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200", "SPEC" },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown", "FORMAT" },
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout", "FILE" },

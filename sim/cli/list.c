@@ -44,6 +44,29 @@ append_json_string (GString *out, const char *key, const char *value)
   gemem_json_append_string (out, value);
 }
 
+/* What a search over the parameter needs to know. */
+static void
+append_range (GString *out, const GememParam *param)
+{
+  static const char *const types[] = { "bool", "uint", "int", "size", "time", "real", "choice", "text" };
+  const char *const fields[][2] = { { "type", types[param->type] }, { "unit", param->unit }, { "min", param->min }, { "max", param->max } };
+  g_autoptr (GPtrArray) values = gemem_param_sweep (param);
+
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
+    if (fields[i][1] != NULL)
+      {
+        append_json_string (out, fields[i][0], fields[i][1]);
+        g_string_append (out, ", ");
+      }
+  g_string_append (out, "\"values\": [");
+  for (guint i = 0; i < values->len; i++)
+    {
+      g_string_append (out, i == 0 ? "" : ", ");
+      gemem_json_append_string (out, values->pdata[i]);
+    }
+  g_string_append (out, "], ");
+}
+
 static void
 append_json (GString *out, const GArray *topics)
 {
@@ -63,6 +86,7 @@ append_json (GString *out, const GArray *topics)
           g_string_append (out, param == topic->params ? "{" : ", {");
           append_json_string (out, "name", param->name);
           g_string_append (out, ", ");
+          append_range (out, param);
           append_json_string (out, "default", param->default_text);
           g_string_append (out, ", ");
           append_json_string (out, "help", param->help);

@@ -17,7 +17,7 @@ static gboolean measure;
 
 static const GOptionEntry entries[] = {
   { "planner", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &planners,
-    "Planner and its parameters; repeatable; globs ('ge-*') and lists (a=1|2) give several (default: all)", "NAME[:KEY=VALUE,...]" },
+    "Planner and its parameters; repeatable; globs ('ge-*') and lists (a=1|2, a=*) give several (default: all)", "NAME[:KEY=VALUE,...]" },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown", "FORMAT" },
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout", "FILE" },
   { "check", 0, 0, G_OPTION_ARG_FILENAME, &check, "Check the plan in FILE (JSON, MiniMalloc CSV with offsets) instead of planning", "FILE" },

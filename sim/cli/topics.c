@@ -116,6 +116,8 @@ append_param (GString *out, const GememParam *param)
   g_string_append_printf (out, "  %s=", param->name);
   gemem_param_append_values (out, param);
   g_string_append_printf (out, "\n      %s\n", param->help);
+  if (param->sweep != NULL)
+    g_string_append_printf (out, "      Worth trying ('*'): %s\n", param->sweep);
   if (param->aliases != NULL)
     g_string_append_printf (out, "      Also: %s\n", param->aliases);
   if (param->conflicts != NULL)

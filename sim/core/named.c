@@ -105,9 +105,24 @@ split_values (const char *text)
     }
 }
 
-/* One GPtrArray of values per setting; NULL if they multiply to more than CHOICES_MAX. */
+/* The values of @setting of @named; "*" stands for all that its parameter calls worth trying. */
 static GPtrArray *
-split_all (const GPtrArray *settings, guint *combinations, GError **error)
+values_of (const GememNamed *named, const GememSetting *setting, GError **error)
+{
+  const GememParam *param = strcmp (setting->value, "*") == 0 ? gemem_params_find (named->params, setting->key) : NULL;
+  GPtrArray *values = param != NULL ? gemem_param_sweep (param) : split_values (setting->value);
+
+  if (values->len > 0)
+    return values;
+  g_ptr_array_unref (values);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s=*: no values are known to be worth trying; write a list, %s=A|B", named->name,
+               setting->key, setting->key);
+  return NULL;
+}
+
+/* One GPtrArray of values per setting; NULL if they multiply to more than CHOICES_MAX, or one has no values. */
+static GPtrArray *
+split_all (const GememNamed *named, const GPtrArray *settings, guint *combinations, GError **error)
 {
   g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
 
@@ -115,8 +130,10 @@ split_all (const GPtrArray *settings, guint *combinations, GError **error)
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = g_ptr_array_index (settings, i);
-      GPtrArray *values = split_values (setting->value);
+      GPtrArray *values = values_of (named, setting, error);
 
+      if (values == NULL)
+        return NULL;
       g_ptr_array_add (lists, values);
       if (values->len > CHOICES_MAX / *combinations)
         {
@@ -175,7 +192,7 @@ static gboolean
 multiply (const GememNamed *named, const char *name, const GPtrArray *settings, GPtrArray *choices, GError **error)
 {
   guint combinations;
-  g_autoptr (GPtrArray) lists = split_all (settings, &combinations, error);
+  g_autoptr (GPtrArray) lists = split_all (named, settings, &combinations, error);
 
   if (lists == NULL)
     return FALSE;

@@ -180,6 +180,20 @@ choice_text (const GememParam *param, int choice)
   g_assert_not_reached ();
 }
 
+GPtrArray *
+gemem_param_sweep (const GememParam *param)
+{
+  const char *own = param->type == GEMEM_PARAM_BOOL ? "no|yes" : param->type == GEMEM_PARAM_CHOICE ? param->choices : "";
+  const char *words = param->sweep != NULL ? param->sweep : own;
+  g_auto (GStrv) split = g_strsplit (words, "|", -1);
+  GPtrArray *values = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; split[i] != NULL; i++)
+    if (strchr (split[i], '=') == NULL)
+      g_ptr_array_add (values, g_strdup (split[i]));
+  return values;
+}
+
 static gboolean
 parse_choice (const GememParam *param, const char *text, int *choice, GError **error)
 {

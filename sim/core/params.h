@@ -41,6 +41,7 @@ typedef struct
   const char    *min, *max;    /* inclusive, as text; NULL: no bound                                 */
   const char    *unit;         /* of a bare number: "MiB" for SIZE, "ms" for TIME; NULL: B, ns       */
   const char    *choices;      /* CHOICE: "bump|first-fit|recorded"; synonyms "a=b": a means b; STRING: values to try in tests */
+  const char    *sweep;        /* values that "key=*" stands for: a range worth searching; BOOL and CHOICE need none    */
   const char    *aliases;      /* other spellings, '|' separated (legacy names, vector-file keys)    */
   const char    *conflicts;    /* names that may not be set together with this one, '|' separated    */
   const char    *special;      /* words with a number behind: "none=18446744073709551615|default=0"  */
@@ -108,6 +109,9 @@ const GememParam *gemem_params_find (const GememParam *table, const char *key);
 GStrv gemem_param_variables (const GememParam *param);
 /* The row that the environment variable @variable sets, or NULL.  Exact, as the system compares.  @table may be NULL. */
 const GememParam *gemem_params_find_variable (const GememParam *table, const char *variable);
+
+/* What "key=*" stands for, in order: `sweep`, yes and no, or the choices; empty: nothing is known to be worth trying.  Of char *, which it owns. */
+GPtrArray *gemem_param_sweep (const GememParam *param);
 
 /* The effective value of @param in @dest as text that parses back to the same value. */
 char *gemem_param_value_text (const GememParam *param, gconstpointer dest);

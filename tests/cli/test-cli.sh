@@ -17,11 +17,14 @@ run 0 gemem-sim list;                 says out '^Allocators'; says out '^Formats
 run 0 gemem-sim list allocators --names
 check 'list and help agree on every allocator' sh -c 'for a in $(gemem-sim list allocators --names); do gemem-sim help "$a" >/dev/null || exit 1; done'
 check 'list --format=json is JSON' sh -c 'gemem-sim list --format=json | jq -e "length > 5"'
+check 'it has what a search over a parameter needs' sh -c 'gemem-sim list allocators --format=json | jq -e "
+  [.[] | .parameters[] | select(.name == \"alignment_size\")][0] | .type == \"size\" and .min == \"256\" and .max == \"1GiB\" and (.values | index(\"64KiB\")) != null"'
 check 'every command has a help' sh -c 'for c in replay compare plot info validate convert generate list help version; do gemem-sim $c --help | grep -q "^Usage" || exit 1; done'
 run 0 gemem-sim replay small.ops -a direct
 says out 'peak reserved'; silent err
 run 0 gemem-sim compare small.ops
 check 'compare has a row for every allocator' sh -c 'gemem-sim compare small.ops -f csv | cut -d, -f4 | tail -n +2 > rows; gemem-sim list allocators --names | diff - rows'
+check 'compare through all values worth trying' sh -c 'test $(gemem-sim compare small.ops -f csv -a "ge-bins:npu=*" -a "pytorch:max_split_size_mb=*" | wc -l) = 11'
 check 'compare through every parameter list' sh -c 'test $(gemem-sim compare small.ops -f csv -a "paddle-auto-growth:chunk_mb=0|64" | wc -l) = 3'
 for format in table json csv markdown; do run 0 gemem-sim compare small.ops -f $format; done
 check 'JSON names its schema' sh -c 'gemem-sim compare small.ops -f json | jq -e ".schema == \"gemem-result\" and (.results | length) > 1"'

@@ -4,8 +4,11 @@
 #include <gio/gio.h>
 #include <string.h>
 
+#include "allocators/planners/planner.h"
+#include "allocators/registry.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
+#include "workloads/lowering.h"
 
 static GPtrArray *
 parse (const char *text, GError **error)
@@ -128,6 +131,43 @@ test_globs (void)
   assert_labels ("pytorch_c*:capacity=1GiB|2GiB", "pytorch-caching:capacity=1GiB;pytorch-caching:capacity=2GiB");
   assert_refused ("zz-*", "matches nothing");
   assert_refused ("*:max_split_size_mb=200", "allocator direct: unknown parameter"); /* every match must know every key */
+}
+
+/* What "key=*" stands for is taken by the parameter, for all of @list; how many values there are. */
+static guint
+try_sweeps (const GememNamed *const *list, const char *kind)
+{
+  guint swept = 0;
+
+  for (; *list != NULL; list++)
+    for (const GememParam *param = (*list)->params; param != NULL && param->name != NULL; param++)
+      {
+        g_autoptr (GPtrArray) values = gemem_param_sweep (param), choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+        g_autofree char *text = g_strdup_printf ("%s:%s=*", (*list)->name, param->name);
+        const GememNamed *const alone[] = { *list, NULL };
+        g_autoptr (GError) error = NULL;
+
+        g_assert_cmpint (gemem_named_parse (alone, kind, text, choices, &error), ==, values->len > 0);
+        g_assert_cmpuint (choices->len, ==, values->len);
+        if (values->len == 0)
+          g_assert_nonnull (strstr (error->message, "=*: no values are known to be worth trying; write a list"));
+        else
+          g_assert_no_error (error);
+        swept += values->len;
+      }
+  return swept;
+}
+
+static void
+test_sweeps (void)
+{
+  assert_labels ("ge-bins:npu=*,hint=none", "ge-bins:npu=no,hint=none;ge-bins:npu=yes,hint=none");
+  assert_labels ("pytorch:large_segment_size_mb=*", "pytorch:large_segment_size_mb=10;pytorch:large_segment_size_mb=20;pytorch:large_segment_size_mb=32;"
+                                                    "pytorch:large_segment_size_mb=64;pytorch:large_segment_size_mb=128;pytorch:large_segment_size_mb=256");
+  assert_refused ("pytorch:conf=*", "pytorch-caching: conf=*: no values are known");
+  g_assert_cmpuint (try_sweeps (gemem_named_classes (), "allocator"), >, 200);
+  g_assert_cmpuint (try_sweeps ((const GememNamed *const *) gemem_lowerings (), "lowering"), >, 50);
+  g_assert_cmpuint (try_sweeps ((const GememNamed *const *) gemem_planners (), "planner"), >, 20);
 }
 
 /* The first line of a vector file, as it stands. */
@@ -285,6 +325,7 @@ main (int argc, char **argv)
   g_test_add_func ("/registry/classes", test_classes);
   g_test_add_func ("/registry/specs", test_specs);
   g_test_add_func ("/registry/globs", test_globs);
+  g_test_add_func ("/registry/sweeps", test_sweeps);
   g_test_add_func ("/registry/vector-keys", test_vector_keys);
   g_test_add_func ("/registry/defaults", test_defaults);
   g_test_add_func ("/registry/plugins", test_plugins);
