@@ -21,10 +21,11 @@ all_decisions () {
   recorded=$GEMEM_SRCDIR/traces/recorded
   check 'a session with streams' gemem-sim generate \
     ge-session:steps=2,graphs=2,dynamic=20,during=8,streams=2,size_max=64MiB,size_min=8MiB,op_max=8MiB --seed 5 -o session.gmt
+  check 'and one without order' gemem-sim generate random:events=600,lifetime=200,size_max=16MiB --seed 5 -o random.gmt
   for allocator in $(gemem-sim list allocators --names); do
     decisions session.gmt "$1,mode=malloc" 200MiB "$allocator"
+    [ -z "${GEMEM_QUICK:-}" ] || { decisions random.gmt "$1,mode=vmm" 1500MiB "$allocator"; continue; }
     decisions "$recorded/vit-train.gmt" "$1,mode=malloc" 1600MiB "$allocator"
-    [ -z "${GEMEM_QUICK:-}" ] || continue
     decisions "$recorded/resnet50-train.gmt" "$1,mode=vmm" 8GiB "$allocator"
     decisions "$recorded/gpt2-train.gmt" "$1,mode=async" 2300MiB "$allocator"
   done
