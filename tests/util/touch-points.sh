@@ -11,6 +11,10 @@ touch_plugin () {
 
 # Both blocks have a name: the one verified, and the one whose bytes it holds.
 touch_finds_planted_faults () {
+  if gemem-sim version | grep -q 'checks 2'; then
+    skip 'planted faults' 'full checks find them first'
+    return
+  fi
   live='block [0-9]+ \([0-9. KMGi]*B at 0x[0-9a-f]+, allocated at event [0-9]+(, freed at event [0-9]+)?\)'
   check 'a trace with blocks of a size is written' gemem-sim generate random:events=2000,live=60,sizes=fixed,size_max=20000,streams=2 -o same.gmt
   run 0 gemem-sim replay same.gmt -a broken -d "$1" --touch
