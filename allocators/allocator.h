@@ -22,7 +22,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 3
+#define GEMEM_ALLOCATOR_ABI 4
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
