@@ -161,10 +161,9 @@ gemem_cuda_finding (GememDevice *device, gboolean wait, GememMismatch *finding)
       GEMEM_CUDA_ENTER (self);
       gemem_cuda_touch_wait (self);
     }
-  count = *(volatile unsigned long long *) &touch->report->count;
+  count = __atomic_load_n (&touch->report->count, __ATOMIC_ACQUIRE); /* the finding was written before it */
   if (touch->taken >= MIN (count, GEMEM_TOUCH_FINDINGS))
     return FALSE;
-  __atomic_thread_fence (__ATOMIC_ACQUIRE); /* the finding was written before the count */
   found = &touch->report->findings[touch->taken++];
   *finding = (GememMismatch) { .check = found->check, .offset = found->offset, .tag = GEMEM_TOUCH_TAG (found->found),
                               .index = GEMEM_TOUCH_INDEX (found->found), .word = found->found };

@@ -140,6 +140,19 @@ memory (int before)
   limit (RLIMIT_AS, usual);
 }
 
+/* A child shares the memory of its parent until it is another program: nothing else is alive in this function. */
+static __attribute__ ((noinline)) pid_t
+spawn_by_vfork (char **arguments)
+{
+  const pid_t pid = vfork ();
+  if (pid == 0)
+    {
+      execv ("/proc/self/exe", arguments);
+      _exit (7);
+    }
+  return pid;
+}
+
 /* Children that are other programs, before this one has made a call, and after. */
 static void
 spawns (int unused)
@@ -152,12 +165,7 @@ spawns (int unused)
     {
       expect ("posix_spawn", posix_spawn (&pid, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
       expect ("its end", waitpid (pid, &status, 0) == pid && status == 0);
-      pid = vfork ();
-      if (pid == 0)
-        {
-          execv ("/proc/self/exe", arguments);
-          _exit (7);
-        }
+      pid = spawn_by_vfork (arguments);
       expect ("vfork", waitpid (pid, &status, 0) == pid && status == 0);
       if (round == 0)
         begin ();
