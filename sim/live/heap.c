@@ -246,13 +246,20 @@ gemem_heap_trim (GememHeap *heap, GError **error)
 static gboolean
 choose (GememHeap *heap, const GememHeapOptions *options, GError **error)
 {
+  const GememAllocatorSpec *spec;
+
   heap->specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   if (!gemem_allocator_spec_parse (options->allocator, heap->specs, error))
     return FALSE;
-  if (heap->specs->len == 1)
+  spec = heap->specs->pdata[0];
+  if (heap->specs->len != 1)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator '%s' stands for %u allocators; a program runs with one", options->allocator,
+                 heap->specs->len);
+  else if (spec->klass->prepare != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s is shown the whole trace before it serves, which a running program does not have; "
+                                                        "name another, or record the program and replay that", spec->klass->name);
+  else
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator '%s' stands for %u allocators; a program runs with one", options->allocator,
-               heap->specs->len);
   return FALSE;
 }
 

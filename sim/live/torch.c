@@ -36,7 +36,7 @@ static struct
   char           *told; /* the last error */
 } state;
 
-G_LOCK_DEFINE_STATIC (state);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of state; one that the thread sanitizer knows */
 
 /* ---- words */
 
@@ -109,7 +109,7 @@ variable_or (const char *name, const char *otherwise)
 static void
 finish_all (void)
 {
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   if (!state.ended && state.process == getpid ())
     {
       g_autoptr (GError) error = NULL;
@@ -121,20 +121,20 @@ finish_all (void)
       if (state.recording != NULL && !gemem_recording_finish (g_steal_pointer (&state.recording), &error))
         warn ("GEMEM_RECORD: %s", error->message);
     }
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 /* Over a fork() the lock is held, so that the child finds everything as it should be; the recording is its parent's. */
 static void
 before_fork (void)
 {
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
 }
 
 static void
 after_fork (void)
 {
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 static void
@@ -142,7 +142,7 @@ in_child (void)
 {
   if (state.recording != NULL)
     gemem_recording_forget (state.recording);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 static void
@@ -237,7 +237,7 @@ gemem_torch_begin_allocate_to_pool (int device, GememTorchPool pool, void *filte
 {
   GememHeap *heap;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = heap_of (device, TRUE);
   if (heap != NULL)
     {
@@ -245,7 +245,7 @@ gemem_torch_begin_allocate_to_pool (int device, GememTorchPool pool, void *filte
       g_array_append_val (state.open, open);
       gemem_heap_pool_begin (heap, open.pool);
     }
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 void
@@ -254,7 +254,7 @@ gemem_torch_end_allocate_to_pool (int device, GememTorchPool pool)
   GememHeap *heap;
   GError *error = NULL;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = heap_of (device, FALSE);
   for (guint i = heap != NULL ? state.open->len : 0; i-- > 0;)
     if (g_array_index (state.open, OpenPool, i).device == device && g_array_index (state.open, OpenPool, i).pool == pool_number (pool))
@@ -264,7 +264,7 @@ gemem_torch_end_allocate_to_pool (int device, GememTorchPool pool)
         break;
       }
   warn_of (error);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 void
@@ -273,12 +273,12 @@ gemem_torch_release_pool (int device, GememTorchPool pool)
   GememHeap *heap;
   GError *error = NULL;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = heap_of (device, FALSE);
   if (heap != NULL)
     gemem_heap_pool_release (heap, pool_number (pool), &error);
   warn_of (error);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 /* ---- memory */
@@ -306,7 +306,7 @@ gemem_torch_malloc (ssize_t size, int device, void *stream)
 
   if (size <= 0)
     return NULL;
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = heap_of (device, TRUE);
   if (heap != NULL)
     {
@@ -321,7 +321,7 @@ gemem_torch_malloc (ssize_t size, int device, void *stream)
         }
     }
   warn_of (error);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
   return GSIZE_TO_POINTER (address);
 }
 
@@ -333,7 +333,7 @@ gemem_torch_free (void *pointer, ssize_t size, int device, void *stream)
 
   if (pointer == NULL)
     return;
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = heap_of (device, FALSE);
   if (heap != NULL)
     {
@@ -344,7 +344,7 @@ gemem_torch_free (void *pointer, ssize_t size, int device, void *stream)
   else if (!state.ended)
     warn ("device %d: %p is freed, but nothing was allocated there", device, pointer);
   warn_of (error);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 /* The heap that has @pointer, which PyTorch does not say here; NULL: none. */
@@ -365,12 +365,12 @@ gemem_torch_record_stream (void *pointer, void *stream)
   GememHeap *heap;
   GError *error = NULL;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = find_heap (pointer);
   if (heap != NULL)
     gemem_heap_use_on_stream (heap, GPOINTER_TO_SIZE (pointer), GPOINTER_TO_SIZE (stream), &error);
   warn_of (error);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 void *
@@ -379,11 +379,11 @@ gemem_torch_base_alloc (void *pointer, size_t *size)
   GememHeap *heap;
   guint64 base = 0, bytes = 0;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = find_heap (pointer);
   if (heap != NULL)
     base = gemem_heap_segment (heap, GPOINTER_TO_SIZE (pointer), &bytes);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
   if (size != NULL)
     *size = (size_t) bytes;
   return GSIZE_TO_POINTER (base);
@@ -394,10 +394,10 @@ gemem_torch_base_alloc (void *pointer, size_t *size)
 void
 gemem_torch_init (int device_count)
 {
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   if (!state.ended)
     begin ();
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 void
@@ -405,23 +405,23 @@ gemem_torch_reset (void)
 {
   GError *error = NULL;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   for (int device = 0; device < DEVICES_MAX && !state.ended && error == NULL; device++)
     if (state.heaps[device] != NULL)
       gemem_heap_trim (state.heaps[device], &error);
   warn_of (error);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 void
 gemem_torch_set_memory_fraction (double fraction, int device)
 {
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   if (heap_of (device, FALSE) != NULL)
     warn ("device %d: memory fraction %g comes after the first request and has no effect; set it before", device, fraction);
   else if (device >= 0 && device < DEVICES_MAX && fraction > 0 && fraction < 1)
     state.fractions[device] = fraction;
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
 
 uint64_t
@@ -430,11 +430,11 @@ gemem_torch_stat (int device, const char *name)
   GememHeap *heap;
   guint64 value = 0;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = heap_of (device, FALSE);
   if (heap != NULL)
     value = gemem_heap_stat (heap, name);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
   return value;
 }
 
@@ -443,9 +443,9 @@ gemem_torch_reset_peaks (int device)
 {
   GememHeap *heap;
 
-  G_LOCK (state);
+  pthread_mutex_lock (&lock);
   heap = heap_of (device, FALSE);
   if (heap != NULL)
     gemem_heap_reset_peaks (heap);
-  G_UNLOCK (state);
+  pthread_mutex_unlock (&lock);
 }
