@@ -96,13 +96,14 @@ typedef struct
 } Failure;
 
 Standin standin;
-static GMutex mutex;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static Failure failures[32];
 static guint n_failures;
 
-GMutex *
-standin_mutex (void)
+pthread_mutex_t *
+standin_lock (void)
 {
+  pthread_mutex_lock (&mutex);
   return &mutex;
 }
 
@@ -124,11 +125,11 @@ host_now (void)
 
 /* Nothing is done before the host's time has come there. */
 void
-standin_end (GMutexLocker **locker)
+standin_end (pthread_mutex_t **lock)
 {
   while (standin.began != 0 && host_now () - standin.began < standin.now)
     ;
-  g_mutex_locker_free (*locker);
+  pthread_mutex_unlock (*lock);
 }
 
 /* ---- the environment */
@@ -242,9 +243,10 @@ forked (void)
 __attribute__ ((destructor)) static void
 at_exit (void)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&mutex);
+  pthread_mutex_lock (&mutex);
   if (standin.objects != NULL && !standin.forked)
     standin_report_write ();
+  pthread_mutex_unlock (&mutex);
 }
 
 /* ---- calls */

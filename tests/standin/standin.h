@@ -16,6 +16,7 @@
 #define __CUDA_API_PUSH_VISIBILITY_DEFAULT 1  /* and all of them exported   */
 #include <cuda.h>
 #include <glib.h>
+#include <pthread.h>
 
 #include "sim/core/tree.h"
 #include "sim/device/device.h"
@@ -213,14 +214,14 @@ typedef enum
 /* Takes the lock until the end of the function; counts the call, fails it if $GEMEM_STANDIN_FAIL says so, and looks whether it may be
  * made. */
 #define STANDIN_BEGIN(number, needs) \
-  __attribute__ ((cleanup (standin_end))) GMutexLocker *locker G_GNUC_UNUSED = g_mutex_locker_new (standin_mutex ()); \
+  __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock (); \
   CUresult begun = standin_begin (number, needs); \
   if (begun != CUDA_SUCCESS) \
   return begun
 #define BEGIN(symbol, needs) STANDIN_BEGIN (ENTRY_##symbol, needs)
 
-GMutex  *standin_mutex (void);
-void     standin_end (GMutexLocker **locker); /* of a call */
+pthread_mutex_t *standin_lock (void); /* takes it: one that the thread sanitizer knows, unlike GLib's */
+void     standin_end (pthread_mutex_t **lock); /* of a call: lets it go */
 CUresult standin_begin (StandinEntry entry, StandinNeeds needs);
 /* The call was refused because the program is wrong: in the report.  Returns @code. */
 CUresult standin_misuse (CUresult code, const char *format, ...) G_GNUC_PRINTF (2, 3);
