@@ -67,8 +67,9 @@ AS_IF([test "$gemem_cuda_text" != no], [AC_DEFINE([HAVE_CUDA], [1], [Define to 1
 AM_CONDITIONAL([HAVE_CUDA], [test "$gemem_cuda_text" != no])
 AC_SUBST([CUDA_CFLAGS])
 # Kernels: code for sm_80 and sm_90, and PTX for all that came later.
-NVCC=no
-AS_IF([test "$gemem_cuda_text" != no], [AC_PATH_PROG([NVCC], [nvcc], [no], [$gemem_cuda_text/bin$PATH_SEPARATOR$PATH])])
+AC_ARG_VAR([NVCC], [CUDA compiler (default: that of the toolkit); no: without kernels])
+AS_IF([test "$gemem_cuda_text" = no], [NVCC=no],
+  [test -z "$NVCC"], [AC_PATH_PROG([NVCC], [nvcc], [no], [$gemem_cuda_text/bin$PATH_SEPARATOR$PATH])])
 NVCC_FLAGS="-gencode arch=compute_80,code=compute_80 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90"
 AS_IF([test "$NVCC" != no], [
   AC_CACHE_CHECK([whether $NVCC makes kernels], [gemem_cv_nvcc_works], [

@@ -6,14 +6,17 @@
 #     -o FOLDER   results/gpu by default
 #     -t SECONDS  540 by default: a step gets what is left, and what finds none is named, to be run by another call with the same folder
 #     -q          quick: one trace, two allocators; to try the script
-#     STEP        calibrate compare paced tests sanitizer; all by default, in this order.  compare and paced need the profile of calibrate.
+#     STEP        calibrate compare paced tests live record sanitizer; all by default, in this order.  compare and paced need the profile of calibrate.
 #
-# Runs in a build (GEMEM_BUILDDIR, by default here) of the source (GEMEM_SRCDIR, by default that of the script); needs no network.  Files:
+# Runs in a build, or what pack.sh made of one (GEMEM_BUILDDIR, by default here), of the source (GEMEM_SRCDIR, by default that of the script); needs no
+# network.  live and record are left out where python3 (or PYTHON) has no PyTorch for the GPU.  Files:
 #   NAME.ini             the calibrated profile; NAME is that of the GPU
 #   compare.md csv json  the recorded traces through allocators: predicted and real time, the error, latencies with their histograms; compare.manifest.json
 #   paced.md csv json    the same at the recorded pace with work on the streams, one trace
 #   plots/NAME           pictures of both
 #   tap/NAME.tap         what the GPU tests said; sanitizer.txt
+#   live.md live/        PyTorch training and serving on our allocators and on its own: time and memory; the statistics of each run
+#   recorded.md recorded/NAME.gmt   recordings of PyTorch's own allocator, and whether pytorch-caching decides the same; gemem-record beside it
 #   README.md            on what all that was found, and how each step ended
 # Exit status: 0 all steps went well, 1 some did not, 2 wrong use, 77 no GPU.  On the stand-in driver of the tests it says so everywhere, and refuses results/gpu.
 # shellcheck disable=SC1007 disable=SC2317 # empty values; functions that are called by name
@@ -27,9 +30,10 @@ while getopts d:o:t:q option; do
   esac
 done
 shift $((OPTIND - 1))
-steps=${*:-calibrate compare paced tests sanitizer}
+known='calibrate compare paced tests live record sanitizer'
+steps=${*:-$known}
 for step in $steps; do
-  case $step in calibrate | compare | paced | tests | sanitizer) ;; *) fail 2 "no step is called '$step'; there are calibrate compare paced tests sanitizer" ;; esac
+  case " $known " in *" $step "*) ;; *) fail 2 "no step is called '$step'; there are $known" ;; esac
 done
 GEMEM_SRCDIR=${GEMEM_SRCDIR:-$here}
 . "$GEMEM_SRCDIR/tests/util/env.sh"
@@ -54,13 +58,14 @@ case $hardware in
   *) note= ;;
 esac
 name=$(echo "${hardware%%, CUDA*}" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9-')
-mkdir -p "$folder/tap" "$folder/plots" "$folder/.steps" || exit 1
+mkdir -p "$folder/tap" "$folder/plots" "$folder/live" "$folder/recorded" "$folder/.steps" || exit 1
 folder=$(cd "$folder" && pwd)
 profile=$folder/$name.ini
 provenance () {
   [ -z "$note" ] || printf '**%s**\n\n' "$note"
   printf '%s; %s; %s, %s; %s%s; %s UTC\n' "$hardware" "${driver:-no version of the kernel driver}" "$(of processor)" "$(of kernel)" \
-    "$(gemem-sim version | head -n 1)" "$(git -C "$GEMEM_SRCDIR" log -1 --format=' at %h' 2>/dev/null)" "$(date -u '+%Y-%m-%d %H:%M')"
+    "$(gemem-sim version | head -n 1)" "$(git -C "$GEMEM_SRCDIR" log -1 --format=' at %h' 2>/dev/null || sed 's/^/ at /' "$GEMEM_BUILDDIR/commit" 2>/dev/null)" \
+    "$(date -u '+%Y-%m-%d %H:%M')"
 }
 
 # ---- steps; each leaves its files, and fails if something is not as it should be
@@ -118,7 +123,9 @@ step_tests () {
   [ $bad -eq 0 ]
 }
 
-# The library's own libtool runs the program itself, and not the script that stands for it.
+# live and record.
+. "$GEMEM_SRCDIR/tests/gpu/collect-torch.sh"
+
 step_sanitizer () {
   tool=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
   [ -n "$tool" ] || { echo 'compute-sanitizer is not there: left out'; return 0; }
@@ -129,7 +136,7 @@ step_sanitizer () {
   for check in memcheck racecheck initcheck synccheck; do
     for mode in malloc vmm async; do
       echo "== $check, mode=$mode" >>"$folder/sanitizer.txt"
-      bounded "$GEMEM_BUILDDIR/libtool" --mode=execute "$tool" --tool "$check" --error-exitcode 9 "$GEMEM_BUILDDIR/gemem-sim" \
+      bounded "$tool" --target-processes all --tool "$check" --error-exitcode 9 "$GEMEM_BUILDDIR/gemem-sim" \
         replay "$work/sound.gmt" -a pytorch-caching -d "$device${more}mode=$mode" --touch -o "$work/report" >>"$folder/sanitizer.txt" 2>&1 ||
         { echo "compute-sanitizer, $check, mode=$mode: exit status $?, see sanitizer.txt"; return 1; }
     done
@@ -154,6 +161,6 @@ done
   printf '# What only a GPU can tell\n\n'
   provenance
   printf '\nMade by `tests/gpu/collect.sh`, whose head says what each file is. Its last calls:\n\n| step | ended | took | at (UTC) | said |\n| --- | --- | ---: | --- | --- |\n'
-  for step in calibrate compare paced tests sanitizer; do cat "$folder/.steps/$step" 2>/dev/null || echo "| $step | not run | | | |"; done
+  for step in $known; do cat "$folder/.steps/$step" 2>/dev/null || echo "| $step | not run | | | |"; done
 } >"$folder/README.md"
 exit $failed

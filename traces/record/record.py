@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """record.py - records the memory events of a real PyTorch program, for `gemem-sim convert` and `gemem-sim replay`.
 
-    record.py WORKLOAD OUTPUT [--steps N] [--batch N] [--length N] [--device cpu|cuda] [--seed N]
+    record.py WORKLOAD OUTPUT [--steps N] [--batch N] [--length N] [--device cpu|cuda] [--seed N] [--memory BYTES]
 
 On the CPU (the default) it records with torch.profiler (profile_memory=True) and OUTPUT is a Kineto trace (.json.gz) that holds the memory events
 with the exact bytes requested.  On a GPU it records with torch.cuda.memory and OUTPUT is a snapshot (.pickle), which also knows the
-segments.  The model is built inside the recording, so that the trace starts from an empty allocator.
+segments.  The model is built inside the recording, so that the trace starts from an empty allocator.  --memory bounds what PyTorch may take of the
+GPU, as torch.cuda.set_per_process_memory_fraction() does; a program that runs out of it is recorded up to there.  PYTORCH_CUDA_ALLOC_CONF is PyTorch's.
 
 Needs PyTorch >= 2.1; nothing else.  gemem itself needs no Python.
 """
@@ -28,6 +29,29 @@ def train(build, batches, loss):
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
         for _ in range(options.steps):
             inputs, targets = (t.to(options.device) for t in batches(options))
+            optimizer.zero_grad()
+            loss(model(inputs), targets).backward()
+            optimizer.step()
+        return model
+    return run
+
+
+def train_prefetched(build, batches, loss):
+    """The same with each batch copied ahead of time on a stream of its own; record_stream() says that the step uses it."""
+    def run(options):
+        side, model = torch.cuda.Stream(), build().to(options.device)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+        def fetch():
+            with torch.cuda.stream(side):
+                return [t.to(options.device, non_blocking=True) for t in batches(options)]
+        ahead = fetch()
+        for _ in range(options.steps):
+            torch.cuda.current_stream().wait_stream(side)
+            inputs, targets = ahead
+            for tensor in ahead:
+                tensor.record_stream(torch.cuda.current_stream())
+            ahead = fetch()
             optimizer.zero_grad()
             loss(model(inputs), targets).backward()
             optimizer.step()
@@ -69,6 +93,7 @@ WORKLOADS = {  # name: (run, batch, length, steps)
     "resnet50-train": (train(models.ResNet50, image_batches, F.cross_entropy), 8, 0, 3),
     "vit-train": (train(models.VisionTransformer, image_batches, F.cross_entropy), 4, 0, 3),
     "llama-decode": (decode, 1, 384, 4),
+    "resnet50-prefetch": (train_prefetched(models.ResNet50, image_batches, F.cross_entropy), 8, 0, 6),  # on a GPU only
 }
 
 
@@ -93,8 +118,16 @@ def record_cpu(run, options, facts):
 
 
 def record_cuda(run, options, facts):
+    facts.update(gpu=torch.cuda.get_device_name(), cuda=torch.version.cuda, settings=os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
+    if options.memory:
+        total = torch.cuda.get_device_properties(0).total_memory
+        torch.cuda.set_per_process_memory_fraction(options.memory / total)
+        facts["memory_limit"] = int(options.memory / total * total)  # as PyTorch multiplies it out
     torch.cuda.memory._record_memory_history(max_entries=10_000_000, stacks="python", context=None)
-    facts["parameters"] = models.parameters(run(options))
+    try:
+        facts["parameters"] = models.parameters(run(options))
+    except torch.cuda.OutOfMemoryError as error:
+        facts["out_of_memory"] = str(error).split(".")[0]
     torch.cuda.memory._dump_snapshot(options.output)
     torch.cuda.memory._record_memory_history(enabled=None)
     return None
@@ -106,11 +139,14 @@ def main():
     parser.add_argument("output", metavar="OUTPUT")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--memory", type=int, default=0)
     for name in ("steps", "batch", "length"):
         parser.add_argument("--" + name, type=int)
     options = parser.parse_args()
     run, batch, length, steps = WORKLOADS[options.workload]
     options.batch, options.length, options.steps = options.batch or batch, options.length or length, options.steps or steps
+    if options.workload == "resnet50-prefetch" and not options.device.startswith("cuda"):
+        parser.error("resnet50-prefetch has streams: --device cuda")
     torch.manual_seed(options.seed)
     facts = {"workload": options.workload, "torch": torch.__version__, "device": options.device, "batch": options.batch,
              "length": options.length, "steps": options.steps, "seed": options.seed, "recorder": "traces/record/record.py"}
