@@ -239,12 +239,19 @@ on_free (Pass *pass, const GememTraceEvent *event, guint64 seq)
 
 /* ---- graphs */
 
+/* What is kept of a loaded graph: where, and whether it runs. */
+static guint64
+graph_state (guint16 device, gboolean running)
+{
+  return (guint64) device << 1 | (running ? 1 : 0);
+}
+
 static void
 on_load (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
   gboolean existed;
 
-  gemem_idmap_insert (pass->graphs, event->id, &existed);
+  *(guint64 *) gemem_idmap_insert (pass->graphs, event->id, &existed) = graph_state (event->device, FALSE);
   if (existed)
     find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is loaded again while loaded; its unload is missing", event->id);
   pass->load = *event;
@@ -280,14 +287,14 @@ on_graph_segment (Pass *pass, const GememTraceEvent *event, guint64 seq)
 static void
 on_run (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
-  guint64 *running = gemem_idmap_lookup (pass->graphs, event->id);
+  guint64 *state = gemem_idmap_lookup (pass->graphs, event->id);
 
-  if (running == NULL)
-    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is run but not loaded; its load is missing", event->id);
-  else if (event->kind == GEMEM_EVENT_GRAPH_RUN_END && *running == 0)
+  if (state == NULL || *state >> 1 != event->device)
+    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is run but not loaded on device %u; its load is missing", event->id, event->device);
+  else if (event->kind == GEMEM_EVENT_GRAPH_RUN_END && (*state & 1) == 0)
     find (pass, GEMEM_FINDING_GRAPH, seq, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
   else
-    *running = event->kind == GEMEM_EVENT_GRAPH_RUN;
+    *state = graph_state (event->device, event->kind == GEMEM_EVENT_GRAPH_RUN);
 }
 
 static void

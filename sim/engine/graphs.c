@@ -155,7 +155,7 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   guint64 *state = gemem_idmap_lookup (run->graphs.map, event->id);
 
   if (state == NULL)
-    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is run but not loaded", event->id);
+    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is run but not loaded on device %u", event->id, run->ordinal);
   if (!begin && (*state & GRAPH_RUNNING) == 0)
     return gemem_run_bad_event (run, error, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
   *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;

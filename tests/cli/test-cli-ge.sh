@@ -63,7 +63,9 @@ trace 'graph-load 1 size=8' 'graph-unload 1' 'graph-unload 1' > twice.txt
 trace 'graph-load 1 size=8 aux=2' 'graph-segment 1 size=6' 'graph-segment 1 addr=4 size=4' > over.txt
 trace 'graph-load 1 size=8 aux=2' 'graph-segment 1 size=4' > lacks.txt
 trace 'event-wait 3 stream=1' > wait.txt
-refused 3 'run.txt:event 0: graph 1 is run but not loaded' gemem-sim replay run.txt -a ge
+refused 3 'run.txt:event 0: graph 1 is run but not loaded on device 0' gemem-sim replay run.txt -a ge
+trace 'graph-load 1 size=8' 'graph-run 1 device=1' > elsewhere.txt
+refused 3 'elsewhere.txt:event 1: graph 1 is run but not loaded on device 1' gemem-sim replay elsewhere.txt -a ge
 refused 3 'twice.txt:event 2: graph 1 is unloaded but not loaded' gemem-sim replay twice.txt -a ge
 refused 3 'over.txt:event 2: the segment of graph 1 at offset 4 overlaps' gemem-sim replay over.txt -a ge
 refused 3 'lacks.txt:event 2: the load of graph 1 lacks 1 of its segments' gemem-sim replay lacks.txt -a ge

@@ -206,7 +206,7 @@ test_inconsistent (void)
   check_refused (beyond, 3, "array:event 1: 101 bytes of id 1 are set, which has 100" REPAIR);
   check_refused (wait, 2, "array:event 1: stream 7 waits for event 2, which was never recorded" REPAIR);
   check_found (use, 4, "array:event 0: id 9 is used on a stream but is not alive" REPAIR, 2);
-  check_refused (run, 1, "array:event 0: graph 1 is run but not loaded" REPAIR);
+  check_refused (run, 1, "array:event 0: graph 1 is run but not loaded on device 0" REPAIR);
   check_refused (end, 2, "array:event 1: a run of graph 1 ends that did not begin" REPAIR);
   check_refused (unload, 3, "array:event 2: graph 1 is unloaded but not loaded" REPAIR);
   check_refused (load, 2, "array:event 1: graph 1 is loaded while it is loaded" REPAIR);

@@ -109,6 +109,7 @@ test_graphs (void)
                                    TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1), LOAD (1, 5, 0) };
   const GememTraceEvent not_loaded[] = { TEST_EVENT (GRAPH_RUN, 1), LOAD (1, 5, 0), TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1),
                                          TEST_EVENT (GRAPH_UNLOAD, 1) };
+  const GememTraceEvent elsewhere[] = { LOAD (1, 5, 0), { .kind = GEMEM_EVENT_GRAPH_RUN, .id = 1, .device = 1 }, TEST_EVENT (GRAPH_RUN, 1) };
   const GememTraceEvent twice[] = { LOAD (1, 5, 0), LOAD (1, 5, 0) };
   const GememTraceEvent overlap[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 17, 0), AT (GRAPH_SEGMENT, 1, 32, 16) };
   const GememTraceEvent beyond[] = { LOAD (1, 48, 1), AT (GRAPH_SEGMENT, 1, 33, 16) };
@@ -116,6 +117,7 @@ test_graphs (void)
   const GememTraceEvent few[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 17, 0), LOAD (2, 5, 1) };
   ASSERT_FINDINGS (fine, 0, "");
   ASSERT_FINDINGS (not_loaded, 0, "graph fault@0 x3");
+  ASSERT_FINDINGS (elsewhere, 0, "graph fault@1 x1");
   ASSERT_FINDINGS (twice, 0, "graph fault@1 x1");
   ASSERT_FINDINGS (overlap, 0, "graph fault@2 x1");
   ASSERT_FINDINGS (beyond, 0, "graph fault@1 x1");
