@@ -39,7 +39,7 @@ const GememParam gemem_paddle_buddy_params[] = {
   { .name = "fraction_of_cuda_pinned_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = "0.5",
     .sweep = "0.1|0.25|0.5|1", .min = "0", .max = "1",
     .aliases = "FLAGS_fraction_of_cuda_pinned_memory_to_use", .offset = G_STRUCT_OFFSET (Params, pinned_fraction),
-    .help = "Part of the physical memory of which a 256th is the chunk size (place=pinned).  Default in P13-P3: 0.5." },
+    .help = "Part of the physical memory that may be pinned; a 256th of it is the chunk size (place=pinned).  Default in P13-P3: 0.5." },
   { NULL },
 };
 

@@ -98,6 +98,7 @@ compute_max_chunk (Buddy *buddy, guint64 *bytes)
       *bytes = gemem_paddle_cpu_chunk_size (memory.total, params->cpu_fraction, params->cpu_initial);
       return TRUE;
     case GEMEM_PADDLE_PLACE_PINNED:
+      buddy->limit = gemem_paddle_double_product (params->pinned_fraction, memory.total); /* 7: the fraction bounds all of it */
       *bytes = gemem_paddle_pinned_chunk_size (memory.total, params->pinned_fraction);
       return TRUE;
     }

@@ -554,6 +554,26 @@ test_refusals (void)
 
 /* ---- other places */
 
+/* The fraction bounds all that is pinned, chunks and huge blocks (7). */
+static void
+test_pinned_limit (void)
+{
+  GememAllocator *pinned = test_allocator_new ("paddle-buddy:place=pinned,total=256MiB", "sim:capacity=1GiB");
+  GememBlock huge;
+
+  g_assert_cmpuint (stat_of (pinned, "max_chunk"), ==, MIB / 2);
+  take_fails (pinned, 128 * MIB - 63);
+  huge = take (pinned, 128 * MIB - 64);
+  g_assert_cmpuint (pinned->device->held, ==, 128 * MIB);
+  take_fails (pinned, 1);
+  give (pinned, huge);
+  for (guint i = 0; i < 256; i++) /* a chunk each */
+    take (pinned, MIB / 2 - 64);
+  take_fails (pinned, 1);
+  g_assert_cmpuint (pinned->device->held, ==, 128 * MIB);
+  test_allocator_destroy (pinned);
+}
+
 static void
 test_host_places (void)
 {
@@ -675,6 +695,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/paddle/buddy/random/P13", "paddle-buddy:preset=P13,fraction=0.03,free_idle_memory=1", test_random);
   g_test_add_data_func ("/paddle/buddy/random/P14", "paddle-buddy:preset=P14,initial_mb=3,realloc_mb=1000001B", test_random);
   g_test_add_data_func ("/paddle/buddy/random/P16", "paddle-buddy:preset=P16,fraction=0.013", test_random);
+  g_test_add_func ("/paddle/buddy/pinned-limit", test_pinned_limit);
   g_test_add_data_func ("/paddle/buddy/random/pinned", "paddle-buddy:place=pinned,total=256MiB", test_random);
   return g_test_run ();
 }

@@ -1,5 +1,5 @@
-/* naive-buddy.c - Paddle's buddy on a GPU, of the P13, the P14 and the P16 era, and `thread_local`, which is several of them, from paddle.md section 2 and 3.6,
- * over one array of blocks in address order.
+/* naive-buddy.c - Paddle's buddy on a GPU, of the P13, the P14 and the P16 era, on the host and in pinned memory, and `thread_local`, which is several
+ * of them, from paddle.md section 2, 3.6 and 7, over one array of blocks in address order.
  *
  * Chunk sizes are computed in float and double as the text says, not in integers; the counters wrap as Paddle's do (2.4, example E6).
  */
@@ -36,9 +36,13 @@ typedef struct
 {
   Threads threads;
   guint64 initial, reallocate;
-  guint64 total;    /* P13 with free_idle_memory, on a device that reports so much; 0: P16 */
+  guint64 total;    /* P13, on a device that reports so much; 0: P16 */
   double  fraction; /* of P13 */
+  gboolean idle;    /* P13: free_idle_memory */
   gboolean p14;
+  guint64 unit;     /* of the host and of pinned memory; 0: of the GPU, 256 */
+  guint64 chunk;    /* size of every chunk there */
+  guint64 limit;    /* of what is held there; 0: none */
 } Flags;
 
 typedef struct
@@ -130,6 +134,11 @@ prepare (const Model *model, Buddy *buddy)
 
   if (buddy->max_chunk != 0)
     return TRUE;
+  if (model->flags.unit != 0)
+    {
+      buddy->max_chunk = model->flags.chunk;
+      return TRUE;
+    }
   if (model->flags.total != 0)
     {
       if (!p13_size (model, &first))
@@ -149,6 +158,11 @@ prepare (const Model *model, Buddy *buddy)
 static gboolean
 next_chunk (const Model *model, Buddy *buddy, guint64 size, guint64 *bytes)
 {
+  if (model->flags.unit != 0)
+    {
+      *bytes = buddy->max_chunk;
+      return *bytes >= size;
+    }
   if (model->flags.total != 0)
     {
       if (buddy->used + buddy->free == 0 && !p13_size (model, &buddy->max_chunk))
@@ -176,8 +190,8 @@ next_chunk (const Model *model, Buddy *buddy, guint64 size, guint64 *bytes)
 static int
 add (Model *model, guint buddy, guint64 bytes, gboolean huge)
 {
-  const guint64 total = model->flags.total;
-  const gboolean fits = total == 0 || bytes <= total - model->base.device.held;
+  const guint64 most = model->flags.total + model->flags.limit; /* one of them */
+  const gboolean fits = most == 0 || (model->base.device.held <= most && bytes <= most - model->base.device.held);
   const guint64 address = fits ? naive_device_malloc (&model->base.device, bytes) : 0;
   const Block block = { address, bytes, address, TRUE, huge, 0, buddy };
   guint at = 0;
@@ -254,12 +268,13 @@ static gboolean
 alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *block)
 {
   Model *model = (Model *) naive;
-  const guint64 size = (request->size + 64 + 255) / 256 * 256;
+  const guint64 unit = model->flags.unit != 0 ? model->flags.unit : 256;
+  const guint64 size = (request->size + 64 + unit - 1) / unit * unit;
   const guint number = buddy_of (model, request);
   Buddy *buddy = BUDDY_AT (model, number);
   int i;
 
-  if (!prepare (model, buddy) || request->size > G_MAXUINT64 - 64 - 255)
+  if (!prepare (model, buddy) || request->size > G_MAXUINT64 - 64 - unit)
     return FALSE;
   if (size > buddy->max_chunk)
     i = add (model, number, size, TRUE);
@@ -325,7 +340,7 @@ release (Naive *naive, guint32 id, gboolean completion_follows)
   join (model, i);
   if (i > 0)
     join (model, i - 1);
-  if (model->flags.total != 0)
+  if (model->flags.idle)
     free_idle_memory (model);
 }
 
@@ -391,14 +406,41 @@ create_ragged (void)
 static Naive *
 create_idle (void)
 {
-  return create ((Flags) { .total = GIB, .fraction = 0.004 });
+  return create ((Flags) { .total = GIB, .fraction = 0.004, .idle = TRUE });
 }
 
 /* Chunks of 4136 bytes. */
 static Naive *
 create_idle_ragged (void)
 {
-  return create ((Flags) { .total = GIB, .fraction = 0.0000040552 });
+  return create ((Flags) { .total = GIB, .fraction = 0.0000040552, .idle = TRUE });
+}
+
+static Naive *
+create_p13 (void)
+{
+  return create ((Flags) { .total = GIB, .fraction = 0.01 });
+}
+
+/* A 32nd of 1 GiB. */
+static Naive *
+create_cpu (void)
+{
+  return create ((Flags) { .unit = 4096, .chunk = 32 * MIB });
+}
+
+/* 40 bytes at the end that are not split off. */
+static Naive *
+create_cpu_ragged (void)
+{
+  return create ((Flags) { .unit = 4096, .chunk = 4 * MIB + 40 });
+}
+
+/* A 256th of 0.3 GiB, which is also all that there may be. */
+static Naive *
+create_pinned (void)
+{
+  return create ((Flags) { .unit = 65536, .chunk = 322122547 / 256, .limit = 322122547 });
 }
 
 /* The second chunk is a fraction of the whole device. */
@@ -435,6 +477,11 @@ const NaiveClass naive_buddy_idle
     = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.004,free_idle_memory=yes", create_idle);
 const NaiveClass naive_buddy_idle_ragged
     = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.0000040552,free_idle_memory=yes", create_idle_ragged);
+const NaiveClass naive_buddy_p13 = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.01", create_p13);
+const NaiveClass naive_buddy_cpu = BUDDY ("paddle-buddy", "place=cpu,total=1GiB", create_cpu);
+const NaiveClass naive_buddy_cpu_ragged = BUDDY ("paddle-buddy", "place=cpu,total=1GiB,initial_cpu_memory_in_mb=4194344B", create_cpu_ragged);
+const NaiveClass naive_buddy_pinned
+    = BUDDY ("paddle-buddy", "place=pinned,total=1GiB,fraction_of_cuda_pinned_memory_to_use=0.3", create_pinned);
 const NaiveClass naive_buddy_p14 = BUDDY ("paddle-buddy", "preset=P14,initial_gpu_memory_in_mb=12", create_p14);
 const NaiveClass naive_threads_stream = BUDDY ("paddle-thread-local", "preset=P2", create_by_stream);
 const NaiveClass naive_threads_pool

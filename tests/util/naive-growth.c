@@ -20,6 +20,8 @@ typedef struct
   Naive    base;
   guint64  least;       /* C: least bytes of a chunk, of a large pool */
   guint64  small_pool, small_least; /* requests up to this size, and least bytes of their chunks */
+  guint64  small_first, large_first; /* chunks that a stream begins with; 0: none */
+  GArray  *begun;       /* guint64: streams that have them */
   guint64  warm_up;     /* use_auto_growth_v2: requests that only fit exactly, and one more */
   gboolean v2;
   GArray  *warm;        /* guint64: streams without idle chunks from the warm-up */
@@ -43,6 +45,7 @@ create (guint64 least, gboolean p16, gboolean free_idle, gboolean free_before)
   model->free_before = free_before;
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
   model->warm = g_array_new (FALSE, FALSE, sizeof (guint64));
+  model->begun = g_array_new (FALSE, FALSE, sizeof (guint64));
   naive_stream_safe_init (&model->safe);
   return &model->base;
 }
@@ -52,6 +55,7 @@ destroy (Naive *naive)
 {
   g_array_unref (((Model *) naive)->blocks);
   g_array_unref (((Model *) naive)->warm);
+  g_array_unref (((Model *) naive)->begun);
   naive_stream_safe_clear (&((Model *) naive)->safe);
 }
 
@@ -140,13 +144,11 @@ best_fit (Model *model, guint64 size, guint64 stream)
   return best;
 }
 
-/* A chunk of @least bytes or as many as @size. */
 static int
-grow_by (Model *model, guint64 size, guint64 least, guint64 stream)
+add_chunk (Model *model, guint64 bytes, gboolean small, guint64 stream)
 {
-  const guint64 bytes = MAX (size, least) + (model->p16 ? 256 : 0);
   const guint64 address = naive_device_malloc (&model->base.device, bytes);
-  const Block block = { address, bytes, address, stream, is_small (model, size), TRUE, 0 };
+  const Block block = { address, bytes, address, stream, small, TRUE, 0 };
   guint at = 0;
 
   if (address == 0)
@@ -155,6 +157,13 @@ grow_by (Model *model, guint64 size, guint64 least, guint64 stream)
     at++;
   g_array_insert_val (model->blocks, at, block);
   return (int) at;
+}
+
+/* A chunk of @least bytes or as many as @size. */
+static int
+grow_by (Model *model, guint64 size, guint64 least, guint64 stream)
+{
+  return add_chunk (model, MAX (size, least) + (model->p16 ? 256 : 0), is_small (model, size), stream);
 }
 
 static int
@@ -224,6 +233,30 @@ pass_warm_up (Model *model, guint64 stream)
   free_idle_chunks (model, stream);
 }
 
+/* The chunks that a stream begins with, both or none. */
+static gboolean
+begin (Model *model, guint64 stream)
+{
+  int small = -1, large = -1;
+
+  for (guint i = 0; i < model->begun->len; i++)
+    if (g_array_index (model->begun, guint64, i) == stream)
+      return TRUE;
+  if (model->small_first > 0 && (small = add_chunk (model, model->small_first, TRUE, stream)) < 0)
+    return FALSE;
+  if (model->large_first > 0 && (large = add_chunk (model, model->large_first, FALSE, stream)) < 0)
+    {
+      if (small >= 0)
+        {
+          naive_device_free (&model->base.device, BLOCK (model, small)->address);
+          g_array_remove_index (model->blocks, (guint) small);
+        }
+      return FALSE;
+    }
+  g_array_append_val (model->begun, stream);
+  return TRUE;
+}
+
 static gboolean
 alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *block)
 {
@@ -232,7 +265,7 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
   guint64 rest;
   int i;
 
-  if (request->size > G_MAXUINT64 - 512)
+  if (request->size > G_MAXUINT64 - 512 || !begin (model, request->stream))
     return FALSE;
   if (model->v2)
     pass_warm_up (model, request->stream);
@@ -338,6 +371,16 @@ create_pools (void)
 }
 
 static Naive *
+create_pools_filled (void)
+{
+  Model *model = (Model *) create_pools ();
+
+  model->small_first = 3 * MIB;
+  model->large_first = 30 * MIB;
+  return &model->base;
+}
+
+static Naive *
 create_v2 (void)
 {
   Model *model = (Model *) create (0, FALSE, FALSE, FALSE);
@@ -360,4 +403,7 @@ const NaiveClass naive_growth_slow_idle = { SAFE_GROWTH ("preset=P3,free_idle_ch
 const NaiveClass naive_growth_p16 = { GROWTH ("preset=P16", create_p16) };
 const NaiveClass naive_growth_pools = { SAFE_GROWTH ("preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,"
                                                      "large_pool_auto_growth_chunk_size_in_mb=20", create_pools), .delay = 10 };
+const NaiveClass naive_growth_pools_filled
+    = { SAFE_GROWTH ("preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,large_pool_auto_growth_chunk_size_in_mb=20,"
+                     "small_pool_pre_alloc_in_mb=3,large_pool_pre_alloc_in_mb=30", create_pools_filled) };
 const NaiveClass naive_growth_v2 = { SAFE_GROWTH ("preset=P3,use_auto_growth_v2=yes,auto_growth_v2_warm_up=500", create_v2), .delay = 10 };

@@ -11,7 +11,11 @@ extern const NaiveClass naive_buddy_initial;
 extern const NaiveClass naive_buddy_ragged;
 extern const NaiveClass naive_buddy_idle;
 extern const NaiveClass naive_buddy_idle_ragged;
+extern const NaiveClass naive_buddy_p13;
 extern const NaiveClass naive_buddy_p14;
+extern const NaiveClass naive_buddy_cpu;
+extern const NaiveClass naive_buddy_cpu_ragged;
+extern const NaiveClass naive_buddy_pinned;
 extern const NaiveClass naive_threads_stream;
 extern const NaiveClass naive_threads_pool;
 extern const NaiveClass naive_best_fit_odd;  /* naive-best-fit.c */
@@ -24,6 +28,7 @@ extern const NaiveClass naive_growth_p16;
 extern const NaiveClass naive_growth_slow;
 extern const NaiveClass naive_growth_slow_idle;
 extern const NaiveClass naive_growth_pools;
+extern const NaiveClass naive_growth_pools_filled;
 extern const NaiveClass naive_growth_v2;
 extern const NaiveClass naive_vmm;           /* naive-vmm.c     */
 extern const NaiveClass naive_vmm_slow;
