@@ -35,18 +35,23 @@ take_size (Scan *scan, guint64 *value)
   return scan_uint (&scan->p, scan->end, value) && *value < MAX_SIZE;
 }
 
-/* 0x..., (nil), or 0. */
+/* 0x..., on Windows 16 digits without it; a null pointer may be (nil) or 0.  Nothing is taken where there is none. */
 static gboolean
 take_pointer (Scan *scan, guint64 *value)
 {
-  if (take (scan, "(nil)") || (scan->p < scan->end && *scan->p == '0' && (scan->p + 1 == scan->end || scan->p[1] != 'x')))
-    {
-      scan->p += scan->p < scan->end && *scan->p == '0';
-      *value = 0;
-      return TRUE;
-    }
-  return scan->end - scan->p > 2 && scan->p[0] == '0' && scan->p[1] == 'x' && scan_hex (&scan->p, scan->end, value)
-         && *value < G_MAXUINT64 - MAX_SIZE && (scan->p == scan->end || !g_ascii_isalnum (*scan->p));
+  const char *const begin = scan->p;
+  const gboolean null = take (scan, "(nil)"), prefix = !null && take (scan, "0x");
+  const char *const digits = scan->p;
+  gsize n;
+
+  for (*value = 0; !null && scan->p < scan->end && g_ascii_isxdigit (*scan->p); scan->p++)
+    *value = *value << 4 | (guint64) g_ascii_xdigit_value (*scan->p);
+  n = (gsize) (scan->p - digits);
+  if ((null || (prefix ? n > 0 && n <= 16 : n == 16 || (n == 1 && *digits == '0'))) && *value < G_MAXUINT64 - MAX_SIZE
+      && (scan->p == scan->end || !g_ascii_isalnum (*scan->p)))
+    return TRUE;
+  scan->p = begin;
+  return FALSE;
 }
 
 static void

@@ -36,6 +36,7 @@ typedef struct
   GememIdMap    *threads; /* thread -> PaddleThread   */
   GememIdMap    *blocks;  /* address -> GememLogBlock */
   guint          failed;  /* of the survey's, so far  */
+  guint64        damaged; /* lines left out           */
 } PaddleLog;
 
 static void
@@ -152,7 +153,7 @@ take_buddy_alloc (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
   if (thread->asks != PADDLE_ASKS_BUDDY)
     return skip (log); /* the log begins between the lines of a request */
   thread->asks = PADDLE_ASKS_NOTHING;
-  thread->place_size = 0;
+  thread->place = 0;
   return take_block (log, line->address, &block, rounded, line->time);
 }
 
@@ -170,9 +171,9 @@ static gboolean
 take_place_alloc (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
 {
   GememLogBlock block = { .size = thread->place_size, .address = line->address, .device = device_of (log, thread, FALSE) };
-  const gboolean served = thread->place == 0 || thread->place_size == 0;
+  const gboolean served = thread->place == 0;
 
-  thread->place = thread->place_size = 0;
+  thread->place = 0;
   return served ? skip (log) : take_block (log, line->address, &block, 0, line->time);
 }
 
@@ -231,6 +232,20 @@ take_line (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
     }
 }
 
+/* Lines of a log stand by themselves: what others wrote into one does not spoil the next. */
+static gboolean
+take_damaged (PaddleLog *log, const PaddleLine *line)
+{
+  GememLineReader *reader = &log->base.lines;
+
+  if (!reader->options.allow_partial)
+    return gemem_line_reader_fail (reader, "the line of Paddle's allocators has no good '%s'; it is cut, or mixed with another; "
+                                   "use --allow-partial to leave such lines out", line->field);
+  log->damaged++;
+  reader->base.info.flags |= GEMEM_TRACE_TRUNCATED;
+  return skip (log);
+}
+
 static gboolean
 log_line (GememLineReader *reader, const char *p, const char *end)
 {
@@ -243,8 +258,7 @@ log_line (GememLineReader *reader, const char *p, const char *end)
   if (line.kind == PADDLE_LINE_OTHER)
     return TRUE;
   if (line.kind == PADDLE_LINE_DAMAGED)
-    return gemem_line_reader_fail (reader, "the line of Paddle's allocators has no good '%s'; it may be cut, fetch the log again",
-                                   line.field);
+    return take_damaged (log, &line);
   thread = gemem_idmap_insert (log->threads, line.thread, NULL);
   ok = take_line (log, thread, &line);
   forget_idle (log->threads, line.thread, thread);
@@ -252,6 +266,15 @@ log_line (GememLineReader *reader, const char *p, const char *end)
 }
 
 /* ---- reader */
+
+static gboolean
+log_end (GememLineReader *reader)
+{
+  PaddleLog *log = (PaddleLog *) reader;
+
+  gemem_log_reader_note (&log->base, log->damaged, "lines are cut or mixed with others and left out");
+  return gemem_log_reader_finish (reader);
+}
 
 static void
 log_close (GememTraceReader *base)
@@ -294,6 +317,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   log->base.lines.base.close = log_close;
   log->base.lines.longest = PADDLE_LINE_LONGEST;
   log->base.lines.line = log_line;
+  log->base.lines.end = log_end;
   log->threads = gemem_idmap_new (sizeof (PaddleThread));
   log->blocks = gemem_log_blocks_new ();
   if (ok && log->survey.known == 0)

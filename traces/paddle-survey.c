@@ -77,7 +77,9 @@ gemem_paddle_survey_read (PaddleSurvey *survey, GememInput *input, GError **erro
     {
       PaddleLine line;
       gemem_paddle_line (text, text + length, &line);
-      if (line.kind != PADDLE_LINE_OTHER && line.kind != PADDLE_LINE_DAMAGED)
+      if (line.kind == PADDLE_LINE_DAMAGED) /* it may have told of the block */
+        gemem_idmap_remove (threads, line.thread, NULL);
+      else if (line.kind != PADDLE_LINE_OTHER)
         take_line (survey, threads, &line, gemem_input_line_number (input));
     }
   while (gemem_idmap_next (threads, &position, NULL, &thread))

@@ -23,7 +23,7 @@ typedef struct
 {
   guint64 asks;                     /* PADDLE_ASKS_*                                               */
   guint64 size, block, line;        /* thereof: as requested, as rounded; its number               */
-  guint64 place, place_size;        /* 1 + device of the place that it asked; bytes, 0 when served */
+  guint64 place, place_size;        /* 1 + device of the place that it asked, 0 when served; bytes */
   guint64 got, got_size, got_block; /* address of the block of auto growth that it got last        */
 } PaddleThread;
 

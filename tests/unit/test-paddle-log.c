@@ -81,6 +81,26 @@ test_streams (void)
           "alloc 1 +512/512 @1000; free-requested 1 +512 @1000; free-completed 1 +512 @1000; | 43 | skipped 1");
 }
 
+/* On Windows pointers have no 0x; terminals are sent colours; threads may be numbered in hexadecimal. */
+static void
+test_spellings (void)
+{
+  static const char zeros[] = "Alloc 5\0 bytes, ptr = 0x1\n\xff\xfe\0\0\n" T1 "Alloc 512 bytes, ptr = 0x1000\0\0\n";
+
+  expect (T1 ASK ("300", "512") T1 "Alloc 512 bytes, ptr = 000001F2AABB0C00\r\n" T1 STREAM_ALLOC ("512", "000001F2AABB0C00", "000000000000000A") T1
+             TRY_FREE ("000001F2AABB0C00") T1 FREE ("512", "000001F2AABB0C00") T1 ALLOC ("256", "0000000000000000") T1 ALLOC ("256", "0"),
+          "alloc 1 +300/512 @1f2aabb0c00 s10; free-requested 1 +300 @1f2aabb0c00 s10; free-completed 1 +300 @1f2aabb0c00 s10; | 43 | skipped 4");
+  expect (T1 BUDDY ("100", "256") T1 "Left block (0000000000010000, 256)\n" T1 BUDDY_FREE ("0000000000010000"),
+          "alloc 1 +100/256 @10040; free 1 +100 @10040; | 3 | skipped 1");
+  expect ("\033[32m" T1 "Allocate 300 bytes, aligned to 512\033[m\n\033[0;32m" T1 "Alloc 512 bytes, ptr = 0x1000\033[m\n",
+          "alloc 1 +300/512 @1000; | 3 | skipped 1");
+  expect (AT ("00", "0x7f01") ASK ("300", "512") AT ("00", "0x7f02") ASK ("10", "256") AT ("00", "0x7f01") ALLOC ("512", "0x1000"),
+          "alloc 1 +10 !8; free 1 +10 !8; alloc 2 +300/512 @1000; | 3 | skipped 1");
+  /* A line with zero bytes in it is somebody else's. */
+  g_autofree char *foreign = test_trace_text (zeros, sizeof zeros - 1, "paddle-log", FALSE, FALSE);
+  g_assert_cmpstr (foreign, ==, "alloc 1 +512/512 @1000; | 3 | skipped 0");
+}
+
 static void
 test_buddy (void)
 {
@@ -126,6 +146,8 @@ test_places (void)
   expect (T1 "Allocate 10 bytes on CPUPlace\n" T1 "  pointer=0x10\n" T1 "Allocate 20 bytes on Place(gpu:3)\n" T1 "  pointer=0x20\n" T1
              "Allocate 30 bytes on CUDAPlace(1)\n" T1 "  pointer=0x30\n" T1 "Free pointer=0x10 on CPUPlace\n" T1 "  pointer=0x40\n",
           "alloc 1 +10 @10 d65535; alloc 2 +20 @20 d3; alloc 3 +30 @30 d1; free 1 +10 @10 d65535; | 3 | skipped 4");
+  expect (T1 "Allocate 0 bytes on CPUPlace\n" T1 "  pointer=0x10\n" T1 "Free pointer=0x10 on CPUPlace\n",
+          "alloc 1 @10 d65535; free 1 @10 d65535; | 3 | skipped 1");
   /* The buddy's block is the same as the pointer. */
   expect (T1 "Allocate 10 bytes on CPUPlace\n" T1 BUDDY ("10", "4096") T1 LEFT ("0x10000", "4096") T1
           "  pointer=0x10040\n" T1 "Free pointer=0x10040 on CPUPlace\n" T1 BUDDY_FREE ("0x10000"),
@@ -168,7 +190,8 @@ test_times (void)
 static void
 test_damage (void)
 {
-#define BAD(field) "x.log:2: the line of Paddle's allocators has no good '" field "'; it may be cut, fetch the log again"
+#define BAD(field) \
+  "x.log:2: the line of Paddle's allocators has no good '" field "'; it is cut, or mixed with another; use --allow-partial to leave such lines out"
   static const struct
   {
     const char *line, *message;
@@ -176,6 +199,9 @@ test_damage (void)
     { "Alloc 256 bytes, ptr = ", BAD ("ptr =") },
     { "Alloc 256 bytes, ptr = 12", BAD ("ptr =") },
     { "Free 256 bytes, ptr = 0x12345678901234567", BAD ("ptr =") },
+    { "Free 256 bytes, ptr = 000000000000100", BAD ("ptr =") },
+    { "Free 256 bytes, ptr = 00000000000001000", BAD ("ptr =") },
+    { "Free 256 bytes, ptr = 0000000000001xyz", BAD ("ptr =") },
     { "Free 256 bytes, ptr = 0xffffffffffffffff", BAD ("ptr =") },
     { "Allocate 5 bytes, aligned to ", BAD ("aligned to") },
     { "Allocate 5 bytes, aligned to 1152921504606846976", BAD ("aligned to") },
@@ -206,10 +232,19 @@ test_damage (void)
   expect ("I am no log\n", "x.log:1: the log has no whole line of Paddle's allocators; run again with GLOG_v=10");
   expect_times (T1 ALLOC ("256", "0x100") T1 "Free 256 bytes, ptr = 0", TRUE, FALSE,
                 "alloc 1 +256/256 @100; | 13 | skipped 1 | 1 frees of blocks that this log never allocated are left out");
-  expect_times (T1 ALLOC ("256", "0x100") T1 "Free 256 bytes, ptr = ", TRUE, FALSE, "alloc 1 +256/256 @100; | 23 | skipped 0");
+  expect_times (T1 ALLOC ("256", "0x100") T1 "Free 256 bytes, ptr = ", TRUE, FALSE,
+                "alloc 1 +256/256 @100; | 23 | skipped 1 | 1 lines are cut or mixed with others and left out");
+  /* Two processes wrote at once: the rest is read, and the request whose block the torn line told is none that failed. */
+  expect_times (T1 ASK ("300", "512") T1 "Alloc 512 bytes, ptr = 0x10" T2 ASK ("5", "256") T2 ALLOC ("256", "0x200") T1 FREE ("512", "0x1000")
+                   T2 FREE ("256", "0x200"), TRUE, FALSE,
+                "alloc 1 +256/256 @200; free 1 +256 @200; | 33 | skipped 3 | 1 lines are cut or mixed with others and left out | "
+                "1 frees of blocks that this log never allocated are left out");
   expect (T1 ALLOC ("256", "0x100") T1 ALLOC ("256", "0x100"),
           "x.log:2: 0x100 is allocated while it is live; lines are missing, or the logs of several processes were mixed; "
           "use --allow-partial to end the old block here");
+  expect_times (T1 ALLOC ("256", "0x100") T1 ALLOC ("512", "0x100") T1 FREE ("512", "0x100"), TRUE, FALSE,
+                "alloc 1 +256/256 @100; free 1 +256 @100; alloc 2 +512/512 @100; free 2 +512 @100; | 3 | skipped 0 | "
+                "1 blocks were still live when their address was allocated again, and end there");
   expect (T1 FREE ("256", "0x100") T1 BUDDY_FREE ("0x100") T1 TRY_FREE ("0x200"),
           "| 13 | skipped 3 | 3 frees of blocks that this log never allocated are left out");
 }
@@ -255,6 +290,7 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle-log/growth", test_growth);
   g_test_add_func ("/paddle-log/chunks", test_chunks);
   g_test_add_func ("/paddle-log/streams", test_streams);
+  g_test_add_func ("/paddle-log/spellings", test_spellings);
   g_test_add_func ("/paddle-log/buddy", test_buddy);
   g_test_add_func ("/paddle-log/passed-over", test_passed_over);
   g_test_add_func ("/paddle-log/places", test_places);
