@@ -497,6 +497,33 @@ test_double_faults (gconstpointer spec)
   g_assert_cmpuint (tried, >=, 10);
 }
 
+/* Memory is short at one call, and later another one fails: both are survived, and everything goes back. */
+static void
+test_short_then_fault (gconstpointer spec)
+{
+  static const char *const later[] = { "cuEventRecord", "cuEventQuery", "cuMemsetD8Async", "cuMemMap", "cuMemSetAccess", "cuMemAlloc", "cuMemGetInfo",
+                                       "cuMemAllocFromPoolAsync", "cuMemAddressReserve" };
+  g_autofree char *whole = NULL;
+  guint tried = 0;
+
+  g_free (play (scene_faults, spec, "", &whole));
+  for (guint i = 0; asking[i] != NULL; i++)
+    for (guint k = 0; k < G_N_ELEMENTS (later); k++)
+      {
+        g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_OUT_OF_MEMORY,%s=2:CUDA_ERROR_UNKNOWN", asking[i], later[k]);
+        g_autofree char *report = NULL, *said = NULL;
+
+        if (count (whole, asking[i]) == 0 || count (whole, later[k]) < 2 || strcmp (asking[i], later[k]) == 0)
+          continue;
+        said = play (scene_faults, spec, environment, &report);
+        tried += g_str_has_prefix (said, "1 ");
+        g_assert_true (g_str_has_prefix (said, "1 ") || g_str_has_prefix (said, "short ")); /* the second call may not come any more */
+        g_assert_true (g_str_has_prefix (said, "short ") || strstr (said, later[k]) != NULL);
+        g_assert_true (is_clean (report));
+      }
+  g_assert_cmpuint (tried, >=, 3);
+}
+
 /* ---- a program that captures its streams */
 
 #define DRIVER(library, call) ((__typeof__ (call) *) dlsym (library, G_STRINGIFY (call)))
@@ -592,6 +619,9 @@ main (int argc, char **argv)
   g_test_add_data_func ("/cuda/double-faults/malloc", modes[0], test_double_faults);
   g_test_add_data_func ("/cuda/double-faults/vmm", modes[1], test_double_faults);
   g_test_add_data_func ("/cuda/double-faults/async", modes[2], test_double_faults);
+  g_test_add_data_func ("/cuda/short-then-fault/malloc", modes[0], test_short_then_fault);
+  g_test_add_data_func ("/cuda/short-then-fault/vmm", modes[1], test_short_then_fault);
+  g_test_add_data_func ("/cuda/short-then-fault/async", modes[2], test_short_then_fault);
   g_test_add_data_func ("/cuda/capture/malloc", modes[0], test_capture);
   g_test_add_data_func ("/cuda/capture/vmm", modes[1], test_capture);
   g_test_add_data_func ("/cuda/capture/async", modes[2], test_capture);
