@@ -22,6 +22,9 @@ note_call (gpointer data, const GememDeviceNote *note)
     event.flags = GEMEM_EVENT_INITIAL; /* the allocator is being made */
   switch (note->call)
     {
+    case GEMEM_CALL_RESERVE:
+      gemem_recording_note_range (heap->recording, note->address);
+      return;
     case GEMEM_CALL_MALLOC:
       event.kind = GEMEM_EVENT_SEGMENT_ALLOC;
       break;

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sim/core/units.h"
 #include "sim/live/recording.h"
 #include "traces/journal-file.h"
 #include "traces/journal-format.h"
@@ -24,7 +25,7 @@ struct _GememRecording
   JournalRecord *block;
   guint          used;    /* slots of it */
   guint          blocks;
-  guint64        last_id;
+  guint64        last_id, range;
   gboolean       ended;   /* in a child of fork() */
   GError        *failure; /* the first */
 };
@@ -121,6 +122,29 @@ device_text (GememDevice *device)
                           info.total, info.total - MIN (info.total, info.free + device->held), info.granularity, info.virtual_memory ? "yes" : "no");
 }
 
+/* Says where ranges begin, as soon as both that and the device are known. */
+static void
+describe_range (GememRecording *recording)
+{
+  const guint64 step = MIN (recording->range & -recording->range, GEMEM_GIB); /* a multiple of which it is */
+  char *text;
+
+  if (recording->range == 0 || recording->info.device == NULL || strstr (recording->info.device, "va_base=") != NULL)
+    return;
+  text = g_strdup_printf ("%s,va_base=0x%" G_GINT64_MODIFIER "x,va_step=%" G_GUINT64_FORMAT, recording->info.device, recording->range, step);
+  g_free (recording->info.device);
+  recording->info.device = text;
+  g_strlcpy (recording->header->device, text, sizeof recording->header->device);
+}
+
+void
+gemem_recording_note_range (GememRecording *recording, guint64 address)
+{
+  if (recording->range == 0)
+    recording->range = address;
+  describe_range (recording);
+}
+
 void
 gemem_recording_describe (GememRecording *recording, const char *allocator, const GPtrArray *settings, GememDevice *device)
 {
@@ -138,6 +162,7 @@ gemem_recording_describe (GememRecording *recording, const char *allocator, cons
   g_strlcpy (recording->header->allocator, allocator, sizeof recording->header->allocator);
   gemem_trace_info_note (&recording->info, "tool", "%s %s", PACKAGE_NAME, PACKAGE_VERSION);
   gemem_trace_info_note (&recording->info, "device", "%s", made_on);
+  describe_range (recording);
 }
 
 guint64

@@ -17,6 +17,8 @@ typedef struct _GememRecording GememRecording;
 GememRecording *gemem_recording_new (const char *path, GError **error);
 /* The first heap says what made the recording: the allocator, and those of its @settings (GememSetting) that were given. */
 void            gemem_recording_describe (GememRecording *recording, const char *allocator, const GPtrArray *settings, GememDevice *device);
+/* A range of addresses was reserved at @address; in a replay the simulated ranges begin where the first one is. */
+void            gemem_recording_note_range (GememRecording *recording, guint64 address);
 /* Ids are those of the file, whichever device they are of. */
 guint64         gemem_recording_new_id (GememRecording *recording);
 void            gemem_recording_add (GememRecording *recording, const GememTraceEvent *event);

@@ -484,7 +484,7 @@ test_threads_on_cuda (gconstpointer allocator)
   g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL), *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
   const char *settings[] = { "", "", "", "GEMEM_DEVICE=cuda", path, to, needs_all (allocator) ? "GEMEM_STANDIN=sim:capacity=64GiB" : "GEMEM_STANDIN=sim:capacity=4GiB",
                              "GEMEM_STANDIN_DEVICES=2", NULL };
-  static const char *const simulated[] = { "sim", "sim:va_base=0x1200000000000" }; /* where the stand-in's second device has its ranges */
+  static const char *const simulated[] = { "sim:va_base=0x200000000000", "sim:va_base=0x1200000000000" }; /* where the stand-in has their ranges */
 
   g_remove (report);
   run_threads (allocator, settings, simulated);
