@@ -10,5 +10,6 @@ if gemem-sim replay small.gmt -a direct -d cuda:0 --touch >"$out" 2>"$err"; [ $?
 fi
 touch_plugin
 touch_finds_planted_faults cuda:0
-touch_finds_nothing cuda:0 20000
+events=100000; [ -z "${GEMEM_QUICK:-}" ] || events=20000
+touch_finds_nothing cuda:0 "$events"
 done_testing
