@@ -27,6 +27,8 @@ const GememParam gemem_lower_paddle_params[] = {
   GEMEM_LOWER_PARAMS (Params),
   { ROW ("preset", GEMEM_PARAM_CHOICE, preset), .default_text = "P3", .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
     .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x); sets the defaults below." },
+  { ROW ("place", GEMEM_PARAM_CHOICE, cpu), .default_text = "gpu", .choices = "gpu|cpu",
+    .help = "Where the program runs.  cpu: no stream is waited for, workspaces are freed at once, fused gradients are padded to 4 KiB." },
   { ROW ("executor", GEMEM_PARAM_CHOICE, parallel), .default_text = "plain", .choices = "plain|parallel|Executor=plain|ParallelExecutor=parallel",
     .help = "plain: operators one by one; parallel: ParallelExecutor or CompiledProgram, with their graph passes." },
   { FLAG ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "preset",
@@ -100,6 +102,12 @@ resolve_strategy (Params *p, GError **error)
 {
   const gboolean old = p->preset <= GEMEM_ERA_P14;
 
+  if (p->cpu && p->allocator_strategy != STRATEGY_DEFAULT)
+    return usage (error, "allocator_strategy would have no effect: it chooses what serves the GPU; choose place=gpu");
+  p->unit = 1;
+  p->extra = 0;
+  if (p->cpu)
+    return TRUE;
   if (p->allocator_strategy == STRATEGY_DEFAULT)
     p->allocator_strategy = old ? STRATEGY_LEGACY : p->preset == GEMEM_ERA_P16 ? STRATEGY_NAIVE_BEST_FIT : STRATEGY_AUTO_GROWTH;
   if (p->allocator_strategy == STRATEGY_LEGACY && !old)
@@ -113,9 +121,12 @@ resolve_strategy (Params *p, GError **error)
   return TRUE;
 }
 
+/* On the host there is a buddy until 2.6, and then none (1.2). */
 static gboolean
 fills (const Params *p)
 {
+  if (p->cpu)
+    return p->preset <= GEMEM_ERA_P2;
   return p->allocator_strategy != STRATEGY_AUTO_GROWTH && !(p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && p->preset <= GEMEM_ERA_P14);
 }
 
@@ -124,10 +135,12 @@ check (const Params *p, GError **error)
 {
   const gboolean old = p->preset <= GEMEM_ERA_P14, collects = p->threshold >= 0;
   const gboolean listed = p->enable_inplace && p->inplace_version != VERSION_1_6;
+  const char *gpu_only = "is about the GPU; choose place=gpu";
   const char *why_not_fused = "places gradients; set fuse_all_reduce_ops=yes";
   const char *why_not_collected = "counts where garbage is collected; set eager_delete_tensor_gb to 0 or more";
   const GememFlag flags[] = {
     { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, collects, why_not_collected },
+    { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, !p->cpu, gpu_only },
     { "host_ahead", p->host_ahead != 1, !p->fast_eager_deletion_mode, "is waited for with fast_eager_deletion_mode=no only" },
     { "memory_fraction_of_eager_deletion", p->fraction < 1, p->parallel, "is read by graph executors only; choose executor=parallel" },
     { "memory_fraction_of_eager_deletion", p->fraction < 1, collects, why_not_collected },
@@ -142,9 +155,12 @@ check (const Params *p, GError **error)
     { "fuse_parameter_groups_size", !IS_BY_PRESET_INT (p->fuse_parameter_groups_size), p->fuse_all_reduce_ops, why_not_fused },
     { "places", p->places != 0, p->fuse_all_reduce_ops, why_not_fused },
     { "init_allocated_mem", p->init_allocated_mem, fills (p),
-      "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit since 1.6, legacy before" },
+      p->cpu ? "fills what the buddy allocator gives, which the host has until 2.6; choose preset=P2 or earlier"
+             : "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit since 1.6, legacy before" },
     { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, old, "was removed in 1.6; choose preset=P13 or P14" },
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, old, "was removed in 1.6; choose preset=P13 or P14" },
+    { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, !p->cpu, gpu_only },
+    { "times_excess_than_required_tmp_allocation", p->times_excess != 2, !p->cpu, gpu_only },
   };
 
   return gemem_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
@@ -164,7 +180,7 @@ gemem_lower_paddle_resolve (Params *p, GError **error)
     p->inplace_version = old ? VERSION_1_4 : VERSION_1_6;
   if (p->fuse_version == VERSION_BY_PRESET)
     p->fuse_version = old ? VERSION_1_4 : VERSION_1_6;
-  p->temporary = old;
+  p->temporary = old && !p->cpu;
   p->whitelist = !p->enable_inplace_whitelist ? GEMEM_WHITELIST_OFF
                  : p->inplace_version == VERSION_1_4 ? GEMEM_WHITELIST_ONLY : GEMEM_WHITELIST_NOT;
   return check (p, error);

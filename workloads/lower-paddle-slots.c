@@ -55,6 +55,7 @@ fuse_options (const GememLowerPaddle *p)
     options.memory_size = p->fuse_parameter_memory_size;
   if (p->fuse_parameter_groups_size > G_GINT64_CONSTANT (-4294967296))
     options.groups_size = p->fuse_parameter_groups_size;
+  options.gpu = !p->cpu;
   if (p->places > 0)
     options.n_places = (guint) p->places;
   return options;

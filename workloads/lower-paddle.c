@@ -9,6 +9,8 @@
  * uses a stream of its own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above
  * those of the nodes.  The frees are plain FREEs at that time, because allocators see nothing earlier.
  * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of a run empties its queue.
+ * place=cpu: as on a GPU, but without waiting, without that queue, with the host's alignment of fused gradients, and with requested bytes
+ * as sizes, which both the host's buddy and malloc report.
  * eager_delete_scope=no: "later" is after the first operator of the next run; the ids of every other step are shifted, so that both can
  * be alive.
  *

@@ -22,6 +22,7 @@ typedef struct
 {
   GememLowerParams common;
   int      preset;   /* GememPaddleEra */
+  gboolean cpu;      /* place; 0: gpu */
   gboolean parallel; /* executor; 0: plain */
   int      allocator_strategy;
   double   eager_delete_tensor_gb;

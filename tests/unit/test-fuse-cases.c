@@ -71,7 +71,7 @@ typedef struct
   gboolean cpu;
   const char *dtype;             /* of two of the gradients */
   const char *layout;
-  const char *lowering, *trace; /* NULL: the lowering is of GPUs */
+  const char *lowering, *trace;
 } Case;
 
 #define PARALLEL "executor=parallel,fuse_all_reduce_ops=yes,fuse_parameter_memory_size="
@@ -83,7 +83,8 @@ static const Case cases[] = {
   /* 1496 is reached, each layer is a group; two become one: {head, norm bias} {conv} */
   { "1.4/count", GEMEM_FUSE_1_4, 4, 2, FALSE, "float32", "3@0 | 0@1024 1@1536 5@1792 2@2048 4@2304",
     "paddle:preset=P14," PARALLEL "4,fuse_parameter_groups_size=2", "a19:10240 S1 f19" },
-  { "1.4/cpu", GEMEM_FUSE_1_4, 1600, -1, TRUE, "float32", "0@0 1@16384 5@32768 2@49152 4@65536 3@81920", NULL, NULL },
+  { "1.4/cpu", GEMEM_FUSE_1_4, 1600, -1, TRUE, "float32", "0@0 1@16384 5@32768 2@49152 4@65536 3@81920",
+    "paddle:place=cpu,preset=P14," PARALLEL "1600,fuse_parameter_groups_size=-1", "a19:393216 S1 f19" },
   /* 0.0015 MiB are 1572.9 bytes: head and norm, conv, bias; in bytes 256 | 4096 | 1280 256 256 512 */
   { "1.5/size", GEMEM_FUSE_1_5, 0.0015, 1, FALSE, "float32", "4@0 | 3@64 | 0@1088 1@1408 5@1472 2@1536",
     "paddle:preset=P14,fuse_version=1.5," PARALLEL "0.0015", "a19:6656 S1 f19" },
@@ -91,12 +92,15 @@ static const Case cases[] = {
   { "1.5/count", GEMEM_FUSE_1_5, 1, 3, FALSE, "float32", "3@0 4@1024 | 0@1088 1@1408 5@1472 2@1536",
     "paddle:preset=P14,fuse_version=1.5," PARALLEL "1,fuse_parameter_groups_size=3", "a19:6656 S1 f19" },
   /* 4096 bytes each */
-  { "1.5/cpu", GEMEM_FUSE_1_5, -1, 1, TRUE, "float32", "4@0 | 3@1024 | 2@2048 | 0@3072 1@4096 5@5120", NULL, NULL },
+  { "1.5/cpu", GEMEM_FUSE_1_5, -1, 1, TRUE, "float32", "4@0 | 3@1024 | 2@2048 | 0@3072 1@4096 5@5120",
+    "paddle:place=cpu,preset=P14,fuse_version=1.5," PARALLEL "-1", "a19:24576 S1 f19" },
   /* all by name: bias conv.w head.b head.c head.w norm */
   { "1.6/names", GEMEM_FUSE_1_6, 0, 1, FALSE, "float32", "4@0 3@64 1@1088 5@1152 0@1216 2@1536", "paddle:" PARALLEL "0", "a19:6656 S1 f19" },
   /* gradients of 1200 + 20 + 256, 260 and 2000 bytes: 0.002 MiB are 2097.2 bytes, reached by the third layer; 20 -> 256, 2000 -> 2048 bytes */
   { "1.6/dtypes", GEMEM_FUSE_1_6, 0.002, 1, FALSE, "float16", "0@0 5@320 2@384 || 1@0 3@128 || 4@0", "paddle:" PARALLEL "0.002",
     "a19:2048 a20:2304 a21:256 S1 f19 f20 f21" },
+  { "1.6/cpu", GEMEM_FUSE_1_6, 0.002, 1, TRUE, "float16", "0@0 5@1024 2@2048 || 1@0 3@2048 || 4@0",
+    "paddle:place=cpu," PARALLEL "0.002", "a19:12288 a20:8192 a21:4096 S1 f19 f20 f21" },
   { "1.6/count", GEMEM_FUSE_1_6, 1, 4, FALSE, "float32", "0@0 1@320 5@384 2@448 3@576 | 4@1600",
     "paddle:" PARALLEL "1,fuse_parameter_groups_size=4", "a19:6656 S1 f19" },
 };
@@ -116,8 +120,7 @@ test_case (gconstpointer data)
   options.gpu = !c->cpu;
   got = layout (graph, &options);
   g_assert_cmpstr (got, ==, c->layout);
-  if (c->lowering != NULL)
-    test_lowered_check (json, c->lowering, c->trace);
+  test_lowered_check (json, c->lowering, c->trace);
 }
 
 int

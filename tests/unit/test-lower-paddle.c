@@ -277,6 +277,8 @@ test_fusion_groups (void)
 
 /* ---- allocation */
 
+#define TWO_WORKSPACES(a, b) NODE ("a", "x", WORKSPACE (a)) "," NODE ("b", "x", WORKSPACE (b))
+
 static void
 test_init_allocated_mem (void)
 {
@@ -286,9 +288,17 @@ test_init_allocated_mem (void)
   test_lowered_check (json, "paddle:preset=P16", "a3:50 S1 a1:5 a2:9 f2 f1 f3");
   test_lowered_check (json, "paddle:preset=P16,init_allocated_mem=yes", "a3:50 m3:50 S1 a1:5 m1:5 a2:9 m2:9 f2 f1 f3");
   test_lowered_check (json, "paddle:preset=P2,allocator_strategy=thread_local,init_allocated_mem=yes", "a3:50 m3:50 S1 a1:5 m1:5 a2:9 m2:9 f2 f1 f3");
+  test_lowered_check (json, "paddle:preset=P2,place=cpu,init_allocated_mem=yes", "a3:50 m3:50 S1 a1:5 m1:5 a2:9 m2:9 f2 f1 f3"); /* the host's buddy */
 }
 
-#define TWO_WORKSPACES(a, b) NODE ("a", "x", WORKSPACE (a)) "," NODE ("b", "x", WORKSPACE (b))
+/* The host has no stream to wait for and no auto growth: workspaces go at once, and 100 bytes are 100 bytes of garbage. */
+static void
+test_cpu (void)
+{
+  test_lowered (CHAIN, "paddle:eager_delete_tensor_gb=2.384185791015625e-07", "S1 a1:100 a2:200 f1 a3:300 f2 a4:400 f3 f4");
+  test_lowered (CHAIN, "paddle:eager_delete_tensor_gb=2.384185791015625e-07,place=cpu", "S1 a1:100 a2:200 a3:300 f1 f2 a4:400 f3 f4");
+  test_lowered (TWO_WORKSPACES ("100", "100"), "paddle:preset=P13,place=cpu", "S1 a1:100 f1 a2:100 f2");
+}
 
 /* E16. */
 static void
@@ -421,6 +431,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lower-paddle/fusion", test_fusion);
   g_test_add_func ("/lower-paddle/fusion-groups", test_fusion_groups);
   g_test_add_func ("/lower-paddle/init-allocated-mem", test_init_allocated_mem);
+  g_test_add_func ("/lower-paddle/cpu", test_cpu);
   g_test_add_func ("/lower-paddle/temporary", test_temporary);
   for (guint i = 0; i < G_N_ELEMENTS (graphs); i++)
     {
