@@ -12,10 +12,23 @@
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
 
-static const char *const vectors[] = {
-  "paddle-auto-growth/c64-train-1", "paddle-auto-growth/c0-dynshape-1", "paddle-auto-growth/c64-pressure-1",
-  "paddle-buddy/i512r256-train-1",  "paddle-buddy/i12r4-dynshape-1",    "paddle-buddy/i32r64-pressure-1",
-  "paddle-buddy/f0.02-random-1",
+typedef enum
+{
+  GROWTH,
+  SAFE_GROWTH, /* with the lines of the stream-safe allocator above it */
+  BUDDY,
+} Logged;
+
+static const struct
+{
+  const char *vector;
+  Logged logged;
+} cases[] = {
+  { "paddle-auto-growth/c64-train-1", GROWTH },         { "paddle-auto-growth/c0-dynshape-1", GROWTH },
+  { "paddle-auto-growth/c64-pressure-1", GROWTH },      { "paddle-auto-growth/c64-train-1", SAFE_GROWTH },
+  { "paddle-auto-growth/c64-pressure-1", SAFE_GROWTH }, { "paddle-buddy/i512r256-train-1", BUDDY },
+  { "paddle-buddy/i12r4-dynshape-1", BUDDY },           { "paddle-buddy/i32r64-pressure-1", BUDDY },
+  { "paddle-buddy/f0.02-random-1", BUDDY },
 };
 
 static GememTraceReader *
@@ -31,8 +44,9 @@ print_prefix (GString *log, guint64 seq)
 }
 
 static void
-print_alloc (GString *log, const GememTraceEvent *event, guint64 seq, gboolean buddy)
+print_alloc (GString *log, const GememTraceEvent *event, guint64 seq, Logged logged)
 {
+  const gboolean buddy = logged == BUDDY;
   const guint64 block = event->aux != 0 ? event->aux : event->size;
 
   g_string_append_printf (log,
@@ -44,16 +58,27 @@ print_alloc (GString *log, const GememTraceEvent *event, guint64 seq, gboolean b
   print_prefix (log, seq);
   if (!buddy)
     g_string_append_printf (log, "Alloc %" G_GUINT64_FORMAT " bytes, ptr = 0x%" G_GINT64_MODIFIER "x\n", block, event->address);
-  else if (event->id % 2 == 0) /* the reader need not know which of them are huge */
+  if (logged == SAFE_GROWTH)
+    {
+      print_prefix (log, seq);
+      g_string_append_printf (log, "Thread 140 Allocate %" G_GUINT64_FORMAT " bytes at address 0x%" G_GINT64_MODIFIER "x  , stream: 0x55d0\n", block,
+                              event->address);
+    }
+  else if (buddy && event->id % 2 == 0) /* the reader need not know which of them are huge */
     g_string_append_printf (log, "Allocated 0x%" G_GINT64_MODIFIER "x from system allocator.\n", event->address - 64);
-  else
+  else if (buddy)
     g_string_append_printf (log, "Left block (0x%" G_GINT64_MODIFIER "x, %" G_GUINT64_FORMAT ")\n", event->address - 64, block);
 }
 
 static void
-print_free (GString *log, guint64 address, gboolean buddy)
+print_free (GString *log, guint64 address, guint64 seq, Logged logged)
 {
-  if (buddy)
+  if (logged == SAFE_GROWTH)
+    {
+      g_string_append_printf (log, "Try free allocation 0x%" G_GINT64_MODIFIER "x\n", address);
+      print_prefix (log, seq);
+    }
+  if (logged == BUDDY)
     g_string_append_printf (log, "Free from address 0x%" G_GINT64_MODIFIER "x\n", address - 64);
   else
     g_string_append_printf (log, "Free 1 bytes, ptr = 0x%" G_GINT64_MODIFIER "x\n", address);
@@ -61,7 +86,7 @@ print_free (GString *log, guint64 address, gboolean buddy)
 
 /* What the trace at @path does, as a log. */
 static char *
-print_log (const char *path, gboolean buddy)
+print_log (const char *path, Logged logged)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GHashTable) addresses = g_hash_table_new (NULL, NULL);
@@ -84,10 +109,10 @@ print_log (const char *path, gboolean buddy)
         else if (e->kind == GEMEM_EVENT_ALLOC)
           {
             g_hash_table_insert (addresses, id, GSIZE_TO_POINTER ((gsize) e->address));
-            print_alloc (log, e, seq, buddy);
+            print_alloc (log, e, seq, logged);
           }
         else
-          print_free (log, GPOINTER_TO_SIZE (g_hash_table_lookup (addresses, id)), buddy);
+          print_free (log, GPOINTER_TO_SIZE (g_hash_table_lookup (addresses, id)), seq, logged);
       }
   g_assert_no_error (error);
   gemem_trace_close (reader);
@@ -110,16 +135,17 @@ replay (const char *path, const char *spec)
 }
 
 static void
-test_vector (gconstpointer data)
+test_vector (gconstpointer number)
 {
-  g_autofree char *relative = g_strdup_printf ("vectors/%s.vec.gz", (const char *) data), *path = test_shared_path (relative);
+  const Logged logged = cases[GPOINTER_TO_UINT (number)].logged;
+  g_autofree char *relative = g_strdup_printf ("vectors/%s.vec.gz", cases[GPOINTER_TO_UINT (number)].vector), *path = test_shared_path (relative);
   g_autofree char *log = g_build_filename (test_tmpdir (), "paddle.log", NULL), *text = NULL, *spec = NULL;
   GememResult *expected, *got;
 
   if (path == NULL)
     return;
   spec = test_vector_spec (path);
-  text = print_log (path, g_str_has_prefix (data, "paddle-buddy"));
+  text = print_log (path, logged);
   g_assert_true (g_file_set_contents (log, text, -1, NULL));
   expected = replay (path, spec);
   got = replay (log, spec);
@@ -139,10 +165,10 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (vectors); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *name = g_strconcat ("/paddle-log-replay/", vectors[i], NULL);
-      g_test_add_data_func (name, vectors[i], test_vector);
+      g_autofree char *name = g_strconcat ("/paddle-log-replay/", cases[i].vector, cases[i].logged == SAFE_GROWTH ? "/safe" : NULL, NULL);
+      g_test_add_data_func (name, GUINT_TO_POINTER (i), test_vector);
     }
   return g_test_run ();
 }
