@@ -554,6 +554,31 @@ test_refusals (void)
 
 /* ---- other places */
 
+/* On a host of 64 GiB: a request that fills a chunk, one that is a byte too large, and a small one; by hand.  CPU: chunks of 524288000 bytes (7),
+ * the first taken in P13 by a request of nothing.  Pinned: chunks of 134217728 bytes, so that the first two go to the system. */
+static void
+test_host_by_hand (void)
+{
+  static const struct { const char *spec; guint64 chunks, free, held; } rows[] = {
+    { "paddle-buddy:place=cpu,preset=P13", 2, 524288000 - 2 * 4096, 2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
+    { "paddle-buddy:place=cpu,preset=P3", 2, 524288000 - 4096, 2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
+    { "paddle-buddy:place=pinned", 1, 134217728 - 65536, 524288000 + 524353536 + 134217728 },
+  };
+  static const guint64 sizes[] = { 0, 524287936, 524287937, 1 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GememAllocator *host = test_allocator_new (rows[i].spec, "sim:capacity=64GiB");
+
+      for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
+        take (host, sizes[k]);
+      g_assert_cmpuint (stat_of (host, "chunks"), ==, rows[i].chunks);
+      g_assert_cmpuint (stat_of (host, "free"), ==, rows[i].free);
+      g_assert_cmpuint (host->device->held, ==, rows[i].held);
+      test_allocator_destroy (host);
+    }
+}
+
 /* The fraction bounds all that is pinned, chunks and huge blocks (7). */
 static void
 test_pinned_limit (void)
@@ -695,6 +720,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/paddle/buddy/random/P13", "paddle-buddy:preset=P13,fraction=0.03,free_idle_memory=1", test_random);
   g_test_add_data_func ("/paddle/buddy/random/P14", "paddle-buddy:preset=P14,initial_mb=3,realloc_mb=1000001B", test_random);
   g_test_add_data_func ("/paddle/buddy/random/P16", "paddle-buddy:preset=P16,fraction=0.013", test_random);
+  g_test_add_func ("/paddle/buddy/host-by-hand", test_host_by_hand);
   g_test_add_func ("/paddle/buddy/pinned-limit", test_pinned_limit);
   g_test_add_data_func ("/paddle/buddy/random/pinned", "paddle-buddy:place=pinned,total=256MiB", test_random);
   return g_test_run ();
