@@ -13,7 +13,7 @@ fill (const GememGraph *graph, const char *node, const char *param, const char *
 {
   const guint32 p = gemem_graph_find_variable (graph, param), g = gemem_graph_find_variable (graph, grad);
   const GememVariable *of, *variable;
-  guint64 bytes;
+  guint64 bytes = 0;
 
   if (p == GEMEM_NONE || g == GEMEM_NONE)
     {
@@ -31,8 +31,9 @@ fill (const GememGraph *graph, const char *node, const char *param, const char *
                    gemem_graph_name (graph), node, grad, param, gemem_graph_variable (graph, variable->parameter)->name);
       return FALSE;
     }
-  if (!variable->has_shape || gemem_dtype_bits (variable->dtype) == 0
-      || !gemem_dtype_bytes (variable->dtype, gemem_graph_dims (graph, variable->first_dim), variable->n_dims, &bytes))
+  if (variable->is_tensor
+      && (!variable->has_shape || gemem_dtype_bits (variable->dtype) == 0
+          || !gemem_dtype_bytes (variable->dtype, gemem_graph_dims (graph, variable->first_dim), variable->n_dims, &bytes)))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: variable '%s': the number of its elements is not known; give shape and dtype", gemem_graph_name (graph), grad);

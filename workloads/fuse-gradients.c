@@ -286,13 +286,15 @@ check_sizes (const Fuse *fuse, GError **error)
       const guint bits = gemem_dtype_bits (gradient->dtype);
       const char *problem = NULL;
 
-      if (bits == 0 || bits % 8 != 0)
+      if (gradient->sparse && fuse->options->version == GEMEM_FUSE_1_6)
+        continue;
+      if (gradient->sparse)
+        problem = "it is not a dense tensor, which this version does not fuse; take version 1.6 or leave it out";
+      else if (bits == 0 || bits % 8 != 0)
         problem = "its element type has no whole bytes; give another dtype";
       else if (gradient->elements > LIMIT / bits || gradient->param_bytes > LIMIT
                || (total += MAX (gradient->elements * (bits / 8), gradient->param_bytes) + 16384 * (bits / 8)) > LIMIT)
         problem = "sizes do not fit in 62 bits; correct the number of elements";
-      else if (fuse->options->version != GEMEM_FUSE_1_6 && gradient->sparse)
-        problem = "it is not a dense tensor, which this version does not fuse; take version 1.6 or leave it out";
       else if (fuse->options->version != GEMEM_FUSE_1_6 && gradient->dtype != fuse->gradients[0].dtype)
         problem = "gradients are of several element types, which this version does not fuse; take version 1.6";
       if (problem != NULL)

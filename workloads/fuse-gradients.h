@@ -17,10 +17,10 @@ GEMEM_BEGIN_DECLS
 typedef struct
 {
   const char *param, *grad;
-  guint64 elements;    /* of the gradient                                            */
+  guint64 elements;    /* of the gradient; 0 where it is sparse                      */
   guint64 param_bytes; /* of the parameter, which 1.4 and 1.5 measure; 0: like the gradient */
   GememDtype dtype;    /* of the gradient                                            */
-  guint8 sparse;       /* not a LoDTensor: 1.6 leaves it out, 1.4 and 1.5 refuse it  */
+  guint8 sparse;       /* not a LoDTensor: 1.6 leaves it out whatever it is, 1.4 and 1.5 refuse it */
 } GememGradient;
 
 typedef enum
@@ -65,7 +65,7 @@ typedef struct
 GememFuseOptions gemem_fuse_options_default (GememFuseVersion version);
 
 /* The gradients of @graph in its order: pairs of op_role_var of nodes whose role has GEMEM_ROLE_BACKWARD, a gradient once.  Names are the
- * graph's.  GArray of GememGradient, maybe empty.  GEMEM_ERROR_INPUT if a list is not of pairs or a pair is not of variables with shapes.
+ * graph's.  GArray of GememGradient, maybe empty.  GEMEM_ERROR_INPUT if a list is not of pairs, or a dense gradient has no shape.
  * O(nodes + pairs). */
 GArray *gemem_fuse_collect (const GememGraph *graph, GError **error);
 

@@ -71,7 +71,8 @@ const GememParam gemem_lower_paddle_params[] = {
   { FLAG ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size), .default_text = "preset", .sweep = "-1|1|3|10|50",
     .special = "preset=" BY_PRESET_INT,
     .min = "-2147483648", .max = "2147483647",
-    .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is closed (1: never; the documentation says 3).  "
+    .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is closed (1: never; the documentation says 3), "
+            "where fuse_parameter_memory_size is above 0.  "
             "Default in P14: 3, P16-P3: 1." },
   { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "preset=0", .max = "65536",
     .help = "Devices that train together; since 1.6 a single one fuses nothing (preset: 1, since 1.6 2)." },
@@ -153,7 +154,10 @@ check (const Params *p, GError **error)
     { "fuse_version", p->fuse_version != (old ? VERSION_1_4 : VERSION_1_6), p->fuse_all_reduce_ops, why_not_fused },
     { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size), p->fuse_all_reduce_ops, why_not_fused },
     { "fuse_parameter_groups_size", !IS_BY_PRESET_INT (p->fuse_parameter_groups_size), p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_groups_size", p->fuse_parameter_groups_size > 1, p->fuse_version == VERSION_1_4 || p->fuse_parameter_memory_size > 0,
+      "is asked since 1.5 where groups are merged by size; set fuse_parameter_memory_size above 0" },
     { "places", p->places != 0, p->fuse_all_reduce_ops, why_not_fused },
+    { "places", p->places != 0, p->fuse_version == VERSION_1_6, "is asked since 1.6; choose fuse_version=1.6" },
     { "init_allocated_mem", p->init_allocated_mem, fills (p),
       p->cpu ? "fills what the buddy allocator gives, which the host has until 2.6; choose preset=P2 or earlier"
              : "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit since 1.6, legacy before" },

@@ -147,6 +147,8 @@ test_without_effect (void)
     { "paddle:fuse_parameter_groups_size=2", "fuse_all_reduce_ops=yes" },
     { "paddle:places=2", "fuse_all_reduce_ops=yes" },
     { "paddle:fuse_version=1.5", "fuse_all_reduce_ops=yes" },
+    { "paddle:executor=parallel,fuse_all_reduce_ops=yes,fuse_parameter_groups_size=3", "set fuse_parameter_memory_size above 0" },
+    { "paddle:preset=P14,executor=parallel,fuse_all_reduce_ops=yes,places=2", "choose fuse_version=1.6" },
     { "paddle:init_allocated_mem=yes", "naive_best_fit" },
     { "paddle:preset=P14,allocator_strategy=naive_best_fit,init_allocated_mem=yes", "legacy before" },
     { "paddle:limit_of_tmp_allocation=10", "removed in 1.6" },

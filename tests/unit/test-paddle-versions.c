@@ -60,7 +60,7 @@ static const Probe of_lowering[] = {
   { "eager_delete_scope", "no", { "" } },
   { "enable_inplace_whitelist", "yes", { PARALLEL "enable_inplace=yes," } },
   { "fuse_parameter_memory_size", "100", { FUSED } },
-  { "fuse_parameter_groups_size", "2", { FUSED } },
+  { "fuse_parameter_groups_size", "2", { FUSED, FUSED "fuse_parameter_memory_size=1," } },
   { "init_allocated_mem", "yes", { "", NAIVE } },
   { "limit_of_tmp_allocation", "100", { "" } },
   { "times_excess_than_required_tmp_allocation", "3", { "" } },
