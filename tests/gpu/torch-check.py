@@ -74,9 +74,11 @@ def graph():
 
 
 def pool():
-    if not hasattr(torch.cuda, "MemPool"):
+    try:
+        mine = torch.cuda.MemPool()
+    except (AttributeError, RuntimeError) as error:
+        print("note: no MemPool:", str(error).split("\n", maxsplit=1)[0])
         return
-    mine = torch.cuda.MemPool()
     with torch.cuda.use_mem_pool(mine):
         inside = torch.full((1 << 20,), 3.0, device="cuda")
     outside = [torch.zeros(1 << 20, device="cuda") for _ in range(8)]
@@ -95,11 +97,21 @@ def memory(library):
     point("empty_cache takes nothing more", library.gemem_torch_stat(0, b"reserved") <= before)
 
 
+def too_much():
+    """What PyTorch makes of NULL is its own affair; it is only told here."""
+    try:
+        print("note: more memory than there is gives a tensor at", hex(torch.empty(1 << 46, dtype=torch.uint8, device="cuda").data_ptr()))
+    except Exception as error:  # noqa: BLE001
+        print("note: more memory than there is gives", type(error).__name__, str(error).split("\n", maxsplit=1)[0])
+    point("it goes on after that", torch.ones(10, device="cuda").sum().item() == 10)
+
+
 def main():
     library = use_gemem(sys.argv[1])
     for check in (training, streams, graph, pool):
         check()
     memory(library)
+    too_much()
     print(torch.__version__, torch.cuda.get_device_name(), "%d failed" % len(failed))
     sys.exit(1 if failed else 0)
 
