@@ -297,21 +297,20 @@ leave (GememHeap *heap, int before)
     gemem_cuda_restrict_calls (gemem_heap_device (heap), before);
 }
 
-void *
-gemem_torch_malloc (ssize_t size, int device, void *stream)
+/* 0: there is none; *@refused: and the program can be told, since it is not at its end. */
+static guint64
+take (guint64 size, int device, void *stream, gboolean *refused)
 {
   GememHeap *heap;
   guint64 address = 0;
   GError *error = NULL;
 
-  if (size <= 0)
-    return NULL;
   pthread_mutex_lock (&lock);
   heap = heap_of (device, TRUE);
   if (heap != NULL)
     {
       const int before = enter (heap);
-      address = gemem_heap_alloc (heap, (guint64) size, GPOINTER_TO_SIZE (stream), pool_for (heap, device, stream), &error);
+      address = gemem_heap_alloc (heap, size, GPOINTER_TO_SIZE (stream), pool_for (heap, device, stream), &error);
       leave (heap, before);
       if (address == 0 && error == NULL)
         {
@@ -321,7 +320,19 @@ gemem_torch_malloc (ssize_t size, int device, void *stream)
         }
     }
   warn_of (error);
+  *refused = address == 0 && !state.ended;
   pthread_mutex_unlock (&lock);
+  return address;
+}
+
+void *
+gemem_torch_malloc (ssize_t size, int device, void *stream)
+{
+  gboolean refused = FALSE;
+  const guint64 address = size > 0 ? take ((guint64) size, device, stream, &refused) : 0;
+
+  if (refused)
+    gemem_torch_throw ();
   return GSIZE_TO_POINTER (address);
 }
 

@@ -29,7 +29,7 @@ typedef struct
   uint64_t first, second;
 } GememTorchPool;
 
-/* @stream is a cudaStream_t. */
+/* @stream is a cudaStream_t.  NULL if there is no memory; where PyTorch is in the process, which does not look at that, std::bad_alloc is thrown. */
 void *gemem_torch_malloc (ssize_t size, int device, void *stream);
 void  gemem_torch_free (void *pointer, ssize_t size, int device, void *stream);
 
