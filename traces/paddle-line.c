@@ -95,7 +95,7 @@ allocate (Scan *scan)
   else if (take (scan, " from chunk size "))
     {
       finish (scan, take_size (scan, &line->block), PADDLE_LINE_BUDDY_REQUEST, "chunk size");
-      if (take (scan, ", remaining")) /* a hit of auto growth, whose request was a line before */
+      if (take (scan, ",")) /* ", remaining": a hit of auto growth, whose request was a line before */
         line->kind = PADDLE_LINE_OTHER;
     }
   else if (take (scan, " at address "))

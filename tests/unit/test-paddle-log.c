@@ -58,6 +58,10 @@ test_chunks (void)
 {
   expect (T1 ASK ("5", "256") T1 "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1 ALLOC ("256", "0x10f00"),
           "segment-alloc +4096 @10000; alloc 1 +5/256 @10f00; | 7 | skipped 1");
+  /* A hit that was cut off is no request of a buddy, beside which there would be no segments. */
+  expect (T1 "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1 ALLOC ("256", "0x10f00") T1 ASK ("5", "256")
+             T1 "Allocate 256 bytes from chunk size 3840, rem",
+          "segment-alloc +4096 @10000; alloc 1 +256/256 @10f00; alloc 2 +5 !8; free 2 +5 !8; | 7 | skipped 0");
   /* Where one has no address, or one is freed, segments would be wrong. */
   expect (T1 "Not found and reallocate 4096, and remaining 3840\n" T1 ALLOC ("256", "0x10f00"), "alloc 1 +256/256 @10f00; | 3 | skipped 1");
   expect (T1 "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1 "Free chunk with size 4096\n", "| 3 | skipped 2");
