@@ -66,6 +66,12 @@ def flatness_of_instructions ($rows):
   | map ({ bench: "flatness-instructions", allocator: .[0].allocator, workload: .[0].workload, instructions_per_event: (max_by (.live | tonumber).instructions_per_event),
            flatness: ((map (.instructions_per_event) | max) / (map (.instructions_per_event) | min)) });
 
+# The same from times, where it is not the machine's memory that is measured: "any" visits all of it.
+def flatness_of_time ($rows):
+  [$rows[] | select (.bench == "flatness" and .workload == "recent")] | group_by (.allocator)
+  | map ({ bench: "flatness-time", allocator: .[0].allocator, workload: "recent", ns_per_event: max_by (.live).ns_per_event,
+           flatness: (max_by (.live).ns_per_event / min_by (.live).ns_per_event) });
+
 # ---- ratios
 
 # Each allocator over `direct`, in the same bench on the same events.
@@ -102,7 +108,7 @@ def comparable ($baseline; $environment):
   else $baseline.ratios | with_entries (select (.key | startswith ("instructions: ") | not))
   end;
 
-($rows + flatness_of_instructions ($rows)) as $rows | $goals[0] as $goals | ($baseline[0] // {}) as $old
+($rows + flatness_of_instructions ($rows) + flatness_of_time ($rows)) as $rows | $goals[0] as $goals | ($baseline[0] // {}) as $old
 | ratios ($rows) as $now
 | (if $old.ratios then comparable ($old; $environment) else {} end) as $before
 | ([$rows[] | . as $row | goal_of ($goals) as $goal | select ($goal != null) | verdict ($goal)[1]]) as $verdicts

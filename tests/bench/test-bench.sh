@@ -64,6 +64,10 @@ run 0 "$bench" --rows rows
 says out '^live blocks +1000 +10000 +growth +a visit +growth in visits$'
 says out '^direct +any +10 ns +100 ns +10 x +33 ns +3$'
 says out '^flatness-instructions +any direct +149 instr +1.49 x +< 1.5 x +PASS$'
+check 'time is judged for recent blocks alone' sh -c '! grep -q flatness-time "$1"' x "$out"
+flatness 149 | sed 's/"any"/"recent"/' >rows
+run 0 "$bench" --rows rows
+says out '^flatness-time +recent direct +100 ns +10 x +< 1.5 x +MISS$'
 flatness 151 >rows
 run 5 "$bench" --rows rows
 says out '^regression: flatness-instructions any direct: 1.51, and the goal is < 1.5 x$'
