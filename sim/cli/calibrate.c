@@ -70,10 +70,11 @@ run (char **arguments, GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--repeats=%d: out of range; give a number from 1 on", repeats);
       return 2;
     }
+  gemem_catch_interrupts ();
   device = gemem_device_new (device_spec != NULL ? device_spec : "cuda:0", NULL, 0, error);
   if (device == NULL)
     return 2;
-  const GememCalibrateOptions options = { device->klass->real ? host_clock : device_clock, device, (guint) repeats };
+  const GememCalibrateOptions options = { device->klass->real ? host_clock : device_clock, device, (guint) repeats, &gemem_interrupted };
   if (gemem_calibrate (device, &options, &calibration, error))
     {
       g_autofree char *text = profile_text (device, &calibration);

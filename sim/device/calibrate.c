@@ -14,6 +14,12 @@ now (const GememCalibrator *self)
   return self->options->clock (self->options->clock_data);
 }
 
+static gboolean
+is_interrupted (const GememCalibrator *self)
+{
+  return self->options->interrupted != NULL && g_atomic_int_get (self->options->interrupted) != 0;
+}
+
 static void
 add_sample (GememCalibrator *self, GememDeviceCall call, guint point, guint64 ns)
 {
@@ -35,7 +41,7 @@ add_sample (GememCalibrator *self, GememDeviceCall call, guint point, guint64 ns
   } \
   G_STMT_END
 
-#define ROUNDS(round, self) for (int round = -WARM_UP; round < (int) (self)->options->repeats; round++)
+#define ROUNDS(round, self) for (int round = -WARM_UP; round < (int) (self)->options->repeats && !is_interrupted (self); round++)
 
 /* ---- rounds of calls */
 
@@ -231,6 +237,8 @@ measure_all (GememCalibrator *self)
   if (self->out->info.virtual_memory)
     measure_counts (self, TRUE, limit);
   measure_rest (self);
+  if (is_interrupted (self))
+    return;
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     if (call != GEMEM_CALL_MEMSET)
       gemem_calibrate_conclude (self, (GememDeviceCall) call);
@@ -257,6 +265,8 @@ gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options, Geme
       g_clear_pointer (&self.samples[call][i], g_array_unref);
   if (gemem_device_failure (device) != NULL)
     g_propagate_error (error, g_error_copy (gemem_device_failure (device)));
+  else if (is_interrupted (&self))
+    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "calibrate: interrupted; there is no profile, run it again");
   else if (self.sizes < SIZES)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "calibrate: %" G_GUINT64_FORMAT " bytes are needed free on the device, it gave less; end what else uses it",
                  4 * (self.unit << (SIZES - 1)));

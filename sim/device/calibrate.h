@@ -20,6 +20,7 @@ typedef struct
   guint64 (*clock) (gpointer data); /* ns, monotonic */
   gpointer clock_data;
   guint    repeats;                 /* of each call and size; at least 1 */
+  const gint *interrupted;          /* atomic, or NULL; non-zero ends the measuring after the call it is at */
 } GememCalibrateOptions;
 
 #define GEMEM_CALIBRATE_SIZES 7  /* granularity * 1, 2, 4 ... */
@@ -51,7 +52,8 @@ typedef struct
   GememCalibratedCall calls[GEMEM_CALL_COUNT];
 } GememCalibration;
 
-/* Measures @device, of which nothing else may be in use.  Errors: GEMEM_ERROR_FAILED: it has not memory enough, or has failed. */
+/* Measures @device, of which nothing else may be in use.  Errors: GEMEM_ERROR_FAILED: it has not memory enough, or has failed;
+ * GEMEM_ERROR_INTERRUPTED.  Nothing is held at the end. */
 gboolean gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options, GememCalibration *calibration, GError **error);
 
 /* The profile as text: @name of the device; @provenance: lines on where and when it was measured (NULL-terminated), which become comments; @how: what the

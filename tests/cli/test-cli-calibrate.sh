@@ -22,6 +22,7 @@ run 2 gemem-sim calibrate -d sim --repeats 0; says err 'repeats=0: out of range'
 run 2 gemem-sim calibrate -d simm; says err 'did you mean'
 run 2 gemem-sim calibrate x.gmt
 run 1 gemem-sim calibrate -d sim -o /nowhere/x.ini; says err '/nowhere/x.ini'
+run 1 gemem-sim calibrate -d sim --repeats 1 -o /dev/full; says err '/dev/full: No space left'
 run 1 gemem-sim calibrate -d sim:capacity=16MiB; says err 'are needed free'
 
 # ---- measured beside modelled
@@ -50,6 +51,10 @@ run 0 gemem-sim calibrate -d cuda:0 --repeats 3 -o gpu.ini
 check 'it says on what it was measured' grep -q '^# device: gemem stand-in 0, CUDA 13.0$' gpu.ini
 check 'each source does' sh -c "test \$(grep -c '^source=measured: .*; gemem stand-in 0, CUDA' gpu.ini) = 15"
 check 'nothing was misused or left behind' sh -c "! grep -q '^leak\|^misuse\|^fault' report"
+rm -f report
+timeout --foreground -s INT 1 gemem-sim calibrate -d cuda:0 --repeats 1000000 -o never.ini >"$out" 2>"$err"; interrupted=$?
+check "interrupted: exit status $interrupted" test $interrupted -eq 124 -o $interrupted -eq 130; says err 'calibrate: interrupted; there is no profile'
+check 'nothing is left of it, nor left behind' sh -c "! ls never.ini* 2>/dev/null && grep -q '^end' report && ! grep -q '^leak\|^misuse\|^fault' report"
 run 0 gemem-sim compare r.gmt -a direct -a ge-expandable -d cuda:0:profile=gpu.ini --measure
 says out 'modelled/measured'
 run 0 gemem-sim replay r.gmt -a ge-expandable -d cuda:0:profile=gpu.ini --measure -f json
