@@ -9,7 +9,9 @@
 
 #include "sim/cli/cli.h"
 #include "sim/device/calibrate.h"
+#include "sim/engine/replay.h"
 #include "sim/report/machine.h"
+#include "workloads/generator.h"
 
 static char *device_spec, *output;
 static int repeats = 50;
@@ -31,6 +33,34 @@ static guint64
 device_clock (gpointer device)
 {
   return ((GememDevice *) device)->now;
+}
+
+static GememTraceReader *
+open_requests (gpointer unused, GError **error)
+{
+  return gemem_generator_open ("random:events=20000,live=200,size_max=1MiB", 1, error);
+}
+
+/* What this host takes for a request or a free without any call of a device: those of the allocator whose cache serves nearly all of them. */
+static gboolean
+measure_hits (GememCalibration *calibration, GError **error)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job = { .device_spec = "null", .device_ordinal = -1, .source = open_requests, .warm_up = 1, .measure = TRUE, .clock = gemem_host_clock,
+                   .interrupted = &gemem_interrupted };
+  GememResult *result;
+
+  if (!gemem_allocator_spec_parse ("pytorch-caching", specs, error))
+    return FALSE;
+  job.allocator = specs->pdata[0];
+  result = gemem_job_run (&job, error);
+  if (result == NULL)
+    return FALSE;
+  calibration->hit_ns
+      = (gemem_histogram_percentile (&result->measured_alloc_ns, 500) + gemem_histogram_percentile (&result->measured_free_ns, 500)) / 2;
+  calibration->hit_samples = (guint) (result->measured_alloc_ns.count + result->measured_free_ns.count);
+  gemem_result_free (result);
+  return TRUE;
 }
 
 static char *
@@ -75,7 +105,7 @@ run (char **arguments, GError **error)
   if (device == NULL)
     return 2;
   const GememCalibrateOptions options = { device->klass->real ? host_clock : device_clock, device, (guint) repeats, &gemem_interrupted };
-  if (gemem_calibrate (device, &options, &calibration, error))
+  if (gemem_calibrate (device, &options, &calibration, error) && (!device->klass->real || measure_hits (&calibration, error)))
     {
       g_autofree char *text = profile_text (device, &calibration);
       if (gemem_put (output, text, strlen (text), error))
@@ -90,7 +120,8 @@ const GememCommand gemem_command_calibrate = {
   .synopsis = "",
   .summary = "Measure what the calls of a device cost, and write a profile",
   .description = "Every device call is made many times over several sizes, among up to 4096 others that are live, and while a stream has work to do: base\n"
-                 "cost, slopes, and whether it waits until the device is idle, each number with its source, medians and p99 behind them as comments. The profile is for -d sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
+                 "cost, slopes, and whether it waits until the device is idle, each number with its source, medians and p99 behind them as comments; and on a GPU what this host\n"
+                 "takes for a request that an allocator serves without any call. The profile is for -d sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
   .examples = "  gemem-sim calibrate -d cuda:0 -o h200.ini\n"
               "      the profile of this machine\n"
               "  gemem-sim compare train.gmt -d cuda:0:profile=h200.ini --measure\n"

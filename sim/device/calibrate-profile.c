@@ -60,8 +60,12 @@ gemem_calibration_profile (const GememCalibration *calibration, const char *name
   g_string_append_printf (out,
                           "\n[device]\nname=%s\ncapacity=%" G_GUINT64_FORMAT "\ncapacity_source=measured: what the device says; %s\n"
                           "granularity=%" G_GUINT64_FORMAT "\ngranularity_source=measured: what the device says; %s\n"
-                          "\n[allocator]\nhit_ns=%" G_GUINT64_FORMAT "\nsource=guess: as in generic.ini; calls of the device were measured, allocators were not\n",
+                          "\n[allocator]\nhit_ns=%" G_GUINT64_FORMAT "\n",
                           name, calibration->info.total, how, calibration->info.granularity, how, calibration->hit_ns);
+  if (calibration->hit_samples > 0)
+    g_string_append_printf (out, "source=measured: medians of %u requests and frees that pytorch-caching serves from its cache; %s\n", calibration->hit_samples, how);
+  else
+    g_string_append (out, "source=guess: as in generic.ini; calls of the device were measured, allocators were not\n");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     append_call (out, (GememDeviceCall) call, &calibration->calls[call], how);
   append_points (out, calibration);

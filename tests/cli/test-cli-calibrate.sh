@@ -49,7 +49,9 @@ LD_LIBRARY_PATH=$standin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:
 export LD_LIBRARY_PATH GEMEM_STANDIN GEMEM_STANDIN_REPORT
 run 0 gemem-sim calibrate -d cuda:0 --repeats 3 -o gpu.ini
 check 'it says on what it was measured' grep -q '^# device: gemem stand-in 0, CUDA 13.0$' gpu.ini
-check 'each source does' sh -c "test \$(grep -c '^source=measured: .*; gemem stand-in 0, CUDA' gpu.ini) = 15"
+check 'each source does' sh -c "test \$(grep -c '^source=measured: .*; gemem stand-in 0, CUDA' gpu.ini) = 16"
+check 'no number is a guess' sh -c "! grep -q ^source=guess gpu.ini"
+hit=$(sed -n 's/^hit_ns=//p' gpu.ini); check "an allocator at its cache takes $hit ns" test "$hit" -ge 5 -a "$hit" -le 20000
 check 'nothing was misused or left behind' sh -c "! grep -q '^leak\|^misuse\|^fault' report"
 rm -f report
 timeout --foreground -s INT 1 gemem-sim calibrate -d cuda:0 --repeats 1000000 -o never.ini >"$out" 2>"$err"; interrupted=$?
