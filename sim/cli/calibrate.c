@@ -38,7 +38,7 @@ device_clock (gpointer device)
 static GememTraceReader *
 open_requests (gpointer unused, GError **error)
 {
-  return gemem_generator_open ("random:events=20000,live=200,size_max=1MiB", 1, error);
+  return gemem_generator_open ("random:events=3000,live=100,size_max=1MiB", 1, error);
 }
 
 /* What this host takes for a request or a free without any call of a device: those of the allocator whose cache serves nearly all of them. */
