@@ -40,7 +40,7 @@ naive_kinds_clear (NaiveKinds *k)
 static gboolean
 take_variable (NaiveKinds *k, Piece *piece, guint64 bytes)
 {
-  if (bytes > G_MAXUINT64 / 2)
+  if (bytes > G_MAXUINT64 - 2048)
     return FALSE;
   piece->size = (bytes + 511) / 512 * 512 + 1024;
   piece->address = naive_session_append (&k->variables, piece->size);
