@@ -181,6 +181,14 @@ work (gpointer data)
   return NULL;
 }
 
+/* A first request that found no memory leaves the addresses reserved, with nothing in them. */
+static void
+close_idle (GeSessionRange *range)
+{
+  g_assert_cmpuint (range->phys, ==, 0);
+  gemem_ge_session_reset (range);
+}
+
 static void
 check_end (Shared *s)
 {
@@ -193,7 +201,6 @@ check_end (Shared *s)
   gemem_ge_variables_check (&s->variables, "end", &error);
   g_assert_no_error (error);
   g_assert_cmpuint (s->variables.range.phys, ==, 0);
-  g_assert_cmpuint (s->fixed.phys, ==, 0);
   g_assert_cmpuint (s->active.load_count, ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (s->statics); i++)
     {
@@ -201,6 +208,9 @@ check_end (Shared *s)
       g_assert_no_error (error);
       g_assert_cmpuint (gemem_ge_static_bytes (&s->statics[i]), ==, 0);
     }
+  close_idle (&s->fixed);
+  close_idle (&s->range);
+  close_idle (&s->statics[2].range);
   g_assert_cmpuint (s->pages.users, ==, 0);
   g_assert_cmpuint (s->pages.pages->len, ==, 0);
   g_assert_cmpuint (s->device->held, ==, s->bottom.obtained);
