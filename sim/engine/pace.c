@@ -47,7 +47,7 @@ gemem_work_new (GememDevice *device, GError **error)
   work = g_new0 (GememWork, 1);
   work->device = device;
   work->places = gemem_idmap_new (sizeof (guint64));
-  work->shared = gemem_idmap_new (sizeof (guint64));
+  work->shared = gemem_idmap_new (0);
   work->streams = g_array_new (FALSE, FALSE, sizeof (Stream));
   return work;
 }

@@ -64,6 +64,13 @@ begin_ledger (GememRun *run, const GememTraceInfo *info)
     }
 }
 
+/* Whether anybody but the ledger wants to know of each event beforehand. */
+static gboolean
+is_watched (const GememRun *run)
+{
+  return run->order != NULL || run->touch != NULL || run->work != NULL || run->pace.wait != NULL;
+}
+
 /* Recorded calls are compared in the first epoch only. */
 static void
 end_ledger (GememRun *run)
@@ -73,7 +80,7 @@ end_ledger (GememRun *run)
   gemem_device_unwatch (run->device, &run->ledger_watch);
   gemem_ledger_finish (run->ledger);
   run->ledger = NULL;
-  run->watched = run->order != NULL || run->touch != NULL || run->work != NULL || run->pace.wait != NULL;
+  run->watched = is_watched (run);
 }
 
 /* Shows the allocator the whole trace if it wants to know it beforehand. */
@@ -132,7 +139,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
     return FALSE;
   if (!gemem_run_pace_begin (run, info, error))
     return FALSE;
-  run->watched = run->order != NULL || run->touch != NULL || run->work != NULL || run->pace.wait != NULL;
+  run->watched = is_watched (run);
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
   if (!gemem_run_check_device (run, error) || run->allocator == NULL)
     return FALSE;
