@@ -1,9 +1,7 @@
 /* in-place.c - see in-place.h. */
 #include "config.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
