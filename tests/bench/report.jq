@@ -47,6 +47,8 @@ def line ($goals):
 # memory takes, and how many such visits the growth is worth.
 def growth ($rows; $field): ($rows | max_by (.live) | .[$field]) - ($rows | min_by (.live) | .[$field]);
 
+def time_growth: max_by (.live).ns_per_event / min_by (.live).ns_per_event;
+
 def flatness_table ($rows):
   [$rows[] | select (.bench == "flatness")] as $all
   | if $all == [] then []
@@ -55,7 +57,7 @@ def flatness_table ($rows):
         + ($all | group_by ([.allocator, .workload]) | map (. as $of
              | [$of[0].allocator, $of[0].workload]
              + [$counts[] as $n | first ($of[] | select (.live == $n) | figure (.ns_per_event; "ns_per_event")) // ""]
-             + [figure (($of | max_by (.live).ns_per_event) / ($of | min_by (.live).ns_per_event); "ratio"), figure ($of | max_by (.live).ns_per_touch; "ns_per_touch"),
+             + [figure ($of | time_growth; "ratio"), figure ($of | max_by (.live).ns_per_touch; "ns_per_touch"),
                 growth ($of; "ns_per_touch") as $visit | if $visit > 0 then growth ($of; "ns_per_event") / $visit | round_to (2) | tostring else "" end]))
     end;
 
@@ -70,7 +72,7 @@ def flatness_of_instructions ($rows):
 def flatness_of_time ($rows):
   [$rows[] | select (.bench == "flatness" and .workload == "recent")] | group_by (.allocator)
   | map ({ bench: "flatness-time", allocator: .[0].allocator, workload: "recent", ns_per_event: max_by (.live).ns_per_event,
-           flatness: (max_by (.live).ns_per_event / min_by (.live).ns_per_event) });
+           flatness: time_growth });
 
 # ---- ratios
 
