@@ -596,6 +596,13 @@ main (int argc, char **argv)
     const char *name;
     Scene       scene;
   } contract[] = { { "capacity", scene_capacity }, { "pages", scene_pages }, { "streams", scene_streams }, { "leave-all", scene_leave_all } };
+  static const struct
+  {
+    const char   *name;
+    GTestDataFunc test;
+  } in_all_modes[] = { { "faults", test_faults }, { "double-faults", test_double_faults }, { "short-then-fault", test_short_then_fault },
+                       { "capture", test_capture } };
+  static const char *const mode_names[G_N_ELEMENTS (modes)] = { "malloc", "vmm", "async" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (contract); i++)
@@ -613,18 +620,12 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/full", test_full);
   g_test_add_func ("/cuda/bad-machines", test_bad_machines);
   g_test_add_func ("/cuda/plain", test_plain);
-  g_test_add_data_func ("/cuda/faults/malloc", modes[0], test_faults);
-  g_test_add_data_func ("/cuda/faults/vmm", modes[1], test_faults);
-  g_test_add_data_func ("/cuda/faults/async", modes[2], test_faults);
-  g_test_add_data_func ("/cuda/double-faults/malloc", modes[0], test_double_faults);
-  g_test_add_data_func ("/cuda/double-faults/vmm", modes[1], test_double_faults);
-  g_test_add_data_func ("/cuda/double-faults/async", modes[2], test_double_faults);
-  g_test_add_data_func ("/cuda/short-then-fault/malloc", modes[0], test_short_then_fault);
-  g_test_add_data_func ("/cuda/short-then-fault/vmm", modes[1], test_short_then_fault);
-  g_test_add_data_func ("/cuda/short-then-fault/async", modes[2], test_short_then_fault);
-  g_test_add_data_func ("/cuda/capture/malloc", modes[0], test_capture);
-  g_test_add_data_func ("/cuda/capture/vmm", modes[1], test_capture);
-  g_test_add_data_func ("/cuda/capture/async", modes[2], test_capture);
+  for (guint i = 0; i < G_N_ELEMENTS (in_all_modes); i++)
+    for (guint mode = 0; mode < G_N_ELEMENTS (modes); mode++)
+      {
+        g_autofree char *path = g_strjoin ("/", "/cuda", in_all_modes[i].name, mode_names[mode], NULL);
+        g_test_add_data_func (path, modes[mode], in_all_modes[i].test);
+      }
   g_test_add_func ("/cuda/nameless", test_nameless);
   return g_test_run ();
 }
