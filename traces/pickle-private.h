@@ -9,14 +9,15 @@
 #define GEMEM_PICKLE_MAX_STACK 65536u
 #define GEMEM_PICKLE_MAX_NESTING 256u
 #define GEMEM_PICKLE_MAX_MEMO ((gsize) 1 << 28)
-#define GEMEM_PICKLE_MAX_STRING 1024u
+#define GEMEM_PICKLE_MAX_STRING 16384u
 
-/* GememPickleValue.state of a DICT. */
+/* GememPickleValue.state of a DICT; of a LIST: OPEN, or PAIR. */
 enum
 {
   GEMEM_PICKLE_OPEN = 0, /* no items yet                          */
   GEMEM_PICKLE_DONE = 1, /* has its items (or came from the memo) */
   GEMEM_PICKLE_KEPT = 2, /* was handed out as a record            */
+  GEMEM_PICKLE_PAIR = 3, /* all that is known of the list is its pair */
 };
 
 typedef struct
@@ -41,14 +42,17 @@ struct _GememPickle
   guint32           marks[GEMEM_PICKLE_MAX_NESTING];
   guint             n_marks;
 
-  guint32 *memo; /* type in the low 4 bits, string number or packed pair above */
+  guint32 *memo; /* type in the low 4 bits, above it the string, the number or the packed pair */
   gsize    memo_size, memo_capacity;
 
   GByteArray *text;
   GArray     *strings; /* String; [0] stands for all that were not kept */
   guint32    *table;   /* open addressing: string number or 0           */
   guint32     table_mask;
-  guint       n_keys;
+  guint       n_keys; /* and words */
+
+  GArray          *items; /* guint32: what the list handed out last got */
+  guint32          before;
 
   guint64          present;
   GememPickleValue record[GEMEM_PICKLE_MAX_KEYS];
@@ -66,7 +70,7 @@ gboolean gemem_pickle_skip (GememPickle *pickle, guint64 n);
 void     gemem_pickle_grow_table (GememPickle *pickle);
 guint32  gemem_pickle_intern (GememPickle *pickle, const guint8 *bytes, gsize length);
 
-/* pickle-stack.c; 0: done, 1: a record is complete, -1: error */
+/* pickle-stack.c; 0: done, GEMEM_PICKLE_NEXT_*: something to hand out, -1: error */
 gboolean gemem_pickle_grow_stack (GememPickle *pickle);
 int      gemem_pickle_make_tuple (GememPickle *pickle, guint8 opcode, guint n, GError **error);
 int      gemem_pickle_tuple_to_mark (GememPickle *pickle, GError **error);
@@ -109,8 +113,9 @@ static inline void
 merge_dict (GememPickle *pickle)
 {
   GememPickleValue *value = &pickle->stack[pickle->top - 1];
-  if (pickle->top - 1 > stack_floor (pickle) && value[-1].type == GEMEM_PICKLE_DICT && value[-1].state == value->state
-      && value[-1].count < G_MAXUINT32)
+  if (value->type == GEMEM_PICKLE_DICT && pickle->top - 1 > stack_floor (pickle) && value[-1].type == GEMEM_PICKLE_DICT
+      && value[-1].state == value->state && value[-1].number == value->number
+      && (value->number == 0 || value->number == GEMEM_PICKLE_ONCE) && value[-1].count < G_MAXUINT32)
     {
       value[-1].count += value->count;
       pickle->top--;

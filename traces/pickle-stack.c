@@ -1,10 +1,12 @@
 /* pickle-stack.c - the stack and the memo of the pickle machine (see pickle.h).
  *
- * The stack holds 16-byte values.  Containers stay on it as a type and a count; their items are popped by SETITEM(S) and APPEND(S)
- * and forgotten, except that a dict's wanted values are copied to the record first.  Dicts that follow one another (the items of a
- * list before its APPENDS, which some writers emit only once) share one stack entry.
+ * The stack holds 16-byte values.  Containers stay on it as a type, a count and a number; their items are popped by SETITEM(S) and
+ * APPEND(S) and forgotten, except that a dict's wanted values are copied to the record first, and the numbers of a list's items to
+ * `items`.  Dicts that follow one another (the items of a list before its APPENDS, which some writers emit only once) share one stack
+ * entry, unless they have numbers of their own.
  *
- * Invariants: no opcode reaches below the last mark; the memo never grows faster than the bytes read; stack[0 .. top) is initialised.
+ * Invariants: no opcode reaches below the last mark; the memo never grows faster than the bytes read; stack[0 .. top) is initialised;
+ * the memo entry of a container has the number that the container had last.
  */
 #include "config.h"
 
@@ -30,6 +32,12 @@ pack_pair (const GememPickleValue *values)
   if (values[0].type != GEMEM_PICKLE_INT || values[1].type != GEMEM_PICKLE_INT || ((values[0].integer | values[1].integer) >> 31) != 0)
     return GEMEM_PICKLE_NO_PAIR;
   return values[0].integer << 32 | values[1].integer;
+}
+
+static inline guint32
+number_of (const GememPickleValue *value)
+{
+  return value->type == GEMEM_PICKLE_DICT || (value->type == GEMEM_PICKLE_LIST && value->state != GEMEM_PICKLE_PAIR) ? value->number : 0;
 }
 
 static void
@@ -108,7 +116,7 @@ set_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
   for (guint32 i = first; i < pickle->top; i += 2)
     {
       guint32 key = stack[i].string;
-      if (stack[i].type != GEMEM_PICKLE_STRING || key - 1 >= pickle->n_keys)
+      if (stack[i].type != GEMEM_PICKLE_STRING || key - 1 >= MIN (pickle->n_keys, GEMEM_PICKLE_MAX_KEYS))
         continue;
       pickle->record[key - 1] = stack[i + 1];
       pickle->present |= G_GUINT64_CONSTANT (1) << (key - 1);
@@ -122,6 +130,30 @@ set_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
   return pickle->present != 0;
 }
 
+static void
+set_number (GememPickle *pickle, GememPickleValue *value, guint32 number)
+{
+  value->number = number;
+  if (value->memo != 0)
+    pickle->memo[value->memo - 1] = value->type | number << 4;
+}
+
+void
+gemem_pickle_set_number (GememPickle *pickle, guint32 number)
+{
+  g_assert (pickle->current && number <= GEMEM_PICKLE_ONCE);
+  set_number (pickle, &pickle->stack[pickle->top - 1], number);
+}
+
+/* The numbers of what is on the stack from @first on become `items`; a run of dicts is one. */
+static void
+keep_numbers (GememPickle *pickle, guint32 first)
+{
+  g_array_set_size (pickle->items, pickle->top - first);
+  for (guint32 i = first; i < pickle->top; i++)
+    g_array_index (pickle->items, guint32, i - first) = number_of (&pickle->stack[i]);
+}
+
 static int
 append_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
 {
@@ -131,12 +163,33 @@ append_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
 
   if (list->type != GEMEM_PICKLE_LIST)
     return gemem_pickle_fail_operands (pickle, opcode, error);
-  list->pair = count == 0 && pickle->top - first == 2 ? pack_pair (&pickle->stack[first]) : GEMEM_PICKLE_NO_PAIR;
+  guint32 numbers = 0;
+  gboolean once = number_of (list) == GEMEM_PICKLE_ONCE;
   for (guint32 i = first; i < pickle->top; i++)
-    count += pickle->stack[i].type == GEMEM_PICKLE_DICT ? MAX (pickle->stack[i].count, 1) : 1;
+    {
+      const GememPickleValue *item = &pickle->stack[i];
+      count += item->type == GEMEM_PICKLE_DICT ? MAX (item->count, 1) : 1;
+      numbers |= number_of (item);
+      once |= number_of (item) == GEMEM_PICKLE_ONCE;
+    }
+  pickle->before = number_of (list);
+  if (once)
+    set_number (pickle, list, GEMEM_PICKLE_ONCE);
+  else if (numbers != 0)
+    keep_numbers (pickle, first);
+  else if (list->count == 0 && pickle->top - first == 2 && pack_pair (&pickle->stack[first]) != GEMEM_PICKLE_NO_PAIR)
+    {
+      list->pair = pack_pair (&pickle->stack[first]);
+      list->state = GEMEM_PICKLE_PAIR;
+    }
+  else if (list->state == GEMEM_PICKLE_PAIR)
+    {
+      list->state = GEMEM_PICKLE_OPEN;
+      list->pair = 0;
+    }
   list->count = (guint32) MIN (count, G_MAXUINT32);
   pickle->top = target + 1;
-  return 0;
+  return numbers != 0 && !once ? GEMEM_PICKLE_NEXT_LIST : 0;
 }
 
 /* SETITEMS, APPENDS, SETITEM, APPEND: 1 = a record. */
@@ -182,14 +235,18 @@ gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError
       memset (pickle->memo + pickle->memo_capacity, 0, (capacity - pickle->memo_capacity) * sizeof *pickle->memo);
       pickle->memo_capacity = capacity;
     }
-  const GememPickleValue *value = &pickle->stack[pickle->top - 1];
+  GememPickleValue *value = &pickle->stack[pickle->top - 1];
   guint32 payload = 0;
   if (value->type == GEMEM_PICKLE_STRING)
     payload = value->string;
+  else if (value->type == GEMEM_PICKLE_DICT || (value->type == GEMEM_PICKLE_LIST && value->state != GEMEM_PICKLE_PAIR))
+    {
+      payload = value->number;
+      value->memo = (guint32) index + 1;
+    }
   else if (value->type == GEMEM_PICKLE_TUPLE && value->pair >> 45 == 0 && (value->pair & 0xffffc000) == 0)
     payload = (guint32) 1 << 27 | (guint32) (value->pair >> 32 & 0x1fff) << 14 | (guint32) (value->pair & 0x3fff);
-  else if (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST && value->type != GEMEM_PICKLE_DICT
-           && value->type != GEMEM_PICKLE_BYTES)
+  else if (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST && value->type != GEMEM_PICKLE_BYTES)
     return gemem_pickle_fail (pickle, error, "%s of a number; no writer of snapshots does that, the pickle is damaged",
                               gemem_pickle_opcode_name (opcode));
   pickle->memo_size += pickle->memo[index] == 0;
@@ -212,14 +269,15 @@ gemem_pickle_memo_get (GememPickle *pickle, guint8 opcode, guint32 index, GError
     value->string = payload;
   else if (value->type == GEMEM_PICKLE_TUPLE)
     value->pair = payload >> 27 != 0 ? (gint64) (payload >> 14 & 0x1fff) << 32 | (payload & 0x3fff) : GEMEM_PICKLE_NO_PAIR;
+  else if (payload == GEMEM_PICKLE_ONCE)
+    return gemem_pickle_fail (pickle, error, "an event, segment or block is repeated by a reference to it; no snapshot does that, the file was edited or made to harm");
   else if (value->type == GEMEM_PICKLE_LIST)
-    value->pair = GEMEM_PICKLE_NO_PAIR;
+    value->number = payload;
   else if (value->type == GEMEM_PICKLE_DICT)
     {
       value->state = GEMEM_PICKLE_DONE;
       value->count = 1;
-      if (pickle->top - 1 > stack_floor (pickle) && value[-1].type == GEMEM_PICKLE_DICT && value[-1].state == GEMEM_PICKLE_KEPT)
-        return gemem_pickle_fail (pickle, error, "a list repeats an event or block that was written before; this is no memory snapshot");
+      value->number = payload;
       merge_dict (pickle);
     }
   return 0;

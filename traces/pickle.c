@@ -20,23 +20,21 @@ little4 (const guint8 *bytes)
 /* ---- scalars */
 
 static int
-push_long (GememPickle *pickle, guint8 opcode, guint64 n, GError **error)
+push_long (GememPickle *pickle, guint64 n, GError **error)
 {
-  if (n > 8)
-    return gemem_pickle_fail (pickle, error,
-                              "an int of %" G_GUINT64_FORMAT " bytes (%s); at most 8 are read, no address or size needs more", n,
-                              gemem_pickle_opcode_name (opcode));
-  if ((gsize) (pickle->end - pickle->at) < n)
+  const guint known = (guint) MIN (n, 8);
+  if ((gsize) (pickle->end - pickle->at) < known && !pickle->ended)
+    gemem_pickle_refill (pickle);
+  if ((gsize) (pickle->end - pickle->at) < known)
     return gemem_pickle_fail_truncated (pickle, error);
-  guint64 value = little (pickle->at, (guint) n);
+  guint64 value = little (pickle->at, known);
   if (n > 0 && n < 8 && (pickle->at[n - 1] & 0x80) != 0)
     value |= G_MAXUINT64 << (8 * n);
-  pickle->at += n;
-  GememPickleValue *slot = push (pickle, GEMEM_PICKLE_INT);
+  GememPickleValue *slot = push (pickle, n > 8 ? GEMEM_PICKLE_BIG_INT : GEMEM_PICKLE_INT);
   if (slot == NULL)
     return gemem_pickle_fail_full (pickle, error);
   slot->integer = (gint64) value;
-  return 0;
+  return gemem_pickle_skip (pickle, n) ? 0 : gemem_pickle_fail_truncated (pickle, error);
 }
 
 /* A str or bytes object of @n bytes, which need not be in the buffer yet. */
@@ -144,7 +142,7 @@ run_argument (GememPickle *pickle, guint8 opcode, guint size, GError **error)
     case 'j':
       return gemem_pickle_memo_get (pickle, opcode, (guint32) n, error);
     case 0x8a: case 0x8b:
-      return push_long (pickle, opcode, n, error);
+      return push_long (pickle, n, error);
     case 'C': case 'B': case 0x8e: case 0x96:
       return push_text (pickle, GEMEM_PICKLE_BYTES, n, error);
     case 'X': case 0x8c: case 0x8d:
@@ -173,8 +171,7 @@ run_plain (GememPickle *pickle, guint8 opcode, GError **error)
         value->pair = GEMEM_PICKLE_NO_PAIR;
       break;
     case ']':
-      if ((value = push (pickle, GEMEM_PICKLE_LIST)) != NULL)
-        value->pair = GEMEM_PICKLE_NO_PAIR;
+      value = push (pickle, GEMEM_PICKLE_LIST);
       break;
     case '(':
       if (pickle->n_marks == GEMEM_PICKLE_MAX_NESTING)
@@ -219,7 +216,7 @@ long_at (const guint8 *bytes, guint n)
   return n == 0 ? 0 : (gint64) (GUINT64_FROM_LE (raw) << unused) >> unused;
 }
 
-/* One opcode: 1 = a record is complete, 0 = go on, -1 = error. */
+/* One opcode: GEMEM_PICKLE_NEXT_* = something to hand out, 0 = go on, -1 = error. */
 static inline int
 run (GememPickle *pickle, GError **error)
 {
@@ -315,12 +312,27 @@ gemem_pickle_next (GememPickle *pickle, GError **error)
   return 0;
 }
 
-/* ---- the record */
+/* ---- what was handed out */
+
+const guint32 *
+gemem_pickle_items (GememPickle *pickle, guint32 *before, guint *n)
+{
+  *before = pickle->before;
+  *n = pickle->items->len;
+  return (const guint32 *) pickle->items->data;
+}
 
 const GememPickleValue *
 gemem_pickle_get (const GememPickle *pickle, guint key)
 {
   return pickle->present >> key & 1 ? &pickle->record[key] : NULL;
+}
+
+gint64
+gemem_pickle_pair (const GememPickleValue *value)
+{
+  gboolean known = value->type == GEMEM_PICKLE_TUPLE || (value->type == GEMEM_PICKLE_LIST && value->state == GEMEM_PICKLE_PAIR);
+  return known ? value->pair : GEMEM_PICKLE_NO_PAIR;
 }
 
 void
@@ -393,11 +405,12 @@ gemem_pickle_new (const GememPickleSource *source, const char *const *keys)
   g_byte_array_append (pickle->text, (const guint8 *) "", 1);
   pickle->strings = g_array_new (FALSE, FALSE, sizeof (String));
   g_array_append_val (pickle->strings, not_kept);
+  pickle->items = g_array_new (FALSE, FALSE, sizeof (guint32));
   pickle->table_mask = 511;
   gemem_pickle_grow_table (pickle);
   for (; keys[pickle->n_keys] != NULL; pickle->n_keys++)
     gemem_pickle_intern (pickle, (const guint8 *) keys[pickle->n_keys], strlen (keys[pickle->n_keys]));
-  g_assert (pickle->n_keys <= GEMEM_PICKLE_MAX_KEYS && pickle->strings->len == pickle->n_keys + 1);
+  g_assert (pickle->strings->len == pickle->n_keys + 1);
   return pickle;
 }
 
@@ -412,5 +425,6 @@ gemem_pickle_free (GememPickle *pickle)
   g_free (pickle->table);
   g_byte_array_unref (pickle->text);
   g_array_unref (pickle->strings);
+  g_array_unref (pickle->items);
   g_free (pickle);
 }

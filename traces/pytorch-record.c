@@ -18,26 +18,29 @@ enum /* what the pickle reader looks for: keys first, then the words that are va
 {
   K_SEGMENTS, K_DEVICE_TRACES, K_ALLOCATOR_SETTINGS, K_EXTERNAL_ANNOTATIONS,
   K_DEVICE, K_ADDRESS, K_TOTAL_SIZE, K_STREAM, K_SEGMENT_TYPE, K_SEGMENT_POOL_ID, K_IS_EXPANDABLE,
-  K_SIZE, K_REQUESTED_SIZE, K_STATE, K_REAL_SIZE, K_ADDR, K_ACTION, K_TIME_US, K_DEVICE_FREE, K_STAGE, K_NAME,
+  K_SIZE, K_REQUESTED_SIZE, K_STATE, K_REAL_SIZE, K_ADDR, K_ACTION, K_TIME_US, K_DEVICE_FREE, K_POOL_ID, K_STAGE, K_NAME,
+  K_FRAMES, K_FILENAME, K_LINE,
   K_CUDA_CONF, K_CONF, K_MAX_SPLIT_SIZE, K_GC_THRESHOLD, K_EXPANDABLE_SEGMENTS,
-  W_ALLOC, W_FREE_REQUESTED, W_FREE_COMPLETED, W_SEGMENT_ALLOC, W_SEGMENT_FREE, W_SEGMENT_MAP, W_SEGMENT_UNMAP, W_OOM, W_SNAPSHOT,
+  K_DIVISIONS, /* 16 of them */
+  W_ALLOC = K_DIVISIONS + GEMEM_PYTORCH_SLOTS, W_FREE_REQUESTED, W_FREE_COMPLETED, W_SEGMENT_ALLOC, W_SEGMENT_FREE, W_SEGMENT_MAP, W_SEGMENT_UNMAP, W_OOM, W_SNAPSHOT,
   W_ACTIVE_ALLOCATED, W_ACTIVE_PENDING, W_ACTIVE_AWAITING, W_INACTIVE, W_SMALL, W_START,
-  K_DIVISIONS /* 16 of them */
+  N_WORDS
 };
 
 static const char *const keys[] = {
   "segments", "device_traces", "allocator_settings", "external_annotations",
   "device", "address", "total_size", "stream", "segment_type", "segment_pool_id", "is_expandable",
-  "size", "requested_size", "state", "real_size", "addr", "action", "time_us", "device_free", "stage", "name",
+  "size", "requested_size", "state", "real_size", "addr", "action", "time_us", "device_free", "pool_id", "stage", "name",
+  "frames", "filename", "line",
   "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "max_split_size", "garbage_collection_threshold", "expandable_segments",
+  "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384", "32768",
   "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom", "snapshot",
   "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "small", "START",
-  "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384", "32768",
   NULL
 };
 
-G_STATIC_ASSERT (G_N_ELEMENTS (keys) == K_DIVISIONS + GEMEM_PYTORCH_SLOTS + 1);
-G_STATIC_ASSERT (G_N_ELEMENTS (keys) - 1 <= GEMEM_PICKLE_MAX_KEYS);
+G_STATIC_ASSERT (G_N_ELEMENTS (keys) == N_WORDS + 1);
+G_STATIC_ASSERT (W_ALLOC <= GEMEM_PICKLE_MAX_KEYS);
 
 void
 gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source)
@@ -50,6 +53,7 @@ gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSourc
   records->pending = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
   records->counts = g_array_new (FALSE, TRUE, sizeof (guint64));
   records->pools = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  records->stacks = gemem_call_stacks_new ();
 }
 
 void
@@ -61,6 +65,7 @@ gemem_pytorch_records_clear (GememPytorchRecords *records)
   g_clear_pointer (&records->pending, g_array_unref);
   g_clear_pointer (&records->counts, g_array_unref);
   g_clear_pointer (&records->pools, g_hash_table_unref);
+  g_clear_pointer (&records->stacks, gemem_call_stacks_free);
 }
 
 guint
@@ -95,6 +100,8 @@ get_number (const GememPytorchRecords *records, guint key, guint64 limit, const 
     *number = fallback;
   else if (value == NULL)
     return fail (records, error, "%s without \"%s\"; this is no snapshot of torch.cuda.memory", required, keys[key]);
+  else if (value->type == GEMEM_PICKLE_BIG_INT)
+    return fail (records, error, "\"%s\" is an integer beyond 64 bits, which no allocator could serve; the snapshot is damaged", keys[key]);
   else if (value->type != GEMEM_PICKLE_INT)
     return fail (records, error, "\"%s\" is not an integer; this is no snapshot of torch.cuda.memory", keys[key]);
   else if (value->integer < 0 || (guint64) value->integer >= limit)
@@ -127,23 +134,25 @@ get_flag (const GememPytorchRecords *records, guint key)
   return value != NULL && (value->type == GEMEM_PICKLE_BOOL || value->type == GEMEM_PICKLE_INT) && value->integer != 0;
 }
 
-/* Stream handles may be any pointer; a negative number is one with its top bit set. */
+/* Stream handles may be any pointer; one with its top bit set is a negative number, or one of 9 bytes. */
 static guint64
 get_stream (const GememPytorchRecords *records)
 {
   const GememPickleValue *value = gemem_pickle_get (records->pickle, K_STREAM);
-  return value != NULL && value->type == GEMEM_PICKLE_INT ? (guint64) value->integer : 0;
+  return value != NULL && (value->type == GEMEM_PICKLE_INT || value->type == GEMEM_PICKLE_BIG_INT) ? (guint64) value->integer : 0;
 }
 
 /* (0, 0) is the default pool, 0; the others are numbered as they come. */
 static guint32
-get_pool (GememPytorchRecords *records)
+get_pool (GememPytorchRecords *records, guint id)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, K_SEGMENT_POOL_ID);
+  const GememPickleValue *value = gemem_pickle_get (records->pickle, id);
 
-  if (value == NULL || (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST) || value->pair == 0)
+  if (value == NULL || (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST))
     return 0;
-  gint64 pair = value->pair;
+  gint64 pair = gemem_pickle_pair (value);
+  if (pair == 0)
+    return 0;
   gpointer found = g_hash_table_lookup (records->pools, &pair);
   if (found == NULL)
     {
@@ -157,6 +166,14 @@ get_pool (GememPytorchRecords *records)
         }
     }
   return GPOINTER_TO_UINT (found);
+}
+
+/* The stack under "frames"; 0: there is none, or an empty one. */
+static guint32
+get_stack (const GememPytorchRecords *records)
+{
+  const GememPickleValue *value = gemem_pickle_get (records->pickle, K_FRAMES);
+  return value != NULL && value->type == GEMEM_PICKLE_LIST && gemem_pickle_pair (value) == GEMEM_PICKLE_NO_PAIR ? value->number : 0;
 }
 
 /* ---- segments and blocks */
@@ -193,7 +210,7 @@ read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError *
       || !get_number (records, K_DEVICE, MAX_DEVICES, NULL, 0, &device, error))
     return FALSE;
   segment->stream = get_stream (records);
-  segment->pool = get_pool (records);
+  segment->pool = get_pool (records, K_SEGMENT_POOL_ID);
   segment->small = get_word (records, K_SEGMENT_TYPE) == W_SMALL;
   segment->expandable = get_flag (records, K_IS_EXPANDABLE);
   record->kind = GEMEM_PYTORCH_SEGMENT;
@@ -278,6 +295,9 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
   if (!placed)
     event->address = 0;
   record->has_time = gemem_pickle_get (records->pickle, K_TIME_US) != NULL;
+  record->has_pool = gemem_pickle_get (records->pickle, K_POOL_ID) != NULL;
+  record->stack = get_stack (records);
+  event->pool = get_pool (records, K_POOL_ID);
   event->stream = get_stream (records);
   if (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP && event->size == GEMEM_PYTORCH_SMALL_SEGMENT)
     event->flags |= GEMEM_EVENT_SMALL;
@@ -331,7 +351,50 @@ read_settings (GememPytorchRecords *records)
   settings->expandable_segments = get_flag (records, K_EXPANDABLE_SEGMENTS);
 }
 
+/* ---- call stacks */
+
+/* A frame gets a number, so that lists of frames, however often they are referred to, are numbers too. */
+static void
+read_frame (GememPytorchRecords *records)
+{
+  const GememPickleValue *name = gemem_pickle_get (records->pickle, K_NAME), *file = gemem_pickle_get (records->pickle, K_FILENAME),
+                         *line = gemem_pickle_get (records->pickle, K_LINE);
+  GememFrame frame = { 0 };
+
+  if (name != NULL && name->type == GEMEM_PICKLE_STRING)
+    frame.name = name->string;
+  if (file != NULL && file->type == GEMEM_PICKLE_STRING)
+    frame.file = file->string;
+  if (line != NULL && (line->type == GEMEM_PICKLE_INT || line->type == GEMEM_PICKLE_BIG_INT))
+    frame.line = (guint32) line->integer;
+  if (frame.name != records->last_name)
+    {
+      const char *text = gemem_pickle_string (records->pickle, frame.name);
+      records->last_name = frame.name;
+      records->last_flags = strstr (text, "empty_cache") != NULL || strstr (text, "emptyCache") != NULL ? GEMEM_PYTORCH_EMPTY_CACHE : 0;
+    }
+  frame.flags = records->last_flags;
+  gemem_pickle_set_number (records->pickle, gemem_call_stacks_frame (records->stacks, &frame));
+}
+
+static void
+read_frames (GememPytorchRecords *records)
+{
+  guint32 before;
+  guint n;
+  const guint32 *frames = gemem_pickle_items (records->pickle, &before, &n);
+  gemem_pickle_set_number (records->pickle, gemem_call_stacks_extend (records->stacks, before, frames, n));
+}
+
 /* ---- which dict is it */
+
+/* The present dict is part of the recording: a reference to it would make it happen twice. */
+static gboolean
+once (GememPytorchRecords *records)
+{
+  gemem_pickle_set_number (records->pickle, GEMEM_PICKLE_ONCE);
+  return TRUE;
+}
 
 static gboolean
 read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record, const GememPicklePath *path, GError **error)
@@ -339,9 +402,9 @@ read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record, cons
   guint64 history;
 
   if (path->dicts == 0 && gemem_pickle_get (records->pickle, K_TOTAL_SIZE) != NULL)
-    return read_segment (records, record, error);
+    return once (records) && read_segment (records, record, error);
   if (path->dicts == 1 && gemem_pickle_get (records->pickle, K_STATE) != NULL)
-    return read_block (records, error);
+    return once (records) && read_block (records, error);
   if (path->dicts == 2 && gemem_pickle_get (records->pickle, K_REAL_SIZE) != NULL)
     {
       if (!get_number (records, K_REAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL, 0, &history, error))
@@ -362,6 +425,16 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
       GememPicklePath path;
       gboolean ok = TRUE;
 
+      if (result == GEMEM_PICKLE_NEXT_LIST)
+        {
+          read_frames (records);
+          continue;
+        }
+      if (gemem_pickle_get (records->pickle, K_FILENAME) != NULL && gemem_pickle_get (records->pickle, K_FRAMES) == NULL)
+        {
+          read_frame (records);
+          continue;
+        }
       gemem_pickle_path (records->pickle, &path);
       if (path.section == -1) /* the outermost dict itself, or something unknown */
         {
@@ -374,9 +447,9 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
           records->has_segments |= path.section == -2 && record->kind == GEMEM_PYTORCH_SEGMENT;
         }
       else if (path.section == K_DEVICE_TRACES && path.dicts == 0 && path.lists >= 2)
-        ok = read_event (records, record, path.position, error);
+        ok = once (records) && read_event (records, record, path.position, error);
       else if (path.section == K_EXTERNAL_ANNOTATIONS && path.dicts == 0)
-        ok = read_annotation (records, record, error);
+        ok = once (records) && read_annotation (records, record, error);
       else if (path.section == K_ALLOCATOR_SETTINGS && path.dicts == 0)
         read_settings (records);
       else if (path.section == K_ALLOCATOR_SETTINGS && path.dicts == 1)

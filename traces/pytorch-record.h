@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "traces/call-stacks.h"
 #include "traces/pickle.h"
 #include "traces/pytorch-state.h"
 
@@ -18,6 +19,12 @@ typedef enum
   GEMEM_PYTORCH_END,        /* of the file                                                         */
 } GememPytorchRecordKind;
 
+/* Flags of a frame. */
+enum
+{
+  GEMEM_PYTORCH_EMPTY_CACHE = 1 << 0, /* it is empty_cache, or what that calls */
+};
+
 typedef struct
 {
   GememPytorchRecordKind kind;
@@ -25,7 +32,8 @@ typedef struct
   guint64                index; /* of an event in its device's list, from 0 */
   GememPytorchSegment    segment;
   GememTraceEvent        event;
-  gboolean               has_time, begin;
+  guint32                stack; /* of an event, in `stacks`; 0: none was recorded */
+  gboolean               has_time, has_pool, begin;
   const char            *name;
 } GememPytorchRecord;
 
@@ -38,6 +46,8 @@ typedef struct
   GArray              *pending;  /* private: blocks whose segment is not complete */
   GArray              *counts;   /* private: events seen per device */
   GHashTable          *pools;    /* private: pool id pair -> number */
+  GememCallStacks     *stacks;   /* names and files of frames are strings of the pickle */
+  guint32              last_name, last_flags; /* private: of a frame */
   guint64              history;  /* private: newest request in the history of the next block */
   gboolean             has_segments, has_traces;
 } GememPytorchRecords;

@@ -6,7 +6,8 @@
  *
  * What is delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or SEGMENT_MAP for ranges of expandable
  * segments, then ALLOC with the block size in `aux`, then FREE_REQUESTED for blocks that waited for streams), then the events of device
- * 0, 1, ...  Annotations that begin (optimizer steps, user marks) become PHASE events.  Addresses of blocks become ids 1, 2, 3...
+ * 0, 1, ...  Annotations that begin (optimizer steps, user marks) become PHASE events, and what segments were released for becomes
+ * TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses of blocks become ids 1, 2, 3...
  *
  * Memory: what is live, plus the pickle's memo (4 bytes per object that was memoised).  Origin: peers.md 2.1.
  */
@@ -17,6 +18,7 @@
 #include "sim/core/error.h"
 #include "traces/input.h"
 #include "traces/pytorch-record.h"
+#include "traces/pytorch-releases.h"
 #include "traces/pytorch-snapshot.h"
 
 #define BATCH 1024u
@@ -31,12 +33,14 @@ typedef struct
 typedef struct
 {
   GememPytorchState state;
+  GememPytorchReleases releases;
   GememIdMap       *ids; /* address -> id */
   GArray           *phases;
   guint             phase;       /* next one */
   guint64           first, last; /* us */
   guint64           events, backwards;
   guint64           delivered; /* events */
+  guint64           reserved;  /* by the events delivered */
 } Device;
 
 typedef struct
@@ -66,6 +70,7 @@ device_free (gpointer data)
 {
   Device *device = data;
   gemem_pytorch_state_clear (&device->state);
+  gemem_pytorch_releases_clear (&device->releases);
   gemem_idmap_free (device->ids);
   g_array_unref (device->phases);
   g_free (device);
@@ -84,6 +89,7 @@ get_device (Snapshot *snapshot, guint number)
     {
       Device *device = g_new0 (Device, 1);
       gemem_pytorch_state_init (&device->state);
+      gemem_pytorch_releases_init (&device->releases);
       device->ids = gemem_idmap_new (sizeof (guint64));
       device->phases = g_array_new (FALSE, FALSE, sizeof (Phase));
       g_ptr_array_add (snapshot->devices, device);
@@ -119,6 +125,7 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
                    record->device, record->index, reason->message);
       return FALSE;
     }
+  gemem_pytorch_releases_event (&device->releases, &record->event, record->stack);
   if (device->events++ == 0)
     device->first = time;
   else if (time < device->last)
@@ -277,7 +284,7 @@ add_facts (Snapshot *snapshot, guint number)
                            "device %u: of the sizes of initial blocks %" G_GUINT64_FORMAT " are inferred from later addresses, %" G_GUINT64_FORMAT
                            " are guessed to be the rounded request",
                            number, state->inferred, ambiguous - state->inferred);
-  info->events += initial + device->events + device->phases->len;
+  info->events += initial + device->events + device->phases->len + device->releases.added;
   if (initial > 0)
     info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
   if (device->backwards > 0)
@@ -287,6 +294,27 @@ add_facts (Snapshot *snapshot, guint number)
     gemem_trace_info_note (info, "note",
                            "device %u: %" G_GUINT64_FORMAT " blocks are live after the last event, but not in the final segments", number,
                            state->unexplained);
+}
+
+/* What segments were released for, where any was. */
+static void
+note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases, gboolean collects)
+{
+  const guint64 guessed = releases->counts[GEMEM_PYTORCH_RELEASE_GUESSED], refused = releases->counts[GEMEM_PYTORCH_RELEASE_REFUSED];
+  const guint64 program = releases->counts[GEMEM_PYTORCH_RELEASE_PROGRAM] + guessed;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (program > 0)
+    g_string_append_printf (text, "the program emptied the cache %" G_GUINT64_FORMAT " times (trim)", program);
+  if (guessed > 0)
+    g_string_append_printf (text, ", %" G_GUINT64_FORMAT " of them guessed, as there are no call stacks", guessed);
+  if (refused > 0)
+    g_string_append_printf (text, "%s%" G_GUINT64_FORMAT " times the allocator gave back memory for a request, which the device had refused%s",
+                            text->len > 0 ? "; " : "", refused, collects ? ", or to stay below garbage_collection_threshold" : "");
+  if (releases->failed > 0)
+    g_string_append_printf (text, "%s%" G_GUINT64_FORMAT " requests ran out of memory", text->len > 0 ? "; " : "", releases->failed);
+  if (text->len > 0)
+    gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
 }
 
 /* Everything that the first pass learned becomes the facts of the trace. */
@@ -310,6 +338,9 @@ settle (Snapshot *snapshot, GError **error)
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s", snapshot->bytes.source.name, i, reason->message);
           return FALSE;
         }
+      gemem_pytorch_releases_finish (&device->releases);
+      for (guint s = 0; s < device->state.segments->len; s++)
+        device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
       open += device->state.open;
       settle_phases (snapshot, device);
     }
@@ -324,6 +355,7 @@ settle (Snapshot *snapshot, GError **error)
         snapshot->origin = MIN (snapshot->origin, device->first);
       device->last = device->first;
       add_facts (snapshot, i);
+      note_releases (info, i, &device->releases, settings->garbage_collection_threshold > 0);
     }
   info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
                  | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0) | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
@@ -433,7 +465,8 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
     {
     case GEMEM_EVENT_ALLOC:
       id = new_id (snapshot, device, event->address);
-      event->pool = gemem_pytorch_state_pool (&device->state, event->address, device->delivered);
+      if (!record->has_pool)
+        event->pool = gemem_pytorch_state_pool (&device->state, event->address, device->delivered);
       break;
     case GEMEM_EVENT_FREE_REQUESTED:
       found = gemem_idmap_lookup (device->ids, event->address);
@@ -456,6 +489,46 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
     }
   event->id = id != G_MAXUINT64 ? id : 0;
   return TRUE;
+}
+
+/* What stands beside an event for @n more: device, time, and for a request that failed a stream, a pool and an id. */
+static void
+complete_added (Snapshot *snapshot, const GememTraceEvent *beside, GememTraceEvent *added, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      added[i].device = beside->device;
+      added[i].time = beside->time;
+      if (added[i].kind == GEMEM_EVENT_ALLOC)
+        {
+          added[i].stream = beside->stream;
+          added[i].pool = beside->pool;
+          snapshot->last_id++;
+        }
+      if (added[i].kind == GEMEM_EVENT_ALLOC || added[i].kind == GEMEM_EVENT_FREE)
+        added[i].id = snapshot->last_id;
+    }
+}
+
+/* The held record as events, with what belongs before and behind it; how many, 0: error. */
+static guint
+deliver_all (Snapshot *snapshot, GememTraceEvent *events, GError **error)
+{
+  const GememPytorchRecord *record = &snapshot->held;
+  Device *device = get_device (snapshot, record->device);
+  guint n = gemem_pytorch_releases_before (&device->releases, device->delivered, device->reserved, events), more;
+  GememTraceEvent *event = &events[n];
+
+  if (!deliver (snapshot, record, event, error))
+    return 0;
+  complete_added (snapshot, event, events, n);
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
+    device->reserved += event->size;
+  else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
+    device->reserved -= MIN (event->size, device->reserved);
+  more = gemem_pytorch_releases_behind (&device->releases, event, device->reserved, event + 1);
+  complete_added (snapshot, event, event + 1, more);
+  return n + 1 + more;
 }
 
 /* The next record of the second pass that is an event of a wanted device becomes `held`; FALSE: error. */
@@ -485,7 +558,7 @@ snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, GError 
   *events = snapshot->batch;
   while (n < BATCH && next_initial (snapshot, &snapshot->batch[n]))
     n++;
-  while (n < BATCH)
+  while (n + GEMEM_PYTORCH_MAX_BEFORE + 1 + GEMEM_PYTORCH_MAX_BEHIND <= BATCH)
     {
       if (!snapshot->holding && !hold_next (snapshot, error))
         return -1;
@@ -494,12 +567,13 @@ snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, GError 
       Device *device = get_device (snapshot, snapshot->held.device);
       if (device->phase < device->phases->len && g_array_index (device->phases, Phase, device->phase).time <= snapshot->held.event.time)
         phase_event (snapshot, snapshot->held.device, &snapshot->batch[n++]);
-      else if (!deliver (snapshot, &snapshot->held, &snapshot->batch[n], error))
-        return -1;
       else
         {
+          guint more = deliver_all (snapshot, &snapshot->batch[n], error);
+          if (more == 0)
+            return -1;
           snapshot->holding = FALSE;
-          n++;
+          n += more;
         }
     }
   return n;

@@ -189,7 +189,7 @@ event_free (GememPytorchState *state, const GememTraceEvent *event, GError **err
 static gboolean
 event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **error)
 {
-  GememPytorchSegment segment = { .address = event->address, .size = event->size, .stream = event->stream,
+  GememPytorchSegment segment = { .address = event->address, .size = event->size, .stream = event->stream, .pool = event->pool,
                                   .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
   Range range = { event->address, event->address + event->size };
   gboolean existed;

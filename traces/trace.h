@@ -40,7 +40,7 @@ typedef enum
   GEMEM_EVENT_GRAPH_UNLOAD = 12,  /* id = graph                                                                 */
   GEMEM_EVENT_STEP = 13,          /* id = step number: a training step or an iteration begins                   */
   GEMEM_EVENT_PHASE = 14,         /* tag = name: a phase begins                                                 */
-  GEMEM_EVENT_TRIM = 15,          /* empty_cache / Release / recycle                                            */
+  GEMEM_EVENT_TRIM = 15,          /* empty_cache / Release / recycle, by the program                            */
   GEMEM_EVENT_OOM = 16,           /* size (rounded), aux = device free bytes; as recorded                       */
   GEMEM_EVENT_SEGMENT_ALLOC = 17, /* address, size, stream: the recorded allocator's own device calls           */
   GEMEM_EVENT_SEGMENT_FREE = 18,
@@ -51,6 +51,8 @@ typedef enum
   GEMEM_EVENT_GRAPH_SEGMENT = 23, /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_*     */
   GEMEM_EVENT_GRAPH_RUN_END = 24, /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
   GEMEM_EVENT_STREAM_FREE = 25,   /* id, stream: what that stream had of the block is let go (counted references); it lives until its FREE */
+  GEMEM_EVENT_DEVICE_LIMIT = 26, /* size: bytes that the recorded device had for the allocator from here on, to judge by what it
+                                    refused; 0: no longer known                                                   */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 

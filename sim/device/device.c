@@ -323,6 +323,13 @@ gemem_device_expect (GememDevice *device, guint64 address, guint64 size)
     device->klass->expect (device, address, size);
 }
 
+void
+gemem_device_limit (GememDevice *device, guint64 bytes)
+{
+  if (device->klass->limit != NULL)
+    device->klass->limit (device, bytes);
+}
+
 gboolean
 gemem_device_adopt (GememDevice *device, guint64 address, guint64 size)
 {

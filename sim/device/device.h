@@ -91,6 +91,8 @@ struct _GememDeviceClass
 
   /* Optional: the next recorded segment (address policy `recorded`). */
   void     (*expect)  (GememDevice *device, guint64 address, guint64 size);
+  /* Optional: until the next call of it no more than @bytes are held (address policy `recorded`); 0: as many as there are. */
+  void     (*limit)   (GememDevice *device, guint64 bytes);
   /* Optional: takes a contiguous allocation that existed before the trace, at its recorded address. FALSE: no room. */
   gboolean (*adopt)   (GememDevice *device, guint64 address, guint64 size);
   /* Optional, together: fills memory with a pattern, and verifies it (kernels/touch-kernels.h).  touch: from now on; GEMEM_ERROR_NO_DEVICE if that cannot be.
@@ -224,6 +226,8 @@ gboolean  gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, 
 guint64   gemem_device_capacity (GememDevice *device);
 /* The machine's recorded segments, before the allocator asks for them; no effect on other policies. */
 void      gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
+/* What the recorded device let the recorded allocator hold, until the next call; 0: no longer.  No effect on other policies. */
+void      gemem_device_limit (GememDevice *device, guint64 bytes);
 gboolean  gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
 
 const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", ... */

@@ -263,6 +263,13 @@ faulty_expect (GememDevice *device, guint64 address, guint64 size)
   leave (device);
 }
 
+static void
+faulty_limit (GememDevice *device, guint64 bytes)
+{
+  gemem_device_limit (enter (device), bytes);
+  leave (device);
+}
+
 static gboolean
 faulty_adopt (GememDevice *device, guint64 address, guint64 size)
 {
@@ -474,6 +481,7 @@ const GememDeviceClass gemem_faulty_class = {
   .info = faulty_info,
   .destroy = faulty_destroy,
   .expect = faulty_expect,
+  .limit = faulty_limit,
   .adopt = faulty_adopt,
   .cost = faulty_cost,
 };

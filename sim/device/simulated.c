@@ -1,6 +1,7 @@
 /* simulated.c - the simulated device: capacity, addresses, a clock and nothing else; contents do not exist.
  *
- * Capacity: an allocation or page of n bytes succeeds iff held + n <= capacity - reserved_by_others; n counts exactly as asked for.
+ * Capacity: an allocation or page of n bytes succeeds iff held + n <= limit; n counts exactly as asked for.  The limit is capacity -
+ * reserved_by_others, or less while `recorded` follows what the recorded device had to give.
  * Addresses: `bump` ascends from base in whole steps and never comes back; `first-fit` takes the lowest free range of whole steps;
  * `recorded` takes the segments announced by gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above
  * everything recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) gives the addresses of allocations and ranges, and the answers
@@ -9,7 +10,7 @@
  * part there, a recorded event completes event_latency after now, in stream order.  A call that synchronises first waits for all
  * streams.  An event is its completion time + 1, so nothing is remembered about events.
  *
- * Invariants: held <= limit; blocks, ranges and gaps tile the space.  Cost: O(log gaps), O(1) for bump; no heap allocation per call
+ * Invariants: held <= capacity - reserved_by_others; blocks, ranges and gaps tile the space.  Cost: O(log gaps), O(1) for bump; no heap allocation per call
  * once the maps have grown.  Origin: the device rules of the vector files (tests/vectors).
  */
 #include "config.h"
@@ -298,7 +299,7 @@ sim_malloc (GememDevice *device, guint64 size, guint64 stream)
   guint kept = self->policy == ADDRESS_FIRST_FIT ? KEPT_STEPS : KEPT_NOTHING;
 
   gemem_simulated_wait (self, GEMEM_CALL_MALLOC);
-  if (size == 0 || size > self->limit - device->held)
+  if (size == 0 || !gemem_simulated_has_room (self, size))
     return 0;
   if (self->policy == ADDRESS_RECORDED && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
     kept = KEPT_SIZE;
@@ -368,13 +369,23 @@ sim_expect (GememDevice *device, guint64 address, guint64 size)
     gemem_simulated_expect (self, &self->expected_blocks, address, size);
 }
 
+static void
+sim_limit (GememDevice *device, guint64 bytes)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const guint64 whole = self->params.capacity - self->params.reserved_by_others;
+
+  if (self->policy == ADDRESS_RECORDED)
+    self->limit = bytes > 0 ? MIN (bytes, whole) : whole;
+}
+
 static gboolean
 sim_adopt (GememDevice *device, guint64 address, guint64 size)
 {
   GememSimulated *self = (GememSimulated *) device;
 
   gemem_simulated_settle (self);
-  if (size > self->limit - device->held || !gemem_space_take (&self->space, address, size))
+  if (!gemem_simulated_has_room (self, size) || !gemem_space_take (&self->space, address, size))
     return FALSE;
   remember (self, address, size, self->policy == ADDRESS_BUMP ? KEPT_NOTHING : KEPT_SIZE);
   if (self->policy == ADDRESS_RECORDED)
@@ -539,6 +550,7 @@ const GememDeviceClass gemem_simulated_class = {
   .info = sim_info,
   .destroy = sim_destroy,
   .expect = sim_expect,
+  .limit = sim_limit,
   .occupy = sim_occupy,
   .adopt = sim_adopt,
   .cost = sim_cost,

@@ -37,7 +37,7 @@ typedef struct
   GememSimulatedParams params; /* effective: capacity and granularity filled in */
   GememProfile        *profile;
   int                  policy; /* `address`, or `recorded` if there is a log of calls */
-  guint64              limit;  /* most bytes that can be held: capacity - reserved_by_others */
+  guint64              limit;  /* most bytes that can be held: capacity - reserved_by_others, or what a recording says */
   GememSpace           space;  /* of allocations and ranges together, so that they never overlap */
   GememRegion          allocations, ranges;
   guint64              window; /* bump: [allocations.floor, window) is taken from the space ahead of need */
@@ -61,6 +61,13 @@ guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size,
 
 /* The next place of @expected, if it has @size bytes and is free; 0: no, which is counted. */
 guint64 gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected, guint64 size);
+
+/* @size more bytes can be held. */
+static inline gboolean
+gemem_simulated_has_room (const GememSimulated *self, guint64 size)
+{
+  return size <= self->limit && self->base.held <= self->limit - size;
+}
 
 /* Gives the window back, before anyone but bump takes from the space. */
 void gemem_simulated_settle (GememSimulated *self);

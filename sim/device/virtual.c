@@ -64,7 +64,7 @@ gemem_virtual_create_page (GememDevice *device, guint64 size)
       gemem_device_misuse (device, fault);
       return 0;
     }
-  if (size > self->limit - device->held)
+  if (!gemem_simulated_has_room (self, size))
     return 0;
   device->held += size;
   return gemem_mappings_created (&self->mappings, size, 0);

@@ -3,8 +3,8 @@
  * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete() it ends at FREE_REQUESTED,
  * because that is when such an allocator has the memory back, and the books must close.  Requests of 0 bytes are passed
  * on only to an allocator that has a block for them.  A request that failed keeps its id, so that its free can be told from a free of nothing.
- * The recorded segment events are truth for comparison and, under the device policy `recorded`, where segments lie; they never
- * decide anything.
+ * The recorded segment events are truth for comparison and, under the device policy `recorded`, where segments lie and what the device
+ * refused; they never decide anything.
  *
  * Cost per event: one idmap operation, one call of the allocator, some 40 additions and compares; no host allocation.
  */
@@ -418,6 +418,14 @@ do_segment (GememRun *run, const GememTraceEvent *event)
     gemem_ledger_recorded (run->ledger, event, run->seq);
 }
 
+/* The recorded device refused the recorded allocator: so it is for the same one in its place, and for no other. */
+static void
+do_limit (GememRun *run, const GememTraceEvent *event)
+{
+  if (run->epoch == 0 && run->same_allocator)
+    gemem_device_limit (run->device, event->size);
+}
+
 static gboolean
 do_other (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -442,6 +450,9 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_SEGMENT_MAP:
     case GEMEM_EVENT_SEGMENT_UNMAP:
       do_segment (run, event);
+      return TRUE;
+    case GEMEM_EVENT_DEVICE_LIMIT:
+      do_limit (run, event);
       return TRUE;
     case GEMEM_EVENT_GRAPH_LOAD:
     case GEMEM_EVENT_GRAPH_SEGMENT:

@@ -53,7 +53,7 @@ static void
 begin_ledger (GememRun *run, const GememTraceInfo *info)
 {
   gemem_ledger_init (&run->ledger_storage, &run->result->fidelity);
-  if (!gemem_setup_same_allocator (run->job, info) || run->map_seq != G_MAXUINT64)
+  if (!run->same_allocator || run->map_seq != G_MAXUINT64)
     return;
   run->ledger = &run->ledger_storage;
   run->watched = TRUE;
@@ -160,6 +160,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->adopting = TRUE;
   run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0 && run->klass->adopt_segment != NULL
                && run->klass->adopt_block != NULL && policy_is_recorded (run->device);
+  run->same_allocator = gemem_setup_same_allocator (run->job, info);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   begin_ledger (run, info);
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held); /* what the allocator took before the first event */

@@ -46,6 +46,7 @@ typedef struct
   gboolean hurry;       /* the device's clock does not follow the trace's */
   gboolean watched;     /* one of those from `ledger` to `work` is there: they want to know of each event beforehand */
   gboolean verify;      /* after each event */
+  gboolean same_allocator; /* as the recording was made with */
   gboolean real;        /* the device can fail */
 
   /* what surrounds it */

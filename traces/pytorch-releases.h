@@ -1,0 +1,66 @@
+/* pytorch-releases.h - why segments went back to the device in a PyTorch snapshot.
+ *
+ * The same events (a run of segment_free, or segment_unmap) have two causes.  The program emptied the cache: an action of the program,
+ * which every allocator is to be told of.  Or the device refused a request, and the allocator gave back what it had cached before it
+ * asked again: a fact about the recorded device.  (Garbage collection within a memory limit looks like the second, and may be replayed
+ * as such: what it gives back counts.)
+ *
+ * Call stacks tell them apart: a run that the allocator made has the stack of the request that follows it.  Where only requests have
+ * stacks (context "alloc") a run without one is the program's.  Where there are none, a run is taken for the program's, and counted as
+ * a guess.
+ *
+ * What was refused is told as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least that the device must have had for the allocator, which is
+ * what it held when it was served at last; for a request that failed, what it held then.
+ *
+ * Memory: 40 bytes per run.  Origin: peers.md 1a.4 to 1a.8, 2.1, and what PyTorch 2.0 to 2.15 write.
+ */
+#pragma once
+
+#include "traces/trace.h"
+
+typedef enum
+{
+  GEMEM_PYTORCH_RELEASE_PROGRAM,
+  GEMEM_PYTORCH_RELEASE_GUESSED, /* as PROGRAM */
+  GEMEM_PYTORCH_RELEASE_REFUSED, /* or garbage collection */
+  GEMEM_PYTORCH_RELEASE_CAUSES
+} GememPytorchCause;
+
+typedef struct
+{
+  guint64           event;  /* number of the first one in its device's list */
+  guint64           bytes;  /* that went back */
+  guint64           served; /* REFUSED: bytes of the segment obtained afterwards; 0: the request failed */
+  GememPytorchCause cause;
+} GememPytorchRelease;
+
+typedef struct
+{
+  GArray  *runs; /* GememPytorchRelease */
+  guint    next; /* second pass: the next one */
+  guint64  counts[GEMEM_PYTORCH_RELEASE_CAUSES];
+  guint64  failed;  /* requests */
+  guint64  added;   /* events that stand for all this, beside the recorded ones */
+  guint64  events;  /* private, as are those that follow */
+  guint32  stack;   /* of the run that is open */
+  gboolean open;
+  gboolean stacks;  /* requests have them */
+  gboolean limited; /* the device is known to have no more */
+} GememPytorchReleases;
+
+/* The most that stands before and behind one event. */
+#define GEMEM_PYTORCH_MAX_BEFORE 1
+#define GEMEM_PYTORCH_MAX_BEHIND 4
+
+void gemem_pytorch_releases_init (GememPytorchReleases *releases);
+void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
+
+/* First pass: the next event, with the number of its stack (0: none).  O(1). */
+void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack);
+void gemem_pytorch_releases_finish (GememPytorchReleases *releases);
+
+/* Second pass, for each event in order; @reserved: what the recorded allocator holds before it.  Writes what comes before event @number
+ * (TRIM, or DEVICE_LIMIT) and behind it (a request that failed, for OOM; the end of a limit) to @added, and returns how many that is;
+ * only kind, size and flags are set.  Failed requests get an id by the caller.  O(1). */
+guint gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, guint64 reserved, GememTraceEvent *added);
+guint gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, guint64 reserved, GememTraceEvent *added);
