@@ -22,7 +22,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 4
+#define GEMEM_ALLOCATOR_ABI 5
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -169,6 +169,10 @@ struct _GememAllocatorClass
   /* Optional: @block, which is live and has a handle, will soon be freed or used; asks the processor to fetch what that will touch besides the record that `handle` points to,
    * which the engine asks for itself, and changes nothing. */
   void (*prefetch) (GememAllocator *allocator, const GememBlock *block);
+
+  /* Optional: the program has let go of private pool @pool (a CUDA graph was destroyed, say): what is cached for it may go back with the next trim() or
+   * when the device has no more; @at_once: it goes back now. */
+  void (*release_pool) (GememAllocator *allocator, guint32 pool, gboolean at_once);
 };
 
 /* Embedded first in every allocator. */

@@ -13,12 +13,16 @@ gemem_pytorch_releases_init (GememPytorchReleases *releases)
 {
   memset (releases, 0, sizeof *releases);
   releases->runs = g_array_new (FALSE, FALSE, sizeof (GememPytorchRelease));
+  releases->pools = g_array_new (FALSE, FALSE, sizeof (guint32));
+  gemem_idset_init (&releases->known);
 }
 
 void
 gemem_pytorch_releases_clear (GememPytorchReleases *releases)
 {
   g_clear_pointer (&releases->runs, g_array_unref);
+  g_clear_pointer (&releases->pools, g_array_unref);
+  gemem_idset_clear (&releases->known);
 }
 
 static gboolean
@@ -49,14 +53,29 @@ close_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 
     run->cause = GEMEM_PYTORCH_RELEASE_GUESSED;
   if (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED)
     run->served = next->kind != GEMEM_EVENT_OOM ? next->size : 0;
+  run->whole |= run->n_pools == 0;
   releases->counts[run->cause]++;
-  releases->added++;
+  releases->added += run->n_pools + (run->whole || run->cause == GEMEM_PYTORCH_RELEASE_REFUSED);
   releases->limited = run->cause == GEMEM_PYTORCH_RELEASE_REFUSED;
   releases->open = FALSE;
 }
 
+static void
+add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event)
+{
+  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
+
+  run->bytes += event->size;
+  run->whole |= event->pool == 0;
+  if (event->pool == 0 || gemem_idset_contains (&releases->known, event->pool))
+    return;
+  gemem_idset_add (&releases->known, event->pool);
+  g_array_append_val (releases->pools, event->pool);
+  run->n_pools++;
+}
+
 void
-gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
+gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties)
 {
   const gboolean release = is_release (event);
   GememTraceEvent behind[GEMEM_PYTORCH_MAX_BEHIND];
@@ -66,13 +85,13 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
     close_run (releases, event, stack);
   if (release && !releases->open)
     {
-      GememPytorchRelease run = { .event = releases->events };
+      GememPytorchRelease run = { .event = releases->events, .pools = releases->pools->len, .whole = empties };
       g_array_append_val (releases->runs, run);
       releases->open = TRUE;
       releases->stack = stack;
     }
   if (release)
-    g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1).bytes += event->size;
+    add_to_run (releases, event);
   releases->failed += event->kind == GEMEM_EVENT_OOM;
   releases->added += gemem_pytorch_releases_behind (releases, event, 0, behind);
   releases->events++;
@@ -95,18 +114,29 @@ add (GememTraceEvent *added, guint n, GememEventKind kind, guint64 size, guint8 
   return n + 1;
 }
 
-guint
+gboolean
 gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, guint64 reserved, GememTraceEvent *added)
 {
   const GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->next);
+  const gboolean refused = releases->next < releases->runs->len && run->cause == GEMEM_PYTORCH_RELEASE_REFUSED;
 
   if (releases->next == releases->runs->len || run->event != number)
-    return 0;
+    return FALSE;
+  if (releases->step < run->n_pools)
+    {
+      add (added, 0, GEMEM_EVENT_POOL_RELEASE, 0, 0);
+      added->pool = g_array_index (releases->pools, guint32, run->pools + releases->step++);
+      added->aux = !run->whole && !refused;
+      return TRUE;
+    }
   releases->next++;
-  if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
-    return add (added, 0, GEMEM_EVENT_TRIM, 0, 0);
-  releases->limited = TRUE;
-  return add (added, 0, GEMEM_EVENT_DEVICE_LIMIT, MAX (reserved - MIN (run->bytes, reserved) + run->served, 1), 0);
+  releases->step = 0;
+  releases->limited = refused;
+  if (refused)
+    add (added, 0, GEMEM_EVENT_DEVICE_LIMIT, MAX (reserved - MIN (run->bytes, reserved) + run->served, 1), 0);
+  else if (run->whole)
+    add (added, 0, GEMEM_EVENT_TRIM, 0, 0);
+  return refused || run->whole;
 }
 
 guint

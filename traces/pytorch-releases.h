@@ -12,10 +12,14 @@
  * What was refused is told as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least that the device must have had for the allocator, which is
  * what it held when it was served at last; for a request that failed, what it held then.
  *
- * Memory: 40 bytes per run.  Origin: peers.md 1a.4 to 1a.8, 2.1, and what PyTorch 2.0 to 2.15 write.
+ * Segments of a private pool go back only when the program has let go of the pool (a graph was destroyed), with the next emptying; or,
+ * as with a MemPool, at that moment, and then the cache of other pools stays.  Before PyTorch 2.12 events do not name their pool.
+ *
+ * Memory: 48 bytes per run, 4 per private pool.  Origin: peers.md 1a.4 to 1a.8, 2.1, and what PyTorch 2.0 to 2.15 write.
  */
 #pragma once
 
+#include "sim/core/idset.h"
 #include "traces/trace.h"
 
 typedef enum
@@ -31,36 +35,42 @@ typedef struct
   guint64           event;  /* number of the first one in its device's list */
   guint64           bytes;  /* that went back */
   guint64           served; /* REFUSED: bytes of the segment obtained afterwards; 0: the request failed */
+  guint32           pools;  /* private pools that the program had let go of, from here on in the list of such: */
+  guint32           n_pools;
   GememPytorchCause cause;
+  gboolean          whole; /* all that was cached, not only that of these pools */
 } GememPytorchRelease;
 
 typedef struct
 {
-  GArray  *runs; /* GememPytorchRelease */
-  guint    next; /* second pass: the next one */
+  GArray  *runs;  /* GememPytorchRelease */
+  GArray  *pools; /* guint32 */
+  guint    next;  /* second pass: the next run, and the next of its events */
+  guint    step;
   guint64  counts[GEMEM_PYTORCH_RELEASE_CAUSES];
   guint64  failed;  /* requests */
   guint64  added;   /* events that stand for all this, beside the recorded ones */
   guint64  events;  /* private, as are those that follow */
   guint32  stack;   /* of the run that is open */
+  GememIdSet known; /* pools in `pools` */
   gboolean open;
   gboolean stacks;  /* requests have them */
   gboolean limited; /* the device is known to have no more */
 } GememPytorchReleases;
 
-/* The most that stands before and behind one event. */
-#define GEMEM_PYTORCH_MAX_BEFORE 1
+/* The most that stands behind one event. */
 #define GEMEM_PYTORCH_MAX_BEHIND 4
 
 void gemem_pytorch_releases_init (GememPytorchReleases *releases);
 void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
 
-/* First pass: the next event, with the number of its stack (0: none).  O(1). */
-void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack);
+/* First pass: the next event, with the number of its stack (0: none) and whether that names empty_cache.  O(1). */
+void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties);
 void gemem_pytorch_releases_finish (GememPytorchReleases *releases);
 
-/* Second pass, for each event in order; @reserved: what the recorded allocator holds before it.  Writes what comes before event @number
- * (TRIM, or DEVICE_LIMIT) and behind it (a request that failed, for OOM; the end of a limit) to @added, and returns how many that is;
- * only kind, size and flags are set.  Failed requests get an id by the caller.  O(1). */
-guint gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, guint64 reserved, GememTraceEvent *added);
+/* Second pass, for each event in order; @reserved: what the recorded allocator holds.  Only what the kind needs is set; failed requests get
+ * an id by the caller.  O(1).
+ * before: the next event that comes before event @number (POOL_RELEASE, TRIM, DEVICE_LIMIT); FALSE: there is none.
+ * behind: what comes behind @event (a request that failed, for OOM; the end of a limit); how many. */
+gboolean gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, guint64 reserved, GememTraceEvent *added);
 guint gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, guint64 reserved, GememTraceEvent *added);

@@ -125,7 +125,8 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
                    record->device, record->index, reason->message);
       return FALSE;
     }
-  gemem_pytorch_releases_event (&device->releases, &record->event, record->stack);
+  gemem_pytorch_releases_event (&device->releases, &record->event, record->stack,
+                                (gemem_call_stacks_flags (snapshot->records.stacks, record->stack) & GEMEM_PYTORCH_EMPTY_CACHE) != 0);
   if (device->events++ == 0)
     device->first = time;
   else if (time < device->last)
@@ -510,25 +511,36 @@ complete_added (Snapshot *snapshot, const GememTraceEvent *beside, GememTraceEve
     }
 }
 
-/* The held record as events, with what belongs before and behind it; how many, 0: error. */
-static guint
-deliver_all (Snapshot *snapshot, GememTraceEvent *events, GError **error)
+/* What comes before the held record; FALSE: nothing more. */
+static gboolean
+deliver_before (Snapshot *snapshot, GememTraceEvent *event)
 {
-  const GememPytorchRecord *record = &snapshot->held;
-  Device *device = get_device (snapshot, record->device);
-  guint n = gemem_pytorch_releases_before (&device->releases, device->delivered, device->reserved, events), more;
-  GememTraceEvent *event = &events[n];
+  Device *device = get_device (snapshot, snapshot->held.device);
 
-  if (!deliver (snapshot, record, event, error))
+  if (!gemem_pytorch_releases_before (&device->releases, device->delivered, device->reserved, event))
+    return FALSE;
+  event->device = snapshot->held.event.device;
+  event->time = event_time (snapshot, device, snapshot->held.event.time);
+  return TRUE;
+}
+
+/* The held record as an event, with what comes behind it; how many, 0: error. */
+static guint
+deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
+{
+  Device *device = get_device (snapshot, snapshot->held.device);
+  guint more;
+
+  if (!deliver (snapshot, &snapshot->held, event, error))
     return 0;
-  complete_added (snapshot, event, events, n);
+  snapshot->holding = FALSE;
   if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
     device->reserved += event->size;
   else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
     device->reserved -= MIN (event->size, device->reserved);
   more = gemem_pytorch_releases_behind (&device->releases, event, device->reserved, event + 1);
   complete_added (snapshot, event, event + 1, more);
-  return n + 1 + more;
+  return 1 + more;
 }
 
 /* The next record of the second pass that is an event of a wanted device becomes `held`; FALSE: error. */
@@ -553,12 +565,12 @@ static gssize
 snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error)
 {
   Snapshot *snapshot = (Snapshot *) reader;
-  guint n = 0;
+  guint n = 0, more;
 
   *events = snapshot->batch;
   while (n < BATCH && next_initial (snapshot, &snapshot->batch[n]))
     n++;
-  while (n + GEMEM_PYTORCH_MAX_BEFORE + 1 + GEMEM_PYTORCH_MAX_BEHIND <= BATCH)
+  while (n + 1 + GEMEM_PYTORCH_MAX_BEHIND <= BATCH)
     {
       if (!snapshot->holding && !hold_next (snapshot, error))
         return -1;
@@ -567,14 +579,12 @@ snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, GError 
       Device *device = get_device (snapshot, snapshot->held.device);
       if (device->phase < device->phases->len && g_array_index (device->phases, Phase, device->phase).time <= snapshot->held.event.time)
         phase_event (snapshot, snapshot->held.device, &snapshot->batch[n++]);
+      else if (deliver_before (snapshot, &snapshot->batch[n]))
+        n++;
+      else if ((more = deliver_held (snapshot, &snapshot->batch[n], error)) == 0)
+        return -1;
       else
-        {
-          guint more = deliver_all (snapshot, &snapshot->batch[n], error);
-          if (more == 0)
-            return -1;
-          snapshot->holding = FALSE;
-          n += more;
-        }
+        n += more;
     }
   return n;
 }

@@ -54,6 +54,7 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_GRAPH_RUN_END] = "graph-run-end",
   [GEMEM_EVENT_STREAM_FREE] = "stream-free",
   [GEMEM_EVENT_DEVICE_LIMIT] = "device-limit",
+  [GEMEM_EVENT_POOL_RELEASE] = "pool-release",
 };
 
 const char *

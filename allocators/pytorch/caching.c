@@ -5,7 +5,8 @@
  * releases runs before out-of-memory is reported.  One object per device.
  *
  * What a recording cannot tell is settled so: a request with a private pool counts as made while that pool's redirection is active, so
- * it neither polls events nor empties the cache (1a.10); a private pool stays in use for ever unless release_private_pools is set.
+ * it neither polls events nor empties the cache (1a.10); a private pool stays in use until the trace says otherwise (pool-release), or for
+ * ever unless release_private_pools is set.
  * Not modelled, because nothing in a trace speaks of it: free-memory callbacks, pools with their own allocator, use_on_oom and no_split.
  *
  * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.  Integers only.
@@ -224,20 +225,26 @@ release_pool (Caching *caching, CachingPool *pool)
     }
 }
 
+/* Of a private pool: small blocks first, other than of the default one. */
+static void
+release_pair (Caching *caching, CachingPoolPair *pair)
+{
+  release_pool (caching, &pair->small);
+  release_pool (caching, &pair->large);
+}
+
 static void
 release_all (Caching *caching)
 {
   gemem_caching_synchronize (caching);
   release_pool (caching, &caching->pools.large);
   release_pool (caching, &caching->pools.small);
-  if (!caching->settings.release_private_pools)
-    return;
   for (guint i = 0; i < caching->private_pools->len; i++)
     {
       CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
 
-      release_pool (caching, &pair->small);
-      release_pool (caching, &pair->large);
+      if (pair->released || caching->settings.release_private_pools)
+        release_pair (caching, pair);
     }
 }
 
@@ -372,6 +379,19 @@ caching_trim (GememAllocator *allocator)
   release_all ((Caching *) allocator);
 }
 
+static void
+caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
+{
+  Caching *caching = (Caching *) allocator;
+  CachingPoolPair *pair = private_pair (caching, pool);
+
+  pair->released = TRUE;
+  if (!at_once)
+    return;
+  gemem_caching_synchronize (caching);
+  release_pair (caching, pair);
+}
+
 /* ---- a recorded state */
 
 static gboolean
@@ -498,6 +518,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .complete = caching_complete,
   .use_on_stream = caching_use_on_stream,
   .trim = caching_trim,
+  .release_pool = caching_release_pool,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,

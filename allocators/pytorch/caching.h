@@ -114,6 +114,7 @@ typedef struct
 typedef struct
 {
   CachingPool small, large;
+  gboolean    released; /* a private one: the program let go of it */
 } CachingPoolPair;
 
 struct _CachingSegment

@@ -426,6 +426,18 @@ do_limit (GememRun *run, const GememTraceEvent *event)
     gemem_device_limit (run->device, event->size);
 }
 
+static void
+do_pool_release (GememRun *run, const GememTraceEvent *event)
+{
+  guint64 charged = run->device->call_time;
+
+  if (run->klass->release_pool == NULL || event->pool == 0)
+    return;
+  run->klass->release_pool (run->allocator, event->pool, event->aux != 0);
+  run->modelled_ns += run->device->call_time - charged;
+  log_plain (run, event);
+}
+
 static gboolean
 do_other (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -450,6 +462,9 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_SEGMENT_MAP:
     case GEMEM_EVENT_SEGMENT_UNMAP:
       do_segment (run, event);
+      return TRUE;
+    case GEMEM_EVENT_POOL_RELEASE:
+      do_pool_release (run, event);
       return TRUE;
     case GEMEM_EVENT_DEVICE_LIMIT:
       do_limit (run, event);

@@ -432,8 +432,9 @@ test_numbers (void)
 static void
 test_references (void)
 {
+  static const char head[] = P4 "}" ITEMS "](]\x94(" DICT_C ("\x01") "e";
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  append (bytes, P4 "}" ITEMS "](]\x94(" DICT_C ("\x01") "e", strlen (P4) + 1 + strlen (ITEMS) + 5 + 11);
+  append (bytes, head, sizeof head - 1);
   for (guint8 depth = 0; depth < 60; depth++)
     {
       guint8 reference[2] = { 'h', depth == 0 ? 0 : depth + 1 };
