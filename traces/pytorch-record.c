@@ -20,7 +20,8 @@ enum /* what the pickle reader looks for: keys first, then the words that are va
   K_DEVICE, K_ADDRESS, K_TOTAL_SIZE, K_STREAM, K_SEGMENT_TYPE, K_SEGMENT_POOL_ID, K_IS_EXPANDABLE,
   K_SIZE, K_REQUESTED_SIZE, K_STATE, K_REAL_SIZE, K_ADDR, K_ACTION, K_TIME_US, K_DEVICE_FREE, K_POOL_ID, K_STAGE, K_NAME,
   K_FRAMES, K_FILENAME, K_LINE,
-  K_CUDA_CONF, K_CONF, K_MAX_SPLIT_SIZE, K_GC_THRESHOLD, K_EXPANDABLE_SEGMENTS,
+  K_CUDA_CONF, K_CONF, K_MAX_SPLIT_SIZE, K_GC_THRESHOLD, K_EXPANDABLE_SEGMENTS, K_GRAPH_REUSE, K_MAX_CACHED_SIZE,
+  K_COMPILE_CONTEXT, K_USER_METADATA, K_HOST_TRACES,
   K_DIVISIONS, /* 16 of them */
   W_ALLOC = K_DIVISIONS + GEMEM_PYTORCH_SLOTS, W_FREE_REQUESTED, W_FREE_COMPLETED, W_SEGMENT_ALLOC, W_SEGMENT_FREE, W_SEGMENT_MAP, W_SEGMENT_UNMAP, W_OOM, W_SNAPSHOT,
   W_ACTIVE_ALLOCATED, W_ACTIVE_PENDING, W_ACTIVE_AWAITING, W_INACTIVE, W_SMALL, W_START,
@@ -33,6 +34,7 @@ static const char *const keys[] = {
   "size", "requested_size", "state", "real_size", "addr", "action", "time_us", "device_free", "pool_id", "stage", "name",
   "frames", "filename", "line",
   "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "max_split_size", "garbage_collection_threshold", "expandable_segments",
+  "graph_capture_record_stream_reuse", "max_cached_size", "compile_context", "user_metadata", "host_traces",
   "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384", "32768",
   "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom", "snapshot",
   "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "small", "START",
@@ -176,6 +178,15 @@ get_stack (const GememPytorchRecords *records)
   return value != NULL && value->type == GEMEM_PICKLE_LIST && gemem_pickle_pair (value) == GEMEM_PICKLE_NO_PAIR ? value->number : 0;
 }
 
+/* What of the version a dict shows: @feature could be there, and is if @key is. */
+static void
+see (GememPytorchRecords *records, guint feature, guint key)
+{
+  records->possible |= 1u << feature;
+  if (gemem_pickle_get (records->pickle, key) != NULL)
+    records->seen |= 1u << feature;
+}
+
 /* ---- segments and blocks */
 
 static gboolean
@@ -192,6 +203,7 @@ read_block (GememPytorchRecords *records, GError **error)
       || !get_number (records, K_ADDRESS, G_MAXINT64, NULL, 0, &block.address, error)
       || !get_number (records, K_REQUESTED_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL, history != 0 ? history : block.block, &block.size, error))
     return FALSE;
+  see (records, GEMEM_PYTORCH_HAS_BLOCK_ADDRESS, K_ADDRESS);
   block.freed = state == W_INACTIVE; /* until its segment is complete */
   block.pending = state == W_ACTIVE_PENDING || state == W_ACTIVE_AWAITING;
   g_array_append_val (records->pending, block);
@@ -294,6 +306,10 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
                  get_text (records, K_ACTION), event->size, event->address);
   if (!placed)
     event->address = 0;
+  see (records, GEMEM_PYTORCH_HAS_TIME, K_TIME_US);
+  see (records, GEMEM_PYTORCH_HAS_COMPILE_CONTEXT, K_COMPILE_CONTEXT);
+  see (records, GEMEM_PYTORCH_HAS_USER_METADATA, K_USER_METADATA);
+  see (records, GEMEM_PYTORCH_HAS_POOL_ID, K_POOL_ID);
   record->has_time = gemem_pickle_get (records->pickle, K_TIME_US) != NULL;
   record->has_pool = gemem_pickle_get (records->pickle, K_POOL_ID) != NULL;
   record->stack = get_stack (records);
@@ -342,6 +358,10 @@ read_settings (GememPytorchRecords *records)
 
   if (*configuration == '\0')
     configuration = get_text (records, K_CONF);
+  see (records, GEMEM_PYTORCH_HAS_GRAPH_REUSE, K_GRAPH_REUSE);
+  see (records, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE);
+  if (strstr (configuration, "large_segment_size_mb") != NULL)
+    records->seen |= 1u << GEMEM_PYTORCH_HAS_LARGE_SEGMENT;
   g_free (settings->configuration);
   settings->configuration = g_utf8_make_valid (configuration, -1);
   if (split != NULL && split->type == GEMEM_PICKLE_INT)
@@ -440,6 +460,9 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
         {
           records->has_segments |= gemem_pickle_get (records->pickle, K_SEGMENTS) != NULL;
           records->has_traces |= gemem_pickle_get (records->pickle, K_DEVICE_TRACES) != NULL;
+          see (records, GEMEM_PYTORCH_HAS_SETTINGS, K_ALLOCATOR_SETTINGS);
+          see (records, GEMEM_PYTORCH_HAS_ANNOTATIONS, K_EXTERNAL_ANNOTATIONS);
+          see (records, GEMEM_PYTORCH_HAS_HOST_TRACES, K_HOST_TRACES);
         }
       else if (path.section == K_SEGMENTS || path.section == -2) /* -2: torch.cuda.memory_snapshot() is a bare list of segments */
         {

@@ -9,6 +9,7 @@
 #include "traces/call-stacks.h"
 #include "traces/pickle.h"
 #include "traces/pytorch-state.h"
+#include "traces/pytorch-version.h"
 
 typedef enum
 {
@@ -49,6 +50,7 @@ typedef struct
   GememCallStacks     *stacks;   /* names and files of frames are strings of the pickle */
   guint32              last_name, last_flags; /* private: of a frame */
   guint64              history;  /* private: newest request in the history of the next block */
+  guint                seen, possible; /* features, as bits of GememPytorchFeature; complete at the end of the file */
   gboolean             has_segments, has_traces;
 } GememPytorchRecords;
 

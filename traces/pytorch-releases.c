@@ -53,6 +53,8 @@ close_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 
     run->cause = GEMEM_PYTORCH_RELEASE_GUESSED;
   if (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED)
     run->served = next->kind != GEMEM_EVENT_OOM ? next->size : 0;
+  else
+    run->event += releases->completions;
   run->whole |= run->n_pools == 0;
   releases->counts[run->cause]++;
   releases->added += run->n_pools + (run->whole || run->cause == GEMEM_PYTORCH_RELEASE_REFUSED);
@@ -74,6 +76,29 @@ add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event)
   run->n_pools++;
 }
 
+static void
+begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
+{
+  GememPytorchRelease run = { .pools = releases->pools->len, .whole = empties };
+
+  if (releases->stack != stack)
+    releases->completions = 0;
+  run.event = releases->events - releases->completions;
+  g_array_append_val (releases->runs, run);
+  releases->open = TRUE;
+  releases->stack = stack;
+}
+
+/* How many completions with one stack there are without another event between. */
+static void
+count_completions (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
+{
+  if (event->kind != GEMEM_EVENT_FREE_COMPLETED || stack == 0 || stack != releases->stack)
+    releases->completions = 0;
+  releases->stack = stack;
+  releases->completions += event->kind == GEMEM_EVENT_FREE_COMPLETED && stack != 0;
+}
+
 void
 gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties)
 {
@@ -84,14 +109,11 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
   if (releases->open && !release)
     close_run (releases, event, stack);
   if (release && !releases->open)
-    {
-      GememPytorchRelease run = { .event = releases->events, .pools = releases->pools->len, .whole = empties };
-      g_array_append_val (releases->runs, run);
-      releases->open = TRUE;
-      releases->stack = stack;
-    }
+    begin_run (releases, stack, empties);
   if (release)
     add_to_run (releases, event);
+  else
+    count_completions (releases, event, stack);
   releases->failed += event->kind == GEMEM_EVENT_OOM;
   releases->added += gemem_pytorch_releases_behind (releases, event, 0, behind);
   releases->events++;
@@ -152,8 +174,9 @@ gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceE
       n = add (added, n, GEMEM_EVENT_FREE, 0, GEMEM_EVENT_FAILED);
       releases->limited = TRUE;
     }
-  if (!releases->limited || (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP))
-    return n;
+  if (!releases->limited || event->kind == GEMEM_EVENT_FREE_COMPLETED
+      || (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP))
+    return n; /* the request is not served yet */
   releases->limited = FALSE;
   return add (added, n, GEMEM_EVENT_DEVICE_LIMIT, 0, 0);
 }

@@ -10,7 +10,8 @@
  * a guess.
  *
  * What was refused is told as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least that the device must have had for the allocator, which is
- * what it held when it was served at last; for a request that failed, what it held then.
+ * what it held when it was served at last; for a request that failed, what it held then.  The blocks that the allocator waited for before
+ * it gave back (free_completed with the stack of the request) are inside the limit.
  *
  * Segments of a private pool go back only when the program has let go of the pool (a graph was destroyed), with the next emptying; or,
  * as with a MemPool, at that moment, and then the cache of other pools stays.  Before PyTorch 2.12 events do not name their pool.
@@ -32,7 +33,7 @@ typedef enum
 
 typedef struct
 {
-  guint64           event;  /* number of the first one in its device's list */
+  guint64           event;  /* number of the first one in its device's list, completions that belong to it included */
   guint64           bytes;  /* that went back */
   guint64           served; /* REFUSED: bytes of the segment obtained afterwards; 0: the request failed */
   guint32           pools;  /* private pools that the program had let go of, from here on in the list of such: */
@@ -51,7 +52,8 @@ typedef struct
   guint64  failed;  /* requests */
   guint64  added;   /* events that stand for all this, beside the recorded ones */
   guint64  events;  /* private, as are those that follow */
-  guint32  stack;   /* of the run that is open */
+  guint32  stack;   /* of the run that is open, or of the completions before the next event: */
+  guint64  completions;
   GememIdSet known; /* pools in `pools` */
   gboolean open;
   gboolean stacks;  /* requests have them */

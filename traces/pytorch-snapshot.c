@@ -52,7 +52,7 @@ typedef struct
   gboolean            open; /* records */
   GPtrArray          *devices;
   guint64             origin; /* us since 1970 of time 0 */
-  gboolean            has_time, truncated;
+  gboolean            has_time, truncated, expandable;
   guint64             phases, phases_lost, unknown;
   guint64             last_id;
   guint               initial_device;  /* next device whose initial state to deliver */
@@ -133,6 +133,7 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
     device->backwards++;
   device->last = MAX (device->last, time);
   snapshot->has_time &= record->has_time;
+  snapshot->expandable |= record->event.kind == GEMEM_EVENT_SEGMENT_MAP || record->event.kind == GEMEM_EVENT_SEGMENT_UNMAP;
   return TRUE;
 }
 
@@ -166,6 +167,7 @@ first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **err
         {
           Device *device = get_device (snapshot, record->device);
           gemem_pytorch_state_final_segment (&device->state, &record->segment);
+          snapshot->expandable |= record->segment.expandable;
           for (guint i = 0; i < snapshot->records.blocks->len; i++)
             gemem_pytorch_state_final_block (&device->state, &g_array_index (snapshot->records.blocks, GememPytorchBlock, i));
         }
@@ -323,9 +325,18 @@ static gboolean
 settle (Snapshot *snapshot, GError **error)
 {
   GememTraceInfo *info = &snapshot->reader.info;
-  const GememPytorchSettings *settings = &snapshot->records.settings;
+  GememPytorchSettings *settings = &snapshot->records.settings;
   guint open = 0;
 
+  settings->expandable_segments |= snapshot->expandable; /* it can be switched at run time */
+
+  if (snapshot->options.torch != NULL)
+    gemem_trace_info_note (info, "PyTorch", "%s", snapshot->options.torch);
+  else
+    {
+      g_autofree char *version = gemem_pytorch_version_infer (snapshot->records.seen, snapshot->records.possible);
+      gemem_trace_info_note (info, "PyTorch", "%s", version);
+    }
   info->allocator = g_strdup ("pytorch-caching");
   info->settings = gemem_pytorch_settings_text (settings);
   if (settings->configuration != NULL && *settings->configuration != '\0')
@@ -347,6 +358,8 @@ settle (Snapshot *snapshot, GError **error)
     }
   if (open > 0 && !tail_pass (snapshot, error))
     return FALSE;
+  if (snapshot->accepted == 0)
+    gemem_trace_info_note (info, "note", "the snapshot holds a state and no events; call torch.cuda.memory._record_memory_history() before what is to be recorded");
   snapshot->has_time &= snapshot->accepted > 0;
   snapshot->origin = G_MAXUINT64;
   for (guint i = 0; i < snapshot->devices->len; i++)

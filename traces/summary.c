@@ -57,7 +57,7 @@ device_state (Pass *pass, guint16 device)
 }
 
 static void
-count_stream (GememDeviceSummary *summary, guint64 stream, guint64 bytes)
+count_stream (GememDeviceSummary *summary, guint64 stream, guint64 allocs, guint64 bytes)
 {
   guint i = 0;
   for (; i < summary->streams->len; i++)
@@ -65,14 +65,14 @@ count_stream (GememDeviceSummary *summary, guint64 stream, guint64 bytes)
       GememStreamSummary *use = &g_array_index (summary->streams, GememStreamSummary, i);
       if (use->stream == stream)
         {
-          use->allocs++;
+          use->allocs += allocs;
           use->bytes += bytes;
           return;
         }
       if (use->stream > stream)
         break;
     }
-  GememStreamSummary use = { stream, 1, bytes };
+  GememStreamSummary use = { stream, allocs, bytes };
   g_array_insert_val (summary->streams, i, use);
 }
 
@@ -91,12 +91,13 @@ on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 
     {
       s->initial_blocks++;
       s->initial_bytes += event->size;
+      count_stream (s, event->stream, 0, 0);
     }
   else
     {
       s->requested_bytes += event->size;
       gemem_histogram_add (&s->sizes, event->size);
-      count_stream (s, event->stream, event->size);
+      count_stream (s, event->stream, 1, event->size);
     }
   if (event->flags & GEMEM_EVENT_FAILED)
     return;
@@ -160,6 +161,8 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
       break;
     case GEMEM_EVENT_SEGMENT_ALLOC:
     case GEMEM_EVENT_SEGMENT_MAP:
+      if (event->flags & GEMEM_EVENT_INITIAL)
+        count_stream (s, event->stream, 0, 0);
       state->reserved += event->size;
       s->peak_reserved = MAX (s->peak_reserved, state->reserved);
       break;

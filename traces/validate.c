@@ -39,6 +39,7 @@ typedef struct
   GememTraceEvent load;  /* of the graph whose segments come  */
   GememIdSet  recorded;  /* stream events */
   guint64     missing, load_end; /* segments still to come, end of those that came */
+  gboolean    initial;           /* some event is of the initial state */
 } Pass;
 
 static const struct
@@ -344,6 +345,7 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
   guint64 end;
   check_time (pass, event, seq);
+  pass->initial |= (event->flags & GEMEM_EVENT_INITIAL) != 0;
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:
@@ -394,7 +396,7 @@ conclude (Pass *pass, const GememTraceInfo *info, const GError *broken)
       find (pass, GEMEM_FINDING_NEVER_FREED, G_MAXUINT64, "blocks are alive at the end of the trace");
       ((GememFinding *) pass->findings->pdata[GEMEM_FINDING_NEVER_FREED])->count = left;
     }
-  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && pass->findings->pdata[GEMEM_FINDING_INITIAL_STATE] == NULL)
+  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && !pass->initial)
     find (pass, GEMEM_FINDING_OVERFLOW, G_MAXUINT64,
           "the recording starts in the middle and does not say what was alive; live and peak are too low by that. Record from the start, or with a larger buffer");
   if (broken != NULL)

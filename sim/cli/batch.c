@@ -234,6 +234,21 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
   return TRUE;
 }
 
+/* The row of a run that could not begin, so that no comparison is short of one without a word. */
+static void
+keep_not_run (GememBatch *batch, const GememJob *job, const char *reason)
+{
+  GememResult *result = gemem_result_new ();
+
+  result->not_run = TRUE;
+  result->allocator = g_strdup (job->allocator->klass->name);
+  result->label = g_strdup (job->allocator->label);
+  result->trace = gemem_source_file_name (job->source_data);
+  result->device_ordinal = job->device_ordinal;
+  result->failure = g_strdup (reason);
+  g_ptr_array_add (batch->rows, result);
+}
+
 /* Moves what is worth keeping into @batch; prints what failed, but nothing that is among @said (messages): a trace is as bad for every allocator. */
 static void
 collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error, GHashTable *said)
@@ -244,6 +259,7 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
       if (g_hash_table_add (said, g_strdup (error->message)))
         gemem_print_error (error);
       status = gemem_error_exit_status (error);
+      keep_not_run (batch, job, error->message);
       g_error_free (error);
     }
   else
@@ -262,6 +278,7 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
       if (result->failure != NULL)
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
       g_ptr_array_add (batch->results, result);
+      g_ptr_array_add (batch->rows, result);
       if (g_atomic_int_get (&gemem_interrupted) != 0)
         status = 130;
       else if (result->partial)
@@ -273,6 +290,21 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
     }
   if (batch->status == 0)
     batch->status = status;
+}
+
+/* Where nothing ran with a trace, the message was all there is to say. */
+static void
+leave_lone_rows_out (GememBatch *batch)
+{
+  for (guint i = batch->rows->len; i-- > 0;)
+    {
+      const GememResult *row = batch->rows->pdata[i];
+      gboolean alone = row->not_run;
+      for (guint r = 0; alone && r < batch->results->len; r++)
+        alone = !gemem_report_same_group (row, batch->results->pdata[r]);
+      if (alone)
+        g_ptr_array_remove_index (batch->rows, i);
+    }
 }
 
 GememBatch *
@@ -310,10 +342,12 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
   GememBatch *batch = g_new0 (GememBatch, 1);
-  batch->results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  batch->results = g_ptr_array_new ();
+  batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < list->len; i++)
     collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i], said);
+  leave_lone_rows_out (batch);
   return batch;
 }
 
@@ -323,6 +357,7 @@ gemem_batch_free (GememBatch *batch)
   if (batch == NULL)
     return;
   g_ptr_array_unref (batch->results);
+  g_ptr_array_unref (batch->rows);
   g_free (batch);
 }
 
@@ -411,7 +446,7 @@ gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
     return FALSE;
   GememReportOptions options = { details, output == NULL ? gemem_terminal_width () : 0 };
   g_autoptr (GString) text = g_string_new (NULL);
-  gemem_report_write (text, format, (GememResult *const *) batch->results->pdata, batch->results->len, &options);
+  gemem_report_write (text, format, (GememResult *const *) batch->rows->pdata, batch->rows->len, &options);
   if (!gemem_put (output, text->str, text->len, error))
     return FALSE;
   if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, (GememResult *const *) batch->results->pdata, batch->results->len, error))

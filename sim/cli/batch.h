@@ -11,7 +11,8 @@
 
 typedef struct
 {
-  GPtrArray *results; /* GememResult, in order */
+  GPtrArray *rows;    /* GememResult, in order; also of runs that could not begin beside others of their trace */
+  GPtrArray *results; /* those that began, owned by `rows` */
   int        status;  /* exit status so far: that of the first run that failed, else of what the results say */
 } GememBatch;
 

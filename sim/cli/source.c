@@ -14,6 +14,7 @@
 #include "sim/cli/flags.h"
 #include "sim/core/units.h"
 #include "traces/input.h"
+#include "traces/pytorch-version.h"
 #include "workloads/graph-format.h"
 #include "workloads/lowering.h"
 
@@ -21,6 +22,7 @@ static char *trace_format;
 static char *trace_device;
 static char *lowering;
 static gboolean allow_partial;
+static char *torch_version;
 static const GPtrArray *environment; /* GememSetting: what lowerings may read; NULL: nothing */
 
 const GOptionEntry gemem_source_entries[] = {
@@ -28,6 +30,7 @@ const GOptionEntry gemem_source_entries[] = {
   { "lower", 0, 0, G_OPTION_ARG_STRING, &lowering,
     "How a graph becomes a trace (gemem-sim list lowerings; default: eager); replay and compare take globs and lists (a=1|2)", "NAME[:KEY=VALUE,...]" },
   { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device, "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
+  { "version-of-torch", 0, 0, G_OPTION_ARG_STRING, &torch_version, "PyTorch that wrote the snapshot (default: what the file tells, see info)", "VERSION" },
   { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
   { NULL }
 };
@@ -305,10 +308,15 @@ GememTraceReader *
 gemem_source_file_open (gpointer data, GError **error)
 {
   GememSourceFile *file = data;
-  GememReadOptions options = { allow_partial, gemem_source_device () };
+  GememReadOptions options = { allow_partial, gemem_source_device (), torch_version };
   if (options.device == -2)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);
+      return NULL;
+    }
+  if (torch_version != NULL && !gemem_pytorch_version_is_valid (torch_version))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--version-of-torch=%s: not a version; write 2.11 or 2.11.0", torch_version);
       return NULL;
     }
   if (file->graph != NULL)

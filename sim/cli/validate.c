@@ -19,6 +19,21 @@ append_finding (GString *out, const char *path, const GememFinding *finding)
   g_string_append_c (out, '\n');
 }
 
+/* What the reader found out, or had to take for granted: "releases: ...", "note: ...". */
+static void
+append_notes (GString *out, const char *path, const GememTraceInfo *info)
+{
+  static const char *const keys[] = { "PyTorch", "releases", "ambiguous", "note" };
+
+  for (guint i = 0; i < info->provenance->len; i++)
+    {
+      const char *line = info->provenance->pdata[i];
+      for (guint k = 0; k < G_N_ELEMENTS (keys); k++)
+        if (g_str_has_prefix (line, keys[k]) && line[strlen (keys[k])] == ':')
+          g_string_append_printf (out, "%s: %s%s\n", path, strcmp (keys[k], "note") == 0 ? "" : "note: ", line);
+    }
+}
+
 static gboolean
 validate_trace (GememSourceFile *file, GString *out, GError **error)
 {
@@ -27,6 +42,7 @@ validate_trace (GememSourceFile *file, GString *out, GError **error)
   if (reader != NULL)
     {
       g_autoptr (GPtrArray) findings = gemem_trace_validate (reader, error);
+      append_notes (out, file->path, &reader->info);
       for (guint i = 0; findings != NULL && i < findings->len; i++)
         {
           const GememFinding *finding = findings->pdata[i];

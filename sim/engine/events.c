@@ -272,6 +272,8 @@ complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
 
   if ((live->flags & GEMEM_LIVE_REQUESTED) == 0) /* let go before the recording began */
     give_back (run, &live->block, FALSE);
+  else if (G_UNLIKELY (run->held_back != NULL))
+    g_array_append_val (run->held_back, live->block);
   else
     {
       run->klass->complete (run->allocator, &live->block);
@@ -418,12 +420,28 @@ do_segment (GememRun *run, const GememTraceEvent *event)
     gemem_ledger_recorded (run->ledger, event, run->seq);
 }
 
-/* The recorded device refused the recorded allocator: so it is for the same one in its place, and for no other. */
+void
+gemem_run_lift_limit (GememRun *run)
+{
+  g_autoptr (GArray) held_back = g_steal_pointer (&run->held_back);
+
+  if (held_back == NULL)
+    return;
+  gemem_device_limit (run->device, 0);
+  for (guint i = 0; i < held_back->len; i++)
+    run->klass->complete (run->allocator, &g_array_index (held_back, GememBlock, i));
+}
+
+/* The recorded device refused the recorded allocator: so it is for the same one in its place, and for no other.  What completed meanwhile did
+ * because the allocator waited; the one here is to wait by itself, and hears of it afterwards. */
 static void
 do_limit (GememRun *run, const GememTraceEvent *event)
 {
-  if (run->epoch == 0 && run->same_allocator)
-    gemem_device_limit (run->device, event->size);
+  gemem_run_lift_limit (run);
+  if (event->size == 0 || run->epoch > 0 || !run->same_allocator || !run->recorded_device)
+    return;
+  gemem_device_limit (run->device, event->size);
+  run->held_back = g_array_new (FALSE, FALSE, sizeof (GememBlock));
 }
 
 static void

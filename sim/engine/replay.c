@@ -35,6 +35,24 @@ trace_name (const GememTraceInfo *info)
 
 /* ---- beginning */
 
+/* @error says that the allocator cannot be: whose settings were it? */
+static void
+blame_trace_settings (const GememRun *run, const char *defaults, GError **error)
+{
+  GememAllocator *alone = defaults != NULL && *defaults != '\0' ? gemem_allocator_new (run->job->allocator, NULL, run->device, NULL) : NULL;
+
+  if (alone == NULL)
+    return;
+  alone->klass->destroy (alone);
+  if (error != NULL && *error != NULL)
+    {
+      g_autofree char *message = g_strdup_printf ("%s: recorded with %s:%s: %s; --no-trace-settings leaves all of the recording's settings out", run->name,
+                                                  run->job->allocator->klass->name, defaults, (*error)->message);
+      g_free ((*error)->message);
+      (*error)->message = g_steal_pointer (&message);
+    }
+}
+
 static gboolean
 policy_is_recorded (GememDevice *device)
 {
@@ -141,8 +159,13 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
     return FALSE;
   run->watched = is_watched (run);
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
-  if (!gemem_run_check_device (run, error) || run->allocator == NULL)
+  if (!gemem_run_check_device (run, error))
     return FALSE;
+  if (run->allocator == NULL)
+    {
+      blame_trace_settings (run, defaults, error);
+      return FALSE;
+    }
   run->klass = run->allocator->klass;
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device, error);
   gemem_settings_append (run->result->variables, job->allocator->variables);
@@ -158,8 +181,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->has_time = (info->flags & GEMEM_TRACE_HAS_TIME) != 0;
   run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
   run->adopting = TRUE;
+  run->recorded_device = policy_is_recorded (run->device);
   run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0 && run->klass->adopt_segment != NULL
-               && run->klass->adopt_block != NULL && policy_is_recorded (run->device);
+               && run->klass->adopt_block != NULL && run->recorded_device;
   run->same_allocator = gemem_setup_same_allocator (run->job, info);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   begin_ledger (run, info);
@@ -225,6 +249,7 @@ close_epoch (GememRun *run)
                        .peak_reserved = run->accounts.peak_reserved, .end_reserved = run->device->held,
                        .end_largest_free = run->klass->largest_free (run->allocator, 0), .ooms = run->epoch_ooms };
   g_array_append_val (run->result->epochs, epoch);
+  gemem_run_lift_limit (run);
   end_ledger (run);
 }
 
@@ -471,6 +496,7 @@ end (GememRun *run, gboolean ok, GError **error)
   gemem_ledger_clear (&run->ledger_storage);
   gemem_accounts_clear (&run->accounts);
   gemem_live_clear (&run->live);
+  g_clear_pointer (&run->held_back, g_array_unref);
   gemem_graphs_clear (&run->graphs);
   gemem_idset_clear (&run->recorded);
   g_free (run->times);

@@ -92,6 +92,7 @@ struct _GememResult
   int        device_ordinal;
   gboolean   partial;         /* interrupted, or a damaged trace read with --allow-partial */
   char      *failure;         /* NULL, or why the run could not be completed               */
+  gboolean   not_run;         /* it could not even begin: but for names and `failure` nothing is known */
 
   /* counts */
   guint64 events;             /* of this device, of every kind, initial ones included             */
@@ -144,6 +145,8 @@ struct _GememResult
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted          */
 };
 
+/* Everything 0; gemem_result_free(). */
+GememResult *gemem_result_new (void);
 void gemem_result_free (GememResult *result);
 
 /* Ratios, in one place: G_MAXUINT64-safe, 0 when undefined. */

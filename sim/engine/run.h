@@ -46,7 +46,9 @@ typedef struct
   gboolean hurry;       /* the device's clock does not follow the trace's */
   gboolean watched;     /* one of those from `ledger` to `work` is there: they want to know of each event beforehand */
   gboolean verify;      /* after each event */
-  gboolean same_allocator; /* as the recording was made with */
+  gboolean same_allocator;  /* as the recording was made with */
+  gboolean recorded_device; /* its segments lie where they were recorded */
+  GArray *held_back;    /* GememBlock: completions inside a limit of the recorded device; NULL: no limit */
   gboolean real;        /* the device can fail */
 
   /* what surrounds it */
@@ -71,6 +73,8 @@ gboolean gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n
 gboolean gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
 /* A request was refused: counted, and looked into. */
 void gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request);
+/* Ends what a DEVICE_LIMIT began, if one did. */
+void gemem_run_lift_limit (GememRun *run);
 /* ALLOC and FREE, for events that come to the same. */
 gboolean gemem_run_alloc (GememRun *run, const GememTraceEvent *event, GError **error);
 gboolean gemem_run_free (GememRun *run, const GememTraceEvent *event, GError **error);
@@ -122,6 +126,5 @@ gboolean gemem_run_close (GememRun *run, GError **error);
 /* Fills least_capacity and capacity_monotone of @result. */
 gboolean gemem_capacity_find (const GememJob *job, GememResult *result, GError **error);
 
-GememResult *gemem_result_new (void);
 /* Forgets what was counted and measured, but not whose result it is. */
 void gemem_result_restart (GememResult *result);

@@ -262,6 +262,11 @@ void
 gemem_report_details (GString *out, const GememResult *result)
 {
   g_autofree char *group = gemem_report_group (result);
+  if (result->not_run)
+    {
+      g_string_append_printf (out, "%s through %s: not run: %s\n", group, result->label, result->failure);
+      return;
+    }
   g_string_append_printf (out, "%s through %s on %s\n", group, result->label, result->device != NULL ? result->device : "a device");
   if (result->hardware != NULL)
     g_string_append_printf (out, "  %s\n", result->hardware);

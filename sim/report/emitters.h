@@ -13,5 +13,3 @@ void gemem_report_markdown (GString *out, GememResult *const *results, guint n);
 char *gemem_report_group (const GememResult *result);
 /* The same without the folders of the trace: for pictures. */
 char *gemem_report_title (const GememResult *result);
-/* TRUE if @a and @b belong to one group: same trace, same device of it. */
-gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);

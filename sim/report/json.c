@@ -247,14 +247,42 @@ append_result (GString *out, const GememResult *result)
   g_string_append (out, "\n    }");
 }
 
+/* Those that were run, or of those that were not the identity. */
+static void
+append_results (GString *out, GememResult *const *results, guint n, gboolean not_run)
+{
+  const char *separator = "";
+  for (guint i = 0; i < n; i++)
+    {
+      if (results[i]->not_run != not_run)
+        continue;
+      g_string_append (out, separator);
+      if (not_run)
+        {
+          g_string_append (out, "    {\n");
+          gemem_json_append_identity (out, results[i], "      ");
+          g_string_append (out, "\n    }");
+        }
+      else
+        append_result (out, results[i]);
+      separator = ",\n";
+    }
+  g_string_append (out, *separator != '\0' ? "\n" : "");
+}
+
 void
 gemem_report_json (GString *out, GememResult *const *results, guint n)
 {
   g_string_append_printf (out, "{\n  \"schema\": \"%s\",\n  \"version\": %d,\n  \"results\": [\n", GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
+  append_results (out, results, n, FALSE);
+  g_string_append (out, "  ]");
   for (guint i = 0; i < n; i++)
-    {
-      append_result (out, results[i]);
-      g_string_append (out, i + 1 < n ? ",\n" : "\n");
-    }
-  g_string_append (out, "  ]\n}\n");
+    if (results[i]->not_run)
+      {
+        g_string_append (out, ",\n  \"not_run\": [\n");
+        append_results (out, results, n, TRUE);
+        g_string_append (out, "  ]");
+        break;
+      }
+  g_string_append (out, "\n}\n");
 }

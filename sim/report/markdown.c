@@ -39,9 +39,11 @@ append_table (GString *out, GememTable table, GememResult *const *results, guint
   g_string_append_c (out, '\n');
   for (guint i = 0; i < n; i++)
     {
+      if (results[i]->not_run && table != GEMEM_TABLE_MEASURES)
+        continue;
       g_string_append (out, "| ");
       append_cell (out, results[i]->label);
-      g_string_append (out, results[i]->failure != NULL ? " (stopped)" : results[i]->partial ? " (partial)" : "");
+      g_string_append (out, results[i]->not_run ? " (not run)" : results[i]->failure != NULL ? " (stopped)" : results[i]->partial ? " (partial)" : "");
       g_string_append (out, " |");
       for (guint c = 0; c < count; c++)
         g_string_append_printf (out, " %s |",
@@ -63,5 +65,14 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n)
       g_string_append_c (out, '\n');
       for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
         append_table (out, (GememTable) table, results + start, end - start);
+      for (guint i = start; i < end; i++)
+        if (results[i]->not_run)
+          {
+            g_string_append (out, "\n");
+            append_cell (out, results[i]->label);
+            g_string_append (out, " was not run: ");
+            append_cell (out, results[i]->failure);
+            g_string_append_c (out, '\n');
+          }
     }
 }

@@ -82,6 +82,8 @@ gemem_measure_help (guint index)
 gboolean
 gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
 {
+  if (result->not_run)
+    return FALSE;
   if (measure->rank == GEMEM_RANK_MEASURED)
     return result->measured_alloc_ns.count > 0;
   if (measure->rank == GEMEM_RANK_CAPACITY)

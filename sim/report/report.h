@@ -49,6 +49,9 @@ void gemem_map_svg (GString *out, const GememResult *result);
 /* arguments, effective parameters, trace hash (the files are read for it), version, compiler: JSON. */
 char *gemem_manifest (GememResult *const *results, guint n, const char *const *argv);
 
+/* TRUE if @a and @b belong to one group of a comparison: same trace, same device of it. */
+gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);
+
 /* The measures of measures.def in the order of the tables: name as in tables and files, and its definition; NULL past the end. */
 const char *gemem_measure_name (guint index);
 const char *gemem_measure_help (guint index);

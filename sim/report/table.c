@@ -32,7 +32,7 @@ typedef struct
 static const char *
 row_note (const GememResult *result)
 {
-  return result->failure != NULL ? "  (stopped)" : result->partial ? "  (partial)" : "";
+  return result->not_run ? "  (not run)" : result->failure != NULL ? "  (stopped)" : result->partial ? "  (partial)" : "";
 }
 
 static void
@@ -150,10 +150,10 @@ append_peak_live (GString *out, GememResult *const *results, guint n)
   gboolean served = FALSE;
 
   for (guint i = 0; i < n; i++)
-    served |= results[i]->failed_allocs == 0;
+    served |= results[i]->failed_allocs == 0 && !results[i]->not_run;
   for (guint i = 0; i < n; i++)
     {
-      if (served && results[i]->failed_allocs > 0)
+      if (results[i]->not_run || (served && results[i]->failed_allocs > 0))
         continue;
       least = MIN (least, results[i]->peak_live);
       most = MAX (most, results[i]->peak_live);
@@ -169,6 +169,8 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
 {
   char capacity[GEMEM_FORMAT_MAX];
   const GememResult *first = results[0];
+  for (guint i = 0; i < n && first->not_run; i++)
+    first = results[i];
   g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, ", first->events);
   append_peak_live (out, results, n);
   g_string_append_printf (out, ", device %s\n",
@@ -181,6 +183,8 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
     if (results[i]->fidelity.compared > 0)
       g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded%s\n", results[i]->label,
                               results[i]->fidelity.equal, results[i]->fidelity.compared, fidelity_hint (results[i]));
+    else if (results[i]->not_run)
+      g_string_append_printf (out, "%s: not run: %s\n", results[i]->label, results[i]->failure);
 }
 
 static void
@@ -188,7 +192,8 @@ append_table (GString *out, GememTable table, const Layout *layout, GememResult 
 {
   append_header (out, table, layout);
   for (guint i = 0; i < n; i++)
-    append_row (out, layout, results[i]);
+    if (!results[i]->not_run || table == GEMEM_TABLE_MEASURES)
+      append_row (out, layout, results[i]);
 }
 
 void
