@@ -14,6 +14,7 @@ gemem_pytorch_releases_init (GememPytorchReleases *releases)
   memset (releases, 0, sizeof *releases);
   releases->runs = g_array_new (FALSE, FALSE, sizeof (GememPytorchRelease));
   releases->pools = g_array_new (FALSE, FALSE, sizeof (guint32));
+  releases->requests = g_byte_array_new ();
   gemem_idset_init (&releases->known);
 }
 
@@ -22,6 +23,7 @@ gemem_pytorch_releases_clear (GememPytorchReleases *releases)
 {
   g_clear_pointer (&releases->runs, g_array_unref);
   g_clear_pointer (&releases->pools, g_array_unref);
+  g_clear_pointer (&releases->requests, g_byte_array_unref);
   gemem_idset_clear (&releases->known);
 }
 
@@ -39,34 +41,52 @@ is_of_request (const GememTraceEvent *event)
          || event->kind == GEMEM_EVENT_OOM;
 }
 
-/* @next: the event behind the run, or NULL. */
-static void
-close_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 stack)
+/* Sizes are below 2^60, but a hostile file may have any number of them. */
+static gint64
+plus (gint64 reserved, guint64 size)
 {
-  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
+  return (gint64) ((guint64) reserved + size);
+}
 
-  if (releases->stack != 0 && next != NULL && is_of_request (next) && stack == releases->stack)
-    run->cause = GEMEM_PYTORCH_RELEASE_REFUSED;
-  else if (releases->stack != 0 || releases->stacks)
-    run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
-  else
-    run->cause = GEMEM_PYTORCH_RELEASE_GUESSED;
-  if (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED)
-    run->served = next->kind != GEMEM_EVENT_OOM ? next->size : 0;
-  else
-    run->event += releases->completions;
-  run->whole |= run->n_pools == 0;
-  releases->counts[run->cause]++;
-  releases->added += run->n_pools + (run->whole || run->cause == GEMEM_PYTORCH_RELEASE_REFUSED);
-  releases->limited = run->cause == GEMEM_PYTORCH_RELEASE_REFUSED;
-  releases->open = FALSE;
+/* Whether frees have stacks of their own: one that no request has tells; a free without its own has that of its block's request. */
+static void
+look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean seen)
+{
+  if (stack == 0)
+    return;
+  if (releases->requests->len <= stack)
+    {
+      const guint before = releases->requests->len;
+      g_byte_array_set_size (releases->requests, MAX (stack + 1, before + before / 2));
+      memset (releases->requests->data + before, 0, releases->requests->len - before);
+    }
+  if (is_of_request (event))
+    {
+      releases->stacks = TRUE;
+      releases->requests->data[stack] = 1;
+    }
+  else if (seen)
+    releases->own |= releases->requests->data[stack] == 0;
 }
 
 static void
-add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event)
+begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
+{
+  GememPytorchRelease run = { .pools = releases->pools->len, .whole = empties, .before = releases->reserved };
+
+  run.completions = (guint32) MIN (releases->stack == stack ? releases->completions : 0, G_MAXUINT32);
+  run.event = releases->events - run.completions;
+  g_array_append_val (releases->runs, run);
+  releases->open = releases->uniform = TRUE;
+  releases->stack = stack;
+}
+
+static void
+add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
   GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
 
+  releases->uniform &= stack == releases->stack;
   run->bytes += event->size;
   run->whole |= event->pool == 0;
   if (event->pool == 0 || gemem_idset_contains (&releases->known, event->pool))
@@ -76,46 +96,60 @@ add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event)
   run->n_pools++;
 }
 
+/* @next: the event behind the run, or NULL. */
 static void
-begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
+end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 stack)
 {
-  GememPytorchRelease run = { .pools = releases->pools->len, .whole = empties };
+  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
+  const gboolean obtained = next != NULL && (next->kind == GEMEM_EVENT_SEGMENT_ALLOC || next->kind == GEMEM_EVENT_SEGMENT_MAP);
 
-  if (releases->stack != stack)
-    releases->completions = 0;
-  run.event = releases->events - releases->completions;
-  g_array_append_val (releases->runs, run);
-  releases->open = TRUE;
-  releases->stack = stack;
+  run->failed = next != NULL && next->kind == GEMEM_EVENT_OOM;
+  run->whole |= run->n_pools == 0;
+  if (obtained)
+    run->served = next->size;
+  if (obtained || run->failed)
+    run->asked = next->size;
+  if (releases->stack != 0 && releases->uniform && stack == releases->stack && (obtained || run->failed))
+    run->cause = GEMEM_PYTORCH_RELEASE_REFUSED;
+  else
+    run->cause = releases->stack != 0 || !releases->uniform ? GEMEM_PYTORCH_RELEASE_PROGRAM : GEMEM_PYTORCH_RELEASE_GUESSED;
+  releases->open = FALSE;
 }
 
-/* How many completions with one stack there are without another event between. */
+/* How many completions with one stack there are without another event between, each of a block that had to wait. */
 static void
 count_completions (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
-  if (event->kind != GEMEM_EVENT_FREE_COMPLETED || stack == 0 || stack != releases->stack)
+  const gboolean waited
+      = releases->last.kind != GEMEM_EVENT_FREE_REQUESTED || releases->last.address != event->address || releases->stack != stack;
+
+  if (event->kind != GEMEM_EVENT_FREE_COMPLETED || stack == 0 || stack != releases->stack || !waited)
     releases->completions = 0;
   releases->stack = stack;
-  releases->completions += event->kind == GEMEM_EVENT_FREE_COMPLETED && stack != 0;
+  releases->completions += event->kind == GEMEM_EVENT_FREE_COMPLETED && stack != 0 && waited;
 }
 
 void
-gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties)
+gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties, gboolean seen)
 {
   const gboolean release = is_release (event);
-  GememTraceEvent behind[GEMEM_PYTORCH_MAX_BEHIND];
 
-  releases->stacks |= stack != 0 && is_of_request (event);
   if (releases->open && !release)
-    close_run (releases, event, stack);
+    end_run (releases, event, stack);
+  look_at_stack (releases, event, stack, seen);
   if (release && !releases->open)
     begin_run (releases, stack, empties);
   if (release)
-    add_to_run (releases, event);
+    add_to_run (releases, event, stack);
   else
     count_completions (releases, event, stack);
-  releases->failed += event->kind == GEMEM_EVENT_OOM;
-  releases->added += gemem_pytorch_releases_behind (releases, event, 0, behind);
+  if (release)
+    releases->reserved = plus (releases->reserved, -event->size);
+  else if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
+    releases->reserved = plus (releases->reserved, event->size);
+  releases->peak = MAX (releases->peak, releases->reserved);
+  releases->failed += event->kind == GEMEM_EVENT_OOM && event->size > 0;
+  releases->last = *event;
   releases->events++;
 }
 
@@ -123,8 +157,25 @@ void
 gemem_pytorch_releases_finish (GememPytorchReleases *releases)
 {
   if (releases->open)
-    close_run (releases, NULL, 0);
-  releases->limited = FALSE;
+    end_run (releases, NULL, 0);
+  releases->added = 4 * releases->failed;
+  for (guint i = 0; i < releases->runs->len; i++)
+    {
+      GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+
+      if (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && !releases->own && plus (run->before, run->asked) <= releases->peak)
+        run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
+      if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && releases->stacks)
+        run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
+      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
+        run->event += run->completions;
+      releases->counts[run->cause]++;
+      releases->added += run->n_pools;
+      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
+        releases->added += run->whole;
+      else if (!run->failed) /* a failed request has its limit already */
+        releases->added += 2;
+    }
 }
 
 /* ---- second pass */

@@ -5,9 +5,11 @@
  * asked again: a fact about the recorded device.  (Garbage collection within a memory limit looks like the second, and may be replayed
  * as such: what it gives back counts.)
  *
- * Call stacks tell them apart: a run that the allocator made has the stack of the request that follows it.  Where only requests have
- * stacks (context "alloc") a run without one is the program's.  Where there are none, a run is taken for the program's, and counted as
- * a guess.
+ * Call stacks tell them apart: all of a run that the allocator made has the stack of the request that follows it.  A run of the program
+ * names empty_cache, or at least another line.  But where only requests were recorded with stacks (context "alloc"), a segment that the
+ * program gave back has the stack of its last use, which in a loop is that of the next request too.  There a refusal is believed only if
+ * the device was never seen to have given as much as was asked for.  Where no event has a stack, a run is taken for the program's, and
+ * counted as a guess.
  *
  * What was refused is told as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least that the device must have had for the allocator, which is
  * what it held when it was served at last; for a request that failed, what it held then.  The blocks that the allocator waited for before
@@ -16,7 +18,7 @@
  * Segments of a private pool go back only when the program has let go of the pool (a graph was destroyed), with the next emptying; or,
  * as with a MemPool, at that moment, and then the cache of other pools stays.  Before PyTorch 2.12 events do not name their pool.
  *
- * Memory: 48 bytes per run, 4 per private pool.  Origin: peers.md 1a.4 to 1a.8, 2.1, and what PyTorch 2.0 to 2.15 write.
+ * Memory: 64 bytes per run, 4 per private pool, 1 per stack.  Origin: peers.md 1a.4 to 1a.8, 2.1, and what PyTorch 2.0 to 2.15 write.
  */
 #pragma once
 
@@ -35,11 +37,15 @@ typedef struct
 {
   guint64           event;  /* number of the first one in its device's list, completions that belong to it included */
   guint64           bytes;  /* that went back */
-  guint64           served; /* REFUSED: bytes of the segment obtained afterwards; 0: the request failed */
+  guint64           served; /* bytes of the segment obtained afterwards; 0: none */
+  guint64           asked;  /* bytes that the request behind it wanted of the device */
+  gint64            before; /* what was reserved then, more than at the start of the events */
   guint32           pools;  /* private pools that the program had let go of, from here on in the list of such: */
   guint32           n_pools;
-  GememPytorchCause cause;
-  gboolean          whole; /* all that was cached, not only that of these pools */
+  guint32           completions;
+  guint8            cause; /* GememPytorchCause */
+  gboolean          whole : 1;  /* all that was cached, not only that of these pools */
+  gboolean          failed : 1; /* the request behind it */
 } GememPytorchRelease;
 
 typedef struct
@@ -51,13 +57,17 @@ typedef struct
   guint64  counts[GEMEM_PYTORCH_RELEASE_CAUSES];
   guint64  failed;  /* requests */
   guint64  added;   /* events that stand for all this, beside the recorded ones */
-  guint64  events;  /* private, as are those that follow */
-  guint32  stack;   /* of the run that is open, or of the completions before the next event: */
-  guint64  completions;
-  GememIdSet known; /* pools in `pools` */
-  gboolean open;
-  gboolean stacks;  /* requests have them */
-  gboolean limited; /* the device is known to have no more */
+  gboolean limited; /* second pass: the device is known to have no more */
+
+  /* private: first pass */
+  GByteArray     *requests;       /* per stack: it is that of a request */
+  GememIdSet      known;          /* pools in `pools` */
+  GememTraceEvent last;
+  guint64         events, completions;
+  gint64          reserved, peak; /* more than at the start */
+  guint32         stack;          /* of the run that is open, or of the completions before the next event */
+  gboolean        open, uniform;  /* all of the run has that stack */
+  gboolean        stacks, own;    /* requests have stacks; frees have stacks of their own */
 } GememPytorchReleases;
 
 /* The most that stands behind one event. */
@@ -66,8 +76,9 @@ typedef struct
 void gemem_pytorch_releases_init (GememPytorchReleases *releases);
 void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
 
-/* First pass: the next event, with the number of its stack (0: none) and whether that names empty_cache.  O(1). */
-void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties);
+/* First pass: the next event, with the number of its stack (0: none), whether that names empty_cache, and of a
+ * requested free whether its block was seen allocated (which no longer matters once `own` is set).  O(1). */
+void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties, gboolean seen);
 void gemem_pytorch_releases_finish (GememPytorchReleases *releases);
 
 /* Second pass, for each event in order; @reserved: what the recorded allocator holds.  Only what the kind needs is set; failed requests get

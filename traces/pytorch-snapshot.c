@@ -126,7 +126,9 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
       return FALSE;
     }
   gemem_pytorch_releases_event (&device->releases, &record->event, record->stack,
-                                (gemem_call_stacks_flags (snapshot->records.stacks, record->stack) & GEMEM_PYTORCH_EMPTY_CACHE) != 0);
+                                (gemem_call_stacks_flags (snapshot->records.stacks, record->stack) & GEMEM_PYTORCH_EMPTY_CACHE) != 0,
+                                record->event.kind == GEMEM_EVENT_FREE_REQUESTED && !device->releases.own
+                                    && gemem_pytorch_state_saw (&device->state, record->event.address));
   if (device->events++ == 0)
     device->first = time;
   else if (time < device->last)

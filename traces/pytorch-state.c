@@ -246,6 +246,13 @@ gemem_pytorch_state_event (GememPytorchState *state, const GememTraceEvent *even
   return ok;
 }
 
+gboolean
+gemem_pytorch_state_saw (const GememPytorchState *state, guint64 address)
+{
+  const guint64 *mark = gemem_idmap_lookup (state->live, address);
+  return mark != NULL && *mark >> 1 == 0;
+}
+
 /* ---- the final state */
 
 static int

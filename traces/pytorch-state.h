@@ -77,6 +77,9 @@ void gemem_pytorch_state_clear (GememPytorchState *state);
 /* First pass.  FALSE with GEMEM_ERROR_INPUT ("what; what to do", without the place) if the event contradicts the ones before. */
 gboolean gemem_pytorch_state_event (GememPytorchState *state, const GememTraceEvent *event, GError **error);
 
+/* TRUE if what is live at @address was allocated by one of the events so far. */
+gboolean gemem_pytorch_state_saw (const GememPytorchState *state, guint64 address);
+
 /* The final state, in any order with the events. */
 void gemem_pytorch_state_final_segment (GememPytorchState *state, const GememPytorchSegment *segment);
 void gemem_pytorch_state_final_block (GememPytorchState *state, const GememPytorchBlock *block);
