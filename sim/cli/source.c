@@ -20,7 +20,7 @@
 static char *trace_format;
 static char *trace_device;
 static char *lowering;
-static gboolean allow_partial;
+static gboolean allow_partial, without_initial;
 static const GPtrArray *environment; /* GememSetting: what lowerings may read; NULL: nothing */
 
 const GOptionEntry gemem_source_entries[] = {
@@ -29,6 +29,7 @@ const GOptionEntry gemem_source_entries[] = {
     "How a graph becomes a trace (gemem-sim list lowerings; default: eager); replay and compare take globs and lists (a=1|2)", "NAME[:KEY=VALUE,...]" },
   { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device, "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
   { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
+  { "without-initial", 0, 0, G_OPTION_ARG_NONE, &without_initial, "Leave out what was live before the recording began, and its frees", NULL },
   { NULL }
 };
 
@@ -305,7 +306,7 @@ GememTraceReader *
 gemem_source_file_open (gpointer data, GError **error)
 {
   GememSourceFile *file = data;
-  GememReadOptions options = { allow_partial, gemem_source_device () };
+  GememReadOptions options = { allow_partial, gemem_source_device (), without_initial };
   if (options.device == -2)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);
