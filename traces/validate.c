@@ -34,6 +34,7 @@ typedef struct
   GememTree   blocks, segments;
   GememSlab   ranges;
   guint64     serial;
+  gboolean    initial; /* an event from before the recording was seen */
   GArray     *last_time; /* guint64, by device */
   GememIdMap *graphs;    /* graph -> guint64: 1 while it runs */
   GememTraceEvent load;  /* of the graph whose segments come  */
@@ -343,6 +344,7 @@ static void
 on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
   guint64 end;
+  pass->initial |= (event->flags & GEMEM_EVENT_INITIAL) != 0;
   check_time (pass, event, seq);
   switch (event->kind)
     {
@@ -394,7 +396,7 @@ conclude (Pass *pass, const GememTraceInfo *info, const GError *broken)
       find (pass, GEMEM_FINDING_NEVER_FREED, G_MAXUINT64, "blocks are alive at the end of the trace");
       ((GememFinding *) pass->findings->pdata[GEMEM_FINDING_NEVER_FREED])->count = left;
     }
-  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && pass->findings->pdata[GEMEM_FINDING_INITIAL_STATE] == NULL)
+  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && !pass->initial)
     find (pass, GEMEM_FINDING_OVERFLOW, G_MAXUINT64,
           "the recording starts in the middle and does not say what was alive; live and peak are too low by that. Record from the start, or with a larger buffer");
   if (broken != NULL)
