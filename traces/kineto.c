@@ -389,7 +389,8 @@ check_allocated (Device *device, const Record *record)
   device->allocated = record->total;
 }
 
-/* How Total Reserved changed.  Whether it did so at the first event is not told: it did, if nothing was allocated before. */
+/* How Total Reserved changed; a request that fails can have returned what was cached.  Whether it did so at the first event is not told: it did, if
+ * nothing was allocated before. */
 static void
 check_reserved (Device *device, Record *record)
 {
@@ -397,7 +398,7 @@ check_reserved (Device *device, Record *record)
   const guint64 reserved = (guint64) record->reserved;
 
   record->reserved = 0;
-  if (record->kind == GEMEM_EVENT_OOM || !record->has_reserved)
+  if (!record->has_reserved || (record->kind == GEMEM_EVENT_OOM && !initial->knows_reserved))
     return;
   if (!initial->knows_reserved)
     {
