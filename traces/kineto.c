@@ -1,12 +1,13 @@
 /* kineto.c - the [memory] events of a torch.profiler trace (Chrome trace JSON with profile_memory=True): format `kineto`.
  *
  * The events are not in order of time, a thread stands behind the other; a stable sort by `ts` makes every free meet its allocation.
- * So the memory events are held as records of 40 bytes until the file is read (at most 2^26 of them, 2.5 GiB); everything else is
+ * So the memory events are held as records of 48 bytes until the file is read (at most 2^26 of them, 3 GiB); everything else is
  * passed over as it comes.
  *
- * What is delivered: ALLOC and FREE (a free is logged when it is requested; no streams), OOM for [OutOfMemory].  Sizes of CUDA
- * events are block sizes (GEMEM_TRACE_BLOCK_SIZES), of host events requests.  Frees of blocks that were allocated before the profiler
- * ran are counted as skipped; the bytes they held, by the first `Total Allocated`, are told in the provenance.
+ * What is delivered: what was live before (kineto-initial.h), ALLOC and FREE (a free is logged when it is requested; no streams), OOM for
+ * [OutOfMemory]; where `Total Reserved` changes, a segment of the difference, which is a sum: the trace does not have GEMEM_TRACE_HAS_SEGMENTS.
+ * A segment for an allocation is where that block is; of others the address is not known.  Sizes of CUDA events are block sizes
+ * (GEMEM_TRACE_BLOCK_SIZES), of host events requests.  A second free of an address in a row is counted as skipped.
  *
  * Origin: peers.md 2.2.
  */
@@ -19,6 +20,7 @@
 #include "sim/core/idmap.h"
 #include "traces/input.h"
 #include "traces/json-stream.h"
+#include "traces/kineto-initial.h"
 #include "traces/trace.h"
 
 #define BATCH 1024u
@@ -35,20 +37,21 @@ typedef struct
   guint64 address;
   guint64 size;
   guint64 total;    /* Total Allocated after it; later: the id */
+  gint64  reserved; /* Total Reserved after it; later: how much more that is */
   guint32 sequence; /* among the memory events of the file     */
   guint16 device;
   guint8  kind;
-  guint8  has_total;
+  guint8  has_total : 1, has_reserved : 1;
 } Record;
 
-G_STATIC_ASSERT (sizeof (Record) == 40);
+G_STATIC_ASSERT (sizeof (Record) == 48);
 
 /* One trace event while it is read. */
 typedef struct
 {
-  gboolean memory, oom, has_time, has_type, has_address, has_bytes, has_total;
+  gboolean memory, oom, has_time, has_type, has_address, has_bytes, has_total, has_reserved;
   gint64   time;
-  guint64  type, address, bytes, total;
+  guint64  type, address, bytes, total, reserved;
   gint64   device;
   gboolean negative;
 } Fields;
@@ -61,7 +64,10 @@ typedef struct
   GememJson       *json;
   Record          *records;
   gsize            n, capacity, at;
-  guint64          other; /* trace events that are no memory events */
+  GArray          *initial; /* GememTraceEvent */
+  gsize            initial_at;
+  guint64          memory; /* memory events of the file             */
+  guint64          other;  /* trace events that are no memory events */
   guint64          type;  /* of the accelerator, 0: none seen       */
   gboolean         found; /* a list of trace events                 */
   GememTraceEvent  batch[BATCH];
@@ -96,6 +102,18 @@ read_number (Kineto *kineto, const char *name, int scale, guint64 *magnitude, gb
   return TRUE;
 }
 
+/* A total, where it is one. */
+static gboolean
+read_total (Kineto *kineto, const char *name, guint64 *total, gboolean *has, GError **error)
+{
+  gboolean negative = FALSE;
+
+  if (!read_number (kineto, name, 0, total, &negative, has, error))
+    return FALSE;
+  *has &= !negative && *total < MAX_SIZE;
+  return TRUE;
+}
+
 static gboolean
 read_argument (Kineto *kineto, Fields *fields, GError **error)
 {
@@ -115,12 +133,9 @@ read_argument (Kineto *kineto, Fields *fields, GError **error)
   if (strcmp (key, "Bytes") == 0)
     return read_number (kineto, "Bytes", 0, &fields->bytes, &fields->negative, &fields->has_bytes, error);
   if (strcmp (key, "Total Allocated") == 0)
-    {
-      if (!read_number (kineto, "Total Allocated", 0, &fields->total, &negative, &fields->has_total, error))
-        return FALSE;
-      fields->has_total &= !negative;
-      return TRUE;
-    }
+    return read_total (kineto, "Total Allocated", &fields->total, &fields->has_total, error);
+  if (strcmp (key, "Total Reserved") == 0)
+    return read_total (kineto, "Total Reserved", &fields->reserved, &fields->has_reserved, error);
   if (strcmp (key, "Device Id") == 0)
     {
       if (!read_number (kineto, "Device Id", 0, &number, &negative, &ignored, error))
@@ -149,8 +164,10 @@ static gboolean
 keep (Kineto *kineto, const Fields *fields, GError **error)
 {
   Record record = { .time = fields->time, .address = fields->address, .size = fields->bytes, .total = fields->total,
-                    .sequence = (guint32) kineto->n, .has_total = fields->has_total };
+                    .reserved = (gint64) fields->reserved, .sequence = (guint32) kineto->n, .has_total = fields->has_total != 0,
+                    .has_reserved = fields->has_reserved != 0 };
 
+  kineto->memory++;
   if (!fields->has_time || !fields->has_type || !fields->has_bytes)
     return fail (kineto, error, "a memory event without %s; the trace is damaged",
                  !fields->has_time   ? "ts"
@@ -233,6 +250,34 @@ read_event (Kineto *kineto, GError **error)
 
 /* ---- the file */
 
+#define RECORD_INSTEAD "record with export_chrome_trace() and profile_memory=True, or torch.cuda.memory._dump_snapshot()"
+
+/* A list in a list: what export_memory_timeline() writes, [times, sizes] or, if raw, [[time, action, bytes, category], ...]; FALSE with @error. */
+static gboolean
+refuse_timeline (Kineto *kineto, GError **error)
+{
+  guint numbers = 0;
+  int token;
+
+  for (; (token = gemem_json_next (kineto->json, error)) == GEMEM_JSON_NUMBER; numbers++)
+    ;
+  if (token == GEMEM_JSON_END_ARRAY)
+    token = gemem_json_next (kineto->json, error);
+  if (token < 0)
+    return FALSE;
+  if (token == GEMEM_JSON_BEGIN_ARRAY)
+    token = gemem_json_next (kineto->json, error);
+  else if (token == GEMEM_JSON_END_ARRAY && numbers == 4)
+    token = GEMEM_JSON_NUMBER;
+  if (token < 0)
+    return FALSE;
+  if (token == GEMEM_JSON_BEGIN_ARRAY && numbers > 0)
+    return fail (kineto, error, "a timeline of export_memory_timeline() has only sums by category, no blocks; " RECORD_INSTEAD);
+  if (token == GEMEM_JSON_NUMBER && numbers == 4)
+    return fail (kineto, error, "a raw timeline of export_memory_timeline() does not say which block is freed; " RECORD_INSTEAD);
+  return fail (kineto, error, "a trace event that is no object; this is no Chrome trace");
+}
+
 static gboolean
 read_events (Kineto *kineto, GError **error)
 {
@@ -242,6 +287,8 @@ read_events (Kineto *kineto, GError **error)
   while ((token = gemem_json_next (kineto->json, error)) == GEMEM_JSON_BEGIN_OBJECT)
     if (!read_event (kineto, error))
       return FALSE;
+  if (token == GEMEM_JSON_BEGIN_ARRAY)
+    return refuse_timeline (kineto, error);
   if (token >= 0 && token != GEMEM_JSON_END_ARRAY)
     return fail (kineto, error, "a trace event that is no object; this is no Chrome trace");
   return token >= 0;
@@ -310,81 +357,112 @@ compare_records (const void *a, const void *b)
 
 typedef struct
 {
-  GememIdMap *live; /* address -> id << 1 and size */
-  guint64     running, before;
-  guint64     mismatches, sizes;
-  gboolean    known;
+  GememIdMap        *blocks; /* address -> Block */
+  GememKinetoInitial initial;
+  guint64            allocated, reserved;
+  guint64            mismatches, sizes;
 } Device;
 
+/* What was last at an address. */
 typedef struct
 {
-  guint64 id, size;
-} Live;
+  guint64 id; /* 0: freed */
+  guint64 size;
+} Block;
 
 /* Compares Total Allocated with the running sum; the first one tells what was there before. */
 static void
-check_total (Device *device, const Record *record)
+check_allocated (Device *device, const Record *record)
 {
-  guint64 after = record->kind == GEMEM_EVENT_ALLOC ? device->running + record->size : device->running - record->size;
+  const gboolean alloc = record->kind == GEMEM_EVENT_ALLOC;
+  GememKinetoInitial *initial = &device->initial;
 
   if (record->kind == GEMEM_EVENT_OOM || !record->has_total)
     return;
-  if (!device->known)
+  if (!initial->knows_allocated)
     {
-      device->known = TRUE;
-      device->before = record->kind == GEMEM_EVENT_ALLOC ? record->total - MIN (record->size, record->total) : record->total + record->size;
+      initial->knows_allocated = TRUE;
+      initial->allocated = alloc ? record->total - MIN (record->size, record->total) : record->total + record->size;
     }
   else
-    device->mismatches += after != record->total;
-  device->running = record->total;
+    device->mismatches += (alloc ? device->allocated + record->size : device->allocated - record->size) != record->total;
+  device->allocated = record->total;
+}
+
+/* How Total Reserved changed; a request that fails can have returned what was cached.  Whether it did so at the first event is not told: it did, if
+ * nothing was allocated before. */
+static void
+check_reserved (Device *device, Record *record)
+{
+  GememKinetoInitial *initial = &device->initial;
+  const guint64 reserved = (guint64) record->reserved;
+
+  record->reserved = 0;
+  if (!record->has_reserved || (record->kind == GEMEM_EVENT_OOM && !initial->knows_reserved))
+    return;
+  if (!initial->knows_reserved)
+    {
+      initial->knows_reserved = TRUE;
+      device->reserved = initial->reserved = initial->allocated > 0 ? reserved : 0;
+    }
+  record->reserved = (gint64) (reserved - device->reserved);
+  device->reserved = reserved;
+}
+
+/* A free gets the id of its block, which may be from before; 0: it was freed already. */
+static int
+pair_free (Device *device, Record *record, guint64 *last_id)
+{
+  gboolean existed;
+  Block *block = gemem_idmap_insert (device->blocks, record->address, &existed);
+
+  if (existed && block->id == 0)
+    return 0;
+  if (existed)
+    device->sizes += block->size != record->size;
+  else
+    gemem_kineto_initial_add (&device->initial, block->id = ++*last_id, record->address, record->size);
+  record->total = block->id;
+  block->id = 0;
+  return 1;
 }
 
 /* Gives a record its id.  1: keep it, 0: drop it, -1: error. */
 static int
 pair (Kineto *kineto, Device *device, Record *record, guint64 *last_id, GError **error)
 {
-  gboolean existed;
-  Live live, *found;
+  Block *block;
 
-  check_total (device, record);
+  check_allocated (device, record);
   record->total = 0;
-  if (record->kind == GEMEM_EVENT_FREE)
+  if (record->kind == GEMEM_EVENT_FREE && pair_free (device, record, last_id) == 0)
+    return 0;
+  check_reserved (device, record);
+  if (record->kind != GEMEM_EVENT_ALLOC)
+    return 1;
+  block = gemem_idmap_insert (device->blocks, record->address, NULL);
+  if (block->id != 0)
     {
-      if (!gemem_idmap_remove (device->live, record->address, &live))
-        return 0;
-      device->sizes += live.size != record->size;
-      record->total = live.id;
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s:event %u: 0x%" G_GINT64_MODIFIER "x is allocated while it is live (ts %" G_GINT64_FORMAT
+                   " ns); a free is missing in the trace, or two traces were joined",
+                   gemem_input_name (kineto->input), record->sequence, record->address, record->time);
+      return -1;
     }
-  else if (record->kind == GEMEM_EVENT_ALLOC)
-    {
-      found = gemem_idmap_insert (device->live, record->address, &existed);
-      if (existed)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                       "%s:event %u: 0x%" G_GINT64_MODIFIER "x is allocated while it is live (ts %" G_GINT64_FORMAT
-                       " ns); a free is missing in the trace, or two traces were joined",
-                       gemem_input_name (kineto->input), record->sequence, record->address, record->time);
-          return -1;
-        }
-      found->size = record->size;
-      record->total = found->id = ++*last_id;
-    }
+  block->size = record->size;
+  record->total = block->id = ++*last_id;
+  if (record->reserved > 0)
+    gemem_kineto_initial_obtain (&device->initial, record->address, record->size, (guint64) record->reserved);
+  if (device->initial.knows_reserved)
+    gemem_kineto_initial_use (&device->initial, record->address, record->size);
   return 1;
 }
 
 static void
-note_device (Kineto *kineto, guint number, const Device *device)
+note_device (Kineto *kineto, const char *name, const Device *device)
 {
   GememTraceInfo *info = &kineto->reader.info;
-  g_autofree char *name = number == HOST ? g_strdup ("host") : g_strdup_printf ("device %u", number);
 
-  if (device->before > 0)
-    {
-      info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
-      gemem_trace_info_note (info, "missing",
-                             "%s: %" G_GUINT64_FORMAT " bytes are allocated before the first event, by blocks that are not in the file",
-                             name, device->before);
-    }
   if (device->mismatches > 0)
     gemem_trace_info_note (info, "note", "%s: Total Allocated differs from the running sum at %" G_GUINT64_FORMAT " events", name,
                            device->mismatches);
@@ -393,7 +471,27 @@ note_device (Kineto *kineto, guint number, const Device *device)
                            device->sizes);
 }
 
-/* Drops frees of blocks from before, numbers the others, and starts time at 0. */
+/* What @device had before its first event. */
+static void
+settle_initial (Kineto *kineto, guint16 number, const char *name, Device *device, guint64 *last_id)
+{
+  GememTraceInfo *info = &kineto->reader.info;
+  GememKinetoInitial *initial = &device->initial;
+  const guint before = kineto->initial->len;
+  guint64 rest;
+
+  initial->knows_reserved &= initial->reserved >= MAX (initial->allocated, 1);
+  rest = gemem_kineto_initial_finish (initial, number, gemem_trace_info_intern (info, GEMEM_KINETO_BEFORE), last_id, kineto->initial);
+  if (kineto->initial->len == before)
+    return;
+  info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
+  info->ambiguities += rest > 0;
+  if (rest > 0)
+    gemem_trace_info_note (info, "before", "%s: %" G_GUINT64_FORMAT " bytes are live in blocks that the file does not name; they are one block '%s'", name,
+                           rest, GEMEM_KINETO_BEFORE);
+}
+
+/* Numbers the events, starts time at 0, and finds out what was there before. */
 static gboolean
 settle (Kineto *kineto, GError **error)
 {
@@ -408,27 +506,35 @@ settle (Kineto *kineto, GError **error)
     {
       Record *record = &kineto->records[i];
       Device *device = &devices[MIN (record->device, MAX_DEVICES + 1)];
-      if (device->live == NULL)
-        device->live = gemem_idmap_new (sizeof (Live));
+      if (device->blocks == NULL)
+        {
+          device->blocks = gemem_idmap_new (sizeof (Block));
+          gemem_kineto_initial_init (&device->initial);
+        }
       result = pair (kineto, device, record, &last_id, error);
       unknown += result == 0;
       record->time -= origin;
       if (result > 0)
-        kineto->records[keep++] = *record;
+        {
+          kineto->records[keep++] = *record;
+          info->events += record->reserved != 0 ? 2 : 1;
+        }
     }
   kineto->n = keep;
   for (guint i = 0; i <= MAX_DEVICES + 1; i++)
-    if (devices[i].live != NULL)
+    if (devices[i].blocks != NULL)
       {
-        note_device (kineto, i <= MAX_DEVICES ? i : HOST, &devices[i]);
-        gemem_idmap_free (devices[i].live);
+        const guint16 number = (guint16) (i <= MAX_DEVICES ? i : HOST);
+        g_autofree char *name = number == HOST ? g_strdup ("host") : g_strdup_printf ("device %u", number);
+        settle_initial (kineto, number, name, &devices[i], &last_id);
+        note_device (kineto, name, &devices[i]);
+        gemem_kineto_initial_clear (&devices[i].initial);
+        gemem_idmap_free (devices[i].blocks);
       }
+  info->events += kineto->initial->len;
   info->skipped += unknown;
   if (unknown > 0)
-    {
-      info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
-      gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " frees of blocks from before the first event are left out", unknown);
-    }
+    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " frees of what was freed already are left out", unknown);
   return result >= 0;
 }
 
@@ -441,6 +547,13 @@ load (Kineto *kineto, GError **error)
   if (!read_file (kineto, &damage) && !(kineto->options.allow_partial && kineto->n > 0))
     {
       g_propagate_error (error, g_steal_pointer (&damage));
+      return FALSE;
+    }
+  if (kineto->memory == 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: none of its %" G_GUINT64_FORMAT " trace events is about memory; record again with profile(..., profile_memory=True)",
+                   gemem_input_name (kineto->input), kineto->other);
       return FALSE;
     }
   info->skipped += kineto->other;
@@ -458,13 +571,36 @@ load (Kineto *kineto, GError **error)
       gemem_trace_info_note (info, "partial", "%s", damage->message);
     }
   info->flags |= GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES;
-  info->events = kineto->n;
   if ((info->flags & GEMEM_TRACE_BLOCK_SIZES) != 0)
     info->allocator = g_strdup ("pytorch-caching");
   return TRUE;
 }
 
 /* ---- reader */
+
+static void
+deliver (const Record *record, gboolean blocks, GememTraceEvent *event)
+{
+  *event = (GememTraceEvent){ .time = (guint64) record->time, .id = record->total, .size = record->size, .address = record->address,
+                              .device = record->device, .kind = record->kind };
+  event->aux = blocks && record->kind == GEMEM_EVENT_ALLOC ? record->size : 0;
+}
+
+/* Total Reserved changed with @record. */
+static void
+deliver_segment (const Record *record, GememTraceEvent *event)
+{
+  const gboolean more = record->reserved > 0;
+  const guint64 size = more ? (guint64) record->reserved : -(guint64) record->reserved;
+  const gboolean placed = more && record->kind == GEMEM_EVENT_ALLOC;
+
+  *event = (GememTraceEvent){ .time = (guint64) record->time, .size = size, .device = record->device,
+                              .kind = more ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE };
+  if (placed)
+    event->address = gemem_kineto_obtained_at (record->address, record->size, size);
+  if (placed && size < record->size)
+    event->kind = GEMEM_EVENT_SEGMENT_MAP;
+}
 
 static gssize
 kineto_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error)
@@ -474,18 +610,14 @@ kineto_next (GememTraceReader *reader, const GememTraceEvent **events, GError **
   guint n = 0;
   (void) error;
 
-  for (; n < BATCH && kineto->at < kineto->n; n++, kineto->at++)
+  for (; n < BATCH && kineto->initial_at < kineto->initial->len; n++)
+    kineto->batch[n] = g_array_index (kineto->initial, GememTraceEvent, kineto->initial_at++);
+  for (; n + 1 < BATCH && kineto->at < kineto->n; kineto->at++)
     {
       const Record *record = &kineto->records[kineto->at];
-      GememTraceEvent *event = &kineto->batch[n];
-      memset (event, 0, sizeof *event);
-      event->time = (guint64) record->time;
-      event->id = record->total;
-      event->size = record->size;
-      event->address = record->address;
-      event->device = record->device;
-      event->kind = record->kind;
-      event->aux = blocks && record->kind == GEMEM_EVENT_ALLOC ? record->size : 0;
+      if (record->reserved != 0)
+        deliver_segment (record, &kineto->batch[n++]);
+      deliver (record, blocks, &kineto->batch[n++]);
     }
   *events = kineto->batch;
   return n;
@@ -498,6 +630,7 @@ kineto_close (GememTraceReader *reader)
   gemem_trace_info_clear (&reader->info);
   gemem_json_free (kineto->json);
   gemem_input_close (kineto->input);
+  g_array_unref (kineto->initial);
   g_free (kineto->records);
   g_free (kineto);
 }
@@ -514,6 +647,7 @@ kineto_open (GememInput *input, const GememReadOptions *options, GError **error)
   kineto->input = input;
   kineto->options = *options;
   kineto->json = gemem_json_new (input);
+  kineto->initial = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   gemem_trace_info_init (&kineto->reader.info, "kineto", gemem_input_name (input));
   if (load (kineto, error))
     return &kineto->reader;

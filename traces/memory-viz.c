@@ -2,7 +2,8 @@
  *
  * The page holds the pickle as base64 in its first `"base64": "..."`; it is decoded as it is read and goes through the same reader as
  * a pickle of its own.  The writer pads it with zero bytes, which lie behind STOP and are never looked at.
- * Pages of 2022/23 hold `alloc_data` instead, without addresses and segments; they are refused by name.
+ * Pages of 2022/23 hold `alloc_data` instead, without addresses and segments; they are refused by name, and so are those of
+ * export_memory_timeline(), which hold a picture.
  *
  * Memory: one window of decoded bytes.  Origin: peers.md 2.1.
  */
@@ -59,7 +60,7 @@ match_key (const guint8 *text, gsize size)
 static gboolean
 find_text (Page *page, GError **error)
 {
-  gboolean old_page = FALSE;
+  gboolean old_page = FALSE, picture = FALSE;
 
   for (;;)
     {
@@ -80,12 +81,15 @@ find_text (Page *page, GError **error)
           at += strlen ("base64");
         }
       old_page |= memmem (data, size, "alloc_data", strlen ("alloc_data")) != NULL;
+      picture |= memmem (data, size, "GPU Memory Timeline HTML", strlen ("GPU Memory Timeline HTML")) != NULL; /* its title */
       if (size < CHUNK)
         break;
       gemem_input_consume (page->input, size - MAX_PATTERN);
     }
   return fail (page, 0, error,
-               old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from"
+               picture ? "a page of export_memory_timeline() holds only a picture; record with export_chrome_trace() and profile_memory=True, or "
+                         "torch.cuda.memory._dump_snapshot()"
+               : old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from"
                         : "no \"base64\" text in this page; read the pickle it was made from")
          == 0;
 }

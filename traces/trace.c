@@ -11,6 +11,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/params.h"
+#include "traces/initial.h"
 #include "traces/input.h"
 #include "traces/trace.h"
 
@@ -194,6 +195,8 @@ gemem_trace_open_input (GememInput *input, const char *format, const GememReadOp
   GememTraceReader *reader = found->open (input, options != NULL ? options : &defaults, error);
   if (reader != NULL)
     reader->format = found;
+  if (reader != NULL && options != NULL && options->without_initial)
+    reader->filter = gemem_initial_filter_new (&reader->info);
   return reader;
 }
 
@@ -207,14 +210,21 @@ gemem_trace_open (const char *path, const char *format, const GememReadOptions *
 gssize
 gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error)
 {
-  return reader->next (reader, events, error);
+  gssize n = reader->next (reader, events, error);
+
+  if (reader->filter != NULL)
+    while (n > 0 && (n = gemem_initial_filter_take (reader->filter, events, n)) == 0)
+      n = reader->next (reader, events, error);
+  return n;
 }
 
 void
 gemem_trace_close (GememTraceReader *reader)
 {
-  if (reader != NULL)
-    reader->close (reader);
+  if (reader == NULL)
+    return;
+  gemem_initial_filter_free (reader->filter);
+  reader->close (reader);
 }
 
 /* ---- writing */

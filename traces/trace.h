@@ -121,7 +121,7 @@ struct _GememTraceInfo
   const char *format;      /* name of the format read                                                        */
   char       *path;
   guint32     flags;       /* GEMEM_TRACE_*                                                                  */
-  guint64     events;      /* number of events if known beforehand, else 0                                   */
+  guint64     events;      /* number of events if known beforehand, else 0; with those that without_initial leaves out */
   guint64     ambiguities; /* initial blocks whose place or size had to be guessed                           */
   guint64     skipped;     /* source events with nothing to replay (operators, kernels, host memory...)      */
   char       *sha256;      /* of the recorded source's bytes, hex (kept by native and text); NULL: unknown   */
@@ -142,10 +142,11 @@ typedef struct
 {
   gboolean allow_partial; /* deliver what is readable of a damaged file, set GEMEM_TRACE_TRUNCATED       */
   int      device;        /* only this device; -1: all (CUDA devices if there are any, else the host)    */
+  gboolean without_initial; /* leave out the state from before the recording, and what is about its blocks (initial.h) */
   const char *torch;      /* "2.11": the PyTorch that wrote a snapshot; NULL: as the file tells           */
 } GememReadOptions;
 
-#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1, NULL }
+#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1, FALSE, NULL }
 
 /* A format: one file and one line in formats.def. */
 struct _GememTraceFormat
@@ -172,6 +173,7 @@ struct _GememTraceReader
    * Errors: GEMEM_ERROR_INPUT "FILE:LINE-or-EVENT: what; what to do". */
   gssize (*next) (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
   void (*close) (GememTraceReader *reader); /* frees the reader's own parts and the reader itself */
+  struct _GememInitialFilter *filter; /* private to trace.c: GememReadOptions.without_initial, or NULL */
 };
 
 typedef struct _GememTraceWriter GememTraceWriter;

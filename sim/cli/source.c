@@ -21,7 +21,7 @@
 static char *trace_format;
 static char *trace_device;
 static char *lowering;
-static gboolean allow_partial;
+static gboolean allow_partial, without_initial;
 static char *torch_version;
 static const GPtrArray *environment; /* GememSetting: what lowerings may read; NULL: nothing */
 
@@ -32,6 +32,7 @@ const GOptionEntry gemem_source_entries[] = {
   { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device, "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
   { "version-of-torch", 0, 0, G_OPTION_ARG_STRING, &torch_version, "PyTorch that wrote the snapshot (default: what the file tells, see info)", "VERSION" },
   { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
+  { "without-initial", 0, 0, G_OPTION_ARG_NONE, &without_initial, "Leave out what was live before the recording began, and its frees", NULL },
   { NULL }
 };
 
@@ -308,7 +309,7 @@ GememTraceReader *
 gemem_source_file_open (gpointer data, GError **error)
 {
   GememSourceFile *file = data;
-  GememReadOptions options = { allow_partial, gemem_source_device (), torch_version };
+  GememReadOptions options = { allow_partial, gemem_source_device (), without_initial, torch_version };
   if (options.device == -2)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);

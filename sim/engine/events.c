@@ -308,7 +308,7 @@ adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
                        .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
 
   if (run->klass->adopt_segment (run->allocator, &adopt))
-    return TRUE;
+    return run->adopted = TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s:event %" G_GUINT64_FORMAT ": no room on the device for the segment of %" G_GUINT64_FORMAT
                " bytes that was there when the recording began; give a larger capacity or another address policy",
@@ -342,6 +342,7 @@ adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
   return TRUE;
 }
 
+/* A block from before is requested like any other where nobody knows in which segment it lay. */
 static gboolean
 do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -351,7 +352,7 @@ do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
   if (event->kind != GEMEM_EVENT_ALLOC)
     return TRUE;
   run->result->initial_blocks++;
-  if (run->adopt && event->size > 0)
+  if (run->adopted && event->size > 0)
     return adopt_block (run, event, error);
   return do_alloc (run, event, error);
 }
@@ -414,9 +415,9 @@ do_segment (GememRun *run, const GememTraceEvent *event)
 {
   if (run->epoch > 0)
     return; /* the recorded addresses have been given out */
-  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC)
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && event->address != 0)
     gemem_device_expect (run->device, event->address, event->size);
-  if (run->ledger != NULL)
+  if (run->ledger != NULL && run->ledger_watch.func != NULL)
     gemem_ledger_recorded (run->ledger, event, run->seq);
 }
 

@@ -233,7 +233,7 @@ open_epoch (GememRun *run)
   if (run->epoch == 0)
     return;
   run->adopting = TRUE; /* the initial blocks of a later epoch are plain requests */
-  run->adopt = FALSE;
+  run->adopt = run->adopted = FALSE;
   if (run->order != NULL)
     gemem_release_order_let_go (run->order, run->seq, TRUE);
   gemem_run_free_all (run);

@@ -56,6 +56,7 @@ typedef struct
   GememResult *result;
   char *name;           /* of the trace, for messages */
   gboolean adopt;       /* initial events are taken over as recorded */
+  gboolean adopted;     /* one was: a segment                        */
   gboolean adopting;    /* adopt_done() is still to come */
   guint epoch;
   guint64 epoch_ooms;

@@ -56,6 +56,32 @@ test_adopt (void)
   gemem_allocator_spec_free (spec);
 }
 
+/* Where no segment is known, what was live is requested like anything else. */
+static void
+test_adopt_without_segments (void)
+{
+  static const GememTraceEvent recorded[] = {
+    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 300, .aux = 512, .flags = GEMEM_EVENT_INITIAL },
+    { .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = 4096 }, /* of all are told how large, not where */
+    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 100 },
+    TEST_FREE (1),
+  };
+  TestTrace trace = TEST_TRACE (recorded);
+  GememAllocatorSpec *spec = test_spec (&slots_class);
+  GememJob job = test_job (spec, &trace);
+  GememResult *result;
+
+  trace.flags = GEMEM_TRACE_HAS_ADDRESSES;
+  trace.allocator = "slots";
+  trace.device = "address=recorded";
+  result = test_job_run (&job);
+  g_assert_cmpstr (slots_log->str, ==, "alloc 300;adopt-done;alloc 100;free;");
+  equal (result->peak_live, 400);
+  equal (result->fidelity.segments_compared, 0);
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
+}
+
 static void
 test_segments (void)
 {
@@ -367,6 +393,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/engine/adopt", test_adopt);
+  g_test_add_func ("/engine/adopt-without-segments", test_adopt_without_segments);
   g_test_add_func ("/engine/segments", test_segments);
   g_test_add_func ("/engine/device-settings", test_device_settings);
   g_test_add_func ("/engine/latency", test_latency);

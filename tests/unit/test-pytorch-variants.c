@@ -408,6 +408,9 @@ test_page_errors (void)
   static const struct { const char *text, *error;
   } pages[] = {
     { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from" },
+    { "<html><title>GPU Memory Timeline HTML</title><img src='data:image/png;base64,iVBO'>",
+      "a page of export_memory_timeline() holds only a picture; record with export_chrome_trace() and profile_memory=True, or "
+      "torch.cuda.memory._dump_snapshot()" },
     { "<html>let alloc_data = {}</html>",
       "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from" },
     { "<html>local_files base64, \"base64\": \"gA*=\"", "this character does not belong into base64; the page was cut off or edited" },

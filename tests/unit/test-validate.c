@@ -141,9 +141,11 @@ test_whole (void)
   const GememTraceEvent time[] = { TEST_ALLOC_AT (5, 1, 8), TEST_FREE_AT (4, 1) };
   const GememTraceEvent middle[] = { TEST_ALLOC (1, 8), TEST_FREE (1) };
   const GememTraceEvent initial[] = { { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 8, .flags = GEMEM_EVENT_INITIAL | GEMEM_EVENT_AMBIGUOUS }, TEST_FREE (1) };
+  const GememTraceEvent cached[] = { { .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = 8, .address = 8, .flags = GEMEM_EVENT_INITIAL }, AT (ALLOC, 1, 8, 8), TEST_FREE (1) };
   TestTrace broken = { .events = middle, .n = 2, .fail_at = 1 };
   g_autofree char *found = findings_of (&broken);
   ASSERT_FINDINGS (time, GEMEM_TRACE_HAS_TIME, "time backwards@1 x1");
+  ASSERT_FINDINGS (cached, GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SEGMENTS, ""); /* nothing was live, and it says so */
   ASSERT_FINDINGS (time, 0, "");
   ASSERT_FINDINGS (middle, GEMEM_TRACE_STARTS_IN_MIDDLE, "missing start@- x1");
   ASSERT_FINDINGS (initial, GEMEM_TRACE_STARTS_IN_MIDDLE, "initial state@0 x1 (note); inferred@0 x1 (note)");

@@ -1,0 +1,53 @@
+#!/bin/sh
+# test-cli-initial.sh - recordings that begin in the middle: what was live before is there in every command, with the figures that the file itself
+# tells, and --without-initial leaves it out everywhere.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+data=$GEMEM_SRCDIR/tests/data/kineto
+file=$data/middle-2.15.0.json.gz # allocated: 93207552 before, at most 217211392; reserved: 125829120, at most 247463936
+
+run 0 gemem-sim validate "$file"
+says out ': valid \(kineto\)'
+run 0 gemem-sim info "$file"
+says out "before: device 0: 81203200 bytes .* one block 'before the recording'"
+says out 'live at the start .*\(93207552 bytes\) in 3 blocks'
+says out 'peak live .*\(217211392 bytes\)'
+says out 'peak reserved, recorded .*\(247463936 bytes\)'
+run 0 gemem-sim replay "$file" -a pytorch-caching -d sim:address=recorded
+says out 'peak reserved .* 247463936 bytes'
+says out 'peak live .* 217211392 bytes'
+run 0 gemem-sim compare "$file" -f json
+says out '"peak_live": 217211392'
+check 'live before in every allocator' sh -c "! grep '\"peak_live\": ' '$out' | grep -v 217211392"
+gemem-sim convert "$file" middle.txt
+check 'the name is kept' grep -q "^alloc .* size=81203200 .*tag=.*before the recording" middle.txt
+run 0 gemem-sim validate middle.txt
+
+for command in 'replay -a direct' 'compare -a direct' info 'plan -p first-fit-by-size'; do
+  # shellcheck disable=SC2086 # words on purpose
+  run 0 gemem-sim $command --without-initial -f json "$file"
+  says out 136008192
+done
+run 0 gemem-sim convert --without-initial "$file" without.txt
+check 'no initial event, and no free of one' sh -c '! grep -q initial without.txt && test "$(grep -c ^free without.txt)" = 3'
+run 3 gemem-sim validate --without-initial "$file"
+says out 'error: missing start'
+run 0 gemem-sim help replay
+says out 'without-initial'
+
+# A trace of the profiler without one event about memory is not valid, and says what to do.
+for version in 2.6.0 2.11.0 2.15.0; do
+  run 3 gemem-sim validate "$data/plain-$version.json.gz"
+  says err 'none of its [0-9]* trace events is about memory; record again .*profile_memory=True'
+done
+
+# Pages of memory_viz: what is inside is read as the snapshot it is; what export_memory_timeline() writes is named.
+for page in "$GEMEM_SRCDIR"/tests/data/memory-viz/profile-plot-*; do
+  run 0 gemem-sim validate --trace-device=0 "$page"
+  says out 'valid \(memory-viz\)'
+done
+run 3 gemem-sim info "$data/timeline-2.6.0.html.gz"
+says err 'a page of export_memory_timeline\(\) holds only a picture; record '
+done_testing
