@@ -50,6 +50,24 @@ test_parts (void)
                    "NetOutput:NetOutput(Clip.0 Shape.0) ->\n");
 }
 
+/* Without a shape: what a node makes and nobody reads. */
+static void
+test_unread (void)
+{
+  g_autoptr (GememGraph) graph = test_open_graph ("onnx/unread.onnx");
+
+  expect ("unread", "$s float32[3]=12 persistable\n"
+                    "$b float32[3]=12 persistable\n"
+                    "$m float32[3]=12 persistable\n"
+                    "$v float32[3]=12 persistable\n"
+                    "x:Data() -> float32[2,3,4,4]=384 index=0\n"
+                    "BatchNormalization:BatchNormalization(x.0 $s $b $m $v) -> float32[2,3,4,4]=384 ?=0 ?=0 ?=0 ?=0\n"
+                    "Dropout:Dropout(BatchNormalization.0) -> float32[2,3,4,4]=384 ?=0\n"
+                    "NetOutput:NetOutput(Dropout.0) ->\n");
+  g_assert_cmpstr (g_ptr_array_index (gemem_graph_provenance (graph), 2), ==,
+                   "note: 5 outputs that nobody reads have no shape; they count as no bytes");
+}
+
 static void
 test_subgraphs (void)
 {
@@ -209,6 +227,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/graph-onnx/mlp", test_mlp);
   g_test_add_func ("/graph-onnx/parts", test_parts);
+  g_test_add_func ("/graph-onnx/unread", test_unread);
   g_test_add_func ("/graph-onnx/subgraphs", test_subgraphs);
   g_test_add_func ("/graph-onnx/refused-models", test_refused_models);
   g_test_add_func ("/graph-onnx/refused-bytes", test_refused_bytes);
