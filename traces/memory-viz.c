@@ -86,7 +86,7 @@ find_text (Page *page, GError **error)
     }
   return fail (page, 0, error,
                old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from"
-                        : "no \"base64\" text in this page; read the pickle it was made from")
+                        : "no \"base64\" text in this page; read the pickle it was made from, or fetch the file again if a server sent this")
          == 0;
 }
 

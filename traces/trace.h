@@ -139,9 +139,10 @@ typedef struct
 {
   gboolean allow_partial; /* deliver what is readable of a damaged file, set GEMEM_TRACE_TRUNCATED       */
   int      device;        /* only this device; -1: all (CUDA devices if there are any, else the host)    */
+  const char *others;     /* "a, b": what the caller can read beside traces, for messages; NULL: nothing */
 } GememReadOptions;
 
-#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1 }
+#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1, NULL }
 
 /* A format: one file and one line in formats.def. */
 struct _GememTraceFormat

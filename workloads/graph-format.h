@@ -28,6 +28,8 @@ typedef struct
 
 const GememGraphFormat *const *gemem_graph_formats (void); /* NULL-terminated */
 const GememGraphFormat *gemem_graph_format_find (const char *name, GError **error);
+/* "a, b, c"; caller frees. */
+char *gemem_graph_format_names (void);
 /* The format of the file at @path by its content, or NULL (no error) when it is no graph. */
 const GememGraphFormat *gemem_graph_format_probe (const char *path);
 

@@ -407,7 +407,7 @@ test_page_errors (void)
 {
   static const struct { const char *text, *error;
   } pages[] = {
-    { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from" },
+    { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from, or fetch the file again if a server sent this" },
     { "<html>let alloc_data = {}</html>",
       "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from" },
     { "<html>local_files base64, \"base64\": \"gA*=\"", "this character does not belong into base64; the page was cut off or edited" },
