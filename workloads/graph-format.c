@@ -115,6 +115,11 @@ gemem_graph_open_input (GememInput *input, const char *format, guint index, GErr
       g_autofree char *names = gemem_graph_format_names ();
       gemem_fail_unrecognised (input, "graph", names, error);
     }
+  if (graph != NULL && gemem_graph_n_nodes (graph) == 0)
+    {
+      g_clear_pointer (&graph, gemem_graph_unref);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: " GEMEM_GRAPH_WITHOUT_NODES, gemem_input_name (input));
+    }
   gemem_input_close (input);
   return graph;
 }

@@ -13,6 +13,9 @@
 
 GEMEM_BEGIN_DECLS
 
+/* Ends the message about a graph without nodes, which is never a result: gemem_graph_open_input() refuses it whatever the format. */
+#define GEMEM_GRAPH_WITHOUT_NODES "the graph has no nodes, so there is nothing to run or plan; check what wrote the file"
+
 typedef struct
 {
   GememNamed  base;       /* no parameters */

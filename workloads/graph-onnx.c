@@ -235,8 +235,10 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
   import.valued = g_ptr_array_new ();
   import.names = g_hash_table_new (g_str_hash, g_str_equal);
   import.dims = g_array_new (FALSE, FALSE, sizeof (gint64));
-  ok = model->graph != NULL ? add_graph (&import, model->graph, "", error)
-                            : onnx_fail (&import, error, "holds no graph; this is no ONNX model");
+  if (model->graph != NULL && model->graph->n_node > 0)
+    ok = add_graph (&import, model->graph, "", error);
+  else
+    ok = onnx_fail (&import, error, model->graph == NULL ? "holds no graph; this is no ONNX model" : GEMEM_GRAPH_WITHOUT_NODES);
   if (ok)
     {
       add_notes (&import, model);

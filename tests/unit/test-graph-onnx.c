@@ -143,6 +143,7 @@ static void
 test_refused_bytes (void)
 {
   expect_bytes (BYTES ("\x08\x08"), "x: holds no graph; this is no ONNX model");
+  expect_bytes (BYTES ("\x08\x08\x3a\x03\x12\x01y"), "x: " GEMEM_GRAPH_WITHOUT_NODES);
   expect_bytes (BYTES ("\x08"), "x: byte 1: the file ends within a message; fetch it again");
   expect_bytes (BYTES ("\x3a\x02\x12"), "x: byte 3: the file ends within a message; fetch it again");
   expect_bytes (BYTES ("\x3a\x02\x12\x01y"),
@@ -199,15 +200,15 @@ test_weights_are_skipped (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) graph = NULL;
 
-  /* graph { initializer { raw_data: <3 MiB> dims: [1024, 768] data_type: 1 name: "w" } } */
-  g_byte_array_append (bytes, (const guint8 *) "\x3a\x95\x80\xc0\x01\x2a\x90\x80\xc0\x01\x4a\x80\x80\xc0\x01", 15);
+  /* graph { node { op_type: "N" } initializer { raw_data: <3 MiB> dims: [1024, 768] data_type: 1 name: "w" } } */
+  g_byte_array_append (bytes, (const guint8 *) "\x3a\x9a\x80\xc0\x01\x0a\x03\x22\x01N\x2a\x90\x80\xc0\x01\x4a\x80\x80\xc0\x01", 20);
   g_byte_array_append (bytes, zeros, (guint) weights);
   g_byte_array_append (bytes, (const guint8 *) "\x0a\x04\x80\x08\x80\x06\x10\x01\x42\x01w", 11);
   file = g_bytes_new (bytes->data, bytes->len);
   graph = gemem_graph_open_input (gemem_input_new_from_bytes (file, "x"), "onnx", 0, &error);
   g_assert_no_error (error);
   g_autofree char *text = test_graph_text (graph);
-  g_assert_cmpstr (text, ==, "$w float32[1024,768]=3145728 persistable\nNetOutput:NetOutput() ->\n");
+  g_assert_cmpstr (text, ==, "$w float32[1024,768]=3145728 persistable\nN:N() ->\nNetOutput:NetOutput() ->\n");
 }
 
 static void
