@@ -126,15 +126,12 @@ onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 
 gboolean
 onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GError **error)
 {
-  g_autoptr (GString) own = g_string_new (name);
   guint64 bytes;
   guint32 variable;
 
   if (!take_bytes (import, name, dtype, &bytes, error))
     return FALSE;
-  while (gemem_graph_find_variable (import->graph, own->str) != GEMEM_NONE) /* subgraphs side by side may use a name twice */
-    g_string_append_printf (own, "#%u", gemem_graph_n_variables (import->graph));
-  variable = gemem_graph_add_variable (import->graph, own->str, dtype, onnx_dims (import), import->dims->len, TRUE);
+  variable = gemem_graph_add_own_variable (import->graph, name, dtype, onnx_dims (import), import->dims->len, TRUE); /* subgraphs repeat names */
   return onnx_add_value (import, name, NULL, variable, NULL, error);
 }
 
