@@ -260,16 +260,9 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
 static GememGraph *
 read_onnx (GememInput *input, guint index, GError **error)
 {
-  ProtobufCMessage *message;
+  ProtobufCMessage *message = gemem_proto_read_only (input, &onnx__model_proto__descriptor, index, error);
   GememGraph *graph;
 
-  if (index > 0)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: an ONNX file holds one graph; leave out #%u", gemem_input_name (input),
-                   index);
-      return NULL;
-    }
-  message = gemem_proto_read (input, &onnx__model_proto__descriptor, error);
   if (message == NULL)
     return NULL;
   graph = import_model (input, (const Onnx__ModelProto *) message, error);

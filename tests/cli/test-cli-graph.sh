@@ -102,6 +102,7 @@ refused 2 '--note=model: not KEY=VALUE' gemem-sim convert g.json x.json --note m
 echo '{"nodes": []}' > none.json
 echo '{"vars": {}, "ops": []}' > none-paddle.json
 printf '\010\010\072\003\022\001y' > none.onnx
+printf '\012\015\010\000\020\377\377\377\377\377\377\377\377\377\001' > none.pdmodel
 printf 'graph { name: "g" attr { key: "a" value { i: 1 } } }\n' > none.pbtxt
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n' | tee pointer.onnx pointer.json pointer.txt pointer.csv > pointer.pickle
 : > empty.bin
@@ -120,7 +121,7 @@ graph {
 END
 for command in 'info' 'info --lower=eager' 'validate' 'plan' 'replay -a direct' 'compare -a direct' 'convert -f gemem-graph x.json' 'convert x.txt'; do
   set -- $command; name=$1; shift
-  for file in none.json none-paddle.json none.onnx none.pbtxt; do
+  for file in none.json none-paddle.json none.onnx none.pdmodel none.pbtxt; do
     refused 3 "$file: the graph has no nodes, so there is nothing to run or plan; check what wrote the file$" gemem-sim "$name" "$file" "$@"
   done
   for suffix in onnx json txt csv pickle; do
@@ -145,6 +146,26 @@ run 0 gemem-sim info m.csv; says out 'format +minimalloc-csv'; says out 'peak li
 run 0 gemem-sim validate m.csv; says out '^m.csv: valid \(minimalloc-csv\)$'
 run 0 gemem-sim info g.json --trace-format gemem-graph; says out '^  graph +small$'
 refused 3 'm.csv:1: ' gemem-sim info m.csv --trace-format gemem-graph
+
+# ---- programs as PaddlePaddle saves them: the same as their JSON form, by every way
+samples=$GEMEM_SRCDIR/tests/data/paddle
+cp "$samples/mlp-train.pdmodel" "$samples/mlp-train.json" .
+for lowering in eager gc no-gc paddle paddle:executor=parallel; do
+  gemem-sim convert mlp-train.json of-json.txt --lower=$lowering
+  run 0 gemem-sim convert mlp-train.pdmodel of-model.txt --lower=$lowering
+  check "the trace of its JSON form: $lowering" sh -c 'grep -v "^#" of-json.txt > a; grep -v "^#" of-model.txt | diff a -'
+done
+check 'the plan of its JSON form' sh -c 'gemem-sim plan mlp-train.json -f csv | cut -d, -f 2- > a; gemem-sim plan mlp-train.pdmodel -f csv | cut -d, -f 2- | diff a -'
+run 0 gemem-sim info "$samples/__model__"; says out 'format +paddle-model'; says out 'tool: PaddlePaddle 1.8.5$'
+for file in "$samples"/__model__ "$samples"/*.pdmodel; do
+  run 0 gemem-sim validate "$file"
+  run 0 gemem-sim replay "$file" -a direct --lower=paddle --check
+  run 0 gemem-sim convert "$file" back.json
+  check "the same graph when written and read again: ${file##*/}" sh -c '
+    gemem-sim info "$1" -f json | jq "del(.path, .format, .provenance)" > a; gemem-sim info back.json -f json | jq "del(.path, .format, .provenance)" | diff a -' sh "$file"
+done
+run 0 gemem-sim replay "$samples/mlp-train.pdmodel" -a direct --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes # by its op_role_var
+refused 3 '.*mlp.pdmodel: a file of this format holds one graph; leave out #1' gemem-sim info "$samples/mlp.pdmodel#1"
 
 # ---- the vectors
 if [ -d "$GEMEM_SHARED/vectors/ge-static" ]; then

@@ -219,7 +219,7 @@ test_index (void)
 
   g_assert_null (gemem_graph_open (path, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_true (g_str_has_suffix (error->message, "mlp.onnx: an ONNX file holds one graph; leave out #1"));
+  g_assert_true (g_str_has_suffix (error->message, "mlp.onnx: a file of this format holds one graph; leave out #1"));
 }
 
 int
