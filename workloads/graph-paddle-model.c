@@ -1,7 +1,7 @@
 /* graph-paddle-model.c - PaddlePaddle's own program files (`__model__`, `*.pdmodel`): format `paddle-model`.
  *
- * A ProgramDesc, as save_inference_model() writes it and Program.desc.serialize_to_string() gives it.  Operator i of the program becomes the
- * node "op<i>", as in format paddle-program, that of block k "block<k>/op<i>"; see paddle-import.h for variables.  The operators of a block
+ * A ProgramDesc, as save_inference_model() writes it and Program.desc.serialize_to_string() gives it.  Operator i of the program becomes
+ * the node "op<i>", as in format paddle-program, that of block k "block<k>/op<i>"; see paddle-import.h for variables.  The operators of a block
  * follow the operator that runs it.  A name means the variable that the operator's block declares or (of a gradient block) its forward
  * block, else that of the block around it.  Names that several blocks declare get a number.
  *
@@ -27,8 +27,9 @@
 
 /* By number; the numbers are part of the format. */
 static const char *const element_types[] = {
-  [0] = "bool",   [1] = "int16", [2] = "int32", [3] = "int64",     [4] = "float16",    [5] = "float32", [6] = "float64",
-  [19] = "uint64", [20] = "uint8", [21] = "int8", [22] = "bfloat16", [23] = "complex64", [24] = "complex128",
+  [0] = "bool",        [1] = "int16",          [2] = "int32",        [3] = "int64",  [4] = "float16", [5] = "float32",
+  [6] = "float64",     [19] = "uint64",        [20] = "uint8",       [21] = "int8",  [22] = "bfloat16",
+  [23] = "complex64",  [24] = "complex128",    [32] = "float8_e4m3fn", [33] = "float8_e5m2",
 };
 
 typedef struct
@@ -36,10 +37,10 @@ typedef struct
   PaddleImport                import;
   const Paddle__ProgramDesc  *program;
   const char                 *where;
-  GHashTable                **names; /* by block, of those that are run: name -> number + 1 of the variable */
+  GHashTable                **names;  /* by block, of those that are run: name -> number + 1 of the variable */
   GArray                     *around; /* guint32: the blocks around the operator just read, innermost last */
-  guint32                     block; /* of the graph: that new nodes belong to */
-  guint64                     open, products, shapeless, others; /* variables */
+  guint32                     block;  /* of the graph: that new nodes belong to */
+  guint64                     open, products, shapeless, others; /* variables; products: dimensions */
 } Model;
 
 static gboolean add_block (Model *model, guint32 number, GError **error);
@@ -306,7 +307,8 @@ add_notes (const Model *model)
   if (version > 0) /* 2006002: 2.6.2 */
     gemem_graph_note (graph, "tool", "PaddlePaddle %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, version / 1000000,
                       version / 1000 % 1000, version % 1000);
-  count_note (graph, model->open, "variables have a dimension that is not known (-1), which counts as 1; save the program with the batch as a number");
+  count_note (graph, model->open,
+              "variables have a dimension that is not known (-1), which counts as 1; save the program with the batch as a number");
   count_note (graph, model->products, "dimensions are products with one that is not known (-12), which count as 12");
   count_note (graph, model->shapeless, "tensors have no shape; they count as no bytes");
   count_note (graph, model->others, "variables are no dense tensors; they count as no bytes");

@@ -1,4 +1,4 @@
-/* paddle-import.h - what the readers of PaddlePaddle programs share: operators that read and write named variables become nodes and tensors.
+/* paddle-import.h - what the readers of PaddlePaddle programs share: operators on named variables become nodes and tensors.
  *
  * Each output of an operator is a tensor that writes a variable.  An input is the tensor that wrote its variable last, in the order of the
  * nodes, else the variable itself.  "@EMPTY@" is a variable that nothing writes.

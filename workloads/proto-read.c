@@ -292,6 +292,7 @@ gemem_proto_read_only (GememInput *input, const ProtobufCMessageDescriptor *type
 {
   if (index == 0)
     return gemem_proto_read (input, type, error);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: a file of this format holds one graph; leave out #%u", gemem_input_name (input), index);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: a file of this format holds one graph; leave out #%u",
+               gemem_input_name (input), index);
   return NULL;
 }

@@ -98,8 +98,8 @@ test_blocks (void)
                             "op2:fill_constant() -> int64[1]=8\n"
                             "op3:fill_constant() -> int64[1]=8\n"
                             "op4:less_than(op2.0 op3.0) -> bool[1]=1\n"
-                            "op5:while(op4.0 op1.0 op3.0 op2.0) -> bool[1]=1 int64[1]=8 float32[4,8]=128 ?=0 1{block1}\n"
-                            "block1/op0:exp(op5.2) -> float32[4,8]=128 in=1\n"
+                            "op5:while(op4.0 op1.0 op3.0 op2.0) -> float32[4,8]=128 int64[1]=8 bool[1]=1 ?=0 1{block1}\n"
+                            "block1/op0:exp(op5.0) -> float32[4,8]=128 in=1\n"
                             "block1/op1:reduce_mean(block1/op0.0) -> float32[]=4 in=1\n"
                             "block1/op2:fill_constant() -> float32[]=4 in=1\n"
                             "block1/op3:greater_than(block1/op1.0 block1/op2.0) -> bool[]=1 in=1\n"
@@ -122,7 +122,7 @@ test_blocks (void)
                             "op6:reduce_mean(block1/op12.0) -> float32[]=4\n"
                             "op7:fill_constant() -> float32[]=4\n"
                             "op8:reduce_mean_grad(op7.0 block1/op12.0) -> float32[4,8]=128\n"
-                            "op9:while_grad(block1/op13.0 block1/op11.0 block1/op12.0 op8.0 op5.3 block1/op12.0 op3.0 block1/op11.0) -> float32[4,8]=128 ?=0 ?=0 4{block4}\n"
+                            "op9:while_grad(block1/op12.0 block1/op11.0 block1/op13.0 op8.0 op5.3 block1/op12.0 op3.0 block1/op11.0) -> float32[4,8]=128 ?=0 ?=0 4{block4}\n"
                             "block4/op0:assign(op9.0) -> float32[4,8]=128 in=4\n"
                             "block4/op1:select_output(block1/op7.0 block4/op0.0) -> float32[4,8]=128 float32[4,8]=128 in=4\n"
                             "block4/op2:conditional_block_grad(block1/op5.0 block1/op0.0 block3/op1.0 block4/op1.0 block1/op6.1) -> float32[4,8]=128 5{block5} in=4\n"
@@ -326,6 +326,7 @@ test_variables (void)
 {
   expect_variable ("b", 5, -12, NULL);
   expect_variable ("b", 24, 0, NULL);
+  expect_variable ("b", 33, 7, NULL);
   expect_variable ("a", 5, 3, "x: variable 'a': a block declares it twice, or it has no name; save the program again");
   expect_variable ("", 5, 3, "x: variable '': a block declares it twice, or it has no name; save the program again");
   expect_variable ("b", 7, 3, "x: variable 'b': element type 7 is not known; update this program");
