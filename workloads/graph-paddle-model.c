@@ -308,7 +308,7 @@ add_notes (const Model *model)
     gemem_graph_note (graph, "tool", "PaddlePaddle %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, version / 1000000,
                       version / 1000 % 1000, version % 1000);
   count_note (graph, model->open,
-              "variables have a dimension that is not known (-1), which counts as 1; save the program with the batch as a number");
+              "variables have a dimension that is not known (-1), which counts as 1; where it is the batch, save the program with a number");
   count_note (graph, model->products, "dimensions are products with one that is not known (-12), which count as 12");
   count_note (graph, model->shapeless, "tensors have no shape; they count as no bytes");
   count_note (graph, model->others, "variables are no dense tensors; they count as no bytes");
