@@ -206,7 +206,7 @@ gemem_input_open_as (const char *path, const char *name, GError **error)
 
   if (fd < 0 || fstat (fd, &status) != 0 || (S_ISDIR (status.st_mode) && (errno = EISDIR) != 0))
     {
-      gemem_error_set_errno (error, errno, *name != '\0' ? name : "''", "name a readable file");
+      gemem_error_set_errno (error, errno, *name != '\0' ? name : "''", errno == EISDIR ? "name a file in it" : "name a readable file");
       if (fd >= 0)
         close (fd);
       return NULL;

@@ -90,7 +90,7 @@ find_text (Page *page, GError **error)
                picture ? "a page of export_memory_timeline() holds only a picture; record with export_chrome_trace() and profile_memory=True, or "
                          "torch.cuda.memory._dump_snapshot()"
                : old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from"
-                        : "no \"base64\" text in this page; read the pickle it was made from")
+                        : "no \"base64\" text in this page; read the pickle it was made from, or fetch the file again if a server sent this")
          == 0;
 }
 

@@ -14,6 +14,7 @@
 #include "traces/initial.h"
 #include "traces/input.h"
 #include "traces/trace.h"
+#include "traces/unrecognised.h"
 
 #define PROBE_SIZE 4096
 
@@ -84,35 +85,41 @@ gemem_trace_formats (void)
   return formats;
 }
 
-/* "a, b, c": the formats that can be read (or written). */
+/* "a, b, c": the formats that can be read (or written), and @others behind them (may be NULL). */
 static char *
-format_names (gboolean writable)
+format_names (gboolean writable, const char *others)
 {
   GString *names = g_string_new (NULL);
   for (guint i = 0; formats[i] != NULL; i++)
     if (writable ? formats[i]->create != NULL : formats[i]->open != NULL)
       g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", formats[i]->name);
+  if (others != NULL)
+    g_string_append_printf (names, ", %s", others);
   return g_string_free (names, FALSE);
+}
+
+/* @others: as for format_names(); none of them is meant. */
+static const GememTraceFormat *
+find (const char *name, const char *others, GError **error)
+{
+  g_autofree char *all = format_names (FALSE, others);
+  g_auto (GStrv) names = g_strsplit (all, ", ", -1);
+  const char *near;
+
+  for (guint i = 0; formats[i] != NULL; i++)
+    if (gemem_name_is (formats[i]->name, formats[i]->aliases, name))
+      return formats[i];
+  near = gemem_suggest (name, (const char *const *) names);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no such %s; %s%s%sknown formats: %s", name,
+               others != NULL ? "format of traces or graphs" : "trace format", near != NULL ? "did you mean " : "", near != NULL ? near : "",
+               near != NULL ? "? " : "", all);
+  return NULL;
 }
 
 const GememTraceFormat *
 gemem_trace_format_find (const char *name, GError **error)
 {
-  const char *names[G_N_ELEMENTS (formats)];
-  guint i;
-
-  for (i = 0; formats[i] != NULL; i++)
-    {
-      if (gemem_name_is (formats[i]->name, formats[i]->aliases, name))
-        return formats[i];
-      names[i] = formats[i]->name;
-    }
-  names[i] = NULL;
-  const char *near = gemem_suggest (name, names);
-  g_autofree char *all = g_strjoinv (", ", (char **) names);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no such trace format; %s%s%sknown formats: %s", name, near != NULL ? "did you mean " : "",
-               near != NULL ? near : "", near != NULL ? "? " : "", all);
-  return NULL;
+  return find (name, NULL, error);
 }
 
 /* The extension of @path in front of a compression suffix, or NULL; caller frees. */
@@ -132,7 +139,7 @@ path_extension (const char *path)
 /* ---- reading */
 
 static const GememTraceFormat *
-recognise (GememInput *input, GError **error)
+recognise (GememInput *input, const char *others, GError **error)
 {
   const GememTraceFormat *best = NULL;
   const guint8 *head;
@@ -146,13 +153,8 @@ recognise (GememInput *input, GError **error)
         return NULL;
       g_clear_error (error);
     }
-  if (size == 0)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: the file is empty; name a recorded trace", gemem_input_name (input));
-      return NULL;
-    }
   g_autofree char *extension = path_extension (gemem_input_name (input));
-  for (guint i = 0; formats[i] != NULL; i++)
+  for (guint i = 0; size > 0 && formats[i] != NULL; i++)
     {
       if (formats[i]->open == NULL || formats[i]->probe == NULL)
         continue;
@@ -166,11 +168,11 @@ recognise (GememInput *input, GError **error)
           best_score = score;
         }
     }
-  if (best == NULL)
+  if (best == NULL || (best_score <= 2 && gemem_is_foreign (head, (gsize) size))) /* at most its name spoke for it */
     {
-      g_autofree char *names = format_names (FALSE);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not recognised as a trace; name its format if it is one of: %s",
-                   gemem_input_name (input), names);
+      g_autofree char *names = format_names (FALSE, others);
+      gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", names, error);
+      best = NULL;
     }
   return best;
 }
@@ -179,11 +181,12 @@ GememTraceReader *
 gemem_trace_open_input (GememInput *input, const char *format, const GememReadOptions *options, GError **error)
 {
   static const GememReadOptions defaults = GEMEM_READ_OPTIONS_DEFAULT;
-  const GememTraceFormat *found = format != NULL ? gemem_trace_format_find (format, error) : recognise (input, error);
+  const GememReadOptions *chosen = options != NULL ? options : &defaults;
+  const GememTraceFormat *found = format != NULL ? find (format, chosen->others, error) : recognise (input, chosen->others, error);
 
   if (found != NULL && found->open == NULL)
     {
-      g_autofree char *names = format_names (FALSE);
+      g_autofree char *names = format_names (FALSE, NULL);
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: this format can only be written; name one of: %s", found->name, names);
       found = NULL;
     }
@@ -192,7 +195,7 @@ gemem_trace_open_input (GememInput *input, const char *format, const GememReadOp
       gemem_input_close (input);
       return NULL;
     }
-  GememTraceReader *reader = found->open (input, options != NULL ? options : &defaults, error);
+  GememTraceReader *reader = found->open (input, chosen, error);
   if (reader != NULL)
     reader->format = found;
   if (reader != NULL && options != NULL && options->without_initial)
@@ -238,7 +241,7 @@ format_for_path (const char *path, GError **error)
   for (guint i = 0; dot != NULL && formats[i] != NULL; i++)
     if (formats[i]->create != NULL && gemem_name_listed (formats[i]->extensions, dot + 1))
       return formats[i];
-  g_autofree char *names = format_names (TRUE);
+  g_autofree char *names = format_names (TRUE, NULL);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: the name does not tell the format to write; end it in .gmt or .txt, or name one of: %s", path,
                names);
   return NULL;
@@ -251,7 +254,7 @@ gemem_trace_create (const char *path, const char *format, const GememTraceInfo *
 
   if (found != NULL && found->create == NULL)
     {
-      g_autofree char *names = format_names (TRUE);
+      g_autofree char *names = format_names (TRUE, NULL);
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: this format can only be read; name one of: %s", found->name, names);
       found = NULL;
     }

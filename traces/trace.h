@@ -144,9 +144,10 @@ typedef struct
   int      device;        /* only this device; -1: all (CUDA devices if there are any, else the host)    */
   gboolean without_initial; /* leave out the state from before the recording, and what is about its blocks (initial.h) */
   const char *torch;      /* "2.11": the PyTorch that wrote a snapshot; NULL: as the file tells           */
+  const char *others;     /* "a, b": what the caller can read beside traces, for messages; NULL: nothing */
 } GememReadOptions;
 
-#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1, FALSE, NULL }
+#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1, FALSE, NULL, NULL }
 
 /* A format: one file and one line in formats.def. */
 struct _GememTraceFormat

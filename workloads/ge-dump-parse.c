@@ -353,12 +353,23 @@ take_graph_field (const Parse *parse, int token, gpointer into)
   return pass_over (parse, token);
 }
 
+/* Of a ModelDef.  What has nodes there is the other form that GE dumps, of which no specification says what every tensor needs. */
+static gboolean
+take_inner_field (const Parse *parse, int token, gpointer into)
+{
+  if (is_field (parse, "node"))
+    return gemem_proto_text_fail (parse->text, parse->error,
+                                  "a model in ONNX's text form (GE: ge_onnx_*.pbtxt) is not read; of GE name the ge_proto_*.txt of the same "
+                                  "stage (DUMP_GE_GRAPH=2 DUMP_GRAPH_FORMAT=ge_proto), any other save as binary .onnx");
+  return take_graph_field (parse, token, into);
+}
+
 /* The outermost message: of a ModelDef `graph` is taken; what else is there is of a GraphDef, @into, if it has operators of its own. */
 static gboolean
 take_outer_field (const Parse *parse, int token, GeDumpGraph *into)
 {
   if (is_field (parse, "graph"))
-    return expect (parse, token, GEMEM_PROTO_TEXT_BEGIN) && take_message (parse, take_graph_field, add_graph (parse->dump));
+    return expect (parse, token, GEMEM_PROTO_TEXT_BEGIN) && take_message (parse, take_inner_field, add_graph (parse->dump));
   return take_graph_field (parse, token, into);
 }
 

@@ -9,6 +9,7 @@
 
 #include "sim/core/error.h"
 #include "traces/output.h"
+#include "traces/unrecognised.h"
 #include "workloads/graph-format.h"
 
 #define PROBE_SIZE 4096
@@ -91,26 +92,14 @@ gemem_graph_format_probe (const char *path)
   return format;
 }
 
-/* The error of the input itself, if that is why nothing was recognised. */
-static gboolean
-fail_unrecognised (GememInput *input, GError **error)
+char *
+gemem_graph_format_names (void)
 {
-  g_autoptr (GString) names = g_string_new (NULL);
-  const guint8 *head;
-  const gssize size = gemem_input_fill (input, 1, &head, error);
+  GString *names = g_string_new (NULL);
 
-  if (size < 0)
-    return FALSE;
-  if (size == 0)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: the file is empty; name a graph", gemem_input_name (input));
-      return FALSE;
-    }
   for (guint i = 0; formats[i] != NULL; i++)
     g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", formats[i]->base.name);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not recognised as a graph; name its format if it is one of: %s",
-               gemem_input_name (input), names->str);
-  return FALSE;
+  return g_string_free (names, FALSE);
 }
 
 /* ---- opening and saving */
@@ -119,12 +108,18 @@ GememGraph *
 gemem_graph_open_input (GememInput *input, const char *format, guint index, GError **error)
 {
   const GememGraphFormat *found = format != NULL ? gemem_graph_format_find (format, error) : recognise (input);
-  GememGraph *graph = NULL;
+  GememGraph *graph = found != NULL ? found->read (input, index, error) : NULL;
 
-  if (found != NULL)
-    graph = found->read (input, index, error);
-  else if (format == NULL)
-    fail_unrecognised (input, error);
+  if (found == NULL && format == NULL)
+    {
+      g_autofree char *names = gemem_graph_format_names ();
+      gemem_fail_unrecognised (input, "graph", names, error);
+    }
+  if (graph != NULL && gemem_graph_n_nodes (graph) == 0)
+    {
+      g_clear_pointer (&graph, gemem_graph_unref);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: " GEMEM_GRAPH_WITHOUT_NODES, gemem_input_name (input));
+    }
   gemem_input_close (input);
   return graph;
 }

@@ -13,6 +13,9 @@
 
 GEMEM_BEGIN_DECLS
 
+/* Ends the message about a graph without nodes, which is never a result: gemem_graph_open_input() refuses it whatever the format. */
+#define GEMEM_GRAPH_WITHOUT_NODES "the graph has no nodes, so there is nothing to run or plan; check what wrote the file"
+
 typedef struct
 {
   GememNamed  base;       /* no parameters */
@@ -28,6 +31,8 @@ typedef struct
 
 const GememGraphFormat *const *gemem_graph_formats (void); /* NULL-terminated */
 const GememGraphFormat *gemem_graph_format_find (const char *name, GError **error);
+/* "a, b, c"; caller frees. */
+char *gemem_graph_format_names (void);
 /* The format of the file at @path by its content, or NULL (no error) when it is no graph. */
 const GememGraphFormat *gemem_graph_format_probe (const char *path);
 

@@ -8,8 +8,9 @@
  *                 are left out, and who reads the view reads the variable
  *   subgraphs     of If, Loop, Scan: blocks behind their node, with Data and NetOutput of their own that name the input and output of the
  *                 node they stand for
- * Sizes are exact: dimensions x element type.  Both must be known for every tensor: dimensions that are names or missing are errors that
- * say what to do.  Tensors of strings count as no bytes.  Workspaces are not part of ONNX.
+ * Sizes are exact: dimensions x element type.  Both must be known for every tensor that is read: dimensions that are names or missing are
+ * errors that say what to do.  What nobody reads (the mask of a Dropout) counts as no bytes without them, as do tensors of strings.
+ * Workspaces are not part of ONNX.
  *
  * Memory: the model without the contents of weights, and the graph.  Origin: the public ONNX specification (onnx.proto).
  */
@@ -108,7 +109,7 @@ add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
   if (strcmp (type, "Constant") == 0 && node->n_output == 1)
     return add_constant (import, node, error);
   if (viewed != NULL && viewed->node == NULL)
-    return onnx_add_value (import, node->output[0], NULL, viewed->number, error);
+    return onnx_add_value (import, node->output[0], NULL, viewed->number, NULL, error);
   name = add_named_node (import, onnx_text (node->name), type);
   for (gsize i = 0; i < node->n_input; i++)
     if (!onnx_add_input (import, node->input[i], error))
@@ -215,6 +216,9 @@ add_notes (OnnxImport *import, const Onnx__ModelProto *model)
     gemem_graph_note (import->graph, "tool", "%s %s", model->producer_name, onnx_text (model->producer_version));
   if (import->strings > 0)
     gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " tensors of strings count as no bytes", import->strings);
+  if (import->unsized > 0)
+    gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " outputs that nobody reads have no shape; they count as no bytes",
+                      import->unsized);
 }
 
 static GememGraph *
@@ -226,13 +230,15 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
   gboolean ok;
 
   import.types = g_hash_table_new (g_str_hash, g_str_equal);
-  import.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+  import.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_free_value);
   import.typed = g_ptr_array_new ();
   import.valued = g_ptr_array_new ();
   import.names = g_hash_table_new (g_str_hash, g_str_equal);
   import.dims = g_array_new (FALSE, FALSE, sizeof (gint64));
-  ok = model->graph != NULL ? add_graph (&import, model->graph, "", error)
-                            : onnx_fail (&import, error, "holds no graph; this is no ONNX model");
+  if (model->graph != NULL && model->graph->n_node > 0)
+    ok = add_graph (&import, model->graph, "", error);
+  else
+    ok = onnx_fail (&import, error, model->graph == NULL ? "holds no graph; this is no ONNX model" : GEMEM_GRAPH_WITHOUT_NODES);
   if (ok)
     {
       add_notes (&import, model);
@@ -254,16 +260,9 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
 static GememGraph *
 read_onnx (GememInput *input, guint index, GError **error)
 {
-  ProtobufCMessage *message;
+  ProtobufCMessage *message = gemem_proto_read_only (input, &onnx__model_proto__descriptor, index, error);
   GememGraph *graph;
 
-  if (index > 0)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: an ONNX file holds one graph; leave out #%u", gemem_input_name (input),
-                   index);
-      return NULL;
-    }
-  message = gemem_proto_read (input, &onnx__model_proto__descriptor, error);
   if (message == NULL)
     return NULL;
   graph = import_model (input, (const Onnx__ModelProto *) message, error);

@@ -194,6 +194,16 @@ gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype,
   return number;
 }
 
+guint32
+gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable)
+{
+  g_autoptr (GString) own = g_string_new (name);
+
+  while (gemem_graph_find_variable (graph, own->str) != GEMEM_NONE)
+    g_string_append_printf (own, "#%u", gemem_graph_n_variables (graph));
+  return gemem_graph_add_variable (graph, own->str, dtype, dims, n_dims, persistable);
+}
+
 void
 gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype, const gint64 *dims, guint n_dims)
 {

@@ -246,6 +246,8 @@ void gemem_graph_set_release_first (GememGraph *graph, int release_first);
 
 /* Returns the number; a name given twice returns the first. */
 guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable);
+/* The same, but always a new one: named "NAME#NUMBER" where NAME is taken. */
+guint32 gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable);
 /* Shape and dtype of a variable that was added without (dims NULL), and the size that follows from them. */
 void gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype, const gint64 *dims, guint n_dims);
 GememVariable *gemem_graph_edit_variable (GememGraph *graph, guint32 variable); /* valid until the next add */

@@ -103,12 +103,21 @@ onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info)
 
 /* ---- values */
 
+void
+onnx_free_value (gpointer data)
+{
+  OnnxValue *value = data;
+
+  g_clear_error (&value->unsized);
+  g_free (value);
+}
+
 gboolean
-onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number, GError **error)
+onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number, GError *unsized, GError **error)
 {
   OnnxValue *value = g_new (OnnxValue, 1);
 
-  *value = (OnnxValue){ node, number };
+  *value = (OnnxValue){ node, number, unsized };
   g_ptr_array_add (import->valued, (gpointer) name);
   return g_hash_table_insert (import->values, (gpointer) name, value)
          || onnx_fail (import, error, "tensor '%s': given twice; names must be unique", name);
@@ -117,16 +126,13 @@ onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 
 gboolean
 onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GError **error)
 {
-  g_autoptr (GString) own = g_string_new (name);
   guint64 bytes;
   guint32 variable;
 
   if (!take_bytes (import, name, dtype, &bytes, error))
     return FALSE;
-  while (gemem_graph_find_variable (import->graph, own->str) != GEMEM_NONE) /* subgraphs side by side may use a name twice */
-    g_string_append_printf (own, "#%u", gemem_graph_n_variables (import->graph));
-  variable = gemem_graph_add_variable (import->graph, own->str, dtype, onnx_dims (import), import->dims->len, TRUE);
-  return onnx_add_value (import, name, NULL, variable, error);
+  variable = gemem_graph_add_own_variable (import->graph, name, dtype, onnx_dims (import), import->dims->len, TRUE); /* subgraphs repeat names */
+  return onnx_add_value (import, name, NULL, variable, NULL, error);
 }
 
 gboolean
@@ -154,6 +160,11 @@ onnx_add_input (const OnnxImport *import, const char *name, GError **error)
   value = g_hash_table_lookup (import->values, name);
   if (value == NULL)
     return onnx_fail (import, error, "tensor '%s': is read before it is made; nodes must be in an order of execution", name);
+  if (value->unsized != NULL)
+    {
+      g_propagate_error (error, g_error_copy (value->unsized));
+      return FALSE;
+    }
   if (value->node == NULL)
     gemem_graph_add_variable_input (import->graph, value->number);
   else
@@ -165,6 +176,7 @@ gboolean
 onnx_add_output (OnnxImport *import, const char *name, guint32 number, const char *node, GError **error)
 {
   GememDtype dtype;
+  GError *unsized = NULL;
   guint64 bytes;
 
   if (name == NULL || *name == '\0') /* left out; those behind it keep their number */
@@ -172,9 +184,13 @@ onnx_add_output (OnnxImport *import, const char *name, guint32 number, const cha
       gemem_graph_add_output (import->graph, 0);
       return TRUE;
     }
-  if (!onnx_take_shape (import, name, &dtype, error) || !take_bytes (import, name, dtype, &bytes, error))
-    return FALSE;
-  gemem_graph_add_output (import->graph, bytes);
-  gemem_graph_set_shape (import->graph, dtype, onnx_dims (import), import->dims->len);
-  return onnx_add_value (import, name, node, number, error);
+  if (onnx_take_shape (import, name, &dtype, &unsized) && take_bytes (import, name, dtype, &bytes, &unsized))
+    {
+      gemem_graph_add_output (import->graph, bytes);
+      gemem_graph_set_shape (import->graph, dtype, onnx_dims (import), import->dims->len);
+    }
+  else
+    gemem_graph_add_output (import->graph, 0);
+  import->unsized += unsized != NULL;
+  return onnx_add_value (import, name, node, number, unsized, error);
 }

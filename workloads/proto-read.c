@@ -142,12 +142,18 @@ is_name (const char *text, gsize length)
   return g_utf8_validate (text, (gssize) length, NULL);
 }
 
+/* @lenient: what is no name is left empty. */
 static gboolean
-copy_string (const Walk *walk, guint64 length)
+copy_string (const Walk *walk, guint64 length, gboolean lenient)
 {
   const guint8 *data;
   gssize size;
 
+  if (length > MAX_STRING && lenient)
+    {
+      put_varint (walk->wanted, 0);
+      return gemem_input_skip (walk->input, length, walk->error);
+    }
   if (length > MAX_STRING)
     return fail (walk, "a name of %" G_GUINT64_FORMAT " bytes; the most is %d", length, MAX_STRING);
   if (!has_room (walk, length))
@@ -157,10 +163,15 @@ copy_string (const Walk *walk, guint64 length)
     return FALSE;
   if ((guint64) size < length)
     return fail_cut (walk);
-  if (!is_name ((const char *) data, (gsize) length))
+  if (is_name ((const char *) data, (gsize) length))
+    {
+      put_varint (walk->wanted, length);
+      g_byte_array_append (walk->wanted, data, (guint) length);
+    }
+  else if (lenient)
+    put_varint (walk->wanted, 0);
+  else
     return fail (walk, "a name that is not printable UTF-8; correct it or fetch the file again");
-  put_varint (walk->wanted, length);
-  g_byte_array_append (walk->wanted, data, (guint) length);
   gemem_input_consume (walk->input, (gssize) length);
   return TRUE;
 }
@@ -191,7 +202,9 @@ copy_field (const Walk *walk, const ProtobufCFieldDescriptor *field, guint wire,
   guint at;
   const gboolean number = field->type == PROTOBUF_C_TYPE_INT32 || field->type == PROTOBUF_C_TYPE_INT64;
 
-  g_assert (number || field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE);
+  const gboolean bytes = field->type == PROTOBUF_C_TYPE_BYTES;
+
+  g_assert (number || bytes || field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE);
   if (number ? wire != WIRE_VARINT && (wire != WIRE_BYTES || field->label != PROTOBUF_C_LABEL_REPEATED) : wire != WIRE_BYTES)
     return fail (walk, "field '%s' has another type than it should; this is no protobuf message of the expected kind", field->name);
   if (!has_room (walk, 32) || !read_varint (walk, end, &value))
@@ -204,8 +217,8 @@ copy_field (const Walk *walk, const ProtobufCFieldDescriptor *field, guint wire,
     }
   if (value > end - gemem_input_offset (walk->input))
     return fail_cut (walk);
-  if (field->type == PROTOBUF_C_TYPE_STRING)
-    return copy_string (walk, value);
+  if (bytes || field->type == PROTOBUF_C_TYPE_STRING)
+    return copy_string (walk, value, bytes);
   if (number)
     return copy_packed (walk, gemem_input_offset (walk->input) + value);
   at = walk->wanted->len;
@@ -272,4 +285,14 @@ gemem_proto_read (GememInput *input, const ProtobufCMessageDescriptor *type, GEr
   if (message == NULL)
     fail (&walk, "this is no protobuf message of the expected kind");
   return message;
+}
+
+ProtobufCMessage *
+gemem_proto_read_only (GememInput *input, const ProtobufCMessageDescriptor *type, guint index, GError **error)
+{
+  if (index == 0)
+    return gemem_proto_read (input, type, error);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: a file of this format holds one graph; leave out #%u",
+               gemem_input_name (input), index);
+  return NULL;
 }

@@ -52,6 +52,7 @@ guint             gemem_source_files_add (GPtrArray *files, const char *path, GE
 void              gemem_source_file_free (GememSourceFile *file);
 char             *gemem_source_file_name (const GememSourceFile *file);   /* for results: with the lowering of a graph, if it is the only one; g_free() */
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
+gboolean          gemem_source_is_trace (GememSourceFile *file, GError **error); /* it can be opened as a trace */
 const char       *gemem_source_file_sha256 (GememSourceFile *file);       /* NULL if it cannot be read */
 int               gemem_source_device (void); /* --trace-device, or -1 */
 gboolean          gemem_source_allow_partial (void);

@@ -70,21 +70,10 @@ graph_target (const char *path)
   return NULL;
 }
 
-/* FALSE: @file cannot be read as a trace. */
-static gboolean
-is_trace (GememSourceFile *file, GError **error)
-{
-  GememTraceReader *reader = gemem_source_file_open (file, error);
-
-  if (reader != NULL)
-    gemem_trace_close (reader);
-  return reader != NULL;
-}
-
 static int
 convert_graph (GememSourceFile *file, const GememGraphFormat *target, const char *path, GError **error)
 {
-  if (file->graph == NULL && !is_trace (file, error)) /* missing or damaged, which says more than that it is no graph */
+  if (file->graph == NULL && !gemem_source_is_trace (file, error)) /* missing or damaged, which says more than that it is no graph */
     return 1;
   if (file->graph == NULL || gemem_source_lowered ())
     {

@@ -116,6 +116,8 @@ load_graph (GememSourceFile *file, GError **error)
     return FALSE;
   if (format == NULL && lowering != NULL && g_file_test (file->file, G_FILE_TEST_IS_REGULAR))
     {
+      if (!gemem_source_is_trace (file, error)) /* what it is says more than that it is no graph */
+        return FALSE;
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--lower=%s: %s is no graph; leave --lower out for traces", lowering, file->path);
       return FALSE;
     }
@@ -309,7 +311,8 @@ GememTraceReader *
 gemem_source_file_open (gpointer data, GError **error)
 {
   GememSourceFile *file = data;
-  GememReadOptions options = { allow_partial, gemem_source_device (), without_initial, torch_version };
+  g_autofree char *graphs = gemem_graph_format_names ();
+  const GememReadOptions options = { allow_partial, gemem_source_device (), without_initial, torch_version, graphs };
   if (options.device == -2)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);
@@ -324,6 +327,16 @@ gemem_source_file_open (gpointer data, GError **error)
     return open_lowered (file, error);
   GememInput *input = gemem_input_open_as (file->file, file->path, error);
   return input != NULL ? gemem_trace_open_input (input, trace_format, &options, error) : NULL;
+}
+
+gboolean
+gemem_source_is_trace (GememSourceFile *file, GError **error)
+{
+  GememTraceReader *reader = gemem_source_file_open (file, error);
+
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  return reader != NULL;
 }
 
 GArray *

@@ -12,7 +12,7 @@ cat > g.json <<'END'
   {"name": "b", "stream": 1, "batch_label": "Batch_0", "inputs": [["a", 0]], "outputs": [{"size": 2048, "shape": [4, -1], "dtype": "float32"}]},
   {"name": "c", "stream": 1, "inputs": [["b", 0]], "controls": ["a"], "outputs": [{"size": 0}, {"size": 8, "shape": [9]}]}]}
 END
-printf '{"name": "zero", "nodes": []}\n{"name": "one", "nodes": [{"name": "n", "outputs": [{"size": 7}]}]}\n' > two.jsonl
+printf '{"name": "zero", "nodes": [{"name": "z"}]}\n{"name": "one", "nodes": [{"name": "n", "outputs": [{"size": 7}]}]}\n' > two.jsonl
 gzip -c two.jsonl > two.jsonl.gz
 
 # ---- info
@@ -39,8 +39,8 @@ check 'info --format=json is JSON with the same numbers' sh -c 'gemem-sim info g
   .tensor_bytes == 3106 and .unused_tensors == 3 and .peak_live == 3048 and .peak_live_node == 1 and (.live | max) == 3048 and
   (.streams | map(.nodes)) == [1, 2] and .largest[0].item == \"b:output 0\" and .largest[0].end == 3 and .attributes == {reference: 1}"'
 run 0 gemem-sim info two.jsonl.gz#1; says out '^  graph +one$'; says out '^  peak live, lower bound .*\(7 bytes\) at node 0, n$'
-run 0 gemem-sim info two.jsonl.gz; says out '^  graph +zero$'; says out '^  peak live, lower bound .*\(0 bytes\)$'
-check 'an empty graph as JSON' sh -c 'gemem-sim info two.jsonl -f json | jq -e ".nodes == 0 and .live == []"'
+run 0 gemem-sim info two.jsonl.gz; says out '^  graph +zero$'; says out '^  peak live, lower bound .*\(0 bytes\) at node 0, z$'
+check 'a graph without tensors as JSON' sh -c 'gemem-sim info two.jsonl -f json | jq -e ".nodes == 1 and .live == [0]"'
 run 3 gemem-sim info two.jsonl#2; says err 'two.jsonl: there is no graph #2; the file has 2, counted from 0$'
 check 'standard input' sh -c 'gemem-sim info - < g.json | grep -q "^standard input$"'
 run 0 gemem-sim info g.json --lower eager; says out 'events .*alloc'
@@ -98,7 +98,47 @@ refused 2 'x.json: g.json is a graph to be lowered to a trace' gemem-sim convert
 refused 2 'paddle-program: this format can only be read; name gemem-graph' gemem-sim convert g.json x.json -f paddle-program
 refused 2 '--note=model: not KEY=VALUE' gemem-sim convert g.json x.json --note model
 
-# ---- the lists, and what is no graph
+# ---- what is no graph: one without nodes, whatever the format, and what stands where a file should be
+echo '{"nodes": []}' > none.json
+echo '{"vars": {}, "ops": []}' > none-paddle.json
+printf '\010\010\072\003\022\001y' > none.onnx
+printf '\012\015\010\000\020\377\377\377\377\377\377\377\377\377\001' > none.pdmodel
+printf 'graph { name: "g" attr { key: "a" value { i: 1 } } }\n' > none.pbtxt
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n' | tee pointer.onnx pointer.json pointer.txt pointer.csv > pointer.pickle
+: > empty.bin
+printf 'PK\003\004archive/data.pkl' > weights.pt
+mkdir folder.onnx
+cat > ge_onnx_00000000_graph_0_Build.pbtxt <<'END'
+ir_version: 4
+producer_name: "GE"
+graph {
+  node {
+    output: "a:0"
+    name: "a"
+    op_type: "ge:Data"
+  }
+}
+END
+for command in 'info' 'info --lower=eager' 'validate' 'plan' 'replay -a direct' 'compare -a direct' 'convert -f gemem-graph x.json' 'convert x.txt'; do
+  set -- $command; name=$1; shift
+  for file in none.json none-paddle.json none.onnx none.pdmodel none.pbtxt; do
+    refused 3 "$file: the graph has no nodes, so there is nothing to run or plan; check what wrote the file$" gemem-sim "$name" "$file" "$@"
+  done
+  for suffix in onnx json txt csv pickle; do
+    refused 3 "pointer.$suffix: a Git LFS pointer stands here in place of the file; fetch that with git lfs pull$" gemem-sim "$name" pointer.$suffix "$@"
+  done
+  refused 3 'empty.bin: the file is empty; name a recorded trace or a graph$' gemem-sim "$name" empty.bin "$@"
+  refused 3 'weights.pt: a zip archive' gemem-sim "$name" weights.pt "$@"
+  refused 1 'folder.onnx: Is a directory; name a file in it$' gemem-sim "$name" folder.onnx "$@"
+  refused 3 'ge_onnx_00000000_graph_0_Build.pbtxt:4: .*name the ge_proto_\*.txt of the same stage' \
+    gemem-sim "$name" ge_onnx_00000000_graph_0_Build.pbtxt "$@"
+done
+check 'nothing was written' test ! -e x.json -a ! -e x.txt
+printf '\177ELF' > program
+refused 3 'program: not recognised as a trace or graph; name its format if it is one of: native, text, .*, gemem-graph, paddle-program, ' gemem-sim info program
+refused 2 'onxx: no such format of traces or graphs; did you mean onnx\? known formats: native, .*, gemem-graph, ' gemem-sim info program --trace-format onxx
+
+# ---- the lists
 run 0 gemem-sim list formats; says out 'gemem-graph'; says out 'paddle-program'; says out 'minimalloc-csv'
 run 0 gemem-sim help gemem-graph; says out 'Origin: doc/graph-format.md'
 printf 'id,lower,upper,size\n0,0,3,4\n1,3,9,4\n' > m.csv
@@ -106,6 +146,26 @@ run 0 gemem-sim info m.csv; says out 'format +minimalloc-csv'; says out 'peak li
 run 0 gemem-sim validate m.csv; says out '^m.csv: valid \(minimalloc-csv\)$'
 run 0 gemem-sim info g.json --trace-format gemem-graph; says out '^  graph +small$'
 refused 3 'm.csv:1: ' gemem-sim info m.csv --trace-format gemem-graph
+
+# ---- programs as PaddlePaddle saves them: the same as their JSON form, by every way
+samples=$GEMEM_SRCDIR/tests/data/paddle
+cp "$samples/mlp-train.pdmodel" "$samples/mlp-train.json" .
+for lowering in eager gc no-gc paddle paddle:executor=parallel; do
+  gemem-sim convert mlp-train.json of-json.txt --lower=$lowering
+  run 0 gemem-sim convert mlp-train.pdmodel of-model.txt --lower=$lowering
+  check "the trace of its JSON form: $lowering" sh -c 'grep -v "^#" of-json.txt > a; grep -v "^#" of-model.txt | diff a -'
+done
+check 'the plan of its JSON form' sh -c 'gemem-sim plan mlp-train.json -f csv | cut -d, -f 2- > a; gemem-sim plan mlp-train.pdmodel -f csv | cut -d, -f 2- | diff a -'
+run 0 gemem-sim info "$samples/__model__"; says out 'format +paddle-model'; says out 'tool: PaddlePaddle 1.8.5$'
+for file in "$samples"/__model__ "$samples"/*.pdmodel; do
+  run 0 gemem-sim validate "$file"
+  run 0 gemem-sim replay "$file" -a direct --lower=paddle --check
+  run 0 gemem-sim convert "$file" back.json
+  check "the same graph when written and read again: ${file##*/}" sh -c '
+    gemem-sim info "$1" -f json | jq "del(.path, .format, .provenance)" > a; gemem-sim info back.json -f json | jq "del(.path, .format, .provenance)" | diff a -' sh "$file"
+done
+run 0 gemem-sim replay "$samples/mlp-train.pdmodel" -a direct --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes # by its op_role_var
+refused 3 '.*mlp.pdmodel: a file of this format holds one graph; leave out #1' gemem-sim info "$samples/mlp.pdmodel#1"
 
 # ---- the vectors
 if [ -d "$GEMEM_SHARED/vectors/ge-static" ]; then

@@ -21,7 +21,7 @@ gemem-sim generate random:events=400,live=20 --seed 3 -o r.txt
 # ---- files that are not what they should be
 for command in info validate 'replay -a direct' compare plot; do
   refused 1 'missing: No such file or directory; name a readable file' gemem-sim $command missing
-  refused 1 '\.: Is a directory; name a readable file' gemem-sim $command .
+  refused 1 '\.: Is a directory; name a (file in it|readable file)' gemem-sim $command .
   refused 1 "'': No such file" gemem-sim $command ''
 done
 if [ "$(id -u)" != 0 ]; then

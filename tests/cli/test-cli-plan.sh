@@ -145,7 +145,7 @@ says err "dangling.json: node 'a'"
 printf '{"options": {"static_memory_policy": 77}, "nodes": [{"name": "a", "outputs": [{"size": 1}]}]}' > setting.json
 refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: too large' gemem-sim plan setting.json -p ge-hybrid
 echo '{"nodes": []}' > nothing.json
-run 0 gemem-sim plan nothing.json; silent err
+refused 3 'nothing.json: the graph has no nodes, so there is nothing to run or plan' gemem-sim plan nothing.json
 
 # A signal ends the work after the plan in progress: what was planned is shown, and that others are missing is said.
 gemem-sim generate random:events=100000,live=200 -o long.gmt

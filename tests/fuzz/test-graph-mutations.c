@@ -59,6 +59,8 @@ load_seeds (void)
   add_file ("tests/data/onnx/parts.onnx");
   add_file ("tests/data/onnx/if.onnx");
   add_file ("tests/data/onnx/loop.onnx");
+  add_file ("tests/data/paddle/__model__");
+  add_file ("tests/data/paddle/loop.pdmodel");
   add_file ("tests/data/ge/graph.txt");
   add_file ("tests/data/ge/model.txt");
   add_file ("tests/data/ge/with-log.txt");
@@ -131,7 +133,7 @@ test_seeds (void)
   g_assert_cmpuint (accepted, ==, 2 * seeds->len); /* recognised, and by name; the others refuse it */
 }
 
-/* ONNX and protobuf text have no end mark: they must only survive. */
+/* Protobuf messages and protobuf text have no end mark: they must only survive. */
 static void
 test_truncated (void)
 {

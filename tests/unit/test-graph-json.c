@@ -245,10 +245,12 @@ test_any_order (void)
   round_trip (graph);
 }
 
+#define NODES "\"nodes\":[{\"name\":\"a\"}]"
+
 static void
 test_several (void)
 {
-  static const char text[] = "{\"name\":\"zero\",\"nodes\":[]}\n{\"name\":\"one\",\n\"nodes\":[]} {\"name\":\"two\",\"nodes\":[]}\n\n";
+  static const char text[] = "{\"name\":\"zero\"," NODES "}\n{\"name\":\"one\",\n" NODES "} {\"name\":\"two\"," NODES "}\n\n";
   g_autoptr (GBytes) bytes = g_bytes_new_static (text, sizeof text - 1);
   static const char *const names[] = { "zero", "one", "two" };
 
@@ -320,6 +322,7 @@ test_refuses_documents (void)
     { "[]", "a graph is a JSON object {...}; this is something else" },
     { "{\"nodes\":[]}]", ":1: \"\" is no JSON value; the file is damaged or of another format" },
     { "{}", "no \"nodes\"; this is no graph" },
+    { "{\"nodes\":[]}", GEMEM_GRAPH_WITHOUT_NODES },
     { "{\"nodes\":{}}", "nodes: must be a list [...]" },
     { "{\"nodes\":[],\"nodes\":[]}", "nodes: given twice" },
     { "{\"nodez\":[]}", "'nodez' is not known here; did you mean 'nodes'?" },
@@ -504,7 +507,7 @@ test_recognition (void)
   g_autofree char *empty = test_graph_error ("", NULL), *other = test_graph_error ("{\"traceEvents\":[]}", NULL);
   g_autoptr (GError) error = NULL;
 
-  g_assert_cmpstr (empty, ==, "g.json: the file is empty; name a graph");
+  g_assert_cmpstr (empty, ==, "g.json: the file is empty; name a recorded trace or a graph");
   g_assert_true (g_str_has_prefix (other, "g.json: not recognised as a graph; name its format if it is one of: gemem-graph, paddle-program"));
   g_assert_null (test_graph_from_text ("{}", "gemem-grap", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);

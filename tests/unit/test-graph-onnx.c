@@ -50,6 +50,24 @@ test_parts (void)
                    "NetOutput:NetOutput(Clip.0 Shape.0) ->\n");
 }
 
+/* Without a shape: what a node makes and nobody reads. */
+static void
+test_unread (void)
+{
+  g_autoptr (GememGraph) graph = test_open_graph ("onnx/unread.onnx");
+
+  expect ("unread", "$s float32[3]=12 persistable\n"
+                    "$b float32[3]=12 persistable\n"
+                    "$m float32[3]=12 persistable\n"
+                    "$v float32[3]=12 persistable\n"
+                    "x:Data() -> float32[2,3,4,4]=384 index=0\n"
+                    "BatchNormalization:BatchNormalization(x.0 $s $b $m $v) -> float32[2,3,4,4]=384 ?=0 ?=0 ?=0 ?=0\n"
+                    "Dropout:Dropout(BatchNormalization.0) -> float32[2,3,4,4]=384 ?=0\n"
+                    "NetOutput:NetOutput(Dropout.0) ->\n");
+  g_assert_cmpstr (g_ptr_array_index (gemem_graph_provenance (graph), 2), ==,
+                   "note: 5 outputs that nobody reads have no shape; they count as no bytes");
+}
+
 static void
 test_subgraphs (void)
 {
@@ -125,6 +143,7 @@ static void
 test_refused_bytes (void)
 {
   expect_bytes (BYTES ("\x08\x08"), "x: holds no graph; this is no ONNX model");
+  expect_bytes (BYTES ("\x08\x08\x3a\x03\x12\x01y"), "x: " GEMEM_GRAPH_WITHOUT_NODES);
   expect_bytes (BYTES ("\x08"), "x: byte 1: the file ends within a message; fetch it again");
   expect_bytes (BYTES ("\x3a\x02\x12"), "x: byte 3: the file ends within a message; fetch it again");
   expect_bytes (BYTES ("\x3a\x02\x12\x01y"),
@@ -181,15 +200,15 @@ test_weights_are_skipped (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) graph = NULL;
 
-  /* graph { initializer { raw_data: <3 MiB> dims: [1024, 768] data_type: 1 name: "w" } } */
-  g_byte_array_append (bytes, (const guint8 *) "\x3a\x95\x80\xc0\x01\x2a\x90\x80\xc0\x01\x4a\x80\x80\xc0\x01", 15);
+  /* graph { node { op_type: "N" } initializer { raw_data: <3 MiB> dims: [1024, 768] data_type: 1 name: "w" } } */
+  g_byte_array_append (bytes, (const guint8 *) "\x3a\x9a\x80\xc0\x01\x0a\x03\x22\x01N\x2a\x90\x80\xc0\x01\x4a\x80\x80\xc0\x01", 20);
   g_byte_array_append (bytes, zeros, (guint) weights);
   g_byte_array_append (bytes, (const guint8 *) "\x0a\x04\x80\x08\x80\x06\x10\x01\x42\x01w", 11);
   file = g_bytes_new (bytes->data, bytes->len);
   graph = gemem_graph_open_input (gemem_input_new_from_bytes (file, "x"), "onnx", 0, &error);
   g_assert_no_error (error);
   g_autofree char *text = test_graph_text (graph);
-  g_assert_cmpstr (text, ==, "$w float32[1024,768]=3145728 persistable\nNetOutput:NetOutput() ->\n");
+  g_assert_cmpstr (text, ==, "$w float32[1024,768]=3145728 persistable\nN:N() ->\nNetOutput:NetOutput() ->\n");
 }
 
 static void
@@ -200,7 +219,7 @@ test_index (void)
 
   g_assert_null (gemem_graph_open (path, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_true (g_str_has_suffix (error->message, "mlp.onnx: an ONNX file holds one graph; leave out #1"));
+  g_assert_true (g_str_has_suffix (error->message, "mlp.onnx: a file of this format holds one graph; leave out #1"));
 }
 
 int
@@ -209,6 +228,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/graph-onnx/mlp", test_mlp);
   g_test_add_func ("/graph-onnx/parts", test_parts);
+  g_test_add_func ("/graph-onnx/unread", test_unread);
   g_test_add_func ("/graph-onnx/subgraphs", test_subgraphs);
   g_test_add_func ("/graph-onnx/refused-models", test_refused_models);
   g_test_add_func ("/graph-onnx/refused-bytes", test_refused_bytes);

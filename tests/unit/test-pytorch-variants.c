@@ -407,7 +407,7 @@ test_page_errors (void)
 {
   static const struct { const char *text, *error;
   } pages[] = {
-    { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from" },
+    { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from, or fetch the file again if a server sent this" },
     { "<html><title>GPU Memory Timeline HTML</title><img src='data:image/png;base64,iVBO'>",
       "a page of export_memory_timeline() holds only a picture; record with export_chrome_trace() and profile_memory=True, or "
       "torch.cuda.memory._dump_snapshot()" },
