@@ -87,6 +87,8 @@ add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint3
   GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
 
   releases->uniform &= stack == releases->stack;
+  if (run->bytes == 0)
+    run->first = event->size;
   run->bytes += event->size;
   run->whole |= event->pool == 0;
   if (event->pool == 0 || gemem_idset_contains (&releases->known, event->pool))
@@ -116,17 +118,26 @@ end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 st
   releases->open = FALSE;
 }
 
-/* How many completions with one stack there are without another event between, each of a block that had to wait. */
+/* A completion that a request or the program waited for, not one that comes with its free.  In a run: one of the same stack. */
+static gboolean
+is_waited_for (const GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
+{
+  const gboolean at_once
+      = releases->last.kind == GEMEM_EVENT_FREE_REQUESTED && releases->last.address == event->address && releases->stack == stack;
+
+  return event->kind == GEMEM_EVENT_FREE_COMPLETED && stack != 0 && !at_once && (!releases->open || stack == releases->stack);
+}
+
+/* How many completions with one stack there are without another event between. */
 static void
 count_completions (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
-  const gboolean waited
-      = releases->last.kind != GEMEM_EVENT_FREE_REQUESTED || releases->last.address != event->address || releases->stack != stack;
+  const gboolean waited = is_waited_for (releases, event, stack);
 
-  if (event->kind != GEMEM_EVENT_FREE_COMPLETED || stack == 0 || stack != releases->stack || !waited)
+  if (!waited || stack != releases->stack)
     releases->completions = 0;
   releases->stack = stack;
-  releases->completions += event->kind == GEMEM_EVENT_FREE_COMPLETED && stack != 0 && waited;
+  releases->completions += waited;
 }
 
 void
@@ -134,14 +145,16 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
 {
   const gboolean release = is_release (event);
 
-  if (releases->open && !release)
+  if (releases->open && is_waited_for (releases, event, stack))
+    g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1).waits = TRUE;
+  else if (releases->open && !release)
     end_run (releases, event, stack);
   look_at_stack (releases, event, stack, seen);
   if (release && !releases->open)
     begin_run (releases, stack, empties);
   if (release)
     add_to_run (releases, event, stack);
-  else
+  else if (!releases->open)
     count_completions (releases, event, stack);
   if (release)
     releases->reserved = plus (releases->reserved, -event->size);
@@ -154,7 +167,7 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
 }
 
 void
-gemem_pytorch_releases_finish (GememPytorchReleases *releases)
+gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size)
 {
   if (releases->open)
     end_run (releases, NULL, 0);
@@ -167,7 +180,7 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases)
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
       if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && releases->stacks)
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
-      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
+      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED || (max_split_size != G_MAXUINT64 && (run->waits || run->first >= max_split_size)))
         run->event += run->completions;
       releases->counts[run->cause]++;
       releases->added += run->n_pools;

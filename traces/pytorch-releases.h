@@ -13,7 +13,9 @@
  *
  * What was refused is told as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least that the device must have had for the allocator, which is
  * what it held when it was served at last; for a request that failed, what it held then.  The blocks that the allocator waited for before
- * it gave back (free_completed with the stack of the request) are inside the limit.
+ * it gave back (free_completed with the stack of the request) are inside the limit, so that the simulated allocator waits for them too.
+ * Those that it found completed without waiting look the same; they are told apart only where it gave back oversize blocks first, which
+ * it does before it waits.
  *
  * Segments of a private pool go back only when the program has let go of the pool (a graph was destroyed), with the next emptying; or,
  * as with a MemPool, at that moment, and then the cache of other pools stays.  Before PyTorch 2.12 events do not name their pool.
@@ -37,6 +39,7 @@ typedef struct
 {
   guint64           event;  /* number of the first one in its device's list, completions that belong to it included */
   guint64           bytes;  /* that went back */
+  guint64           first;  /* bytes of the first segment */
   guint64           served; /* bytes of the segment obtained afterwards; 0: none */
   guint64           asked;  /* bytes that the request behind it wanted of the device */
   gint64            before; /* what was reserved then, more than at the start of the events */
@@ -46,6 +49,7 @@ typedef struct
   guint8            cause; /* GememPytorchCause */
   gboolean          whole : 1;  /* all that was cached, not only that of these pools */
   gboolean          failed : 1; /* the request behind it */
+  gboolean          waits : 1;  /* completions lie between its segments */
 } GememPytorchRelease;
 
 typedef struct
@@ -79,7 +83,8 @@ void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
 /* First pass: the next event, with the number of its stack (0: none), whether that names empty_cache, and of a
  * requested free whether its block was seen allocated (which no longer matters once `own` is set).  O(1). */
 void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties, gboolean seen);
-void gemem_pytorch_releases_finish (GememPytorchReleases *releases);
+/* @max_split_size: of the recorded allocator, G_MAXUINT64: none. */
+void gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size);
 
 /* Second pass, for each event in order; @reserved: what the recorded allocator holds.  Only what the kind needs is set; failed requests get
  * an id by the caller.  O(1).

@@ -352,7 +352,7 @@ settle (Snapshot *snapshot, GError **error)
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s", snapshot->bytes.source.name, i, reason->message);
           return FALSE;
         }
-      gemem_pytorch_releases_finish (&device->releases);
+      gemem_pytorch_releases_finish (&device->releases, settings->max_split_size >= 0 ? (guint64) settings->max_split_size : G_MAXUINT64);
       for (guint s = 0; s < device->state.segments->len; s++)
         device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
       open += device->state.open;
