@@ -105,7 +105,7 @@ end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 st
   GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
   const gboolean obtained = next != NULL && (next->kind == GEMEM_EVENT_SEGMENT_ALLOC || next->kind == GEMEM_EVENT_SEGMENT_MAP);
 
-  run->failed = next != NULL && next->kind == GEMEM_EVENT_OOM;
+  run->failed = next != NULL && next->kind == GEMEM_EVENT_OOM && next->size > 0;
   run->whole |= run->n_pools == 0;
   if (obtained)
     run->served = next->size;
@@ -171,7 +171,7 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
 {
   if (releases->open)
     end_run (releases, NULL, 0);
-  releases->added = 4 * releases->failed;
+  releases->added = 2 * releases->failed;
   for (guint i = 0; i < releases->runs->len; i++)
     {
       GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
@@ -193,24 +193,16 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
 
 /* ---- second pass */
 
-static guint
-add (GememTraceEvent *added, guint n, GememEventKind kind, guint64 size, guint8 flags)
-{
-  added[n] = (GememTraceEvent){ .kind = (guint8) kind, .size = size, .flags = flags };
-  return n + 1;
-}
-
-gboolean
-gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, guint64 reserved, GememTraceEvent *added)
+/* What comes before the run that is the next. */
+static gboolean
+before_run (GememPytorchReleases *releases, guint64 reserved, GememTraceEvent *added)
 {
   const GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->next);
-  const gboolean refused = releases->next < releases->runs->len && run->cause == GEMEM_PYTORCH_RELEASE_REFUSED;
+  const gboolean refused = run->cause == GEMEM_PYTORCH_RELEASE_REFUSED;
 
-  if (releases->next == releases->runs->len || run->event != number)
-    return FALSE;
   if (releases->step < run->n_pools)
     {
-      add (added, 0, GEMEM_EVENT_POOL_RELEASE, 0, 0);
+      added->kind = GEMEM_EVENT_POOL_RELEASE;
       added->pool = g_array_index (releases->pools, guint32, run->pools + releases->step++);
       added->aux = !run->whole && !refused;
       return TRUE;
@@ -218,29 +210,34 @@ gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, g
   releases->next++;
   releases->step = 0;
   releases->limited = refused;
+  added->kind = refused ? GEMEM_EVENT_DEVICE_LIMIT : GEMEM_EVENT_TRIM;
   if (refused)
-    add (added, 0, GEMEM_EVENT_DEVICE_LIMIT, MAX (reserved - MIN (run->bytes, reserved) + run->served, 1), 0);
-  else if (run->whole)
-    add (added, 0, GEMEM_EVENT_TRIM, 0, 0);
+    added->size = MAX (reserved - MIN (run->bytes, reserved) + run->served, 1);
   return refused || run->whole;
 }
 
-guint
-gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, guint64 reserved, GememTraceEvent *added)
+gboolean
+gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, const GememTraceEvent *event, guint64 reserved, GememTraceEvent *added)
 {
-  guint n = 0;
+  memset (added, 0, sizeof *added);
+  if (releases->next < releases->runs->len && g_array_index (releases->runs, GememPytorchRelease, releases->next).event == number)
+    return before_run (releases, reserved, added);
+  if (releases->limited || event->kind != GEMEM_EVENT_OOM || event->size == 0)
+    return FALSE;
+  releases->limited = TRUE;
+  added->kind = GEMEM_EVENT_DEVICE_LIMIT;
+  added->size = MAX (reserved, 1);
+  return TRUE;
+}
 
-  if (event->kind == GEMEM_EVENT_OOM && event->size > 0)
-    {
-      if (!releases->limited)
-        n = add (added, n, GEMEM_EVENT_DEVICE_LIMIT, MAX (reserved, 1), 0);
-      n = add (added, n, GEMEM_EVENT_ALLOC, event->size, GEMEM_EVENT_FAILED);
-      n = add (added, n, GEMEM_EVENT_FREE, 0, GEMEM_EVENT_FAILED);
-      releases->limited = TRUE;
-    }
+gboolean
+gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, GememTraceEvent *added)
+{
+  memset (added, 0, sizeof *added);
+  added->kind = GEMEM_EVENT_DEVICE_LIMIT;
   if (!releases->limited || event->kind == GEMEM_EVENT_FREE_COMPLETED
       || (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP))
-    return n; /* the request is not served yet */
+    return FALSE; /* the request is not served yet */
   releases->limited = FALSE;
-  return add (added, n, GEMEM_EVENT_DEVICE_LIMIT, 0, 0);
+  return TRUE;
 }

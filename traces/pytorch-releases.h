@@ -47,9 +47,9 @@ typedef struct
   guint32           n_pools;
   guint32           completions;
   guint8            cause; /* GememPytorchCause */
-  gboolean          whole : 1;  /* all that was cached, not only that of these pools */
-  gboolean          failed : 1; /* the request behind it */
-  gboolean          waits : 1;  /* completions lie between its segments */
+  guint             whole : 1;  /* all that was cached, not only that of these pools */
+  guint             failed : 1; /* the request behind it */
+  guint             waits : 1;  /* completions lie between its segments */
 } GememPytorchRelease;
 
 typedef struct
@@ -74,9 +74,6 @@ typedef struct
   gboolean        stacks, own;    /* requests have stacks; frees have stacks of their own */
 } GememPytorchReleases;
 
-/* The most that stands behind one event. */
-#define GEMEM_PYTORCH_MAX_BEHIND 4
-
 void gemem_pytorch_releases_init (GememPytorchReleases *releases);
 void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
 
@@ -86,9 +83,9 @@ void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTr
 /* @max_split_size: of the recorded allocator, G_MAXUINT64: none. */
 void gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size);
 
-/* Second pass, for each event in order; @reserved: what the recorded allocator holds.  Only what the kind needs is set; failed requests get
- * an id by the caller.  O(1).
- * before: the next event that comes before event @number (POOL_RELEASE, TRIM, DEVICE_LIMIT); FALSE: there is none.
- * behind: what comes behind @event (a request that failed, for OOM; the end of a limit); how many. */
-gboolean gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, guint64 reserved, GememTraceEvent *added);
-guint gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, guint64 reserved, GememTraceEvent *added);
+/* Second pass, for each event in order: fills @added but for device and time, and returns TRUE if there is something.  O(1).
+ * before: the next event that comes before event @number (POOL_RELEASE, TRIM, DEVICE_LIMIT), with @reserved held by the recorded allocator.
+ * behind: the end of a limit. */
+gboolean gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, const GememTraceEvent *event, guint64 reserved,
+                                        GememTraceEvent *added);
+gboolean gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, GememTraceEvent *added);

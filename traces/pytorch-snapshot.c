@@ -310,14 +310,14 @@ note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *r
   g_autoptr (GString) text = g_string_new (NULL);
 
   if (program > 0)
-    g_string_append_printf (text, "the program emptied the cache %" G_GUINT64_FORMAT " times (trim)", program);
+    g_string_append_printf (text, "the program emptied the cache (trim): %" G_GUINT64_FORMAT, program);
   if (guessed > 0)
-    g_string_append_printf (text, ", %" G_GUINT64_FORMAT " of them guessed, as there are no call stacks", guessed);
+    g_string_append_printf (text, ", of these guessed for want of call stacks: %" G_GUINT64_FORMAT, guessed);
   if (refused > 0)
-    g_string_append_printf (text, "%s%" G_GUINT64_FORMAT " times the allocator gave back memory for a request, which the device had refused%s",
-                            text->len > 0 ? "; " : "", refused, collects ? ", or to stay below garbage_collection_threshold" : "");
+    g_string_append_printf (text, "%sthe allocator gave back memory as the device refused a request%s: %" G_GUINT64_FORMAT, text->len > 0 ? "; " : "",
+                            collects ? ", or as garbage_collection_threshold says" : "", refused);
   if (releases->failed > 0)
-    g_string_append_printf (text, "%s%" G_GUINT64_FORMAT " requests ran out of memory", text->len > 0 ? "; " : "", releases->failed);
+    g_string_append_printf (text, "%srequests that ran out of memory: %" G_GUINT64_FORMAT, text->len > 0 ? "; " : "", releases->failed);
   if (text->len > 0)
     gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
 }
@@ -507,35 +507,17 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
   return TRUE;
 }
 
-/* What stands beside an event for @n more: device, time, and for a request that failed a stream, a pool and an id. */
-static void
-complete_added (Snapshot *snapshot, const GememTraceEvent *beside, GememTraceEvent *added, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    {
-      added[i].device = beside->device;
-      added[i].time = beside->time;
-      if (added[i].kind == GEMEM_EVENT_ALLOC)
-        {
-          added[i].stream = beside->stream;
-          added[i].pool = beside->pool;
-          snapshot->last_id++;
-        }
-      if (added[i].kind == GEMEM_EVENT_ALLOC || added[i].kind == GEMEM_EVENT_FREE)
-        added[i].id = snapshot->last_id;
-    }
-}
-
 /* What comes before the held record; FALSE: nothing more. */
 static gboolean
 deliver_before (Snapshot *snapshot, GememTraceEvent *event)
 {
+  const GememTraceEvent *held = &snapshot->held.event;
   Device *device = get_device (snapshot, snapshot->held.device);
 
-  if (!gemem_pytorch_releases_before (&device->releases, device->delivered, device->reserved, event))
+  if (!gemem_pytorch_releases_before (&device->releases, device->delivered, held, device->reserved, event))
     return FALSE;
-  event->device = snapshot->held.event.device;
-  event->time = event_time (snapshot, device, snapshot->held.event.time);
+  event->device = held->device;
+  event->time = event_time (snapshot, device, held->time);
   return TRUE;
 }
 
@@ -544,7 +526,6 @@ static guint
 deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
 {
   Device *device = get_device (snapshot, snapshot->held.device);
-  guint more;
 
   if (!deliver (snapshot, &snapshot->held, event, error))
     return 0;
@@ -553,9 +534,11 @@ deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
     device->reserved += event->size;
   else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
     device->reserved -= MIN (event->size, device->reserved);
-  more = gemem_pytorch_releases_behind (&device->releases, event, device->reserved, event + 1);
-  complete_added (snapshot, event, event + 1, more);
-  return 1 + more;
+  if (!gemem_pytorch_releases_behind (&device->releases, event, event + 1))
+    return 1;
+  event[1].device = event->device;
+  event[1].time = event->time;
+  return 2;
 }
 
 /* The next record of the second pass that is an event of a wanted device becomes `held`; FALSE: error. */
@@ -585,7 +568,7 @@ snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, GError 
   *events = snapshot->batch;
   while (n < BATCH && next_initial (snapshot, &snapshot->batch[n]))
     n++;
-  while (n + 1 + GEMEM_PYTORCH_MAX_BEHIND <= BATCH)
+  while (n + 2 <= BATCH)
     {
       if (!snapshot->holding && !hold_next (snapshot, error))
         return -1;

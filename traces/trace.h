@@ -51,8 +51,8 @@ typedef enum
   GEMEM_EVENT_GRAPH_SEGMENT = 23, /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_*     */
   GEMEM_EVENT_GRAPH_RUN_END = 24, /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
   GEMEM_EVENT_STREAM_FREE = 25,   /* id, stream: what that stream had of the block is let go (counted references); it lives until its FREE */
-  GEMEM_EVENT_DEVICE_LIMIT = 26, /* size: bytes that the recorded device had for the allocator from here on, to judge by what it
-                                    refused; 0: no longer known                                                   */
+  GEMEM_EVENT_DEVICE_LIMIT = 26,  /* size: bytes that the recorded device had for the allocator from here on, to judge by what it
+                                     refused; 0: no longer known.  An OOM between is a request that failed for it */
   GEMEM_EVENT_POOL_RELEASE = 27,  /* pool: the program let go of that private pool; aux = 1: its cache goes back now */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;

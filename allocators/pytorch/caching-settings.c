@@ -251,7 +251,7 @@ static gboolean
 resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error)
 {
   if (params->expandable_segments)
-    return fail (error, "expandable_segments", "yes", "only plain segments are modelled; expandable_segments=no shows what those would need");
+    return fail (error, "expandable_segments", "yes", "this allocator has plain segments only, expandable_segments=no shows what they would need");
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold", "1", "too large; use a number below 1, or 0 for none");
   if (params->max_split_size < params->large_segment_size)

@@ -445,6 +445,24 @@ do_limit (GememRun *run, const GememTraceEvent *event)
   run->held_back = g_array_new (FALSE, FALSE, sizeof (GememBlock));
 }
 
+/* Where the recorded device is followed, the request that failed is made, as it changed what the allocator holds; else it is a mark. */
+static gboolean
+do_oom (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememTraceEvent request = *event;
+
+  if (run->held_back == NULL || event->size == 0)
+    return TRUE;
+  request.kind = GEMEM_EVENT_ALLOC;
+  request.id = G_MAXUINT64;
+  request.address = request.aux = 0;
+  request.flags = GEMEM_EVENT_FAILED;
+  if (!do_alloc (run, &request, error))
+    return FALSE;
+  request.kind = GEMEM_EVENT_FREE;
+  return do_free (run, &request, error);
+}
+
 static void
 do_pool_release (GememRun *run, const GememTraceEvent *event)
 {
@@ -494,9 +512,10 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_GRAPH_RUN_END:
     case GEMEM_EVENT_GRAPH_UNLOAD:
       return gemem_run_graph (run, event, error);
+    case GEMEM_EVENT_OOM:
+      return do_oom (run, event, error);
     case GEMEM_EVENT_STEP:
     case GEMEM_EVENT_PHASE:
-    case GEMEM_EVENT_OOM:
     case GEMEM_EVENT_SNAPSHOT:
       return TRUE; /* marks: nothing to decide */
     default:

@@ -1,8 +1,8 @@
 /* test-pytorch-recordings.c - real PyTorch recordings through `pytorch-caching`, on a device that places segments where they were.
  *
- * For each of the six: every allocation at its recorded address, the recorded device calls in order, and the facts of
- * shared/traces/pytorch/expected.json: counts, initial state, peaks with their events, final state.  The smaller ones also pass the
- * full checks after each event.
+ * For each of the six, without and with its call stacks: every allocation at its recorded address, the recorded device calls in order,
+ * and the facts of shared/traces/pytorch/expected.json: counts, initial state, peaks with their events, final state.  The smaller ones
+ * also pass the full checks after each event.
  */
 #include "config.h"
 
@@ -15,17 +15,24 @@ static JsonNode *expected_root;
 
 typedef struct
 {
-  const char *name;
+  const char *path;
+  const char *name; /* in expected.json */
   gboolean    full_checks;
 } Recording;
 
 static const Recording recordings[] = {
-  { "lm-small.pickle", TRUE },
-  { "lm-forward-a.pickle", TRUE },
-  { "lm-forward-backward-a.pickle", FALSE },
-  { "lm-forward-backward-b.pickle", FALSE },
-  { "lm-training-512.pickle.gz", FALSE },
-  { "lm-inference-1024.pickle", TRUE },
+  { "lm-small.pickle", "lm-small.pickle", TRUE },
+  { "lm-forward-a.pickle", "lm-forward-a.pickle", TRUE },
+  { "lm-forward-backward-a.pickle", "lm-forward-backward-a.pickle", FALSE },
+  { "lm-forward-backward-b.pickle", "lm-forward-backward-b.pickle", FALSE },
+  { "lm-training-512.pickle.gz", "lm-training-512.pickle.gz", FALSE },
+  { "lm-inference-1024.pickle", "lm-inference-1024.pickle", TRUE },
+  { "with-stacks/lm-small.pickle.gz", "lm-small.pickle", FALSE },
+  { "with-stacks/lm-forward-a.pickle.gz", "lm-forward-a.pickle", FALSE },
+  { "with-stacks/lm-forward-backward-a.pickle.gz", "lm-forward-backward-a.pickle", FALSE },
+  { "with-stacks/lm-forward-backward-b.pickle.gz", "lm-forward-backward-b.pickle", FALSE },
+  { "with-stacks/lm-training-512.pickle.gz", "lm-training-512.pickle.gz", FALSE },
+  { "with-stacks/lm-inference-1024.pickle.gz", "lm-inference-1024.pickle", FALSE },
 };
 
 static GememTraceReader *
@@ -135,7 +142,7 @@ static void
 test_recording (gconstpointer data)
 {
   const Recording *recording = data;
-  g_autofree char *relative = g_build_filename ("traces", "pytorch", recording->name, NULL);
+  g_autofree char *relative = g_build_filename ("traces", "pytorch", recording->path, NULL);
   g_autofree char *path = test_shared_path (relative);
   g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
@@ -164,7 +171,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (recordings); i++)
     {
-      g_autofree char *name = g_strconcat ("/recordings/", recordings[i].name, NULL);
+      g_autofree char *name = g_strconcat ("/recordings/", recordings[i].path, NULL);
       g_test_add_data_func (name, &recordings[i], test_recording);
     }
   path = g_build_filename (g_getenv ("GEMEM_SHARED") != NULL ? g_getenv ("GEMEM_SHARED") : "../shared", "traces", "pytorch", "expected.json", NULL);

@@ -72,7 +72,8 @@ read_all (GBytes *bytes, int device, gboolean partial)
   g_assert_no_error (error);
   g_assert_cmpuint (total, ==, reader->info.events);
   for (guint i = 0; i < reader->info.provenance->len; i++)
-    g_string_append_printf (out, "%s\n", (char *) g_ptr_array_index (reader->info.provenance, i));
+    if (!g_str_has_prefix (g_ptr_array_index (reader->info.provenance, i), "PyTorch: ")) /* test_versions */
+      g_string_append_printf (out, "%s\n", (char *) g_ptr_array_index (reader->info.provenance, i));
   gemem_trace_close (reader);
   return g_string_free (out, FALSE);
 }
@@ -100,14 +101,17 @@ expect (const char *text, const char *expected)
 
 #define DOUBT(inferred, guessed) \
   "ambiguous: device 0: of the sizes of initial blocks " inferred " are inferred from later addresses, " guessed " are guessed to be the rounded request\n"
+#define NO_EVENTS \
+  "note: the snapshot holds a state and no events; call torch.cuda.memory._record_memory_history() before what is to be recorded\n"
+#define GUESSED(n) "releases: device 0: the program emptied the cache (trim): " n ", of these guessed for want of call stacks: " n "\n"
 #define S0 "s 0 0x10000000 20971520 0 large 0 0 False\n"
 
 static void
 test_empty (void)
 {
-  expect ("", "");
-  expect ("t\nt\n", "");
-  expect (S0 "b 0x10000000 20971520 20971520 inactive\n", "i:segment-alloc 10000000:20971520\n");
+  expect ("", NO_EVENTS);
+  expect ("t\nt\n", NO_EVENTS);
+  expect (S0 "b 0x10000000 20971520 20971520 inactive\n", "i:segment-alloc 10000000:20971520\n" NO_EVENTS);
 }
 
 static void
@@ -117,8 +121,9 @@ test_events (void)
       "t\ne segment_alloc 0x10000000 2097152 5 1000\ne alloc 0x10000000 100 5 1001\ne snapshot 0 100 0 1002\n"
       "e oom 4096 1073741824 5 1003\ne free_requested 0x10000000 100 5 1004\ne free_completed 0x10000000 100 5 1007\n"
       "e segment_free 0x10000000 2097152 5 1008\n",
-      "segment-alloc 10000000:2097152 s5 small\nalloc #1 10000000:100 s5 @1000\nsnapshot:100 @2000\noom:1073741824/4096 s5 @3000\n"
-      "free-requested #1 10000000:100 s5 @4000\nfree-completed #1 10000000:100 s5 @7000\nsegment-free 10000000:2097152 s5 small @8000\n");
+      "segment-alloc 10000000:2097152 s5 small\nalloc #1 10000000:100 s5 @1000\nsnapshot:100 @2000\ndevice-limit:2097152 @3000\noom:1073741824/4096 s5 @3000\ndevice-limit @3000\n"
+      "free-requested #1 10000000:100 s5 @4000\nfree-completed #1 10000000:100 s5 @7000\ntrim @8000\nsegment-free 10000000:2097152 s5 small @8000\n"
+      "releases: device 0: the program emptied the cache (trim): 1, of these guessed for want of call stacks: 1; requests that ran out of memory: 1\n");
   /* An action of the future is passed over and told. */
   expect ("t\ne teleport 0x10000000 512 0 1000\n", "note: events with the unknown action \"teleport\" and perhaps others are left out\n");
 }
@@ -155,7 +160,7 @@ test_initial (void)
   expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\ne segment_free 0x10000000 2097152 0 2\n",
           "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:10/512 small\nfree-requested #1 10000000:10\nfree-completed #1 "
           "10000000:10\n"
-          "segment-free 10000000:2097152 small @1000\n");
+          "trim @1000\nsegment-free 10000000:2097152 small @1000\n" GUESSED ("1"));
   /* A block in no segment at all: kept, and said to be doubtful. */
   expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\n",
           "i:alloc #1 10000000:10/512 ?\nfree-requested #1 10000000:10\nfree-completed #1 10000000:10\n" DOUBT ("0", "1"));
@@ -205,13 +210,13 @@ test_expandable (void)
           "t\ne segment_map 0x41400000 20971520 3 1\ne segment_unmap 0x42800000 20971520 3 2\ne segment_map 0x50000000 2097152 3 3\n"
           "e segment_unmap 0x50000000 2097152 3 4\n",
           "i:segment-map 40000000:20971520 s3\ni:segment-map 42800000:20971520 s3\nsegment-map 41400000:20971520 s3\n"
-          "segment-unmap 42800000:20971520 s3 @1000\nsegment-map 50000000:2097152 s3 small @2000\nsegment-unmap 50000000:2097152 s3 small "
-          "@3000\n");
+          "trim @1000\nsegment-unmap 42800000:20971520 s3 @1000\nsegment-map 50000000:2097152 s3 small @2000\ntrim @3000\nsegment-unmap 50000000:2097152 s3 small "
+          "@3000\n" GUESSED ("2"));
   /* One unmap over two maps and a page from before; one that leaves both ends. */
   expect (
       "s 0 0x40000000 20971520 0 large 0 0 True\ns 0 0x43c00000 20971520 0 large 0 0 True\n"
       "t\ne segment_map 0x40000000 41943040 0 1\ne segment_map 0x43c00000 20971520 0 1\ne segment_unmap 0x41400000 41943040 0 1\n",
-      "i:segment-map 42800000:20971520\nsegment-map 40000000:41943040\nsegment-map 43c00000:20971520\nsegment-unmap 41400000:41943040\n");
+      "i:segment-map 42800000:20971520\nsegment-map 40000000:41943040\nsegment-map 43c00000:20971520\ntrim\nsegment-unmap 41400000:41943040\n" GUESSED ("1"));
   /* No tails in expandable segments. */
   expect ("s 0 0x40000000 20971520 0 large 0 0 True\nb 0x40000000 20971520 0 inactive\nt\n" FREED ("0x40000000", "20971008"),
           "i:segment-map 40000000:20971520\ni:alloc #1 40000000:20971008/20971008\nfree-requested #1 40000000:20971008\nfree-completed #1 "
@@ -244,7 +249,7 @@ test_old (void)
   static const char bytes[] = "\x80\x04](}(X\7\0\0\0addressM\0\x10X\x0a\0\0\0total_sizeM\0\x20X\6\0\0\0blocks]ue.";
   g_autoptr (GBytes) list = g_bytes_new_static (bytes, sizeof bytes - 1);
   g_autofree char *got = read_all (list, -1, FALSE);
-  g_assert_cmpstr (got, ==, "i:segment-alloc 1000:8192\n");
+  g_assert_cmpstr (got, ==, "i:segment-alloc 1000:8192\n" NO_EVENTS);
 }
 
 static void
@@ -468,6 +473,172 @@ test_many (void)
     }
 }
 
+/* ---- what segments are released for */
+
+/* As expect(), but what is live at the end does not matter. */
+static void
+expect_released (const char *text, const char *expected)
+{
+  for (guint style = 0; style < 2; style++)
+    {
+      g_autoptr (GBytes) bytes = snapshot_pickle (text, style == 0 ? SNAPSHOT_PYTHON : SNAPSHOT_CXX);
+      g_autofree char *all = read_all (bytes, -1, FALSE);
+      g_autoptr (GString) got = g_string_new (all);
+      char *note = strstr (got->str, "note: device 0: ");
+      if (note != NULL)
+        g_string_erase (got, note - got->str, strchr (note, '\n') + 1 - note);
+      g_assert_cmpstr (got->str, ==, expected);
+    }
+}
+
+#define SEGMENT(n, stack) "e segment_alloc 0x" n "0000000 20971520 0 1 " stack "\ne alloc 0x" n "0000000 20000000 0 1 " stack "\n"
+#define SEGMENT_READ(n, id) "segment-alloc " n "0000000:20971520\nalloc #" id " " n "0000000:20000000\n"
+#define FREE(n, stack) "e free_requested 0x" n "0000000 20000000 0 1 " stack "\ne free_completed 0x" n "0000000 20000000 0 1 " stack "\n"
+#define FREE_READ(n, id) "free-requested #" id " " n "0000000:20000000\nfree-completed #" id " " n "0000000:20000000\n"
+#define BACK(n, stack) "e segment_free 0x" n "0000000 20971520 0 1 " stack "\n"
+#define BACK_READ(n) "segment-free " n "0000000:20971520\n"
+
+static void
+test_emptied (void)
+{
+  static const char told[] = "releases: device 0: the program emptied the cache (trim): 1\n";
+  g_autofree char *read = g_strconcat (SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") SEGMENT_READ ("2", "2"), told, NULL);
+
+  /* By name; by another line; without a stack where requests have them; and without any. */
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "empty_cache/m") SEGMENT ("2", "a/m"), read);
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "at::emptyCache()/a/m") SEGMENT ("2", "a/m"), read);
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "a/m"), read);
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "a/m") BACK ("1", "-") SEGMENT ("2", "a/m"), read);
+  /* Only requests have stacks, and the segment has that of its last: believed only where the device could not have given both. */
+  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m") FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
+          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1") FREE_READ ("3", "2")
+          "device-limit:41943040\n" BACK_READ ("1") SEGMENT_READ ("2", "3") "device-limit\n"
+          "releases: device 0: the allocator gave back memory as the device refused a request: 1\n");
+  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m") FREE ("3", "a/m") BACK ("1", "a/m") BACK ("3", "a/m") SEGMENT ("2", "a/m")
+          SEGMENT ("4", "a/m") SEGMENT ("5", "a/m"),
+          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1") FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3")
+          SEGMENT_READ ("2", "3") SEGMENT_READ ("4", "4") SEGMENT_READ ("5", "5")
+          "releases: device 0: the program emptied the cache (trim): 1\n");
+  /* At the end of the file. */
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "a/m"),
+          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") "releases: device 0: the program emptied the cache (trim): 1\n");
+  expect_released ("t\n" SEGMENT ("1", "-") FREE ("1", "-") BACK ("1", "-") SEGMENT ("2", "-"),
+          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") SEGMENT_READ ("2", "2")
+          "releases: device 0: the program emptied the cache (trim): 1, of these guessed for want of call stacks: 1\n");
+}
+
+static void
+test_refused (void)
+{
+  static const char one[] = "releases: device 0: the allocator gave back memory as the device refused a request: 1\n";
+  g_autofree char *served = g_strconcat (SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:20971520\n" BACK_READ ("1")
+                                         SEGMENT_READ ("2", "2") "device-limit\n", one, NULL);
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "b/m"), served);
+  /* The stack of the request is on all of the run, and a segment comes of it: else the program did it. */
+  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "d/m") FREE ("3", "d/m") BACK ("1", "b/m") BACK ("3", "-") SEGMENT ("2", "b/m"),
+          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1") FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3")
+          SEGMENT_READ ("2", "3") "releases: device 0: the program emptied the cache (trim): 1\n");
+  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("3", "d/m") BACK ("3", "b/m") "e free_requested 0x10000000 20000000 0 1 b/m\n",
+          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("3", "2") "trim\n" BACK_READ ("3")
+          "free-requested #1 10000000:20000000\nreleases: device 0: the program emptied the cache (trim): 1\n"
+          "");
+  /* What the request waited for completes inside; what completes with its free does not. */
+  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") "e free_requested 0x10000000 20000000 0 1 d/m\n" FREE ("3", "d/m")
+          "e free_completed 0x10000000 20000000 0 1 b/m\n" BACK ("1", "b/m") BACK ("3", "b/m") SEGMENT ("2", "b/m"),
+          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") "free-requested #1 10000000:20000000\n" FREE_READ ("3", "2")
+          "device-limit:20971520\nfree-completed #1 10000000:20000000\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ ("2", "3") "device-limit\n"
+          "releases: device 0: the allocator gave back memory as the device refused a request: 1\n");
+}
+
+static void
+test_failed (void)
+{
+  /* Nothing to give back; something, but not enough; the first thing that happens. */
+  expect_released ("t\n" SEGMENT ("1", "a/m") "e oom 7 83886080 3 1 a/m\n",
+          SEGMENT_READ ("1", "1") "device-limit:20971520\noom:83886080/7 s3\ndevice-limit\n"
+          "releases: device 0: requests that ran out of memory: 1\n" "");
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") "e oom 7 83886080 0 1 b/m\n",
+          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:1\n" BACK_READ ("1") "oom:83886080/7\ndevice-limit\n"
+          "releases: device 0: the allocator gave back memory as the device refused a request: 1; requests that ran out of memory: 1\n");
+  expect_released ("t\ne oom 7 83886080 0 1 b/m\n", "device-limit:1\noom:83886080/7\ndevice-limit\n"
+                                           "releases: device 0: requests that ran out of memory: 1\n");
+  /* Without a size there is no request. */
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") "e oom 7 0 0 1 b/m\n",
+          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") "oom/7\n" "releases: device 0: the program emptied the cache (trim): 1\n");
+}
+
+static void
+test_pools_let_go (void)
+{
+#define POOLED(n) "e segment_alloc 0x" n "0000000 20971520 0 1 a/m 5\ne alloc 0x" n "0000000 20000000 0 1 a/m 5\n" \
+                  "e free_requested 0x" n "0000000 20000000 0 1 d/m 5\ne free_completed 0x" n "0000000 20000000 0 1 d/m 5\n"
+#define POOLED_READ(n, id) "segment-alloc " n "0000000:20971520 p1\nalloc #" id " " n "0000000:20000000 p1\nfree-requested #" id " " n \
+                           "0000000:20000000 p1\nfree-completed #" id " " n "0000000:20000000 p1\n"
+  static const char told[] = "releases: device 0: the program emptied the cache (trim): 1\n";
+  g_autofree char *with_trim = g_strconcat (POOLED_READ ("1", "1") "pool-release p1\ntrim\nsegment-free 10000000:20971520 p1\n", told, NULL);
+  g_autofree char *alone = g_strconcat (POOLED_READ ("1", "1") "pool-release/1 p1\nsegment-free 10000000:20971520 p1\n", told, NULL);
+
+  /* The program emptied the cache; or only let go of the pool. */
+  expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 empty_cache/m 5\n", with_trim);
+  expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 d/m 5\n", alone);
+}
+
+static void
+test_repeats (void)
+{
+  /* Any number of stacks, all shared. */
+  g_autoptr (GString) text = g_string_new ("t\n");
+  g_autoptr (GString) expected = g_string_new (NULL);
+  for (guint i = 0; i < 3000; i++)
+    {
+      guint64 address = 0x10000000 + (guint64) i * 0x1000;
+      g_string_append_printf (text, "e alloc 0x%" G_GINT64_MODIFIER "x 512 0 1 f%u/f%u/m\n", address, i % 700, i % 11);
+      g_string_append_printf (text, "e free_requested 0x%" G_GINT64_MODIFIER "x 512 0 1 g%u/m\ne free_completed 0x%" G_GINT64_MODIFIER "x 512 0 1 g%u/m\n",
+                              address, i % 7, address, i % 7);
+      g_string_append_printf (expected, "alloc #%u %" G_GINT64_MODIFIER "x:512\nfree-requested #%u %" G_GINT64_MODIFIER "x:512\nfree-completed #%u %"
+                              G_GINT64_MODIFIER "x:512\n", i + 1, address, i + 1, address, i + 1, address);
+    }
+  expect_released (text->str, expected->str);
+}
+
+static char *
+version_of (const char *text, const char *given)
+{
+  g_autoptr (GBytes) bytes = snapshot_pickle (text, SNAPSHOT_PYTHON);
+  g_autoptr (GError) error = NULL;
+  GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
+  options.torch = given;
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"), NULL, &options, &error);
+  g_assert_no_error (error);
+  char *version = NULL;
+  for (guint i = 0; i < reader->info.provenance->len; i++)
+    if (g_str_has_prefix (g_ptr_array_index (reader->info.provenance, i), "PyTorch: "))
+      version = g_strdup ((char *) g_ptr_array_index (reader->info.provenance, i) + strlen ("PyTorch: "));
+  gemem_trace_close (reader);
+  return version;
+}
+
+static void
+test_versions (void)
+{
+  static const struct { const char *text, *version; } cases[] = {
+    { "", "2.5 to 2.13 (inferred: there is external_annotations, but no host_traces)" },
+    { "t\ne alloc 0x1000 5 0 1\n", "2.5 to 2.7 (inferred: there is external_annotations, but no compile_context)" },
+    { "c max_cached_size -1\n", "2.13 (inferred: there is max_cached_size, but no host_traces)" },
+    { "c graph_capture_record_stream_reuse False\nt\ne alloc 0x1000 5 0 1\n", "2.9 (inferred: there is graph_capture_record_stream_reuse, but no user_metadata)" },
+    { "t\ne alloc 0x1000 5 0 1 a/b 0\n", "2.12 or 2.13 (inferred: events have pool_id, but no host_traces)" },
+    { "c max_split_size -1\nt\ne alloc 0x1000 5 0 1 a/b 0\n", "2.12 (inferred: events have pool_id, but no max_cached_size)" },
+    { "c PYTORCH_CUDA_ALLOC_CONF large_segment_size_mb:32\nt\ne alloc 0x1000 5 0 1\n", "2.11 (inferred: it was set large_segment_size_mb, but no pool_id)" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *version = version_of (cases[i].text, NULL);
+      g_assert_cmpstr (version, ==, cases[i].version);
+    }
+  g_autofree char *given = version_of ("", "2.11.0");
+  g_assert_cmpstr (given, ==, "2.11.0");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -488,5 +659,11 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-variants/truncated", test_truncated);
   g_test_add_func ("/pytorch-variants/page-errors", test_page_errors);
   g_test_add_func ("/pytorch-variants/many", test_many);
+  g_test_add_func ("/pytorch-variants/emptied", test_emptied);
+  g_test_add_func ("/pytorch-variants/refused", test_refused);
+  g_test_add_func ("/pytorch-variants/failed", test_failed);
+  g_test_add_func ("/pytorch-variants/pools-let-go", test_pools_let_go);
+  g_test_add_func ("/pytorch-variants/many-stacks", test_repeats);
+  g_test_add_func ("/pytorch-variants/versions", test_versions);
   return g_test_run ();
 }

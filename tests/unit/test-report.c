@@ -342,6 +342,7 @@ test_complete (void)
     cover (bytes, array->offset, sizeof (GArray *));
   cover (bytes, G_STRUCT_OFFSET (GememResult, device_ordinal), sizeof (int));
   cover (bytes, G_STRUCT_OFFSET (GememResult, partial), sizeof (gboolean));
+  cover (bytes, G_STRUCT_OFFSET (GememResult, not_run), sizeof (gboolean)); /* an array of its own */
   cover (bytes, G_STRUCT_OFFSET (GememResult, calls), 3 * GEMEM_CALL_COUNT * sizeof (guint64));
   cover (bytes, G_STRUCT_OFFSET (GememResult, fidelity), sizeof (GememFidelity));
   cover (bytes, G_STRUCT_OFFSET (GememResult, measured_calls), sizeof (GememHistogram *)); /* with the counts of calls */

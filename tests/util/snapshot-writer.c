@@ -187,6 +187,48 @@ put_segments (Writer *writer, char **lines)
     }
 }
 
+/* What was written under @name before, if the writer shares objects. */
+static gboolean
+put_again (Writer *writer, const char *name)
+{
+  guint32 found = writer->style == SNAPSHOT_PYTHON ? GPOINTER_TO_UINT (g_hash_table_lookup (writer->memo, name)) : 0;
+  if (found == 0)
+    g_hash_table_insert (writer->memo, g_strdup (name), GUINT_TO_POINTER (writer->next + 1));
+  else
+    {
+      put_op (writer, found - 1 < 256 ? 'h' : 'j');
+      put_number (writer, found - 1, found - 1 < 256 ? 1 : 4);
+    }
+  return found != 0;
+}
+
+/* As PyTorch has it: equal frames are one dict, equal stacks one list. */
+static void
+put_frames (Writer *writer, const char *stack)
+{
+  g_auto (GStrv) names = g_strsplit (stack, "/", -1);
+  g_autofree char *key = g_strconcat ("stack ", stack, NULL);
+
+  if (put_again (writer, key))
+    return;
+  open_list (writer);
+  for (char **name = names; *name != NULL; name++)
+    {
+      g_autofree char *frame = g_strconcat ("frame ", *name, NULL);
+      if (put_again (writer, frame))
+        continue;
+      open_dict (writer);
+      put_string (writer, "name");
+      put_string (writer, *name);
+      put_string (writer, "filename");
+      put_string (writer, "program.py");
+      put_string (writer, "line");
+      put (writer, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0", 11); /* 2^64 - 1, as torch.compile has it */
+      put_op (writer, 'u');
+    }
+  put_op (writer, 'e');
+}
+
 static void
 put_event (Writer *writer, const char *line)
 {
@@ -196,6 +238,19 @@ put_event (Writer *writer, const char *line)
 
   open_dict (writer);
   put_items (writer, strcmp (words[1], "oom") == 0 ? oom_keys : keys, words + 1);
+  if (g_strv_length (words) > 7)
+    {
+      put_string (writer, "pool_id");
+      put_int (writer, 0);
+      put_value (writer, words[7]);
+      put_op (writer, 0x86);
+      memoise (writer);
+    }
+  if (g_strv_length (words) > 6 && strcmp (words[6], "-") != 0)
+    {
+      put_string (writer, "frames");
+      put_frames (writer, words[6]);
+    }
   put_op (writer, 'u');
 }
 

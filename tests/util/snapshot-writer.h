@@ -4,7 +4,8 @@
  *   s DEVICE ADDRESS SIZE STREAM TYPE POOL POOL EXPANDABLE   a segment (POOL POOL: the pair of its id)
  *   b ADDRESS SIZE REQUESTED STATE [HISTORY]                 a block of the segment above it
  *   t                                                        the event list of the next device begins
- *   e ACTION ADDRESS SIZE STREAM TIME                        an event (oom: ADDRESS is device_free)
+ *   e ACTION ADDRESS SIZE STREAM TIME [STACK [POOL]]         an event (oom: ADDRESS is device_free); STACK: names of frames, innermost first,
+ *                                                            as in inner/outer; POOL: the second number of its id
  *   n STAGE NAME DEVICE TIME                                 an annotation
  *   c KEY VALUE                                              an allocator setting: integer, True, False, 0.5, or text
  *   d SLOT VALUE                                             of roundup_power2_divisions
