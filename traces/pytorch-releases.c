@@ -15,6 +15,7 @@ gemem_pytorch_releases_init (GememPytorchReleases *releases)
   releases->runs = g_array_new (FALSE, FALSE, sizeof (GememPytorchRelease));
   releases->pools = g_array_new (FALSE, FALSE, sizeof (guint32));
   releases->requests = g_byte_array_new ();
+  releases->misses = g_array_new (FALSE, FALSE, sizeof (gint64));
   gemem_idset_init (&releases->known);
 }
 
@@ -24,6 +25,7 @@ gemem_pytorch_releases_clear (GememPytorchReleases *releases)
   g_clear_pointer (&releases->runs, g_array_unref);
   g_clear_pointer (&releases->pools, g_array_unref);
   g_clear_pointer (&releases->requests, g_byte_array_unref);
+  g_clear_pointer (&releases->misses, g_array_unref);
   gemem_idset_clear (&releases->known);
 }
 
@@ -156,6 +158,8 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
     add_to_run (releases, event, stack);
   else if (!releases->open)
     count_completions (releases, event, stack);
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && !is_release (&releases->last))
+    g_array_append_val (releases->misses, releases->reserved);
   if (release)
     releases->reserved = plus (releases->reserved, -event->size);
   else if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
@@ -189,6 +193,51 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
       else if (!run->failed) /* a failed request has its limit already */
         releases->added += 2;
     }
+}
+
+/* The run cannot have been for want of memory, as as much was reserved at another time. */
+static gboolean
+is_collection (const GememPytorchReleases *releases, const GememPytorchRelease *run)
+{
+  return run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && plus (run->before, run->asked) <= releases->peak;
+}
+
+/* Garbage is collected when more than threshold * limit is reserved at a miss, until no more than that is: so that product is below what was
+ * reserved at each collection, not below what was at a miss without one, and not below what a collection left. */
+guint64
+gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double threshold, guint64 initial)
+{
+  gint64 least = 0, below = G_MAXINT64;
+  const gint64 start = (gint64) MIN (initial, G_MAXINT64 / 4), peak = plus (start, (guint64) releases->peak);
+
+  for (guint i = 0; i < releases->runs->len; i++)
+    {
+      const GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+      if (is_collection (releases, run))
+        below = MIN (below, run->before);
+    }
+  if (below == G_MAXINT64 || threshold <= 0 || threshold >= 1)
+    return 0;
+  below = plus (below, (guint64) start);
+  for (guint i = 0; i < releases->misses->len; i++)
+    {
+      const gint64 level = plus (g_array_index (releases->misses, gint64, i), (guint64) start);
+      if (level < below)
+        least = MAX (least, level);
+    }
+  for (guint i = 0; i < releases->runs->len; i++)
+    {
+      const GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+      const gint64 left = plus (plus (run->before, (guint64) start), -run->bytes);
+      if (is_collection (releases, run) && left < below)
+        least = MAX (least, left);
+    }
+  if (below <= 0 || peak <= 0 || peak >= G_MAXINT64 / 4)
+    return 0;
+  guint64 limit = (guint64) ((double) least / threshold);
+  limit += (gint64) (threshold * (double) limit) < least; /* rounded down */
+  limit = MAX (limit, (guint64) peak);
+  return (gint64) (threshold * (double) limit) < below ? limit : 0;
 }
 
 /* ---- second pass */

@@ -64,6 +64,7 @@ typedef struct
   gboolean limited; /* second pass: the device is known to have no more */
 
   /* private: first pass */
+  GArray         *misses;         /* gint64: what was reserved when a segment was obtained without giving back before */
   GByteArray     *requests;       /* per stack: it is that of a request */
   GememIdSet      known;          /* pools in `pools` */
   GememTraceEvent last;
@@ -82,6 +83,10 @@ void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
 void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties, gboolean seen);
 /* @max_split_size: of the recorded allocator, G_MAXUINT64: none. */
 void gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size);
+
+/* The memory limit (a part of the device, set by the program) that explains when garbage was collected: above @threshold of it, with
+ * @initial bytes reserved before the first event.  0: nothing was collected, or no limit explains it.  O(runs + segments). */
+guint64 gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double threshold, guint64 initial);
 
 /* Second pass, for each event in order: fills @added but for device and time, and returns TRUE if there is something.  O(1).
  * before: the next event that comes before event @number (POOL_RELEASE, TRIM, DEVICE_LIMIT), with @reserved held by the recorded allocator.

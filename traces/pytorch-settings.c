@@ -106,6 +106,11 @@ gemem_pytorch_settings_text (const GememPytorchSettings *settings)
       g_ascii_formatd (number, sizeof number, "%.15g", settings->garbage_collection_threshold);
       append (text, "garbage_collection_threshold", number);
     }
+  if (settings->memory_limit > 0 && (settings->configuration == NULL || strstr (settings->configuration, "per_process_memory_fraction") == NULL))
+    {
+      g_snprintf (number, sizeof number, "%" G_GUINT64_FORMAT, settings->memory_limit);
+      append (text, "memory_limit", number);
+    }
   if (settings->expandable_segments)
     append (text, "expandable_segments", "true");
   append_divisions (text, settings);

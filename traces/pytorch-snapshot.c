@@ -340,7 +340,6 @@ settle (Snapshot *snapshot, GError **error)
       gemem_trace_info_note (info, "PyTorch", "%s", version);
     }
   info->allocator = g_strdup ("pytorch-caching");
-  info->settings = gemem_pytorch_settings_text (settings);
   if (settings->configuration != NULL && *settings->configuration != '\0')
     gemem_trace_info_note (info, "PYTORCH_CUDA_ALLOC_CONF", "%s", settings->configuration);
   for (guint i = 0; i < snapshot->devices->len; i++)
@@ -355,9 +354,15 @@ settle (Snapshot *snapshot, GError **error)
       gemem_pytorch_releases_finish (&device->releases, settings->max_split_size >= 0 ? (guint64) settings->max_split_size : G_MAXUINT64);
       for (guint s = 0; s < device->state.segments->len; s++)
         device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
+      if (settings->memory_limit == 0)
+        settings->memory_limit = gemem_pytorch_releases_infer_limit (&device->releases, settings->garbage_collection_threshold, device->reserved);
       open += device->state.open;
       settle_phases (snapshot, device);
     }
+  info->settings = gemem_pytorch_settings_text (settings);
+  if (settings->memory_limit > 0)
+    gemem_trace_info_note (info, "note", "memory_limit=%" G_GUINT64_FORMAT " is inferred from when garbage was collected; if the program's is known, give it",
+                           settings->memory_limit);
   if (open > 0 && !tail_pass (snapshot, error))
     return FALSE;
   if (snapshot->accepted == 0)

@@ -27,6 +27,7 @@ typedef struct
   gint64   max_split_size; /* bytes; -1: unlimited */
   double   garbage_collection_threshold;
   gboolean expandable_segments;
+  guint64  memory_limit; /* inferred; 0: none */
   guint64  divisions[GEMEM_PYTORCH_SLOTS]; /* roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB */
   char    *configuration;                  /* PYTORCH_CUDA_ALLOC_CONF, or NULL */
 } GememPytorchSettings;

@@ -1,0 +1,62 @@
+#!/bin/sh
+# test-cli-snapshots.sh - PyTorch snapshots as people have them: the same recording from every writer and in every order reads the same, hostile
+# ones are refused or harmless, and what info, validate and compare say of releases, versions and settings.
+# shellcheck disable=SC2154,SC2086 # out and err come from tap.sh; words on purpose
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+samples=$GEMEM_SRCDIR/tests/data/pytorch
+
+# ---- what is said
+run 0 gemem-sim validate $samples/refused-2.15.pickle.gz
+says out 'note: PyTorch: 2\.14 or later \(inferred: there is host_traces\)'
+says out 'note: releases: device 0: the allocator gave back memory as the device refused a request: 1; requests that ran out of memory: 2'
+run 0 gemem-sim validate $samples/no-stacks-2.15.pickle.gz
+says out 'note: releases: device 0: the program emptied the cache \(trim\): 2, of these guessed for want of call stacks: 2'
+run 0 gemem-sim info $samples/empty-cache-2.6.pickle.gz; says out 'PyTorch: 2\.5 to 2\.7 \(inferred: there is external_annotations, but no compile_context\)'; says out ' trim 2,'
+run 0 gemem-sim info $samples/collected-2.11.pickle.gz; says out 'note: memory_limit=[0-9]+ is inferred from when garbage was collected'
+run 0 gemem-sim info --version-of-torch=2.11.0 $samples/empty-cache-2.6.pickle.gz; says out 'PyTorch: 2\.11\.0'
+for bad in 2 2. .6 2.x 2.6.0.1 ''; do
+  run 2 gemem-sim info --version-of-torch=$bad $samples/empty-cache-2.6.pickle.gz; says err 'version-of-torch=.*: not a version; write 2\.11'
+done
+run 0 gemem-sim info $samples/no-history-2.15.pickle.gz; says out 'note: the snapshot holds a state and no events; call .*_record_memory_history'; says out '  streams                1$'
+
+# ---- the recording's settings, and rows that cannot be
+run 2 gemem-sim replay $samples/expandable-2.6.pickle.gz
+says err 'recorded with pytorch-caching:expandable_segments=true: .*expandable_segments=no shows what they would need; --no-trace-settings leaves'
+run 0 gemem-sim replay -a pytorch-caching:expandable_segments=no $samples/expandable-2.6.pickle.gz
+run 2 gemem-sim compare -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz
+says out '^pytorch-caching +- .*\(not run\)'; says out '^pytorch-caching: not run: .*expandable_segments'; says out '^direct '
+run 2 gemem-sim compare -f json -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; cp $out both.json
+check 'JSON has what was not run' jq -e '(.results | map(.label)) == ["direct"] and (.not_run | map(.label)) == ["pytorch-caching"] and (.not_run[0].failure | test("expandable"))' both.json
+run 0 gemem-sim plot both.json -o plots
+run 2 gemem-sim compare -f csv -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out ',pytorch-caching,.*,no,.*expandable_segments'
+run 2 gemem-sim compare -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching was not run: '
+run 2 gemem-sim compare -a 'pytorch-*' $samples/expandable-2.6.pickle.gz; check 'no table without a run' test ! -s $out
+
+# ---- the same in other clothes
+python=$(command -v python3) || { skip "snapshots rewritten" "there is no python3"; done_testing; }
+"$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" mixed mixed.pickle
+run 0 gemem-sim info mixed.pickle; says out '^  streams                4$'; says out '0x8000000000000010: 1 alloc'; says out '8 blocks'; says out 'PyTorch: 2\.13 '
+run 0 gemem-sim replay -d sim:address=recorded mixed.pickle; says out 'fidelity: 4 of 4 decisions and 4 of 4 device calls as recorded'
+for name in random-streams-2.15 max-split-2.6 mem-pool-2.15 written-by-cpp-2.11; do
+  mkdir -p $name
+  "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" rewrite $samples/$name.pickle.gz $name || exit 1
+  gemem-sim convert $samples/$name.pickle.gz all.txt 2>/dev/null || exit 1
+  grep -vE '^# (sha256|provenance: "converted)' all.txt >want.txt
+  for file in $name/*.pickle; do
+    gemem-sim convert $file all.txt 2>/dev/null
+    grep -vE '^# (sha256|provenance: "converted)' all.txt >got.txt
+    check "$file" cmp want.txt got.txt
+  done
+done
+
+# ---- hostile ones
+mkdir hostile
+"$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" hostile hostile || exit 1
+for file in hostile/fine-*.pickle; do
+  run 0 timeout 10 gemem-sim info $file
+done
+for file in hostile/refused-*.pickle; do
+  run 3 timeout 10 gemem-sim info $file; says err '^gemem-sim: error: .*: byte [0-9]+: .*; '
+done
+done_testing

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""snapshots.py - torch.cuda.memory snapshots in other clothes, and hostile ones, for tests/cli/test-cli-snapshots.sh.
+
+    snapshots.py rewrite SNAPSHOT.pickle.gz DIR   the same recording: protocols 2 to 5, keys in other orders, nothing shared, everything shared,
+                                                  by pickle's Python implementation, with keys of the future
+    snapshots.py mixed FILE                       a state of its own: four streams, plain segments, private pools, empty devices between
+    snapshots.py hostile DIR                      what must be refused or be harmless, and never hang
+"""
+import copy, gzip, os, pickle, pickletools, random, sys
+
+
+def shuffled(value, r):
+    """Every dict with its keys in another order."""
+    if isinstance(value, dict):
+        items = [(k, shuffled(v, r)) for k, v in value.items()]
+        r.shuffle(items)
+        return dict(items)
+    return type(value)(shuffled(v, r) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def shared(snapshot):
+    """Equal frames are one object, equal stacks are."""
+    frames, stacks = {}, {}
+
+    def walk(value):
+        if isinstance(value, dict):
+            return {k: walk_frames(v) if k == "frames" else walk(v) for k, v in value.items()}
+        return type(value)(walk(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+    def walk_frames(stack):
+        one = [frames.setdefault(tuple(sorted((k, str(v)) for k, v in f.items())), f) for f in stack]
+        return stacks.setdefault(tuple(map(id, one)), one)
+
+    return walk(snapshot)
+
+
+def rewrite(path, folder):
+    snapshot = pickle.load(gzip.open(path))
+    r = random.Random(5)
+
+    def write(name, value, protocol=4, dump=pickle.dump):
+        with open(os.path.join(folder, name + ".pickle"), "wb") as file:
+            dump(value, file, protocol)
+
+    for protocol in range(2, 6):
+        write(f"protocol-{protocol}", snapshot, protocol)
+    for i in range(4):
+        write(f"order-{i}", shuffled(snapshot, r), 2 + i)
+    write("unshared", copy.deepcopy(shuffled(snapshot, random.Random(0))))
+    write("all-shared", shared(snapshot))
+    write("python", snapshot, 4, lambda value, file, protocol: pickle._Pickler(file, protocol).dump(value))
+    with open(os.path.join(folder, "optimised.pickle"), "wb") as file:
+        file.write(pickletools.optimize(pickle.dumps(snapshot, 4)))
+    future = copy.deepcopy(snapshot)
+    future["a_new_list"] = [{"action": "alloc", "size": 1, "addr": 2}, [{"action": "x"}]] * 3
+    future["a_new_number"] = 1 << 200
+    for events in future["device_traces"]:
+        for e in events:
+            e["a_new_dict"] = {"name": "n", "size": -1, "frames": e.get("frames", []), "big": 1 << 70}
+    write("future", future)
+
+
+def mixed(path):
+    base, mib = 0x7F0000000000, 1 << 20
+    frames = [{"name": f"f{i}", "filename": "mixed.py", "line": 18446744073709551615 if i == 3 else i} for i in range(5)]
+    stack = lambda i: [frames[i % 5], frames[(i + 1) % 5], frames[0]]
+    streams, pools = [0, 94217843200, 94217850112, (1 << 63) + 16], [(0, 0), (0, 0), (0, 7), (3, 0)]
+    segments, events = [], []
+    for i in range(12):
+        n, k = i % 4, i // 4
+        address, size = base + i * 32 * mib, [2 * mib, 20 * mib, 24 * mib][k]
+        used = [512 * (i + 1), 3 * mib, 24 * mib][k]
+        blocks = [{"address": address, "size": used, "requested_size": used - 12, "state": ["active_allocated", "active_pending_free", "active_allocated"][k], "frames": stack(i)}]
+        if used < size:
+            blocks.append({"address": address + used, "size": size - used, "requested_size": 0, "state": "inactive", "frames": []})
+        segments.append({"device": 2, "address": address, "total_size": size, "allocated_size": used if k != 1 else 0, "active_size": used, "requested_size": used - 12, "stream": streams[n],
+                         "segment_type": "small" if k == 0 else "large", "segment_pool_id": pools[n], "is_expandable": False, "frames": stack(i), "blocks": blocks})
+        if k == 0:
+            common = {"stream": streams[n], "compile_context": "0/0" if n else "N/A", "user_metadata": f"step {n}", "pool_id": pools[n], "frames": stack(i)}
+            events.append({"action": "segment_alloc", "addr": address, "size": size, "time_us": 1700000000000000 + i, **common})
+            events.append({"action": "alloc", "addr": address, "size": used - 12, "time_us": 1700000000000000 + i, **common})
+    settings = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0, "expandable_segments": False, "graph_capture_record_stream_reuse": False,
+                "max_cached_size": -1, "roundup_power2_divisions": {str(1 << i): 0 for i in range(16)}}
+    snapshot = {"segments": segments, "device_traces": [[], [], events, []], "allocator_settings": settings, "external_annotations": [], "trace_overflow": True}
+    pickle.dump(snapshot, open(path, "wb"), 4)
+
+
+def hostile(folder):
+    def write(name, value):
+        with open(os.path.join(folder, name + ".pickle"), "wb") as file:
+            file.write(value if isinstance(value, bytes) else pickle.dumps(value, 4))
+
+    frame = {"name": "f", "filename": "a.py", "line": 1}
+    event = {"action": "alloc", "addr": 4096, "size": 512, "stream": 0, "frames": [frame]}
+    empty = {"segments": [], "device_traces": []}
+    cycle = [frame]
+    cycle.append(cycle)
+    write("fine-cycle", {**empty, "device_traces": [[{**event, "frames": cycle}]]})
+    laugh = [frame] * 50
+    for _ in range(40):
+        laugh = [laugh] * 50
+    write("fine-laughs", {**empty, "device_traces": [[{**event, "frames": laugh}]]})
+    write("fine-same-stack", {**empty, "device_traces": [[{**event, "addr": 4096 * i, "frames": cycle} for i in range(1, 3000)]]})
+    write("refused-same-event", {**empty, "device_traces": [[event, event]]})
+    write("refused-same-list", {**empty, "device_traces": [[event]] * 2})
+    events = [event]
+    for _ in range(30):
+        events = [events] * 1000
+    write("refused-lists-of-lists", {**empty, "device_traces": events})
+    deep = []
+    for _ in range(400):
+        deep = [0, deep]
+    write("refused-deep", {**empty, "device_traces": [[{**event, "frames": deep}]]}) if sys.getrecursionlimit() > 900 else None
+    own = {**event}
+    own["frames"] = [own]
+    write("fine-event-in-itself", {**empty, "device_traces": [[own]]})
+    traces = []
+    traces.append(traces)
+    write("fine-traces-in-themselves", {**empty, "device_traces": traces})
+    write("refused-code", b"\x80\x04cos\nsystem\n(S'true'\ntR.")
+    write("refused-size", {**empty, "device_traces": [[{**event, "size": 1 << 80}]]})
+    write("fine-line", {**empty, "device_traces": [[{**event, "frames": [{**frame, "line": (1 << 64) - 1}, {**frame, "line": -(1 << 90)}]}]]})
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(20000)
+    {"rewrite": rewrite, "mixed": mixed, "hostile": hostile}[sys.argv[1]](*sys.argv[2:])
