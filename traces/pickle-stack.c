@@ -112,15 +112,17 @@ set_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
     return gemem_pickle_fail_operands (pickle, opcode, error);
   if (stack[target].state == GEMEM_PICKLE_KEPT)
     return gemem_pickle_fail (pickle, error, "a dict gets its items in several parts; save the snapshot again with pickle.dump()");
-  pickle->present = 0;
+  guint64 present = 0;
+  const guint32 n_keys = MIN (pickle->n_keys, GEMEM_PICKLE_MAX_KEYS);
   for (guint32 i = first; i < pickle->top; i += 2)
     {
       guint32 key = stack[i].string;
-      if (stack[i].type != GEMEM_PICKLE_STRING || key - 1 >= MIN (pickle->n_keys, GEMEM_PICKLE_MAX_KEYS))
+      if (stack[i].type != GEMEM_PICKLE_STRING || key - 1 >= n_keys)
         continue;
       pickle->record[key - 1] = stack[i + 1];
-      pickle->present |= G_GUINT64_CONSTANT (1) << (key - 1);
+      present |= G_GUINT64_CONSTANT (1) << (key - 1);
     }
+  pickle->present = present;
   pickle->top = target + 1;
   if (stack[target].count == 0)
     stack[target].count = 1;

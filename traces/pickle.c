@@ -328,6 +328,12 @@ gemem_pickle_get (const GememPickle *pickle, guint key)
   return pickle->present >> key & 1 ? &pickle->record[key] : NULL;
 }
 
+guint64
+gemem_pickle_present (const GememPickle *pickle)
+{
+  return pickle->present;
+}
+
 gint64
 gemem_pickle_pair (const GememPickleValue *value)
 {

@@ -28,6 +28,8 @@ enum /* what the pickle reader looks for: keys first, then the words that are va
   N_WORDS
 };
 
+#define HAS(key) (G_GUINT64_CONSTANT (1) << (key))
+
 static const char *const keys[] = {
   "segments", "device_traces", "allocator_settings", "external_annotations",
   "device", "address", "total_size", "stream", "segment_type", "segment_pool_id", "is_expandable",
@@ -178,15 +180,6 @@ get_stack (const GememPytorchRecords *records)
   return value != NULL && value->type == GEMEM_PICKLE_LIST && gemem_pickle_pair (value) == GEMEM_PICKLE_NO_PAIR ? value->number : 0;
 }
 
-/* What of the version a dict shows: @feature could be there, and is if @key is. */
-static void
-see (GememPytorchRecords *records, guint feature, guint key)
-{
-  records->possible |= 1u << feature;
-  if (gemem_pickle_get (records->pickle, key) != NULL)
-    records->seen |= 1u << feature;
-}
-
 /* ---- segments and blocks */
 
 static gboolean
@@ -203,7 +196,7 @@ read_block (GememPytorchRecords *records, GError **error)
       || !get_number (records, K_ADDRESS, G_MAXINT64, NULL, 0, &block.address, error)
       || !get_number (records, K_REQUESTED_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL, history != 0 ? history : block.block, &block.size, error))
     return FALSE;
-  see (records, GEMEM_PYTORCH_HAS_BLOCK_ADDRESS, K_ADDRESS);
+  records->keys.block |= gemem_pickle_present (records->pickle);
   block.freed = state == W_INACTIVE; /* until its segment is complete */
   block.pending = state == W_ACTIVE_PENDING || state == W_ACTIVE_AWAITING;
   g_array_append_val (records->pending, block);
@@ -306,14 +299,12 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
                  get_text (records, K_ACTION), event->size, event->address);
   if (!placed)
     event->address = 0;
-  see (records, GEMEM_PYTORCH_HAS_TIME, K_TIME_US);
-  see (records, GEMEM_PYTORCH_HAS_COMPILE_CONTEXT, K_COMPILE_CONTEXT);
-  see (records, GEMEM_PYTORCH_HAS_USER_METADATA, K_USER_METADATA);
-  see (records, GEMEM_PYTORCH_HAS_POOL_ID, K_POOL_ID);
-  record->has_time = gemem_pickle_get (records->pickle, K_TIME_US) != NULL;
-  record->has_pool = gemem_pickle_get (records->pickle, K_POOL_ID) != NULL;
+  records->keys.event |= gemem_pickle_present (records->pickle);
+  record->has_time = (gemem_pickle_present (records->pickle) & HAS (K_TIME_US)) != 0;
+  record->has_pool = (gemem_pickle_present (records->pickle) & HAS (K_POOL_ID)) != 0;
   record->stack = get_stack (records);
-  event->pool = get_pool (records, K_POOL_ID);
+  if (record->has_pool)
+    event->pool = get_pool (records, K_POOL_ID);
   event->stream = get_stream (records);
   if (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP && event->size == GEMEM_PYTORCH_SMALL_SEGMENT)
     event->flags |= GEMEM_EVENT_SMALL;
@@ -358,10 +349,7 @@ read_settings (GememPytorchRecords *records)
 
   if (*configuration == '\0')
     configuration = get_text (records, K_CONF);
-  see (records, GEMEM_PYTORCH_HAS_GRAPH_REUSE, K_GRAPH_REUSE);
-  see (records, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE);
-  if (strstr (configuration, "large_segment_size_mb") != NULL)
-    records->seen |= 1u << GEMEM_PYTORCH_HAS_LARGE_SEGMENT;
+  records->keys.settings |= gemem_pickle_present (records->pickle);
   g_free (settings->configuration);
   settings->configuration = g_utf8_make_valid (configuration, -1);
   if (split != NULL && split->type == GEMEM_PICKLE_INT)
@@ -450,7 +438,7 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
           read_frames (records);
           continue;
         }
-      if (gemem_pickle_get (records->pickle, K_FILENAME) != NULL && gemem_pickle_get (records->pickle, K_FRAMES) == NULL)
+      if ((gemem_pickle_present (records->pickle) & (HAS (K_FILENAME) | HAS (K_FRAMES))) == HAS (K_FILENAME))
         {
           read_frame (records);
           continue;
@@ -460,9 +448,7 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
         {
           records->has_segments |= gemem_pickle_get (records->pickle, K_SEGMENTS) != NULL;
           records->has_traces |= gemem_pickle_get (records->pickle, K_DEVICE_TRACES) != NULL;
-          see (records, GEMEM_PYTORCH_HAS_SETTINGS, K_ALLOCATOR_SETTINGS);
-          see (records, GEMEM_PYTORCH_HAS_ANNOTATIONS, K_EXTERNAL_ANNOTATIONS);
-          see (records, GEMEM_PYTORCH_HAS_HOST_TRACES, K_HOST_TRACES);
+          records->keys.file |= gemem_pickle_present (records->pickle);
         }
       else if (path.section == K_SEGMENTS || path.section == -2) /* -2: torch.cuda.memory_snapshot() is a bare list of segments */
         {
@@ -487,4 +473,35 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
   if (!records->has_segments && !records->has_traces)
     return fail (records, error, "neither \"segments\" nor \"device_traces\" in this pickle; it is no snapshot of torch.cuda.memory");
   return TRUE;
+}
+
+/* ---- the version */
+
+/* Sets the bit of @feature: in @possible if any dict of the kind was seen, in @seen if one had @key (@present: all keys they had). */
+static void
+look (guint64 present, guint feature, guint key, guint *seen, guint *possible)
+{
+  *possible |= (guint) (present != 0) << feature;
+  *seen |= (guint) (present >> key & 1) << feature;
+}
+
+char *
+gemem_pytorch_records_version (const GememPytorchRecords *records)
+{
+  const char *configuration = records->settings.configuration;
+  guint seen = 0, possible = 0;
+
+  look (records->keys.block, GEMEM_PYTORCH_HAS_BLOCK_ADDRESS, K_ADDRESS, &seen, &possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_TIME, K_TIME_US, &seen, &possible);
+  look (records->keys.file, GEMEM_PYTORCH_HAS_SETTINGS, K_ALLOCATOR_SETTINGS, &seen, &possible);
+  look (records->keys.file, GEMEM_PYTORCH_HAS_ANNOTATIONS, K_EXTERNAL_ANNOTATIONS, &seen, &possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_COMPILE_CONTEXT, K_COMPILE_CONTEXT, &seen, &possible);
+  look (records->keys.settings, GEMEM_PYTORCH_HAS_GRAPH_REUSE, K_GRAPH_REUSE, &seen, &possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_USER_METADATA, K_USER_METADATA, &seen, &possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_POOL_ID, K_POOL_ID, &seen, &possible);
+  look (records->keys.settings, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE, &seen, &possible);
+  look (records->keys.file, GEMEM_PYTORCH_HAS_HOST_TRACES, K_HOST_TRACES, &seen, &possible);
+  if (configuration != NULL && strstr (configuration, "large_segment_size_mb") != NULL)
+    seen |= 1u << GEMEM_PYTORCH_HAS_LARGE_SEGMENT;
+  return gemem_pytorch_version_infer (seen, possible);
 }

@@ -50,12 +50,17 @@ typedef struct
   GememCallStacks     *stacks;   /* names and files of frames are strings of the pickle */
   guint32              last_name, last_flags; /* private: of a frame */
   guint64              history;  /* private: newest request in the history of the next block */
-  guint                seen, possible; /* features, as bits of GememPytorchFeature; complete at the end of the file */
+  struct
+  {
+    guint64 file, settings, event, block;
+  } keys; /* private: all that dicts of these kinds had, as bits */
   gboolean             has_segments, has_traces;
 } GememPytorchRecords;
 
 void gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source);
 void gemem_pytorch_records_clear (GememPytorchRecords *records);
 gboolean gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *record, GError **error);
+/* Which PyTorch wrote the file, once it is read (gemem_pytorch_version_infer()); g_free(). */
+char *gemem_pytorch_records_version (const GememPytorchRecords *records);
 /* Lists in device_traces with at least one event: highest device number + 1. */
 guint gemem_pytorch_records_devices (const GememPytorchRecords *records);

@@ -30,9 +30,9 @@ gemem_pytorch_releases_clear (GememPytorchReleases *releases)
 }
 
 static gboolean
-is_release (const GememTraceEvent *event)
+is_release (guint kind)
 {
-  return event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP;
+  return kind == GEMEM_EVENT_SEGMENT_FREE || kind == GEMEM_EVENT_SEGMENT_UNMAP;
 }
 
 /* What a request leads to; its stack is that of the request. */
@@ -125,7 +125,7 @@ static gboolean
 is_waited_for (const GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
   const gboolean at_once
-      = releases->last.kind == GEMEM_EVENT_FREE_REQUESTED && releases->last.address == event->address && releases->stack == stack;
+      = releases->last_kind == GEMEM_EVENT_FREE_REQUESTED && releases->last_address == event->address && releases->stack == stack;
 
   return event->kind == GEMEM_EVENT_FREE_COMPLETED && stack != 0 && !at_once && (!releases->open || stack == releases->stack);
 }
@@ -145,7 +145,7 @@ count_completions (GememPytorchReleases *releases, const GememTraceEvent *event,
 void
 gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties, gboolean seen)
 {
-  const gboolean release = is_release (event);
+  const gboolean release = is_release (event->kind);
 
   if (releases->open && is_waited_for (releases, event, stack))
     g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1).waits = TRUE;
@@ -158,7 +158,7 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
     add_to_run (releases, event, stack);
   else if (!releases->open)
     count_completions (releases, event, stack);
-  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && !is_release (&releases->last))
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && !is_release (releases->last_kind))
     g_array_append_val (releases->misses, releases->reserved);
   if (release)
     releases->reserved = plus (releases->reserved, -event->size);
@@ -166,7 +166,8 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
     releases->reserved = plus (releases->reserved, event->size);
   releases->peak = MAX (releases->peak, releases->reserved);
   releases->failed += event->kind == GEMEM_EVENT_OOM && event->size > 0;
-  releases->last = *event;
+  releases->last_kind = event->kind;
+  releases->last_address = event->address;
   releases->events++;
 }
 
@@ -268,11 +269,14 @@ before_run (GememPytorchReleases *releases, guint64 reserved, GememTraceEvent *a
 gboolean
 gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, const GememTraceEvent *event, guint64 reserved, GememTraceEvent *added)
 {
-  memset (added, 0, sizeof *added);
-  if (releases->next < releases->runs->len && g_array_index (releases->runs, GememPytorchRelease, releases->next).event == number)
-    return before_run (releases, reserved, added);
-  if (releases->limited || event->kind != GEMEM_EVENT_OOM || event->size == 0)
+  const gboolean run = releases->next < releases->runs->len && g_array_index (releases->runs, GememPytorchRelease, releases->next).event == number;
+  const gboolean fails = event->kind == GEMEM_EVENT_OOM && event->size > 0 && !releases->limited;
+
+  if (!run && !fails)
     return FALSE;
+  memset (added, 0, sizeof *added);
+  if (run)
+    return before_run (releases, reserved, added);
   releases->limited = TRUE;
   added->kind = GEMEM_EVENT_DEVICE_LIMIT;
   added->size = MAX (reserved, 1);
@@ -282,11 +286,11 @@ gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, c
 gboolean
 gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, GememTraceEvent *added)
 {
-  memset (added, 0, sizeof *added);
-  added->kind = GEMEM_EVENT_DEVICE_LIMIT;
   if (!releases->limited || event->kind == GEMEM_EVENT_FREE_COMPLETED
       || (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP))
     return FALSE; /* the request is not served yet */
   releases->limited = FALSE;
+  memset (added, 0, sizeof *added);
+  added->kind = GEMEM_EVENT_DEVICE_LIMIT;
   return TRUE;
 }

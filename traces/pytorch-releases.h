@@ -67,7 +67,8 @@ typedef struct
   GArray         *misses;         /* gint64: what was reserved when a segment was obtained without giving back before */
   GByteArray     *requests;       /* per stack: it is that of a request */
   GememIdSet      known;          /* pools in `pools` */
-  GememTraceEvent last;
+  guint64         last_address;
+  guint8          last_kind;
   guint64         events, completions;
   gint64          reserved, peak; /* more than at the start */
   guint32         stack;          /* of the run that is open, or of the completions before the next event */

@@ -336,7 +336,7 @@ settle (Snapshot *snapshot, GError **error)
     gemem_trace_info_note (info, "PyTorch", "%s", snapshot->options.torch);
   else
     {
-      g_autofree char *version = gemem_pytorch_version_infer (snapshot->records.seen, snapshot->records.possible);
+      g_autofree char *version = gemem_pytorch_records_version (&snapshot->records);
       gemem_trace_info_note (info, "PyTorch", "%s", version);
     }
   info->allocator = g_strdup ("pytorch-caching");
