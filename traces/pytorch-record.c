@@ -23,7 +23,7 @@ enum /* what the pickle reader looks for: keys first, then the words that are va
   K_CUDA_CONF, K_CONF, K_MAX_SPLIT_SIZE, K_GC_THRESHOLD, K_EXPANDABLE_SEGMENTS, K_GRAPH_REUSE, K_MAX_CACHED_SIZE,
   K_COMPILE_CONTEXT, K_USER_METADATA, K_HOST_TRACES,
   K_DIVISIONS, /* 16 of them */
-  W_ALLOC = K_DIVISIONS + GEMEM_PYTORCH_SLOTS, W_FREE_REQUESTED, W_FREE_COMPLETED, W_SEGMENT_ALLOC, W_SEGMENT_FREE, W_SEGMENT_MAP, W_SEGMENT_UNMAP, W_OOM, W_SNAPSHOT,
+  W_ALLOC = K_DIVISIONS + GEMEM_PYTORCH_SLOTS, W_FREE_REQUESTED, W_FREE_COMPLETED, W_SEGMENT_ALLOC, W_SEGMENT_FREE, W_SEGMENT_MAP, W_SEGMENT_UNMAP, W_OOM, W_SNAPSHOT, W_ANNOTATE,
   W_ACTIVE_ALLOCATED, W_ACTIVE_PENDING, W_ACTIVE_AWAITING, W_INACTIVE, W_SMALL, W_START,
   N_WORDS
 };
@@ -38,7 +38,7 @@ static const char *const keys[] = {
   "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "max_split_size", "garbage_collection_threshold", "expandable_segments",
   "graph_capture_record_stream_reuse", "max_cached_size", "compile_context", "user_metadata", "host_traces",
   "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384", "32768",
-  "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom", "snapshot",
+  "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom", "snapshot", "annotate",
   "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "small", "START",
   NULL
 };
@@ -278,6 +278,11 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
   record->index = g_array_index (records->counts, guint64, position)++;
   record->kind = GEMEM_PYTORCH_EVENT;
   event->device = (guint16) position;
+  if (get_word (records, K_ACTION) == W_ANNOTATE)
+    {
+      record->kind = GEMEM_PYTORCH_MARK;
+      return TRUE;
+    }
   event->kind = (guint8) event_kind (get_word (records, K_ACTION));
   if (event->kind == 0)
     {
@@ -457,6 +462,8 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
         }
       else if (path.section == K_DEVICE_TRACES && path.dicts == 0 && path.lists >= 2)
         ok = once (records) && read_event (records, record, path.position, error);
+      else if (path.section == K_HOST_TRACES && path.dicts == 0 && gemem_pickle_get (records->pickle, K_ACTION) != NULL)
+        record->kind = GEMEM_PYTORCH_MARK;
       else if (path.section == K_EXTERNAL_ANNOTATIONS && path.dicts == 0)
         ok = once (records) && read_annotation (records, record, error);
       else if (path.section == K_ALLOCATOR_SETTINGS && path.dicts == 0)

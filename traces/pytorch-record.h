@@ -16,6 +16,7 @@ typedef enum
   GEMEM_PYTORCH_SEGMENT,    /* segment, and `blocks` of the reader: those that are live            */
   GEMEM_PYTORCH_EVENT,      /* event; time still in microseconds since 1970                        */
   GEMEM_PYTORCH_UNKNOWN,    /* an event with an action that is not known: name                     */
+  GEMEM_PYTORCH_MARK,       /* an event with nothing to replay: the name of a block (annotate), pinned host memory     */
   GEMEM_PYTORCH_ANNOTATION, /* begin, name, event.time, event.device                               */
   GEMEM_PYTORCH_END,        /* of the file                                                         */
 } GememPytorchRecordKind;

@@ -188,6 +188,9 @@ first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **err
         }
       snapshot->accepted++;
       return TRUE;
+    case GEMEM_PYTORCH_MARK:
+      info->skipped++;
+      return TRUE;
     case GEMEM_PYTORCH_ANNOTATION:
       if (wanted (snapshot, record->device))
         first_annotation (snapshot, record);
@@ -490,6 +493,12 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
         event->pool = gemem_pytorch_state_pool (&device->state, event->address, device->delivered);
       break;
     case GEMEM_EVENT_FREE_REQUESTED:
+      if (device->state.skips_completions)
+        {
+          event->kind = GEMEM_EVENT_FREE;
+          gemem_idmap_remove (device->ids, event->address, &id);
+          break;
+        }
       found = gemem_idmap_lookup (device->ids, event->address);
       id = found != NULL ? *found : 0;
       break;

@@ -170,6 +170,7 @@ event_free (GememPytorchState *state, const GememTraceEvent *event, GError **err
     {
       if (mark != NULL && (*mark & 1) != 0)
         return fail (error, "block 0x%" G_GINT64_MODIFIER "x is freed a second time; the recording is damaged", event->address);
+      state->requested++;
       if (mark != NULL)
         *mark |= 1;
       else
@@ -179,6 +180,7 @@ event_free (GememPytorchState *state, const GememTraceEvent *event, GError **err
         }
       return TRUE;
     }
+  state->completes = TRUE;
   if (!gemem_idmap_remove (state->live, event->address, &value))
     add_initial_block (state, event, TRUE);
   else if (value >> 1 != 0)
@@ -221,12 +223,19 @@ gboolean
 gemem_pytorch_state_event (GememPytorchState *state, const GememTraceEvent *event, GError **error)
 {
   gboolean existed, ok = TRUE;
+  guint64 *mark;
 
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:
-      gemem_idmap_insert (state->live, event->address, &existed);
-      if (existed)
+      mark = gemem_idmap_insert (state->live, event->address, &existed);
+      if (existed && (*mark & 1) != 0 && !state->completes)
+        {
+          state->skips_completions = TRUE;
+          state->requested--;
+          *mark = 0;
+        }
+      else if (existed)
         ok = fail (error, "0x%" G_GINT64_MODIFIER "x is allocated while it is live; the recording is damaged or has a gap", event->address);
       break;
     case GEMEM_EVENT_FREE_REQUESTED:
@@ -300,17 +309,23 @@ finish_segments (GememPytorchState *state, GError **error)
 static gboolean
 finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
 {
-  guint64 explained = 0;
+  guint64 explained = 0, waiting = 0;
 
   for (guint i = 0; i < state->final_blocks->len; i++)
     {
       GememPytorchBlock *block = &g_array_index (state->final_blocks, GememPytorchBlock, i);
       const guint64 *mark = gemem_idmap_lookup (state->live, block->address);
       explained += mark != NULL;
+      waiting += mark != NULL && (*mark & 1) != 0;
       if (mark == NULL && !truncated)
         g_array_append_vals (state->blocks, block, 1);
       else if (mark != NULL && *mark >> 1 != 0)
         g_array_index (state->blocks, GememPytorchBlock, (*mark >> 1) - 1).block = block->block;
+    }
+  if (!state->completes && !truncated && state->requested > waiting) /* free they are, and no event said so */
+    {
+      state->skips_completions = TRUE;
+      explained += state->requested - waiting;
     }
   state->unexplained = truncated ? 0 : gemem_idmap_count (state->live) - MIN (explained, gemem_idmap_count (state->live));
   g_array_sort (state->blocks, compare_blocks);
@@ -320,7 +335,7 @@ finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
       if (block[-1].address == block->address)
         return fail (error,
                      "two blocks at 0x%" G_GINT64_MODIFIER "x are live before the first event; segments and events of this file do not "
-                     "belong together",
+                     "belong together, or actions were left out (skip_actions)",
                      block->address);
     }
   return TRUE;

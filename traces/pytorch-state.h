@@ -67,6 +67,9 @@ typedef struct
   GememIdMap *held;     /* address of a segment seen allocated -> its event + 1 */
   GArray     *mapped;   /* ranges seen mapped, sorted                           */
   guint64     events;
+  guint64     requested;   /* frees that were requested and not completed so far */
+  gboolean    completes;   /* some free was completed */
+  gboolean    skips_completions; /* by finish: frees that were requested are completed, and the events do not say so (skip_actions) */
   guint64     unexplained; /* live at the end by the events, absent from the final blocks */
   guint       open;        /* blocks whose tail is looked for                              */
   guint64     inferred;    /* blocks whose tail a later address showed                     */

@@ -332,7 +332,7 @@ test_contradictions (void)
                                                             "belong together");
   expect (S0 "b 0x10000000 512 8 active_allocated\nb 0x10000000 512 8 active_allocated\n",
           "x.pickle:device_traces[0]: two blocks at 0x10000000 are live before the first event; segments and events of this file do not "
-          "belong together");
+          "belong together, or actions were left out (skip_actions)");
   /* What came before the contradiction can be had. */
   expect_with ("t\ne alloc 0x10000000 8 0 1\ne alloc 0x10000000 8 0 2\n", -1, TRUE,
                "alloc #1 10000000:8\npartial: x.pickle:device_traces[0][1]: 0x10000000 is allocated while it is live; the recording is "
@@ -601,6 +601,24 @@ test_repeats (void)
   expect_released (text->str, expected->str);
 }
 
+/* Actions that the program had left out (skip_actions), marks that stand for nothing. */
+static void
+test_skipped (void)
+{
+  /* No completion at all: a place is used again, or is not live at the end. */
+  expect (S0 "b 0x10000000 512 500 active_allocated\nt\ne alloc 0x10000000 400 0 1\ne free_requested 0x10000000 400 0 1\ne alloc 0x10000000 500 0 1\n",
+          "i:segment-alloc 10000000:20971520\nalloc #1 10000000:400\nfree #1 10000000:400\nalloc #2 10000000:500\n");
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\ne free_requested 0x10000000 400 0 1\n",
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:400/512 ?\nfree #1 10000000:400\n" DOUBT ("0", "1"));
+  /* One that still waits is no such thing. */
+  expect (S0 "b 0x10000000 512 400 active_pending_free\nt\ne alloc 0x10000000 400 0 1\ne free_requested 0x10000000 400 0 1\n",
+          "i:segment-alloc 10000000:20971520\nalloc #1 10000000:400\nfree-requested #1 10000000:400\n");
+  /* Completions alone. */
+  expect ("t\ne alloc 0x10000000 400 0 1\ne free_completed 0x10000000 400 0 1\n", "alloc #1 10000000:400\nfree-completed #1 10000000:400\n");
+  expect ("t\ne alloc 0x10000000 400 0 1\ne annotate 0x10000000 400 0 1\ne free_completed 0x10000000 400 0 1\n",
+          "alloc #1 10000000:400\nfree-completed #1 10000000:400\n");
+}
+
 static char *
 version_of (const char *text, const char *given)
 {
@@ -664,6 +682,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-variants/failed", test_failed);
   g_test_add_func ("/pytorch-variants/pools-let-go", test_pools_let_go);
   g_test_add_func ("/pytorch-variants/many-stacks", test_repeats);
+  g_test_add_func ("/pytorch-variants/skipped", test_skipped);
   g_test_add_func ("/pytorch-variants/versions", test_versions);
   return g_test_run ();
 }
