@@ -190,6 +190,41 @@ test_recorded (void)
   gemem_device_destroy (device);
 }
 
+/* What a recording says of the device holds for `recorded`, through a wrapper too, until it says otherwise. */
+static void
+test_limit (void)
+{
+  GememDevice *device = device_new ("sim:address=recorded,capacity=100MiB");
+  guint64 a = take (device, 40 * MIB), b;
+
+  gemem_device_limit (device, 50 * MIB);
+  g_assert_cmphex (take (device, 11 * MIB), ==, 0);
+  b = take (device, 10 * MIB);
+  g_assert_cmphex (b, !=, 0);
+  gemem_device_limit (device, 1); /* less than is held */
+  g_assert_cmphex (take (device, 1), ==, 0);
+  gemem_device_free (device, a, 40 * MIB);
+  g_assert_cmphex (take (device, 1), ==, 0);
+  g_assert_cmphex (take (device, G_MAXUINT64), ==, 0);
+  gemem_device_limit (device, 0);
+  g_assert_cmphex (take (device, 90 * MIB), !=, 0);
+  gemem_device_limit (device, G_MAXUINT64); /* no more than there is */
+  g_assert_cmphex (take (device, MIB), ==, 0);
+  gemem_device_destroy (device);
+
+  device = device_new ("faulty:after=1000,address=recorded,capacity=100MiB");
+  gemem_device_limit (device, MIB);
+  g_assert_cmphex (take (device, 2 * MIB), ==, 0);
+  gemem_device_limit (device, 0);
+  g_assert_cmphex (take (device, 2 * MIB), !=, 0);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:capacity=100MiB"); /* another device has what it has */
+  gemem_device_limit (device, MIB);
+  g_assert_cmphex (take (device, 2 * MIB), !=, 0);
+  gemem_device_destroy (device);
+}
+
 static void
 test_adopt (void)
 {
@@ -392,6 +427,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/first-fit-naive", test_first_fit_naive);
   g_test_add_func ("/device/recorded", test_recorded);
   g_test_add_func ("/device/adopt", test_adopt);
+  g_test_add_func ("/device/limit", test_limit);
   g_test_add_func ("/device/one-space", test_one_space);
   g_test_add_func ("/device/capacity", test_capacity);
   g_test_add_func ("/device/info", test_info);

@@ -662,6 +662,24 @@ test_private_pools (void)
   expect_calls (f, "+S0:12582912 +S1:2097152 +S2:2097152 +S3:2097152 -S3:2097152 -S2:2097152 -S0:12582912");
   teardown (f);
 
+  /* A pool that the program let go of gives back with the next trim, or at once and alone; what is live in it, later. */
+  f = setup ("pytorch", "sim:capacity=1GiB");
+  a = get_full (f, 1000, 0, 1, "S0+0:1024");
+  put (f, get_full (f, 12 * MIB, 0, 1, "S1+0:12582912"));
+  put (f, get_full (f, 1000, 0, 2, "S2+0:1024"));
+  put (f, get (f, 1000, "S3+0:1024"));
+  f->a->klass->release_pool (f->a, 1, FALSE);
+  expect_calls (f, "+S0:2097152 +S1:12582912 +S2:2097152 +S3:2097152");
+  trim (f);
+  expect_calls (f, "-S3:2097152 -S1:12582912");
+  put (f, a);
+  trim (f);
+  put (f, get (f, 1000, "S4+0:1024"));
+  f->a->klass->release_pool (f->a, 2, TRUE);
+  f->a->klass->release_pool (f->a, 77, TRUE); /* never used */
+  expect_calls (f, "-S0:2097152 +S4:2097152 -S2:2097152");
+  teardown (f);
+
   /* While a private pool is redirected to, the cache is not emptied for it. */
   f = setup ("pytorch", "sim:capacity=64MiB");
   put (f, get (f, 40 * MIB, "S0+0:41943040"));
