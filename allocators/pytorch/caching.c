@@ -379,6 +379,7 @@ caching_trim (GememAllocator *allocator)
   release_all ((Caching *) allocator);
 }
 
+/* The end of a MemPool: other than emptying the whole cache it waits for no event. */
 static void
 caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
 {
@@ -386,10 +387,8 @@ caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
   CachingPoolPair *pair = private_pair (caching, pool);
 
   pair->released = TRUE;
-  if (!at_once)
-    return;
-  gemem_caching_synchronize (caching);
-  release_pair (caching, pair);
+  if (at_once)
+    release_pair (caching, pair);
 }
 
 /* ---- a recorded state */
