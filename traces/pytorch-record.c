@@ -56,7 +56,7 @@ gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSourc
   records->blocks = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
   records->pending = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
   records->counts = g_array_new (FALSE, TRUE, sizeof (guint64));
-  records->pools = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  records->pools = gemem_idmap_new (sizeof (guint64));
   records->stacks = gemem_call_stacks_new ();
 }
 
@@ -68,7 +68,7 @@ gemem_pytorch_records_clear (GememPytorchRecords *records)
   g_clear_pointer (&records->blocks, g_array_unref);
   g_clear_pointer (&records->pending, g_array_unref);
   g_clear_pointer (&records->counts, g_array_unref);
-  g_clear_pointer (&records->pools, g_hash_table_unref);
+  g_clear_pointer (&records->pools, gemem_idmap_free);
   g_clear_pointer (&records->stacks, gemem_call_stacks_free);
 }
 
@@ -157,19 +157,13 @@ get_pool (GememPytorchRecords *records, guint id)
   gint64 pair = gemem_pickle_pair (value);
   if (pair == 0)
     return 0;
-  gpointer found = g_hash_table_lookup (records->pools, &pair);
-  if (found == NULL)
-    {
-      guint number = MIN (g_hash_table_size (records->pools) + 1, MAX_POOLS);
-      found = GUINT_TO_POINTER (number);
-      if (number < MAX_POOLS)
-        {
-          gint64 *key = g_new (gint64, 1);
-          *key = pair;
-          g_hash_table_insert (records->pools, key, found);
-        }
-    }
-  return GPOINTER_TO_UINT (found);
+  const guint64 *found = gemem_idmap_lookup (records->pools, (guint64) pair);
+  if (found != NULL)
+    return (guint32) *found;
+  const guint32 number = (guint32) MIN (gemem_idmap_count (records->pools) + 1, MAX_POOLS);
+  if (number < MAX_POOLS)
+    *(guint64 *) gemem_idmap_insert (records->pools, (guint64) pair, NULL) = number;
+  return number;
 }
 
 /* The stack under "frames"; 0: there is none, or an empty one. */
@@ -214,6 +208,7 @@ read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError *
       || !get_number (records, K_TOTAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, "a segment", 0, &segment->size, error)
       || !get_number (records, K_DEVICE, MAX_DEVICES, NULL, 0, &device, error))
     return FALSE;
+  records->keys.segment |= gemem_pickle_present (records->pickle);
   segment->stream = get_stream (records);
   segment->pool = get_pool (records, K_SEGMENT_POOL_ID);
   segment->small = get_word (records, K_SEGMENT_TYPE) == W_SMALL;
@@ -498,6 +493,8 @@ gemem_pytorch_records_version (const GememPytorchRecords *records)
   const char *configuration = records->settings.configuration;
   guint seen = 0, possible = 0;
 
+  if (records->keys.segment != 0 && (records->keys.segment & HAS (K_SEGMENT_TYPE)) == 0)
+    return NULL;
   look (records->keys.block, GEMEM_PYTORCH_HAS_BLOCK_ADDRESS, K_ADDRESS, &seen, &possible);
   look (records->keys.event, GEMEM_PYTORCH_HAS_TIME, K_TIME_US, &seen, &possible);
   look (records->keys.file, GEMEM_PYTORCH_HAS_SETTINGS, K_ALLOCATOR_SETTINGS, &seen, &possible);

@@ -47,13 +47,13 @@ typedef struct
   GArray              *blocks;   /* GememPytorchBlock of the segment handed out */
   GArray              *pending;  /* private: blocks whose segment is not complete */
   GArray              *counts;   /* private: events seen per device */
-  GHashTable          *pools;    /* private: pool id pair -> number */
+  GememIdMap          *pools;    /* private: pool id pair -> its number */
   GememCallStacks     *stacks;   /* names and files of frames are strings of the pickle */
   guint32              last_name, last_flags; /* private: of a frame */
   guint64              history;  /* private: newest request in the history of the next block */
   struct
   {
-    guint64 file, settings, event, block;
+    guint64 file, settings, event, segment, block;
   } keys; /* private: all that dicts of these kinds had, as bits */
   gboolean             has_segments, has_traces;
 } GememPytorchRecords;
@@ -61,7 +61,7 @@ typedef struct
 void gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source);
 void gemem_pytorch_records_clear (GememPytorchRecords *records);
 gboolean gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *record, GError **error);
-/* Which PyTorch wrote the file, once it is read (gemem_pytorch_version_infer()); g_free(). */
+/* Which PyTorch wrote the file, once it is read (gemem_pytorch_version_infer()); NULL: its allocator did not, the file was made of a profile.  g_free(). */
 char *gemem_pytorch_records_version (const GememPytorchRecords *records);
 /* Lists in device_traces with at least one event: highest device number + 1. */
 guint gemem_pytorch_records_devices (const GememPytorchRecords *records);

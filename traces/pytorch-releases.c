@@ -74,7 +74,7 @@ look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, gui
 static void
 begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
 {
-  GememPytorchRelease run = { .pools = releases->pools->len, .whole = empties, .before = releases->reserved };
+  GememPytorchRelease run = { .pools = releases->pools->len, .whole = empties, .nameless = stack != 0 && !empties, .before = releases->reserved };
 
   run.completions = (guint32) MIN (releases->stack == stack ? releases->completions : 0, G_MAXUINT32);
   run.event = releases->events - run.completions;
@@ -188,6 +188,7 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
       if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED || (max_split_size != G_MAXUINT64 && (run->waits || run->first >= max_split_size)))
         run->event += run->completions;
       releases->counts[run->cause]++;
+      releases->nameless += run->cause == GEMEM_PYTORCH_RELEASE_PROGRAM && run->nameless && releases->own;
       releases->added += run->n_pools;
       if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
         releases->added += run->whole;

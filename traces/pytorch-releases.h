@@ -49,6 +49,7 @@ typedef struct
   guint8            cause; /* GememPytorchCause */
   guint             whole : 1;  /* all that was cached, not only that of these pools */
   guint             failed : 1; /* the request behind it */
+  guint             nameless : 1; /* its stack does not name empty_cache */
   guint             waits : 1;  /* completions lie between its segments */
 } GememPytorchRelease;
 
@@ -60,6 +61,7 @@ typedef struct
   guint    step;
   guint64  counts[GEMEM_PYTORCH_RELEASE_CAUSES];
   guint64  failed;  /* requests */
+  guint64  nameless; /* runs of the program by another way than empty_cache */
   guint64  added;   /* events that stand for all this, beside the recorded ones */
   gboolean limited; /* second pass: the device is known to have no more */
 

@@ -52,8 +52,9 @@ typedef struct
   gboolean            open; /* records */
   GPtrArray          *devices;
   guint64             origin; /* us since 1970 of time 0 */
-  gboolean            has_time, truncated, expandable;
+  gboolean            has_time, truncated, expandable, names_pools;
   guint64             phases, phases_lost, unknown;
+  char               *unknown_action; /* the first */
   guint64             last_id;
   guint               initial_device;  /* next device whose initial state to deliver */
   guint               step, at;        /* within it                                  */
@@ -135,6 +136,7 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
     device->backwards++;
   device->last = MAX (device->last, time);
   snapshot->has_time &= record->has_time;
+  snapshot->names_pools |= record->has_pool;
   snapshot->expandable |= record->event.kind == GEMEM_EVENT_SEGMENT_MAP || record->event.kind == GEMEM_EVENT_SEGMENT_UNMAP;
   return TRUE;
 }
@@ -182,10 +184,7 @@ first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **err
     case GEMEM_PYTORCH_UNKNOWN:
       info->skipped += wanted (snapshot, record->device);
       if (snapshot->unknown++ == 0)
-        {
-          g_autofree char *name = g_strescape (record->name, NULL);
-          gemem_trace_info_note (info, "note", "events with the unknown action \"%.40s\" and perhaps others are left out", name);
-        }
+        snapshot->unknown_action = g_strescape (record->name, NULL);
       snapshot->accepted++;
       return TRUE;
     case GEMEM_PYTORCH_MARK:
@@ -306,7 +305,7 @@ add_facts (Snapshot *snapshot, guint number)
 
 /* What segments were released for, where any was. */
 static void
-note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases, gboolean collects)
+note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases, gboolean collects, gboolean names_pools)
 {
   const guint64 guessed = releases->counts[GEMEM_PYTORCH_RELEASE_GUESSED], refused = releases->counts[GEMEM_PYTORCH_RELEASE_REFUSED];
   const guint64 program = releases->counts[GEMEM_PYTORCH_RELEASE_PROGRAM] + guessed;
@@ -321,6 +320,11 @@ note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *r
                             collects ? ", or as garbage_collection_threshold says" : "", refused);
   if (releases->failed > 0)
     g_string_append_printf (text, "%srequests that ran out of memory: %" G_GUINT64_FORMAT, text->len > 0 ? "; " : "", releases->failed);
+  if (releases->nameless > 0 && !names_pools)
+    gemem_trace_info_note (info, "note",
+                           "device %u: releases of the program that name no empty_cache: %" G_GUINT64_FORMAT
+                           "; if private pools ended there, it is not known what was in them, as only PyTorch 2.12 and later says so",
+                           number, releases->nameless);
   if (text->len > 0)
     gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
 }
@@ -340,7 +344,8 @@ settle (Snapshot *snapshot, GError **error)
   else
     {
       g_autofree char *version = gemem_pytorch_records_version (&snapshot->records);
-      gemem_trace_info_note (info, "PyTorch", "%s", version);
+      if (version != NULL)
+        gemem_trace_info_note (info, "PyTorch", "%s", version);
     }
   info->allocator = g_strdup ("pytorch-caching");
   if (settings->configuration != NULL && *settings->configuration != '\0')
@@ -379,10 +384,13 @@ settle (Snapshot *snapshot, GError **error)
         snapshot->origin = MIN (snapshot->origin, device->first);
       device->last = device->first;
       add_facts (snapshot, i);
-      note_releases (info, i, &device->releases, settings->garbage_collection_threshold > 0);
+      note_releases (info, i, &device->releases, settings->garbage_collection_threshold > 0, snapshot->names_pools);
     }
   info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
                  | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0) | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
+  if (snapshot->unknown > 0)
+    gemem_trace_info_note (info, "note", "events with an unknown action are left out: %" G_GUINT64_FORMAT ", the first has \"%.40s\"", snapshot->unknown,
+                           snapshot->unknown_action);
   if (snapshot->phases_lost > 0)
     gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out", snapshot->phases_lost, MAX_PHASES);
   return TRUE;
@@ -610,6 +618,7 @@ snapshot_close (GememTraceReader *reader)
   if (snapshot->open)
     gemem_pytorch_records_clear (&snapshot->records);
   g_ptr_array_unref (snapshot->devices);
+  g_free (snapshot->unknown_action);
   gemem_trace_info_clear (&reader->info);
   snapshot->bytes.close (snapshot->bytes.source.data);
   g_free (snapshot);

@@ -416,15 +416,23 @@ static CachingBlock *
 find_place (Caching *caching, const GememAdopt *adopt)
 {
   CachingSegment *segment = caching->adopting;
+  CachingBlock *first;
 
   if (segment == NULL || !contains (segment->address, segment->size, adopt))
     for (segment = caching->segments; segment != NULL; segment = segment->next)
       if (contains (segment->address, segment->size, adopt))
         break;
+  if (segment != caching->adopting)
+    caching->adopted = NULL;
   caching->adopting = segment;
   if (segment == NULL || adopt->size == 0)
     return NULL;
-  for (CachingBlock *block = segment->first; block != NULL; block = block->next)
+  /* Blocks come in the order of their addresses. */
+  if (caching->adopted != NULL && caching->adopted->node.address < adopt->address)
+    first = caching->adopted;
+  else
+    first = segment->first;
+  for (CachingBlock *block = first; block != NULL; block = block->next)
     if (block->state == CACHING_FREE && contains (block->node.address, block->node.size, adopt))
       return block;
   return NULL;
@@ -449,6 +457,7 @@ caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBl
       gemem_caching_insert (rest);
     }
   hand_out (caching, block, adopt->requested, out);
+  caching->adopted = block;
   return TRUE;
 }
 
@@ -457,6 +466,7 @@ static void
 caching_adopt_done (GememAllocator *allocator)
 {
   ((Caching *) allocator)->adopting = NULL;
+  ((Caching *) allocator)->adopted = NULL;
 }
 
 /* ---- life */

@@ -138,9 +138,10 @@ static void
 append_oom (GString *out, const GememOom *oom)
 {
   char size[6][GEMEM_FORMAT_MAX];
+  g_autofree char *block = oom->id == G_MAXUINT64 ? g_strdup ("the request that failed when recorded,") : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
   g_string_append_printf (
-      out, "  event %" G_GUINT64_FORMAT ": block %" G_GUINT64_FORMAT " of %s failed with %s live, %s allocated, %s reserved of %s\n",
-      oom->seq, oom->id, gemem_format_size (size[0], oom->requested), gemem_format_size (size[1], oom->live),
+      out, "  event %" G_GUINT64_FORMAT ": %s %s failed with %s live, %s allocated, %s reserved of %s\n",
+      oom->seq, block, gemem_format_size (size[0], oom->requested), gemem_format_size (size[1], oom->live),
       gemem_format_size (size[2], oom->allocated), gemem_format_size (size[3], oom->reserved), gemem_format_size (size[4], oom->capacity));
   if (!oom->avoidable)
     {
@@ -234,8 +235,9 @@ append_fidelity (GString *out, const GememResult *result)
   if (f->first_difference != G_MAXUINT64 && f->equal < f->compared)
     g_string_append_printf (out,
                             "  first difference at event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER
-                            "x, here 0x%" G_GINT64_MODIFIER "x (exact addresses need -d sim:address=recorded)\n",
-                            f->first_difference, f->expected_address, f->got_address);
+                            "x, here 0x%" G_GINT64_MODIFIER "x%s\n",
+                            f->first_difference, f->expected_address, f->got_address,
+                            gemem_report_at_recorded (result) ? "" : " (exact addresses need -d sim:address=recorded)");
 }
 
 static void

@@ -128,14 +128,7 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
 static const char *
 fidelity_hint (const GememResult *result)
 {
-  const GPtrArray *settings = result->device_settings;
-  gboolean recorded = FALSE;
-  for (guint i = 0; settings != NULL && i < settings->len; i++)
-    {
-      const GememSetting *setting = settings->pdata[i];
-      recorded = recorded || (gemem_name_equal (setting->key, "address") && gemem_name_equal (setting->value, "recorded"));
-    }
-  if (recorded || result->fidelity.segments_compared == 0 || result->fidelity.equal == result->fidelity.compared)
+  if (gemem_report_at_recorded (result) || result->fidelity.segments_compared == 0 || result->fidelity.equal == result->fidelity.compared)
     return "";
   return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
 }
