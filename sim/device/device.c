@@ -314,6 +314,18 @@ gemem_device_info (GememDevice *device, GememDeviceInfo *info)
   BOOK (device, GEMEM_CALL_INFO, start, 0, TRUE, .ok = TRUE);
 }
 
+gboolean
+gemem_device_settings_recorded (const GPtrArray *settings)
+{
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (gemem_name_equal (setting->key, "address"))
+        return gemem_name_equal (setting->value, "recorded");
+    }
+  return FALSE;
+}
+
 /* ---- not calls: what the machine did, told before the allocator asks */
 
 void

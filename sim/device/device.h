@@ -184,6 +184,8 @@ char *gemem_device_describe (GememDevice *device);
 char *gemem_device_identify (GememDevice *device);
 /* Name/value rows of all effective settings, for the manifest; GPtrArray of GememSetting. */
 GPtrArray *gemem_device_settings (GememDevice *device);
+/* Such settings (NULL: none) place segments where they were recorded. */
+gboolean gemem_device_settings_recorded (const GPtrArray *settings);
 
 const GememDeviceClass *const *gemem_device_classes (void); /* NULL-terminated, from devices.def */
 

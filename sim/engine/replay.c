@@ -58,13 +58,7 @@ policy_is_recorded (GememDevice *device)
 {
   g_autoptr (GPtrArray) settings = gemem_device_settings (device);
 
-  for (guint i = 0; settings != NULL && i < settings->len; i++)
-    {
-      const GememSetting *setting = settings->pdata[i];
-      if (gemem_name_equal (setting->key, "address"))
-        return gemem_name_equal (setting->value, "recorded");
-    }
-  return FALSE;
+  return gemem_device_settings_recorded (settings);
 }
 
 static void

@@ -237,7 +237,7 @@ append_fidelity (GString *out, const GememResult *result)
                             "  first difference at event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER
                             "x, here 0x%" G_GINT64_MODIFIER "x%s\n",
                             f->first_difference, f->expected_address, f->got_address,
-                            gemem_report_at_recorded (result) ? "" : " (exact addresses need -d sim:address=recorded)");
+                            gemem_device_settings_recorded (result->device_settings) ? "" : " (exact addresses need -d sim:address=recorded)");
 }
 
 static void

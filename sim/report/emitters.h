@@ -11,7 +11,5 @@ void gemem_report_markdown (GString *out, GememResult *const *results, guint n);
 
 /* "gpt2-train.gmt", "gpt2-train.gmt, device 1": what the rows of one group have in common. */
 char *gemem_report_group (const GememResult *result);
-/* The segments lay where they were recorded. */
-gboolean gemem_report_at_recorded (const GememResult *result);
 /* The same without the folders of the trace: for pictures. */
 char *gemem_report_title (const GememResult *result);

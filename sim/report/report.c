@@ -29,20 +29,6 @@ gemem_report_same_group (const GememResult *a, const GememResult *b)
   return g_strcmp0 (a->trace, b->trace) == 0 && a->device_ordinal == b->device_ordinal;
 }
 
-gboolean
-gemem_report_at_recorded (const GememResult *result)
-{
-  const GPtrArray *settings = result->device_settings;
-
-  for (guint i = 0; settings != NULL && i < settings->len; i++)
-    {
-      const GememSetting *setting = settings->pdata[i];
-      if (gemem_name_equal (setting->key, "address"))
-        return gemem_name_equal (setting->value, "recorded");
-    }
-  return FALSE;
-}
-
 char *
 gemem_report_group (const GememResult *result)
 {

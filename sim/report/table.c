@@ -128,7 +128,7 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
 static const char *
 fidelity_hint (const GememResult *result)
 {
-  if (gemem_report_at_recorded (result) || result->fidelity.segments_compared == 0 || result->fidelity.equal == result->fidelity.compared)
+  if (gemem_device_settings_recorded (result->device_settings) || result->fidelity.segments_compared == 0 || result->fidelity.equal == result->fidelity.compared)
     return "";
   return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
 }
