@@ -328,10 +328,11 @@ gemem_pickle_get (const GememPickle *pickle, guint key)
   return pickle->present >> key & 1 ? &pickle->record[key] : NULL;
 }
 
-guint64
-gemem_pickle_present (const GememPickle *pickle)
+const GememPickleValue *
+gemem_pickle_record (const GememPickle *pickle, guint64 *present)
 {
-  return pickle->present;
+  *present = pickle->present;
+  return pickle->record;
 }
 
 gint64

@@ -106,8 +106,8 @@ const guint32 *gemem_pickle_items (GememPickle *pickle, guint32 *before, guint *
 
 /* The value of key number @key in the current record, or NULL; valid until the next call. */
 const GememPickleValue *gemem_pickle_get (const GememPickle *pickle, guint key);
-/* The keys that the current record has, as bits. */
-guint64                 gemem_pickle_present (const GememPickle *pickle);
+/* The values of all keys, of which the current record has those in @present (bits): for who asks for many. */
+const GememPickleValue *gemem_pickle_record (const GememPickle *pickle, guint64 *present);
 /* a << 32 | b of a TUPLE or LIST of two ints in [0, 2^31), else GEMEM_PICKLE_NO_PAIR. */
 gint64                  gemem_pickle_pair (const GememPickleValue *value);
 void                    gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path);

@@ -93,12 +93,18 @@ fail (const GememPytorchRecords *records, GError **error, const char *format, ..
 
 /* ---- values */
 
+static inline const GememPickleValue *
+get (const GememPytorchRecords *records, guint key)
+{
+  return (records->present & HAS (key)) != 0 ? &records->values[key] : NULL;
+}
+
 /* A number in [0, @limit) under @key; @fallback if it is absent, unless @required names what must have it. */
 static gboolean
 get_number (const GememPytorchRecords *records, guint key, guint64 limit, const char *required, guint64 fallback, guint64 *number,
             GError **error)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, key);
+  const GememPickleValue *value = get (records, key);
 
   if (value == NULL && required == NULL)
     *number = fallback;
@@ -120,21 +126,21 @@ get_number (const GememPytorchRecords *records, guint key, guint64 limit, const 
 static int
 get_word (const GememPytorchRecords *records, guint key)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, key);
+  const GememPickleValue *value = get (records, key);
   return value != NULL && value->type == GEMEM_PICKLE_STRING ? gemem_pickle_string_key (records->pickle, value->string) : -1;
 }
 
 static const char *
 get_text (const GememPytorchRecords *records, guint key)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, key);
+  const GememPickleValue *value = get (records, key);
   return value != NULL && value->type == GEMEM_PICKLE_STRING ? gemem_pickle_string (records->pickle, value->string) : "";
 }
 
 static gboolean
 get_flag (const GememPytorchRecords *records, guint key)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, key);
+  const GememPickleValue *value = get (records, key);
   return value != NULL && (value->type == GEMEM_PICKLE_BOOL || value->type == GEMEM_PICKLE_INT) && value->integer != 0;
 }
 
@@ -142,7 +148,7 @@ get_flag (const GememPytorchRecords *records, guint key)
 static guint64
 get_stream (const GememPytorchRecords *records)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, K_STREAM);
+  const GememPickleValue *value = get (records, K_STREAM);
   return value != NULL && (value->type == GEMEM_PICKLE_INT || value->type == GEMEM_PICKLE_BIG_INT) ? (guint64) value->integer : 0;
 }
 
@@ -150,7 +156,7 @@ get_stream (const GememPytorchRecords *records)
 static guint32
 get_pool (GememPytorchRecords *records, guint id)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, id);
+  const GememPickleValue *value = get (records, id);
 
   if (value == NULL || (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST))
     return 0;
@@ -170,7 +176,7 @@ get_pool (GememPytorchRecords *records, guint id)
 static guint32
 get_stack (const GememPytorchRecords *records)
 {
-  const GememPickleValue *value = gemem_pickle_get (records->pickle, K_FRAMES);
+  const GememPickleValue *value = get (records, K_FRAMES);
   return value != NULL && value->type == GEMEM_PICKLE_LIST && gemem_pickle_pair (value) == GEMEM_PICKLE_NO_PAIR ? value->number : 0;
 }
 
@@ -190,7 +196,7 @@ read_block (GememPytorchRecords *records, GError **error)
       || !get_number (records, K_ADDRESS, G_MAXINT64, NULL, 0, &block.address, error)
       || !get_number (records, K_REQUESTED_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL, history != 0 ? history : block.block, &block.size, error))
     return FALSE;
-  records->keys.block |= gemem_pickle_present (records->pickle);
+  records->keys.block |= records->present;
   block.freed = state == W_INACTIVE; /* until its segment is complete */
   block.pending = state == W_ACTIVE_PENDING || state == W_ACTIVE_AWAITING;
   g_array_append_val (records->pending, block);
@@ -208,7 +214,7 @@ read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError *
       || !get_number (records, K_TOTAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, "a segment", 0, &segment->size, error)
       || !get_number (records, K_DEVICE, MAX_DEVICES, NULL, 0, &device, error))
     return FALSE;
-  records->keys.segment |= gemem_pickle_present (records->pickle);
+  records->keys.segment |= records->present;
   segment->stream = get_stream (records);
   segment->pool = get_pool (records, K_SEGMENT_POOL_ID);
   segment->small = get_word (records, K_SEGMENT_TYPE) == W_SMALL;
@@ -283,7 +289,7 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
     {
       record->kind = GEMEM_PYTORCH_UNKNOWN;
       record->name = get_text (records, K_ACTION);
-      return gemem_pickle_get (records->pickle, K_ACTION) != NULL
+      return get (records, K_ACTION) != NULL
              || fail (records, error, "an event without \"action\"; this is no snapshot of torch.cuda.memory");
     }
   sized = event->kind != GEMEM_EVENT_OOM && event->kind != GEMEM_EVENT_SNAPSHOT;
@@ -299,9 +305,9 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
                  get_text (records, K_ACTION), event->size, event->address);
   if (!placed)
     event->address = 0;
-  records->keys.event |= gemem_pickle_present (records->pickle);
-  record->has_time = (gemem_pickle_present (records->pickle) & HAS (K_TIME_US)) != 0;
-  record->has_pool = (gemem_pickle_present (records->pickle) & HAS (K_POOL_ID)) != 0;
+  records->keys.event |= records->present;
+  record->has_time = (records->present & HAS (K_TIME_US)) != 0;
+  record->has_pool = (records->present & HAS (K_POOL_ID)) != 0;
   record->stack = get_stack (records);
   if (record->has_pool)
     event->pool = get_pool (records, K_POOL_ID);
@@ -314,7 +320,7 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
 static gboolean
 read_annotation (GememPytorchRecords *records, GememPytorchRecord *record, GError **error)
 {
-  const GememPickleValue *device = gemem_pickle_get (records->pickle, K_DEVICE);
+  const GememPickleValue *device = get (records, K_DEVICE);
 
   memset (&record->event, 0, sizeof record->event);
   record->kind = GEMEM_PYTORCH_ANNOTATION;
@@ -333,7 +339,7 @@ read_divisions (GememPytorchRecords *records)
 {
   for (guint i = 0; i < GEMEM_PYTORCH_SLOTS; i++)
     {
-      const GememPickleValue *value = gemem_pickle_get (records->pickle, K_DIVISIONS + i);
+      const GememPickleValue *value = get (records, K_DIVISIONS + i);
       if (value != NULL && value->type == GEMEM_PICKLE_INT && value->integer >= 0)
         records->settings.divisions[i] = (guint64) value->integer;
     }
@@ -343,13 +349,13 @@ static void
 read_settings (GememPytorchRecords *records)
 {
   GememPytorchSettings *settings = &records->settings;
-  const GememPickleValue *split = gemem_pickle_get (records->pickle, K_MAX_SPLIT_SIZE);
-  const GememPickleValue *threshold = gemem_pickle_get (records->pickle, K_GC_THRESHOLD);
+  const GememPickleValue *split = get (records, K_MAX_SPLIT_SIZE);
+  const GememPickleValue *threshold = get (records, K_GC_THRESHOLD);
   const char *configuration = get_text (records, K_CUDA_CONF);
 
   if (*configuration == '\0')
     configuration = get_text (records, K_CONF);
-  records->keys.settings |= gemem_pickle_present (records->pickle);
+  records->keys.settings |= records->present;
   g_free (settings->configuration);
   settings->configuration = g_utf8_make_valid (configuration, -1);
   if (split != NULL && split->type == GEMEM_PICKLE_INT)
@@ -365,8 +371,8 @@ read_settings (GememPytorchRecords *records)
 static void
 read_frame (GememPytorchRecords *records)
 {
-  const GememPickleValue *name = gemem_pickle_get (records->pickle, K_NAME), *file = gemem_pickle_get (records->pickle, K_FILENAME),
-                         *line = gemem_pickle_get (records->pickle, K_LINE);
+  const GememPickleValue *name = get (records, K_NAME), *file = get (records, K_FILENAME),
+                         *line = get (records, K_LINE);
   GememFrame frame = { 0 };
 
   if (name != NULL && name->type == GEMEM_PICKLE_STRING)
@@ -409,11 +415,11 @@ read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record, cons
 {
   guint64 history;
 
-  if (path->dicts == 0 && gemem_pickle_get (records->pickle, K_TOTAL_SIZE) != NULL)
+  if (path->dicts == 0 && get (records, K_TOTAL_SIZE) != NULL)
     return once (records) && read_segment (records, record, error);
-  if (path->dicts == 1 && gemem_pickle_get (records->pickle, K_STATE) != NULL)
+  if (path->dicts == 1 && get (records, K_STATE) != NULL)
     return once (records) && read_block (records, error);
-  if (path->dicts == 2 && gemem_pickle_get (records->pickle, K_REAL_SIZE) != NULL)
+  if (path->dicts == 2 && get (records, K_REAL_SIZE) != NULL)
     {
       if (!get_number (records, K_REAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL, 0, &history, error))
         return FALSE;
@@ -438,7 +444,8 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
           read_frames (records);
           continue;
         }
-      if ((gemem_pickle_present (records->pickle) & (HAS (K_FILENAME) | HAS (K_FRAMES))) == HAS (K_FILENAME))
+      records->values = gemem_pickle_record (records->pickle, &records->present);
+      if ((records->present & (HAS (K_FILENAME) | HAS (K_FRAMES))) == HAS (K_FILENAME))
         {
           read_frame (records);
           continue;
@@ -446,9 +453,9 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
       gemem_pickle_path (records->pickle, &path);
       if (path.section == -1) /* the outermost dict itself, or something unknown */
         {
-          records->has_segments |= gemem_pickle_get (records->pickle, K_SEGMENTS) != NULL;
-          records->has_traces |= gemem_pickle_get (records->pickle, K_DEVICE_TRACES) != NULL;
-          records->keys.file |= gemem_pickle_present (records->pickle);
+          records->has_segments |= get (records, K_SEGMENTS) != NULL;
+          records->has_traces |= get (records, K_DEVICE_TRACES) != NULL;
+          records->keys.file |= records->present;
         }
       else if (path.section == K_SEGMENTS || path.section == -2) /* -2: torch.cuda.memory_snapshot() is a bare list of segments */
         {
@@ -457,7 +464,7 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
         }
       else if (path.section == K_DEVICE_TRACES && path.dicts == 0 && path.lists >= 2)
         ok = once (records) && read_event (records, record, path.position, error);
-      else if (path.section == K_HOST_TRACES && path.dicts == 0 && gemem_pickle_get (records->pickle, K_ACTION) != NULL)
+      else if (path.section == K_HOST_TRACES && path.dicts == 0 && get (records, K_ACTION) != NULL)
         record->kind = GEMEM_PYTORCH_MARK;
       else if (path.section == K_EXTERNAL_ANNOTATIONS && path.dicts == 0)
         ok = once (records) && read_annotation (records, record, error);

@@ -44,6 +44,8 @@ typedef struct
   GememPickle         *pickle;
   const char          *name;
   GememPytorchSettings settings; /* complete at the end of the file */
+  const GememPickleValue *values; /* private: of the present dict, those of which there are: */
+  guint64              present;
   GArray              *blocks;   /* GememPytorchBlock of the segment handed out */
   GArray              *pending;  /* private: blocks whose segment is not complete */
   GArray              *counts;   /* private: events seen per device */

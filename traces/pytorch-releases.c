@@ -134,12 +134,25 @@ is_waited_for (const GememPytorchReleases *releases, const GememTraceEvent *even
 static void
 count_completions (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
-  const gboolean waited = is_waited_for (releases, event, stack);
+  const gboolean waited = event->kind == GEMEM_EVENT_FREE_COMPLETED && is_waited_for (releases, event, stack);
 
   if (!waited || stack != releases->stack)
     releases->completions = 0;
   releases->stack = stack;
   releases->completions += waited;
+}
+
+static void
+count_reserved (GememPytorchReleases *releases, const GememTraceEvent *event)
+{
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && !is_release (releases->last_kind))
+    g_array_append_val (releases->misses, releases->reserved);
+  if (is_release (event->kind))
+    releases->reserved = plus (releases->reserved, -event->size);
+  else if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
+    releases->reserved = plus (releases->reserved, event->size);
+  releases->peak = MAX (releases->peak, releases->reserved);
+  releases->failed += event->kind == GEMEM_EVENT_OOM && event->size > 0;
 }
 
 void
@@ -158,14 +171,8 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
     add_to_run (releases, event, stack);
   else if (!releases->open)
     count_completions (releases, event, stack);
-  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && !is_release (releases->last_kind))
-    g_array_append_val (releases->misses, releases->reserved);
-  if (release)
-    releases->reserved = plus (releases->reserved, -event->size);
-  else if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
-    releases->reserved = plus (releases->reserved, event->size);
-  releases->peak = MAX (releases->peak, releases->reserved);
-  releases->failed += event->kind == GEMEM_EVENT_OOM && event->size > 0;
+  if (event->kind > GEMEM_EVENT_FREE_COMPLETED) /* no block's */
+    count_reserved (releases, event);
   releases->last_kind = event->kind;
   releases->last_address = event->address;
   releases->events++;
