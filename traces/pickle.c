@@ -323,12 +323,6 @@ gemem_pickle_items (GememPickle *pickle, guint32 *before, guint *n)
 }
 
 const GememPickleValue *
-gemem_pickle_get (const GememPickle *pickle, guint key)
-{
-  return pickle->present >> key & 1 ? &pickle->record[key] : NULL;
-}
-
-const GememPickleValue *
 gemem_pickle_record (const GememPickle *pickle, guint64 *present)
 {
   *present = pickle->present;

@@ -104,9 +104,7 @@ void gemem_pickle_set_number (GememPickle *pickle, guint32 number);
 /* The items that the list handed out last got now, 0 where one has no number; valid until the next call.  @before: the number that the list had. */
 const guint32 *gemem_pickle_items (GememPickle *pickle, guint32 *before, guint *n);
 
-/* The value of key number @key in the current record, or NULL; valid until the next call. */
-const GememPickleValue *gemem_pickle_get (const GememPickle *pickle, guint key);
-/* The values of all keys, of which the current record has those in @present (bits): for who asks for many. */
+/* The values of the keys, by number, of which the current record has those in @present (bits); valid until the next call. */
 const GememPickleValue *gemem_pickle_record (const GememPickle *pickle, guint64 *present);
 /* a << 32 | b of a TUPLE or LIST of two ints in [0, 2^31), else GEMEM_PICKLE_NO_PAIR. */
 gint64                  gemem_pickle_pair (const GememPickleValue *value);

@@ -47,7 +47,7 @@ G_STATIC_ASSERT (G_N_ELEMENTS (keys) == N_WORDS + 1);
 G_STATIC_ASSERT (W_ALLOC <= GEMEM_PICKLE_MAX_KEYS);
 
 void
-gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source)
+gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source, gboolean stacks)
 {
   memset (records, 0, sizeof *records);
   records->pickle = gemem_pickle_new (source, keys);
@@ -57,7 +57,7 @@ gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSourc
   records->pending = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
   records->counts = g_array_new (FALSE, TRUE, sizeof (guint64));
   records->pools = gemem_idmap_new (sizeof (guint64));
-  records->stacks = gemem_call_stacks_new ();
+  records->stacks = stacks ? gemem_call_stacks_new () : NULL;
 }
 
 void
@@ -447,7 +447,8 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
       records->values = gemem_pickle_record (records->pickle, &records->present);
       if ((records->present & (HAS (K_FILENAME) | HAS (K_FRAMES))) == HAS (K_FILENAME))
         {
-          read_frame (records);
+          if (records->stacks != NULL)
+            read_frame (records);
           continue;
         }
       gemem_pickle_path (records->pickle, &path);

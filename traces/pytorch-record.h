@@ -50,7 +50,7 @@ typedef struct
   GArray              *pending;  /* private: blocks whose segment is not complete */
   GArray              *counts;   /* private: events seen per device */
   GememIdMap          *pools;    /* private: pool id pair -> its number */
-  GememCallStacks     *stacks;   /* names and files of frames are strings of the pickle */
+  GememCallStacks     *stacks;   /* names and files of frames are strings of the pickle; NULL: not asked for */
   guint32              last_name, last_flags; /* private: of a frame */
   guint64              history;  /* private: newest request in the history of the next block */
   struct
@@ -60,7 +60,8 @@ typedef struct
   gboolean             has_segments, has_traces;
 } GememPytorchRecords;
 
-void gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source);
+/* @stacks: records are to have their stacks; without, frames are passed over. */
+void gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source, gboolean stacks);
 void gemem_pytorch_records_clear (GememPytorchRecords *records);
 gboolean gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *record, GError **error);
 /* Which PyTorch wrote the file, once it is read (gemem_pytorch_version_infer()); NULL: its allocator did not, the file was made of a profile.  g_free(). */

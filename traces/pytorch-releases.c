@@ -109,8 +109,6 @@ end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 st
 
   run->failed = next != NULL && next->kind == GEMEM_EVENT_OOM && next->size > 0;
   run->whole |= run->n_pools == 0;
-  if (obtained)
-    run->served = next->size;
   if (obtained || run->failed)
     run->asked = next->size;
   if (releases->stack != 0 && releases->uniform && stack == releases->stack && (obtained || run->failed))
@@ -124,17 +122,16 @@ end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 st
 static gboolean
 is_waited_for (const GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
-  const gboolean at_once
-      = releases->last_kind == GEMEM_EVENT_FREE_REQUESTED && releases->last_address == event->address && releases->stack == stack;
-
-  return event->kind == GEMEM_EVENT_FREE_COMPLETED && stack != 0 && !at_once && (!releases->open || stack == releases->stack);
+  if (event->kind != GEMEM_EVENT_FREE_COMPLETED || stack == 0 || (releases->open && stack != releases->stack))
+    return FALSE;
+  return releases->last_kind != GEMEM_EVENT_FREE_REQUESTED || releases->last_address != event->address || releases->stack != stack;
 }
 
 /* How many completions with one stack there are without another event between. */
 static void
 count_completions (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
-  const gboolean waited = event->kind == GEMEM_EVENT_FREE_COMPLETED && is_waited_for (releases, event, stack);
+  const gboolean waited = is_waited_for (releases, event, stack);
 
   if (!waited || stack != releases->stack)
     releases->completions = 0;
@@ -270,7 +267,7 @@ before_run (GememPytorchReleases *releases, guint64 reserved, GememTraceEvent *a
   releases->limited = refused;
   added->kind = refused ? GEMEM_EVENT_DEVICE_LIMIT : GEMEM_EVENT_TRIM;
   if (refused)
-    added->size = MAX (reserved - MIN (run->bytes, reserved) + run->served, 1);
+    added->size = MAX (reserved - MIN (run->bytes, reserved) + (run->failed ? 0 : run->asked), 1);
   return refused || run->whole;
 }
 

@@ -40,8 +40,7 @@ typedef struct
   guint64           event;  /* number of the first one in its device's list, completions that belong to it included */
   guint64           bytes;  /* that went back */
   guint64           first;  /* bytes of the first segment */
-  guint64           served; /* bytes of the segment obtained afterwards; 0: none */
-  guint64           asked;  /* bytes that the request behind it wanted of the device */
+  guint64           asked;  /* bytes that the request behind it wanted of the device, and unless it failed obtained */
   gint64            before; /* what was reserved then, more than at the start of the events */
   guint32           pools;  /* private pools that the program had let go of, from here on in the list of such: */
   guint32           n_pools;

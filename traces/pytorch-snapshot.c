@@ -101,14 +101,14 @@ get_device (Snapshot *snapshot, guint number)
 /* ---- passes */
 
 static gboolean
-begin_pass (Snapshot *snapshot, GError **error)
+begin_pass (Snapshot *snapshot, gboolean stacks, GError **error)
 {
   if (snapshot->open)
     gemem_pytorch_records_clear (&snapshot->records);
   snapshot->open = FALSE;
   if (!snapshot->bytes.rewind (snapshot->bytes.source.data, error))
     return FALSE;
-  gemem_pytorch_records_init (&snapshot->records, &snapshot->bytes.source);
+  gemem_pytorch_records_init (&snapshot->records, &snapshot->bytes.source, stacks);
   snapshot->open = TRUE;
   return TRUE;
 }
@@ -206,7 +206,7 @@ first_pass (Snapshot *snapshot, GError **error)
   GememPytorchRecord record;
   g_autoptr (GError) damage = NULL;
 
-  if (!begin_pass (snapshot, error))
+  if (!begin_pass (snapshot, TRUE, error))
     return FALSE;
   do
     if (!gemem_pytorch_records_next (&snapshot->records, &record, &damage) || !first_record (snapshot, &record, &damage))
@@ -231,7 +231,7 @@ tail_pass (Snapshot *snapshot, GError **error)
   GememPytorchRecord record;
   guint64 left = snapshot->accepted;
 
-  if (!begin_pass (snapshot, error))
+  if (!begin_pass (snapshot, FALSE, error))
     return FALSE;
   while (left > 0)
     {
@@ -337,6 +337,8 @@ settle (Snapshot *snapshot, GError **error)
   GememPytorchSettings *settings = &snapshot->records.settings;
   guint open = 0;
 
+  const gboolean collects = settings->garbage_collection_threshold > 0; /* another pass begins with settings of its own */
+
   settings->expandable_segments |= snapshot->expandable; /* it can be switched at run time */
 
   if (snapshot->options.torch != NULL)
@@ -384,7 +386,7 @@ settle (Snapshot *snapshot, GError **error)
         snapshot->origin = MIN (snapshot->origin, device->first);
       device->last = device->first;
       add_facts (snapshot, i);
-      note_releases (info, i, &device->releases, settings->garbage_collection_threshold > 0, snapshot->names_pools);
+      note_releases (info, i, &device->releases, collects, snapshot->names_pools);
     }
   info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
                  | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0) | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
@@ -638,7 +640,7 @@ gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshot
   snapshot->has_time = TRUE;
   snapshot->devices = g_ptr_array_new_with_free_func (device_free);
   gemem_trace_info_init (&snapshot->reader.info, format->name, bytes->source.name);
-  if (first_pass (snapshot, error) && settle (snapshot, error) && begin_pass (snapshot, error))
+  if (first_pass (snapshot, error) && settle (snapshot, error) && begin_pass (snapshot, FALSE, error))
     return &snapshot->reader;
   snapshot_close (&snapshot->reader);
   return NULL;

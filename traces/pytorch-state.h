@@ -67,7 +67,7 @@ typedef struct
   GememIdMap *held;     /* address of a segment seen allocated -> its event + 1 */
   GArray     *mapped;   /* ranges seen mapped, sorted                           */
   guint64     events;
-  guint64     requested;   /* frees that were requested and not completed so far */
+  guint64     requested;   /* while no free was completed: those requested, less the ones whose place was used again */
   gboolean    completes;   /* some free was completed */
   gboolean    skips_completions; /* by finish: frees that were requested are completed, and the events do not say so (skip_actions) */
   guint64     unexplained; /* live at the end by the events, absent from the final blocks */

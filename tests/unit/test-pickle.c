@@ -36,6 +36,15 @@ fill_bytes (gpointer data, gsize used, gsize want, const guint8 **bytes, GError 
   return (gssize) MIN (source->size - source->at, want + source->step);
 }
 
+/* The value of key number @key in the current record, or NULL. */
+static const GememPickleValue *
+get (const GememPickle *pickle, guint key)
+{
+  guint64 present;
+  const GememPickleValue *values = gemem_pickle_record (pickle, &present);
+  return present >> key & 1 ? &values[key] : NULL;
+}
+
 static void
 append_value (GString *text, const GememPickle *pickle, const GememPickleValue *value)
 {
@@ -84,7 +93,7 @@ take_list (GString *text, GememPickle *pickle)
 static void
 take_dict (GememPickle *pickle)
 {
-  const GememPickleValue *value = gemem_pickle_get (pickle, 2);
+  const GememPickleValue *value = get (pickle, 2);
   if (value != NULL && value->type == GEMEM_PICKLE_INT)
     gemem_pickle_set_number (pickle, value->integer == 255 ? GEMEM_PICKLE_ONCE : (guint32) value->integer);
 }
@@ -102,6 +111,7 @@ run (const char *bytes, gsize size)
 
   while ((result = gemem_pickle_next (pickle, &error)) > 0)
     {
+      const GememPickleValue *value;
       GememPicklePath path;
       if (result == GEMEM_PICKLE_NEXT_LIST)
         {
@@ -111,10 +121,10 @@ run (const char *bytes, gsize size)
       gemem_pickle_path (pickle, &path);
       g_string_append_printf (text, "%d/%u/%u/%u{", path.section, path.lists, path.position, path.dicts);
       for (guint key = 0; keys[key] != NULL; key++)
-        if (gemem_pickle_get (pickle, key) != NULL)
+        if ((value = get (pickle, key)) != NULL)
           {
             g_string_append_printf (text, "%s%s=", text->str[text->len - 1] == '{' ? "" : " ", keys[key]);
-            append_value (text, pickle, gemem_pickle_get (pickle, key));
+            append_value (text, pickle, value);
           }
       g_string_append (text, "} ");
       take_dict (pickle);
@@ -395,7 +405,9 @@ test_long_list (void)
     count++;
   g_assert_no_error (error);
   g_assert_cmpuint (count, ==, 300001);
-  g_assert_cmpuint (gemem_pickle_get (pickle, 3)->count, ==, 300000);
+  const GememPickleValue *list = get (pickle, 3);
+  g_assert_nonnull (list);
+  g_assert_cmpuint (list != NULL ? list->count : 0, ==, 300000);
   g_assert_cmpuint (gemem_pickle_offset (pickle), ==, bytes->len);
   gemem_pickle_free (pickle);
 }
