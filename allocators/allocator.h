@@ -13,12 +13,12 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include <glib.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
-#include "sim/device/device.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "devices/device.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -26,7 +26,7 @@ GEMEM_BEGIN_DECLS
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
-struct _GememPlanInput; /* allocators/planners/planner.h */
+struct _GememPlanInput; /* planners/planner.h */
 
 enum /* capabilities */
 {

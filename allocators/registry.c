@@ -17,16 +17,16 @@
 #include "allocators/registry.h"
 #include "allocators/shorthand.h"
 
-#define GEMEM_ALLOCATOR(symbol, file) extern const GememAllocatorClass symbol;
+#define GEMEM_ALLOCATOR(symbol) extern const GememAllocatorClass symbol;
 #include "allocators/allocators.def"
 #undef GEMEM_ALLOCATOR
 
-#define GEMEM_SHORTHAND(symbol, file) extern const GememShorthand symbol;
+#define GEMEM_SHORTHAND(symbol) extern const GememShorthand symbol;
 #include "allocators/shorthands.def"
 #undef GEMEM_SHORTHAND
 
 static const GememNamed *const shorthands[] = {
-#define GEMEM_SHORTHAND(symbol, file) &symbol.base,
+#define GEMEM_SHORTHAND(symbol) &symbol.base,
 #include "allocators/shorthands.def"
 #undef GEMEM_SHORTHAND
   NULL,
@@ -54,7 +54,7 @@ static Registry *
 new_registry (void)
 {
   static const GememAllocatorClass *const builtin[] = {
-#define GEMEM_ALLOCATOR(symbol, file) &symbol,
+#define GEMEM_ALLOCATOR(symbol) &symbol,
 #include "allocators/allocators.def"
 #undef GEMEM_ALLOCATOR
   };

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "allocators/allocator.h"
-#include "sim/core/named.h"
+#include "base/named.h"
 
 typedef struct
 {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "allocators/allocator.h"
-#include "sim/core/named.h"
+#include "base/named.h"
 
 GEMEM_BEGIN_DECLS
 

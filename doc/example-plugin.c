@@ -11,7 +11,7 @@
  * This file may be copied without condition.
  */
 #include <allocators/allocator.h>
-#include <sim/core/slab.h>
+#include <base/slab.h>
 
 typedef struct
 {

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 
 typedef struct
 {

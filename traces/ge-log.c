@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "traces/ge-log.h"
-#include "traces/scan.h"
+#include "base/io/scan.h"
 
 #define MAX_TIME G_GUINT64_CONSTANT (0xfffffffe) /* "never released"; and above it "to the end" */
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "traces/ge-log.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define MAX_LINE ((gsize) 1 << 20)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "traces/ge-runtime-line.h"
-#include "traces/scan.h"
+#include "base/io/scan.h"
 
 #define GE_MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
 

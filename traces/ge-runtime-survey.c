@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "traces/ge-runtime-survey.h"
 
 #define MOST 65536u /* processes, pools */

@@ -11,9 +11,9 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/ge-runtime-line.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 
 #define GE_LINE_LONGEST ((gsize) 8 << 20)
 

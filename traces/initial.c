@@ -1,7 +1,7 @@
 /* initial.c - see initial.h.  Events pass untouched, and uncopied, once all blocks that were left out are freed. */
 #include "config.h"
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/initial.h"
 
 struct _GememInitialFilter

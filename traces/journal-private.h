@@ -1,7 +1,7 @@
 /* journal-private.h - the state behind journal-state.c and journal-physical.c, and what they share. */
 #pragma once
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/journal.h"
 
 typedef enum

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "traces/input.h"
+#include "base/error.h"
+#include "base/io/input.h"
 #include "traces/journal.h"
 
 #define BATCH 1024u

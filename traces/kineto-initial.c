@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "traces/kineto-initial.h"
 
 #define PAGE (G_GUINT64_CONSTANT (2) << 20)
@@ -105,7 +106,7 @@ page_start (guint64 address)
 static guint64
 page_end (guint64 address)
 {
-  return (address + PAGE - 1) / PAGE * PAGE;
+  return gemem_round_up (address, PAGE);
 }
 
 static gboolean

@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
+#include "base/slab.h"
+#include "base/tree.h"
 #include "traces/trace.h"
 
 #define GEMEM_KINETO_BEFORE "before the recording"

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/idmap.h"
-#include "traces/input.h"
-#include "traces/json-stream.h"
+#include "base/error.h"
+#include "base/idmap.h"
+#include "base/io/input.h"
+#include "base/io/json-stream.h"
 #include "traces/kineto-initial.h"
 #include "traces/trace.h"
 

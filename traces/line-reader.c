@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "traces/line-reader.h"
 
 void

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define LINE_READER_BATCH 1024

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/line-reader.h"
 
 typedef struct

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "traces/input.h"
+#include "base/error.h"
+#include "base/io/input.h"
 #include "traces/pytorch-snapshot.h"
 
 #define CHUNK ((gsize) 64 << 10)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "traces/minimalloc-table.h"
 
 #define MAX_LINE ((gsize) 1 << 20)

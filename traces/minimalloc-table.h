@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "traces/input.h"
+#include "base/io/input.h"
 
 typedef struct
 {

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include "traces/trace.h"
 
 #define NATIVE_MAGIC "\x89GMT\r\n\x1a\n" /* like PNG's: shows text-mode damage and cut bits at once */

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "sim/core/error.h"
-#include "traces/checksum.h"
+#include "base/error.h"
+#include "base/io/checksum.h"
 #include "traces/native-format.h"
-#include "traces/output.h"
+#include "base/io/output.h"
 
 #define PACK_LEVEL 9 /* of strings and information: small, written once */
 

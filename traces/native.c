@@ -13,9 +13,9 @@
 
 #include <zstd.h>
 
-#include "sim/core/error.h"
-#include "traces/checksum.h"
-#include "traces/input.h"
+#include "base/error.h"
+#include "base/io/checksum.h"
+#include "base/io/input.h"
 #include "traces/native-format.h"
 #include "traces/native.h"
 

@@ -18,7 +18,7 @@
 #include "config.h"
 
 #include "traces/line-reader.h"
-#include "traces/scan.h"
+#include "base/io/scan.h"
 
 #define LONGEST_LINE ((gsize) 64 << 10)
 #define LOOK_AHEAD 4096

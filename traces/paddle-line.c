@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "traces/paddle-line.h"
-#include "traces/scan.h"
+#include "base/io/scan.h"
 #include "traces/trace.h"
 
 #define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)

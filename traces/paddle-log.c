@@ -21,7 +21,7 @@
  */
 #include "config.h"
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "traces/log-reader.h"
 #include "traces/paddle-survey.h"
 

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
-#include "traces/input.h"
+#include "base/idmap.h"
+#include "base/io/input.h"
 #include "traces/paddle-line.h"
 
 #define PADDLE_LINE_LONGEST ((gsize) 8 << 20)

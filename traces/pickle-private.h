@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "traces/pickle.h"
 
 #define GEMEM_PICKLE_MAX_STACK 65536u

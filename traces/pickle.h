@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 
 #define GEMEM_PICKLE_MAX_KEYS 64 /* words that are only looked for as values may follow them */
 

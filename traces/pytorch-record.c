@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "traces/pytorch-record.h"
 
 #define MAX_DEVICES 4096u

@@ -24,7 +24,7 @@
  */
 #pragma once
 
-#include "sim/core/idset.h"
+#include "base/idset.h"
 #include "traces/trace.h"
 
 typedef enum

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "traces/pytorch-state.h"
 
 #define MIN_BLOCK 512
@@ -41,9 +41,9 @@ gemem_pytorch_settings_round (const GememPytorchSettings *settings, guint64 n)
         return n;
       if (step == 0)
         return 2 * floor;
-      return (n + step - 1) / step * step;
+      return gemem_round_up (n, step);
     }
-  return (n + MIN_BLOCK - 1) / MIN_BLOCK * MIN_BLOCK;
+  return gemem_round_up (n, MIN_BLOCK);
 }
 
 static void

@@ -15,8 +15,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "traces/input.h"
+#include "base/error.h"
+#include "base/io/input.h"
 #include "traces/pytorch-record.h"
 #include "traces/pytorch-releases.h"
 #include "traces/pytorch-snapshot.h"

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/units.h"
 #include "traces/pytorch-state.h"
 
 #define MAX_TAIL GEMEM_MIB /* a remainder of more than this is split off (1a.4) */

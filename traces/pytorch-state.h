@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/trace.h"
 
 #define GEMEM_PYTORCH_SLOTS 16

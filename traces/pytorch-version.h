@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 
 GEMEM_BEGIN_DECLS
 

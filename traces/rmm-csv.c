@@ -17,10 +17,10 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/idmap.h"
-#include "traces/decimal.h"
-#include "traces/input.h"
+#include "base/error.h"
+#include "base/idmap.h"
+#include "base/io/decimal.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define BATCH 1024u

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "sim/core/idmap.h"
+#include "base/units.h"
+#include "base/idmap.h"
 #include "traces/summary.h"
 
 typedef struct
@@ -76,12 +77,6 @@ count_stream (GememDeviceSummary *summary, guint64 stream, guint64 allocs, guint
   g_array_insert_val (summary->streams, i, use);
 }
 
-static guint64
-round_up (guint64 size, guint64 unit)
-{
-  return (size + unit - 1) / unit * unit;
-}
-
 static void
 on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 seq)
 {
@@ -107,8 +102,8 @@ on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 
   *block = (LiveBlock){ event->size, seq, event->time, event->device };
   state->live += event->size;
   state->blocks++;
-  state->rounded_256 += round_up (event->size, 256);
-  state->rounded_512 += round_up (event->size, 512);
+  state->rounded_256 += gemem_round_up (event->size, 256);
+  state->rounded_512 += gemem_round_up (event->size, 512);
   s->lower_bound_256 = MAX (s->lower_bound_256, state->rounded_256);
   s->lower_bound_512 = MAX (s->lower_bound_512, state->rounded_512);
   s->peak_blocks = MAX (s->peak_blocks, state->blocks);
@@ -129,8 +124,8 @@ on_free (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 s
     return;
   state->live -= block.size;
   state->blocks--;
-  state->rounded_256 -= round_up (block.size, 256);
-  state->rounded_512 -= round_up (block.size, 512);
+  state->rounded_256 -= gemem_round_up (block.size, 256);
+  state->rounded_512 -= gemem_round_up (block.size, 512);
   gemem_histogram_add (&state->summary->lifetimes_events, seq - block.seq);
   if (pass->has_time && event->time >= block.time)
     gemem_histogram_add (&state->summary->lifetimes_ns, event->time - block.time);

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "sim/core/histogram.h"
-#include "sim/core/macros.h"
+#include "base/histogram.h"
+#include "base/macros.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS

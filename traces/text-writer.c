@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "traces/output.h"
+#include "base/error.h"
+#include "base/io/output.h"
 #include "traces/text-format.h"
 
 typedef struct

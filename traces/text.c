@@ -16,7 +16,7 @@
 #include "config.h"
 
 #include "traces/line-reader.h"
-#include "traces/scan.h"
+#include "base/io/scan.h"
 #include "traces/text-format.h"
 
 #define LONGEST_LINE ((gsize) 8 << 20) /* a tag of 1 MiB, every byte escaped, and the rest */

@@ -9,21 +9,21 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
+#include "base/error.h"
+#include "base/params.h"
 #include "traces/initial.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
-#include "traces/unrecognised.h"
+#include "base/io/unrecognised.h"
 
 #define PROBE_SIZE 4096
 
-#define GEMEM_FORMAT(symbol, file) extern const GememTraceFormat symbol;
+#define GEMEM_FORMAT(symbol) extern const GememTraceFormat symbol;
 #include "traces/formats.def"
 #undef GEMEM_FORMAT
 
 static const GememTraceFormat *const formats[] = {
-#define GEMEM_FORMAT(symbol, file) &symbol,
+#define GEMEM_FORMAT(symbol) &symbol,
 #include "traces/formats.def"
 #undef GEMEM_FORMAT
   NULL,

@@ -16,10 +16,10 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include <gio/gio.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 
 GEMEM_BEGIN_DECLS
 

@@ -5,9 +5,9 @@
  */
 #include "config.h"
 
-#include "sim/core/idset.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
+#include "base/idset.h"
+#include "base/slab.h"
+#include "base/tree.h"
 #include "traces/validate.h"
 
 /* A range of addresses: a live block, or a recorded segment.  Key: (device, start, serial). */

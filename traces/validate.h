@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "workloads/fuse-gradients.h"
 
 static gboolean

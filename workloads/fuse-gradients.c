@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/units.h"
+#include "base/error.h"
 #include "workloads/fuse-gradients.h"
 
-#define MIB 1048576.0
 #define LIMIT (G_GUINT64_CONSTANT (1) << 62)
 
 typedef struct
@@ -109,7 +109,7 @@ merge_by_size (const Fuse *fuse, GPtrArray *layers)
 {
   const GememFuseOptions *options = fuse->options;
   const gboolean by_bytes = options->version == GEMEM_FUSE_1_4;
-  const double limit = by_bytes ? options->memory_size : options->memory_size * MIB;
+  const double limit = by_bytes ? options->memory_size : options->memory_size * (double) GEMEM_MIB;
   GPtrArray *groups = new_groups ();
 
   for (guint i = 0; i < layers->len;)

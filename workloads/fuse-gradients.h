@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 GEMEM_BEGIN_DECLS
 

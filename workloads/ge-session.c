@@ -14,7 +14,8 @@
  */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/units.h"
+#include "base/rng.h"
 #include "workloads/session.h"
 
 enum { FIXED, UNIFORM, LOG_UNIFORM, GROWING, SHRINKING };
@@ -106,15 +107,9 @@ draw_size (const Params *p, GememRng *rng, guint64 i)
 }
 
 static guint64
-round_up (guint64 size)
-{
-  return (size + ROUNDING - 1) / ROUNDING * ROUNDING;
-}
-
-static guint64
 percent (guint64 size, guint64 share)
 {
-  return round_up (size / 100 * share + size % 100 * share / 100);
+  return gemem_round_up (size / 100 * share + size % 100 * share / 100, ROUNDING);
 }
 
 /* @size in at most `segments` pieces of uneven size. */
@@ -123,7 +118,7 @@ cut (const Params *p, GememRng *rng, GememStaticGraph *graph, guint64 size)
 {
   for (guint64 left = p->segments; size > 0; left--)
     {
-      guint64 piece = left > 1 ? round_up (gemem_rng_range (rng, 1, MAX (size / left * 2, 1))) : size;
+      guint64 piece = left > 1 ? gemem_round_up (gemem_rng_range (rng, 1, MAX (size / left * 2, 1)), ROUNDING) : size;
 
       piece = MIN (piece, size);
       gemem_static_graph_add (graph, piece, 0);
@@ -143,7 +138,7 @@ make_graphs (const Params *p, guint64 seed)
     {
       g_autofree char *name = g_strdup_printf ("graph-%" G_GUINT64_FORMAT, i + 1);
       GememStaticGraph *graph = gemem_static_graph_new (name, p->run_time);
-      const guint64 size = round_up (draw_size (p, &sizes, i));
+      const guint64 size = gemem_round_up (draw_size (p, &sizes, i), ROUNDING);
       const guint64 fixed = percent (size, p->fixed), zero_copy = MIN (percent (size, p->zero_copy), size - fixed);
 
       gemem_static_graph_add (graph, fixed, GEMEM_GRAPH_SEGMENT_FIXED);

@@ -8,12 +8,12 @@
 
 #include "workloads/generator.h"
 
-#define GEMEM_GENERATOR(symbol, file) extern const GememGenerator symbol;
+#define GEMEM_GENERATOR(symbol) extern const GememGenerator symbol;
 #include "workloads/generators.def"
 #undef GEMEM_GENERATOR
 
 static const GememGenerator *const generators[] = {
-#define GEMEM_GENERATOR(symbol, file) &symbol,
+#define GEMEM_GENERATOR(symbol) &symbol,
 #include "workloads/generators.def"
 #undef GEMEM_GENERATOR
   NULL

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
-#include "sim/core/named.h"
+#include "base/macros.h"
+#include "base/named.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS

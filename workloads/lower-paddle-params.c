@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "sim/core/flags.h"
+#include "base/flags.h"
 #include "workloads/lower-paddle.h"
 
 typedef GememLowerPaddle Params;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "workloads/graph-inplace.h"
+#include "graphs/inplace.h"
 #include "workloads/lower.h"
 
 typedef struct

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "workloads/lower.h"
 
 gint64

@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "workloads/generator.h"
 #include "workloads/lowering.h"
 
@@ -45,7 +45,7 @@ enum
 
 typedef struct
 {
-  gboolean inplace; /* outputs take over the memory of inputs that end there, where the operator permits it (graph-inplace.h) */
+  gboolean inplace; /* outputs take over the memory of inputs that end there, where the operator permits it (graphs/inplace.h) */
   int      clear;   /* GEMEM_CLEAR_* */
   gboolean whole_variables; /* a variable is one memory from its first use to its last, even where it is dead in between */
   const guint8 *skipped; /* by node: it does not run; NULL: all do */

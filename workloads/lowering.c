@@ -5,12 +5,12 @@
 
 #include "workloads/lowering.h"
 
-#define GEMEM_LOWERING(symbol, file) extern const GememLowering symbol;
+#define GEMEM_LOWERING(symbol) extern const GememLowering symbol;
 #include "workloads/lowerings.def"
 #undef GEMEM_LOWERING
 
 static const GememLowering *const lowerings[] = {
-#define GEMEM_LOWERING(symbol, file) &symbol,
+#define GEMEM_LOWERING(symbol) &symbol,
 #include "workloads/lowerings.def"
 #undef GEMEM_LOWERING
   NULL

@@ -10,10 +10,10 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
-#include "sim/core/named.h"
+#include "base/macros.h"
+#include "base/named.h"
 #include "traces/trace.h"
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 GEMEM_BEGIN_DECLS
 

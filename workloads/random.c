@@ -7,10 +7,10 @@
  */
 #include "config.h"
 
-#include "sim/core/rng.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
-#include "sim/core/units.h"
+#include "base/rng.h"
+#include "base/slab.h"
+#include "base/tree.h"
+#include "base/units.h"
 #include "workloads/generator.h"
 
 enum { FIXED, UNIFORM, LOG_UNIFORM, GEOMETRIC };

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include "workloads/generator.h"
 
 GEMEM_BEGIN_DECLS

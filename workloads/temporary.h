@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include <glib.h>
 
 GEMEM_BEGIN_DECLS

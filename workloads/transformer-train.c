@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "workloads/generator.h"
 
 enum { NONE, SGD, ADAMW };

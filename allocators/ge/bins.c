@@ -11,18 +11,16 @@
  */
 #include "config.h"
 
+#include "base/units.h"
 #include "allocators/ge/block-set.h"
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 
-#define KIB G_GUINT64_CONSTANT (1024)
-#define MIB (1024 * KIB)
-#define GIB (1024 * MIB)
-#define TIB (1024 * GIB)
+#define TIB (1024 * GEMEM_GIB)
 #define BINS 7
 #define NPU_ALIGN 32
 
 /* The largest request of a bin, and what it takes from the device; the last bin's is no limit. */
-static const guint64 bin_sizes[BINS] = { 512 * KIB, 8 * MIB + 512, 32 * MIB + 512, 128 * MIB + 512, 256 * MIB + 512, 512 * MIB + 512, GIB };
+static const guint64 bin_sizes[BINS] = { 512 * GEMEM_KIB, 8 * GEMEM_MIB + 512, 32 * GEMEM_MIB + 512, 128 * GEMEM_MIB + 512, 256 * GEMEM_MIB + 512, 512 * GEMEM_MIB + 512, GEMEM_GIB };
 
 enum
 {
@@ -137,7 +135,7 @@ device_size (guint bin, guint64 size)
 {
   if (size <= bin_sizes[bin])
     return bin_sizes[bin];
-  return size > G_MAXUINT64 - GIB ? 0 : (size + GIB - 1) / GIB * GIB;
+  return size > G_MAXUINT64 - GEMEM_GIB ? 0 : gemem_align_up (size, GEMEM_GIB);
 }
 
 /* ---- events */

@@ -1,6 +1,7 @@
 /* block-set.c - see block-set.h. */
 #include "config.h"
 
+#include "base/units.h"
 #include "allocators/ge/block-set.h"
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBlock, node)
@@ -41,7 +42,7 @@ gemem_ge_block_round (guint64 bytes)
 {
   if (bytes > G_MAXUINT64 - GE_BLOCK_UNIT)
     return 0;
-  return MAX (GE_BLOCK_UNIT, (bytes + GE_BLOCK_UNIT - 1) / GE_BLOCK_UNIT * GE_BLOCK_UNIT);
+  return MAX (GE_BLOCK_UNIT, gemem_round_up (bytes, GE_BLOCK_UNIT));
 }
 
 gboolean

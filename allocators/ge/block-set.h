@@ -10,8 +10,8 @@
 #pragma once
 
 #include "allocators/allocator.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
+#include "base/slab.h"
+#include "base/tree.h"
 
 #define GE_BLOCK_UNIT 512 /* sizes are multiples of it */
 

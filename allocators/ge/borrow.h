@@ -10,7 +10,7 @@
 
 #include "allocators/ge/holders.h"
 #include "allocators/ge/scalable-pool.h"
-#include "sim/core/tree.h"
+#include "base/tree.h"
 
 typedef enum
 {

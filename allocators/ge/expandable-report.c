@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
-#include "sim/core/error.h"
+#include "base/error.h"
 
 #define REFUSE(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
 

@@ -1,7 +1,7 @@
 /* ge.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic requests under one static memory policy.
  *
  * What: the policy follows from the environment variable and the option together (policy.h), and says where each kind of memory comes from (7.2):
- *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and ge-graphs.c for what surrounds it
+ *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and graphs.c for what surrounds it
  *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and P2P have pools of their own
  *   variables        a range of the session; RDMA a pool that never grows; weights a device call each; host memory nothing of the device: other-blocks.h
  * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory unless said otherwise.

@@ -56,7 +56,7 @@ typedef struct
 gboolean gemem_ge_dynamic_alloc (Ge *ge, const GememRequest *request, GememBlock *block);
 void     gemem_ge_dynamic_free (Ge *ge, const GememBlock *block);
 
-/* ge-graphs.c: members of the class. */
+/* graphs.c: members of the class. */
 gboolean gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address);
 gboolean gemem_ge_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
 void     gemem_ge_graph_unload (GememAllocator *allocator, guint64 id);
@@ -65,7 +65,7 @@ void     gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFu
 /* Forgets the graphs; their memory is given back by those who have it. */
 void     gemem_ge_graphs_clear (Ge *ge);
 
-/* ge-report.c: members of the class. */
+/* report.c: members of the class. */
 void     gemem_ge_report_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
 gboolean gemem_ge_report_check (GememAllocator *allocator, GError **error);
 void     gemem_ge_report_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);

@@ -12,7 +12,7 @@
 
 #include <glib.h>
 
-#include "sim/core/slab.h"
+#include "base/slab.h"
 
 #define GE_STREAMS_MAX 64
 #define GE_STREAMS_NARROW 8

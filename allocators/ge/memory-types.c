@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "allocators/ge/memory-types.h"
-#include "sim/core/units.h"
+#include "base/units.h"
 
 static const char *const names[] = { "hbm", "p2p", "host", "variable", "weight", "rdma", NULL };
 

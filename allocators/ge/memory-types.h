@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "sim/core/error.h"
+#include "base/error.h"
 
 typedef enum
 {

@@ -10,7 +10,7 @@
 #include "allocators/ge/memory-types.h"
 #include "allocators/ge/rdma-pool.h"
 #include "allocators/ge/variables.h"
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 
 typedef struct
 {

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "allocators/ge/pages.h"
-#include "sim/core/error.h"
+#include "base/error.h"
 
 void
 gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size, Ge1gOption option)

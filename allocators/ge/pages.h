@@ -11,8 +11,8 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
-#include "sim/device/device.h"
+#include "base/idmap.h"
+#include "devices/device.h"
 
 #define GE_NO_PAGE G_MAXUINT32
 

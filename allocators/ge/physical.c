@@ -11,7 +11,7 @@
 
 #include "allocators/ge/page-params.h"
 #include "allocators/ge/static.h"
-#include "sim/core/slab.h"
+#include "base/slab.h"
 
 typedef struct _Block Block;
 struct _Block

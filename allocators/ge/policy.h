@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "sim/core/error.h"
+#include "base/error.h"
 
 #define GE_POLICY_UNSET "unset" /* a source that is not there */
 

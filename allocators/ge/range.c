@@ -1,13 +1,14 @@
 /* range.c - see range.h; the section numbers are those of shared/spec/ge-runtime.md. */
 #include "config.h"
 
+#include "base/units.h"
 #include "allocators/ge/range.h"
 
 gboolean
 gemem_ge_range_init (GeRange *range, GePages *pages, guint64 size)
 {
   const guint64 page = pages->page_size;
-  const guint64 rounded = (size + page - 1) / page * page;
+  const guint64 rounded = gemem_round_up (size, page);
   const guint64 base = gemem_ge_pages_open (pages, page, rounded);
 
   if (base == 0)

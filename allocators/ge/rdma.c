@@ -6,9 +6,9 @@
  */
 #include "config.h"
 
+#include "base/units.h"
 #include "allocators/ge/rdma-pool.h"
 
-#define GIB (G_GUINT64_CONSTANT (1) << 30)
 
 /* ---- the pool */
 
@@ -79,7 +79,7 @@ create (gconstpointer data, GememDevice *device, G_GNUC_UNUSED GError **error)
   self->base.device = device;
   self->size = ((const Params *) data)->size;
   if (self->size == 0)
-    self->size = MIN (GIB, gemem_device_capacity (device) / 2);
+    self->size = MIN (GEMEM_GIB, gemem_device_capacity (device) / 2);
   gemem_ge_rdma_init (&self->pool, device);
   gemem_ge_rdma_init_memory (&self->pool, self->size);
   return &self->base;

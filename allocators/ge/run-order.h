@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 
 typedef struct
 {

@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
-#include "sim/core/error.h"
+#include "base/error.h"
 
 typedef struct
 {

@@ -16,8 +16,8 @@
 #include <glib.h>
 
 #include "allocators/ge/layers.h"
-#include "sim/core/slab.h"
-#include "sim/device/device.h"
+#include "base/slab.h"
+#include "devices/device.h"
 
 typedef struct _GeRoot GeRoot;
 typedef struct _GePool GePool;

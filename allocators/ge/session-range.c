@@ -1,8 +1,9 @@
 /* session-range.c - see session-range.h. */
 #include "config.h"
 
+#include "base/units.h"
 #include "allocators/ge/session-range.h"
-#include "sim/core/error.h"
+#include "base/error.h"
 
 #define NOWHERE (G_GUINT64_CONSTANT (1) << 63)
 
@@ -11,7 +12,7 @@ gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total, gbo
 {
   const guint64 page = pages->page_size;
 
-  *range = (GeSessionRange) { .pages = pages, .page_size = page, .total = (total + page - 1) / page * page, .reuse = reuse };
+  *range = (GeSessionRange) { .pages = pages, .page_size = page, .total = gemem_round_up (total, page), .reuse = reuse };
   range->records = g_array_new (FALSE, FALSE, sizeof (GeSessionPage));
 }
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "sim/core/params.h"
+#include "base/params.h"
 
 typedef struct
 {

@@ -1,9 +1,9 @@
 /* stack.c - see stack.h; the section numbers are those of shared/spec/ge-runtime.md.  Questions about a stack are answered in stack-report.c. */
 #include "config.h"
 
+#include "base/units.h"
 #include "allocators/ge/stack.h"
 
-#define GIB (G_GUINT64_CONSTANT (1) << 30)
 #define MAX_PAGES G_MAXUINT32 /* spans count pages in 32 bits */
 
 /* ---- the device as lower level */
@@ -39,9 +39,9 @@ apply_option (const char *text, guint64 *threshold)
 
   if (text == NULL || *text == '\0')
     return TRUE;
-  if (!g_ascii_string_to_signed (text, 10, G_MININT32, G_MAXINT32, &gib, NULL) || gib <= 0 || (guint64) gib > *threshold / GIB)
+  if (!g_ascii_string_to_signed (text, 10, G_MININT32, G_MAXINT32, &gib, NULL) || gib <= 0 || (guint64) gib > *threshold / GEMEM_GIB)
     return FALSE;
-  *threshold = (guint64) gib * GIB;
+  *threshold = (guint64) gib * GEMEM_GIB;
   return TRUE;
 }
 
@@ -51,7 +51,7 @@ derive_threshold (guint64 total)
 {
   if (total > 0)
     return (guint64) ((double) total * 0.95);
-  return 30 * GIB;
+  return 30 * GEMEM_GIB;
 }
 
 static guint64
@@ -99,7 +99,7 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
                                   .span_count_in_layer = p->span_count_in_layer_threshold,
                                   .uncacheable = p->uncacheable_size_threshold };
   if (self->config.uncacheable == 0)
-    self->config.uncacheable = (reported_total (p, device) > 32 * GIB ? 32 : 16) * GIB;
+    self->config.uncacheable = (reported_total (p, device) > 32 * GEMEM_GIB ? 32 : 16) * GEMEM_GIB;
   return TRUE;
 }
 

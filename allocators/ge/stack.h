@@ -11,7 +11,7 @@
 #include "allocators/allocator.h"
 #include "allocators/ge/expandable-pool.h"
 #include "allocators/ge/stack-params.h"
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 
 enum
 {

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "allocators/ge/static.h"
-#include "sim/core/error.h"
+#include "base/error.h"
 
 /* ---- spans */
 

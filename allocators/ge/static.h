@@ -12,7 +12,7 @@
 
 #include "allocators/ge/active-blocks.h"
 #include "allocators/ge/spans.h"
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 
 typedef enum
 {

@@ -1,8 +1,9 @@
 /* variables.c - see variables.h. */
 #include "config.h"
 
+#include "base/units.h"
 #include "allocators/ge/variables.h"
-#include "sim/core/error.h"
+#include "base/error.h"
 
 #define ROUNDING 512
 #define PADDING 1024 /* half of it before the variable, half behind */
@@ -47,7 +48,7 @@ piece_size (const GeVariables *v, guint64 bytes)
 {
   const guint64 most = G_MAXUINT64 - ROUNDING - PADDING;
 
-  return bytes > most ? 0 : MAX ((bytes + ROUNDING - 1) / ROUNDING * ROUNDING + padding (v), ROUNDING);
+  return bytes > most ? 0 : MAX (gemem_round_up (bytes, ROUNDING) + padding (v), ROUNDING);
 }
 
 /* Behind the last of the range, or before the others of the device. */

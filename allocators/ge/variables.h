@@ -11,7 +11,7 @@
 #pragma once
 
 #include "allocators/ge/session-range.h"
-#include "sim/core/slab.h"
+#include "base/slab.h"
 
 typedef struct _GeVariable GeVariable;
 

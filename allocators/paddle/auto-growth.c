@@ -19,10 +19,10 @@
 #include "allocators/paddle/chunk-size.h"
 #include "allocators/paddle/paddle.h"
 #include "allocators/paddle/stream-safe.h"
-#include "sim/core/idmap.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
-#include "sim/core/units.h"
+#include "base/idmap.h"
+#include "base/slab.h"
+#include "base/tree.h"
+#include "base/units.h"
 
 typedef struct _Block Block;
 struct _Block

@@ -16,9 +16,9 @@
 
 #include "allocators/paddle/chunk-size.h"
 #include "allocators/paddle/paddle.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
-#include "sim/core/units.h"
+#include "base/slab.h"
+#include "base/tree.h"
+#include "base/units.h"
 
 #define ALIGNMENT 64
 #define GROUP 32 /* chunks that are passed over at once */

@@ -20,9 +20,9 @@
 #include "allocators/paddle/buddy.h"
 #include "allocators/paddle/chunk-size.h"
 #include "allocators/paddle/paddle.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
-#include "sim/core/units.h"
+#include "base/slab.h"
+#include "base/tree.h"
+#include "base/units.h"
 
 #define DESCRIPTOR 64 /* added to each request; also the distance from block to user pointer, and the largest rest not split off */
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "allocators/allocator.h"
-#include "sim/core/flags.h"
+#include "base/flags.h"
 
 /* up(n, unit) of the specification, for any unit; the caller makes sure that it does not overflow. */
 static inline guint64

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "sim/core/slab.h"
-#include "sim/device/device.h"
+#include "base/slab.h"
+#include "devices/device.h"
 
 typedef struct _PaddleUse PaddleUse;
 typedef struct _PaddleGuard PaddleGuard;

@@ -10,7 +10,7 @@
 
 #include "allocators/paddle/buddy.h"
 #include "allocators/paddle/paddle.h"
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 
 typedef struct
 {

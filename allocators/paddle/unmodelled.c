@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "allocators/paddle/unmodelled.h"
-#include "sim/core/params.h"
+#include "base/params.h"
 
 const GememPaddleUnmodelled gemem_paddle_unmodelled[] = {
   { "benchmark", NULL, "measures and prints; every report here has the peaks" },

@@ -1,7 +1,7 @@
 /* unmodelled.h - PaddlePaddle's memory flags that nothing here stands for: each has a name and a reason, so that nobody takes it for a typing error. */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include <glib.h>
 
 GEMEM_BEGIN_DECLS

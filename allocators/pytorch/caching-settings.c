@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "allocators/pytorch/caching.h"
 
 #define WHAT "allocator pytorch-caching"
@@ -198,7 +199,7 @@ gemem_caching_round_divided (const CachingSettings *settings, guint64 size)
 {
   const guint64 step = step_of (settings, size);
 
-  return (size + step - 1) & ~(step - 1);
+  return gemem_align_up (size, step);
 }
 
 guint64

@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "allocators/pytorch/caching.h"
 
 extern const GememAllocatorClass gemem_pytorch_caching_class;
@@ -122,7 +123,7 @@ segment_size (const Caching *caching, guint64 size)
     return CACHING_SMALL_SEGMENT;
   if (size < CACHING_MIN_LARGE)
     return caching->settings.large_segment_size;
-  return (size + CACHING_ROUND_LARGE - 1) & ~(CACHING_ROUND_LARGE - 1);
+  return gemem_align_up (size, CACHING_ROUND_LARGE);
 }
 
 static inline guint64

@@ -11,9 +11,10 @@
 
 #include <glib.h>
 
+#include "base/units.h"
 #include "allocators/allocator.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
+#include "base/slab.h"
+#include "base/tree.h"
 
 #define CACHING_QUANTUM G_GUINT64_CONSTANT (512)
 #define CACHING_SMALL (G_GUINT64_CONSTANT (1) << 20)         /* largest rounded size of the small pool */
@@ -66,7 +67,7 @@ gemem_caching_round (const CachingSettings *settings, guint64 size)
     return CACHING_QUANTUM;
   if (G_UNLIKELY (settings->has_divisions))
     return gemem_caching_round_divided (settings, size);
-  return (size + CACHING_QUANTUM - 1) & ~(CACHING_QUANTUM - 1);
+  return gemem_align_up (size, CACHING_QUANTUM);
 }
 
 /* ---- state */

@@ -10,7 +10,7 @@
 #include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/report.h"
 
 static char **allocators;

@@ -7,7 +7,7 @@
 
 #include "sim/cli/cli.h"
 #include "sim/engine/replay.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
 typedef struct
 {

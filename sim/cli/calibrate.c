@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/cli/cli.h"
-#include "sim/device/calibrate.h"
+#include "devices/calibrate.h"
 #include "sim/engine/replay.h"
 #include "sim/report/machine.h"
 #include "workloads/generator.h"

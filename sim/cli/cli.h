@@ -10,8 +10,8 @@
 
 #include <gio/gio.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
+#include "base/error.h"
+#include "base/params.h"
 
 #define GEMEM_PROGRAM "gemem-sim"
 

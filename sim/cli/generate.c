@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/batch.h"
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "workloads/generator.h"
 
 static char *seed_text;

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "allocators/planners/graph-summary.h"
+#include "planners/graph-summary.h"
 #include "sim/cli/graph-info.h"
-#include "sim/core/json-text.h"
-#include "sim/core/units.h"
+#include "base/io/json-text.h"
+#include "base/units.h"
 
 #define ROWS 20 /* of the picture */
 #define WIDTH 50

@@ -1,7 +1,7 @@
 /* graph-info.h - what info and validate say about graphs.  @path and @format (its name) are those of the file. */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 /* graph-info.c */
 void gemem_graph_info_table (GString *out, const char *path, const char *format, const GememGraph *graph);

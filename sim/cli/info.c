@@ -5,7 +5,7 @@
 
 #include "sim/cli/batch.h"
 #include "sim/cli/graph-info.h"
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/report.h"
 #include "traces/summary.h"
 

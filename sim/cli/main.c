@@ -14,14 +14,14 @@
 
 #include "allocators/allocator.h"
 #include "sim/cli/cli.h"
-#include "sim/core/params.h"
+#include "base/params.h"
 
-#define GEMEM_COMMAND(symbol, file) extern const GememCommand symbol;
+#define GEMEM_COMMAND(symbol) extern const GememCommand symbol;
 #include "sim/cli/commands.def"
 #undef GEMEM_COMMAND
 
 static const GememCommand *const commands[] = {
-#define GEMEM_COMMAND(symbol, file) &symbol,
+#define GEMEM_COMMAND(symbol) &symbol,
 #include "sim/cli/commands.def"
 #undef GEMEM_COMMAND
   NULL

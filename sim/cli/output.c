@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "sim/cli/cli.h"
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/report.h"
 
 gint gemem_interrupted;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "sim/cli/cli.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
 static gboolean
 is_file (const char *path, struct stat *status)

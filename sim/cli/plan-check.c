@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
-#include "allocators/planners/plan-file.h"
-#include "sim/cli/plan.h"
-#include "sim/core/units.h"
+#include "planners/check.h"
+#include "planners/plan-file.h"
+#include "sim/cli/plan-command.h"
+#include "base/units.h"
 
 #define SHOWN 10
 

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "allocators/planners/plan-file.h"
-#include "sim/cli/plan.h"
-#include "sim/core/units.h"
+#include "planners/plan-file.h"
+#include "sim/cli/plan-command.h"
+#include "base/units.h"
 
 static char *plan_path;
 static char *rewrite_path;

@@ -11,8 +11,8 @@
  */
 #include "config.h"
 
-#include "sim/cli/plan.h"
-#include "workloads/graph-format.h"
+#include "sim/cli/plan-command.h"
+#include "graphs/format.h"
 
 typedef struct
 {

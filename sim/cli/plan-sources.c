@@ -1,7 +1,7 @@
 /* plan-sources.c - what is planned: graphs, and the lifetimes of traces. */
 #include "config.h"
 
-#include "sim/cli/plan.h"
+#include "sim/cli/plan-command.h"
 #include "sim/engine/lifetimes.h"
 
 void

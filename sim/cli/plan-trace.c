@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "allocators/planners/plan-segments.h"
-#include "sim/cli/plan.h"
-#include "sim/core/units.h"
+#include "planners/plan-segments.h"
+#include "sim/cli/plan-command.h"
+#include "base/units.h"
 #include "workloads/session.h"
 
 #define TIME_PER_ITEM G_GUINT64_CONSTANT (10000) /* ns */

@@ -12,10 +12,10 @@
 
 #include "sim/cli/batch.h"
 #include "sim/cli/flags.h"
-#include "sim/core/units.h"
-#include "traces/input.h"
+#include "base/units.h"
+#include "base/io/input.h"
 #include "traces/pytorch-version.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 #include "workloads/lowering.h"
 
 static char *trace_format;

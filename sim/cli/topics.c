@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "allocators/allocator.h"
-#include "allocators/planners/planner.h"
+#include "planners/planner.h"
 #include "allocators/shorthand.h"
 #include "sim/cli/cli.h"
 #include "traces/trace.h"
 #include "workloads/generator.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 #include "workloads/lowering.h"
 
 const char *const gemem_topic_kinds[] = { "allocator", "shorthand", "planner", "lowering", "generator", "device", "format", NULL };

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "sim/device/device.h"
+#include "devices/device.h"
 #include "sim/engine/rows.h"
 
 typedef struct

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "sim/device/device.h"
+#include "devices/device.h"
 #include "sim/engine/result.h"
 
 typedef struct

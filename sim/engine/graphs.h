@@ -10,7 +10,7 @@
 #pragma once
 
 #include "allocators/allocator.h"
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/trace.h"
 
 typedef struct

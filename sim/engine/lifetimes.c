@@ -1,7 +1,7 @@
 /* lifetimes.c - see lifetimes.h. */
 #include "config.h"
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "sim/engine/lifetimes.h"
 
 typedef struct

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "sim/core/lifetimes.h"
+#include "base/lifetimes.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
-#include "sim/core/slab.h"
+#include "base/idmap.h"
+#include "base/slab.h"
 #include "sim/engine/accounts.h"
 
 enum

@@ -1,7 +1,7 @@
 /* pace.c - see pace.h. */
 #include "config.h"
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "sim/engine/pace.h"
 
 void

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "sim/device/device.h"
+#include "devices/device.h"
 #include "traces/trace.h"
 
 #define GEMEM_WORK_LEAST_NS 2000 /* shorter work is added to the next: a launch takes as long */

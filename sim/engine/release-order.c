@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "sim/core/tree.h"
+#include "base/tree.h"
 #include "sim/engine/release-order.h"
 #include "sim/engine/stream-order.h"
 

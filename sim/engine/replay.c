@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "allocators/planners/planner.h"
+#include "planners/planner.h"
 #include "sim/engine/lifetimes.h"
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"

@@ -9,11 +9,11 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include "allocators/allocator.h"
 #include "sim/engine/result.h"
 #include "traces/trace.h"
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 GEMEM_BEGIN_DECLS
 

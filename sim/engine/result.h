@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include "allocators/allocator.h"
-#include "sim/core/histogram.h"
+#include "base/histogram.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/core/error.h"
-#include "sim/core/in-place.h"
+#include "base/error.h"
+#include "base/in-place.h"
 #include "sim/engine/rows.h"
 
 #define BUFFER_SIZE (1 << 20)

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "sim/core/idset.h"
+#include "base/idset.h"
 #include "sim/engine/calls-log.h"
 #include "sim/engine/events-log.h"
 #include "sim/engine/fidelity.h"

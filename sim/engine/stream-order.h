@@ -10,8 +10,8 @@
  */
 #pragma once
 
-#include "sim/core/idmap.h"
-#include "sim/core/slab.h"
+#include "base/idmap.h"
+#include "base/slab.h"
 
 typedef struct
 {

@@ -6,12 +6,12 @@
  */
 #include "config.h"
 
-#include "sim/core/error.h"
-#include "sim/core/idmap.h"
-#include "sim/core/rng.h"
-#include "sim/core/slab.h"
-#include "sim/core/tree.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/idmap.h"
+#include "base/rng.h"
+#include "base/slab.h"
+#include "base/tree.h"
+#include "base/units.h"
 #include "sim/engine/touch.h"
 
 #define SEED 1

@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "sim/device/device.h"
+#include "devices/device.h"
 #include "traces/trace.h"
 
 #define GEMEM_TOUCH_BATCH 4096

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/live/heap-private.h"
 
 /* ---- where */

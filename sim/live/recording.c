@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/live/recording.h"
 #include "traces/journal-file.h"
 #include "traces/journal-format.h"

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/device/cuda-program.h"
+#include "devices/cuda-program.h"
 #include "sim/live/heap.h"
 #include "sim/live/torch-private.h"
 #include "sim/live/torch.h"

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

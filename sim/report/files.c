@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/core/in-place.h"
+#include "base/in-place.h"
 #include "sim/report/report.h"
 
 static gboolean

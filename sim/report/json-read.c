@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
+#include "base/error.h"
+#include "base/params.h"
 #include "sim/engine/run.h"
 #include "sim/report/json-fields.h"
 #include "sim/report/report.h"

@@ -3,7 +3,7 @@
  * Each is NULL where it cannot be told; g_free(). */
 #pragma once
 
-#include "sim/core/macros.h"
+#include "base/macros.h"
 #include <glib.h>
 
 GEMEM_BEGIN_DECLS

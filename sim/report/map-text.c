@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/emitters.h"
 #include "sim/report/map.h"
 

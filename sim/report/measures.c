@@ -1,7 +1,7 @@
 /* measures.c - see measures.h.  Every number in a report passes through here once, so that two reports cannot disagree. */
 #include "config.h"
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/measures.h"
 #include "sim/report/report.h"
 

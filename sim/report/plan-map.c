@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/plan-picture.h"
 
 #define ROWS 24

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "sim/report/plan-picture.h"
 #include "sim/report/plot.h"
 

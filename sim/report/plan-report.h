@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "sim/core/macros.h"
-#include "allocators/planners/planner.h"
+#include "base/macros.h"
+#include "planners/planner.h"
 #include "sim/report/report.h"
 
 GEMEM_BEGIN_DECLS

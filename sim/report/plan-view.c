@@ -1,7 +1,7 @@
 /* plan-view.c - from a plan to rectangles; see plan-picture.h. */
 #include "config.h"
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/plan-picture.h"
 
 /* Where @space begins when the spaces lie one above the other. */

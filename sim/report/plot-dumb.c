@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
+#include "base/error.h"
+#include "base/params.h"
 #include "sim/report/plot.h"
 #include "sim/report/report.h"
 

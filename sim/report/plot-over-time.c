@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/plot.h"
 
 #define WIDTH 1200

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/units.h"
 #include "sim/report/plot.h"
 #include "sim/report/report.h"
 

@@ -10,8 +10,8 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
+#include "base/error.h"
+#include "base/params.h"
 #include "sim/report/emitters.h"
 #include "sim/report/plot.h"
 

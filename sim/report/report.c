@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/params.h"
+#include "base/params.h"
 #include "sim/report/emitters.h"
 
 static const char *const formats[] = { "table", "json", "csv", "markdown", NULL };

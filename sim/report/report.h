@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "sim/core/json-text.h"
-#include "sim/core/macros.h"
+#include "base/io/json-text.h"
+#include "base/macros.h"
 #include "sim/engine/result.h"
 
 GEMEM_BEGIN_DECLS

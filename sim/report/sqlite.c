@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "sim/report/json.h"
 #include "sim/report/measures.h"
 #include "sim/report/report.h"

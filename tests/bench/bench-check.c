@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "allocators/planners/check.h"
+#include "planners/check.h"
 #include "tests/bench/bench.h"
 
 enum { PLACES = 64 };

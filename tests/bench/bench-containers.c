@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/core/idmap.h"
-#include "sim/core/rng.h"
-#include "sim/core/tree.h"
+#include "base/idmap.h"
+#include "base/rng.h"
+#include "base/tree.h"
 #include "tests/bench/bench.h"
 
 #define ROUNDS bench_size (5, 1)

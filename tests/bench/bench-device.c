@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/core/error.h"
-#include "sim/core/rng.h"
-#include "sim/core/units.h"
-#include "sim/device/device.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "devices/device.h"
 #include "tests/bench/bench.h"
 
 

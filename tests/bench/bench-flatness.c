@@ -22,8 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/core/huge.h"
-#include "sim/core/rng.h"
+#include "base/huge.h"
+#include "base/rng.h"
 #include "sim/engine/replay.h"
 #include "tests/bench/bench.h"
 #include "tests/util/engine-job.h"

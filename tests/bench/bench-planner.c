@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocators/planners/planner.h"
-#include "sim/core/rng.h"
+#include "planners/planner.h"
+#include "base/rng.h"
 #include "tests/bench/bench.h"
 #include "workloads/lowering.h"
 

@@ -17,7 +17,7 @@
 
 #include "tests/bench/bench.h"
 #include "tests/util/testutil.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/pickle.h"
 #include "traces/trace.h"
 

@@ -39,7 +39,7 @@ int
 main (int argc, char **argv)
 {
   const char *build = g_getenv ("GEMEM_BUILDDIR") != NULL ? g_getenv ("GEMEM_BUILDDIR") : ".";
-  g_autofree char *nothing = g_build_filename (build, "tests/util/.libs/record-nothing.so", NULL);
+  g_autofree char *nothing = g_build_filename (build, "tests/programs/.libs/record-nothing.so", NULL);
   g_autofree char *recorder = g_build_filename (build, ".libs/libgemem-record.so", NULL);
   g_autofree char *folder = g_strdup ("/tmp/bench-record-XXXXXX");
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/bench/bench.h"
 #include "tests/util/testutil.h"
 #include "traces/trace.h"

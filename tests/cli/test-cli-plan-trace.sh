@@ -1,7 +1,7 @@
 #!/bin/sh
 # test-cli-plan-trace.sh - `gemem-sim plan --trace`: planned graphs as a session; what is loaded is what was planned, and the allocators take it.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
-graphs=$GEMEM_SRCDIR/workloads/graphs
+graphs=$GEMEM_SRCDIR/graphs/bundled
 
 run 0 gemem-sim plan "$graphs/resnet50-inference.json.gz" "$graphs/bert-inference.json.gz" -p ge-hybrid -f json --trace s.txt --steps=3
 check 'loaded is what was planned' sh -c "test \"\$(jq -r '.plans[].arena' $out)\" = \"\$(sed -n 's/^graph-load .*size=\\([0-9]*\\) .*/\\1/p' s.txt)\""

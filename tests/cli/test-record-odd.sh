@@ -1,7 +1,7 @@
 #!/bin/sh
 # test-record-odd.sh - a program under gemem-record runs as it would without: without disk, descriptors, memory, in children, name spaces, on several devices.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
-odd=$GEMEM_BUILDDIR/tests/util/record-odd
+odd=$GEMEM_BUILDDIR/tests/programs/record-odd
 if [ ! -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || [ ! -x "$odd" ]; then
   skip "recordings" "built without the CUDA headers, so without the stand-in driver"
   done_testing
@@ -26,7 +26,7 @@ rm -f out*.gmt; run 0 gemem-record "$odd" spawns; has out.gmt 2
 check "four children" test "$(find . -name 'out.*.gmt' | wc -l)" -eq 4
 for child in out.*.gmt; do has "$child" 2; done
 if sanitized; then skip "name spaces" "built with sanitizers"; else
-rm -f out*.gmt; run 0 env RECORD_ODD_DRIVER="$GEMEM_BUILDDIR/tests/util/.libs/record-nothing.so" gemem-record "$odd" namespaces; has out.gmt 4
+rm -f out*.gmt; run 0 env RECORD_ODD_DRIVER="$GEMEM_BUILDDIR/tests/programs/.libs/record-nothing.so" gemem-record "$odd" namespaces; has out.gmt 4
 fi
 rm -f out*.gmt; run 0 gemem-record "$odd" becomes 3; has out.gmt 4
 check "the programs it was before" test "$(find . -name 'out.*.gmt' | wc -l)" -eq 3

@@ -2,7 +2,7 @@
 # test-record.sh - gemem-record on programs that use the stand-in driver (tests/standin): every way to a function, every kind of memory, and every way to end.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
-util=$GEMEM_BUILDDIR/tests/util
+util=$GEMEM_BUILDDIR/tests/programs
 driver=$util/record-driver host=$util/record-host plugin=$util/.libs/record-runtime.so
 
 # ---- without CUDA: no driver is needed
@@ -88,7 +88,7 @@ run 0 gemem-record "$host" "$plugin" next; says err 'made no CUDA calls'
 run 0 "$host"
 run 0 gemem-record "$host"
 
-# ---- calls that few programs make (tests/util/record-rare.c), as CUDA's headers declare them
+# ---- calls that few programs make (tests/programs/record-rare.c), as CUDA's headers declare them
 rare=$util/.libs/record-rare-calls.so
 "$host" "$rare" arrays; rare_status=$?
 if [ $rare_status -eq 77 ]; then

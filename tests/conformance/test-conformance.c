@@ -8,13 +8,11 @@
  */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/sequence.h"
+#include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define KIB G_GUINT64_CONSTANT (1024)
-#define MIB (1024 * KIB)
-#define GIB (1024 * MIB)
 #define ROOM (8 * GIB)   /* never short */
 #define TIGHT (192 * MIB) /* often short */
 

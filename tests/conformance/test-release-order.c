@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/engine-job.h"
+#include "tests/util/sizes.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 #define EVENTS 400
 #define PROGRAMS 200 /* tried where a violation is to be found */
 #define STREAMS 3

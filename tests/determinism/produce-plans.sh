@@ -6,7 +6,7 @@ set -eu
 folder=$1 threads=$2
 mkdir -p "$folder"
 cd "$folder"
-cp "$GEMEM_SRCDIR/workloads/graphs/resnet50-inference.json.gz" "$GEMEM_SRCDIR/workloads/graphs/resnet50-multibatch.json.gz" .
+cp "$GEMEM_SRCDIR/graphs/bundled/resnet50-inference.json.gz" "$GEMEM_SRCDIR/graphs/bundled/resnet50-multibatch.json.gz" .
 
 # 60 nodes on three streams in four batches, each reading the node before it, the one 7 before, and one in between; sizes repeat, so that
 # there are ties.

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "tests/util/sequence.h"
+#include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 #define ROOM (G_GUINT64_CONSTANT (8) << 30)
 #define TIGHT (160 * MIB)
 #define SPARE_ID 100000 /* above those of the workload */

@@ -11,7 +11,7 @@
 #include "sim/engine/replay.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 typedef struct

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/idmap.h"
-#include "traces/input.h"
+#include "base/error.h"
+#include "base/idmap.h"
+#include "base/io/input.h"
 #include "traces/journal-format.h"
 #include "traces/trace.h"
 

@@ -3,7 +3,7 @@
 
 #include "tests/fuzz/fuzz-reader.c"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
 
 #define MUTATIONS 400 /* of each seed */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/rng.h"
+#include "base/error.h"
+#include "base/rng.h"
 #include "tests/util/graphs.h"
 #include "tests/util/testutil.h"
 

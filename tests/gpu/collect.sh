@@ -112,7 +112,7 @@ step_paced () {
 # A test that is skipped says why in its output; only what failed is counted.
 step_tests () {
   bad=0
-  [ ! -e "$GEMEM_BUILDDIR/Makefile" ] || bounded make -s -C "$GEMEM_BUILDDIR" tests/gpu/test-gpu-device tests/util/plugin-broken.la >/dev/null 2>&1
+  [ ! -e "$GEMEM_BUILDDIR/Makefile" ] || bounded make -s -C "$GEMEM_BUILDDIR" tests/gpu/test-gpu-device tests/programs/plugin-broken.la >/dev/null 2>&1
   for test in "$GEMEM_SRCDIR"/tests/gpu/test-*.sh "$GEMEM_SRCDIR"/tests/gpu/test-*.c; do
     tap=$folder/tap/$(basename "${test%.*}").tap run=$test
     case $test in *.c) run=$GEMEM_BUILDDIR/tests/gpu/$(basename "$test" .c) ;; esac

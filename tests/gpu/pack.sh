@@ -12,12 +12,12 @@ pack=${1:?name the folder to be made}
 build=$(cd "${GEMEM_BUILDDIR:-.}" && pwd) source=$(cd "$(dirname "$0")/../.." && pwd)
 [ -e "$build/.libs/gemem-sim" ] || { echo "pack.sh: $build is no build with shared libraries; run make there" >&2; exit 2; }
 [ ! -e "$pack" ] || { echo "pack.sh: $pack is there already" >&2; exit 2; }
-make -s -C "$build" tests/gpu/test-gpu-device tests/util/plugin-broken.la >/dev/null
+make -s -C "$build" tests/gpu/test-gpu-device tests/programs/plugin-broken.la >/dev/null
 
-mkdir -p "$pack/.libs" "$pack/lib" "$pack/tests/gpu" "$pack/tests/util/.libs"
+mkdir -p "$pack/.libs" "$pack/lib" "$pack/tests/gpu" "$pack/tests/programs/.libs"
 cp "$build"/.libs/gemem-sim "$build"/.libs/gemem-record "$build"/.libs/libgemem-record.so "$build"/.libs/libgemem-torch.so "$pack/.libs"
 cp "$build"/.libs/libgemem.so.? "$pack/lib"
-cp "$build"/tests/util/.libs/plugin-broken.so "$pack/tests/util/.libs"
+cp "$build"/tests/programs/.libs/plugin-broken.so "$pack/tests/programs/.libs"
 cp "$build"/tests/gpu/test-gpu-device "$pack/tests/gpu/test-gpu-device.bin"
 LD_LIBRARY_PATH=$build/.libs ldd "$pack"/.libs/* "$pack"/tests/gpu/*.bin | sed -n 's/.* => \(\/.*\) (0x.*/\1/p' | sort -u |
   grep -v -E '/(libgemem|libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libgcc_s|libstdc\+\+)\.so' | xargs cp -L -t "$pack/lib"

@@ -1,7 +1,7 @@
 /* test-gpu-device.c - what device.h promises, on GPU 0 in every mode.  The same on the stand-in driver: tests/unit/test-cuda-device.c. */
 #include "config.h"
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/device-contract.h"
 
 static const char *const modes[] = { "cuda:0", "cuda:0:mode=vmm", "cuda:0:mode=async" };

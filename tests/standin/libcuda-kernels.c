@@ -1,13 +1,13 @@
 /* libcuda-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own kernels done by the CPU.
  *
  * No code is loaded: a module is an image of which only the beginning is looked at (PTX, ELF or a fat binary), and has every kernel of
- * the table below.  They do what sim/device/kernels/ says, word for word; parameters are those of the CUDA C functions.
+ * the table below.  They do what devices/cuda/kernels/ says, word for word; parameters are those of the CUDA C functions.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/device/kernels/touch-kernels.h"
+#include "devices/cuda/kernels/touch-kernels.h"
 #include "standin.h"
 
 typedef struct
@@ -39,7 +39,7 @@ occupy_ns (const StandinWork *work)
   return work->parameters[0];
 }
 
-/* sim/device/kernels/touch.cu. */
+/* devices/cuda/kernels/touch.cu. */
 
 static guint64
 touch_ns (const StandinWork *work)

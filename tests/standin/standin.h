@@ -1,6 +1,6 @@
 /* standin.h - the stand-in driver, as its files see it: a libcuda.so.1 for tests on machines without a GPU.
  *
- * What decides: a simulated device (sim/device) per ordinal gives addresses, capacity, granularity, faults, and says which calls wait.
+ * What decides: a simulated device (devices) per ordinal gives addresses, capacity, granularity, faults, and says which calls wait.
  * What is real: bytes stand behind the addresses, page by page, so that two mappings of one page show the same bytes and a page that is
  * not mapped has none.  Device addresses are numbers that only the calls of the driver understand, as on a GPU; nobody can follow them.
  *
@@ -18,8 +18,8 @@
 #include <glib.h>
 #include <pthread.h>
 
-#include "sim/core/tree.h"
-#include "sim/device/device.h"
+#include "base/tree.h"
+#include "devices/device.h"
 
 #define STANDIN_DEVICES_MAX 16
 

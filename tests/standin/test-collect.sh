@@ -68,7 +68,7 @@ END
 chmod +x torch
 run 0 env GEMEM_BUILDDIR="$GEMEM_BUILDDIR" "$GEMEM_SRCDIR/tests/gpu/pack.sh" pack
 run 2 "$GEMEM_SRCDIR/tests/gpu/pack.sh" pack; says err 'pack is there already'
-env LD_LIBRARY_PATH="$PWD/pack/lib" ldd pack/.libs/* pack/tests/gpu/*.bin pack/tests/util/.libs/* >needed
+env LD_LIBRARY_PATH="$PWD/pack/lib" ldd pack/.libs/* pack/tests/gpu/*.bin pack/tests/programs/.libs/* >needed
 check 'it needs nothing but the C library from elsewhere' sh -c '! grep "not found\|=> /" needed | grep -v -E "pack/lib/|/(libc|libm|libdl|librt|libpthread|libgcc_s)\.so"'
 run 0 env GEMEM_BUILDDIR="$PWD/pack" PYTHON="$PWD/torch" "$collect" -q -o far live record
 says out '^live: ok$'; says out '^record: ok$'

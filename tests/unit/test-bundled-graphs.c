@@ -1,11 +1,11 @@
-/* test-bundled-graphs.c - the graphs in workloads/graphs: each loads, is what its name says, and is in the table of README.md; all are
+/* test-bundled-graphs.c - the graphs in graphs/bundled: each loads, is what its name says, and is in the table of README.md; all are
  * small. */
 #include "config.h"
 
 #include <string.h>
 
 #include "tests/util/testutil.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
 #define MOST_BYTES (3u << 20)
 
@@ -155,7 +155,7 @@ static void
 test_graph (gconstpointer data)
 {
   const char *file = data;
-  g_autofree char *folder = test_source_path ("workloads/graphs"), *path = g_build_filename (folder, file, NULL);
+  g_autofree char *folder = test_source_path ("graphs/bundled"), *path = g_build_filename (folder, file, NULL);
   g_autofree char *readme_path = g_build_filename (folder, "README.md", NULL), *readme = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) graph = gemem_graph_open (path, NULL, &error);
@@ -176,7 +176,7 @@ static void
 test_size (gconstpointer data)
 {
   const GPtrArray *names = data;
-  g_autofree char *folder = test_source_path ("workloads/graphs");
+  g_autofree char *folder = test_source_path ("graphs/bundled");
   gsize total = 0;
 
   g_assert_cmpuint (names->len, >=, 8);
@@ -195,7 +195,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *folder = test_source_path ("workloads/graphs");
+  g_autofree char *folder = test_source_path ("graphs/bundled");
   g_autoptr (GPtrArray) names = list_graphs (folder);
   g_test_add_data_func ("/bundled-graphs/size", names, test_size);
   for (guint i = 0; i < names->len; i++)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/device/calibrate.h"
+#include "base/error.h"
+#include "devices/calibrate.h"
 #include "tests/util/testutil.h"
 
 static guint64

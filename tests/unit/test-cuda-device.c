@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-#include "sim/device/cuda-program.h"
+#include "devices/cuda-program.h"
 #include "tests/util/device-contract.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 
 #ifdef HAVE_CUDA
@@ -20,16 +21,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/core/error.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/units.h"
 
-#define MIB GEMEM_MIB
 
 static const char *const modes[] = { "cuda:0", "cuda:0:mode=vmm", "cuda:0:mode=async" };
 
 static const char *const calls[] = {
 #define GEMEM_CUDA_CALL(call, since) #call,
-#include "sim/device/cuda-calls.def"
+#include "devices/cuda/calls.def"
 #undef GEMEM_CUDA_CALL
 };
 

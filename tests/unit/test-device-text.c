@@ -3,14 +3,13 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/units.h"
-#include "sim/device/device.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "devices/device.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
-#define MIB GEMEM_MIB
-#define GIB GEMEM_GIB
 
 static GememDevice *
 device_new (const char *spec)
@@ -83,7 +82,7 @@ test_defaults (void)
 static void
 test_describe (void)
 {
-  g_autofree char *from = test_source_path ("sim/device/profiles/h200.ini"), *text = NULL;
+  g_autofree char *from = test_source_path ("devices/profiles/h200.ini"), *text = NULL;
   g_autofree char *to = g_build_filename (test_tmpdir (), "a,b=c.ini", NULL), *odd = g_strdup_printf ("sim:profile='%s'", to);
   const char *const specs[] = {
     odd,

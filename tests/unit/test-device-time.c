@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
-#include "sim/device/device.h"
+#include "base/units.h"
+#include "devices/device.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 
-#define MIB GEMEM_MIB
 
 /* Prices that tell every call from every other. */
 static const char profile[] = "[device]\nname=test\ncapacity=64MiB\ngranularity=1MiB\nsource=guess: test\n"

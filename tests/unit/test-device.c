@@ -3,18 +3,17 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/rng.h"
-#include "sim/core/units.h"
-#include "sim/device/device.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "devices/device.h"
 #include "tests/util/device-contract.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
 #define VA_BASE G_GUINT64_CONSTANT (0x200000000000)
 #define BEYOND G_GUINT64_CONSTANT (0x800000000000) /* where `recorded` puts what was not recorded */
-#define MIB GEMEM_MIB
-#define GIB GEMEM_GIB
 
 static GememDevice *
 device_new (const char *spec)

@@ -1,7 +1,7 @@
 /* test-direct.c - `direct`: one device call per request, exact sizes, adoption, walk in address order. */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/vectors.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/rng.h"
-#include "sim/core/units.h"
-#include "sim/device/device.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "devices/device.h"
+#include "tests/util/sizes.h"
 
-#define MIB GEMEM_MIB
 
 static GememDevice *
 faulty_new (const char *rules)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "workloads/fuse-gradients.h"
 
 #define MOST 14

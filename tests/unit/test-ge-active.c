@@ -4,7 +4,7 @@
 
 #include "allocators/ge/beside.h"
 #include "allocators/ge/ge.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/ge-graphs.h"
 #include "traces/trace.h"

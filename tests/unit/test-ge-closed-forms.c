@@ -5,10 +5,11 @@
  * segment and block rounded up to its pages.  Compared are bytes held from the device, after every step.  Origin: ge-runtime.md 3 and 7.2. */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/units.h"
+#include "base/rng.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 #define PAGE (8 * MIB)
 #define GRAPHS 8
 
@@ -18,12 +19,6 @@ typedef struct
   GememGraphSegment segments[4];
   guint             n;
 } Shape;
-
-static guint64
-round_up (guint64 bytes, guint64 unit)
-{
-  return (bytes + unit - 1) / unit * unit;
-}
 
 static Shape
 draw_shape (GememRng *rng)
@@ -138,7 +133,7 @@ test_policy4 (void)
           g_assert_true (four->klass->graph_run (four, id, 0, TRUE) && four->klass->graph_run (four, id, 0, FALSE));
           g_assert_true (four->klass->alloc (four, &(GememRequest) { .size = size }, &block));
           four->klass->free (four, &block, FALSE);
-          dynamic_peak = MAX (dynamic_peak, round_up (size, PAGE) + PAGE);
+          dynamic_peak = MAX (dynamic_peak, gemem_round_up (size, PAGE) + PAGE);
           g_assert_cmpuint (four->device->peak_held, <=, two->device->peak_held + dynamic_peak + slack);
         }
       test_allocator_destroy (two);

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "allocators/ge/scalable-pool.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
 
 #define SPANS 300
 

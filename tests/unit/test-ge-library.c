@@ -4,7 +4,8 @@
 
 #include <glib.h>
 
-#include "allocators/planners/ge/ge-library.h"
+#include "planners/ge/library.h"
+#include "tests/util/sizes.h"
 
 static guint64 state;
 
@@ -256,7 +257,6 @@ check_ranges (const guint64 *sizes, gsize n, const guint64 *expected, guint n_ex
     g_assert_cmpuint (g_array_index (ranges, guint64, i), ==, expected[i]);
 }
 
-#define MIB G_GUINT64_CONSTANT (1048576)
 
 static void
 test_ranges (void)

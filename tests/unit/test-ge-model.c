@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "allocators/planners/ge/ge-model.h"
+#include "planners/ge/model.h"
 #include "tests/util/graph-lines.h"
 
 typedef struct

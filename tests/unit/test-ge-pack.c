@@ -2,8 +2,8 @@
  * order with the same children. */
 #include "config.h"
 
-#include "allocators/planners/ge/ge-params.h"
-#include "sim/core/rng.h"
+#include "planners/ge/params.h"
+#include "base/rng.h"
 #include "tests/util/naive-ge-pack.h"
 #include "tests/util/random-graph.h"
 

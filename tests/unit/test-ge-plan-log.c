@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/testutil.h"
 #include "traces/ge-log.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 /* "+ID:SIZE@TIME/STREAM/POOL=TAG", "-ID@TIME", "phase@TIME=TAG"; then the provenance. */

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "allocators/ge/ge.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"

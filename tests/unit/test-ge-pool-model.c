@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "allocators/ge/scalable-pool.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
+#include "tests/util/sizes.h"
 
 /* ---- the lower level: bump addresses within a budget; writes down its calls */
 
@@ -387,8 +388,6 @@ test_model (gconstpointer data)
   g_array_unref (m.created);
 }
 
-#define KIB G_GUINT64_CONSTANT (1024)
-#define MIB (1024 * KIB)
 #define NO_LIMIT G_MAXUINT32
 
 static const Case cases[] = {

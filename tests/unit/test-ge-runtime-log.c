@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/testutil.h"
 #include "tests/util/trace-text.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 /* Lines as GE prints them (ge-runtime.md 10), without the prefix. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "allocators/ge/scalable-pool.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/rig.h"
 
 #define P G_GUINT64_CONSTANT (65536)

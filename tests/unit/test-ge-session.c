@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/validate.h"
 #include "workloads/session.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
+#include "planners/check.h"
 #include "tests/util/graph-lines.h"
 #include "tests/util/plans.h"
 

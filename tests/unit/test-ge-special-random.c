@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
-#include "sim/core/rng.h"
+#include "planners/check.h"
+#include "base/rng.h"
 #include "tests/util/graph-lines.h"
 #include "tests/util/plans.h"
 #include "tests/util/random-graph.h"

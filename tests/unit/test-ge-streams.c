@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "allocators/ge/holders.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/rig.h"
 

@@ -10,7 +10,7 @@
 #include "allocators/ge/expandable-pool.h"
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
 
 #define M (G_GUINT64_CONSTANT (1) << 20)
 #define THREADS 8

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/idmap.h"
+#include "base/idmap.h"
 #include "traces/summary.h"
 #include "traces/validate.h"
 #include "workloads/generator.h"

@@ -1,8 +1,8 @@
-/* test-graph-inplace.c - workloads/graph-inplace.h: who may be written over whom. */
+/* test-graph-inplace.c - graphs/inplace.h: who may be written over whom. */
 #include "config.h"
 
 #include "tests/util/testutil.h"
-#include "workloads/graph-inplace.h"
+#include "graphs/inplace.h"
 
 static const char *const paddle_whitelist[] = { "sigmoid",         "exp",         "relu",       "tanh",  "sqrt",         "ceil",
                                                 "floor",           "reciprocal",  "relu6",      "soft_relu", "hard_sigmoid", "batch_norm",

@@ -5,7 +5,7 @@
 
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
 static void
 expect (const char *name, const char *expected)

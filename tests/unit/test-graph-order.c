@@ -1,4 +1,4 @@
-/* test-graph-order.c - workloads/graph-order.h against the transitive closure of its rules, on small graphs and random ones. */
+/* test-graph-order.c - graphs/order.h against the transitive closure of its rules, on small graphs and random ones. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -6,9 +6,9 @@
 
 #include "tests/util/graphs.h"
 #include "tests/util/random-graph.h"
-#include "workloads/graph-order.h"
+#include "graphs/order.h"
 
-/* after[later * n + earlier], by the rules of ge-static.md 9.1 as graph-order.h words them, closed by brute force. */
+/* after[later * n + earlier], by the rules of ge-static.md 9.1 as graphs/order.h words them, closed by brute force. */
 typedef struct
 {
   const GememGraph *graph;

@@ -5,7 +5,7 @@
 
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
 /* The graph of tests/data/paddle/@name as text, and behind it its provenance; caller frees. */
 static char *

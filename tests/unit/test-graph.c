@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "workloads/graph.h"
+#include "base/error.h"
+#include "graphs/graph.h"
 
 /* Two streams: a makes two tensors, b and c use them, d waits for a without data. */
 static GememGraph *

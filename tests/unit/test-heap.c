@@ -2,12 +2,11 @@
  * random programs with streams, pools and too little memory, replays to the same decisions and device calls. */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "sim/live/heap.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 
-#define KIB G_GUINT64_CONSTANT (1024)
-#define MIB (1024 * KIB)
 
 static guint64 time_now;
 

@@ -1,10 +1,10 @@
-/* test-histogram.c - sim/core/histogram.h: bucket arithmetic over all buckets, percentiles against a sorted array, merging. */
+/* test-histogram.c - base/histogram.h: bucket arithmetic over all buckets, percentiles against a sorted array, merging. */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "sim/core/histogram.h"
-#include "sim/core/rng.h"
+#include "base/histogram.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
 
 static void

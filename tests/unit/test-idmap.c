@@ -1,10 +1,10 @@
-/* test-idmap.c - sim/core/idmap.h against GHashTable, with the keys that hurt: 0, the extremes, long runs, and one home place for all. */
+/* test-idmap.c - base/idmap.h against GHashTable, with the keys that hurt: 0, the extremes, long runs, and one home place for all. */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/core/idmap.h"
-#include "sim/core/rng.h"
+#include "base/idmap.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
 
 typedef struct

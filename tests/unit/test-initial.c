@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/util/testutil.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define INITIAL                                                                                                                            \

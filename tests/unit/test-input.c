@@ -1,4 +1,4 @@
-/* test-input.c - one view of plain, gzip, zstd and piped bytes; truncation, damage and the end are told apart (traces/input.c);
+/* test-input.c - one view of plain, gzip, zstd and piped bytes; truncation, damage and the end are told apart (base/io/input.c);
  * and the list of formats (traces/trace.c). */
 #include "config.h"
 
@@ -7,10 +7,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "sim/core/error.h"
-#include "sim/core/rng.h"
+#include "base/error.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 typedef enum

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
 #include "tests/util/trace-text.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 /* The writer is part of a library that shows nothing of it. */

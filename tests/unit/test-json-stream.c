@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/testutil.h"
-#include "traces/json-stream.h"
+#include "base/io/json-stream.h"
 
 /* All tokens as text, then "." or the error. */
 static char *

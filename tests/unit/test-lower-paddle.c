@@ -366,7 +366,7 @@ test_bundled (gconstpointer file)
   static const char *const sizes[] = { "0", "0.001", "0.01", "0.1", "1", "10", "-1" }, *const fractions[] = { "1", "0.8", "0.5", "0.2", "0" };
   static const char *const more[] = { "paddle:preset=P13,steps=2", "paddle:preset=P14,eager_delete_tensor_gb=0,steps=2", "paddle:steps=2,eager_delete_scope=no",
                                       "paddle:executor=parallel,enable_inplace=yes", "paddle:fast_eager_deletion_mode=no,executor=parallel" };
-  g_autofree char *folder = test_source_path ("workloads/graphs"), *path = g_build_filename (folder, file, NULL);
+  g_autofree char *folder = test_source_path ("graphs/bundled"), *path = g_build_filename (folder, file, NULL);
   g_autoptr (GememGraph) graph = gemem_graph_open (path, NULL, NULL);
   const guint64 most = test_lowered_peak ("paddle:eager_delete_tensor_gb=-1", graph);
 

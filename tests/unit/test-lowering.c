@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "allocators/planners/planner.h"
-#include "sim/core/error.h"
+#include "planners/planner.h"
+#include "base/error.h"
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"
 #include "tests/util/testutil.h"

@@ -4,7 +4,7 @@
 #include <locale.h>
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/report/map.h"
 #include "sim/report/report.h"
 #include "tests/util/sample-result.h"

@@ -1,8 +1,8 @@
 /* test-named.c - "NAME[:key=value,...]" over a registry of its own: names, globs, value lists, labels, defaults; each error with its message. */
 #include "config.h"
 
-#include "sim/core/error.h"
-#include "sim/core/named.h"
+#include "base/error.h"
+#include "base/named.h"
 
 typedef struct
 {

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "sim/core/error.h"
-#include "sim/core/rng.h"
+#include "base/error.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "traces/checksum.h"
-#include "traces/input.h"
+#include "base/io/checksum.h"
+#include "base/io/input.h"
 #include "traces/native-format.h"
 #include "traces/native.h"
 

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
+#include "base/error.h"
+#include "base/params.h"
 #include "tests/util/testutil.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 static GememTraceReader *

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "sim/engine/pace.h"
 #include "tests/util/engine-job.h"
 

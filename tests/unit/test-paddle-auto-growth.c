@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
 #define C(n) (BASE + (n) *2 * GEMEM_MIB)
-#define MIB GEMEM_MIB
 
 static gboolean
 try_on (GememAllocator *allocator, guint64 stream, guint64 size, GememBlock *block)

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
-#define MIB GEMEM_MIB
 
 static gboolean
 try_take (GememAllocator *allocator, guint64 size, GememBlock *block)

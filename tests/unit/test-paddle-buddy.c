@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
 #define STEP (2 * GEMEM_MIB)
-#define MIB GEMEM_MIB
 
 /* A block, as an allocator that must succeed hands it out. */
 static GememBlock

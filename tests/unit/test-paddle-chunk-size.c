@@ -7,9 +7,8 @@
 #include <float.h>
 
 #include "allocators/paddle/chunk-size.h"
+#include "tests/util/sizes.h"
 
-#define MIB G_GUINT64_CONSTANT (1048576)
-#define GIB G_GUINT64_CONSTANT (1073741824)
 #define FRACTION ((double) 0.92f)
 
 static guint64

@@ -6,10 +6,10 @@
 #include "config.h"
 
 #include "allocators/paddle/unmodelled.h"
-#include "sim/core/units.h"
+#include "base/units.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
-#define MIB GEMEM_MIB
 
 /* 'a': request of `size` on `stream`; 'f': the youngest block goes; 't': trim. */
 typedef struct

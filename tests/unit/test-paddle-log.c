@@ -5,7 +5,7 @@
 
 #include "tests/util/testutil.h"
 #include "tests/util/trace-text.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 /* The prefix of glog for @thread, and lines as Paddle prints them (paddle.md 9). */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
+#include "planners/check.h"
 #include "tests/util/random-graph.h"
 #include "tests/util/testutil.h"
 

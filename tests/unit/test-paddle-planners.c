@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
-#include "allocators/planners/paddle/buffer-shared.h"
-#include "allocators/planners/paddle/node-size.h"
-#include "allocators/planners/paddle/optimize-pass.h"
+#include "planners/check.h"
+#include "planners/paddle/buffer-shared.h"
+#include "planners/paddle/node-size.h"
+#include "planners/paddle/optimize-pass.h"
 #include "tests/util/paddle-program.h"
 #include "tests/util/testutil.h"
 

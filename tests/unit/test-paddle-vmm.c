@@ -2,10 +2,10 @@
  */
 #include "config.h"
 
-#include "sim/core/units.h"
+#include "base/units.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
-#define MIB GEMEM_MIB
 
 static gboolean
 try_on (GememAllocator *allocator, guint64 stream, guint64 size, GememBlock *block)

@@ -1,12 +1,12 @@
-/* test-params.c - sim/core/params.h: settings text, parameter tables, their messages, and "did you mean". */
+/* test-params.c - base/params.h: settings text, parameter tables, their messages, and "did you mean". */
 #include "config.h"
 
 #include <locale.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/params.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/units.h"
 #include "tests/util/testutil.h"
 
 typedef struct

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/testutil.h"
 #include "traces/pickle.h"
 

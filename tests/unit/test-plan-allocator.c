@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "allocators/planners/planner.h"
-#include "sim/core/error.h"
+#include "planners/planner.h"
+#include "base/error.h"
 #include "sim/engine/lifetimes.h"
 #include "sim/engine/replay.h"
 #include "tests/util/event-source.h"

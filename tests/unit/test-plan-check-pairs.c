@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
-#include "allocators/planners/demand.h"
-#include "sim/core/rng.h"
+#include "planners/check.h"
+#include "planners/demand.h"
+#include "base/rng.h"
 #include "tests/util/random-graph.h"
-#include "workloads/graph-inplace.h"
-#include "workloads/graph-order.h"
+#include "graphs/inplace.h"
+#include "graphs/order.h"
 
 typedef struct
 {

@@ -1,4 +1,4 @@
-/* test-plan-check.c - allocators/planners/check.h on small graphs: what is safe passes, and every kind of fault planted into a safe plan is
+/* test-plan-check.c - planners/check.h on small graphs: what is safe passes, and every kind of fault planted into a safe plan is
  * found, with the two items that it concerns.
  */
 #include "config.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocators/planners/check.h"
+#include "planners/check.h"
 #include "tests/util/graph-lines.h"
 
 /* "A=0 S.1=7168 A.w0=4096" to a plan of @graph with sizes as needed, in one space of @total bytes, at alignment 512. */

@@ -1,8 +1,8 @@
 /* test-plan-convert.c - lifetimes of graphs, and graphs of lifetimes: by hand, and that both say the same about who is alive at once. */
 #include "config.h"
 
-#include "allocators/planners/planner.h"
-#include "sim/core/rng.h"
+#include "planners/planner.h"
+#include "base/rng.h"
 #include "tests/util/graph-lines.h"
 #include "tests/util/random-graph.h"
 

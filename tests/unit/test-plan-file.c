@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "allocators/planners/plan-file.h"
-#include "sim/core/rng.h"
+#include "planners/plan-file.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 /* a -> b -> c; b has two outputs and a workspace. */
 static GememGraph *

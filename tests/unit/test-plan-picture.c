@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "sim/report/picture.h"
 #include "sim/report/plan-picture.h"
 #include "tests/util/testutil.h"

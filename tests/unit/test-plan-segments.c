@@ -3,12 +3,12 @@
  */
 #include "config.h"
 
-#include "allocators/planners/plan-segments.h"
-#include "allocators/planners/planner.h"
+#include "planners/plan-segments.h"
+#include "planners/planner.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
-#define MIB G_GUINT64_CONSTANT (1048576)
 
 static const GememPlanSegment *
 at (const GArray *segments, guint i)
@@ -114,7 +114,7 @@ test_bundled (void)
 
   for (guint g = 0; g < G_N_ELEMENTS (graphs); g++)
     {
-      g_autofree char *relative = g_strdup_printf ("workloads/graphs/%s.json.gz", graphs[g]), *path = test_source_path (relative);
+      g_autofree char *relative = g_strdup_printf ("graphs/bundled/%s.json.gz", graphs[g]), *path = test_source_path (relative);
       g_autoptr (GError) error = NULL;
       GememGraph *graph = gemem_graph_open (path, NULL, &error);
       const GememPlanInput input = { .graph = graph };

@@ -5,8 +5,8 @@
 #include <locale.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/units.h"
 #include "sim/report/plot.h"
 #include "sim/report/report.h"
 #include "tests/util/sample-result.h"

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/units.h"
-#include "sim/device/profile.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "devices/profile.h"
 #include "tests/util/testutil.h"
 
 /* A whole profile in which [malloc] reads @malloc_group. */
@@ -79,7 +79,7 @@ test_ours (void)
   for (guint i = 0; i < G_N_ELEMENTS (ours); i++)
     {
       g_autoptr (GError) error = NULL;
-      g_autofree char *relative = g_strdup_printf ("sim/device/profiles/%s.ini", ours[i].name);
+      g_autofree char *relative = g_strdup_printf ("devices/profiles/%s.ini", ours[i].name);
       g_autofree char *path = test_source_path (relative);
       g_autoptr (GememProfile) file = gemem_profile_load (path, &error);
       g_assert_no_error (error);

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "allocators/pytorch/caching.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 
 typedef struct
 {

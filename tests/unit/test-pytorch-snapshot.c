@@ -4,10 +4,10 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/idmap.h"
+#include "base/error.h"
+#include "base/idmap.h"
 #include "tests/util/testutil.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define FOLDER "traces/pytorch"

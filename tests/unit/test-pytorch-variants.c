@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/snapshot-writer.h"
 #include "tests/util/testutil.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/pytorch-state.h"
 #include "traces/trace.h"
 

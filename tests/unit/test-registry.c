@@ -4,7 +4,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "allocators/planners/planner.h"
+#include "planners/planner.h"
 #include "allocators/registry.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
@@ -249,7 +249,7 @@ plugin_directory (const char *name)
 {
   const char *build = g_getenv ("GEMEM_BUILDDIR");
   g_autofree char *file = g_strconcat (name, ".so", NULL);
-  g_autofree char *from = g_build_filename (build != NULL ? build : ".", "tests", "util", ".libs", file, NULL);
+  g_autofree char *from = g_build_filename (build != NULL ? build : ".", "tests", "programs", ".libs", file, NULL);
   char *directory = g_build_filename (test_tmpdir (), name, NULL);
   g_autofree char *to = g_build_filename (directory, file, NULL);
   g_autoptr (GFile) source = g_file_new_for_path (from);

@@ -4,8 +4,8 @@
 #include <locale.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/units.h"
 #include "sim/report/json-fields.h"
 #include "sim/report/measures.h"
 #include "sim/report/report.h"

@@ -1,8 +1,8 @@
-/* test-rng.c - golden vectors of sim/core/rng.h, computed by an independent implementation (Python integers), and the shape of the
+/* test-rng.c - golden vectors of base/rng.h, computed by an independent implementation (Python integers), and the shape of the
  * distributions.  A vector that changes here changes every synthetic trace that was ever published: do not adapt it. */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
 
 #define U(x) G_GUINT64_CONSTANT (x)

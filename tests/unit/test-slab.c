@@ -1,9 +1,9 @@
-/* test-slab.c - sim/core/slab.h: alignment, zeroing, last-in-first-out reuse, no overlap, and that nothing leaks (under ASan). */
+/* test-slab.c - base/slab.h: alignment, zeroing, last-in-first-out reuse, no overlap, and that nothing leaks (under ASan). */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/core/slab.h"
+#include "base/slab.h"
 #include "tests/util/testutil.h"
 
 static void

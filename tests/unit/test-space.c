@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sim/core/rng.h"
-#include "sim/device/space.h"
+#include "base/rng.h"
+#include "devices/space.h"
 
 #define END GEMEM_SPACE_END
 

@@ -4,10 +4,10 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/rng.h"
+#include "base/error.h"
+#include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define HEAD "# gemem-trace: 1\n"

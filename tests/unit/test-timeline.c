@@ -1,7 +1,7 @@
 /* test-timeline.c - the bounded timeline against the whole curve: no extreme is lost, points stand for equal stretches. */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "sim/engine/timeline.h"
 
 typedef struct

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "sim/engine/replay.h"
 #include "sim/live/torch.h"
 #include "sim/report/report.h"

@@ -1,11 +1,11 @@
-/* test-tree.c - sim/core/tree.h against a sorted array, with gemem_tree_check() after every change of the small trees. */
+/* test-tree.c - base/tree.h against a sorted array, with gemem_tree_check() after every change of the small trees. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/core/rng.h"
-#include "sim/core/tree.h"
+#include "base/rng.h"
+#include "base/tree.h"
 #include "tests/util/testutil.h"
 
 enum { MAX_NODES = 600 };

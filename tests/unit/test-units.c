@@ -1,12 +1,12 @@
-/* test-units.c - sim/core/units.h and error.h: exact values, every class of message, printing, and independence of the locale. */
+/* test-units.c - base/units.h and error.h: exact values, every class of message, printing, and independence of the locale. */
 #include "config.h"
 
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
 
-#include "sim/core/error.h"
-#include "sim/core/units.h"
+#include "base/error.h"
+#include "base/units.h"
 #include "tests/util/testutil.h"
 
 #define MAX64 G_MAXUINT64

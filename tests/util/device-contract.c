@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "tests/util/device-contract.h"
+#include "tests/util/sizes.h"
 
-#define MIB GEMEM_MIB
 
 GememDevice *
 test_device_new (const char *spec, const char *more)

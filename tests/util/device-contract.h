@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "sim/device/device.h"
+#include "devices/device.h"
 
 /* A device of @spec with @more settings; the test fails if there is none. */
 GememDevice *test_device_new (const char *spec, const char *more);

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "allocators/ge/session-range.h"
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/ge-page-trials.h"
 
 #define RANGES 3

@@ -8,7 +8,7 @@
  * list; an attribute of output 0 as 0.NAME. */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 /* A sealed graph; a fault in @lines aborts the test. */
 GememGraph *test_graph_from_lines (const char *lines);

@@ -3,7 +3,7 @@
 
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
 static void
 add_shape (GString *text, const GememGraph *graph, GememDtype dtype, gboolean has_shape, guint32 first, guint32 n, guint64 size)

@@ -1,7 +1,7 @@
 /* graph-text.h - a graph as short text, for tests to compare. */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 /* One line per variable ("$w float32[4,8]=128 persistable") and node ("relu:Relu(gemm.0) -> float32[2,8]=64&0"; &0: memory of input 0;
  * further parts only where they are not the default); free with g_free(). */

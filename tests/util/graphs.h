@@ -1,7 +1,7 @@
 /* graphs.h - graphs in tests: from text, and whether two are the same in every field. */
 #pragma once
 
-#include "workloads/graph-format.h"
+#include "graphs/format.h"
 
 /* The graph in @text, under the name "g.json"; @format NULL: recognised. */
 GememGraph *test_graph_from_text (const char *text, const char *format, GError **error);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"
 #include "traces/summary.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 /* The trace of the graph @json lowered by @spec is @expected, and valid. */
 void test_lowered_check (const char *json, const char *spec, const char *expected);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"
 #include "tests/util/lowering-check.h"

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 /* @settings: of `paddle`, "key=value,..." without time_per_node.  FALSE: refused, with a reason.  Fails the test on the first
  * rule that is broken. */

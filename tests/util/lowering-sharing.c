@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/util/lowering-run.h"
-#include "workloads/graph-inplace.h"
+#include "graphs/inplace.h"
 
 typedef struct
 {

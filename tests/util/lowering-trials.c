@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/lowering-check.h"
 #include "tests/util/lowering-trials.h"
 #include "tests/util/random-graph.h"

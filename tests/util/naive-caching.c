@@ -6,9 +6,8 @@
 #include "config.h"
 
 #include "tests/util/naive-models.h"
+#include "tests/util/sizes.h"
 
-#define KIB G_GUINT64_CONSTANT (1024)
-#define MIB (1024 * KIB)
 
 typedef enum
 {

@@ -2,9 +2,9 @@
 #include "config.h"
 
 #include "tests/util/naive-ge-static.h"
+#include "tests/util/sizes.h"
 #include "traces/trace.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 
 typedef struct
 {

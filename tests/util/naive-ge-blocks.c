@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include "tests/util/naive-models.h"
+#include "tests/util/sizes.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 
 typedef struct
 {

@@ -4,7 +4,6 @@
 
 #include "tests/util/naive-ge-static.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 #define RDMA_BASE G_GUINT64_CONSTANT (0x100000000000) /* where the model of the RDMA pool believes its memory to be */
 
 typedef struct

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "tests/util/naive-ge-static.h"
+#include "tests/util/sizes.h"
 #include "traces/trace.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 #define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
 #define FIXED GEMEM_GRAPH_SEGMENT_FIXED
 #define NO_ALLOC GEMEM_GRAPH_SEGMENT_NO_ALLOC

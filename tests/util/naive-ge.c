@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tests/util/naive-ge.h"
+#include "tests/util/sizes.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 
 void
 naive_ge_init (NaiveGe *ge, gboolean expandable)

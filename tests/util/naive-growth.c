@@ -4,8 +4,8 @@
 
 #include "tests/util/naive-models.h"
 #include "tests/util/naive-stream-safe.h"
+#include "tests/util/sizes.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 #define RETRY_TIME (10 * NAIVE_TICK)
 
 typedef struct

@@ -1,6 +1,6 @@
 /* naive.h - allocators written a second time, straight from the specification, as plainly as possible: arrays and linear scans.
  *
- * They share no code and no structure with allocators/ or sim/device/, so that a mistake would have to be made twice.  A model is attached
+ * They share no code and no structure with allocators/ or devices/, so that a mistake would have to be made twice.  A model is attached
  * to the registered class of the same name, for the settings that it knows; compared are success, address, block size and bytes
  * held, operation by operation.
  */

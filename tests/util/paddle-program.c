@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/paddle-program.h"
 
 /* ---- from text */

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "allocators/planners/paddle/memory-optimize.h"
+#include "planners/paddle/memory-optimize.h"
 
 /* Sealed; fails the test on what it does not understand. */
 GememGraph *test_paddle_program (const char *text);

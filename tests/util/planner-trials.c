@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
+#include "planners/check.h"
 #include "tests/util/planner-trials.h"
 #include "tests/util/random-graph.h"
 

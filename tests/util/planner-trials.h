@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "allocators/planners/planner.h"
+#include "planners/planner.h"
 
 /* @graphs graphs from seed @first on, of up to @nodes nodes, by the planners that @planners names ("*": all). */
 void test_planner_trials (const char *planners, guint64 first, guint graphs, guint nodes);

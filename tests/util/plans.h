@@ -1,7 +1,7 @@
 /* plans.h - plans of graphs in tests, and offsets expected of them. */
 #pragma once
 
-#include "allocators/planners/planner.h"
+#include "planners/planner.h"
 
 /* The plan of @planner ("ge-hybrid:memory_priority=yes"); fails the test on an error. */
 GememPlan *test_plan (const GememGraph *graph, const char *planner, guint threads);

@@ -1,9 +1,9 @@
 /* random-graph.c - see random-graph.h. */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/random-graph.h"
-#include "workloads/graph-json.h"
+#include "graphs/json.h"
 
 /* An output that later nodes may read. */
 typedef struct

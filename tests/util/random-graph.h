@@ -1,12 +1,12 @@
 /* random-graph.h - random graphs for tests: small, valid, and with as many of the features that planners must handle as asked for.
  *
- * The same seed, features and number of nodes give the same graph everywhere (sim/core/rng.h).  A feature that is switched off changes
+ * The same seed, features and number of nodes give the same graph everywhere (base/rng.h).  A feature that is switched off changes
  * nothing in the draws of the others beyond its own nodes.  Graphs keep the rules of ge-static.md: members of continuous groups are made for
  * their group, labelled nodes read only what has no label or their own, cleared nodes wait for the MemSet at the head.
  */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 typedef enum
 {
@@ -27,5 +27,5 @@ typedef enum
 
 /* A sealed graph of about @nodes nodes (at least 2); free with gemem_graph_unref(). */
 GememGraph *test_random_graph (guint64 seed, guint features, guint nodes);
-/* The same as text for a report: our JSON (graph-format.h); free with g_free(). */
+/* The same as text for a report: our JSON (graphs/format.h); free with g_free(). */
 char *test_graph_json (const GememGraph *graph);

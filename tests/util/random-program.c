@@ -1,7 +1,7 @@
 /* random-program.c - see random-program.h. */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/random-program.h"
 
 #define MOST_WEIGHTS 5

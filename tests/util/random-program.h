@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "workloads/graph.h"
+#include "graphs/graph.h"
 
 /* A sealed graph of about @operators operators (at least 2), on @streams streams; free with gemem_graph_unref(). */
 GememGraph *test_random_program (guint64 seed, guint operators, guint streams);

@@ -4,8 +4,8 @@
 #include "tests/util/random-trials.h"
 #include "tests/util/sequence.h"
 #include "tests/util/shrink.h"
+#include "tests/util/sizes.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
 
 /* A device and what to do on it. */
 typedef struct

@@ -1,7 +1,7 @@
 /* sample-result.c - see sample-result.h. */
 #include "config.h"
 
-#include "sim/core/units.h"
+#include "base/units.h"
 #include "sim/engine/run.h"
 #include "tests/util/sample-result.h"
 

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/sequence.h"
 
 #define FAVOURITES 12

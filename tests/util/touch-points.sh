@@ -2,9 +2,9 @@
 # touch-points.sh - what --touch must find and must not find, on whatever libcuda.so.1 the program opens; sourced by tests/standin/test-touch.sh and
 # tests/gpu/test-touch.sh after tap.sh.
 
-# touch_plugin: the allocator `broken` (tests/util/plugin-broken.c) becomes known.
+# touch_plugin: the allocator `broken` (tests/programs/plugin-broken.c) becomes known.
 touch_plugin () {
-  mkdir -p plugins && cp "$GEMEM_BUILDDIR"/tests/util/.libs/plugin-broken.so plugins/ || return 1
+  mkdir -p plugins && cp "$GEMEM_BUILDDIR"/tests/programs/.libs/plugin-broken.so plugins/ || return 1
   GEMEM_PLUGIN_PATH=$PWD/plugins
   export GEMEM_PLUGIN_PATH
 }

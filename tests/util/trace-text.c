@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "sim/core/error.h"
+#include "base/error.h"
 #include "tests/util/trace-text.h"
-#include "traces/input.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 static void

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/core/rng.h"
+#include "base/rng.h"
 #include "tests/util/trial.h"
 #include "traces/trace.h"
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
+#include "planners/check.h"
 #include "tests/util/testutil.h"
 #include "traces/minimalloc-table.h"
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
-#include "allocators/planners/plan-file.h"
+#include "planners/check.h"
+#include "planners/plan-file.h"
 #include "tests/util/graphs.h"
 #include "tests/util/testutil.h"
 

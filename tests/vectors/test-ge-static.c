@@ -8,7 +8,7 @@
 #include "tests/util/plans.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
-#include "workloads/json-tree.h"
+#include "base/io/json-tree.h"
 
 /* What the file expects of one graph. */
 typedef struct

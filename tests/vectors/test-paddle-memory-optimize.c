@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#include "allocators/planners/check.h"
+#include "planners/check.h"
 #include "tests/util/paddle-program.h"
 #include "tests/util/testutil.h"
-#include "workloads/graph-format.h"
-#include "workloads/graph-json.h"
+#include "graphs/format.h"
+#include "graphs/json.h"
 
 enum { PROGRAMS = 60, OPERATORS = 1441, RENAMES = 765, MOVED = 7 };
 

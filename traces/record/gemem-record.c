@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/core/error.h"
-#include "traces/input.h"
+#include "base/error.h"
+#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define LIBRARY "libgemem-record.so"

@@ -1,0 +1,433 @@
+/* from-plan.c - `plan`: replays a static plan as if it were an allocator, so that static and dynamic memory stand in one table.
+ *
+ * Before the first request it is shown the whole trace (prepare): it makes a plan, or reads one from a file, checks it, and takes the arena from the
+ * device in one piece, as a static graph does when it is loaded.  Then each request gets the address the plan has for it.  Requests are
+ * known by their id; an id that comes again (steps, epochs) gets its lifetimes in turn, the first after the last.  A request the
+ * plan does not know, and every request where there is no trace to plan for, goes to the device as with `direct`.
+ *
+ * A plan for a graph is checked by the rules of graphs (no reuse before all users on all streams are known to be done) and against the
+ * lifetimes of the trace lowered from it.  A plan for a recorded trace holds for the order of that trace only: frees as they were recorded decide,
+ * not streams.  When there is no room for the arena every request fails.
+ *
+ * Invariants: live blocks lie in the arena and do not overlap; one device call in all.  Cost: O(1) per request, 48 bytes per allocation of the
+ * trace.  `largest_free` is the largest gap of the arena, although only those requests get it that were planned there.
+ * Origin: design.md 5; ge-runtime.md (static memory is taken before the run).
+ */
+#include "config.h"
+
+#include "allocators/allocator.h"
+#include "planners/plan-file.h"
+#include "planners/plan-places.h"
+#include "base/idmap.h"
+
+enum
+{
+  INPUT_AUTO,
+  INPUT_GRAPH,
+  INPUT_TRACE
+};
+
+typedef struct
+{
+  char *planner, *file;
+  int   input;
+} Params;
+
+#define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
+
+static const GememParam params[] = {
+  { .name = "planner", .type = GEMEM_PARAM_STRING, .default_text = "first-fit-by-size", FIELD (planner), .conflicts = "file",
+    .help = "Planner and its parameters, in quotes if there are several: planner=\"ge-hybrid:a=1,b=2\"." },
+  { .name = "file", .type = GEMEM_PARAM_STRING, FIELD (file), .help = "A plan in a file instead (written by gemem-sim plan, or another's offsets)." },
+  { .name = "input", .type = GEMEM_PARAM_CHOICE, .default_text = "auto", .choices = "auto|graph|trace", FIELD (input),
+    .help = "What is planned where a graph was lowered: the graph, or the trace it became; auto: the graph, if the planner is made for "
+            "graphs, the graph has several streams, or a file is given." },
+  { NULL }
+};
+
+/* One allocation of the trace. */
+typedef struct
+{
+  guint64 offset, size;
+  guint64 stream;
+  guint32 pool;
+  guint32 next; /* the next allocation with the same id; of the last: the first */
+  gboolean live;
+} Place;
+
+typedef struct
+{
+  guint32 current, last;
+} Turn;
+
+typedef struct
+{
+  GememAllocator  base;
+  Params          params;
+  GememAllocator *direct; /* for what was not planned */
+  Place          *places;
+  guint32         n_places;
+  GememIdMap     *turns; /* id -> Turn; NULL: not prepared */
+  guint64         arena, size;
+  guint64         planner_bound, live, live_bytes, served, refused;
+} Plan;
+
+extern const GememAllocatorClass gemem_plan_class;
+extern const GememAllocatorClass gemem_direct_class;
+
+static gboolean
+parse_planner (const char *text, GPtrArray *choices, GError **error)
+{
+  if (!gemem_planner_parse (text, choices, error))
+    return FALSE;
+  if (choices->len == 1)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator plan: planner=%s: stands for %u planners; name one", text, choices->len);
+  return FALSE;
+}
+
+static GememAllocator *
+plan_create (gconstpointer data, GememDevice *device, GError **error)
+{
+  const Params *p = data;
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  Plan *plan;
+
+  if (p->file == NULL && !parse_planner (p->planner, choices, error))
+    return NULL;
+  plan = g_new0 (Plan, 1);
+  plan->base.klass = &gemem_plan_class;
+  plan->base.device = device;
+  plan->params = (Params){ g_strdup (p->planner), g_strdup (p->file), p->input };
+  plan->direct = gemem_direct_class.create (NULL, device, error);
+  return &plan->base;
+}
+
+/* ---- before the run */
+
+/* Two nodes on different streams; -1 is none. */
+static gboolean
+has_streams (const GememGraph *graph)
+{
+  gint64 only = -1;
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+      gint64 stream = node->stream;
+
+      gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &stream);
+      if (stream >= 0 && only >= 0 && stream != only)
+        return TRUE;
+      only = MAX (only, stream);
+    }
+  return FALSE;
+}
+
+/* Whether the graph is planned; @choice NULL: a file. */
+static gboolean
+plans_graph (const Plan *plan, const GememChoice *choice, const GememGraph *graph)
+{
+  if (graph == NULL || plan->params.input != INPUT_AUTO)
+    return graph != NULL && plan->params.input == INPUT_GRAPH;
+  return choice == NULL || (((const GememPlanner *) choice->named)->capabilities & GEMEM_PLANNER_GRAPH) != 0 || has_streams (graph);
+}
+
+/* Where each lifetime of @input lies. */
+static GememPlan *
+obtain (const Plan *plan, const GememPlanInput *input, GError **error)
+{
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  GememPlanInput trace = *input, own = *input;
+  const GememChoice *choice = NULL;
+  GememPlan *made;
+
+  if (plan->params.file == NULL)
+    {
+      if (!parse_planner (plan->params.planner, choices, error))
+        return NULL;
+      choice = choices->pdata[0];
+    }
+  if (!plans_graph (plan, choice, input->graph))
+    trace.graph = own.graph = NULL;
+  else
+    own.lifetimes = NULL;
+  made = choice != NULL ? gemem_planner_run (choice, &own, error) : gemem_plan_load (plan->params.file, &own, error);
+  return made != NULL ? gemem_plan_places (made, &trace, error) : NULL;
+}
+
+static void
+add_place (Plan *plan, guint32 i, const GememPlan *places, const GememLifetime *life)
+{
+  Place *place = &plan->places[i];
+  gboolean known;
+  Turn *turn;
+
+  *place = (Place){ .offset = places->offsets[i], .size = places->sizes[i] };
+  if (life->tag != 0)
+    return; /* of 0 bytes: such requests do not come */
+  turn = gemem_idmap_insert (plan->turns, life->id, &known);
+  if (known)
+    plan->places[turn->last].next = i;
+  else
+    turn->current = i;
+  turn->last = i;
+  place->next = turn->current;
+}
+
+static gboolean
+plan_prepare (GememAllocator *allocator, const GememPlanInput *input, GError **error)
+{
+  Plan *plan = (Plan *) allocator;
+  g_autoptr (GememPlan) places = obtain (plan, input, error);
+
+  if (places == NULL)
+    return FALSE;
+  plan->n_places = places->n_items;
+  plan->places = g_new (Place, plan->n_places + 1);
+  plan->turns = gemem_idmap_new (sizeof (Turn));
+  for (guint32 i = 0; i < plan->n_places; i++)
+    add_place (plan, i, places, gemem_lifetimes_get (input->lifetimes, i));
+  plan->size = places->arena;
+  plan->planner_bound = places->lower_bound;
+  plan->arena = plan->size > 0 ? gemem_device_malloc (allocator->device, plan->size, 0) : 0;
+  return TRUE;
+}
+
+/* ---- requests */
+
+/* The place of @request, whose turn is over then; NULL: it is not known. */
+static Place *
+take_turn (Plan *plan, const GememRequest *request)
+{
+  Turn *turn = gemem_idmap_lookup (plan->turns, request->id);
+  Place *place = turn != NULL ? &plan->places[turn->current] : NULL;
+
+  if (place == NULL || place->live || place->size < request->size)
+    return NULL;
+  turn->current = place->next;
+  return place;
+}
+
+static gboolean
+plan_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
+{
+  Plan *plan = (Plan *) allocator;
+  Place *place;
+
+  if (plan->turns == NULL)
+    return gemem_direct_class.alloc (plan->direct, request, block);
+  if (plan->arena == 0 && plan->size > 0)
+    {
+      plan->refused++;
+      return FALSE;
+    }
+  place = take_turn (plan, request);
+  if (place == NULL)
+    return gemem_direct_class.alloc (plan->direct, request, block);
+  place->live = TRUE;
+  place->stream = request->stream;
+  place->pool = request->pool;
+  plan->live++;
+  plan->live_bytes += place->size;
+  plan->served++;
+  *block = (GememBlock){ plan->arena + place->offset, place->size, place };
+  return TRUE;
+}
+
+static gboolean
+in_arena (const Plan *plan, guint64 address)
+{
+  return plan->arena != 0 && address >= plan->arena && address - plan->arena < plan->size;
+}
+
+static void
+plan_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows)
+{
+  Plan *plan = (Plan *) allocator;
+  Place *place = block->handle;
+
+  if (!in_arena (plan, block->address))
+    {
+      gemem_direct_class.free (plan->direct, block, completion_follows);
+      return;
+    }
+  place->live = FALSE;
+  plan->live--;
+  plan->live_bytes -= place->size;
+}
+
+/* ---- looking at it */
+
+static int
+compare_offset (gconstpointer a, gconstpointer b)
+{
+  const Place *x = *(const Place *const *) a, *y = *(const Place *const *) b;
+
+  return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The live places in the order of their addresses. */
+static GPtrArray *
+live_places (const Plan *plan)
+{
+  GPtrArray *live = g_ptr_array_sized_new ((guint) plan->live);
+
+  for (guint32 i = 0; i < plan->n_places; i++)
+    if (plan->places[i].live)
+      g_ptr_array_add (live, &plan->places[i]);
+  g_ptr_array_sort (live, compare_offset);
+  return live;
+}
+
+static void
+report_gap (const Plan *plan, guint64 from, guint64 to, GememSpanFunc func, gpointer data)
+{
+  const GememSpan span = { plan->arena + from, to - from, plan->arena, plan->size, 0, 0, GEMEM_SPAN_FREE, 0 };
+
+  if (to > from)
+    func (&span, data);
+}
+
+static void
+walk_arena (const Plan *plan, GememSpanFunc func, gpointer data)
+{
+  g_autoptr (GPtrArray) live = live_places (plan);
+  guint64 end = 0;
+
+  for (guint i = 0; i < live->len; i++)
+    {
+      const Place *place = live->pdata[i];
+      const guint64 address = plan->arena + place->offset;
+      const GememSpan span = { address, place->size, plan->arena, plan->size, place->stream, place->pool, GEMEM_SPAN_LIVE, address };
+
+      report_gap (plan, end, place->offset, func, data);
+      func (&span, data);
+      end = place->offset + place->size;
+    }
+  report_gap (plan, end, plan->size, func, data);
+}
+
+typedef struct
+{
+  const Plan   *plan; /* NULL: the arena has been reported */
+  GememSpanFunc func;
+  gpointer      data;
+} Walk;
+
+static void
+walk_direct (const GememSpan *span, gpointer data)
+{
+  Walk *walk = data;
+
+  if (walk->plan != NULL && walk->plan->arena < span->address)
+    walk_arena (g_steal_pointer (&walk->plan), walk->func, walk->data);
+  walk->func (span, walk->data);
+}
+
+static void
+plan_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  const Plan *plan = (const Plan *) allocator;
+  Walk walk = { plan->arena != 0 ? plan : NULL, func, data };
+
+  gemem_direct_class.walk (plan->direct, walk_direct, &walk);
+  if (walk.plan != NULL)
+    walk_arena (plan, func, data);
+}
+
+static void
+keep_largest (const GememSpan *span, gpointer data)
+{
+  guint64 *largest = data;
+
+  if (span->state == GEMEM_SPAN_FREE)
+    *largest = MAX (*largest, span->size);
+}
+
+static guint64
+plan_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  const Plan *plan = (const Plan *) allocator;
+  guint64 largest = 0;
+
+  if (plan->arena != 0)
+    walk_arena (plan, keep_largest, &largest);
+  return largest;
+}
+
+static gboolean
+plan_check (GememAllocator *allocator, GError **error)
+{
+  const Plan *plan = (const Plan *) allocator;
+  g_autoptr (GPtrArray) live = live_places (plan);
+  guint64 end = 0, bytes = 0;
+
+  for (guint i = 0; i < live->len; i++)
+    {
+      const Place *place = live->pdata[i];
+
+      if (place->offset < end || place->size > plan->size - place->offset)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                       "plan: block at offset %" G_GUINT64_FORMAT " overlaps its neighbour or the end of the arena", place->offset);
+          return FALSE;
+        }
+      end = place->offset + place->size;
+      bytes += place->size;
+    }
+  if (live->len == plan->live && bytes == plan->live_bytes)
+    return gemem_direct_class.check (plan->direct, error);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "plan: %u blocks of %" G_GUINT64_FORMAT " bytes are there, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " were counted",
+               live->len, bytes, plan->live, plan->live_bytes);
+  return FALSE;
+}
+
+static void
+plan_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const Plan *plan = (const Plan *) allocator;
+
+  func ("arena", plan->size, "B", data);
+  func ("arena_lower_bound", plan->planner_bound, "B", data);
+  func ("planned_allocations", plan->n_places, "", data);
+  func ("planned_requests", plan->served, "", data);
+  func ("refused_requests", plan->refused, "", data);
+}
+
+static void
+plan_destroy (GememAllocator *allocator)
+{
+  Plan *plan = (Plan *) allocator;
+
+  gemem_direct_class.destroy (plan->direct);
+  if (plan->arena != 0)
+    gemem_device_free (allocator->device, plan->arena, plan->size);
+  if (plan->turns != NULL)
+    gemem_idmap_free (plan->turns);
+  g_free (plan->places);
+  g_free (plan->params.planner);
+  g_free (plan->params.file);
+  g_free (plan);
+}
+
+const GememAllocatorClass gemem_plan_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "plan",
+  .aliases = "static",
+  .summary = "Replays a static plan: one arena, each block where the planner put it",
+  .origin = "off-line planning (gemem-sim list planners); GE takes static memory before the run",
+  .alignment = 1,
+  .params = params,
+  .params_size = sizeof (Params),
+  .create = plan_create,
+  .alloc = plan_alloc,
+  .free = plan_free,
+  .largest_free = plan_largest_free,
+  .walk = plan_walk,
+  .check = plan_check,
+  .stats = plan_stats,
+  .destroy = plan_destroy,
+  .prepare = plan_prepare,
+};

@@ -1,0 +1,274 @@
+/* idmap.c - open addressing with linear probing, Fibonacci hashing and backward-shift deletion (idmap.h).
+ *
+ * Key and record lie side by side, so a hit usually costs one cache line.  A free place has the key 0; the entry of the real key 0 has
+ * a place of its own behind the table.  A removal shifts later entries of the run back over the gap, so there are no tombstones
+ * and a map that is used for ever stays as fast as a new one.  The top bits of key * 2^64/phi spread dense ids evenly, which is
+ * what the readers hand out, and addresses with many zero bits as well.
+ *
+ * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably slower); it halves below 1/8.  An entry is
+ * never separated from its home place by a free one.
+ * Cost: O(1) amortised; the resize is the only time that memory is allocated.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/huge.h"
+#include "base/idmap.h"
+
+#define CAPACITY_BITS_MIN 4
+#define GOLDEN G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) /* 2^64 / phi, odd */
+
+struct _GememIdMap
+{
+  guint64 *table;  /* capacity entries of `words`, and one more for the key 0 */
+  gsize    words;  /* per entry: the key and its record */
+  guint    shift;  /* 64 - log2 (capacity) */
+  gboolean zero;   /* the key 0 is there */
+  gsize    mask;   /* capacity - 1 */
+  gsize    count;  /* in the table, without the key 0 */
+  gsize    grow;   /* count that makes it grow */
+  gsize    shrink; /* count below which it shrinks */
+};
+
+static inline gsize
+home (const GememIdMap *map, guint64 key)
+{
+  return (gsize) ((key * GOLDEN) >> map->shift);
+}
+
+static inline guint64 *
+place (const GememIdMap *map, gsize index, gsize words)
+{
+  return map->table + index * words;
+}
+
+static inline void
+copy (guint64 *to, const guint64 *from, gsize words)
+{
+  for (gsize i = 0; i < words; i++)
+    to[i] = from[i];
+}
+
+/* The place of @key, or the free one where it belongs. */
+static inline guint64 *
+find (const GememIdMap *map, guint64 key, gsize *index, gsize words)
+{
+  gsize i = home (map, key);
+  guint64 *entry = place (map, i, words);
+
+  while (*entry != key && *entry != 0)
+    {
+      i = (i + 1) & map->mask;
+      entry = place (map, i, words);
+    }
+  *index = i;
+  return entry;
+}
+
+static void
+set_capacity (GememIdMap *map, guint bits)
+{
+  gsize capacity = (gsize) 1 << bits;
+
+  map->table = gemem_huge_alloc0 ((capacity + 1) * map->words * sizeof (guint64));
+  map->shift = 64 - bits;
+  map->mask = capacity - 1;
+  map->grow = capacity / 8 * 3;
+  map->shrink = bits > CAPACITY_BITS_MIN ? capacity / 8 : 0;
+}
+
+static void
+resize (GememIdMap *map, int step)
+{
+  guint64 *old = map->table;
+  gsize old_mask = map->mask, words = map->words;
+
+  set_capacity (map, (guint) ((int) (64 - map->shift) + step));
+  for (gsize i = 0; i <= old_mask; i++)
+    {
+      const guint64 *entry = old + i * words;
+      gsize index;
+      if (*entry != 0)
+        copy (find (map, *entry, &index, words), entry, words);
+    }
+  copy (place (map, map->mask + 1, words), old + (old_mask + 1) * words, words);
+  free (old);
+}
+
+GememIdMap *
+gemem_idmap_new (gsize record_size)
+{
+  GememIdMap *map = g_new0 (GememIdMap, 1);
+
+  g_assert (record_size % sizeof (guint64) == 0);
+  map->words = 1 + record_size / sizeof (guint64);
+  set_capacity (map, CAPACITY_BITS_MIN);
+  return map;
+}
+
+void
+gemem_idmap_free (GememIdMap *map)
+{
+  if (map == NULL)
+    return;
+  free (map->table);
+  g_free (map);
+}
+
+guint64
+gemem_idmap_count (const GememIdMap *map)
+{
+  return map->count + (map->zero != 0);
+}
+
+gpointer
+gemem_idmap_lookup (const GememIdMap *map, guint64 key)
+{
+  gsize index;
+
+  if (G_UNLIKELY (key == 0))
+    return map->zero ? place (map, map->mask + 1, map->words) + 1 : NULL;
+  guint64 *entry = find (map, key, &index, map->words);
+  return *entry != 0 ? entry + 1 : NULL;
+}
+
+static G_GNUC_NO_INLINE gpointer
+insert_any (GememIdMap *map, guint64 key, gboolean *existed)
+{
+  gsize index, words = map->words;
+  guint64 *entry = key == 0 ? place (map, map->mask + 1, words) : find (map, key, &index, words);
+  gboolean found = key == 0 ? map->zero : *entry != 0;
+
+  if (existed != NULL)
+    *existed = found;
+  if (found)
+    return entry + 1;
+  if (key == 0)
+    map->zero = TRUE;
+  else
+    {
+      if (G_UNLIKELY (map->count >= map->grow))
+        {
+          resize (map, 1);
+          entry = find (map, key, &index, words);
+        }
+      map->count++;
+      *entry = key;
+    }
+  for (gsize i = 1; i < words; i++)
+    entry[i] = 0;
+  return entry + 1;
+}
+
+/* Closes the gap at @hole: moves back every later entry of the run that may stand there. */
+static inline void
+close_gap (GememIdMap *map, gsize hole, gsize words)
+{
+  for (gsize i = (hole + 1) & map->mask;; i = (i + 1) & map->mask)
+    {
+      const guint64 *entry = place (map, i, words);
+      if (*entry == 0)
+        break;
+      /* It may if its home is not after the hole, seen from the entry backwards. */
+      if (((i - home (map, *entry)) & map->mask) >= ((i - hole) & map->mask))
+        {
+          copy (place (map, hole, words), entry, words);
+          hole = i;
+        }
+    }
+  *place (map, hole, words) = 0;
+}
+
+static G_GNUC_NO_INLINE gboolean
+remove_any (GememIdMap *map, guint64 key, gpointer record)
+{
+  gsize index, words = map->words;
+  guint64 *entry = key == 0 ? place (map, map->mask + 1, words) : find (map, key, &index, words);
+
+  if (key == 0 ? !map->zero : *entry == 0)
+    return FALSE;
+  if (record != NULL)
+    copy (record, entry + 1, words - 1);
+  if (key == 0)
+    {
+      map->zero = FALSE;
+      return TRUE;
+    }
+  close_gap (map, index, words);
+  if (G_UNLIKELY (--map->count < map->shrink))
+    resize (map, -1);
+  return TRUE;
+}
+
+/* A record of one word is what the event path uses: it gets code of its own that calls nothing, while neither growing nor shrinking. */
+gpointer
+gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed)
+{
+  gsize index;
+  guint64 *entry;
+
+  if (G_UNLIKELY (map->words != 2 || key == 0 || map->count >= map->grow))
+    return insert_any (map, key, existed);
+  entry = find (map, key, &index, 2);
+  if (existed != NULL)
+    *existed = *entry != 0;
+  if (G_LIKELY (*entry == 0))
+    {
+      map->count++;
+      entry[0] = key;
+      entry[1] = 0;
+    }
+  return entry + 1;
+}
+
+gboolean
+gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record)
+{
+  gsize index;
+  const guint64 *entry;
+
+  if (G_UNLIKELY (map->words != 2 || key == 0 || map->count <= map->shrink))
+    return remove_any (map, key, record);
+  entry = find (map, key, &index, 2);
+  if (G_UNLIKELY (*entry == 0))
+    return FALSE;
+  if (record != NULL)
+    *(guint64 *) record = entry[1];
+  map->count--;
+  close_gap (map, index, 2);
+  return TRUE;
+}
+
+void
+gemem_idmap_prefetch (const GememIdMap *map, guint64 key)
+{
+  __builtin_prefetch (place (map, home (map, key), map->words), 1);
+}
+
+void
+gemem_idmap_clear (GememIdMap *map)
+{
+  free (map->table);
+  map->count = 0;
+  map->zero = FALSE;
+  set_capacity (map, CAPACITY_BITS_MIN);
+}
+
+gboolean
+gemem_idmap_next (const GememIdMap *map, gsize *position, guint64 *key, gpointer *record)
+{
+  gsize end = map->mask + 1;
+
+  while (*position < end && *place (map, *position, map->words) == 0)
+    ++*position;
+  if (*position > end || (*position == end && !map->zero))
+    return FALSE;
+
+  guint64 *entry = place (map, (*position)++, map->words);
+  if (key != NULL)
+    *key = entry == place (map, end, map->words) ? 0 : *entry;
+  if (record != NULL)
+    *record = entry + 1;
+  return TRUE;
+}

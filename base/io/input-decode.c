@@ -1,0 +1,297 @@
+/* input-decode.c - the stored bytes of an input and their decompression (see input.h, input-private.h).
+ *
+ * Stored bytes come from a descriptor or from memory.  What a pipe gave is kept in an unlinked temporary file, unless nobody will go
+ * back.  They are passed on as they are, through GZlibDecompressor (several members) or through libzstd (several frames).
+ *
+ * Invariants: a compressed stream that stops in the middle is an error, never an end; so are bytes behind it.  The memory of a
+ * zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io/input-private.h"
+
+#define RAW_SIZE ((gsize) 128 << 10)
+
+/* ---- raw */
+
+static gboolean
+spool_append (GememInput *input, const guint8 *data, gsize size)
+{
+  while (size > 0)
+    {
+      gssize n = pwrite (input->spool, data, size, (off_t) input->spool_size);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        return FALSE;
+      input->spool_size += (guint64) n;
+      data += n;
+      size -= (gsize) n;
+    }
+  return TRUE;
+}
+
+/* Keeps a copy of what came from a pipe for a later rewind; a failure matters only if that rewind comes. */
+static void
+spool_keep (GememInput *input, const guint8 *data, gsize size)
+{
+  if (input->regular || input->single_pass || input->spool_errno != 0)
+    return;
+  if (input->spool < 0)
+    {
+      char *path = NULL;
+      input->spool = g_file_open_tmp ("gemem-XXXXXX", &path, NULL);
+      if (input->spool < 0)
+        {
+          input->spool_errno = errno != 0 ? errno : EIO;
+          return;
+        }
+      unlink (path);
+      g_free (path);
+    }
+  if (!spool_append (input, data, size))
+    {
+      input->spool_errno = errno != 0 ? errno : ENOSPC;
+      close (input->spool);
+      input->spool = -1;
+    }
+}
+
+static gssize
+read_descriptor (GememInput *input, guint8 *to, gsize size)
+{
+  gssize n;
+
+  if (input->spool >= 0 && input->position < input->spool_size)
+    {
+      gsize kept = (gsize) MIN ((guint64) size, input->spool_size - input->position);
+      do
+        n = pread (input->spool, to, kept, (off_t) input->position);
+      while (n < 0 && errno == EINTR);
+      return n;
+    }
+  do
+    n = read (input->fd, to, size);
+  while (n < 0 && errno == EINTR);
+  if (n > 0)
+    spool_keep (input, to, (gsize) n);
+  return n;
+}
+
+/* Stored bytes; 0 at the end, -1 with the failure set. */
+static gssize
+read_raw (GememInput *input, guint8 *to, gsize size)
+{
+  gssize n;
+
+  if (input->fd < 0)
+    {
+      gsize length;
+      const guint8 *data = g_bytes_get_data (input->bytes, &length);
+      n = (gssize) MIN (size, length - (gsize) input->position);
+      if (n > 0)
+        memcpy (to, data + input->position, (gsize) n);
+    }
+  else
+    n = read_descriptor (input, to, size);
+  if (n < 0)
+    {
+      gemem_error_set_errno (&input->failure, errno, input->name, "check the file and its disk");
+      return -1;
+    }
+  input->position += (guint64) n;
+  return n;
+}
+
+/* ---- decode */
+
+static gboolean
+fail (GememInput *input, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static gboolean
+fail (GememInput *input, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_clear_error (&input->failure);
+  input->failure = g_error_new (GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", input->name, text);
+  return FALSE;
+}
+
+static gboolean
+fail_truncated (GememInput *input, const char *codec)
+{
+  return fail (input, "the %s data stop in the middle, after %" G_GUINT64_FORMAT " stored bytes; the file is truncated, fetch it again", codec,
+               input->position);
+}
+
+/* More stored bytes behind [raw_start, raw_end); FALSE on a read error. */
+static gboolean
+refill_raw (GememInput *input)
+{
+  gsize left = input->raw_end - input->raw_start;
+  g_assert (left < RAW_SIZE);
+  memmove (input->raw, input->raw + input->raw_start, left);
+  input->raw_start = 0;
+  input->raw_end = left;
+  if (input->raw_ended)
+    return TRUE;
+  gssize n = read_raw (input, input->raw + left, RAW_SIZE - left);
+  if (n < 0)
+    return FALSE;
+  input->raw_ended = n == 0;
+  input->raw_end += (gsize) n;
+  return TRUE;
+}
+
+static gboolean
+detect_codec (GememInput *input)
+{
+  if (input->raw == NULL)
+    input->raw = g_malloc (RAW_SIZE);
+  while (input->raw_end - input->raw_start < 4 && !input->raw_ended)
+    if (!refill_raw (input))
+      return FALSE;
+  const guint8 *head = input->raw + input->raw_start;
+  gsize size = input->raw_end - input->raw_start;
+  guint32 magic = size < 4 ? 0 : (guint32) head[0] | (guint32) head[1] << 8 | (guint32) head[2] << 16 | (guint32) head[3] << 24;
+
+  if (size >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8)
+    {
+      input->codec = CODEC_GZIP;
+      if (input->gzip == NULL)
+        input->gzip = g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    }
+  else if (magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START)
+    {
+      input->codec = CODEC_ZSTD;
+      if (input->zstd == NULL)
+        input->zstd = ZSTD_createDStream ();
+    }
+  else
+    input->codec = CODEC_PLAIN;
+  return TRUE;
+}
+
+static gboolean
+decode_plain (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  gsize left = input->raw_end - input->raw_start;
+  if (left > 0) /* what detect_codec looked at */
+    {
+      *produced = MIN (left, size);
+      memcpy (to, input->raw + input->raw_start, *produced);
+      input->raw_start += *produced;
+      return TRUE;
+    }
+  gssize n = input->raw_ended ? 0 : read_raw (input, to, size);
+  if (n < 0)
+    return FALSE;
+  input->ended = n == 0;
+  *produced = (gsize) n;
+  return TRUE;
+}
+
+/* Between two members or frames: TRUE if another one follows, else the end is set (or the failure). */
+static gboolean
+next_member (GememInput *input)
+{
+  while (input->raw_end - input->raw_start < 4 && !input->raw_ended)
+    if (!refill_raw (input))
+      return FALSE;
+  input->ended = input->raw_start == input->raw_end;
+  return !input->ended;
+}
+
+static gboolean
+decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  GError *error = NULL;
+  gsize used = 0;
+
+  if (!input->in_frame)
+    {
+      if (!next_member (input))
+        return input->failure == NULL;
+      if (input->raw_end - input->raw_start < 2 || input->raw[input->raw_start] != 0x1f || input->raw[input->raw_start + 1] != 0x8b)
+        return fail (input, "bytes follow the end of the gzip data; decompress it by hand and look");
+      g_converter_reset (G_CONVERTER (input->gzip));
+      input->in_frame = TRUE;
+    }
+  if (input->raw_start == input->raw_end && !refill_raw (input))
+    return FALSE;
+  GConverterResult result = g_converter_convert (G_CONVERTER (input->gzip), input->raw + input->raw_start, input->raw_end - input->raw_start, to,
+                                                 size, input->raw_ended ? G_CONVERTER_INPUT_AT_END : G_CONVERTER_NO_FLAGS, &used, produced, &error);
+  if (result == G_CONVERTER_ERROR)
+    {
+      gboolean partial = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT);
+      g_clear_error (&error);
+      *produced = 0;
+      if (partial && !input->raw_ended)
+        return refill_raw (input);
+      return partial ? fail_truncated (input, "gzip")
+                     : fail (input, "the gzip data are damaged near stored byte %" G_GUINT64_FORMAT "; fetch the file again",
+                             input->position - (input->raw_end - input->raw_start));
+    }
+  input->raw_start += used;
+  if (result == G_CONVERTER_FINISHED)
+    input->in_frame = FALSE;
+  return TRUE;
+}
+
+static gboolean
+decode_zstd (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  if (!input->in_frame)
+    {
+      if (!next_member (input))
+        return input->failure == NULL;
+      ZSTD_DCtx_reset (input->zstd, ZSTD_reset_session_only);
+      input->in_frame = TRUE;
+    }
+  if (input->raw_start == input->raw_end && !refill_raw (input))
+    return FALSE;
+  ZSTD_inBuffer in = { input->raw, input->raw_end, input->raw_start };
+  ZSTD_outBuffer out = { to, size, 0 };
+  gboolean nothing_left = input->raw_start == input->raw_end;
+  gsize hint = ZSTD_decompressStream (input->zstd, &out, &in);
+  input->raw_start = in.pos;
+  *produced = out.pos;
+  if (ZSTD_isError (hint))
+    {
+      *produced = 0;
+      return fail (input, "the zstd data are damaged near stored byte %" G_GUINT64_FORMAT " (%s); fetch the file again",
+                   input->position - (input->raw_end - input->raw_start), ZSTD_getErrorName (hint));
+    }
+  if (hint == 0)
+    input->in_frame = FALSE;
+  else if (nothing_left && out.pos == 0)
+    return fail_truncated (input, "zstd");
+  return TRUE;
+}
+
+gboolean
+gemem_input_decode (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  *produced = 0;
+  if (input->codec == CODEC_UNKNOWN && !detect_codec (input))
+    return FALSE;
+  switch (input->codec)
+    {
+    case CODEC_GZIP:
+      return decode_gzip (input, to, size, produced);
+    case CODEC_ZSTD:
+      return decode_zstd (input, to, size, produced);
+    case CODEC_PLAIN:
+    case CODEC_UNKNOWN:
+    default:
+      return decode_plain (input, to, size, produced);
+    }
+}

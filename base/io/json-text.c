@@ -1,0 +1,40 @@
+/* json-text.c - see json-text.h. */
+#include "config.h"
+
+#include "base/io/json-text.h"
+
+void
+gemem_json_append_string (GString *out, const char *text)
+{
+  if (text == NULL)
+    {
+      g_string_append (out, "null");
+      return;
+    }
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_string_append_c (out, '"');
+  for (const char *p = valid; *p != '\0'; p++)
+    switch (*p)
+      {
+      case '"':
+      case '\\':
+        g_string_append_c (out, '\\');
+        g_string_append_c (out, *p);
+        break;
+      case '\n':
+        g_string_append (out, "\\n");
+        break;
+      case '\r':
+        g_string_append (out, "\\r");
+        break;
+      case '\t':
+        g_string_append (out, "\\t");
+        break;
+      default:
+        if ((guchar) *p < 0x20 || *p == 0x7f)
+          g_string_append_printf (out, "\\u%04x", *p);
+        else
+          g_string_append_c (out, *p);
+      }
+  g_string_append_c (out, '"');
+}

@@ -1,0 +1,141 @@
+/* output.c - files written beside their place and renamed into it (see output.h). */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/in-place.h"
+#include "base/io/output.h"
+
+#define BUFFER_SIZE ((gsize) 256 << 10)
+
+struct _GememOutput
+{
+  char   *name;      /* for messages */
+  char   *path;      /* where it goes; NULL: written in place */
+  char   *temporary; /* what is written; NULL: written in place */
+  int     fd;
+  guint64 offset;
+  gsize   used;
+  guint8  buffer[BUFFER_SIZE];
+};
+
+GememOutput *
+gemem_output_create (const char *path, GError **error)
+{
+  GememOutput *output = g_new (GememOutput, 1);
+  gboolean standard = strcmp (path, "-") == 0;
+
+  memset (output, 0, G_STRUCT_OFFSET (GememOutput, buffer));
+  output->name = g_strdup (standard ? "standard output" : path);
+  if (standard)
+    output->fd = dup (STDOUT_FILENO);
+  else if (!gemem_open_in_place (path, &output->fd))
+    {
+      char *target = realpath (path, NULL);
+      output->path = g_strdup (target != NULL ? target : path);
+      free (target);
+      output->temporary = g_strconcat (output->path, ".tmp-XXXXXX", NULL);
+      output->fd = g_mkstemp_full (output->temporary, O_WRONLY | O_CLOEXEC, 0666);
+    }
+  if (output->fd < 0)
+    {
+      gemem_error_set_errno (error, errno, output->name, "name a place that can be written");
+      g_clear_pointer (&output->temporary, g_free);
+      gemem_output_discard (output);
+      return NULL;
+    }
+  return output;
+}
+
+static gboolean
+write_all (GememOutput *output, const guint8 *data, gsize size, GError **error)
+{
+  while (size > 0)
+    {
+      gssize n = write (output->fd, data, size);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        {
+          gemem_error_set_errno (error, n < 0 ? errno : ENOSPC, output->name, "nothing was kept; free some space or write elsewhere");
+          return FALSE;
+        }
+      data += n;
+      size -= (gsize) n;
+    }
+  return TRUE;
+}
+
+gboolean
+gemem_output_write (GememOutput *output, gconstpointer data, gsize size, GError **error)
+{
+  output->offset += size;
+  if (size > BUFFER_SIZE - output->used)
+    {
+      if (!write_all (output, output->buffer, output->used, error))
+        return FALSE;
+      output->used = 0;
+    }
+  if (size >= BUFFER_SIZE)
+    return write_all (output, data, size, error);
+  memcpy (output->buffer + output->used, data, size);
+  output->used += size;
+  return TRUE;
+}
+
+guint64
+gemem_output_offset (const GememOutput *output)
+{
+  return output->offset;
+}
+
+const char *
+gemem_output_name (const GememOutput *output)
+{
+  return output->name;
+}
+
+gboolean
+gemem_output_finish (GememOutput *output, GError **error)
+{
+  gboolean done = write_all (output, output->buffer, output->used, error);
+  int fd = output->fd;
+
+  output->fd = -1;
+  if (close (fd) != 0 && done)
+    {
+      gemem_error_set_errno (error, errno, output->name, "nothing was kept; free some space or write elsewhere");
+      done = FALSE;
+    }
+  if (done && output->temporary != NULL)
+    {
+      done = rename (output->temporary, output->path) == 0;
+      if (done)
+        g_clear_pointer (&output->temporary, g_free);
+      else
+        gemem_error_set_errno (error, errno, output->name, "nothing was kept; write elsewhere");
+    }
+  gemem_output_discard (output);
+  return done;
+}
+
+void
+gemem_output_discard (GememOutput *output)
+{
+  if (output == NULL)
+    return;
+  if (output->fd >= 0)
+    close (output->fd);
+  if (output->temporary != NULL)
+    unlink (output->temporary);
+  g_free (output->temporary);
+  g_free (output->path);
+  g_free (output->name);
+  g_free (output);
+}

@@ -1,0 +1,352 @@
+/* named.c - see named.h.
+ *
+ * Expansion: the name (or every name that matches the glob, in the order of the list) times the product of the value lists.  The label of what
+ * was not expanded is what the user wrote; other labels are written from name and settings and parse back to the same.
+ * Cost: linear in the list and in what comes out; a text may stand for CHOICES_MAX settings of one name at most.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/named.h"
+
+#define CHOICES_MAX 10000 /* a longer product of value lists is a typing error */
+
+static const GememParam no_params[] = { { NULL } };
+
+static const GememParam *
+params_of (const GememNamed *named)
+{
+  return named->params != NULL ? named->params : no_params;
+}
+
+/* ---- by name */
+
+/* Names, then all aliases: NULL-terminated, for "did you mean". */
+static GPtrArray *
+all_names (const GememNamed *const *list)
+{
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+
+  for (const GememNamed *const *n = list; *n != NULL; n++)
+    g_ptr_array_add (names, g_strdup ((*n)->name));
+  for (const GememNamed *const *n = list; *n != NULL; n++)
+    {
+      g_auto (GStrv) aliases = g_strsplit ((*n)->aliases != NULL ? (*n)->aliases : "", "|", -1);
+
+      for (guint i = 0; aliases[i] != NULL; i++)
+        g_ptr_array_add (names, g_strdup (aliases[i]));
+    }
+  g_ptr_array_add (names, NULL);
+  return names;
+}
+
+static char *
+list_names (const GememNamed *const *list)
+{
+  GString *names = g_string_new (NULL);
+
+  for (const GememNamed *const *n = list; *n != NULL; n++)
+    g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", (*n)->name);
+  return g_string_free (names, FALSE);
+}
+
+const GememNamed *
+gemem_named_find (const GememNamed *const *list, const char *kind, const char *name, GError **error)
+{
+  g_autoptr (GPtrArray) names = NULL;
+  g_autofree char *known = NULL;
+  const char *near;
+
+  for (const GememNamed *const *n = list; *n != NULL; n++)
+    if (gemem_name_is ((*n)->name, (*n)->aliases, name))
+      return *n;
+  names = all_names (list);
+  known = list_names (list);
+  near = gemem_suggest (name, (const char *const *) names->pdata);
+  if (near != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name, near);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown %s '%s'; there are %s", kind, name, known);
+  return NULL;
+}
+
+void
+gemem_choice_free (GememChoice *choice)
+{
+  if (choice == NULL)
+    return;
+  g_free (choice->label);
+  g_ptr_array_unref (choice->settings);
+  g_free (choice);
+}
+
+/* ---- value lists */
+
+/* Splits "a|b|c"; a bar inside brackets is part of the value. */
+static GPtrArray *
+split_values (const char *text)
+{
+  GPtrArray *values = g_ptr_array_new_with_free_func (g_free);
+  const char *start = text;
+  int depth = 0;
+
+  for (const char *p = text;; p++)
+    {
+      depth += (*p == '[') - (*p == ']');
+      if (*p == '\0' || (*p == '|' && depth <= 0))
+        {
+          g_ptr_array_add (values, g_strndup (start, (gsize) (p - start)));
+          start = p + 1;
+        }
+      if (*p == '\0')
+        return values;
+    }
+}
+
+/* The values of @setting of @named; "*" stands for all that its parameter calls worth trying. */
+static GPtrArray *
+values_of (const GememNamed *named, const GememSetting *setting, GError **error)
+{
+  const GememParam *param = strcmp (setting->value, "*") == 0 ? gemem_params_find (named->params, setting->key) : NULL;
+  GPtrArray *values = param != NULL ? gemem_param_sweep (param) : split_values (setting->value);
+
+  if (values->len > 0)
+    return values;
+  g_ptr_array_unref (values);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s=*: no values are known to be worth trying; write a list, %s=A|B", named->name,
+               setting->key, setting->key);
+  return NULL;
+}
+
+/* One GPtrArray of values per setting; NULL if they multiply to more than CHOICES_MAX, or one has no values. */
+static GPtrArray *
+split_all (const GememNamed *named, const GPtrArray *settings, guint *combinations, GError **error)
+{
+  g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
+
+  *combinations = 1;
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+      GPtrArray *values = values_of (named, setting, error);
+
+      if (values == NULL)
+        return NULL;
+      g_ptr_array_add (lists, values);
+      if (values->len > CHOICES_MAX / *combinations)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: the value lists give more than %d combinations; shorten them",
+                       setting->key, CHOICES_MAX);
+          return NULL;
+        }
+      *combinations *= values->len;
+    }
+  return g_steal_pointer (&lists);
+}
+
+static char *
+make_label (const char *name, const GPtrArray *settings)
+{
+  GString *label = g_string_new (name);
+
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+      g_autofree char *quoted = gemem_settings_quote (setting->value);
+
+      g_string_append_printf (label, "%c%s=%s", i == 0 ? ':' : ',', setting->key, quoted);
+    }
+  return g_string_free (label, FALSE);
+}
+
+/* The @index-th combination of @lists, the last setting varying fastest. */
+static GememChoice *
+make_choice (const GememNamed *named, const char *name, const GPtrArray *settings, const GPtrArray *lists, guint index)
+{
+  GememChoice *choice = g_new0 (GememChoice, 1);
+  g_autofree guint *digits = g_new0 (guint, (gsize) settings->len + 1);
+
+  for (guint i = settings->len; i-- > 0;)
+    {
+      const guint n = ((const GPtrArray *) lists->pdata[i])->len;
+
+      digits[i] = index % n;
+      index /= n;
+    }
+  choice->named = named;
+  choice->settings = gemem_settings_new ();
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+      const GPtrArray *values = g_ptr_array_index (lists, i);
+
+      gemem_settings_add (choice->settings, setting->key, g_ptr_array_index (values, digits[i]));
+    }
+  choice->label = make_label (name, choice->settings);
+  return choice;
+}
+
+static gboolean
+multiply (const GememNamed *named, const char *name, const GPtrArray *settings, GPtrArray *choices, GError **error)
+{
+  guint combinations;
+  g_autoptr (GPtrArray) lists = split_all (named, settings, &combinations, error);
+
+  if (lists == NULL)
+    return FALSE;
+  for (guint i = 0; i < combinations; i++)
+    g_ptr_array_add (choices, make_choice (named, name, settings, lists, i));
+  return TRUE;
+}
+
+/* ---- names and globs */
+
+/* '-' and '_' are the same, and case does not matter, in globs too. */
+static char *
+normalise (const char *text)
+{
+  return g_strdelimit (g_ascii_strdown (text, -1), "_", '-');
+}
+
+static gboolean
+multiply_matches (const GememNamed *const *list, const char *kind, const char *name, const GPtrArray *settings, GPtrArray *choices,
+                  GError **error)
+{
+  g_autofree char *glob = normalise (name);
+  gboolean matched = FALSE;
+
+  for (const GememNamed *const *n = list; *n != NULL; n++)
+    {
+      g_autofree char *candidate = normalise ((*n)->name);
+
+      if (!g_pattern_match_simple (glob, candidate))
+        continue;
+      matched = TRUE;
+      if (!multiply (*n, (*n)->name, settings, choices, error))
+        return FALSE;
+    }
+  if (!matched)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': matches nothing; `gemem-sim list %ss` shows all", kind, name, kind);
+  return matched;
+}
+
+/* The choices of @text, unchecked; NULL with @error set. */
+static GPtrArray *
+expand (const GememNamed *const *list, const char *kind, const char *text, GError **error)
+{
+  const char *colon = strchr (text, ':');
+  g_autofree char *name = g_strstrip (g_strndup (text, colon != NULL ? (gsize) (colon - text) : strlen (text)));
+  g_autoptr (GPtrArray) settings = gemem_settings_parse (colon != NULL ? colon + 1 : "", error);
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  const gboolean glob = strpbrk (name, "*?") != NULL;
+  const GememNamed *named;
+
+  if (settings == NULL)
+    return NULL;
+  if (*name == '\0')
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': no name before the colon; write NAME:key=value", kind, text);
+      return NULL;
+    }
+  if (strchr (name, '=') != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': settings without a colon before them; write NAME:key=value,key=value", kind, text);
+      return NULL;
+    }
+  if (glob)
+    return multiply_matches (list, kind, name, settings, choices, error) ? g_steal_pointer (&choices) : NULL;
+  named = gemem_named_find (list, kind, name, error);
+  if (named == NULL || !multiply (named, name, settings, choices, error))
+    return NULL;
+  if (choices->len == 1) /* nothing was expanded: the label is what the user wrote */
+    {
+      GememChoice *choice = g_ptr_array_index (choices, 0);
+
+      g_free (choice->label);
+      choice->label = g_strdup (text);
+    }
+  return g_steal_pointer (&choices);
+}
+
+static void
+move_all (GPtrArray *from, GPtrArray *to)
+{
+  g_ptr_array_set_free_func (from, NULL);
+  for (guint i = 0; i < from->len; i++)
+    g_ptr_array_add (to, g_ptr_array_index (from, i));
+}
+
+gboolean
+gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error)
+{
+  g_autoptr (GPtrArray) found = expand (list, kind, text, error);
+
+  if (found != NULL)
+    move_all (found, choices);
+  return found != NULL;
+}
+
+gboolean
+gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error)
+{
+  g_autoptr (GPtrArray) found = expand (list, kind, text, error);
+
+  for (guint i = 0; found != NULL && i < found->len; i++)
+    {
+      const GememChoice *choice = g_ptr_array_index (found, i);
+      gpointer params = gemem_choice_params (choice, kind, NULL, error);
+
+      if (params == NULL)
+        return FALSE;
+      gemem_choice_params_free (choice, params);
+    }
+  if (found != NULL)
+    move_all (found, choices);
+  return found != NULL;
+}
+
+GememChoice *
+gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text, GError **error)
+{
+  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+
+  if (!gemem_named_parse (list, kind, text, choices, error))
+    return NULL;
+  if (choices->len > 1)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': stands for %u of them; name one", kind, text, choices->len);
+      return NULL;
+    }
+  return g_ptr_array_steal_index (choices, 0);
+}
+
+/* ---- parameters */
+
+gpointer
+gemem_choice_params (const GememChoice *choice, const char *kind, const GPtrArray *defaults, GError **error)
+{
+  static const GememParamContext context = { 0 };
+  const GememParam *table = params_of (choice->named);
+  g_autoptr (GPtrArray) known = g_ptr_array_new ();
+  g_autoptr (GPtrArray) merged = NULL;
+  g_autofree char *what = g_strdup_printf ("%s %s", kind, choice->named->name);
+  gpointer params = g_malloc0 (MAX (choice->named->params_size, 1));
+
+  for (guint i = 0; defaults != NULL && i < defaults->len; i++)
+    if (gemem_params_find (table, ((const GememSetting *) defaults->pdata[i])->key) != NULL)
+      g_ptr_array_add (known, defaults->pdata[i]);
+  merged = gemem_settings_merge (table, known, choice->settings);
+  if (gemem_params_apply (table, params, &context, what, merged, error))
+    return params;
+  g_free (params);
+  return NULL;
+}
+
+void
+gemem_choice_params_free (const GememChoice *choice, gpointer params)
+{
+  gemem_params_clear (params_of (choice->named), params);
+  g_free (params);
+}

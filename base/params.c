@@ -1,0 +1,627 @@
+/* params.c - parsing, checking and printing settings by the tables of params.h.
+ *
+ * One parser serves defaults, bounds and the user's values, so a table cannot say something that a user could not write.  Every value
+ * passes through one union (Value), whose member is given by the parameter's type; bounds, special words and "is it the default?" are
+ * comparisons of two such values.
+ *
+ * Invariants: after gemem_params_apply() every field is set and within its bounds or one of its special words; what cannot be
+ * understood is an error that says what could have been written.  Nothing here is hot: it runs once per run of a simulation.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/params.h"
+#include "base/units.h"
+
+typedef union
+{
+  gboolean    boolean;
+  guint64     number; /* UINT, SIZE, TIME */
+  gint64      integer;
+  double      real;
+  int         choice;
+  const char *string; /* borrowed */
+} Value;
+
+/* ---- names */
+
+/* Paddle writes its settings as FLAGS_name on the command line; the prefix does not belong to the name. */
+static const char *
+without_flags (const char *name)
+{
+  if (g_ascii_strncasecmp (name, "FLAGS", 5) == 0 && (name[5] == '_' || name[5] == '-') && name[6] != '\0')
+    return name + 6;
+  return name;
+}
+
+static gboolean
+same_parameter (const char *a, const char *b)
+{
+  return gemem_name_equal (without_flags (a), without_flags (b));
+}
+
+static gboolean
+listed (const char *list, const char *name)
+{
+  g_auto (GStrv) names = g_strsplit (list != NULL ? list : "", "|", -1);
+  gboolean found = FALSE;
+
+  for (guint i = 0; names[i] != NULL && !found; i++)
+    found = same_parameter (names[i], name);
+  return found;
+}
+
+const GememParam *
+gemem_params_find (const GememParam *table, const char *key)
+{
+  for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
+    if (same_parameter (param->name, key) || listed (param->aliases, key))
+      return param;
+  return NULL;
+}
+
+GStrv
+gemem_param_variables (const GememParam *param)
+{
+  g_autofree char *all = g_strconcat (param->name, "|", param->aliases, NULL);
+  GStrv names = g_strsplit (all, "|", -1);
+  guint n = 0;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    if (g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_"))
+      names[n++] = names[i];
+    else
+      g_free (names[i]);
+  names[n] = NULL;
+  return names;
+}
+
+const GememParam *
+gemem_params_find_variable (const GememParam *table, const char *variable)
+{
+  for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
+    {
+      g_auto (GStrv) own = gemem_param_variables (param);
+      if (g_strv_contains ((const char *const *) own, variable))
+        return param;
+    }
+  return NULL;
+}
+
+static void
+unknown_parameter (const GememParam *table, const char *what, const char *key, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GString) known = g_string_new (NULL);
+
+  for (const GememParam *param = table; param->name != NULL; param++)
+    {
+      g_auto (GStrv) aliases = g_strsplit (param->aliases != NULL ? param->aliases : "", "|", -1);
+      g_ptr_array_add (names, g_strdup (param->name));
+      for (guint i = 0; aliases[i] != NULL; i++)
+        g_ptr_array_add (names, g_strdup (aliases[i]));
+      g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", param->name);
+    }
+  g_ptr_array_add (names, NULL);
+
+  const char *near = gemem_suggest (without_flags (key), (const char *const *) names->pdata);
+  if (near != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown parameter '%s'; did you mean '%s'?", what, key, near);
+  else if (known->len > 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown parameter '%s'; known are %s", what, key, known->str);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown parameter '%s'; it takes no parameters", what, key);
+}
+
+/* ---- values */
+
+/* What a bare number of @param counts, in bytes or ns. */
+static guint64
+bare_unit (const GememParam *param)
+{
+  guint64 unit = 1;
+  g_autofree char *one = g_strconcat ("1", param->unit, NULL);
+
+  if (param->unit != NULL && param->type == GEMEM_PARAM_SIZE)
+    g_assert_true (gemem_parse_size (one, 0, 0, &unit, NULL));
+  else if (param->unit != NULL && param->type == GEMEM_PARAM_TIME)
+    g_assert_true (gemem_parse_time (one, 0, &unit, NULL));
+  return unit;
+}
+
+static gboolean
+parse_bool (const char *text, gboolean *value, GError **error)
+{
+  static const char *const words[] = { "no", "yes", "false", "true", "off", "on", "0", "1" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (g_ascii_strcasecmp (text, words[i]) == 0)
+      {
+        *value = i % 2 == 1;
+        return TRUE;
+      }
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': neither yes nor no; use yes or no (true/false, on/off, 1/0)", text);
+  return FALSE;
+}
+
+/* The words of a CHOICE: those without '=' in order are the choices, "a=b" is another word for b. */
+static int
+choice_index (char **words, const char *text)
+{
+  int index = 0;
+
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      const char *equals = strchr (words[i], '=');
+      if (equals == NULL && gemem_name_equal (words[i], text))
+        return index;
+      index += equals == NULL;
+    }
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      char *equals = strchr (words[i], '=');
+      g_autofree char *word = equals != NULL ? g_strndup (words[i], (gsize) (equals - words[i])) : NULL;
+      if (word != NULL && gemem_name_equal (word, text))
+        return choice_index (words, equals + 1);
+    }
+  return -1;
+}
+
+static char *
+choice_text (const GememParam *param, int choice)
+{
+  g_auto (GStrv) words = g_strsplit (param->choices, "|", -1);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strchr (words[i], '=') == NULL && choice-- == 0)
+      return g_strdup (words[i]);
+  g_assert_not_reached ();
+}
+
+GPtrArray *
+gemem_param_sweep (const GememParam *param)
+{
+  const char *own = param->type == GEMEM_PARAM_BOOL ? "no|yes" : param->type == GEMEM_PARAM_CHOICE ? param->choices : "";
+  const char *words = param->sweep != NULL ? param->sweep : own;
+  g_auto (GStrv) split = g_strsplit (words, "|", -1);
+  GPtrArray *values = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; split[i] != NULL; i++)
+    if (strchr (split[i], '=') == NULL)
+      g_ptr_array_add (values, g_strdup (split[i]));
+  return values;
+}
+
+static gboolean
+parse_choice (const GememParam *param, const char *text, int *choice, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (param->choices, "|", -1);
+  g_autoptr (GString) known = g_string_new (NULL);
+
+  *choice = choice_index (words, text);
+  if (*choice >= 0)
+    return TRUE;
+
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      char *equals = strchr (words[i], '=');
+      if (equals != NULL)
+        *equals = '\0'; /* leaves the synonym alone as a candidate */
+      else
+        g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", words[i]);
+    }
+  const char *near = gemem_suggest (text, (const char *const *) words);
+  if (near != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not one of %s; did you mean '%s'?", text, known->str, near);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not one of the choices; use %s", text, known->str);
+  return FALSE;
+}
+
+static gboolean
+parse_plain (const GememParam *param, const GememParamContext *context, const char *text, Value *value, GError **error)
+{
+  switch (param->type)
+    {
+    case GEMEM_PARAM_BOOL:
+      return parse_bool (text, &value->boolean, error);
+    case GEMEM_PARAM_UINT:
+      return gemem_parse_uint (text, &value->number, error);
+    case GEMEM_PARAM_INT:
+      return gemem_parse_int (text, &value->integer, error);
+    case GEMEM_PARAM_SIZE:
+      return gemem_parse_size (text, bare_unit (param), context != NULL ? context->capacity : 0, &value->number, error);
+    case GEMEM_PARAM_TIME:
+      return gemem_parse_time (text, bare_unit (param), &value->number, error);
+    case GEMEM_PARAM_DOUBLE:
+      return gemem_parse_double (text, &value->real, error);
+    case GEMEM_PARAM_CHOICE:
+      return parse_choice (param, text, &value->choice, error);
+    case GEMEM_PARAM_STRING:
+      value->string = text;
+      return TRUE;
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+/* Three-way comparison of two values of the type of @param. */
+static int
+compare_values (const GememParam *param, Value a, Value b)
+{
+  switch (param->type)
+    {
+    case GEMEM_PARAM_BOOL:
+      return (a.boolean != FALSE) - (b.boolean != FALSE);
+    case GEMEM_PARAM_INT:
+      return (a.integer > b.integer) - (a.integer < b.integer);
+    case GEMEM_PARAM_DOUBLE:
+      return (a.real > b.real) - (a.real < b.real);
+    case GEMEM_PARAM_CHOICE:
+      return (a.choice > b.choice) - (a.choice < b.choice);
+    case GEMEM_PARAM_STRING:
+      return g_strcmp0 (a.string, b.string);
+    default:
+      return (a.number > b.number) - (a.number < b.number);
+    }
+}
+
+/* A number behind a special word: bytes, ns or a plain number, whatever the unit of the parameter. */
+static Value
+special_number (const GememParam *param, const char *text)
+{
+  GememParam plain = *param;
+  Value value = { .number = 0 };
+  gboolean sound;
+
+  plain.unit = NULL;
+  sound = parse_plain (&plain, NULL, text, &value, NULL);
+  g_assert_true (sound);
+  return value;
+}
+
+/* Splits "word=number" of a table; *number is what stands behind. */
+static char *
+split_special (const GememParam *param, const char *pair, Value *number)
+{
+  const char *equals = strchr (pair, '=');
+  g_assert_nonnull (equals);
+  *number = special_number (param, equals + 1);
+  return g_strndup (pair, (gsize) (equals - pair));
+}
+
+static gboolean
+special_value (const GememParam *param, const char *text, Value *value)
+{
+  g_auto (GStrv) pairs = g_strsplit (param->special != NULL ? param->special : "", "|", -1);
+
+  for (guint i = 0; pairs[i] != NULL; i++)
+    {
+      Value number;
+      g_autofree char *word = split_special (param, pairs[i], &number);
+      if (gemem_name_equal (word, text))
+        {
+          *value = number;
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* The word that stands for @value, or NULL. */
+static char *
+special_word (const GememParam *param, Value value)
+{
+  g_auto (GStrv) pairs = g_strsplit (param->special != NULL ? param->special : "", "|", -1);
+
+  for (guint i = 0; pairs[i] != NULL; i++)
+    {
+      Value number;
+      g_autofree char *word = split_special (param, pairs[i], &number);
+      if (compare_values (param, number, value) == 0)
+        return g_steal_pointer (&word);
+    }
+  return NULL;
+}
+
+/* The bound @text; FALSE if there is none, or it is a "%" of a capacity that is not known. */
+static gboolean
+bound_value (const GememParam *param, const GememParamContext *context, const char *text, Value *bound)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (text == NULL || (g_str_has_suffix (text, "%") && (context == NULL || context->capacity == 0)))
+    return FALSE;
+  if (!parse_plain (param, context, text, bound, &error))
+    g_error ("table row '%s': unsound bound: %s", param->name, error->message);
+  return TRUE;
+}
+
+static gboolean
+check_range (const GememParam *param, const GememParamContext *context, const char *text, Value value, GError **error)
+{
+  Value bound;
+  const char *side = NULL;
+
+  if (bound_value (param, context, param->min, &bound) && compare_values (param, value, bound) < 0)
+    side = "too small";
+  if (bound_value (param, context, param->max, &bound) && compare_values (param, value, bound) > 0)
+    side = "too large";
+  if (side == NULL)
+    return TRUE;
+
+  const char *unit = param->unit != NULL ? param->unit : "";
+  if (param->min != NULL && param->max != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': %s; use %s to %s%s%s", text, side, param->min, param->max,
+                 *unit != '\0' ? ", bare numbers count " : "", unit);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': %s; use at %s %s%s%s", text, side, param->min != NULL ? "least" : "most",
+                 param->min != NULL ? param->min : param->max, *unit != '\0' ? ", bare numbers count " : "", unit);
+  return FALSE;
+}
+
+static gboolean
+parse_value (const GememParam *param, const GememParamContext *context, const char *text, Value *value, GError **error)
+{
+  if (special_value (param, text, value))
+    return TRUE;
+  return parse_plain (param, context, text, value, error) && check_range (param, context, text, *value, error);
+}
+
+/* ---- fields */
+
+static gpointer
+field_of (const GememParam *param, gconstpointer dest)
+{
+  return (char *) dest + param->offset;
+}
+
+static Value
+load (const GememParam *param, gconstpointer dest)
+{
+  gconstpointer field = field_of (param, dest);
+  Value value = { .number = 0 };
+
+  switch (param->type)
+    {
+    case GEMEM_PARAM_BOOL:
+      value.boolean = *(const gboolean *) field != FALSE;
+      break;
+    case GEMEM_PARAM_INT:
+      value.integer = *(const gint64 *) field;
+      break;
+    case GEMEM_PARAM_DOUBLE:
+      value.real = *(const double *) field;
+      break;
+    case GEMEM_PARAM_CHOICE:
+      value.choice = *(const int *) field;
+      break;
+    case GEMEM_PARAM_STRING:
+      value.string = *(char *const *) field;
+      break;
+    default:
+      value.number = *(const guint64 *) field;
+      break;
+    }
+  return value;
+}
+
+/* Writes the field; a STRING already there is not freed. */
+static void
+store (const GememParam *param, gpointer dest, Value value)
+{
+  gpointer field = field_of (param, dest);
+
+  switch (param->type)
+    {
+    case GEMEM_PARAM_BOOL:
+      *(gboolean *) field = value.boolean;
+      break;
+    case GEMEM_PARAM_INT:
+      *(gint64 *) field = value.integer;
+      break;
+    case GEMEM_PARAM_DOUBLE:
+      *(double *) field = value.real;
+      break;
+    case GEMEM_PARAM_CHOICE:
+      *(int *) field = value.choice;
+      break;
+    case GEMEM_PARAM_STRING:
+      *(char **) field = g_strdup (value.string);
+      break;
+    default:
+      *(guint64 *) field = value.number;
+      break;
+    }
+}
+
+static Value
+default_value (const GememParam *param)
+{
+  Value value = { .string = NULL };
+  g_autoptr (GError) error = NULL;
+
+  if (param->default_text == NULL && param->type == GEMEM_PARAM_STRING)
+    return value;
+  if (param->default_text == NULL || !parse_value (param, NULL, param->default_text, &value, &error))
+    g_error ("table row '%s': unsound default: %s", param->name, error != NULL ? error->message : "none given");
+  return value;
+}
+
+/* ---- public */
+
+void
+gemem_params_set_defaults (const GememParam *table, gpointer dest)
+{
+  for (const GememParam *param = table; param->name != NULL; param++)
+    store (param, dest, default_value (param));
+}
+
+gboolean
+gemem_params_set (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what, const char *key,
+                  const char *value_text, GError **error)
+{
+  const GememParam *param = gemem_params_find (table, key);
+  Value value;
+
+  if (param == NULL)
+    {
+      unknown_parameter (table, what, key, error);
+      return FALSE;
+    }
+  if (!parse_value (param, context, value_text, &value, error))
+    {
+      g_prefix_error (error, "%s: %s=", what, key);
+      return FALSE;
+    }
+  if (param->type == GEMEM_PARAM_STRING)
+    {
+      char *old = *(char **) field_of (param, dest);
+      store (param, dest, value); /* copies before the old text, which may be the new one, is freed */
+      g_free (old);
+    }
+  else
+    store (param, dest, value);
+  return TRUE;
+}
+
+/* The keys of @settings in rows[] (one place per row of the table), refusing what may not stand together. */
+static gboolean
+check_together (const GememParam *table, const char *what, const GPtrArray *settings, const char **rows, GError **error)
+{
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const char *key = ((const GememSetting *) settings->pdata[i])->key;
+      const GememParam *param = gemem_params_find (table, key);
+      const char **row = &rows[param - table];
+      if (*row != NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: '%s' and '%s' set the same parameter twice; keep one of them", what, *row, key);
+          return FALSE;
+        }
+      *row = key;
+    }
+  for (const GememParam *param = table; param->name != NULL; param++)
+    for (const GememParam *other = table; other->name != NULL; other++)
+      if (rows[param - table] != NULL && rows[other - table] != NULL && other != param && listed (param->conflicts, other->name))
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: '%s' and '%s' exclude each other; keep one of them", what,
+                       rows[param - table], rows[other - table]);
+          return FALSE;
+        }
+  return TRUE;
+}
+
+gboolean
+gemem_params_apply (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what, const GPtrArray *settings,
+                    GError **error)
+{
+  gsize n_rows = 0;
+  gboolean ok = TRUE;
+
+  gemem_params_set_defaults (table, dest);
+  if (settings == NULL)
+    return TRUE;
+  while (table[n_rows].name != NULL)
+    n_rows++;
+  g_autofree const char **rows = g_new0 (const char *, n_rows);
+  for (guint i = 0; i < settings->len && ok; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      ok = gemem_params_set (table, dest, context, what, setting->key, setting->value, error);
+    }
+  ok = ok && check_together (table, what, settings, rows, error);
+  if (!ok)
+    gemem_params_clear (table, dest);
+  return ok;
+}
+
+/* The shortest decimal that reads back as @value. */
+static char *
+double_text (double value)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (guint digits = 1; digits <= 17; digits++)
+    {
+      g_autofree char *format = g_strdup_printf ("%%.%ug", digits);
+      if (g_ascii_strtod (g_ascii_formatd (buffer, sizeof buffer, format, value), NULL) == value)
+        break;
+    }
+  return g_strdup (buffer);
+}
+
+/* A size or time as text: a bare number would be taken in the parameter's own unit, so the unit is written. */
+static char *
+size_text (const GememParam *param, guint64 bytes)
+{
+  char buffer[GEMEM_FORMAT_MAX];
+
+  gemem_format_size_exact (buffer, bytes);
+  return g_strconcat (buffer, param->unit != NULL && bytes != 0 && bytes % 1024 != 0 && bytes != GEMEM_UNLIMITED ? "B" : "", NULL);
+}
+
+static char *
+time_text (guint64 ns)
+{
+  static const char *const names[] = { "ns", "us", "ms", "s" };
+  guint i = 0;
+
+  for (; ns != 0 && ns % 1000 == 0 && i + 1 < G_N_ELEMENTS (names); ns /= 1000)
+    i++;
+  return g_strdup_printf ("%" G_GUINT64_FORMAT "%s", ns, names[i]);
+}
+
+char *
+gemem_param_value_text (const GememParam *param, gconstpointer dest)
+{
+  Value value = load (param, dest);
+  char *word = special_word (param, value);
+
+  if (word != NULL)
+    return word;
+  switch (param->type)
+    {
+    case GEMEM_PARAM_BOOL:
+      return g_strdup (value.boolean ? "yes" : "no");
+    case GEMEM_PARAM_INT:
+      return g_strdup_printf ("%" G_GINT64_FORMAT, value.integer);
+    case GEMEM_PARAM_SIZE:
+      return size_text (param, value.number);
+    case GEMEM_PARAM_TIME:
+      return time_text (value.number);
+    case GEMEM_PARAM_DOUBLE:
+      return double_text (value.real);
+    case GEMEM_PARAM_CHOICE:
+      return choice_text (param, value.choice);
+    case GEMEM_PARAM_STRING:
+      return g_strdup (value.string != NULL ? value.string : "");
+    default:
+      return g_strdup_printf ("%" G_GUINT64_FORMAT, value.number);
+    }
+}
+
+char *
+gemem_params_describe (const GememParam *table, gconstpointer dest)
+{
+  GString *text = g_string_new (NULL);
+
+  for (const GememParam *param = table; param->name != NULL; param++)
+    if (compare_values (param, load (param, dest), default_value (param)) != 0)
+      {
+        g_autofree char *value = gemem_param_value_text (param, dest);
+        g_autofree char *quoted = gemem_settings_quote (value);
+        g_string_append_printf (text, "%s%s=%s", text->len > 0 ? "," : "", param->name, quoted);
+      }
+  return g_string_free (text, FALSE);
+}
+
+void
+gemem_params_clear (const GememParam *table, gpointer dest)
+{
+  for (const GememParam *param = table; param->name != NULL; param++)
+    if (param->type == GEMEM_PARAM_STRING)
+      g_clear_pointer ((char **) field_of (param, dest), g_free);
+}

@@ -1,0 +1,37 @@
+/* rng.h - gemem's own random numbers: xoshiro256** seeded by SplitMix64, one stream per purpose.
+ *
+ * Why own: GRand's sequence depends on the environment (G_RANDOM_VERSION), and one global generator makes
+ * every new draw shift every other component.  A stream is named by (seed, purpose), so adding a purpose
+ * changes no other.  Golden vectors are in tests/unit/test-rng.c.  Integers only: distributions are
+ * computed with exact integer or table arithmetic so that results do not depend on libm or the compiler.
+ */
+#pragma once
+
+#include "base/macros.h"
+#include <glib.h>
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  guint64 s[4];
+} GememRng;
+
+/* Starts the stream of @purpose (a short fixed word, e.g. "sizes") under @seed. */
+void gemem_rng_init (GememRng *rng, guint64 seed, const char *purpose);
+
+guint64 gemem_rng_next (GememRng *rng);
+
+/* Uniform in [0, bound), unbiased (Lemire's multiply with rejection); bound > 0. */
+guint64 gemem_rng_below (GememRng *rng, guint64 bound);
+
+/* Uniform in [low, high], both included. */
+guint64 gemem_rng_range (GememRng *rng, guint64 low, guint64 high);
+
+/* Log-uniform in [low, high], low > 0: each octave equally likely; integer arithmetic only. */
+guint64 gemem_rng_log_uniform (GememRng *rng, guint64 low, guint64 high);
+
+/* Geometric-like lifetime with the given mean (>= 1), at least 1; integer arithmetic only. */
+guint64 gemem_rng_geometric (GememRng *rng, guint64 mean);
+
+GEMEM_END_DECLS

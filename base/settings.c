@@ -1,0 +1,224 @@
+/* settings.c - "key=value,key=value" as written after an allocator's or device's name, and back.
+ *
+ * A comma ends a setting unless it stands within [ ], within quotes, or after a backslash; so the values of the real systems can be
+ * written as they are ("roundup_power2_divisions=[256:1,512:2]").  Quotes and backslashes are taken away, brackets stay: they belong to the
+ * value.  Spaces around keys and values do not count unless quoted.  Nothing is silently dropped: an empty setting, a missing '=' and
+ * an open bracket or quote are errors.
+ *
+ * gemem_settings_quote() is the inverse: what it returns, put behind "key=", parses back to the same value.
+ * Cost: linear in the text.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/params.h"
+
+static void
+setting_free (gpointer data)
+{
+  GememSetting *setting = data;
+  g_free (setting->key);
+  g_free (setting->value);
+  g_free (setting);
+}
+
+GPtrArray *
+gemem_settings_new (void)
+{
+  return g_ptr_array_new_with_free_func (setting_free);
+}
+
+void
+gemem_settings_add (GPtrArray *settings, const char *key, const char *value)
+{
+  GememSetting *setting = g_new (GememSetting, 1);
+
+  setting->key = g_strdup (key);
+  setting->value = g_strdup (value);
+  g_ptr_array_add (settings, setting);
+}
+
+void
+gemem_settings_append (GPtrArray *settings, const GPtrArray *more)
+{
+  for (guint i = 0; more != NULL && i < more->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (more, i);
+      gemem_settings_add (settings, setting->key, setting->value);
+    }
+}
+
+/* Reads one value up to a comma on the outer level or the end, without quotes and backslashes, into @value.
+ * Returns what ended it, or NULL with *problem set. */
+static const char *
+scan_value (const char *p, GString *value, const char **problem)
+{
+  gsize keep = 0; /* length up to which spaces at the end are meant */
+  guint depth = 0;
+  char quote = '\0';
+
+  for (; *p != '\0' && (*p != ',' || depth > 0 || quote != '\0'); p++)
+    if (*p == '\\' && p[1] != '\0' && quote != '\'')
+      {
+        g_string_append_c (value, *++p);
+        keep = value->len;
+      }
+    else if (quote != '\0' ? *p == quote : (*p == '"' || *p == '\''))
+      {
+        quote = quote != '\0' ? '\0' : *p;
+        keep = value->len;
+      }
+    else
+      {
+        if (quote == '\0' && *p == ']' && depth-- == 0)
+          {
+            *problem = "']' without '['; put quotes around the value";
+            return NULL;
+          }
+        depth += quote == '\0' && *p == '[';
+        g_string_append_c (value, *p);
+        if (quote != '\0' || *p != ' ')
+          keep = value->len;
+      }
+  if (quote != '\0')
+    *problem = "a quote is not closed; add the second one";
+  else if (depth > 0)
+    *problem = "'[' is not closed; add ']'";
+  g_string_truncate (value, keep);
+  return *problem == NULL ? p : NULL;
+}
+
+/* Reads one setting from *text and moves *text behind it. */
+static GememSetting *
+scan_setting (const char **text, const char **problem)
+{
+  const char *start = *text + strspn (*text, " ");
+  const char *equals = start + strcspn (start, "=,");
+
+  if (*equals != '=')
+    *problem = *start == ',' || *start == '\0' ? "an empty setting; remove the ','" : "a setting without '='; write NAME=VALUE";
+  else if (equals == start)
+    *problem = "no name before '='; write NAME=VALUE";
+  if (*problem != NULL)
+    return NULL;
+
+  g_autoptr (GString) value = g_string_new (NULL);
+  const char *end = scan_value (equals + 1 + strspn (equals + 1, " "), value, problem);
+  if (end == NULL)
+    return NULL;
+  GememSetting *setting = g_new (GememSetting, 1);
+  setting->key = g_strchomp (g_strndup (start, (gsize) (equals - start)));
+  setting->value = g_strdup (value->str);
+  *text = end;
+  return setting;
+}
+
+GPtrArray *
+gemem_settings_parse (const char *text, GError **error)
+{
+  g_autoptr (GPtrArray) settings = gemem_settings_new ();
+  const char *p = text;
+  const char *problem = NULL;
+
+  if (text[strspn (text, " ")] == '\0')
+    return g_steal_pointer (&settings);
+  for (;;)
+    {
+      GememSetting *setting = scan_setting (&p, &problem);
+      if (setting == NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': setting %u: %s", text, settings->len + 1, problem);
+          return NULL;
+        }
+      g_ptr_array_add (settings, setting);
+      if (*p == '\0')
+        return g_steal_pointer (&settings);
+      p++; /* the comma */
+    }
+}
+
+/* TRUE if @value means itself: no character of ours in it, unless in brackets that balance. */
+static gboolean
+is_plain (const char *value)
+{
+  gsize length = strlen (value);
+  guint depth = 0;
+
+  if (length > 0 && (value[0] == ' ' || value[length - 1] == ' '))
+    return FALSE;
+  for (const char *p = value; *p != '\0'; p++)
+    if (strchr ("\"'\\", *p) != NULL || (*p == ',' && depth == 0) || (*p == ']' && depth-- == 0))
+      return FALSE;
+    else
+      depth += *p == '[';
+  return depth == 0;
+}
+
+char *
+gemem_settings_quote (const char *value)
+{
+  if (is_plain (value))
+    return g_strdup (value);
+
+  GString *quoted = g_string_new ("\"");
+  for (const char *p = value; *p != '\0'; p++)
+    {
+      if (*p == '"' || *p == '\\')
+        g_string_append_c (quoted, '\\');
+      g_string_append_c (quoted, *p);
+    }
+  return g_string_free (g_string_append_c (quoted, '"'), FALSE);
+}
+
+/* ---- defaults */
+
+/* TRUE if @own says something about @row, or excludes it. */
+static gboolean
+is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *row)
+{
+  for (guint i = 0; i < own->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (own, i);
+      const GememParam *mine = gemem_params_find (table, setting->key);
+
+      if (mine != NULL && (mine == row || gemem_name_listed (row->conflicts, mine->name) || gemem_name_listed (mine->conflicts, row->name)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+GPtrArray *
+gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const GPtrArray *own)
+{
+  GPtrArray *merged = g_ptr_array_new ();
+
+  for (guint i = 0; defaults != NULL && i < defaults->len; i++)
+    {
+      GememSetting *setting = g_ptr_array_index (defaults, i);
+      const GememParam *row = gemem_params_find (table, setting->key);
+
+      if (row == NULL || !is_overridden (table, own, row))
+        g_ptr_array_add (merged, setting);
+    }
+  for (guint i = 0; i < own->len; i++)
+    g_ptr_array_add (merged, g_ptr_array_index (own, i));
+  return merged;
+}
+
+GPtrArray *
+gemem_settings_from_variables (const GememParam *table, const GPtrArray *variables, const GPtrArray *own)
+{
+  GPtrArray *settings = gemem_settings_new ();
+
+  for (guint i = 0; variables != NULL && i < variables->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (variables, i);
+      const GememParam *row = gemem_params_find_variable (table, variable->key);
+
+      if (row != NULL && !is_overridden (table, own, row))
+        gemem_settings_add (settings, variable->key, variable->value);
+    }
+  return settings;
+}

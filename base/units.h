@@ -1,0 +1,65 @@
+/* units.h - exact parsing and printing of sizes, times and numbers with units.
+ *
+ * Why not g_ascii_strtod: "1.1GiB" must be the same number of bytes everywhere,
+ * so decimals are scaled in 128-bit integers, never through a double.
+ *
+ * Sizes: B, kB/MB/GB/TB/PB (powers of 1000), KiB/MiB/GiB/TiB/PiB and the short
+ * K/M/G/T/P (powers of 1024), "N%" of a whole, "unlimited"/"none" (GEMEM_UNLIMITED).
+ * Times: ns, us, ms, s, min, h.  Case-insensitive except that a bare "b" is bytes.
+ * Underscores between digits and 0x-hexadecimal integers are accepted.
+ * A value that is not a whole number of the smallest unit is an error, unless
+ * noted; so is overflow.
+ */
+#pragma once
+
+#include "base/macros.h"
+#include <glib.h>
+
+GEMEM_BEGIN_DECLS
+
+#define GEMEM_UNLIMITED G_MAXUINT64
+
+#define GEMEM_KIB (G_GUINT64_CONSTANT (1) << 10)
+#define GEMEM_MIB (G_GUINT64_CONSTANT (1) << 20)
+#define GEMEM_GIB (G_GUINT64_CONSTANT (1) << 30)
+
+/* @value rounded up to a multiple of @alignment, a power of two.  The caller sees to it that the result fits into 64 bits. */
+static inline guint64
+gemem_align_up (guint64 value, guint64 alignment)
+{
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/* @value rounded up to a multiple of @unit, any number above 0.  The caller sees to it that the result fits into 64 bits. */
+static inline guint64
+gemem_round_up (guint64 value, guint64 unit)
+{
+  const guint64 rest = value % unit;
+
+  return rest == 0 ? value : value + (unit - rest);
+}
+
+/* Parses a size into bytes.
+ * @default_unit: multiplier for a number without a unit (1, or GEMEM_MIB for *_mb settings)
+ * @whole: what "%" is a part of, in bytes (rounded down); 0 refuses "%"
+ * Errors: GEMEM_ERROR_USAGE with the text and, for an unknown unit, the known ones. */
+gboolean gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64 *bytes, GError **error);
+
+/* Parses a duration into nanoseconds; @default_unit in ns for a bare number (0: a unit is required). */
+gboolean gemem_parse_time (const char *text, guint64 default_unit, guint64 *ns, GError **error);
+
+/* Whole text as an integer (decimal or 0x) / a finite real in the C locale. */
+gboolean gemem_parse_uint (const char *text, guint64 *value, GError **error);
+gboolean gemem_parse_int (const char *text, gint64 *value, GError **error);
+gboolean gemem_parse_double (const char *text, double *value, GError **error);
+
+#define GEMEM_FORMAT_MAX 32
+
+/* For people: four significant digits and a binary unit, "1.500 GiB", "512 B"; locale-free.
+ * @buffer of GEMEM_FORMAT_MAX bytes; returns @buffer. */
+char *gemem_format_size (char *buffer, guint64 bytes);
+char *gemem_format_time (char *buffer, guint64 ns);      /* "3.250 us" */
+/* For files: exact and readable back, "20MiB", "1000", "unlimited". */
+char *gemem_format_size_exact (char *buffer, guint64 bytes);
+
+GEMEM_END_DECLS

@@ -1,0 +1,88 @@
+/* variables.c - environment variables as settings: those that go together with what the user wrote, and those that must be left out, with the reason.
+ *
+ * Real systems have all their flags in every process, and most have no effect on most configurations; a flag that the user writes in vain is an error
+ * (flags.h), one that merely stands in the environment is not.  Which of several is in vain, only the owner of the table knows: it is asked, and what
+ * it names goes, until it has nothing more to say of this kind.
+ *
+ * Invariants: what the user wrote counts more than any variable; a bad value is never left out silently, as it is another kind of error.
+ * Cost: one question per variable left out, and one more per variable for those that stand in the way of what the user wrote.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/flags.h"
+#include "base/params.h"
+
+typedef struct
+{
+  const GememParam *table;
+  const GPtrArray *settings; /* of the user */
+  GPtrArray *known;          /* variables   */
+  GememObjection object;
+  gpointer data;
+} Question;
+
+/* What is wrong with the settings and the variables but the one at @without. */
+static GError *
+ask (const Question *question, guint without)
+{
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+
+  for (guint i = 0; i < question->settings->len; i++)
+    g_ptr_array_add (all, question->settings->pdata[i]);
+  for (guint i = 0; i < question->known->len; i++)
+    if (i != without)
+      g_ptr_array_add (all, question->known->pdata[i]);
+  return question->object (all, question->data);
+}
+
+/* The variable to leave out because of @error: the flag that it says is in vain, or one without which it would not; G_MAXUINT: none. */
+static guint
+find_culprit (const Question *question, const GError *error)
+{
+  g_autofree char *flag = gemem_flag_in_vain (error);
+
+  for (guint i = 0; flag != NULL && i < question->known->len; i++)
+    {
+      const char *key = ((const GememSetting *) question->known->pdata[i])->key;
+      if (gemem_params_find (question->table, key) == gemem_params_find (question->table, flag))
+        return i;
+    }
+  for (guint i = 0; flag != NULL && i < question->known->len; i++)
+    {
+      g_autoptr (GError) other = ask (question, i);
+      if (other == NULL || strcmp (other->message, error->message) != 0)
+        return i;
+    }
+  return G_MAXUINT;
+}
+
+void
+gemem_settings_add_variables (const GememParam *table, GPtrArray *settings, const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out,
+                              GememObjection object, gpointer data)
+{
+  g_autoptr (GPtrArray) known = gemem_settings_from_variables (table, variables, settings);
+  const Question question = { table, settings, known, object, data };
+
+  for (guint i = 0, k = 0; variables != NULL && i < variables->len; i++)
+    {
+      const char *key = ((const GememSetting *) variables->pdata[i])->key;
+      if (k < known->len && strcmp (((const GememSetting *) known->pdata[k])->key, key) == 0)
+        k++;
+      else if (gemem_params_find_variable (table, key) != NULL)
+        gemem_settings_add (left_out, key, "what was given counts more");
+    }
+  while (known->len > 0)
+    {
+      g_autoptr (GError) error = ask (&question, G_MAXUINT);
+      const guint culprit = error != NULL ? find_culprit (&question, error) : G_MAXUINT;
+
+      if (culprit == G_MAXUINT)
+        break;
+      gemem_settings_add (left_out, ((const GememSetting *) known->pdata[culprit])->key, error->message);
+      g_ptr_array_remove_index (known, culprit);
+    }
+  gemem_settings_append (settings, known);
+  gemem_settings_append (used, known);
+}

@@ -1,0 +1,139 @@
+/* calibrate-figures.c - from the samples of a calibration to the figures of a profile: medians, and lines through them. */
+#include "config.h"
+
+#include "base/units.h"
+#include "devices/calibrate-private.h"
+
+static int
+compare (gconstpointer a, gconstpointer b)
+{
+  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
+  return x < y ? -1 : x > y;
+}
+
+static int
+compare_double (gconstpointer a, gconstpointer b)
+{
+  const double x = *(const double *) a, y = *(const double *) b;
+  return x < y ? -1 : x > y;
+}
+
+guint64
+gemem_calibrate_quantile (GArray *samples, guint permille)
+{
+  g_array_sort (samples, compare);
+  return g_array_index (samples, guint64, MIN (samples->len - 1, samples->len * permille / 1000));
+}
+
+static double
+median_of (GArray *values)
+{
+  g_array_sort (values, compare_double);
+  return g_array_index (values, double, values->len / 2);
+}
+
+void
+gemem_calibrate_fit (const GememPoint *points, guint n, guint64 *base, guint64 *slope)
+{
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
+  double value = 0;
+
+  for (guint i = 0; i < n; i++)
+    for (guint j = i + 1; j < n; j++)
+      {
+        value = (points[j].y - points[i].y) / (points[j].x - points[i].x);
+        g_array_append_val (values, value);
+      }
+  value = values->len > 0 ? median_of (values) : 0;
+  *slope = value > 0 ? (guint64) (value + 0.5) : 0;
+  g_array_set_size (values, 0);
+  for (guint i = 0; i < n; i++)
+    {
+      value = points[i].y - (double) *slope * points[i].x;
+      g_array_append_val (values, value);
+    }
+  value = median_of (values);
+  *base = value > 0 ? (guint64) (value + 0.5) : 0;
+}
+
+/* Pages are counted where a call works page by page, bytes elsewhere; sizes are whole pages, so that only one of both can be told. */
+static gboolean
+is_by_page (GememDeviceCall call)
+{
+  return call >= GEMEM_CALL_RESERVE && call <= GEMEM_CALL_UNMAP;
+}
+
+/* How many are live after @call that were not before: it gives one, or takes one back. */
+static guint64
+own (GememDeviceCall call)
+{
+  return call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_CREATE || call == GEMEM_CALL_MAP;
+}
+
+static void
+summarise (GememCalibrator *self, GememDeviceCall call, guint i)
+{
+  GArray *samples = self->samples[call][i];
+  GememCalibratedPoint *point = &self->out->calls[call].points[i];
+
+  if (samples != NULL)
+    *point = (GememCalibratedPoint) { .bytes = i < SIZES ? self->unit << i : self->unit, .live = i < SIZES ? 0 : gemem_calibrate_others (i - SIZES),
+                                      .median = gemem_calibrate_quantile (samples, 500), .p99 = gemem_calibrate_quantile (samples, 990), .max = gemem_calibrate_quantile (samples, 1000),
+                                      .samples = samples->len };
+}
+
+/* What a thousand others cost; the base is without the one that was there when sizes were measured. */
+static void
+conclude_counts (GememCalibrator *self, GememDeviceCall call)
+{
+  GememCalibratedCall *out = &self->out->calls[call];
+  GememPoint points[COUNTS];
+  guint n = 0;
+  guint64 base;
+
+  for (guint i = 0; i < COUNTS; i++)
+    {
+      const GememCalibratedPoint *point = &out->points[SIZES + i];
+      if (point->samples > 0)
+        points[n++] = (GememPoint) { (double) (point->live + own (call)) / 1000, (double) point->median };
+    }
+  if (n < 2)
+    return;
+  gemem_calibrate_fit (points, n, &base, &out->cost.per_1000_live_ns);
+  out->cost.base_ns -= MIN (out->cost.base_ns, gemem_call_live_ns (&out->cost, own (call)));
+}
+
+void
+gemem_calibrate_conclude (GememCalibrator *self, GememDeviceCall call)
+{
+  GememCalibratedCall *out = &self->out->calls[call];
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (guint64));
+  GememPoint points[SIZES];
+  guint64 slope;
+
+  for (guint i = 0; i < GEMEM_CALIBRATE_POINTS; i++)
+    summarise (self, call, i);
+  for (guint i = 0; i < SIZES; i++)
+    if (out->points[i].samples > 0)
+      {
+        const GArray *samples = self->samples[call][i];
+        const double units = (double) out->points[i].bytes / (double) (is_by_page (call) ? self->out->info.granularity : GEMEM_MIB);
+
+        points[out->sizes++] = (GememPoint) { units, (double) out->points[i].median };
+        g_array_append_vals (all, samples->data, samples->len);
+      }
+  if (out->sizes == 0)
+    return;
+  out->measured = TRUE;
+  out->samples = all->len;
+  out->p99 = gemem_calibrate_quantile (all, 990);
+  out->max = gemem_calibrate_quantile (all, 1000);
+  out->cost = (GememCallCost) { .synchronises = out->cost.synchronises };
+  gemem_calibrate_fit (points, out->sizes, &out->cost.base_ns, &slope);
+  if (is_by_page (call))
+    out->cost.per_page_ns = slope;
+  else if (call != GEMEM_CALL_MEMSET)
+    out->cost.per_mib_ns = slope;
+  if (gemem_call_has_live (call))
+    conclude_counts (self, call);
+}

@@ -1,0 +1,360 @@
+/* memory.c - memory of the CUDA device: plain allocations in three ways, virtual memory, memset.
+ *
+ * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page of its own, mapped for good; or a
+ * stream-ordered pool of our own, freed on the stream for which it was asked.  Where the driver's free waits until the device is idle
+ * (cuMemFree), so does that of mode=vmm, because allocators rely on it; that of mode=async does not.
+ *
+ * Invariants: what is refused for want of memory leaves nothing behind; every address, page and mapping is in the books (blocks,
+ * mappings) as long as the driver has it for us.  Once the device has failed, what it gave stays until its end: nobody can wait for the
+ * work on it any more.
+ */
+#include "config.h"
+
+#include "base/units.h"
+#include "base/error.h"
+#include "devices/cuda/gpu.h"
+
+static guint64
+round_up (const GememCuda *self, guint64 size)
+{
+  return gemem_align_up (size, self->granularity);
+}
+
+/* Nothing more is given by a device that failed, or above the limit. */
+static gboolean
+may_have (const GememCuda *self, guint64 size)
+{
+  const guint64 used = self->base.held + self->late;
+
+  return size > 0 && self->base.failure == NULL && used <= self->limit && size <= self->limit - used && size <= G_MAXINT64 - self->granularity;
+}
+
+/* ---- pieces of virtual memory */
+
+static gboolean
+create (GememCuda *self, guint64 size, CUmemGenericAllocationHandle *handle)
+{
+  const CUmemAllocationProp properties = {
+    .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu }
+  };
+  return GEMEM_CUDA_ASK (self, cuMemCreate, handle, size, &properties, 0);
+}
+
+static gboolean
+map (GememCuda *self, guint64 address, CUmemGenericAllocationHandle handle, guint64 offset, guint64 size)
+{
+  const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu },
+                                   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+
+  if (!GEMEM_CUDA_ASK (self, cuMemMap, address, size, offset, handle, 0))
+    return FALSE;
+  if (GEMEM_CUDA_ASK (self, cuMemSetAccess, address, size, &access, 1))
+    return TRUE;
+  GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
+  return FALSE;
+}
+
+/* ---- plain allocations */
+
+static gboolean
+take_vmm (GememCuda *self, guint64 size, CUdeviceptr *address, CUmemGenericAllocationHandle *handle)
+{
+  if (!GEMEM_CUDA_ASK (self, cuMemAddressReserve, address, size, 0, 0, 0))
+    return FALSE;
+  if (create (self, size, handle))
+    {
+      if (map (self, *address, *handle, 0, size))
+        return TRUE;
+      GEMEM_CUDA_DO (self, cuMemRelease, *handle);
+    }
+  GEMEM_CUDA_DO (self, cuMemAddressFree, *address, size);
+  return FALSE;
+}
+
+static gboolean
+take (GememCuda *self, const GememCudaBlock *block, CUdeviceptr *address, CUmemGenericAllocationHandle *page)
+{
+  CUstream stream;
+
+  switch (self->params.mode)
+    {
+    case GEMEM_CUDA_VMM:
+      return take_vmm (self, round_up (self, block->size), address, page);
+    case GEMEM_CUDA_ASYNC:
+      return gemem_cuda_stream (self, block->stream, &stream)
+             && GEMEM_CUDA_ASK (self, cuMemAllocFromPoolAsync, address, block->size, self->pool, stream);
+    default:
+      return GEMEM_CUDA_ASK (self, cuMemAlloc, address, block->size);
+    }
+}
+
+static gboolean
+give_vmm (GememCuda *self, guint64 address, GememCudaBlock *block)
+{
+  guint64 size = round_up (self, block->size);
+
+  if (!block->unmapped)
+    block->unmapped = GEMEM_CUDA_DO (self, cuCtxSynchronize) && GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
+  if (block->unmapped && block->page != 0 && GEMEM_CUDA_DO (self, cuMemRelease, block->page))
+    block->page = 0;
+  return block->page == 0 && GEMEM_CUDA_DO (self, cuMemAddressFree, address, size);
+}
+
+static gboolean
+give (GememCuda *self, guint64 address, GememCudaBlock *block)
+{
+  CUstream handle;
+
+  gemem_cuda_touch_wait (self);
+  switch (self->params.mode)
+    {
+    case GEMEM_CUDA_VMM:
+      return give_vmm (self, address, block);
+    case GEMEM_CUDA_ASYNC:
+      return gemem_cuda_stream (self, block->stream, &handle) && GEMEM_CUDA_DO (self, cuMemFreeAsync, address, handle);
+    default:
+      return GEMEM_CUDA_DO (self, cuMemFree, address);
+    }
+}
+
+static void
+end_block (GememCuda *self, guint64 address, GememCudaBlock *block)
+{
+  guint64 *counted = block->late ? &self->late : &self->base.held, size = block->size;
+
+  if (!give (self, address, block))
+    return;
+  gemem_idmap_remove (self->blocks, address, NULL);
+  *counted -= size;
+}
+
+/* Gives back what was freed while a capture forbade to wait. */
+static void
+give_late (GememCuda *self)
+{
+  guint64 address;
+  gpointer block;
+
+  if (self->late == 0 || !gemem_cuda_may_wait (self))
+    return;
+  for (gsize at = 0; self->base.failure == NULL && gemem_idmap_next (self->blocks, &at, &address, &block);)
+    if (((GememCudaBlock *) block)->late)
+      {
+        end_block (self, address, block);
+        at = 0; /* the map has changed */
+      }
+}
+
+guint64
+gemem_cuda_malloc (GememDevice *device, guint64 size, guint64 stream)
+{
+  GememCuda *self = (GememCuda *) device;
+  GememCudaBlock block = { .size = size, .stream = stream };
+  CUmemGenericAllocationHandle page = 0;
+  CUdeviceptr address;
+  GEMEM_CUDA_ENTER (self);
+
+  give_late (self);
+  if (!may_have (self, size) || !take (self, &block, &address, &page))
+    return 0;
+  block.page = page;
+  *(GememCudaBlock *) gemem_idmap_insert (self->blocks, address, NULL) = block;
+  device->held += size;
+  return address;
+}
+
+void
+gemem_cuda_free (GememDevice *device, guint64 address, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  GememCudaBlock *block = gemem_idmap_lookup (self->blocks, address);
+  GEMEM_CUDA_ENTER (self);
+
+  if (device->failure != NULL)
+    return;
+  if (block == NULL || block->late)
+    gemem_device_misuse (device, "free of an address that is not allocated");
+  else if (block->size != size)
+    gemem_device_misuse (device, "free with another size than was allocated");
+  else if (self->params.mode == GEMEM_CUDA_VMM && !gemem_cuda_may_wait (self))
+    {
+      block->late = TRUE;
+      self->late += size;
+      device->held -= size;
+    }
+  else
+    end_block (self, address, block);
+}
+
+gboolean
+gemem_cuda_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream)
+{
+  GememCuda *self = (GememCuda *) device;
+  CUstream handle;
+  GEMEM_CUDA_ENTER (self);
+
+  if (device->failure != NULL || !gemem_cuda_stream (self, stream, &handle))
+    return FALSE;
+  return size == 0 || GEMEM_CUDA_DO (self, cuMemsetD8Async, address, value, size, handle);
+}
+
+/* ---- virtual memory */
+
+/* Whoever asks for it where there is none has not looked (info), and cannot do without: the device has failed. */
+static gboolean
+has_virtual_memory (GememCuda *self)
+{
+  if (!self->virtual_memory)
+    gemem_device_fail (&self->base, g_error_new (GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
+                                                 "device cuda:%" G_GUINT64_FORMAT ": this GPU or its driver has no virtual memory, which the allocator "
+                                                 "asks for; choose another allocator, or other settings", self->params.gpu));
+  return self->base.failure == NULL;
+}
+
+guint64
+gemem_cuda_reserve (GememDevice *device, guint64 size, guint64 alignment)
+{
+  GememCuda *self = (GememCuda *) device;
+  CUdeviceptr address;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!has_virtual_memory (self) || size == 0 || size > G_MAXINT64 - self->granularity)
+    return 0;
+  if (!gemem_mappings_may_reserve (alignment, &fault))
+    {
+      gemem_device_misuse (device, fault);
+      return 0;
+    }
+  if (!GEMEM_CUDA_ASK (self, cuMemAddressReserve, &address, round_up (self, size), alignment, 0, 0))
+    return 0;
+  gemem_mappings_reserved (&self->mappings, address, size, 0);
+  return address;
+}
+
+void
+gemem_cuda_release (GememDevice *device, guint64 address, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  const char *fault;
+  GememRange *range = gemem_mappings_may_release (&self->mappings, address, size, &fault);
+  GEMEM_CUDA_ENTER (self);
+
+  if (device->failure != NULL)
+    return;
+  if (range == NULL)
+    gemem_device_misuse (device, fault);
+  else if (GEMEM_CUDA_DO (self, cuMemAddressFree, address, round_up (self, size)))
+    gemem_mappings_released (&self->mappings, range);
+}
+
+GememPage
+gemem_cuda_create_page (GememDevice *device, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  CUmemGenericAllocationHandle handle;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!has_virtual_memory (self) || size == 0)
+    return 0;
+  if (!gemem_mappings_may_create (&self->mappings, size, &fault))
+    {
+      gemem_device_misuse (device, fault);
+      return 0;
+    }
+  if (!may_have (self, size) || !create (self, size, &handle))
+    return 0;
+  device->held += size;
+  return gemem_mappings_created (&self->mappings, size, handle);
+}
+
+void
+gemem_cuda_destroy_page (GememDevice *device, GememPage page, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  const char *fault;
+  const GememPhysical *physical = gemem_mappings_may_destroy (&self->mappings, page, size, &fault);
+  GEMEM_CUDA_ENTER (self);
+
+  if (device->failure != NULL)
+    return;
+  if (physical == NULL)
+    gemem_device_misuse (device, fault);
+  else if (GEMEM_CUDA_DO (self, cuMemRelease, physical->handle))
+    device->held -= gemem_mappings_destroyed (&self->mappings, page);
+}
+
+gboolean
+gemem_cuda_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  const GememPhysical *physical;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!self->virtual_memory || device->failure != NULL)
+    return FALSE;
+  physical = gemem_mappings_may_map (&self->mappings, address, page, offset, size, &fault);
+  if (physical == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return FALSE;
+    }
+  if (!map (self, address, physical->handle, offset, size))
+    return FALSE;
+  gemem_mappings_mapped (&self->mappings, address, page, size);
+  return TRUE;
+}
+
+/* Mapping by mapping, as they were made. */
+gboolean
+gemem_cuda_unmap (GememDevice *device, guint64 address, guint64 size)
+{
+  GememCuda *self = (GememCuda *) device;
+  GememMapping *mapping;
+  const char *fault;
+  GEMEM_CUDA_ENTER (self);
+
+  if (!self->virtual_memory || device->failure != NULL)
+    return self->virtual_memory;
+  mapping = gemem_mappings_may_unmap (&self->mappings, address, size, &fault);
+  if (mapping == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return FALSE;
+    }
+  gemem_cuda_touch_wait (self);
+  while (size > 0)
+    {
+      GememTreeNode *next = gemem_tree_next (&mapping->node);
+      if (!GEMEM_CUDA_DO (self, cuMemUnmap, mapping->node.address, mapping->size))
+        return FALSE;
+      size -= mapping->size;
+      device->held -= gemem_mappings_unmapped (&self->mappings, mapping);
+      mapping = next != NULL ? GEMEM_TREE_ENTRY (next, GememMapping, node) : NULL;
+    }
+  return TRUE;
+}
+
+/* ---- the end */
+
+void
+gemem_cuda_give_memory_back (GememCuda *self)
+{
+  gsize position = 0;
+  guint64 key;
+  gpointer record;
+  GememTreeNode *node;
+
+  while (gemem_idmap_next (self->blocks, &position, &key, &record))
+    give (self, key, record);
+  for (node = gemem_tree_first (&self->mappings.mappings); node != NULL; node = gemem_tree_next (node))
+    GEMEM_CUDA_DO (self, cuMemUnmap, node->address, GEMEM_TREE_ENTRY (node, GememMapping, node)->size);
+  position = 0;
+  while (gemem_idmap_next (self->mappings.pages, &position, &key, &record))
+    if (((const GememPhysical *) record)->owned)
+      GEMEM_CUDA_DO (self, cuMemRelease, ((const GememPhysical *) record)->handle);
+  for (node = gemem_tree_first (&self->mappings.ranges); node != NULL; node = gemem_tree_next (node))
+    GEMEM_CUDA_DO (self, cuMemAddressFree, node->address, round_up (self, GEMEM_TREE_ENTRY (node, GememRange, node)->size));
+}

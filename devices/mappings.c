@@ -1,0 +1,222 @@
+/* mappings.c - see mappings.h. */
+#include "config.h"
+
+#include "devices/mappings.h"
+
+void
+gemem_mappings_init (GememMappings *book, guint64 granularity)
+{
+  book->granularity = granularity;
+  gemem_slab_init (&book->range_slab, sizeof (GememRange));
+  gemem_slab_init (&book->mapping_slab, sizeof (GememMapping));
+  book->pages = gemem_idmap_new (sizeof (GememPhysical));
+}
+
+void
+gemem_mappings_clear (GememMappings *book)
+{
+  gemem_tree_clear (&book->ranges);
+  gemem_tree_clear (&book->mappings);
+  gemem_slab_clear (&book->range_slab);
+  gemem_slab_clear (&book->mapping_slab);
+  gemem_idmap_free (book->pages);
+}
+
+/* The last node that starts at or below @address, or NULL. */
+static GememTreeNode *
+at_or_below (const GememTree *tree, guint64 address)
+{
+  GememTreeNode *node = gemem_tree_lower_bound (tree, 0, 0, address);
+  return node != NULL && node->address == address ? node : gemem_tree_before (tree, 0, 0, address);
+}
+
+static gboolean
+is_granular (const GememMappings *book, guint64 value)
+{
+  return (value & (book->granularity - 1)) == 0;
+}
+
+/* TRUE if a mapping shows any byte of [@address, @address + @size). */
+static gboolean
+is_mapped (const GememMappings *book, guint64 address, guint64 size)
+{
+  const GememTreeNode *node = at_or_below (&book->mappings, address + size - 1);
+  return node != NULL && node->address + GEMEM_TREE_ENTRY (node, const GememMapping, node)->size > address;
+}
+
+/* ---- ranges */
+
+gboolean
+gemem_mappings_may_reserve (guint64 alignment, const char **fault)
+{
+  *fault = "reserve with an alignment that is no power of two";
+  return (alignment & (alignment - 1)) == 0;
+}
+
+void
+gemem_mappings_reserved (GememMappings *book, guint64 address, guint64 size, guint64 kept)
+{
+  GememRange *range = gemem_slab_alloc (&book->range_slab);
+  range->node.address = address;
+  range->size = size;
+  range->kept = kept;
+  gemem_tree_insert (&book->ranges, &range->node);
+}
+
+GememRange *
+gemem_mappings_may_release (const GememMappings *book, guint64 address, guint64 size, const char **fault)
+{
+  GememTreeNode *node = at_or_below (&book->ranges, address);
+  GememRange *range = node != NULL ? GEMEM_TREE_ENTRY (node, GememRange, node) : NULL;
+
+  if (range == NULL || range->node.address != address || range->size != size)
+    *fault = "release of a range that is not reserved";
+  else if (is_mapped (book, address, size))
+    *fault = "release of a range that still has mappings";
+  else
+    return range;
+  return NULL;
+}
+
+void
+gemem_mappings_released (GememMappings *book, GememRange *range)
+{
+  gemem_tree_remove (&book->ranges, &range->node);
+  gemem_slab_free (&book->range_slab, range);
+}
+
+/* ---- pages */
+
+gboolean
+gemem_mappings_may_create (const GememMappings *book, guint64 size, const char **fault)
+{
+  *fault = "create of a page that is no multiple of the granularity";
+  return is_granular (book, size);
+}
+
+GememPage
+gemem_mappings_created (GememMappings *book, guint64 size, guint64 handle)
+{
+  GememPhysical *page = gemem_idmap_insert (book->pages, ++book->last_page, NULL);
+  page->size = size;
+  page->owned = TRUE;
+  page->handle = handle;
+  return book->last_page;
+}
+
+/* Forgets @page if nobody needs it any more, and says how many bytes it had. */
+static guint64
+drop_if_unused (GememMappings *book, GememPage id, const GememPhysical *page)
+{
+  guint64 size = page->size;
+
+  if (page->owned || page->mappings > 0)
+    return 0;
+  gemem_idmap_remove (book->pages, id, NULL);
+  return size;
+}
+
+GememPhysical *
+gemem_mappings_may_destroy (const GememMappings *book, GememPage id, guint64 size, const char **fault)
+{
+  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
+
+  *fault = "destroy of a page that does not exist, or with another size";
+  return page != NULL && page->owned && page->size == size ? page : NULL;
+}
+
+guint64
+gemem_mappings_destroyed (GememMappings *book, GememPage id)
+{
+  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
+  page->owned = FALSE;
+  return drop_if_unused (book, id, page);
+}
+
+/* ---- mappings */
+
+static gboolean
+lies_in_a_range (const GememMappings *book, guint64 address, guint64 size)
+{
+  const GememTreeNode *node = at_or_below (&book->ranges, address);
+  guint64 offset, whole;
+
+  if (node == NULL)
+    return FALSE;
+  offset = address - node->address;
+  whole = GEMEM_TREE_ENTRY (node, const GememRange, node)->size;
+  return offset < whole && whole - offset >= size;
+}
+
+GememPhysical *
+gemem_mappings_may_map (const GememMappings *book, guint64 address, GememPage id, guint64 offset, guint64 size, const char **fault)
+{
+  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
+
+  if (size == 0 || !is_granular (book, address) || !is_granular (book, offset) || !is_granular (book, size))
+    *fault = "map of nothing, or not in multiples of the granularity";
+  else if (page == NULL || !page->owned || offset > page->size || page->size - offset < size)
+    *fault = "map of a page that does not exist, or beyond its end";
+  else if (!lies_in_a_range (book, address, size))
+    *fault = "map outside of a reserved range";
+  else if (is_mapped (book, address, size))
+    *fault = "map over another mapping";
+  else
+    return page;
+  return NULL;
+}
+
+void
+gemem_mappings_mapped (GememMappings *book, guint64 address, GememPage id, guint64 size)
+{
+  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
+  GememMapping *mapping = gemem_slab_alloc (&book->mapping_slab);
+
+  mapping->node.address = address;
+  mapping->size = size;
+  mapping->page = id;
+  gemem_tree_insert (&book->mappings, &mapping->node);
+  page->mappings++;
+}
+
+GememMapping *
+gemem_mappings_may_unmap (const GememMappings *book, guint64 address, guint64 size, const char **fault)
+{
+  GememTreeNode *first = gemem_tree_lower_bound (&book->mappings, 0, 0, address);
+
+  for (const GememTreeNode *node = first; node != NULL && node->address == address; node = gemem_tree_next (node))
+    {
+      guint64 mapped = GEMEM_TREE_ENTRY (node, const GememMapping, node)->size;
+      if (mapped == size)
+        return GEMEM_TREE_ENTRY (first, GememMapping, node);
+      if (mapped > size)
+        break;
+      address += mapped;
+      size -= mapped;
+    }
+  *fault = "unmap of what is not mapped, or of a part of a mapping";
+  return NULL;
+}
+
+guint64
+gemem_mappings_unmapped (GememMappings *book, GememMapping *mapping)
+{
+  GememPhysical *page = gemem_idmap_lookup (book->pages, mapping->page);
+  guint64 gone;
+
+  page->mappings--;
+  gone = drop_if_unused (book, mapping->page, page);
+  gemem_tree_remove (&book->mappings, &mapping->node);
+  gemem_slab_free (&book->mapping_slab, mapping);
+  return gone;
+}
+
+guint64
+gemem_mappings_live (const GememMappings *book, GememDeviceCall call)
+{
+  if (call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_RELEASE)
+    return book->ranges.count;
+  if (call == GEMEM_CALL_CREATE || call == GEMEM_CALL_DESTROY)
+    return gemem_idmap_count (book->pages);
+  return book->mappings.count;
+}

@@ -1,0 +1,411 @@
+/* profile.c - see profile.h.
+ *
+ * GKeyFile reads the values; a first pass over the lines notes where each key stands, so that every message can name its line, and
+ * refuses what GKeyFile would let pass (a key or group given twice).  Every key must be known, every number must have a source.
+ * The profiles of the source tree are also built in: a program that was not installed, or whose data files are gone, still has
+ * the devices it documents.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "devices/profile.h"
+#include "devices/profiles-builtin.h" /* builtin_profiles[]: name, text; made from profiles/ by device.am */
+
+#define PROFILE_BYTES_MAX (1 << 20)
+
+typedef struct
+{
+  const char   *path;
+  GKeyFile     *keys;
+  GHashTable   *lines; /* "group" and "group]key" -> line number */
+  GememProfile *profile;
+} Parser;
+
+/* ---- messages */
+
+static guint
+line_of (const Parser *parser, const char *group, const char *key)
+{
+  g_autofree char *place = key != NULL ? g_strdup_printf ("%s]%s", group, key) : g_strdup (group);
+  return GPOINTER_TO_UINT (g_hash_table_lookup (parser->lines, place));
+}
+
+/* "FILE:LINE: [group] key: MESSAGE"; FALSE. */
+static gboolean G_GNUC_PRINTF (5, 6)
+complain (const Parser *parser, const char *group, const char *key, GError **error, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: [%s]%s%s: %s", parser->path, line_of (parser, group, key), group,
+               key != NULL ? " " : "", key != NULL ? key : "", message);
+  return FALSE;
+}
+
+/* ---- first pass: where everything stands */
+
+static gboolean
+note_line (Parser *parser, const char *line, guint number, char **group, GError **error)
+{
+  const char *equals = strchr (line, '=');
+  char *place;
+
+  if (*line == '\0' || *line == '#')
+    return TRUE;
+  if (*line == '[' && g_str_has_suffix (line, "]") && strlen (line) > 2)
+    {
+      g_free (*group);
+      *group = g_strndup (line + 1, strlen (line) - 2);
+      place = g_strdup (*group);
+    }
+  else if (equals != NULL && equals > line && *group != NULL)
+    {
+      g_autofree char *key = g_strstrip (g_strndup (line, equals - line));
+      place = g_strdup_printf ("%s]%s", *group, key);
+    }
+  else
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%.40s' is no '[group]', 'key=value' or '# comment'%s", parser->path,
+                   number, line, equals != NULL && *group == NULL ? "; keys come after a [group] line" : "; correct or remove the line");
+      return FALSE;
+    }
+  if (g_hash_table_contains (parser->lines, place))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%s' is given twice, first in line %u; keep one", parser->path, number,
+                   line, GPOINTER_TO_UINT (g_hash_table_lookup (parser->lines, place)));
+      g_free (place);
+      return FALSE;
+    }
+  g_hash_table_insert (parser->lines, place, GUINT_TO_POINTER (number));
+  return TRUE;
+}
+
+static gboolean
+note_lines (Parser *parser, const char *text, GError **error)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_autofree char *group = NULL;
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (!note_line (parser, g_strstrip (lines[i]), i + 1, &group, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* ---- second pass: values */
+
+/* Every number says where it comes from: by KEY_source, or by the group's `source`. */
+static gboolean
+check_source (Parser *parser, const char *group, const char *key, GError **error)
+{
+  g_autofree char *own = g_strconcat (key, "_source", NULL);
+  const char *from = g_key_file_has_key (parser->keys, group, own, NULL) ? own : "source";
+  g_autofree char *source = g_key_file_get_value (parser->keys, group, from, NULL);
+
+  if (source == NULL)
+    return complain (parser, group, key, error, "has no source; add '%s=' with 'guess: ', 'fact: ' or 'measured: ' and the reason", own);
+  for (const char *const *word = (const char *const[]) { "guess:", "fact:", "measured:", NULL }; *word != NULL; word++)
+    if (g_str_has_prefix (source, *word) && source[strlen (*word)] == ' ' && source[strlen (*word) + 1] != '\0')
+      {
+        parser->profile->numbers++;
+        parser->profile->guesses += **word == 'g';
+        return TRUE;
+      }
+  return complain (parser, group, from, error, "'%.40s' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '", source);
+}
+
+/* The value of @key, whose source is checked; NULL if it is not there and, when @required, @error. */
+static char *
+numeric_text (Parser *parser, const char *group, const char *key, gboolean required, GError **error)
+{
+  char *text = g_key_file_get_value (parser->keys, group, key, NULL);
+  if (text == NULL && required)
+    complain (parser, group, NULL, error, "has no %s; add it (%s)", key,
+              g_str_has_suffix (key, "_ns") ? "0 if it costs nothing" : "as in 2MiB");
+  if (text != NULL && !check_source (parser, group, key, error))
+    g_clear_pointer (&text, g_free);
+  return text;
+}
+
+static gboolean
+read_ns (Parser *parser, const char *group, const char *key, gboolean required, guint64 *ns, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *text = numeric_text (parser, group, key, required, &cause);
+
+  *ns = 0;
+  if (text == NULL && cause == NULL)
+    return TRUE; /* optional and not given */
+  if (text == NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&cause));
+      return FALSE;
+    }
+  if (!gemem_parse_uint (text, ns, &cause))
+    return complain (parser, group, key, error, "'%s' is not a whole number of nanoseconds", text);
+  return TRUE;
+}
+
+static gboolean
+read_size (Parser *parser, const char *group, const char *key, guint64 *bytes, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *text = numeric_text (parser, group, key, TRUE, error);
+
+  if (text == NULL)
+    return FALSE;
+  if (!gemem_parse_size (text, 1, 0, bytes, &cause))
+    return complain (parser, group, key, error, "%s", cause->message);
+  return TRUE;
+}
+
+/* Every key of @group is one of @known, or the source of one. */
+static gboolean
+check_keys (Parser *parser, const char *group, const char *const *known, GError **error)
+{
+  g_auto (GStrv) keys = g_key_file_get_keys (parser->keys, group, NULL, NULL);
+
+  for (guint i = 0; keys != NULL && keys[i] != NULL; i++)
+    {
+      gboolean found = strcmp (keys[i], "source") == 0;
+      for (guint k = 0; known[k] != NULL && !found; k++)
+        {
+          g_autofree char *source = g_strconcat (known[k], "_source", NULL);
+          found = strcmp (keys[i], known[k]) == 0 || strcmp (keys[i], source) == 0;
+        }
+      if (found)
+        continue;
+      const char *nearest = gemem_suggest (keys[i], known);
+      g_autofree char *list = g_strjoinv (", ", (char **) known);
+      if (nearest != NULL)
+        return complain (parser, group, keys[i], error, "unknown key; did you mean '%s'?", nearest);
+      return complain (parser, group, keys[i], error, "unknown key; known are %s, and their sources", list);
+    }
+  return TRUE;
+}
+
+static gboolean
+check_groups (Parser *parser, GError **error)
+{
+  g_auto (GStrv) groups = g_key_file_get_groups (parser->keys, NULL);
+  const char *known[GEMEM_CALL_COUNT + 3] = { "device", "allocator" };
+
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    known[call + 2] = gemem_device_call_name (call);
+  for (guint i = 0; groups[i] != NULL; i++)
+    if (!g_strv_contains (known, groups[i]))
+      {
+        const char *nearest = gemem_suggest (groups[i], known);
+        g_autofree char *list = g_strjoinv (", ", (char **) known);
+        if (nearest != NULL)
+          return complain (parser, groups[i], NULL, error, "unknown group; did you mean [%s]?", nearest);
+        return complain (parser, groups[i], NULL, error, "unknown group; known are %s", list);
+      }
+  for (guint i = 0; known[i] != NULL; i++)
+    if (!g_key_file_has_group (parser->keys, known[i]))
+      {
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: has no group [%s]; add it (base_ns=0 for a call that costs nothing)",
+                     parser->path, known[i]);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+read_call (Parser *parser, GememDeviceCall call, GError **error)
+{
+  static const char *const known[] = { "base_ns", "per_mib_ns", "per_page_ns", "synchronises", NULL };
+  static const char *const known_of_live[] = { "base_ns", "per_mib_ns", "per_page_ns", "per_1000_live_ns", "synchronises", NULL };
+  static const char *const known_of_map[] = { "base_ns", "set_access_ns", "per_mib_ns", "per_page_ns", "per_1000_live_ns", "synchronises", NULL };
+  const char *group = gemem_device_call_name (call);
+  GememCallCost *cost = &parser->profile->calls[call];
+  gboolean waits = call == GEMEM_CALL_EVENT_SYNC || call == GEMEM_CALL_STREAM_SYNC || call == GEMEM_CALL_DEVICE_SYNC;
+  g_autofree char *flag = g_key_file_get_value (parser->keys, group, "synchronises", NULL);
+
+  if (!check_keys (parser, group, call == GEMEM_CALL_MAP ? known_of_map : gemem_call_has_live (call) ? known_of_live : known, error)
+      || !read_ns (parser, group, "base_ns", TRUE, &cost->base_ns, error)
+      || !read_ns (parser, group, "set_access_ns", FALSE, &cost->set_access_ns, error)
+      || !read_ns (parser, group, "per_mib_ns", FALSE, &cost->per_mib_ns, error)
+      || !read_ns (parser, group, "per_page_ns", FALSE, &cost->per_page_ns, error)
+      || !read_ns (parser, group, "per_1000_live_ns", FALSE, &cost->per_1000_live_ns, error))
+    return FALSE;
+  if (flag == NULL)
+    return TRUE;
+  if (waits)
+    return complain (parser, group, "synchronises", error, "this call waits by its meaning; remove the key");
+  if (strcmp (flag, "yes") != 0 && strcmp (flag, "no") != 0)
+    return complain (parser, group, "synchronises", error, "'%s' is neither yes nor no", flag);
+  cost->synchronises = *flag == 'y';
+  return TRUE;
+}
+
+static gboolean
+read_device (Parser *parser, GError **error)
+{
+  static const char *const known[] = { "name", "capacity", "granularity", NULL };
+  static const char *const known_allocator[] = { "hit_ns", NULL };
+  GememProfile *profile = parser->profile;
+
+  if (!check_keys (parser, "device", known, error) || !read_size (parser, "device", "capacity", &profile->capacity, error)
+      || !read_size (parser, "device", "granularity", &profile->granularity, error)
+      || !check_keys (parser, "allocator", known_allocator, error)
+      || !read_ns (parser, "allocator", "hit_ns", TRUE, &profile->hit_ns, error))
+    return FALSE;
+  if (profile->granularity == 0 || (profile->granularity & (profile->granularity - 1)) != 0)
+    return complain (parser, "device", "granularity", error, "is not a power of two");
+  profile->device_name = g_key_file_get_value (parser->keys, "device", "name", NULL);
+  if (profile->device_name == NULL || *profile->device_name == '\0')
+    return complain (parser, "device", NULL, error, "has no name; add the name of the device as people know it");
+  return TRUE;
+}
+
+static gboolean
+parse (Parser *parser, const char *text, gsize length, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+
+  if (!g_utf8_validate (text, length, NULL))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)", parser->path);
+      return FALSE;
+    }
+  if (!note_lines (parser, text, error))
+    return FALSE;
+  if (length > 0 && !g_key_file_load_from_data (parser->keys, text, length, G_KEY_FILE_NONE, &cause))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s", parser->path, cause->message);
+      return FALSE;
+    }
+  if (!check_groups (parser, error) || !read_device (parser, error))
+    return FALSE;
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    if (!read_call (parser, call, error))
+      return FALSE;
+  return TRUE;
+}
+
+GememProfile *
+gemem_profile_parse (const char *text, gsize length, const char *path, GError **error)
+{
+  g_autofree char *copy = g_strndup (text, length); /* the passes want an end */
+  g_autoptr (GememProfile) profile = g_new0 (GememProfile, 1);
+  Parser parser = { .path = path, .keys = g_key_file_new (), .profile = profile };
+  gboolean ok;
+
+  parser.lines = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  profile->path = g_strdup (path);
+  ok = parse (&parser, copy, length, error);
+  g_hash_table_unref (parser.lines);
+  g_key_file_unref (parser.keys);
+  return ok ? g_steal_pointer (&profile) : NULL;
+}
+
+void
+gemem_profile_free (GememProfile *profile)
+{
+  if (profile == NULL)
+    return;
+  g_free (profile->path);
+  g_free (profile->device_name);
+  g_free (profile);
+}
+
+/* ---- finding one */
+
+static GememProfile *
+load_file (const char *path, GError **error)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GError) cause = NULL;
+  gsize length;
+
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: not a regular file; a profile is a key file (see profiles/generic.ini)", path);
+  else if (!g_file_get_contents (path, &text, &length, &cause))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s; check the profile's path and permissions", cause->message);
+  else if (length > PROFILE_BYTES_MAX)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: larger than 1 MiB; a profile is a key file (see profiles/generic.ini)", path);
+  else
+    return gemem_profile_parse (text, length, path, error);
+  return NULL;
+}
+
+/* The directories looked into, in order. */
+static char **
+directories (void)
+{
+  const char *own = g_getenv ("GEMEM_PROFILES");
+  g_autofree char *all = g_strconcat (own != NULL ? own : "", ":", GEMEM_DATADIR "/profiles", NULL);
+  return g_strsplit (all, ":", -1);
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+static void
+add_name (GPtrArray *names, char *name)
+{
+  if (g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL))
+    g_free (name);
+  else
+    g_ptr_array_add (names, name);
+}
+
+char **
+gemem_profile_names (void)
+{
+  GPtrArray *names = g_ptr_array_new ();
+  g_auto (GStrv) dirs = directories ();
+
+  for (guint i = 0; dirs[i] != NULL; i++)
+    {
+      g_autoptr (GDir) dir = *dirs[i] != '\0' ? g_dir_open (dirs[i], 0, NULL) : NULL;
+      const char *file;
+      while (dir != NULL && (file = g_dir_read_name (dir)) != NULL)
+        if (g_str_has_suffix (file, ".ini"))
+          add_name (names, g_strndup (file, strlen (file) - strlen (".ini")));
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (builtin_profiles); i++)
+    add_name (names, g_strdup (builtin_profiles[i].name));
+  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (names, FALSE);
+}
+
+GememProfile *
+gemem_profile_load (const char *name, GError **error)
+{
+  g_autofree char *file = g_strconcat (name, ".ini", NULL);
+  g_auto (GStrv) dirs = NULL, known = NULL;
+
+  if (strchr (name, '/') != NULL || g_str_has_suffix (name, ".ini"))
+    return load_file (name, error);
+  dirs = directories ();
+  for (guint i = 0; dirs[i] != NULL; i++)
+    {
+      g_autofree char *path = *dirs[i] != '\0' ? g_build_filename (dirs[i], file, NULL) : NULL;
+      if (path != NULL && g_file_test (path, G_FILE_TEST_EXISTS))
+        return load_file (path, error);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (builtin_profiles); i++)
+    if (strcmp (builtin_profiles[i].name, name) == 0)
+      {
+        g_autofree char *path = g_strconcat ("built-in ", file, NULL);
+        return gemem_profile_parse (builtin_profiles[i].text, strlen (builtin_profiles[i].text), path, error);
+      }
+
+  known = gemem_profile_names ();
+  const char *nearest = gemem_suggest (name, (const char *const *) known);
+  g_autofree char *list = g_strjoinv (", ", known);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "profile '%s': not found; %s%s%sknown are %s; a path has a '/' or ends in .ini", name,
+               nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "", nearest != NULL ? "'? " : "", list);
+  return NULL;
+}

@@ -1,0 +1,82 @@
+/* profile.h - what a device call costs: key files profiles/NAME.ini, every number with its source.
+ *
+ * Why files: costs differ by machine and driver, and whoever measures theirs should not need a compiler.  A profile is complete (every
+ * call is priced, a free one says 0) and honest: each number has a source that begins with "guess:", "fact:" or "measured:".
+ *
+ *   [device]                        [malloc]                          [allocator]
+ *   name=NVIDIA A100 80 GB          base_ns=100000                    hit_ns=200
+ *   capacity=80GiB                  per_mib_ns=100                    source=guess: ...
+ *   capacity_source=fact: ...       synchronises=no
+ *   granularity=2MiB                source=guess: why this number
+ *   granularity_source=guess: ...
+ *
+ * KEY_source speaks for one number, `source` for all other numbers of its group.  The groups of calls are named as in
+ * gemem_device_call_name().  The cost of a call is base_ns + per_mib_ns * bytes / 2^20 (rounded down) + per_page_ns for every
+ * granule begun.  Calls that give memory or take it back may have per_1000_live_ns, for every thousand allocations (pages, ranges, mappings: what the call is
+ * about) that are live after the call: a driver with many of them may take longer.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and cuMemSetAccess, or aclrtMapMem.
+ * `synchronises` says whether a call waits until the device is idle; `synchronises_source` may say why, it is no number.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "devices/device.h"
+
+typedef struct
+{
+  guint64  base_ns, per_mib_ns, per_page_ns;
+  guint64  per_1000_live_ns; /* malloc to unmap only */
+  guint64  set_access_ns; /* map only: of the access rights, without which mapped memory cannot be used */
+  gboolean synchronises; /* the host waits until the device is idle before the call is done */
+} GememCallCost;
+
+typedef struct
+{
+  char         *path;        /* the file, or "built-in NAME.ini" */
+  char         *device_name; /* "NVIDIA A100 80 GB" */
+  guint64       capacity, granularity;
+  guint64       hit_ns;      /* host cost of one allocator operation that needs no call */
+  guint         numbers, guesses;
+  GememCallCost calls[GEMEM_CALL_COUNT];
+} GememProfile;
+
+/* Loads @name: a path (has a '/' or ends in ".ini"), or NAME.ini from $GEMEM_PROFILES (':'-separated), then from the installed
+ * profiles, then from those built in.  Errors: GEMEM_ERROR_USAGE: no such profile (with the known ones), or FILE:LINE and what is wrong
+ * with it; GEMEM_ERROR_FAILED: cannot be read. */
+GememProfile *gemem_profile_load (const char *name, GError **error);
+
+/* The same from @text; @path is for messages. */
+GememProfile *gemem_profile_parse (const char *text, gsize length, const char *path, GError **error);
+void gemem_profile_free (GememProfile *profile);
+
+/* All names that gemem_profile_load() finds, sorted; g_strfreev(). */
+char **gemem_profile_names (void);
+
+/* ns for @size bytes; saturates.  @granularity: bytes of a page, a power of two. */
+static inline guint64
+gemem_call_cost_ns (const GememCallCost *cost, guint64 size, guint64 granularity)
+{
+  unsigned __int128 ns = (unsigned __int128) cost->base_ns + cost->set_access_ns;
+  if (cost->per_mib_ns != 0)
+    ns += ((unsigned __int128) cost->per_mib_ns * size) >> 20;
+  if (cost->per_page_ns != 0)
+    ns += (unsigned __int128) cost->per_page_ns * (size / granularity + (size % granularity != 0));
+  return ns > G_MAXUINT64 ? G_MAXUINT64 : (guint64) ns;
+}
+
+/* TRUE of calls after which more or fewer allocations, ranges, pages or mappings are live. */
+static inline gboolean
+gemem_call_has_live (GememDeviceCall call)
+{
+  return call <= GEMEM_CALL_UNMAP;
+}
+
+/* What comes on top with @live of them. */
+static inline guint64
+gemem_call_live_ns (const GememCallCost *cost, guint64 live)
+{
+  unsigned __int128 ns = (unsigned __int128) cost->per_1000_live_ns * live / 1000;
+  return ns > G_MAXUINT64 / 2 ? G_MAXUINT64 / 2 : (guint64) ns;
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememProfile, gemem_profile_free)

@@ -1,0 +1,91 @@
+/* recorded-calls.c - a log of device calls (sim/engine/calls-log.h), read back: what a machine answered, for the simulated device to
+ * answer the same.
+ *
+ * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With them given, an allocator must decide
+ * on the simulated device what it decided on the other one; who refuses what, and how much is held, remains the simulated device's own.
+ *
+ * Cost: a place per allocation and reservation, a byte per event query, of the whole log.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "devices/simulated.h"
+
+#define HEADER "seq,call,stream,size,address,ok"
+
+typedef struct
+{
+  const char *path;
+  guint       line;
+} Place;
+
+static gboolean
+refuse (const Place *place, const char *what, GError **error)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%u: %s; give a file that 'gemem-sim replay --calls' wrote", place->path, place->line, what);
+  return FALSE;
+}
+
+static gboolean
+read_hex (const char *text, guint64 *value)
+{
+  return g_str_has_prefix (text, "0x") && g_ascii_string_to_unsigned (text + 2, 16, 0, G_MAXUINT64, value, NULL);
+}
+
+static gboolean
+is (const char *text, GememDeviceCall call)
+{
+  return strcmp (text, gemem_device_call_name (call)) == 0;
+}
+
+static gboolean
+take_row (GememSimulated *self, const Place *place, const char *row, GError **error)
+{
+  g_auto (GStrv) fields = g_strsplit (row, ",", 0);
+  guint64 size, address;
+  guint8 ok;
+
+  if (g_strv_length (fields) != 6 || !g_ascii_string_to_unsigned (fields[3], 10, 0, G_MAXUINT64, &size, NULL) || !read_hex (fields[4], &address)
+      || (strcmp (fields[5], "0") != 0 && strcmp (fields[5], "1") != 0))
+    return refuse (place, "no row of " HEADER, error);
+  ok = fields[5][0] == '1';
+  if (is (fields[1], GEMEM_CALL_EVENT_QUERY))
+    g_byte_array_append (self->answers, &ok, 1);
+  else if (ok && is (fields[1], GEMEM_CALL_MALLOC))
+    gemem_simulated_expect (self, &self->expected_blocks, address, size);
+  else if (ok && is (fields[1], GEMEM_CALL_RESERVE))
+    gemem_simulated_expect (self, &self->expected_ranges, address, size);
+  return TRUE;
+}
+
+gboolean
+gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **error)
+{
+  Place place = { path, 1 };
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *text = NULL;
+  char *row, *end;
+  gsize length;
+
+  if (!g_file_get_contents (path, &text, &length, &cause))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "device sim: calls=%s: %s; give a file that can be read", path, cause->message);
+      return FALSE;
+    }
+  self->answers = g_byte_array_new ();
+  if (!g_str_has_prefix (text, HEADER "\n"))
+    return refuse (&place, "does not begin with " HEADER, error);
+  if (strlen (text) != length || text[length - 1] != '\n')
+    return refuse (&place, "is damaged, or its end is missing", error);
+  for (row = strchr (text, '\n') + 1; *row != '\0'; row = end + 1)
+    {
+      place.line++;
+      end = strchr (row, '\n');
+      *end = '\0';
+      if (!take_row (self, &place, row, error))
+        return FALSE;
+    }
+  return TRUE;
+}

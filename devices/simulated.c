@@ -1,0 +1,557 @@
+/* simulated.c - the simulated device: capacity, addresses, a clock and nothing else; contents do not exist.
+ *
+ * Capacity: an allocation or page of n bytes succeeds iff held + n <= limit; n counts exactly as asked for.  The limit is capacity -
+ * reserved_by_others, or less while `recorded` follows what the recorded device had to give.
+ * Addresses: `bump` ascends from base in whole steps and never comes back; `first-fit` takes the lowest free range of whole steps;
+ * `recorded` takes the segments announced by gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above
+ * everything recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) gives the addresses of allocations and ranges, and the answers
+ * of event queries; what is refused, it does not.  All addresses, ranges for mappings too, come out of one space and never overlap.
+ * Time: the cost of a call is the profile's.  A stream is busy until the last thing put on it is done: a memset takes its size-dependent
+ * part there, a recorded event completes event_latency after now, in stream order.  A call that synchronises first waits for all
+ * streams.  An event is its completion time + 1, so nothing is remembered about events.
+ *
+ * Invariants: held <= capacity - reserved_by_others; blocks, ranges and gaps tile the space.  Cost: O(log gaps), O(1) for bump; no heap allocation per call
+ * once the maps have grown.  Origin: the device rules of the vector files (tests/vectors).
+ */
+#include "config.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "devices/simulated.h"
+
+/* Beyond every address a GPU driver hands out (47 bits): where `recorded` places what was not recorded. */
+#define BEYOND_RECORDED (G_GUINT64_CONSTANT (1) << 47)
+
+enum
+{
+  FREE_AS_PROFILE,
+  FREE_SYNCHRONISES,
+  FREE_AT_ONCE
+};
+
+/* Not a size that could be meant; stands for a word in the table. */
+#define UNSET (G_MAXUINT64 - 1)
+#define UNSET_TEXT "18446744073709551614"
+
+enum
+{
+  ADDRESS_BUMP,
+  ADDRESS_FIRST_FIT,
+  ADDRESS_RECORDED
+};
+
+enum
+{
+  REUSE_POLICY,
+  REUSE_NEVER,
+  REUSE_YES
+};
+
+/* What goes back to the space when a block is freed; beside its size in one word, so that a look-up touches one place. */
+enum
+{
+  KEPT_NOTHING, /* the address is never reused */
+  KEPT_SIZE,    /* recorded or adopted: exactly its bytes */
+  KEPT_STEPS,   /* whole steps */
+};
+#define BLOCK(size, kept) ((size) | (guint64) (kept) << 62)
+#define BLOCK_SIZE(block) ((block) & (GEMEM_SPACE_END - 1))
+#define BLOCK_KEPT(block) ((block) >> 62)
+
+/* Bump takes so much at once: the space is asked once in many thousand allocations. */
+#define WINDOW (G_GUINT64_CONSTANT (1) << 40)
+
+struct _GememExpected
+{
+  GememExpected *next;
+  guint64        address, size;
+};
+
+#define FIELD(name) .offset = G_STRUCT_OFFSET (GememSimulatedParams, name)
+
+static const GememParam params[] = {
+  { .name = "capacity", .type = GEMEM_PARAM_SIZE, .default_text = "profile", .special = "profile=" UNSET_TEXT, FIELD (capacity),
+    .help = "Bytes of device memory; without it that of 'total', or of the profile." },
+  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "capacity", .special = "capacity=" UNSET_TEXT, FIELD (total),
+    .help = "Bytes the device reports as its total." },
+  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "unset", .special = "unset=" UNSET_TEXT, FIELD (available),
+    .help = "Bytes the device reports as free while nothing is held." },
+  { .name = "reserved_by_others", .type = GEMEM_PARAM_SIZE, .default_text = "0", FIELD (reserved_by_others),
+    .help = "Bytes that other programs hold all the time." },
+  { .name = "granularity", .type = GEMEM_PARAM_SIZE, .default_text = "profile", .special = "profile=" UNSET_TEXT, FIELD (granularity),
+    .help = "Unit of physical pages and mappings, a power of two; without it that of the profile." },
+  { .name = "address", .type = GEMEM_PARAM_CHOICE, .default_text = "bump", .choices = "bump|first-fit|recorded|first_fit=first-fit",
+    .aliases = "device", FIELD (address), .help = "How addresses are chosen: ascending and never again, lowest free, or as recorded." },
+  { .name = "base", .type = GEMEM_PARAM_SIZE, .default_text = "0x100000000000", .min = "4KiB", .max = "0x3000000000000000", FIELD (base),
+    .help = "First address of plain allocations, a multiple of step." },
+  { .name = "step", .type = GEMEM_PARAM_SIZE, .default_text = "2MiB", .min = "1", .max = "1TiB", FIELD (step),
+    .help = "Plain allocations start on multiples of it, a power of two." },
+  { .name = "reuse", .type = GEMEM_PARAM_CHOICE, .default_text = "policy", .choices = "policy|never|yes", FIELD (reuse),
+    .help = "Whether freed addresses come back: follows from 'address', and may be said." },
+  { .name = "va", .type = GEMEM_PARAM_CHOICE, .default_text = "bump", .choices = "bump|first-fit|first_fit=first-fit", FIELD (va),
+    .help = "How reserved address ranges are placed." },
+  { .name = "va_base", .type = GEMEM_PARAM_SIZE, .default_text = "0x200000000000", .min = "4KiB", .max = "0x3000000000000000",
+    .aliases = "vabase", FIELD (va_base), .help = "First address of reserved ranges, a multiple of va_step." },
+  { .name = "va_step", .type = GEMEM_PARAM_SIZE, .default_text = "1GiB", .min = "1", .max = "1TiB", .aliases = "vastep", FIELD (va_step),
+    .help = "Reserved ranges start on multiples of it, a power of two." },
+  { .name = "va_reuse", .type = GEMEM_PARAM_CHOICE, .default_text = "policy", .choices = "policy|never|yes", .aliases = "vareuse",
+    FIELD (va_reuse), .help = "Whether released ranges come back: follows from 'va', and may be said." },
+  { .name = "virtual_memory", .type = GEMEM_PARAM_BOOL, .default_text = "yes", FIELD (virtual_memory),
+    .help = "Whether address ranges, pages and mappings are supported." },
+  { .name = "free_synchronises", .type = GEMEM_PARAM_CHOICE, .default_text = "profile", .choices = "profile|yes|no|1=yes|0=no", FIELD (free_synchronises),
+    .help = "Whether free waits until the device is idle, as allocators that free without synchronising rely on; without it as the profile says." },
+  { .name = "event_latency", .type = GEMEM_PARAM_TIME, .default_text = "0ns", .max = "1000h", FIELD (event_latency),
+    .help = "A recorded event completes that long after it was recorded." },
+  { .name = "calls", .type = GEMEM_PARAM_STRING, .conflicts = "address|base|reuse|va|va_base|va_reuse", FIELD (calls),
+    .help = "A log of device calls (replay --calls): addresses are given, and events complete, as they were there." },
+  { .name = "profile", .type = GEMEM_PARAM_STRING, .default_text = "generic", FIELD (profile),
+    .help = "Cost profile: a name from $GEMEM_PROFILES or the installed ones, or a path." },
+  { .name = NULL }
+};
+
+/* ---- time */
+
+static inline void
+wait_until (GememSimulated *self, guint64 time)
+{
+  if (self->base.now < time)
+    self->base.now = time;
+}
+
+void
+gemem_simulated_wait (GememSimulated *self, GememDeviceCall call)
+{
+  if (self->profile->calls[call].synchronises)
+    wait_until (self, self->busy_until);
+}
+
+/* Puts work on @stream that is done @work after the work before it, but not before @earliest; when it is done. */
+static guint64
+enqueue (GememSimulated *self, guint64 stream, guint64 work, guint64 earliest)
+{
+  guint64 *busy = gemem_idmap_insert (self->streams, stream, NULL);
+  guint64 start = MAX (*busy, self->base.now);
+  guint64 done = work > G_MAXUINT64 - 1 - start ? G_MAXUINT64 - 1 : start + work;
+
+  *busy = MAX (done, earliest);
+  self->busy_until = MAX (self->busy_until, *busy);
+  return *busy;
+}
+
+static gboolean
+sim_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  GememCallCost work = self->profile->calls[GEMEM_CALL_MEMSET];
+
+  work.base_ns = 0; /* that is the host's part */
+  enqueue (self, stream, gemem_call_cost_ns (&work, size, self->params.granularity), 0);
+  gemem_simulated_wait (self, GEMEM_CALL_MEMSET);
+  return TRUE;
+}
+
+static GememDeviceEvent
+sim_event_record (GememDevice *device, guint64 stream)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  gemem_simulated_wait (self, GEMEM_CALL_EVENT_RECORD);
+  return enqueue (self, stream, 0, device->now + self->params.event_latency) + 1;
+}
+
+static gboolean
+sim_event_query (GememDevice *device, GememDeviceEvent event)
+{
+  GememSimulated *self = (GememSimulated *) device;
+
+  gemem_simulated_wait (self, GEMEM_CALL_EVENT_QUERY);
+  if (self->answers != NULL && self->answered < self->answers->len)
+    return self->answers->data[self->answered++];
+  return event == 0 || device->now >= event - 1;
+}
+
+static void
+sim_event_sync (GememDevice *device, GememDeviceEvent event)
+{
+  if (event != 0)
+    wait_until ((GememSimulated *) device, event - 1);
+}
+
+static gboolean
+sim_stream_sync (GememDevice *device, guint64 stream)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const guint64 *busy = gemem_idmap_lookup (self->streams, stream);
+  if (busy != NULL)
+    wait_until (self, *busy);
+  return TRUE;
+}
+
+static gboolean
+sim_device_sync (GememDevice *device)
+{
+  wait_until ((GememSimulated *) device, ((GememSimulated *) device)->busy_until);
+  return TRUE;
+}
+
+static gboolean
+sim_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error)
+{
+  if (ns > 0)
+    enqueue ((GememSimulated *) device, stream, ns, 0);
+  return TRUE;
+}
+
+static guint64
+sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const GememCallCost *cost = &self->profile->calls[call];
+  guint64 ns;
+
+  if (call == GEMEM_CALL_MEMSET)
+    size = 0; /* the rest is done by the stream */
+  ns = gemem_call_cost_ns (cost, size, self->params.granularity);
+  if (G_UNLIKELY (cost->per_1000_live_ns != 0))
+    ns += gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE ? gemem_idmap_count (self->blocks) : gemem_mappings_live (&self->mappings, call));
+  return ns;
+}
+
+/* ---- plain allocations */
+
+guint64
+gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment, guint64 *kept)
+{
+  guint64 extent, address;
+
+  if (size >= GEMEM_SPACE_END)
+    return 0;
+  extent = (size + region->step - 1) & ~(region->step - 1);
+  address = gemem_space_find (space, region->floor, extent, MAX (region->step, alignment));
+  if (address == 0)
+    return 0;
+  gemem_space_take (space, address, extent);
+  *kept = region->reuse ? extent : 0;
+  if (!region->reuse)
+    region->floor = address + extent;
+  return address;
+}
+
+void
+gemem_simulated_settle (GememSimulated *self)
+{
+  if (self->window > self->allocations.floor)
+    gemem_space_give (&self->space, self->allocations.floor, self->window - self->allocations.floor);
+  self->window = 0;
+}
+
+/* From the policy's region; 0: no room. */
+static guint64
+place (GememSimulated *self, guint64 size)
+{
+  GememRegion *region = &self->allocations;
+  guint64 address = region->floor, kept;
+
+  if (G_LIKELY (self->window > address && self->window - address >= size))
+    {
+      region->floor = (address + size + region->step - 1) & ~(region->step - 1); /* the window ends on a step */
+      gemem_idmap_prefetch (self->blocks, region->floor); /* where the next one will be remembered */
+      return address;
+    }
+  gemem_simulated_settle (self);
+  address = gemem_region_take (&self->space, region, size, 0, &kept);
+  if (self->policy == ADDRESS_BUMP && address != 0 && gemem_space_take (&self->space, region->floor, WINDOW))
+    self->window = region->floor + WINDOW;
+  return address;
+}
+
+guint64
+gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected, guint64 size)
+{
+  GememExpected *front = expected->first;
+  guint64 address;
+
+  if (front == NULL || front->size != size || !gemem_space_take (&self->space, front->address, size))
+    {
+      self->base.unexpected++;
+      return 0;
+    }
+  address = front->address;
+  expected->first = front->next;
+  if (front->next == NULL)
+    expected->last = NULL;
+  gemem_slab_free (&self->expected_slab, front);
+  return address;
+}
+
+static inline void
+remember (GememSimulated *self, guint64 address, guint64 size, guint kept)
+{
+  guint64 *block = gemem_idmap_insert (self->blocks, address, NULL);
+  *block = BLOCK (size, kept);
+  self->base.held += size;
+}
+
+static guint64
+sim_malloc (GememDevice *device, guint64 size, guint64 stream)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  guint64 address = 0;
+  guint kept = self->policy == ADDRESS_FIRST_FIT ? KEPT_STEPS : KEPT_NOTHING;
+
+  gemem_simulated_wait (self, GEMEM_CALL_MALLOC);
+  if (size == 0 || !gemem_simulated_has_room (self, size))
+    return 0;
+  if (self->policy == ADDRESS_RECORDED && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
+    kept = KEPT_SIZE;
+  if (address == 0)
+    address = place (self, size);
+  if (address != 0)
+    remember (self, address, size, kept);
+  return address;
+}
+
+static void
+sim_free (GememDevice *device, guint64 address, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  guint64 block, step = self->allocations.step;
+
+  gemem_simulated_wait (self, GEMEM_CALL_FREE);
+  if (!gemem_idmap_remove (self->blocks, address, &block))
+    {
+      gemem_device_misuse (device, "free of an address that is not allocated");
+      return;
+    }
+  if (BLOCK_SIZE (block) != size)
+    {
+      *(guint64 *) gemem_idmap_insert (self->blocks, address, NULL) = block;
+      gemem_device_misuse (device, "free with another size than was allocated");
+      return;
+    }
+  if (BLOCK_KEPT (block) == KEPT_STEPS)
+    gemem_space_give (&self->space, address, gemem_align_up (size, step));
+  else if (BLOCK_KEPT (block) == KEPT_SIZE)
+    gemem_space_give (&self->space, address, size);
+  device->held -= size;
+}
+
+/* What is placed without a record goes above everything that has one. */
+static void
+keep_above (GememSimulated *self, guint64 address, guint64 size)
+{
+  guint64 step = self->allocations.step;
+  if (address < GEMEM_SPACE_END && size < GEMEM_SPACE_END && address + size > self->allocations.floor)
+    self->allocations.floor = (address + size + step - 1) & ~(step - 1);
+}
+
+void
+gemem_simulated_expect (GememSimulated *self, GememExpectations *expectations, guint64 address, guint64 size)
+{
+  GememExpected *expected = gemem_slab_alloc (&self->expected_slab);
+
+  expected->address = address;
+  expected->size = size;
+  if (expectations->last != NULL)
+    expectations->last->next = expected;
+  else
+    expectations->first = expected;
+  expectations->last = expected;
+  keep_above (self, address, size);
+}
+
+/* A log of calls knows more than the trace. */
+static void
+sim_expect (GememDevice *device, guint64 address, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+
+  if (self->policy == ADDRESS_RECORDED && self->answers == NULL)
+    gemem_simulated_expect (self, &self->expected_blocks, address, size);
+}
+
+static void
+sim_limit (GememDevice *device, guint64 bytes)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const guint64 whole = self->params.capacity - self->params.reserved_by_others;
+
+  if (self->policy == ADDRESS_RECORDED)
+    self->limit = bytes > 0 ? MIN (bytes, whole) : whole;
+}
+
+static gboolean
+sim_adopt (GememDevice *device, guint64 address, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+
+  gemem_simulated_settle (self);
+  if (!gemem_simulated_has_room (self, size) || !gemem_space_take (&self->space, address, size))
+    return FALSE;
+  remember (self, address, size, self->policy == ADDRESS_BUMP ? KEPT_NOTHING : KEPT_SIZE);
+  if (self->policy == ADDRESS_RECORDED)
+    keep_above (self, address, size);
+  return TRUE;
+}
+
+static void
+sim_info (GememDevice *device, GememDeviceInfo *info)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  guint64 whole = self->params.available;
+
+  info->total = self->params.total != UNSET ? self->params.total : self->params.capacity;
+  if (whole == UNSET)
+    whole = MIN (self->limit, info->total);
+  info->free = whole > device->held ? whole - device->held : 0;
+  info->granularity = self->params.granularity;
+  info->virtual_memory = self->params.virtual_memory;
+}
+
+/* ---- creation */
+
+static gboolean
+refuse (GError **error, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device sim: %s", message);
+  return FALSE;
+}
+
+static gboolean
+check_steps (const char *base_name, guint64 base, const char *step_name, guint64 step, GError **error)
+{
+  if ((step & (step - 1)) != 0)
+    return refuse (error, "%s=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB", step_name, step);
+  if ((base & (step - 1)) != 0)
+    return refuse (error, "%s=0x%" G_GINT64_MODIFIER "x is not a multiple of %s; round it", base_name, base, step_name);
+  return TRUE;
+}
+
+/* `reuse` may only say what the policy does anyway. */
+static gboolean
+check_reuse (const char *name, int reuse, gboolean reuses, const char *policy, GError **error)
+{
+  if (reuse == REUSE_POLICY || (reuse == REUSE_YES) == reuses)
+    return TRUE;
+  if (reuses)
+    return refuse (error, "%s=never belongs to %s=bump; remove it or use bump", name, policy);
+  return refuse (error, "%s=yes contradicts %s=bump, which never reuses addresses; use first-fit", name, policy);
+}
+
+static gboolean
+check_params (const GememSimulatedParams *p, GError **error)
+{
+  guint64 total = p->total != UNSET ? p->total : p->capacity;
+
+  if (p->reserved_by_others > p->capacity)
+    return refuse (error, "reserved_by_others is more than the capacity; nothing would be left to simulate");
+  if (p->available != UNSET && p->available > total)
+    return refuse (error, "available is more than the total; set total, or less available");
+  if (p->granularity == 0 || (p->granularity & (p->granularity - 1)) != 0)
+    return refuse (error, "granularity=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB", p->granularity);
+  return check_steps ("base", p->base, "step", p->step, error) && check_steps ("va_base", p->va_base, "va_step", p->va_step, error)
+         && check_reuse ("reuse", p->reuse, p->address != ADDRESS_BUMP, "address", error)
+         && check_reuse ("va_reuse", p->va_reuse, p->va != ADDRESS_BUMP, "va", error);
+}
+
+static void
+sim_destroy (GememDevice *device)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  gemem_mappings_clear (&self->mappings);
+  gemem_idmap_free (self->blocks);
+  gemem_idmap_free (self->streams);
+  gemem_slab_clear (&self->expected_slab);
+  gemem_space_clear (&self->space);
+  gemem_profile_free (self->profile);
+  g_clear_pointer (&self->answers, g_byte_array_unref);
+  g_free (self->params.profile);
+  g_free (self->params.calls);
+  g_free (self);
+}
+
+static GememDevice *
+sim_create (gconstpointer given, GError **error)
+{
+  GememSimulatedParams p = *(const GememSimulatedParams *) given;
+  GememProfile *profile = gemem_profile_load (p.profile, error);
+  GememSimulated *self;
+
+  if (profile == NULL)
+    return NULL;
+  if (p.capacity == UNSET)
+    p.capacity = p.total != UNSET ? p.total : profile->capacity;
+  if (p.granularity == UNSET)
+    p.granularity = profile->granularity;
+  if (!check_params (&p, error))
+    {
+      gemem_profile_free (profile);
+      return NULL;
+    }
+  if (p.free_synchronises != FREE_AS_PROFILE)
+    profile->calls[GEMEM_CALL_FREE].synchronises = p.free_synchronises == FREE_SYNCHRONISES;
+  self = g_new0 (GememSimulated, 1);
+  self->params = p;
+  self->params.profile = g_strdup (p.profile);
+  self->params.calls = g_strdup (p.calls);
+  self->profile = profile;
+  self->policy = p.calls != NULL ? ADDRESS_RECORDED : p.address;
+  self->limit = p.capacity - p.reserved_by_others;
+  self->base.klass = &gemem_simulated_class;
+  g_rec_mutex_init (&self->base.lock);
+  self->base.params = &self->params;
+  self->base.capacity = p.capacity;
+  self->base.hit_ns = profile->hit_ns;
+  self->base.cost_numbers = profile->numbers;
+  self->base.cost_guesses = profile->guesses;
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    self->base.waits |= (guint32) profile->calls[call].synchronises << call;
+  self->allocations = (GememRegion) { .floor = p.base, .step = p.step, .reuse = p.address == ADDRESS_FIRST_FIT };
+  if (self->policy == ADDRESS_RECORDED)
+    self->allocations.floor = BEYOND_RECORDED;
+  self->ranges = (GememRegion) { .floor = p.va_base, .step = p.va_step, .reuse = p.va == ADDRESS_FIRST_FIT };
+  gemem_space_init (&self->space);
+  gemem_slab_init (&self->expected_slab, sizeof (GememExpected));
+  self->blocks = gemem_idmap_new (sizeof (guint64));
+  self->streams = gemem_idmap_new (sizeof (guint64));
+  gemem_mappings_init (&self->mappings, p.granularity);
+  if (p.calls != NULL && !gemem_simulated_load_calls (self, p.calls, error))
+    {
+      gemem_device_destroy (&self->base);
+      return NULL;
+    }
+  return &self->base;
+}
+
+const GememDeviceClass gemem_simulated_class = {
+  .name = "sim",
+  .aliases = "simulated",
+  .summary = "simulated device: capacity, address policy and modelled costs",
+  .params = params,
+  .params_size = sizeof (GememSimulatedParams),
+  .create = sim_create,
+  .malloc = sim_malloc,
+  .free = sim_free,
+  .reserve = gemem_virtual_reserve,
+  .release = gemem_virtual_release,
+  .create_page = gemem_virtual_create_page,
+  .destroy_page = gemem_virtual_destroy_page,
+  .map = gemem_virtual_map,
+  .unmap = gemem_virtual_unmap,
+  .memset = sim_memset,
+  .event_record = sim_event_record,
+  .event_query = sim_event_query,
+  .event_sync = sim_event_sync,
+  .stream_sync = sim_stream_sync,
+  .device_sync = sim_device_sync,
+  .info = sim_info,
+  .destroy = sim_destroy,
+  .expect = sim_expect,
+  .limit = sim_limit,
+  .occupy = sim_occupy,
+  .adopt = sim_adopt,
+  .cost = sim_cost,
+};

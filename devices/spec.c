@@ -1,0 +1,155 @@
+/* spec.c - devices as text: from "sim:capacity=80GiB,address=bump" to a device, and back to what it was made of.
+ *
+ * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting `gpu`, a number before the settings is
+ * its value.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "devices/device-private.h"
+
+static const GememDeviceClass *const classes[] = {
+#define GEMEM_DEVICE(symbol) &symbol,
+#include "devices/devices.def"
+#undef GEMEM_DEVICE
+  NULL
+};
+
+const GememDeviceClass *const *
+gemem_device_classes (void)
+{
+  return classes;
+}
+
+/* ---- from text */
+
+const GememDeviceClass *
+gemem_device_class_find (const char *name, GError **error)
+{
+  const char *known[G_N_ELEMENTS (classes)] = { NULL };
+  const char *nearest;
+
+  for (guint i = 0; classes[i] != NULL; i++)
+    {
+      if (gemem_name_is (classes[i]->name, classes[i]->aliases, name))
+        return classes[i];
+      known[i] = classes[i]->name;
+    }
+  g_autofree char *list = g_strjoinv (", ", (char **) known);
+  nearest = gemem_suggest (name, known);
+  if (nearest != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device '%s': no such device; did you mean '%s'?", name, nearest);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device '%s': no such device; use one of %s", name, list);
+  return NULL;
+}
+
+GememDevice *
+gemem_device_new_settings (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults, GError **error)
+{
+  static const GememParam no_params[] = { { .name = NULL } };
+  const GememParam *table = klass->params != NULL ? klass->params : no_params;
+  g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings);
+  g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
+  g_autofree guint64 *params = g_malloc0 (MAX (klass->params_size, sizeof (guint64)));
+  const GememParamContext context = { 0 };
+  GememDevice *device = NULL;
+
+  if (gemem_params_apply (table, params, &context, what, merged, error))
+    device = klass->create (params, error);
+  gemem_params_clear (table, params);
+  return device;
+}
+
+/* The settings of @klass in @text, which is what follows "NAME:". */
+static GPtrArray *
+parse_settings (const GememDeviceClass *klass, const char *text, GError **error)
+{
+  gsize digits = strspn (text, "0123456789");
+  g_autofree char *whole = NULL;
+
+  if (digits == 0 || (text[digits] != '\0' && text[digits] != ':') || gemem_params_find (klass->params, "gpu") == NULL)
+    return gemem_settings_parse (text, error);
+  whole = g_strdup_printf ("gpu=%.*s,%s", (int) digits, text, text + digits + (text[digits] == ':'));
+  if (text[digits] == '\0' || text[digits + 1] == '\0')
+    whole[strlen (whole) - 1] = '\0';
+  return gemem_settings_parse (whole, error);
+}
+
+GPtrArray *
+gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error)
+{
+  gsize length = strcspn (spec, ":");
+  g_autofree char *name = g_strndup (spec, length);
+
+  *klass = gemem_device_class_find (name, error);
+  return *klass != NULL ? parse_settings (*klass, spec[length] == ':' ? spec + length + 1 : "", error) : NULL;
+}
+
+const GememDeviceClass *
+gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings)
+{
+  const char *beneath = "sim";
+
+  if (klass != &gemem_faulty_class)
+    return klass;
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (gemem_name_equal (setting->key, "on"))
+        beneath = setting->value;
+    }
+  return gemem_device_class_find (beneath, NULL);
+}
+
+GememDevice *
+gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error)
+{
+  const GememDeviceClass *klass;
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (spec != NULL ? spec : "sim", &klass, error);
+  g_autoptr (GPtrArray) fallback = NULL;
+  GememDevice *device;
+
+  if (settings == NULL || (defaults != NULL && (fallback = gemem_settings_parse (defaults, error)) == NULL))
+    return NULL;
+  if (klass == &gemem_faulty_class)
+    device = gemem_faulty_device_new_settings (settings, fallback, error);
+  else
+    device = gemem_device_new_settings (klass, settings, fallback, error);
+  for (GememDevice *each = device; each != NULL; each = each->inner)
+    each->ordinal = ordinal;
+  return device;
+}
+
+char *
+gemem_device_describe (GememDevice *device)
+{
+  GString *text = g_string_new (device->klass->name);
+  char separator = ':';
+  for (GememDevice *each = device; each != NULL; each = each->inner)
+    {
+      g_autofree char *settings = each->params != NULL ? gemem_params_describe (each->klass->params, each->params) : NULL;
+      if (settings == NULL || *settings == '\0')
+        continue;
+      g_string_append_c (text, separator);
+      g_string_append (text, settings);
+      separator = ',';
+    }
+  return g_string_free (text, FALSE);
+}
+
+GPtrArray *
+gemem_device_settings (GememDevice *device)
+{
+  GPtrArray *rows = gemem_settings_new ();
+  for (GememDevice *each = device; each != NULL; each = each->inner)
+    for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL; param++)
+      {
+        g_autofree char *value = gemem_param_value_text (param, each->params);
+        gemem_settings_add (rows, param->name, value);
+      }
+  return rows;
+}
+

@@ -1,0 +1,128 @@
+/* virtual.c - virtual memory of the simulated device: addresses from its space, pages under its limit, the rest in the book (mappings.h).
+ *
+ * A caller's mistake is refused without effect; a device without virtual memory refuses everything.
+ */
+#include "config.h"
+
+#include "devices/simulated.h"
+
+guint64
+gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  guint64 address, kept;
+  const char *fault;
+
+  gemem_simulated_wait (self, GEMEM_CALL_RESERVE);
+  if (!self->params.virtual_memory || size == 0)
+    return 0;
+  if (!gemem_mappings_may_reserve (alignment, &fault))
+    {
+      gemem_device_misuse (device, fault);
+      return 0;
+    }
+  gemem_simulated_settle (self);
+  address = self->answers != NULL ? gemem_simulated_take_expected (self, &self->expected_ranges, size) : 0;
+  kept = size;
+  if (address == 0)
+    address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);
+  if (address != 0)
+    gemem_mappings_reserved (&self->mappings, address, size, kept);
+  return address;
+}
+
+void
+gemem_virtual_release (GememDevice *device, guint64 address, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const char *fault;
+  GememRange *range;
+
+  gemem_simulated_wait (self, GEMEM_CALL_RELEASE);
+  range = gemem_mappings_may_release (&self->mappings, address, size, &fault);
+  if (range == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return;
+    }
+  if (range->kept != 0)
+    gemem_space_give (&self->space, address, range->kept);
+  gemem_mappings_released (&self->mappings, range);
+}
+
+GememPage
+gemem_virtual_create_page (GememDevice *device, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const char *fault;
+
+  gemem_simulated_wait (self, GEMEM_CALL_CREATE);
+  if (!self->params.virtual_memory || size == 0)
+    return 0;
+  if (!gemem_mappings_may_create (&self->mappings, size, &fault))
+    {
+      gemem_device_misuse (device, fault);
+      return 0;
+    }
+  if (!gemem_simulated_has_room (self, size))
+    return 0;
+  device->held += size;
+  return gemem_mappings_created (&self->mappings, size, 0);
+}
+
+void
+gemem_virtual_destroy_page (GememDevice *device, GememPage page, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const char *fault;
+
+  gemem_simulated_wait (self, GEMEM_CALL_DESTROY);
+  if (gemem_mappings_may_destroy (&self->mappings, page, size, &fault) != NULL)
+    device->held -= gemem_mappings_destroyed (&self->mappings, page);
+  else
+    gemem_device_misuse (device, fault);
+}
+
+gboolean
+gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const char *fault;
+
+  gemem_simulated_wait (self, GEMEM_CALL_MAP);
+  if (!self->params.virtual_memory)
+    return FALSE;
+  if (gemem_mappings_may_map (&self->mappings, address, page, offset, size, &fault) == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return FALSE;
+    }
+  gemem_mappings_mapped (&self->mappings, address, page, size);
+  return TRUE;
+}
+
+gboolean
+gemem_virtual_unmap (GememDevice *device, guint64 address, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+  const char *fault;
+  GememMapping *mapping;
+
+  gemem_simulated_wait (self, GEMEM_CALL_UNMAP);
+  if (!self->params.virtual_memory)
+    return FALSE;
+  mapping = gemem_mappings_may_unmap (&self->mappings, address, size, &fault);
+  if (mapping == NULL)
+    {
+      gemem_device_misuse (device, fault);
+      return FALSE;
+    }
+  while (size > 0)
+    {
+      GememTreeNode *next = gemem_tree_next (&mapping->node);
+      size -= mapping->size;
+      device->held -= gemem_mappings_unmapped (&self->mappings, mapping);
+      mapping = next != NULL ? GEMEM_TREE_ENTRY (next, GememMapping, node) : NULL;
+    }
+  return TRUE;
+}

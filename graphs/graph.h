@@ -1,0 +1,280 @@
+/* graph.h - the graph model: operators in planning order, their tensors, workspaces, streams and attributes.
+ *
+ * A graph is what a compiler or a framework knows before a program runs.  Planners (planners) place its tensors, lowerings
+ * (lowering.h) turn it into a trace.  Formats are in formats.def; doc/graph-format.md describes our own JSON.
+ *
+ * A graph is built node by node, then sealed; a sealed graph never changes and may be read by any number of threads.
+ *
+ * Numbering: node ids, tensor (output) numbers and workspace numbers are dense and follow the order of the nodes.  An ITEM is anything that
+ * needs memory: the outputs of node 0, its workspaces, the outputs of node 1...  Nothing else is ever numbered.
+ *
+ * Invariants of a sealed graph: names of nodes are unique; every input names an output that exists, or a variable, or nothing; consumers
+ * of a tensor are in edge order; the edges (data and control, without those that come out of NextIteration nodes) form no cycle and
+ * go from smaller ids to larger ones; sizes fit in 62 bits.
+ * Cost: memory linear in nodes, tensors and edges (about 100 bytes a node, 64 a tensor, 16 an edge).
+ */
+#pragma once
+
+#include "base/macros.h"
+#include <glib.h>
+
+#include "base/error.h"
+#include "graphs/dtype.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct _GememGraph GememGraph;
+
+#define GEMEM_NONE G_MAXUINT32
+
+/* Memory types (ge-static.md 0.1). */
+#define GEMEM_MEMORY_DEFAULT G_GUINT64_CONSTANT (0)
+#define GEMEM_MEMORY_HBM G_GUINT64_CONSTANT (2)
+#define GEMEM_MEMORY_DDR G_GUINT64_CONSTANT (4)
+#define GEMEM_MEMORY_P2P G_GUINT64_CONSTANT (0x11)
+#define GEMEM_MEMORY_HOST G_GUINT64_CONSTANT (0x81)
+#define GEMEM_MEMORY_HOST_SVM G_GUINT64_CONSTANT (0x90)
+#define GEMEM_MEMORY_UB (G_GUINT64_CONSTANT (1) << 15)
+#define GEMEM_MEMORY_L1 (G_GUINT64_CONSTANT (1) << 16)
+#define GEMEM_MEMORY_L2 (G_GUINT64_CONSTANT (1) << 17)
+#define GEMEM_MEMORY_SESSION ((G_GUINT64_CONSTANT (1) << 32) | GEMEM_MEMORY_HBM)
+
+typedef enum
+{
+#define GEMEM_ATTRIBUTE(symbol, name, kind, owner, help) GEMEM_ATTRIBUTE_##symbol,
+#include "graphs/attributes.def"
+#undef GEMEM_ATTRIBUTE
+  GEMEM_ATTRIBUTE_COUNT
+} GememAttributeKey;
+
+typedef enum
+{
+  GEMEM_ATTRIBUTE_FLAG,
+  GEMEM_ATTRIBUTE_INT,
+  GEMEM_ATTRIBUTE_INTS,
+  GEMEM_ATTRIBUTE_TEXT,
+  GEMEM_ATTRIBUTE_TEXTS,
+} GememAttributeKind;
+
+typedef enum
+{
+  GEMEM_ATTRIBUTE_NODE,
+  GEMEM_ATTRIBUTE_TENSOR,
+} GememAttributeOwner;
+
+typedef struct
+{
+  const char         *name;
+  GememAttributeKind  kind;
+  GememAttributeOwner owner;
+  const char         *help;
+} GememAttributeInfo;
+
+extern const GememAttributeInfo gemem_attributes[GEMEM_ATTRIBUTE_COUNT];
+/* GEMEM_ATTRIBUTE_COUNT if there is none of that name and owner. */
+GememAttributeKey gemem_attribute_find (const char *name, GememAttributeOwner owner);
+
+/* Where the attributes of a node or tensor are. */
+typedef struct
+{
+  guint32 first, n;
+} GememAttributes;
+
+enum /* roles of a node, as PaddlePaddle marks them */
+{
+  GEMEM_ROLE_FORWARD = 0,
+  GEMEM_ROLE_BACKWARD = 1,
+  GEMEM_ROLE_OPTIMIZE = 2,
+  GEMEM_ROLE_LOSS = 0x100,
+};
+
+/* One operator.  Arrays are slices of the graph's: [first, first + n). */
+typedef struct
+{
+  const char     *name, *type, *engine; /* engine: kernel library; "" if none                                    */
+  const char     *batch_label;          /* "" if none                                                            */
+  gint64          stream;               /* -1: none                                                              */
+  gint64          index;                /* of a Data node among the graph's inputs; -1: not given                */
+  guint32         first_input, n_inputs;
+  guint32         first_output, n_outputs;       /* numbers of tensors                                           */
+  guint32         first_workspace, n_workspaces;
+  guint32         first_control, n_controls;     /* nodes that must run before this one, without data            */
+  guint32         first_successor, n_successors; /* nodes that wait for this one, without data, in edge order    */
+  guint32         first_block, n_blocks;         /* subgraphs that this node runs                                */
+  guint32         block;                         /* the subgraph this node belongs to; 0: the graph itself       */
+  GememAttributes attributes;
+  guint32         role;                          /* GEMEM_ROLE_*                                                 */
+} GememNode;
+
+/* What an input is connected to: a tensor, or a variable that no node of the graph produces, or nothing. */
+typedef struct
+{
+  guint32 tensor;   /* or GEMEM_NONE */
+  guint32 variable; /* or GEMEM_NONE; also set beside `tensor` when the graph names its variables */
+} GememNodeInput;
+
+typedef struct
+{
+  guint32 node, input;
+} GememConsumer;
+
+/* One output of a node. */
+typedef struct
+{
+  guint64         size;        /* bytes as the planner takes it: padded by the engine where it pads            */
+  guint32         node, index; /* output `index` of `node`                                                     */
+  guint32         first_dim, n_dims;
+  guint32         first_consumer, n_consumers;
+  gint32          reuse_input; /* number of the input whose memory this output is; -1: none                    */
+  guint32         variable;    /* the variable that it writes, or GEMEM_NONE                                   */
+  GememAttributes attributes;
+  GememDtype      dtype;
+  guint8          has_shape;   /* n_dims is meant, even when 0                                                 */
+} GememTensor;
+
+/* A named variable of a program (PaddlePaddle, ONNX initialisers, PyTorch parameters). */
+typedef struct
+{
+  const char *name;
+  guint64     size;            /* bytes; from shape and dtype when not given (-1 counts as 1)                   */
+  guint32     first_dim, n_dims;
+  guint32     parameter;       /* of a gradient: the variable it is the gradient of, or GEMEM_NONE              */
+  GememDtype  dtype;
+  guint8      has_shape;
+  guint8      persistable;     /* lives longer than one run: weights, optimizer state                          */
+  guint8      is_tensor;       /* a dense tensor (LOD_TENSOR): the only kind that is shared                    */
+} GememVariable;
+
+/* A subgraph.  Block 0 is the graph itself. */
+typedef struct
+{
+  const char *name;
+  guint32     node; /* that owns it; GEMEM_NONE for block 0 */
+} GememBlockInfo;
+
+/* ---- reading a sealed graph.  All O(1) unless said otherwise. */
+
+GememGraph *gemem_graph_ref (GememGraph *graph);
+void        gemem_graph_unref (GememGraph *graph);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGraph, gemem_graph_unref)
+
+const char *gemem_graph_name (const GememGraph *graph);
+/* Planner settings that came with the graph: GPtrArray of GememSetting, in file order; offered as defaults. */
+GPtrArray *gemem_graph_settings (const GememGraph *graph);
+/* "key: value" strings: source, tool, options... */
+GPtrArray *gemem_graph_provenance (const GememGraph *graph);
+/* TRUE if the graph's root is of dynamic shape (attribute _dynamic_shape_partitioned). */
+gboolean gemem_graph_dynamic_root (const GememGraph *graph);
+/* _mem_release_first_reuse_first: 1, 0, or -1 when the graph does not say. */
+int gemem_graph_release_first (const GememGraph *graph);
+
+guint32 gemem_graph_n_nodes (const GememGraph *graph);
+guint32 gemem_graph_n_tensors (const GememGraph *graph);
+guint32 gemem_graph_n_workspaces (const GememGraph *graph);
+guint32 gemem_graph_n_variables (const GememGraph *graph);
+guint32 gemem_graph_n_blocks (const GememGraph *graph);
+guint32 gemem_graph_n_items (const GememGraph *graph);
+
+const GememNode      *gemem_graph_node (const GememGraph *graph, guint32 node);
+const GememTensor    *gemem_graph_tensor (const GememGraph *graph, guint32 tensor);
+const GememNodeInput *gemem_graph_inputs (const GememGraph *graph, guint32 node);     /* n_inputs of them      */
+const GememConsumer  *gemem_graph_consumers (const GememGraph *graph, guint32 tensor); /* n_consumers of them  */
+const guint32        *gemem_graph_controls (const GememGraph *graph, guint32 node);   /* n_controls of them    */
+const guint32        *gemem_graph_successors (const GememGraph *graph, guint32 node); /* n_successors of them  */
+guint64               gemem_graph_workspace (const GememGraph *graph, guint32 node, guint32 i); /* bytes; 0 for -1 */
+const GememVariable  *gemem_graph_variable (const GememGraph *graph, guint32 variable);
+const GememBlockInfo *gemem_graph_block (const GememGraph *graph, guint32 block);
+const gint64         *gemem_graph_dims (const GememGraph *graph, guint32 first_dim);
+
+/* By name, O(1) hashed; GEMEM_NONE. */
+guint32 gemem_graph_find_node (const GememGraph *graph, const char *name);
+guint32 gemem_graph_find_variable (const GememGraph *graph, const char *name);
+
+/* Bytes without padding: dims x dtype where both are known, else `size` (ge-static.md 1.2). */
+guint64 gemem_graph_unpadded_size (const GememGraph *graph, guint32 tensor);
+
+/* The input of @node that output @output writes over by its name: that of an input in the attribute lists when `reference` is set, or the
+ * variable of an input that a node of the graph produced.  GEMEM_NONE if there is none.  O(inputs). */
+guint32 gemem_graph_overwritten_input (const GememGraph *graph, guint32 node, guint32 output);
+
+/* Items. */
+static inline guint32
+gemem_node_item (const GememNode *node)
+{
+  return node->first_output + node->first_workspace;
+}
+static inline guint32
+gemem_node_output_item (const GememNode *node, guint32 output)
+{
+  return gemem_node_item (node) + output;
+}
+static inline guint32
+gemem_node_workspace_item (const GememNode *node, guint32 workspace)
+{
+  return gemem_node_item (node) + node->n_outputs + workspace;
+}
+typedef struct
+{
+  guint32  node, index;
+  gboolean workspace;
+  guint64  size;
+} GememGraphItem;
+/* O(log nodes). */
+GememGraphItem gemem_graph_item (const GememGraph *graph, guint32 item);
+/* "NODE:output 1", "NODE:workspace 0"; free with g_free(). */
+char *gemem_graph_item_text (const GememGraph *graph, guint32 item);
+
+/* Attributes; O(attributes of the owner).  An absent one: FALSE, NULL, n = 0. */
+gboolean      gemem_graph_flag (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key);
+gboolean      gemem_graph_int (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, gint64 *value);
+const gint64 *gemem_graph_ints (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, guint *n);
+const char   *gemem_graph_text (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key);
+const char *const *gemem_graph_texts (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, guint *n);
+gboolean      gemem_graph_has_attribute (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key);
+/* Key and value of the i-th attribute, for writers. */
+GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttributes attributes, guint32 i);
+
+/* ---- building.  Nodes are added in planning order; everything that follows belongs to the last node (or its last output). */
+
+GememGraph *gemem_graph_new (const char *name);
+void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files that say it late */
+void gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value);
+/* Also after sealing, while nobody else has the graph. */
+void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...) G_GNUC_PRINTF (3, 4);
+void gemem_graph_set_dynamic_root (GememGraph *graph, gboolean dynamic);
+void gemem_graph_set_release_first (GememGraph *graph, int release_first);
+
+/* Returns the number; a name given twice returns the first. */
+guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable);
+/* The same, but always a new one: named "NAME#NUMBER" where NAME is taken. */
+guint32 gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable);
+/* Shape and dtype of a variable that was added without (dims NULL), and the size that follows from them. */
+void gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype, const gint64 *dims, guint n_dims);
+GememVariable *gemem_graph_edit_variable (GememGraph *graph, guint32 variable); /* valid until the next add */
+guint32 gemem_graph_add_block (GememGraph *graph, const char *name); /* owned by the last node; nodes join it by `block` */
+
+/* Returns its id; the fields that are not set by functions below (engine and label with gemem_graph_intern()) are filled through
+ * gemem_graph_edit_node(). */
+guint32      gemem_graph_add_node (GememGraph *graph, const char *name, const char *type);
+GememNode   *gemem_graph_edit_node (GememGraph *graph); /* the last node; valid until the next add_node */
+const char  *gemem_graph_intern (GememGraph *graph, const char *text); /* lives as long as the graph */
+void         gemem_graph_add_input (GememGraph *graph, const char *producer, guint32 output);  /* @producer may come later */
+void         gemem_graph_add_variable_input (GememGraph *graph, guint32 variable);             /* produced outside        */
+void         gemem_graph_add_no_input (GememGraph *graph);                                     /* unconnected             */
+void         gemem_graph_add_control (GememGraph *graph, const char *before);
+void         gemem_graph_add_workspace (GememGraph *graph, guint64 size);
+guint32      gemem_graph_add_output (GememGraph *graph, guint64 size); /* returns the tensor's number */
+GememTensor *gemem_graph_edit_output (GememGraph *graph);              /* the last output; valid until the next add_output */
+void         gemem_graph_set_shape (GememGraph *graph, GememDtype dtype, const gint64 *dims, guint n); /* of the last output */
+/* A consumer of the last output, in edge order.  Optional: without any for a tensor, the order is that of the inputs by node id.
+ * When given, seal() insists that they are exactly the inputs connected to it. */
+void gemem_graph_add_consumer (GememGraph *graph, const char *node, guint32 input);
+
+void gemem_graph_add_attribute_ints (GememGraph *graph, GememAttributeKey key, const gint64 *values, guint n); /* FLAG, INT, INTS */
+void gemem_graph_add_attribute_texts (GememGraph *graph, GememAttributeKey key, const char *const *values, guint n); /* TEXT, TEXTS */
+
+/* Connects names, computes consumers and successors, checks the invariants.  @where (a file name) begins the messages.
+ * Errors: GEMEM_ERROR_INPUT "WHERE: node 'X': field: what; what to do".  After an error the graph is only good for unref(). */
+gboolean gemem_graph_seal (GememGraph *graph, const char *where, GError **error);
+
+GEMEM_END_DECLS

@@ -1,0 +1,29 @@
+/* paddle-import.h - what the readers of PaddlePaddle programs share: operators on named variables become nodes and tensors.
+ *
+ * Each output of an operator is a tensor that writes a variable.  An input is the tensor that wrote its variable last, in the order of the
+ * nodes, else the variable itself.  "@EMPTY@" is a variable that nothing writes.
+ */
+#pragma once
+
+#include "graphs/graph.h"
+
+#define PADDLE_NO_VARIABLE "@EMPTY@"
+
+typedef struct
+{
+  GememGraph *graph;
+  GArray     *dims;   /* gint64, scratch                                      */
+  GArray     *writer; /* guint32 by variable: the tensor that wrote it last */
+} PaddleImport;
+
+void paddle_import_init (PaddleImport *import, const char *name);
+/* Leaves the graph alone. */
+void paddle_import_clear (PaddleImport *import);
+/* The scratch dims, as an array that is never NULL. */
+const gint64 *paddle_import_dims (const PaddleImport *import);
+
+/* After variables were added to the graph: they may be read and written. */
+void paddle_import_take_variables (PaddleImport *import);
+/* To the last node: an input, an output. */
+void paddle_import_read (PaddleImport *import, guint32 variable);
+void paddle_import_write (PaddleImport *import, guint32 variable);

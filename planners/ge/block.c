@@ -1,0 +1,190 @@
+/* block.c - occupants and blocks of the GE assigners (ge-static.md 2.1); see block.h.
+ *
+ * Cost: everything is O(1) but the maxima over occupants, which are cached where they are asked for often.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/block.h"
+
+guint32
+ge_occupant_life_begin (const GeOccupant *occupant)
+{
+  const guint8 both = GE_OCCUPANT_CALL | GE_OCCUPANT_BEGIN_MIN;
+
+  return (occupant->flags & both) == GE_OCCUPANT_CALL ? occupant->end : occupant->begin;
+}
+
+GeOccupant *
+ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream)
+{
+  GeOccupant *added;
+
+  if (block->n_occupants == block->occupants_size)
+    {
+      block->occupants_size = MAX (1, 2 * block->occupants_size);
+      block->occupants = g_renew (GeOccupant, block->occupants, block->occupants_size);
+    }
+  if ((occupant->flags & GE_OCCUPANT_REF) != 0 && block->n_occupants > 0)
+    ge_block_last (block)->flags |= GE_OCCUPANT_NEXT_REF;
+  added = &block->occupants[block->n_occupants++];
+  *added = *occupant;
+  block->aligned = 0;
+  block->n_visits = 0; /* those of the occupant before are never read again */
+  if (stream != block->stream)
+    block->same_stream = FALSE;
+  block->cont |= (occupant->flags & GE_OCCUPANT_CONT) != 0;
+  block->first |= (occupant->flags & GE_OCCUPANT_FIRST) != 0;
+  block->last |= (occupant->flags & GE_OCCUPANT_LAST) != 0;
+  return added;
+}
+
+void
+ge_block_set_size (GeBlock *block, guint64 size)
+{
+  block->size = MAX (block->size, size);
+}
+
+guint64
+ge_block_max_real (const GeBlock *block)
+{
+  guint64 largest = 0;
+
+  for (guint32 i = 0; i < block->n_occupants; i++)
+    largest = MAX (largest, block->occupants[i].real);
+  return largest;
+}
+
+guint64
+ge_block_max_noalign (const GeBlock *block)
+{
+  guint64 largest = 0;
+
+  for (guint32 i = 0; i < block->n_occupants; i++)
+    largest = MAX (largest, block->occupants[i].noalign);
+  return largest;
+}
+
+guint64
+ge_block_align_size (GeBlock *block)
+{
+  if (block->aligned == 0)
+    block->aligned = ge_align (ge_block_max_real (block));
+  return block->aligned;
+}
+
+guint32
+ge_block_life_begin (const GeBlock *block)
+{
+  return block->n_occupants > 0 ? ge_occupant_life_begin (&block->occupants[0]) : GE_MAX;
+}
+
+guint32
+ge_block_life_end (const GeBlock *block, gint32 stream)
+{
+  const GeOccupant *last;
+
+  if (block->n_occupants == 0)
+    return GE_MAX;
+  last = ge_block_last (block);
+  return last->out_cnt == 1 && last->diff_stream == stream ? last->diff_end : last->end;
+}
+
+void
+ge_block_set_end (GeBlock *block, guint32 time, gint32 stream)
+{
+  GeOccupant *last = ge_block_last (block);
+
+  if (stream == block->stream)
+    {
+      if (last->end == GE_NEVER || time > last->end)
+        last->end = time;
+      return;
+    }
+  g_return_if_fail (last->diff_stream == GE_NO_DIFF || last->diff_stream == stream);
+  last->diff_end = last->diff_stream == GE_NO_DIFF ? time : MAX (last->diff_end, time);
+  last->diff_stream = stream;
+  if (last->end == GE_NEVER)
+    last->end = GE_MAX;
+}
+
+void
+ge_block_set_sym_end (GeBlock *block, guint32 time)
+{
+  GeOccupant *last = ge_block_last (block);
+
+  if (last->sym_end == GE_NEVER || time > last->sym_end)
+    last->sym_end = time;
+}
+
+void
+ge_block_raise_out_cnt (GeBlock *block, guint32 n)
+{
+  GeOccupant *last = ge_block_last (block);
+
+  last->out_cnt = MAX (last->out_cnt, n);
+}
+
+void
+ge_block_set_first_last (GeBlock *block)
+{
+  ge_block_last (block)->flags |= GE_OCCUPANT_FIRST | GE_OCCUPANT_LAST;
+  block->first = block->last = TRUE;
+}
+
+/* ---- spaces */
+
+static const guint64 space_types[GE_N_SPACES] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HOST, GEMEM_MEMORY_HOST_SVM,
+                                                  GEMEM_MEMORY_SESSION };
+
+guint64
+ge_space_type (GeSpace space)
+{
+  return space_types[space];
+}
+
+guint64
+ge_space_base (GeSpace space)
+{
+  return space == GE_SPACE_HOST ? G_GUINT64_CONSTANT (64) << 30 : space == GE_SPACE_HOST_SVM ? G_GUINT64_CONSTANT (128) << 30 : 0;
+}
+
+GeSpace
+ge_space_of_type (guint64 type)
+{
+  for (int i = 0; i < GE_N_SPACES; i++)
+    if (space_types[i] == type)
+      return (GeSpace)i;
+  return GE_SPACE_HBM;
+}
+
+/* ---- sorting */
+
+static void
+merge_sort (gpointer *array, gpointer *scratch, gsize n, GeLess less, gpointer data)
+{
+  const gsize half = n / 2;
+
+  if (n < 2)
+    return;
+  merge_sort (array, scratch, half, less, data);
+  merge_sort (array + half, scratch, n - half, less, data);
+  memcpy (scratch, array, half * sizeof (gpointer));
+  for (gsize left = 0, right = half, out = 0; left < half; out++)
+    array[out] = right < n && less (array[right], scratch[left], data) ? array[right++] : scratch[left++];
+}
+
+void
+ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data)
+{
+  g_autofree gpointer *scratch = NULL;
+
+  if (options->quirks)
+    {
+      ge_std_sort (array, n, less, data);
+      return;
+    }
+  scratch = g_new (gpointer, n / 2 + 1);
+  merge_sort (array, scratch, n, less, data);
+}

@@ -1,0 +1,281 @@
+/* candidates.c - the GE planners: strategies, parameters, the candidates of a graph and the choice of the winner (ge-static.md 3.3).
+ *
+ * All candidates run to their end, each on its own thread where threads are allowed; the smallest score wins, the first in the order of
+ * the table where scores are equal.  So the plan does not depend on the number of threads.
+ * Cost: that of one assigner per candidate.
+ */
+#include "config.h"
+
+#include "planners/ge/block.h"
+#include "planners/ge/params.h"
+#include "planners/planner.h"
+
+/* ---- strategies (3.3) */
+
+enum
+{
+  BINARY,
+  MAX_BLOCK,
+  DESCENDING_FRFR,
+  ASCENDING_FRFR,
+  DESCENDING_FRLR,
+  ASCENDING_FRLR,
+  N_STRATEGIES
+};
+
+static const GeStrategy strategies[N_STRATEGIES] = {
+  [BINARY] = { .name = "binary-block", .ascending = TRUE, .level2 = TRUE }, /* priority: the option */
+  [MAX_BLOCK] = { .name = "max-block", .single_range = TRUE, .use_range = TRUE, .ascending = TRUE },
+  [DESCENDING_FRFR] = { .name = "range-binary-block-descending-frfr",
+                        .use_range = TRUE,
+                        .first_release = TRUE,
+                        .priority = TRUE,
+                        .level2 = TRUE },
+  [ASCENDING_FRFR] = { .name = "range-binary-block-ascending-frfr",
+                       .use_range = TRUE,
+                       .ascending = TRUE,
+                       .first_release = TRUE,
+                       .priority = TRUE,
+                       .level2 = TRUE },
+  [DESCENDING_FRLR] = { .name = "range-binary-block-descending-frlr", .use_range = TRUE, .priority = TRUE, .level2 = TRUE },
+  [ASCENDING_FRLR] = { .name = "range-binary-block-ascending-frlr",
+                       .use_range = TRUE,
+                       .ascending = TRUE,
+                       .priority = TRUE,
+                       .level2 = TRUE },
+};
+
+/* As the options and the graph change it. */
+static GeStrategy
+strategy_for (guint number, const GeModel *model)
+{
+  GeStrategy strategy = strategies[number];
+  const int release_first = gemem_graph_release_first (model->graph);
+
+  if (number == BINARY)
+    strategy.priority = model->options->memory_priority;
+  if (release_first >= 0)
+    strategy.first_release = release_first;
+  return strategy;
+}
+
+/* ---- candidates */
+
+static gpointer
+run_assigner (gpointer assigner)
+{
+  ge_assigner_run (assigner);
+  return NULL;
+}
+
+/* At most @threads at a time; where the system gives no more threads, one after another. */
+static void
+run_assigners (GeAssigner **assigners, guint n, guint threads)
+{
+  for (guint first = 0; first < n; first += threads)
+    {
+      GThread *running[N_STRATEGIES] = { NULL };
+      const guint end = MIN (n, first + threads);
+
+      for (guint i = first + 1; i < end; i++)
+        running[i] = g_thread_try_new ("ge-assigner", run_assigner, assigners[i], NULL);
+      for (guint i = first; i < end; i++)
+        if (running[i] == NULL)
+          ge_assigner_run (assigners[i]);
+        else
+          g_thread_join (running[i]);
+    }
+}
+
+/* ---- the plan of the winner */
+
+static void
+fill_items (GememPlan *plan, const GeAssigner *a)
+{
+  plan->spaces = g_new0 (guint64, (gsize)plan->n_items + 1);
+  for (guint32 i = 0; i < plan->n_items; i++)
+    {
+      plan->offsets[i] = a->offsets[i];
+      plan->sizes[i] = a->sizes[i];
+      plan->spaces[i] = ge_space_type (a->spaces[i]);
+    }
+}
+
+/* HBM and P2P are always there. */
+static void
+fill_totals (GememPlan *plan, const GeAssigner *a)
+{
+  for (int i = 0; i < GE_N_SPACES; i++)
+    if (i <= GE_SPACE_P2P || a->counters[i] != ge_space_base (i))
+      gemem_plan_add_total (plan, ge_space_type (i), a->counters[i]);
+  plan->zero_copy = a->zero_copy;
+}
+
+/* 0.2 step 7: what lies on the device, and the variables with their gaps (7.3). */
+static gboolean
+fits_device (const GeAssigner *a, GError **error)
+{
+  const GeModel *model = a->model;
+  guint64 needed = a->counters[GE_SPACE_HBM] + a->counters[GE_SPACE_P2P] + a->counters[GE_SPACE_SESSION];
+
+  if (model->options->device_memory == 0 || model->options->memory_priority)
+    return TRUE;
+  for (guint32 i = 0; i < model->n_tensors; i++)
+    if (g_str_has_prefix (gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, i)->node)->type, "Variable"))
+      needed += ge_align (ge_tensor_size (model, i)) + 2 * GE_ALIGN;
+  if (needed <= model->options->device_memory)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY,
+               "%s: needs %" G_GUINT64_FORMAT " bytes of %" G_GUINT64_FORMAT "; raise device_memory, or try memory_priority=yes",
+               gemem_graph_name (model->graph), needed, model->options->device_memory);
+  return FALSE;
+}
+
+/* 0.2 steps 5 to 9 for the winner. */
+static GememPlan *
+finish (GeAssigner *a, GError **error)
+{
+  const guint64 feature_map = a->counters[GE_SPACE_HBM];
+  guint64 cleared;
+  GememPlan *plan;
+
+  ge_buffer_pools_place (a);
+  ge_clear_place (a);
+  cleared = a->counters[GE_SPACE_HBM];
+  if (a->error != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&a->error));
+      return NULL;
+    }
+  if (!fits_device (a, error))
+    return NULL;
+  ge_place_zero_copy (a);
+  ge_fix_offsets (a);
+  plan = gemem_plan_new ("", gemem_graph_n_items (a->model->graph));
+  fill_items (plan, a);
+  fill_totals (plan, a);
+  ge_segments (a, plan, feature_map, cleared);
+  ge_log_variables (a->model, plan);
+  ge_log_memsets (a, plan);
+  plan->alignment = GE_ALIGN;
+  plan->winner = g_strdup (a->strategy.name);
+  return plan;
+}
+
+static void
+free_assigners (GeAssigner **assigners, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    ge_assigner_free (assigners[i]);
+}
+
+/* The candidate with the smallest score, the first of equals. */
+static GeAssigner *
+smallest (GeAssigner **assigners, guint n)
+{
+  GeAssigner *winner = assigners[0];
+
+  for (guint i = 1; i < n; i++)
+    if (assigners[i]->score < winner->score)
+      winner = assigners[i];
+  return winner;
+}
+
+static GememPlan *
+plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, guint threads, GError **error)
+{
+  GeAssigner *assigners[N_STRATEGIES];
+  GememPlan *plan;
+
+  for (guint i = 0; i < n; i++)
+    assigners[i] = ge_assigner_new (model, &candidates[i]);
+  run_assigners (assigners, n, threads != 0 ? threads : g_get_num_processors ());
+  plan = finish (smallest (assigners, n), error);
+  for (guint i = 0; i < n && plan != NULL; i++)
+    gemem_plan_add_candidate (plan, candidates[i].name, assigners[i]->score);
+  free_assigners (assigners, n);
+  return plan;
+}
+
+/* ---- the planners */
+
+static GememPlan *
+plan_strategies (gconstpointer params, const GememPlanInput *input, guint first, guint n, GError **error)
+{
+  const GeOptions *options = params;
+  GeModel *model = ge_model_new (input->graph, options, error);
+  GeStrategy candidates[N_STRATEGIES];
+  GememPlan *plan;
+
+  if (model == NULL)
+    return NULL;
+  for (guint i = 0; i < n; i++)
+    candidates[i] = strategy_for (first + i, model);
+  plan = plan_candidates (model, candidates, n, input->threads, error);
+  ge_model_free (model);
+  return plan;
+}
+
+static GememPlan *
+plan_hybrid (gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  const GeOptions *options = params;
+
+  return plan_strategies (params, input, BINARY, options->memory_priority ? N_STRATEGIES : 2, error);
+}
+
+#define PLAN_ONE(function, strategy)                                                                                                       \
+  static GememPlan *function (gconstpointer params, const GememPlanInput *input, GError **error)                                           \
+  {                                                                                                                                        \
+    return plan_strategies (params, input, strategy, 1, error);                                                                            \
+  }
+PLAN_ONE (plan_binary, BINARY)
+PLAN_ONE (plan_max, MAX_BLOCK)
+PLAN_ONE (plan_descending_frfr, DESCENDING_FRFR)
+PLAN_ONE (plan_ascending_frfr, ASCENDING_FRFR)
+PLAN_ONE (plan_descending_frlr, DESCENDING_FRLR)
+PLAN_ONE (plan_ascending_frlr, ASCENDING_FRLR)
+
+/* The four fields of a ReuseStrategy, free. */
+static GememPlan *
+plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  const GeBlockOptions *own = params;
+  const GeStrategy strategy = { .name = "block",
+                                .use_range = own->use_range,
+                                .ascending = own->ascending_sort,
+                                .first_release = own->reuse_first_release,
+                                .priority = own->memory_priority_mode,
+                                .level2 = TRUE };
+  GeModel *model = ge_model_new (input->graph, &own->common, error);
+  GememPlan *plan = NULL;
+
+  if (model != NULL)
+    plan = plan_candidates (model, &strategy, 1, 1, error);
+  ge_model_free (model);
+  return plan;
+}
+
+#define PLANNER(symbol, planner_name, about, table, type, function, capability)                                                            \
+  const GememPlanner symbol = {                                                                                                            \
+    .base = { .name = planner_name, .summary = about, .origin = "ge-static.md 3", .params = table, .params_size = sizeof (type) },         \
+    .capabilities = GEMEM_PLANNER_GRAPH | (capability),                                                                                    \
+    .alignment = GE_ALIGN,                                                                                                                 \
+    .plan = function                                                                                                                       \
+  }
+PLANNER (gemem_ge_hybrid, "ge-hybrid", "Ascend GE: all strategies at once, the smallest plan", gemem_ge_params, GeOptions, plan_hybrid,
+         GEMEM_PLANNER_THREADS);
+PLANNER (gemem_ge_binary_block, "ge-binary-block", "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params,
+         GeOptions, plan_binary, 0);
+PLANNER (gemem_ge_max_block, "ge-max-block", "GE: all blocks as large as the largest tensor", gemem_ge_params, GeOptions, plan_max, 0);
+PLANNER (gemem_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
+         "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params, GeOptions, plan_descending_frfr, 0);
+PLANNER (gemem_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr",
+         "GE: size classes, early blocks packed first, oldest free block first", ge_priority_params, GeOptions, plan_ascending_frfr, 0);
+PLANNER (gemem_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr",
+         "GE: size classes, late blocks packed first, newest free block first", ge_priority_params, GeOptions, plan_descending_frlr, 0);
+PLANNER (gemem_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr",
+         "GE: size classes, early blocks packed first, newest free block first", ge_priority_params, GeOptions, plan_ascending_frlr, 0);
+PLANNER (gemem_ge_dynamic_batch, "ge-dynamic-batch", "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params,
+         GeOptions, plan_binary, 0);
+PLANNER (gemem_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params, GeBlockOptions, plan_block, 0);

@@ -1,0 +1,249 @@
+/* chains.c - outputs side by side that are inputs side by side of other nodes, and so on: one block for the whole row; see continuous.h.
+ *
+ * A row is found from its left end: from a node with padded inputs to the producer of its input 0, as long as that is in the middle of the outputs
+ * of a node with padded outputs; then to the right, alternating between the outputs of producers and the inputs of consumers.
+ * Cost: linear in the anchors of continuous nodes.  Origin: ge-static.md 5.5.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/continuous.h"
+
+typedef struct
+{
+  GArray  *tensors; /* guint32, from left to right */
+  guint64  total;
+  GeBlock *block;
+} Chain;
+
+struct _GeChains
+{
+  GArray  *chains;   /* Chain */
+  guint32 *chain_of; /* per tensor, or GEMEM_NONE */
+};
+
+/* ---- finding rows */
+
+typedef struct
+{
+  const GeModel *model;
+  GeChains      *chains;
+  guint8        *visited; /* per node with padded inputs */
+} Search;
+
+static guint32
+kind_of (const Search *search, guint32 tensor)
+{
+  return search->model->nodes[ge_anchor_node (search->model, tensor)].kind;
+}
+
+/* The tensor that really fills input @i of @node; GEMEM_NONE. */
+static guint32
+source (const Search *search, guint32 node, guint32 i)
+{
+  const guint32 tensor = gemem_graph_inputs (search->model->graph, node)[i].tensor;
+
+  return tensor == GEMEM_NONE ? GEMEM_NONE : search->model->origin[tensor];
+}
+
+static gboolean
+takes_padded_outputs (const Search *search, guint32 node)
+{
+  for (guint32 i = 0; i < gemem_graph_node (search->model->graph, node)->n_inputs; i++)
+    {
+      const guint32 from = source (search, node, i);
+
+      if (from != GEMEM_NONE && (kind_of (search, from) & GE_PADDED_OUT) != 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* A node with padded inputs, not visited, that @tensor reaches through references; at an input other than 0 if @inner. */
+static guint32
+next_taker (const Search *search, guint32 tensor, gboolean inner, guint32 *input)
+{
+  guint32 node;
+
+  for (guint32 i = 0; i < gemem_graph_tensor (search->model->graph, tensor)->n_consumers; i++)
+    if (ge_find_continuous (search->model, tensor, i, GE_PADDED_IN, &node, input) && !search->visited[node] && (!inner || *input != 0))
+      return node;
+  return GEMEM_NONE;
+}
+
+/* The first tensor of the row that @node is part of. */
+static guint32
+left_end (Search *search, guint32 node)
+{
+  for (;;)
+    {
+      guint32 from = source (search, node, 0), input;
+
+      search->visited[node] = 1;
+      if (from == GEMEM_NONE || ge_anchor_index (search->model, from) == 0 || (kind_of (search, from) & GE_PADDED_OUT) == 0)
+        return from;
+      from -= ge_anchor_index (search->model, from);
+      node = next_taker (search, from, TRUE, &input);
+      if (node == GEMEM_NONE)
+        return from;
+    }
+}
+
+/* FALSE: it is in a row already. */
+static gboolean
+add_member (Search *search, Chain *chain, guint32 tensor)
+{
+  if (search->chains->chain_of[tensor] != GEMEM_NONE)
+    return FALSE;
+  search->chains->chain_of[tensor] = search->chains->chains->len;
+  g_array_append_val (chain->tensors, tensor);
+  chain->total += ge_align (ge_tensor_size (search->model, tensor));
+  return TRUE;
+}
+
+/* Adds @tensor and, when its node has padded outputs, all outputs after it; returns the last one. */
+static guint32
+add_outputs (Search *search, Chain *chain, guint32 tensor)
+{
+  const GememNode *node = gemem_graph_node (search->model->graph, ge_anchor_node (search->model, tensor));
+  const guint32 end = kind_of (search, tensor) & GE_PADDED_OUT ? node->first_output + node->n_outputs : tensor + 1;
+
+  while (tensor < end && add_member (search, chain, tensor))
+    tensor++;
+  return tensor - 1;
+}
+
+/* Adds the inputs of @node behind @input, the last of them apart, which is returned; GEMEM_NONE: there are none. */
+static guint32
+add_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
+{
+  const guint32 n = gemem_graph_node (search->model->graph, node)->n_inputs;
+
+  for (input++; input + 1 < n; input++)
+    if (source (search, node, input) != GEMEM_NONE)
+      add_member (search, chain, source (search, node, input));
+  return input < n ? source (search, node, input) : GEMEM_NONE;
+}
+
+static void
+collect_row (Search *search, guint32 tensor)
+{
+  Chain chain = { g_array_new (FALSE, FALSE, sizeof (guint32)), 0, NULL };
+
+  while (tensor != GEMEM_NONE && search->chains->chain_of[tensor] == GEMEM_NONE)
+    {
+      const guint32 last = add_outputs (search, &chain, tensor);
+      guint32 input = 0, node = GEMEM_NONE;
+
+      for (guint32 i = 0; i < gemem_graph_tensor (search->model->graph, last)->n_consumers && node == GEMEM_NONE; i++)
+        if (!ge_find_continuous (search->model, last, i, GE_PADDED_IN, &node, &input))
+          node = GEMEM_NONE;
+      if (node == GEMEM_NONE)
+        break;
+      search->visited[node] = 1;
+      tensor = add_inputs (search, &chain, node, input);
+    }
+  if (chain.tensors->len > 0)
+    g_array_append_val (search->chains->chains, chain);
+  else
+    g_array_unref (chain.tensors);
+}
+
+static void
+clear_chain (gpointer chain)
+{
+  g_array_unref (((Chain *) chain)->tensors);
+}
+
+GeChains *
+ge_chains_new (const GeModel *model)
+{
+  Search search = { model, g_new0 (GeChains, 1), g_new0 (guint8, (gsize) model->n_nodes + 1) };
+  GeChains *chains = search.chains;
+
+  chains->chains = g_array_new (FALSE, FALSE, sizeof (Chain));
+  g_array_set_clear_func (chains->chains, clear_chain);
+  chains->chain_of = g_new (guint32, (gsize) model->n_tensors + 1);
+  memset (chains->chain_of, 0xff, ((gsize) model->n_tensors + 1) * sizeof (guint32));
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    if ((model->nodes[id].kind & GE_PADDED_IN) != 0 && !search.visited[id] && takes_padded_outputs (&search, id))
+      collect_row (&search, left_end (&search, id));
+  g_free (search.visited);
+  if (chains->chains->len > 0)
+    return chains;
+  ge_chains_free (chains);
+  return NULL;
+}
+
+void
+ge_chains_free (GeChains *chains)
+{
+  if (chains == NULL)
+    return;
+  g_array_unref (chains->chains);
+  g_free (chains->chain_of);
+  g_free (chains);
+}
+
+/* ---- allocation */
+
+/* From the first producer to the last reader, as seen from the stream of the first member. */
+static void
+span_chain (const GeModel *model, const Chain *chain, GeRequest *request)
+{
+  const gint32 stream = model->nodes[request->node].stream;
+
+  request->end_request = 0;
+  for (guint i = 0; i < chain->tensors->len; i++)
+    {
+      const guint32 tensor = g_array_index (chain->tensors, guint32, i), node = ge_anchor_node (model, tensor);
+      guint32 reached = 0;
+      const guint32 last = ge_max_life (model, node, ge_anchor_index (model, tensor), stream, &reached, NULL);
+
+      request->begin = MIN (request->begin, node);
+      request->end_request = MAX (request->end_request, last);
+    }
+}
+
+gboolean
+ge_chains_allocate (GeAssigner *a, GeChains *chains, GeRequest *request)
+{
+  const guint32 tensor = ge_request_tensor (a, request), number = chains->chain_of[tensor];
+  Chain *chain;
+
+  if (number == GEMEM_NONE)
+    return FALSE;
+  chain = &g_array_index (chains->chains, Chain, number);
+  if (g_array_index (chain->tensors, guint32, 0) != tensor)
+    {
+      ge_zero (a, request->node, request->index);
+      return TRUE;
+    }
+  span_chain (a->model, chain, request);
+  request->size = chain->total;
+  request->space = GE_SPACE_HBM; /* [QUIRK] whatever types are listed */
+  if (a->model->options->atomic_clean_policy != 1)
+    request->op_reuse = FALSE;
+  chain->block = ge_continuous_allocate (a, request);
+  return TRUE;
+}
+
+void
+ge_chains_place (GeAssigner *a, const GeChains *chains)
+{
+  for (guint c = 0; c < chains->chains->len; c++)
+    {
+      const Chain *chain = &g_array_index (chains->chains, Chain, c);
+      guint64 offset = chain->block != NULL ? chain->block->head : 0;
+
+      for (guint i = 0; chain->block != NULL && i < chain->tensors->len; i++)
+        {
+          const guint32 tensor = g_array_index (chain->tensors, guint32, i);
+          const guint64 size = ge_tensor_size (a->model, tensor);
+
+          ge_place_output (a, tensor, offset, chain->block->space, size);
+          offset += ge_align (size);
+        }
+    }
+}

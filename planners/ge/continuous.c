@@ -1,0 +1,350 @@
+/* continuous.c - tensors that must lie side by side: which of them allocates, for how long, and where the groups end up; see the end of block.h.
+ *
+ * Without padding (concat), and where a node clears its inputs itself, the producer of input 0 allocates one buffer for all.  Otherwise every producer has
+ * its own block and the blocks are moved next to each other at the end of B.
+ *
+ * Cost: linear in edges; per group of inputs a sort of its blocks.  Origin: ge-static.md 5.1-5.3.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/continuous.h"
+
+#define CONTINUOUS (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
+
+/* continuous_blocks[node] of the specification. */
+typedef struct
+{
+  guint32   node;
+  guint32   n_recorded;
+  gboolean  remembered; /* its type and number of inputs are known to 5.2 */
+  GeBlock **blocks;     /* per input */
+} Entry;
+
+struct _GeContinuous
+{
+  guint32  *entry_of; /* per node: its entry, or GEMEM_NONE */
+  GArray   *entries;  /* Entry, in the order of the first look-ups */
+  GeChains *chains;
+  guint64  *streams;  /* of this request's consumers */
+  guint32   sep_node; /* that takes all inputs of this request's block */
+};
+
+static void
+clear_entry (gpointer entry)
+{
+  g_free (((Entry *) entry)->blocks);
+}
+
+GeContinuous *
+ge_continuous_new (const GeModel *model)
+{
+  GeContinuous *continuous;
+  guint32 kinds = 0;
+
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    kinds |= model->nodes[id].kind;
+  if ((kinds & CONTINUOUS) == 0)
+    return NULL;
+  continuous = g_new0 (GeContinuous, 1);
+  continuous->entry_of = g_new (guint32, model->n_nodes);
+  memset (continuous->entry_of, 0xff, model->n_nodes * sizeof (guint32));
+  continuous->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_array_set_clear_func (continuous->entries, clear_entry);
+  continuous->streams = g_new0 (guint64, ge_stream_words (model));
+  continuous->chains = ge_chains_new (model);
+  return continuous;
+}
+
+void
+ge_continuous_free (GeContinuous *continuous)
+{
+  if (continuous == NULL)
+    return;
+  g_free (continuous->entry_of);
+  g_array_unref (continuous->entries);
+  g_free (continuous->streams);
+  ge_chains_free (continuous->chains);
+  g_free (continuous);
+}
+
+/* The entry of @node, which the look-up creates. */
+static Entry *
+look_up (GeAssigner *a, guint32 node)
+{
+  GeContinuous *continuous = a->continuous;
+  Entry entry = { .node = node };
+
+  if (continuous->entry_of[node] == GEMEM_NONE)
+    {
+      continuous->entry_of[node] = continuous->entries->len;
+      entry.blocks = g_new0 (GeBlock *, gemem_graph_node (a->model->graph, node)->n_inputs);
+      g_array_append_val (continuous->entries, entry);
+    }
+  return &g_array_index (continuous->entries, Entry, continuous->entry_of[node]);
+}
+
+/* The continuous node that consumer @i of @tensor leads to; no-padding ones count first. */
+static gboolean
+find_taker (const GeModel *model, guint32 tensor, guint32 i, guint32 *node, guint32 *input, gboolean *padded)
+{
+  *padded = FALSE;
+  if (ge_find_continuous (model, tensor, i, GE_NOPADDING_IN, node, input))
+    return TRUE;
+  *padded = TRUE;
+  return ge_find_continuous (model, tensor, i, GE_PADDED_IN, node, input);
+}
+
+/* 5.1 */
+gboolean
+ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request);
+  const gboolean lx = (model->nodes[request->node].kind & GE_LX) != 0;
+  gboolean not_needed = FALSE, padded;
+  guint32 node, input;
+
+  for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
+    {
+      if (!find_taker (model, tensor, i, &node, &input, &padded))
+        continue;
+      if (input == 0)
+        return FALSE;
+      if (!padded || lx || (model->nodes[node].kind & GE_SEP) != 0)
+        not_needed = TRUE;
+    }
+  return not_needed;
+}
+
+/* ---- 5.3: begin and end of a buffer that several producers fill */
+
+guint32
+ge_count_streams (const GeModel *model, const guint64 *streams)
+{
+  guint32 n = 0;
+
+  for (guint i = 0; i < ge_stream_words (model); i++)
+    n += (guint32) __builtin_popcountll (streams[i]);
+  return n;
+}
+
+/* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored (2.1), and where nothing is known memory that died at
+ * node 0 may still be taken. */
+static guint32
+piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
+{
+  const GeModel *model = a->model;
+  const guint32 node = ge_anchor_node (model, model->origin[tensor]), begin = ge_last_known (model, node, stream);
+
+  if (model->options->quirks || model->nodes[node].stream == stream)
+    return begin;
+  request->op_reuse = request->op_reuse && begin != GE_MIN_LIFE;
+  return MAX (begin, GE_MIN_LIFE);
+}
+
+/* Lowers request->begin to the first piece's, returns the last reader's time. */
+static guint32
+span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
+{
+  const GeModel *model = a->model;
+  const gint32 stream = model->nodes[request->node].stream;
+  guint32 end = 0;
+
+  for (guint32 i = 0; i < gemem_graph_node (model->graph, node)->n_inputs; i++)
+    {
+      const guint32 tensor = gemem_graph_inputs (model->graph, node)[i].tensor;
+      guint32 reached = 0, begin, last;
+
+      if (tensor == GEMEM_NONE)
+        continue;
+      begin = piece_begin (a, request, tensor, stream);
+      last = ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor), stream, &reached, streams);
+      request->begin = MIN (request->begin, begin);
+      end = MAX (end, last);
+    }
+  return end;
+}
+
+gboolean
+ge_continuous_end (GeAssigner *a, GeRequest *request, guint32 *end)
+{
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request), takes_all = GE_RAW_NOPADDING_IN | GE_SEP;
+  const GememConsumer *consumers = gemem_graph_consumers (model->graph, tensor);
+
+  if (model->nodes[request->node].kind & takes_all)
+    return FALSE;
+  for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
+    if (consumers[i].input == 0 && (model->nodes[consumers[i].node].kind & takes_all) != 0)
+      {
+        *end = MAX (*end, span_pieces (a, request, consumers[i].node, NULL));
+        return TRUE;
+      }
+  return FALSE;
+}
+
+/* ---- 5.2 */
+
+void
+ge_continuous_role (GeAssigner *a, GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request);
+  gboolean lx = (model->nodes[request->node].kind & GE_LX) != 0, padded;
+  guint32 node, input;
+
+  memset (a->continuous->streams, 0, ge_stream_words (model) * sizeof (guint64));
+  for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
+    {
+      gboolean sep, whole;
+      Entry *entry;
+
+      if (!find_taker (model, tensor, i, &node, &input, &padded))
+        continue;
+      sep = (model->nodes[node].kind & GE_SEP) != 0;
+      whole = lx || !padded || sep;
+      lx |= !padded && model->options->quirks; /* [QUIRK] for all consumers that follow */
+      if ((model->nodes[node].kind & GE_ZERO_MEMORY) != 0 || (whole && input != 0))
+        {
+          request->continuous = FALSE;
+          return;
+        }
+      entry = look_up (a, node);
+      if (entry->n_recorded == 0)
+        {
+          request->zc_ok = FALSE;
+          if (whole)
+            {
+              if (request->op_reuse)
+                {
+                  request->end_request = span_pieces (a, request, node, a->continuous->streams);
+                  request->n_streams = ge_count_streams (model, a->continuous->streams);
+                }
+              request->continuous |= sep;
+              request->sep = sep;
+              a->continuous->sep_node = node;
+              continue;
+            }
+          entry->remembered = TRUE;
+        }
+      request->anchor_node = node;
+      request->anchor_input = input;
+      request->continuous = TRUE;
+    }
+}
+
+void
+ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
+{
+  Entry *entry = look_up (a, request->anchor_node);
+
+  entry->n_recorded += entry->blocks[request->anchor_input] == NULL;
+  entry->blocks[request->anchor_input] = block;
+}
+
+guint64
+ge_continuous_total (GeAssigner *a, G_GNUC_UNUSED const GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const guint32 node = a->continuous->sep_node;
+  guint64 total = 0;
+
+  for (guint32 i = 0; i < gemem_graph_node (model->graph, node)->n_inputs; i++)
+    if (gemem_graph_inputs (model->graph, node)[i].tensor != GEMEM_NONE)
+      total += ge_align (ge_tensor_size (model, gemem_graph_inputs (model->graph, node)[i].tensor));
+  return total;
+}
+
+/* ---- groups to the tail of B (5.2) */
+
+/* Gives the blocks of one group their places in the tail, in order of inputs. */
+static void
+place_group (GeAssigner *a, const Entry *entry, guint32 *place, guint32 *next)
+{
+  const guint32 n = gemem_graph_node (a->model->graph, entry->node)->n_inputs;
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  for (guint32 i = 0; i < n; i++)
+    {
+      entry->blocks[i]->same_offset = (a->model->nodes[entry->node].kind & GE_BATCH_INDEPENDENT) != 0;
+      entry->blocks[i]->input_index = i;
+    }
+  for (guint32 i = 0; i < n; i++)
+    if (!g_hash_table_add (seen, entry->blocks[i]))
+      return;
+  for (guint32 i = 0; i < n; i++)
+    place[entry->blocks[i]->number] = (*next)++;
+  entry->blocks[0]->first = TRUE;
+  entry->blocks[n - 1]->last = TRUE;
+}
+
+/* [QUIRK] in the order of a hash table; a block of two groups goes where the later one puts it. */
+static gsize *
+entry_order (const GeAssigner *a)
+{
+  const GArray *entries = a->continuous->entries;
+  g_autofree guint64 *keys = g_new (guint64, (gsize) entries->len + 1);
+  gsize *order = g_new (gsize, (gsize) entries->len + 1);
+
+  for (guint i = 0; i < entries->len; i++)
+    {
+      keys[i] = g_array_index (entries, Entry, i).node;
+      order[i] = i;
+    }
+  if (a->model->options->quirks)
+    ge_unordered_order (keys, entries->len, order);
+  return order;
+}
+
+void
+ge_continuous_to_tail (GeAssigner *a)
+{
+  const GArray *entries = a->continuous->entries;
+  g_autofree gsize *order = entry_order (a);
+  g_autofree guint32 *place = g_new (guint32, (gsize) a->n_blocks + 1); /* by number of block; GEMEM_NONE: not in the tail */
+  g_autofree GeBlock **tail = NULL;
+  guint32 next = 0;
+  guint kept = 0;
+
+  memset (place, 0xff, ((gsize) a->n_blocks + 1) * sizeof (guint32));
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const Entry *entry = &g_array_index (entries, Entry, order[i]);
+
+      if (entry->remembered && entry->n_recorded == gemem_graph_node (a->model->graph, entry->node)->n_inputs)
+        place_group (a, entry, place, &next);
+    }
+  if (next == 0)
+    return;
+  tail = g_new0 (GeBlock *, next);
+  for (guint i = 0; i < a->blocks->len; i++)
+    {
+      GeBlock *block = a->blocks->pdata[i];
+
+      if (place[block->number] != GEMEM_NONE)
+        tail[place[block->number]] = block;
+      else if (!block->child)
+        a->blocks->pdata[kept++] = block;
+    }
+  for (guint32 i = 0; i < next; i++)
+    if (tail[i] != NULL)
+      a->blocks->pdata[kept++] = tail[i];
+  g_ptr_array_set_size (a->blocks, (gint) kept);
+}
+
+/* ---- chains (5.5) */
+
+gboolean
+ge_continuous_chain (GeAssigner *a, GeRequest *request)
+{
+  return a->continuous->chains != NULL && ge_chains_allocate (a, a->continuous->chains, request);
+}
+
+void
+ge_continuous_chain_offsets (GeAssigner *a)
+{
+  if (a->continuous->chains != NULL)
+    ge_chains_place (a, a->continuous->chains);
+}

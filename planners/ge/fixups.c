@@ -1,0 +1,416 @@
+/* fixups.c - offsets that follow other offsets: references without a block, pieces of continuous buffers, outputs of subgraphs; see the end of
+ * block.h.
+ *
+ * Continuous nodes give their producers (or outputs) offsets one after another.  Where such a node refers to, or is referred to by, others, its turn comes
+ * after theirs, from the end of the graph backwards, and plain references hand their offset back to what they refer to.
+ *
+ * Where the specification leaves a choice: an lx producer's stride is the entry of its list for that output, as the checker takes it.
+ * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors.  Origin: ge-static.md 5.6, 7.6, 0.2 step 9.
+ */
+#include "config.h"
+
+#include "planners/ge/block.h"
+
+static guint32
+item_of (const GeAssigner *a, guint32 tensor)
+{
+  const GememTensor *t = gemem_graph_tensor (a->model->graph, tensor);
+
+  return gemem_node_output_item (gemem_graph_node (a->model->graph, t->node), t->index);
+}
+
+static guint64
+offset_of (const GeAssigner *a, guint32 tensor)
+{
+  return a->offsets[item_of (a, tensor)];
+}
+
+static guint32
+kind_of (const GeAssigner *a, guint32 tensor)
+{
+  return a->model->nodes[gemem_graph_tensor (a->model->graph, tensor)->node].kind;
+}
+
+void
+ge_place_output (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
+{
+  const guint32 item = item_of (a, tensor);
+
+  a->offsets[item] = offset;
+  a->spaces[item] = space;
+  a->sizes[item] = bytes;
+}
+
+/* @tensor lies @inner bytes into @from; without memory if @from has none. */
+static void
+follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
+{
+  const guint32 item = item_of (a, from);
+
+  ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item], a->sizes[item] > 0 ? ge_tensor_size (a->model, tensor) : 0);
+}
+
+/* ---- references without a block */
+
+static gint64
+inner_offset (const GeModel *model, guint32 tensor)
+{
+  gint64 inner = 0;
+
+  gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_INNER_OFFSET, &inner);
+  return inner;
+}
+
+/* The input of the parent node that a nested Data node stands for; GEMEM_NONE. */
+static guint32
+outer_tensor (const GeModel *model, guint32 id)
+{
+  guint32 owner, input;
+
+  return ge_outer_input (model, id, &owner, &input) ? gemem_graph_inputs (model->graph, owner)[input].tensor : GEMEM_NONE;
+}
+
+/* What @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */
+static guint32
+referred (const GeModel *model, guint32 t)
+{
+  const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t];
+  const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id);
+
+  return from < t && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0 && ge_tensor_size (model, t) > 0 ? from : GEMEM_NONE;
+}
+
+/* All tensors that follow another one, in order: those on the zero list, inputs of subgraphs, and what refers to memory that is cleared apart from
+ * all blocks. */
+static GArray *
+find_followers (const GeAssigner *a)
+{
+  const GeModel *model = a->model;
+  GArray *followers = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autofree guint8 *apart = g_new0 (guint8, (gsize) model->n_tensors + 1);
+
+  for (guint32 t = 0; t < model->n_tensors; t++)
+    {
+      const guint32 from = referred (model, t), item = item_of (a, t);
+
+      apart[t] = a->cleared[t] == GE_CLEARED_PLACED || (from != GEMEM_NONE && apart[from]);
+      if (from != GEMEM_NONE && a->offsets[item] != GEMEM_NO_OFFSET
+          && (a->sizes[item] == 0 || apart[from] || model->referenced_input[t] == GEMEM_NONE))
+        g_array_append_val (followers, t);
+    }
+  return followers;
+}
+
+static void
+follow_all (GeAssigner *a, const GArray *followers)
+{
+  for (guint i = 0; i < followers->len; i++)
+    {
+      const guint32 t = g_array_index (followers, guint32, i);
+
+      follow (a, t, referred (a->model, t), inner_offset (a->model, t));
+    }
+}
+
+/* ---- continuous nodes */
+
+/* Entry @index of the list @key of the node; FALSE: there is none. */
+static gboolean
+listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index, guint64 *value)
+{
+  guint n;
+  const gint64 *values = gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
+
+  if (index >= n)
+    return FALSE;
+  *value = (guint64) values[index];
+  return TRUE;
+}
+
+/* Bytes of a piece without padding, as node @id puts it together. */
+static guint64
+piece (const GeModel *model, guint32 id, guint32 tensor)
+{
+  gint64 dim = 0;
+  guint64 bytes;
+
+  gemem_graph_int (model->graph, gemem_graph_node (model->graph, id)->attributes, GEMEM_ATTRIBUTE_REUSE_INPUT_ON_DIM_INDEX, &dim);
+  if (dim >= 0 && dim < G_MAXINT32 && ge_piece_size (model, tensor, (guint32) dim, &bytes))
+    return bytes;
+  return gemem_graph_unpadded_size (model->graph, tensor);
+}
+
+static gboolean
+joins_inputs (const GeModel *model, guint32 id)
+{
+  const guint32 concat = GE_NOPADDING_IN | GE_CASCADE_OUT;
+
+  return (model->nodes[id].kind & GE_PADDED_IN) != 0 || (model->nodes[id].kind & concat) == concat;
+}
+
+/* How many bytes behind @tensor the next input of @id lies. */
+static guint64
+input_stride (const GeModel *model, guint32 id, guint32 tensor)
+{
+  const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
+  guint64 value;
+
+  if (model->nodes[id].kind & GE_NOPADDING_IN)
+    return piece (model, id, tensor);
+  if (listed (model, t->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &value))
+    return value;
+  return ge_align (ge_tensor_size (model, tensor));
+}
+
+/* The one output of @id that refers to an input, if that is input 0; GEMEM_NONE. */
+static guint32
+only_reference (const GeModel *model, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  guint32 found = GEMEM_NONE;
+
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    if (model->referenced_input[t] != GEMEM_NONE)
+      {
+        if (found != GEMEM_NONE || model->referenced_input[t] != 0)
+          return GEMEM_NONE;
+        found = t;
+      }
+  return found;
+}
+
+/* A piece and all it refers to, as far back as it goes. */
+static void
+place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
+{
+  const GeModel *model = a->model;
+
+  ge_place_output (a, tensor, offset, space, bytes);
+  while (model->referenced_input[tensor] != GEMEM_NONE)
+    {
+      const guint32 from = gemem_graph_inputs (model->graph, gemem_graph_tensor (model->graph, tensor)->node)[model->referenced_input[tensor]].tensor;
+      if (from >= tensor || (kind_of (a, from) & GE_ZERO_MEMORY) != 0)
+        return;
+      follow (a, from, tensor, -inner_offset (model, tensor));
+      tensor = from;
+    }
+}
+
+/* Producers of the inputs of @id get offsets one after another. */
+static void
+place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
+{
+  const GeModel *model = a->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
+  const guint32 reference = stacked ? only_reference (model, id) : GEMEM_NONE, first = inputs[0].tensor;
+  guint64 running;
+  guint8 space;
+
+  if (first == GEMEM_NONE)
+    return;
+  if (reference != GEMEM_NONE)
+    follow (a, first, reference, 0);
+  running = offset_of (a, first);
+  space = a->spaces[item_of (a, first)];
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 t = inputs[i].tensor;
+      guint64 offset = running, value, bytes;
+
+      if (t == GEMEM_NONE || (kind_of (a, t) & GE_ZERO_MEMORY) != 0)
+        continue;
+      if (node->n_outputs > 0
+          && listed (model, gemem_graph_tensor (model->graph, t)->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
+                     gemem_graph_tensor (model->graph, t)->index, &value))
+        offset = offset_of (a, node->first_output) + value;
+      bytes = ge_tensor_size (model, t);
+      if (model->nodes[id].kind & GE_NOPADDING_IN)
+        bytes = MIN (bytes, gemem_graph_unpadded_size (model->graph, t));
+      place_piece (a, t, offset, space, bytes);
+      running = offset + input_stride (model, id, t);
+    }
+}
+
+/* Outputs of @id get offsets one after another. */
+static void
+place_outputs (GeAssigner *a, guint32 id)
+{
+  const GeModel *model = a->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  const gboolean padded = (model->nodes[id].kind & GE_PADDED_OUT) != 0;
+  const guint32 from = padded ? node->first_output : gemem_graph_inputs (model->graph, id)[0].tensor;
+  guint64 running, base;
+  guint8 space;
+
+  if (from == GEMEM_NONE)
+    return;
+  base = running = offset_of (a, from);
+  space = a->spaces[item_of (a, from)];
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    {
+      guint64 offset = running, bytes = ge_tensor_size (model, t), value;
+      gint64 scope;
+
+      if (gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, t)->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope) && scope == 2)
+        continue;
+      for (guint32 i = 0; !padded && i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
+        {
+          const GememConsumer *consumer = &gemem_graph_consumers (model->graph, t)[i];
+
+          if (listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS, consumer->input, &value))
+            offset = base + value;
+        }
+      running = padded ? offset + ge_align (bytes) : offset + piece (model, id, t);
+      ge_place_output (a, t, offset, space, padded ? bytes : MIN (bytes, gemem_graph_unpadded_size (model->graph, t)));
+    }
+}
+
+/* ---- order */
+
+static gboolean
+is_reference (const GeModel *model, guint32 tensor)
+{
+  return tensor != GEMEM_NONE && model->referenced_input[tensor] != GEMEM_NONE;
+}
+
+/* Any output of @id refers to an input. */
+static gboolean
+refers (const GeModel *model, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (model->graph, id);
+
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    if (is_reference (model, t))
+      return TRUE;
+  return FALSE;
+}
+
+/* TRUE if @test holds for a direct consumer of @id. */
+static gboolean
+any_consumer (const GeModel *model, guint32 id, gboolean (*test) (const GeModel *, guint32))
+{
+  const GememNode *node = gemem_graph_node (model->graph, id);
+
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    for (guint32 i = 0; i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
+      if (test (model, gemem_graph_consumers (model->graph, t)[i].node))
+        return TRUE;
+  return FALSE;
+}
+
+/* (a): it refers to a reference, or something that refers reads it. */
+static gboolean
+is_between_references (const GeModel *model, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (model->graph, id);
+
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    if (is_reference (model, t) && is_reference (model, gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor))
+      return TRUE;
+  return refers (model, id) && any_consumer (model, id, refers);
+}
+
+/* (b): another node that joins its inputs is a neighbour.  A variable among the producers decides against it. */
+static gboolean
+must_wait (const GeModel *model, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
+  gboolean wait = any_consumer (model, id, joins_inputs);
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 producer = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE : ge_anchor_node (model, inputs[i].tensor);
+
+      if (producer == GEMEM_NONE)
+        continue;
+      if (g_str_has_prefix (gemem_graph_node (model->graph, producer)->type, "Variable"))
+        return FALSE;
+      wait |= joins_inputs (model, producer);
+    }
+  return wait;
+}
+
+static gboolean
+splits_outputs (const GeModel *model, guint32 id)
+{
+  const guint32 kind = model->nodes[id].kind, split = GE_NOPADDING_OUT | GE_CASCADE_OUT;
+
+  return (kind & split) == split || ((kind & (GE_PADDED_OUT | GE_REFERENCE)) == GE_PADDED_OUT && !refers (model, id));
+}
+
+/* Plain references hand their offset back to what they refer to. */
+static void
+hand_back (GeAssigner *a, guint32 id)
+{
+  const GeModel *model = a->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+
+  if (gemem_graph_has_attribute (model->graph, node->attributes, GEMEM_ATTRIBUTE_CUSTOM_INPUT_OUTPUT_OFFSET))
+    return;
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    {
+      const guint32 from = is_reference (model, t) ? gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor : GEMEM_NONE;
+
+      if (from != GEMEM_NONE && (kind_of (a, from) & GE_ZERO_MEMORY) == 0)
+        follow (a, from, t, -inner_offset (model, t));
+    }
+}
+
+/* ---- subgraphs */
+
+/* What flows out of a subgraph lies where the producer inside lies. */
+static void
+copy_to_parents (GeAssigner *a)
+{
+  const GeModel *model = a->model;
+
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    {
+      const GememNode *node = gemem_graph_node (model->graph, id), *parent;
+      const gint64 *outputs;
+      guint n;
+
+      if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED))
+        continue;
+      parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
+      outputs = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+      for (guint i = 0; i < MIN (n, node->n_inputs); i++)
+        if (outputs[i] >= 0 && outputs[i] < parent->n_outputs && gemem_graph_inputs (model->graph, id)[i].tensor != GEMEM_NONE)
+          follow (a, parent->first_output + (guint32) outputs[i], gemem_graph_inputs (model->graph, id)[i].tensor, 0);
+    }
+}
+
+void
+ge_fix_offsets (GeAssigner *a)
+{
+  const GeModel *model = a->model;
+  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint32)), followers = find_followers (a);
+
+  follow_all (a, followers);
+  for (guint32 id = 0; id < model->n_nodes && a->continuous != NULL; id++)
+    {
+      if (splits_outputs (model, id))
+        place_outputs (a, id);
+      else if (is_between_references (model, id) || (joins_inputs (model, id) && must_wait (model, id)))
+        {
+          g_array_append_val (stack, id);
+          continue;
+        }
+      if (joins_inputs (model, id))
+        place_inputs (a, id, FALSE);
+    }
+  for (guint i = stack->len; i-- > 0;)
+    {
+      const guint32 id = g_array_index (stack, guint32, i);
+
+      if (joins_inputs (model, id))
+        place_inputs (a, id, TRUE);
+      else
+        hand_back (a, id);
+    }
+  if (a->continuous != NULL)
+    follow_all (a, followers);
+  copy_to_parents (a);
+}

@@ -1,0 +1,351 @@
+/* library.c - behaviour of the C++ library that shows in GE's plans; see library.h.
+ *
+ * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles; all three are visible in offsets, so their exact outcomes
+ * are part of the planner.  Nothing here depends on the C library, the compiler or its optimisation.
+ *
+ * Invariant: with a comparator that is no strict weak order (GE has one) the result is some permutation, and no element outside the array is
+ * touched: the scans that the original leaves unguarded stop at the ends.
+ * Cost: O(n log n), O(n), O(n * ranges).  Origin: ge-static.md appendix A, 3.2.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/library.h"
+
+/* ---- std::sort */
+
+#define SMALL 16 /* ranges of at most so many elements are left to the insertion sort */
+
+typedef struct
+{
+  GeLess   less;
+  gpointer data;
+} Sort;
+
+static inline gboolean
+before (const Sort *sort, gconstpointer a, gconstpointer b)
+{
+  return sort->less (a, b, sort->data);
+}
+
+static inline void
+swap (gpointer *a, gpointer *b)
+{
+  gpointer keep = *a;
+
+  *a = *b;
+  *b = keep;
+}
+
+/* Fills the hole at @at of the heap of @n elements with @value, coming from above: down along the larger children to the bottom, then up again. */
+static void
+heap_fill (const Sort *sort, gpointer *heap, gsize n, gsize at, gpointer value)
+{
+  const gsize top = at;
+  gsize child = 2 * at + 2;
+
+  for (; child < n; child = 2 * at + 2)
+    {
+      if (before (sort, heap[child], heap[child - 1]))
+        child--;
+      heap[at] = heap[child];
+      at = child;
+    }
+  if (child == n)
+    {
+      heap[at] = heap[child - 1];
+      at = child - 1;
+    }
+  while (at > top && before (sort, heap[(at - 1) / 2], value))
+    {
+      heap[at] = heap[(at - 1) / 2];
+      at = (at - 1) / 2;
+    }
+  heap[at] = value;
+}
+
+static void
+heap_sort (const Sort *sort, gpointer *first, gsize n)
+{
+  for (gsize parent = n / 2; parent-- > 0;)
+    heap_fill (sort, first, n, parent, first[parent]);
+  while (n-- > 1)
+    {
+      gpointer value = first[n];
+
+      first[n] = first[0];
+      heap_fill (sort, first, n, 0, value);
+    }
+}
+
+static gpointer *
+median (const Sort *sort, gpointer *a, gpointer *b, gpointer *c)
+{
+  if (before (sort, *a, *b))
+    return before (sort, *b, *c) ? b : before (sort, *a, *c) ? c : a;
+  return before (sort, *a, *c) ? a : before (sort, *b, *c) ? c : b;
+}
+
+/* Hoare's partition of [first + 1, last) around *first; returns the cut, at most @last. */
+static gpointer *
+partition (const Sort *sort, gpointer *first, gpointer *last)
+{
+  gpointer *left = first + 1, *right = last;
+
+  for (;;)
+    {
+      while (left < last && before (sort, *left, *first))
+        left++;
+      do
+        right--;
+      while (right > first && before (sort, *first, *right));
+      if (left >= right)
+        return left;
+      swap (left++, right);
+    }
+}
+
+static void
+quick_sort (const Sort *sort, gpointer *first, gpointer *last, guint budget)
+{
+  while (last - first > SMALL)
+    {
+      gpointer *cut;
+
+      if (budget-- == 0)
+        {
+          heap_sort (sort, first, (gsize) (last - first));
+          return;
+        }
+      swap (first, median (sort, first + 1, first + (last - first) / 2, last - 1));
+      cut = partition (sort, first, last);
+      quick_sort (sort, cut, last, budget);
+      last = cut;
+    }
+}
+
+/* Moves *@at left to its place, at the farthest to @first. */
+static void
+insert (const Sort *sort, gpointer *first, gpointer *at)
+{
+  gpointer value = *at;
+
+  while (at > first && before (sort, value, at[-1]))
+    {
+      *at = at[-1];
+      at--;
+    }
+  *at = value;
+}
+
+void
+ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data)
+{
+  const Sort sort = { less, data };
+  guint log = 0;
+
+  if (n < 2)
+    return;
+  while (n >> (log + 1) > 0)
+    log++;
+  quick_sort (&sort, array, array + n, 2 * log);
+  for (gsize i = 1; i < n; i++)
+    {
+      gpointer value = array[i];
+
+      if (i >= SMALL || !before (&sort, value, array[0]))
+        {
+          insert (&sort, array, array + i);
+          continue;
+        }
+      memmove (array + 1, array, i * sizeof (gpointer));
+      array[0] = value;
+    }
+}
+
+/* ---- unordered_map */
+
+/* Bucket counts, each used until there would be more elements than buckets; enough for more nodes than a graph can number. */
+static const guint64 bucket_counts[]
+    = { 1,        13,       29,       59,        127,       257,       541,        1109,       2357,      5087,    10273,   20753,   42043,
+        85229,    172933,   351061,   712697,    1447153,   2938679,   5967347,    12117689,   24607243,  49969847 };
+
+#define NO_POSITION G_MAXSIZE
+
+/* A singly linked list of positions; `before[bucket]` precedes the bucket's first element: a position, `n` for the head, or NO_POSITION. */
+typedef struct
+{
+  const guint64 *keys;
+  gsize          n, *next; /* next[n] is the head */
+  gsize         *before;
+  guint64        buckets;
+} Table;
+
+static void
+table_insert (Table *table, gsize position)
+{
+  const guint64 bucket = table->keys[position] % table->buckets;
+  gsize at = table->before[bucket];
+
+  if (at != NO_POSITION)
+    {
+      table->next[position] = table->next[at];
+      table->next[at] = position;
+      return;
+    }
+  at = table->next[table->n];
+  table->next[position] = at;
+  table->next[table->n] = position;
+  table->before[bucket] = table->n;
+  if (at != NO_POSITION)
+    table->before[table->keys[at] % table->buckets] = position;
+}
+
+static void
+table_rehash (Table *table, guint64 buckets)
+{
+  gsize at = table->next[table->n];
+
+  table->buckets = buckets;
+  table->before = g_renew (gsize, table->before, buckets);
+  memset (table->before, 0xff, buckets * sizeof (gsize));
+  table->next[table->n] = NO_POSITION;
+  while (at != NO_POSITION)
+    {
+      const gsize next = table->next[at];
+
+      table_insert (table, at);
+      at = next;
+    }
+}
+
+void
+ge_unordered_order (const guint64 *keys, gsize n, gsize *order)
+{
+  Table table = { keys, n, g_new (gsize, n + 1), NULL, 0 };
+  guint growth = 0;
+
+  table.next[n] = NO_POSITION;
+  table_rehash (&table, bucket_counts[growth]);
+  for (gsize i = 0; i < n; i++)
+    {
+      if (i + 1 > table.buckets && growth + 1 < G_N_ELEMENTS (bucket_counts))
+        table_rehash (&table, bucket_counts[++growth]);
+      table_insert (&table, i);
+    }
+  for (gsize at = table.next[n], i = 0; at != NO_POSITION; at = table.next[at])
+    order[i++] = at;
+  g_free (table.next);
+  g_free (table.before);
+}
+
+/* ---- range lists */
+
+#define SMALLEST 512
+#define LARGE (8 * 1024 * 1024)
+
+/* ceil (log (largest / smallest) / log (2)) as doubles give it.  Quotients of powers of two come out exact, except for these exponents, where
+ * the rounded quotient of the two rounded logarithms is a little too large; between powers the exact answer is far from any
+ * rounding while sizes stay below 64 TiB. */
+static guint
+count_ranges (guint64 largest, guint64 smallest)
+{
+  static const guint8 rounded_up[] = { 29, 31, 39, 47, 51, 55, 58, 59, 62 };
+  guint exponent = 0;
+
+  while ((smallest << exponent) < largest)
+    exponent++;
+  if ((smallest << exponent) == largest && memchr (rounded_up, (int) exponent, sizeof rounded_up) != NULL)
+    exponent++;
+  return MAX (exponent, 1);
+}
+
+static void
+bucket_free (gpointer data)
+{
+  g_array_unref (data);
+}
+
+/* Shares the sizes out by halving bounds; each bucket holds its sizes in descending order.  What is below the last bound is forgotten. */
+static GPtrArray *
+make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
+{
+  const guint64 largest = sizes[n - 1], slack = largest > SMALLEST ? SMALLEST : 0;
+  GPtrArray *buckets = g_ptr_array_new_with_free_func (bucket_free);
+  guint64 bound = largest;
+
+  for (guint i = 0; i < n_buckets; i++)
+    g_ptr_array_add (buckets, g_array_new (FALSE, FALSE, sizeof (guint64)));
+  for (guint i = n_buckets - 1; i > 0; i--)
+    {
+      bound /= 2;
+      while (n > 0 && sizes[n - 1] > bound + slack)
+        g_array_append_val (buckets->pdata[i], sizes[--n]);
+    }
+  return buckets;
+}
+
+/* One pass: merges buckets that hold too few sizes into the next.  @carry lives on from pass to pass.  TRUE if something changed. */
+static gboolean
+merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
+{
+  gboolean changed = FALSE;
+  guint i = 0;
+
+  while (i < buckets->len)
+    {
+      GArray *bucket = buckets->pdata[i];
+
+      if (carry->len > 0)
+        {
+          g_array_append_vals (bucket, carry->data, carry->len);
+          g_array_set_size (carry, 0);
+          changed = TRUE;
+        }
+      if (bucket->len > 0
+          && (bucket->len >= limit || i + 1 == buckets->len || (g_array_index (bucket, guint64, 0) >= LARGE && bucket->len >= 2)))
+        {
+          i++;
+          continue;
+        }
+      if (bucket->len > 0)
+        g_array_append_vals (carry, bucket->data, bucket->len);
+      g_ptr_array_remove_index (buckets, i);
+      changed = TRUE;
+    }
+  return changed;
+}
+
+static gint
+compare_sizes (gconstpointer a, gconstpointer b)
+{
+  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+void
+ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges)
+{
+  g_autoptr (GArray) carry = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autoptr (GPtrArray) buckets = NULL;
+  guint n_buckets;
+
+  if (n == 0)
+    return;
+  n_buckets = count_ranges (sizes[n - 1], sizes[n - 1] > SMALLEST ? SMALLEST : sizes[0]);
+  buckets = make_buckets (sizes, n, n_buckets);
+  while (merge_buckets (buckets, n / n_buckets, carry))
+    ;
+  for (guint i = 0; i < buckets->len; i++)
+    {
+      const GArray *bucket = buckets->pdata[i];
+      guint64 largest = 0;
+
+      for (guint k = 0; k < bucket->len; k++)
+        largest = MAX (largest, g_array_index (bucket, guint64, k));
+      g_array_append_val (ranges, largest);
+    }
+  g_array_sort (ranges, compare_sizes);
+}

@@ -1,0 +1,223 @@
+/* memset.c - what the plan's log says besides offsets: the ranges that each memset node clears, the addresses of variables; see the end of block.h.
+ *
+ * Ranges of a memset node are kept in order of (type, offset, size) and merged where they touch, but never across a segment boundary and never with
+ * memory that the caller supplies.  Nodes that clear their own memory are left out.
+ * Cost: O(ranges log ranges).  Origin: ge-static.md 6.4, 7.3, 11.2.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/block.h"
+
+#define VARIABLE_BASE (G_GUINT64_CONSTANT (32) << 30)
+#define DTYPE_FLOAT 0
+
+typedef struct
+{
+  guint64  space, offset, size;
+  gint64   dtype, value;
+  gboolean zero_copy;
+} Range;
+
+typedef struct
+{
+  const GeAssigner *a;
+  const GememPlan  *plan;
+  GArray           *ranges;   /* Range, of one memset node */
+  guint             number;   /* of the next range among those of its node */
+  guint64           tail;     /* where the caller's memory begins */
+} List;
+
+static gint64
+entry (const GeModel *model, guint32 id, GememAttributeKey key, guint i, gint64 otherwise)
+{
+  guint n;
+  const gint64 *values = gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
+
+  return i < n ? values[i] : otherwise;
+}
+
+static void
+add_item (List *list, guint32 id, guint32 item, guint64 size)
+{
+  const GeModel *model = list->a->model;
+  Range range = { .space = list->plan->spaces[item], .offset = list->plan->offsets[item], .size = ge_align (size),
+                  .dtype = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, DTYPE_FLOAT),
+                  .value = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, 0) };
+
+  list->number++;
+  if (size == 0 || range.offset == GEMEM_NO_OFFSET)
+    return;
+  if (range.space == GEMEM_MEMORY_HBM && range.offset >= list->tail)
+    {
+      range.zero_copy = TRUE;
+      range.size = size;
+    }
+  g_array_append_val (list->ranges, range);
+}
+
+static void
+add_inputs (List *list, guint32 id)
+{
+  const GeModel *model = list->a->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  guint n;
+  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX, &n);
+  const gboolean all = n > 0 && indexes[0] == -1;
+
+  for (guint i = 0; i < (all ? node->n_inputs : n); i++)
+    {
+      const gint64 index = all ? (gint64) i : indexes[i];
+      const guint32 t = index >= 0 && index < node->n_inputs ? gemem_graph_inputs (model->graph, id)[index].tensor : GEMEM_NONE;
+      const GememTensor *tensor = t == GEMEM_NONE ? NULL : gemem_graph_tensor (model->graph, t);
+
+      if (tensor != NULL)
+        add_item (list, id, gemem_node_output_item (gemem_graph_node (model->graph, tensor->node), tensor->index), ge_tensor_size (model, t));
+    }
+}
+
+static void
+add_node (List *list, guint32 id)
+{
+  const GeModel *model = list->a->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  guint n;
+  const gint64 *indexes;
+
+  list->number = 0;
+  if (model->nodes[id].kind & GE_GENTASK_ATOMIC)
+    return;
+  add_inputs (list, id);
+  indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
+  for (guint i = 0; i < n; i++)
+    if (indexes[i] >= 0 && indexes[i] < node->n_outputs)
+      add_item (list, id, gemem_node_output_item (node, (guint32) indexes[i]), ge_tensor_size (model, node->first_output + (guint32) indexes[i]));
+  indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, &n);
+  for (guint i = 0; i + 1 < n; i += 2)
+    if (indexes[i] >= 0 && indexes[i] < node->n_workspaces)
+      add_item (list, id, gemem_node_workspace_item (node, (guint32) indexes[i]), (guint64) MAX (indexes[i + 1], 0));
+}
+
+/* ---- merging */
+
+static gint
+compare_ranges (gconstpointer x, gconstpointer y)
+{
+  const Range *a = x, *b = y;
+
+  if (a->space != b->space)
+    return a->space < b->space ? -1 : 1;
+  if (a->offset != b->offset)
+    return a->offset < b->offset ? -1 : 1;
+  return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static gint
+compare_bases (gconstpointer x, gconstpointer y)
+{
+  const GememPlanSegment *a = x, *b = y;
+
+  return a->base < b->base ? -1 : a->base > b->base;
+}
+
+static gboolean
+begins_segment (const GememPlan *plan, const Range *range)
+{
+  const GememPlanSegment wanted = { .base = range->offset };
+
+  return range->space == GEMEM_MEMORY_HBM && g_array_binary_search (plan->segments, &wanted, compare_bases, NULL);
+}
+
+static void
+merge_ranges (List *list)
+{
+  guint kept = 0;
+
+  g_array_sort (list->ranges, compare_ranges);
+  for (guint i = 0; i < list->ranges->len; i++)
+    {
+      const Range *next = &g_array_index (list->ranges, Range, i);
+      Range *last = kept > 0 ? &g_array_index (list->ranges, Range, kept - 1) : NULL;
+
+      if (last != NULL && compare_ranges (last, next) == 0)
+        continue;
+      if (last != NULL && last->space == next->space && last->offset + last->size == next->offset && last->dtype == next->dtype
+          && last->value == next->value && !last->zero_copy && !next->zero_copy && !begins_segment (list->plan, next))
+        last->size += next->size;
+      else
+        g_array_index (list->ranges, Range, kept++) = *next;
+    }
+  g_array_set_size (list->ranges, kept);
+}
+
+static void
+log_ranges (const List *list, GememPlan *plan, guint32 id)
+{
+  const GeModel *model = list->a->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  g_autoptr (GString) offsets = g_string_new (NULL), sizes = g_string_new (NULL);
+
+  for (guint i = 0; i < list->ranges->len; i++)
+    {
+      const Range *range = &g_array_index (list->ranges, Range, i);
+
+      g_string_append_printf (offsets, "%s%" G_GUINT64_FORMAT, i > 0 ? " " : "", range->offset);
+      g_string_append_printf (sizes, "%s%" G_GUINT64_FORMAT, i > 0 ? " " : "", range->size);
+    }
+  if (list->ranges->len > 0)
+    gemem_plan_add_log (plan,
+                        "[AtomicClean][IMAS]AppendAttrsToMemSetOp : Set %s atomic_node name[%s] optype[%s] workspace[0] offset to [%s] streamid[%" G_GINT64_FORMAT
+                        "] size[%s]",
+                        gemem_graph_name (model->graph), node->name, node->type, offsets->str, node->stream, sizes->str);
+}
+
+void
+ge_log_memsets (const GeAssigner *a, GememPlan *plan)
+{
+  List list = { a, plan, NULL, 0, a->counters[GE_SPACE_HBM] - a->zero_copy };
+
+  for (guint32 id = 0; id < a->model->n_nodes; id++)
+    {
+      if ((a->model->nodes[id].kind & GE_MEMSET) == 0)
+        continue;
+      list.ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+      for (guint32 i = 0; i < gemem_graph_node (a->model->graph, id)->n_successors; i++)
+        add_node (&list, gemem_graph_successors (a->model->graph, id)[i]);
+      merge_ranges (&list);
+      log_ranges (&list, plan, id);
+      g_array_unref (list.ranges);
+    }
+}
+
+/* ---- variables (7.3) */
+
+static gboolean
+is_variable (const GememNode *node)
+{
+  static const char *const types[] = { "Variable", "VariableV2", "Constant", "FileConstant", "ConstPlaceHolder", NULL };
+
+  return g_strv_contains (types, node->type);
+}
+
+void
+ge_log_variables (const GeModel *model, GememPlan *plan)
+{
+  guint64 used = 0;
+
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    {
+      const GememNode *node = gemem_graph_node (model->graph, id);
+
+      for (guint32 t = node->first_output; is_variable (node) && t < node->first_output + node->n_outputs; t++)
+        {
+          const guint64 size = ge_tensor_size (model, t), whole = ge_align (size) + 2 * GE_ALIGN;
+
+          gemem_plan_add_log (plan,
+                              "[IMAS]AssignVarMem Set session_0 name[%s] output[%u] offset to [%" G_GUINT64_FORMAT "] size[%" G_GUINT64_FORMAT
+                              "] realsize[%" G_GUINT64_FORMAT "]",
+                              node->name, t - node->first_output, VARIABLE_BASE + used, whole, size);
+          used += whole;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+/* pack-sort.c - the order of B (ge-static.md 4.1), and sorting B again after a block was split.
+ *
+ * GE's sort is not stable, so that the order of equal blocks depends on every comparison it makes; it has to be made as GE makes it.  But
+ * where no two blocks are equal, every sort gives the same order, and after a split only a few blocks are out of place: then they are
+ * taken out and put where they belong, in one pass.  In memory-priority mode there is a sort for every split.
+ * Cost: O(blocks) where few are out of place and none are equal; else O(blocks log blocks).
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/pack.h"
+
+#define FEW 64 /* blocks out of place */
+
+/* Blocks come in ascending order of (major, minor). */
+struct _GeSortKey
+{
+  guint64  major, minor;
+  GeBlock *block;
+};
+
+typedef struct _GeSortKey Key;
+
+static int
+compare (const Key *a, const Key *b)
+{
+  if (a->major != b->major)
+    return a->major < b->major ? -1 : 1;
+  return (a->minor > b->minor) - (a->minor < b->minor);
+}
+
+/* Larger ones first; then, descending, the later ones; ascending, those with fewer occupants, then the earlier ones. */
+static Key
+key_of (const GeStrategy *strategy, GeBlock *block)
+{
+  const guint64 size = block->cont ? ge_block_max_noalign (block) : ge_block_align_size (block);
+  const guint32 begin = (block->traits & GE_SPECIAL) != 0 ? block->occupants[0].begin : block->begin;
+
+  return (Key) { ~size, strategy->ascending ? (guint64) block->n_occupants << 32 | begin : ~(guint64) begin, block };
+}
+
+static gboolean
+comes_before (gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer data)
+{
+  return compare (a, b) < 0;
+}
+
+static void
+sort_as_ge_does (GePacker *packer, gpointer *blocks, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    blocks[i] = &packer->keys[i];
+  ge_sort (packer->a->model->options, blocks, n, comes_before, NULL);
+  for (guint i = 0; i < n; i++)
+    blocks[i] = ((const Key *) blocks[i])->block;
+}
+
+/* Puts @key where it belongs among the @n of @strays; FALSE if it is equal to one of them. */
+static gboolean
+add_stray (Key *strays, guint n, const Key *key)
+{
+  while (n > 0 && compare (key, &strays[n - 1]) < 0)
+    {
+      strays[n] = strays[n - 1];
+      n--;
+    }
+  strays[n] = *key;
+  return n == 0 || compare (key, &strays[n - 1]) != 0;
+}
+
+/* Splits @keys into those in order, in @kept, and a few strays.  FALSE: too many, or two are equal. */
+static gboolean
+take_out (const Key *keys, guint n, Key *kept, Key *strays, guint *n_strays)
+{
+  guint m = 0;
+
+  *n_strays = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      const int order = m > 0 ? compare (&kept[m - 1], &keys[i]) : -1;
+      const Key *stray = &keys[i];
+      Key last;
+
+      if (order < 0)
+        {
+          kept[m++] = keys[i];
+          continue;
+        }
+      if (order == 0 || *n_strays == FEW)
+        return FALSE;
+      if (i + 1 < n && compare (&kept[m - 1], &keys[i + 1]) > 0 && (m < 2 || compare (&kept[m - 2], &keys[i]) < 0))
+        { /* the one before is out of place */
+          last = kept[m - 1];
+          kept[m - 1] = keys[i];
+          stray = &last;
+        }
+      if (!add_stray (strays, (*n_strays)++, stray))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Merges both into @blocks; FALSE if two are equal. */
+static gboolean
+merge (const Key *kept, guint n_kept, const Key *strays, guint n_strays, gpointer *blocks)
+{
+  while (n_strays > 0)
+    {
+      const int order = n_kept > 0 ? compare (&kept[n_kept - 1], &strays[n_strays - 1]) : -1;
+
+      if (order == 0)
+        return FALSE;
+      blocks[n_kept + n_strays - 1] = order > 0 ? kept[n_kept - 1].block : strays[n_strays - 1].block;
+      if (order > 0)
+        n_kept--;
+      else
+        n_strays--;
+    }
+  while (n_kept-- > 0)
+    blocks[n_kept] = kept[n_kept].block;
+  return TRUE;
+}
+
+void
+ge_pack_sort (GePacker *packer, guint first)
+{
+  GPtrArray *all = packer->a->blocks;
+  const guint n = all->len - first;
+  gpointer *blocks;
+  Key strays[FEW];
+  guint n_strays;
+
+  if (n < 2) /* and a list without blocks has no memory to point into */
+    return;
+  blocks = all->pdata + first;
+  if (packer->n_keys < n)
+    {
+      packer->n_keys = MAX (n, 2 * packer->n_keys);
+      packer->keys = g_renew (Key, packer->keys, 2 * (gsize) packer->n_keys);
+    }
+  for (guint i = 0; i < n; i++)
+    packer->keys[i] = key_of (&packer->a->strategy, blocks[i]);
+  Key *kept = packer->keys + packer->n_keys;
+  if (!take_out (packer->keys, n, kept, strays, &n_strays) || !merge (kept, n - n_strays, strays, n_strays, blocks))
+    sort_as_ge_does (packer, blocks, n);
+}

@@ -1,0 +1,103 @@
+/* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block; see the end of block.h.
+ *
+ * Where the specification is silent: they are never zero-copy, since several addresses of the caller need not be adjacent.
+ * Cost: linear in the outputs and the members of their symbols.  Origin: ge-static.md 5.4.
+ */
+#include "config.h"
+
+#include "planners/ge/continuous.h"
+
+GeBlock *
+ge_continuous_allocate (GeAssigner *a, GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const guint32 tensor = ge_request_tensor (a, request), symbol = model->symbol_of[tensor];
+  GeBlock *block;
+
+  request->noalign = request->size;
+  request->continuous = FALSE;
+  block = ge_apply (a, request, request->size, ge_is_zero_copy (model, request->node, request->index, TRUE, request->noalign));
+  ge_block_set_first_last (block);
+  block->same_offset = (model->nodes[request->node].kind & GE_BATCH_INDEPENDENT) != 0;
+  block->reuse_zc = FALSE;
+  block->ref_count += (gint32) ge_symbol_inputs (a, tensor);
+  a->symbol_size[symbol] = request->size;
+  a->symbol_block[symbol] = block;
+  return block;
+}
+
+static gboolean
+is_global (const GeModel *model, guint32 tensor)
+{
+  gint64 scope;
+
+  return gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
+         && scope == 2;
+}
+
+/* How many outputs of @node reference an input. */
+static guint32
+count_references (const GeModel *model, const GememNode *node)
+{
+  guint32 n = 0;
+
+  for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+    n += model->referenced_input[t] != GEMEM_NONE;
+  return n;
+}
+
+static void
+refuse_mixed (GeAssigner *a, const GememNode *node, guint32 n)
+{
+  if (a->error == NULL)
+    g_set_error (&a->error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "node '%s': continuous_output: %u of %u outputs refer to an input; all of them or none must", node->name, n, node->n_outputs);
+}
+
+/* The end of all outputs together; the streams of their readers into @streams. */
+static guint32
+outputs_end (const GeAssigner *a, const GememNode *node, guint64 *streams)
+{
+  guint32 reached = a->time, end = 0;
+
+  for (guint32 i = 0; i < node->n_outputs; i++)
+    {
+      const guint32 last = ge_max_life (a->model, a->time, i, -1, &reached, streams);
+
+      end = MAX (end, last);
+    }
+  return end;
+}
+
+gboolean
+ge_continuous_output (GeAssigner *a, GeRequest *request)
+{
+  const GeModel *model = a->model;
+  const GememNode *node = gemem_graph_node (model->graph, request->node);
+  const guint32 n_references = count_references (model, node);
+  g_autofree guint64 *streams = NULL;
+  guint64 total = 0;
+  guint32 end;
+  GeBlock *block;
+
+  for (guint32 i = 0; i < node->n_outputs; i++)
+    if (!is_global (model, node->first_output + i))
+      total += ge_align (ge_tensor_size (model, node->first_output + i));
+  if (n_references > 0 && n_references < node->n_outputs)
+    refuse_mixed (a, node, n_references);
+  for (guint32 i = n_references > 0 || total == 0 ? 0 : 1; i < node->n_outputs; i++)
+    ge_zero (a, request->node, i);
+  if (n_references > 0 || total == 0)
+    return TRUE;
+  request->index = 0;
+  request->size = total;
+  block = ge_continuous_allocate (a, request);
+  streams = g_new0 (guint64, ge_stream_words (model));
+  end = outputs_end (a, node, streams);
+  /* [QUIRK] NEVER is taken for an end that is not known yet, and the first reader to leave sets it. */
+  ge_block_set_end (block, end == GE_MAX && model->options->quirks ? GE_NEVER : end, block->stream);
+  if (!model->options->quirks) /* [QUIRK] a reference to output 0 does not know the readers of the others */
+    ge_block_set_sym_end (block, end);
+  ge_block_raise_out_cnt (block, ge_count_streams (model, streams));
+  return TRUE;
+}

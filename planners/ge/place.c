@@ -1,0 +1,168 @@
+/* place.c - sizes and offsets of the blocks, and the zero-copy tail (ge-static.md 4.2, 7.2).
+ *
+ * Invariant: every offset that a block gives is a multiple of 512.  Cost: O(occupants + blocks), and the sort of the graph's inputs.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/block.h"
+
+/* ---- sizes */
+
+static guint64
+resize_all (GPtrArray *blocks)
+{
+  guint64 sum = 0;
+
+  for (guint i = 0; blocks != NULL && i < blocks->len; i++)
+    sum += ge_resize (g_ptr_array_index (blocks, i));
+  return sum;
+}
+
+guint64
+ge_resize (GeBlock *block)
+{
+  guint64 sum = resize_all (block->children);
+
+  sum = MAX (sum, resize_all (block->members));
+  for (guint i = 0; block->overlays != NULL && i < block->overlays->len; i++)
+    sum = MAX (sum, resize_all (g_ptr_array_index (block->overlays, i)));
+  block->size = ge_align (MAX (sum, ge_block_max_real (block)));
+  return block->size;
+}
+
+/* ---- offsets */
+
+/* Types of whose offsets the larger of the old and the new one is kept. */
+static gboolean
+keeps_larger (const GeModel *model, guint32 node)
+{
+  static const char *const types[] = { "Data", "RefData", "AippData", "MultiShape", "NetOutput" };
+
+  if ((model->nodes[node].kind & GE_NESTED) != 0)
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    if (strcmp (gemem_graph_node (model->graph, node)->type, types[i]) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+place_occupant (GeAssigner *a, const GeBlock *block, const GeOccupant *occupant)
+{
+  const GememNode *node = gemem_graph_node (a->model->graph, occupant->node);
+  guint32 item;
+
+  if (occupant->kind > GE_KIND_WORKSPACE)
+    return;
+  item =
+      occupant->kind == GE_KIND_OUTPUT ? gemem_node_output_item (node, occupant->index) : gemem_node_workspace_item (node, occupant->index);
+  if (a->offsets[item] != GEMEM_NO_OFFSET && a->offsets[item] > block->head && keeps_larger (a->model, occupant->node))
+    return;
+  a->offsets[item] = block->head;
+  a->sizes[item] = occupant->kind == GE_KIND_OUTPUT ? ge_tensor_size (a->model, node->first_output + occupant->index) : occupant->real;
+  a->spaces[item] = block->space;
+}
+
+static void place_block (GeAssigner *a, GeBlock *block, guint64 head);
+
+/* One after another from @head. */
+static void
+place_chain (GeAssigner *a, GPtrArray *blocks, guint64 head)
+{
+  for (guint i = 0; blocks != NULL && i < blocks->len; i++)
+    {
+      GeBlock *block = g_ptr_array_index (blocks, i);
+
+      place_block (a, block, head);
+      head += block->size;
+    }
+}
+
+static void
+place_block (GeAssigner *a, GeBlock *block, guint64 head)
+{
+  block->head = head;
+  for (guint32 i = 0; i < block->n_occupants; i++)
+    place_occupant (a, block, &block->occupants[i]);
+  place_chain (a, block->children, head);
+  place_chain (a, block->members, head);
+  for (guint i = 0; block->overlays != NULL && i < block->overlays->len; i++)
+    place_chain (a, g_ptr_array_index (block->overlays, i), head);
+}
+
+static void
+append_block (GeAssigner *a, GeBlock *block)
+{
+  guint64 *counter = &a->counters[block->space];
+
+  ge_resize (block);
+  place_block (a, block, *counter);
+  *counter += block->size;
+}
+
+void
+ge_place (GeAssigner *a)
+{
+  if (a->continuous != NULL)
+    ge_continuous_to_tail (a);
+  if (a->model->n_labels > 1)
+    ge_batch (a);
+  for (guint i = 0; i < a->blocks->len; i++)
+    {
+      GeBlock *block = g_ptr_array_index (a->blocks, i);
+
+      if (!block->child && !block->zc)
+        append_block (a, block);
+    }
+  for (guint i = 0; i < a->zero->len; i++)
+    a->offsets[g_array_index (a->zero, guint32, i)] = 0;
+  if (a->continuous != NULL)
+    ge_continuous_chain_offsets (a);
+  for (int i = 0; i < GE_N_SPACES; i++)
+    a->score += a->counters[i] != ge_space_base (i) ? a->counters[i] : 0;
+}
+
+/* ---- the zero-copy tail (7.2) */
+
+#define NO_INPUT G_MAXUINT64
+
+/* No-align size of the first occupant that is an input of the planned graph, or NO_INPUT. */
+static guint64
+input_size (const GeAssigner *a, const GeBlock *block)
+{
+  for (guint32 i = 0; i < block->n_occupants; i++)
+    if (block->occupants[i].kind == GE_KIND_OUTPUT && (a->model->nodes[block->occupants[i].node].kind & (GE_DATA | GE_NESTED)) == GE_DATA)
+      return block->occupants[i].noalign;
+  return NO_INPUT;
+}
+
+static gboolean
+smaller_input (gconstpointer x, gconstpointer y, gpointer assigner)
+{
+  return input_size (assigner, x) < input_size (assigner, y);
+}
+
+void
+ge_place_zero_copy (GeAssigner *a)
+{
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
+  const guint64 before = a->counters[GE_SPACE_HBM];
+
+  for (guint i = 0; i < a->blocks->len; i++)
+    {
+      GeBlock *block = g_ptr_array_index (a->blocks, i);
+
+      if (!block->zc || block->child)
+        continue;
+      if (input_size (a, block) != NO_INPUT)
+        g_ptr_array_add (inputs, block);
+      else
+        append_block (a, block);
+    }
+  ge_sort (a->model->options, inputs->pdata, inputs->len, smaller_input, a);
+  for (guint i = 0; i < inputs->len; i++)
+    append_block (a, g_ptr_array_index (inputs, i));
+  a->zero_copy = a->counters[GE_SPACE_HBM] - before;
+}

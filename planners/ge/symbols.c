@@ -1,0 +1,395 @@
+/* symbols.c - alias classes: the sets of outputs and inputs that must share one address; see model.h.
+ *
+ * Nodes are taken in order, inputs before outputs.  A class is a list that keeps the name of its founder and the order in which members came,
+ * both of which show in the plan; classes are merged by appending one list to the other, and found again through a forest of parents.
+ *
+ * Where the specification leaves a choice: producers of a merge node are united so that the largest (the first on ties) survives; the inputs of a
+ * nested Data node follow its output; in-place pairs are taken in order of node ids.
+ * Cost: almost linear in anchors.  Origin: ge-static.md 1.6, 2.4 (is_reference), 8.3.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/ge/model-private.h"
+
+/* All per anchor; tail and n_members only count at roots.  A root is the founder and the head of its list. */
+typedef struct
+{
+  GeModel *model;
+  guint32 *parent; /* GEMEM_NONE: in no class yet */
+  guint32 *tail, *next, *n_members;
+} Classes;
+
+static guint32
+find_class (const Classes *classes, guint32 anchor)
+{
+  guint32 *parent = classes->parent;
+
+  if (parent[anchor] == GEMEM_NONE)
+    return GEMEM_NONE;
+  while (parent[anchor] != anchor)
+    anchor = parent[anchor] = parent[parent[anchor]];
+  return anchor;
+}
+
+static guint32
+found_class (Classes *classes, guint32 anchor)
+{
+  classes->parent[anchor] = classes->tail[anchor] = anchor;
+  classes->n_members[anchor] = 1;
+  return anchor;
+}
+
+static void
+append_class (Classes *classes, guint32 kept, guint32 other)
+{
+  if (kept == other)
+    return;
+  classes->next[classes->tail[kept]] = other;
+  classes->tail[kept] = classes->tail[other];
+  classes->n_members[kept] += classes->n_members[other];
+  classes->parent[other] = kept;
+}
+
+/* Puts @anchor, which is in no class, into @class. */
+static void
+join_class (Classes *classes, guint32 class, guint32 anchor)
+{
+  append_class (classes, class, found_class (classes, anchor));
+}
+
+/* The longer list survives; [QUIRK] on ties the second. */
+static void
+unite_classes (Classes *classes, guint32 a, guint32 b)
+{
+  const guint32 n_a = classes->n_members[a], n_b = classes->n_members[b];
+
+  if (n_a > n_b || (n_a == n_b && !classes->model->options->quirks))
+    append_class (classes, a, b);
+  else
+    append_class (classes, b, a);
+}
+
+/* ---- references */
+
+static gboolean
+is_while (const char *type)
+{
+  return strcmp (type, "While") == 0 || strcmp (type, "_While") == 0 || strcmp (type, "StatelessWhile") == 0;
+}
+
+/* 1.6: the input that @output references by the first rule that applies; GEMEM_NONE also when that input does not exist. */
+static guint32
+find_reference (const GeModel *model, guint32 id, guint32 output, gboolean *flagged)
+{
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  const GememTensor *tensor = gemem_graph_tensor (model->graph, node->first_output + output);
+  const guint32 kind = model->nodes[id].kind;
+  const guint32 named = gemem_graph_overwritten_input (model->graph, id, output);
+  guint32 input = GEMEM_NONE;
+
+  *flagged = tensor->reuse_input >= 0 || named != GEMEM_NONE;
+  if ((kind & GE_NETOUTPUT) != 0 || is_while (node->type) || (kind & (GE_DATA | GE_NESTED)) == (GE_DATA | GE_NESTED))
+    input = output;
+  else if (output == 0 && (strcmp (node->type, "Merge") == 0 || strcmp (node->type, "Reshape") == 0))
+    input = 0;
+  else if (named != GEMEM_NONE)
+    input = named;
+  else if (tensor->reuse_input >= 0)
+    input = (guint32) tensor->reuse_input;
+  else if ((kind & GE_CASCADE_OUT) != 0 && (kind & (GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)) != 0)
+    input = 0;
+  return input < node->n_inputs ? input : GEMEM_NONE;
+}
+
+static void
+fill_references (GeModel *model)
+{
+  model->is_reference = g_new0 (guint8, (gsize) model->n_tensors + 1);
+  model->referenced_input = g_new (guint32, (gsize) model->n_tensors + 1);
+  for (guint32 t = 0; t < model->n_tensors; t++)
+    {
+      const GememTensor *tensor = gemem_graph_tensor (model->graph, t);
+      gboolean flagged;
+
+      model->referenced_input[t] = find_reference (model, tensor->node, tensor->index, &flagged);
+      model->is_reference[t] = (guint8) flagged;
+    }
+}
+
+/* References lead to earlier tensors, except along back edges, where they end. */
+static void
+fill_origins (GeModel *model)
+{
+  model->origin = g_new (guint32, (gsize) model->n_tensors + 1);
+  for (guint32 t = 0; t < model->n_tensors; t++)
+    {
+      const GememTensor *tensor = gemem_graph_tensor (model->graph, t);
+      const guint32 input = model->referenced_input[t];
+      const guint32 from = input == GEMEM_NONE ? GEMEM_NONE : gemem_graph_inputs (model->graph, tensor->node)[input].tensor;
+
+      model->origin[t] = from < t ? model->origin[from] : t;
+    }
+}
+
+/* ---- building */
+
+gboolean
+ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input)
+{
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  gint64 index;
+
+  if ((model->nodes[id].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)
+      || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index))
+    return FALSE;
+  *owner = gemem_graph_block (model->graph, node->block)->node;
+  if (index < 0 || index >= gemem_graph_node (model->graph, *owner)->n_inputs)
+    return FALSE;
+  *input = (guint32) index;
+  return TRUE;
+}
+
+/* The parent's input that a nested Data node stands for, as an anchor; GEMEM_NONE. */
+static guint32
+parent_input (const GeModel *model, guint32 id)
+{
+  guint32 owner, input;
+
+  return ge_outer_input (model, id, &owner, &input) ? ge_input_anchor (model, gemem_graph_node (model->graph, owner), input) : GEMEM_NONE;
+}
+
+/* The class of the producer of an input; a producer that comes later (back edge) founds its class here. */
+static guint32
+producer_class (Classes *classes, guint32 tensor)
+{
+  const guint32 class = find_class (classes, tensor);
+
+  return class != GEMEM_NONE ? class : found_class (classes, tensor);
+}
+
+/* Unites the classes of all producers of a merge node and returns the survivor; GEMEM_NONE without producers that came before. */
+static guint32
+unite_producers (Classes *classes, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (classes->model->graph, id);
+  const GememNodeInput *inputs = gemem_graph_inputs (classes->model->graph, id);
+  guint32 target = GEMEM_NONE;
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 class = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE : find_class (classes, inputs[i].tensor);
+
+      if (class != GEMEM_NONE && (target == GEMEM_NONE || classes->n_members[class] > classes->n_members[target]))
+        target = class;
+    }
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 class = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE : find_class (classes, inputs[i].tensor);
+
+      if (class != GEMEM_NONE)
+        append_class (classes, target, class);
+    }
+  return target;
+}
+
+/* The output of the NextIteration node that a merge names for its missing back edge; GEMEM_NONE. */
+static guint32
+back_edge_output (const GeModel *model, const GememNode *node)
+{
+  const char *name = gemem_graph_text (model->graph, node->attributes, GEMEM_ATTRIBUTE_NEXT_ITERATION);
+  const guint32 from = name == NULL ? GEMEM_NONE : gemem_graph_find_node (model->graph, name);
+
+  if (from == GEMEM_NONE || gemem_graph_node (model->graph, from)->n_outputs == 0)
+    return GEMEM_NONE;
+  return gemem_graph_node (model->graph, from)->first_output;
+}
+
+static void
+add_merge_inputs (Classes *classes, guint32 id)
+{
+  const GeModel *model = classes->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  guint32 target = unite_producers (classes, id);
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 anchor = ge_input_anchor (model, node, i);
+      const guint32 tensor = gemem_graph_inputs (model->graph, id)[i].tensor;
+      const guint32 back = tensor != GEMEM_NONE ? tensor : back_edge_output (model, node);
+
+      if (target == GEMEM_NONE)
+        target = found_class (classes, anchor);
+      else
+        join_class (classes, target, anchor);
+      if (back != GEMEM_NONE && find_class (classes, back) == GEMEM_NONE)
+        join_class (classes, target, back);
+    }
+}
+
+static void
+add_inputs (Classes *classes, guint32 id)
+{
+  const GeModel *model = classes->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  const guint32 outer = parent_input (model, id);
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 anchor = ge_input_anchor (model, node, i);
+      const guint32 tensor = gemem_graph_inputs (model->graph, id)[i].tensor;
+
+      if (tensor != GEMEM_NONE)
+        join_class (classes, producer_class (classes, tensor), anchor);
+      else if (outer != GEMEM_NONE)
+        join_class (classes, find_class (classes, outer), anchor);
+      else
+        found_class (classes, anchor);
+    }
+}
+
+/* Unites what flows into a nested NetOutput with the parent's outputs. */
+static void
+unite_parent_outputs (Classes *classes, guint32 id)
+{
+  const GeModel *model = classes->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  const GememNode *parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
+  guint n;
+  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+
+  for (guint i = 0; i < MIN (n, node->n_inputs); i++)
+    if (indexes[i] >= 0 && indexes[i] < parent->n_outputs)
+      unite_classes (classes, find_class (classes, ge_input_anchor (model, node, i)),
+                     find_class (classes, parent->first_output + (guint32) indexes[i]));
+}
+
+/* The class of the RefData or nested Data node that @tensor names as its variable; GEMEM_NONE. */
+static guint32
+variable_class (const Classes *classes, guint32 tensor)
+{
+  const GeModel *model = classes->model;
+  const char *name = gemem_graph_text (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME);
+  const guint32 from = name == NULL ? GEMEM_NONE : gemem_graph_find_node (model->graph, name);
+  const GememNode *node = from == GEMEM_NONE ? NULL : gemem_graph_node (model->graph, from);
+
+  if (node == NULL || node->n_outputs == 0
+      || (strcmp (node->type, "RefData") != 0 && (model->nodes[from].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)))
+    return GEMEM_NONE;
+  return find_class (classes, node->first_output);
+}
+
+static void
+add_output (Classes *classes, guint32 id, guint32 output)
+{
+  const GeModel *model = classes->model;
+  const GememNode *node = gemem_graph_node (model->graph, id);
+  const guint32 tensor = node->first_output + output;
+  const guint32 outer = parent_input (model, id);
+  guint32 class;
+
+  if (find_class (classes, tensor) != GEMEM_NONE)
+    return;
+  if (outer != GEMEM_NONE)
+    class = find_class (classes, outer);
+  else if (model->referenced_input[tensor] != GEMEM_NONE)
+    class = find_class (classes, ge_input_anchor (model, node, model->referenced_input[tensor]));
+  else
+    class = variable_class (classes, tensor);
+  if (class != GEMEM_NONE)
+    join_class (classes, class, tensor);
+  else
+    found_class (classes, tensor);
+}
+
+/* ---- in-place pairs (8.3) */
+
+static guint32
+class_of (gpointer data, guint32 anchor)
+{
+  return find_class (data, anchor);
+}
+
+static void
+merge_inplace (Classes *classes, const gint64 *streams)
+{
+  g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (GeInplacePair));
+  GeModel *model = classes->model;
+
+  ge_model_inplace_pairs (model, streams, class_of, classes, pairs);
+  for (guint i = 0; i < pairs->len; i++)
+    {
+      const GeInplacePair *pair = &g_array_index (pairs, GeInplacePair, i);
+      const GememNode *node = gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, pair->tensor)->node);
+
+      append_class (classes, find_class (classes, ge_input_anchor (model, node, pair->input)), find_class (classes, pair->tensor));
+      model->referenced_input[pair->tensor] = pair->input;
+      model->is_reference[pair->tensor] = 1;
+    }
+}
+
+/* ---- numbering: in order of the founders' anchors */
+
+static void
+number_symbols (Classes *classes, guint32 n_anchors)
+{
+  GeModel *model = classes->model;
+  guint32 used = 0;
+
+  model->symbol_of = g_new (guint32, (gsize) n_anchors + 1);
+  model->members = g_new (guint32, (gsize) n_anchors + 1);
+  for (guint32 a = 0; a < n_anchors; a++)
+    model->n_symbols += classes->parent[a] == a;
+  model->symbols = g_new0 (GeSymbol, (gsize) model->n_symbols + 1);
+  model->n_symbols = 0;
+  for (guint32 a = 0; a < n_anchors; a++)
+    {
+      GeSymbol *symbol = &model->symbols[model->n_symbols];
+
+      if (classes->parent[a] != a)
+        continue;
+      symbol->first_member = used;
+      symbol->name = a;
+      for (guint32 member = a; member != GEMEM_NONE; member = classes->next[member])
+        {
+          model->members[used++] = member;
+          model->symbol_of[member] = model->n_symbols;
+        }
+      symbol->n_members = used - symbol->first_member;
+      model->n_symbols++;
+    }
+}
+
+void
+ge_model_fill_symbols (GeModel *model, const gint64 *streams)
+{
+  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1) : NULL;
+  const guint32 n_anchors = model->n_tensors + (last != NULL ? last->first_input + last->n_inputs : 0);
+  const gsize n = (gsize) n_anchors + 1;
+  Classes classes = { model, g_new (guint32, n), g_new (guint32, n), g_new (guint32, n), g_new (guint32, n) };
+
+  memset (classes.parent, 0xff, n * sizeof (guint32));
+  memset (classes.next, 0xff, n * sizeof (guint32));
+  fill_references (model);
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    {
+      const guint32 kind = model->nodes[id].kind;
+
+      if (kind & GE_MERGE)
+        add_merge_inputs (&classes, id);
+      else
+        add_inputs (&classes, id);
+      if ((kind & (GE_NETOUTPUT | GE_NESTED)) == (GE_NETOUTPUT | GE_NESTED))
+        unite_parent_outputs (&classes, id);
+      for (guint32 k = 0; k < gemem_graph_node (model->graph, id)->n_outputs; k++)
+        add_output (&classes, id, k);
+    }
+  merge_inplace (&classes, streams);
+  number_symbols (&classes, n_anchors);
+  fill_origins (model);
+  g_free (classes.parent);
+  g_free (classes.tail);
+  g_free (classes.next);
+  g_free (classes.n_members);
+}

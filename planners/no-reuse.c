@@ -1,0 +1,58 @@
+/* no-reuse.c - every item has memory of its own: what a program costs without any planning; the upper end of every comparison.
+ *
+ * Items lie in their order, each rounded up to the alignment.  O(n x spaces).
+ */
+#include "config.h"
+
+#include "base/units.h"
+#include "planners/planner.h"
+
+typedef struct
+{
+  guint64 alignment;
+} Params;
+
+static const GememParam params[] = {
+  { .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", .max = "1GiB", .help = "Offsets are multiples of this.",
+    .offset = G_STRUCT_OFFSET (Params, alignment) },
+  { NULL },
+};
+
+/* The bytes in use of @space so far; 0 for a new one. */
+static GememPlanTotal *
+total_of (GememPlan *plan, guint64 space)
+{
+  for (;;)
+    {
+      for (guint i = 0; i < plan->totals->len; i++)
+        if (g_array_index (plan->totals, GememPlanTotal, i).space == space)
+          return &g_array_index (plan->totals, GememPlanTotal, i);
+      gemem_plan_add_total (plan, space, 0);
+    }
+}
+
+static GememPlan *
+plan_no_reuse (gconstpointer data, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
+{
+  const guint64 alignment = ((const Params *) data)->alignment;
+  const guint n = input->lifetimes->items->len;
+  GememPlan *plan = gemem_plan_new ("no-reuse", n);
+
+  plan->alignment = alignment;
+  plan->spaces = g_new0 (guint64, (gsize) n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const GememLifetime *life = gemem_lifetimes_get (input->lifetimes, i);
+      GememPlanTotal *total = total_of (plan, life->space);
+
+      plan->spaces[i] = life->space;
+      plan->sizes[i] = life->size;
+      plan->offsets[i] = gemem_round_up (total->bytes, life->alignment != 0 ? life->alignment : alignment);
+      total->bytes = gemem_round_up (plan->offsets[i] + life->size, alignment);
+    }
+  for (guint i = 0; i < plan->totals->len; i++)
+    plan->arena += g_array_index (plan->totals, GememPlanTotal, i).bytes;
+  return plan;
+}
+
+const GememPlanner gemem_no_reuse = { { "no-reuse", NULL, "Every item has memory of its own", "design.md 4", params, sizeof (Params) }, 0, 512, plan_no_reuse };

@@ -1,0 +1,250 @@
+/* inplace.c - planner `paddle-inplace-pass`: outputs written over inputs, with the three meanings of FLAGS_enable_inplace_whitelist.
+ *
+ * Rules (paddle.md 7).  Operators of the global block in planning order; for each pair of the operator's in-place rule (graphs/inplace.h: attribute
+ * `inplace_pairs`, else first input and first output of the whitelisted types):
+ *   version=1.4  the flag on: only whitelisted operators;
+ *   version=1.5  the flag on: whitelisted operators are left out (what the documentation says);
+ *   version=1.6  no flag; the rules of the buffer-sharing pass (8.5).
+ * In 1.4 and 1.5: neither in the skip set, different names, the input once among the inputs, the output once among the outputs, neither on the
+ * other side, nothing else uses the input later or unknown of time, both reusable (8.4), equal NodeSize (but for reshape2 and reshape2_grad).
+ * In 1.6: tensors of equal bytes that do not persist, the input dies here, the output is the first version of its name.
+ *
+ * Not known: which of the checks 1.4 did not do yet; they are all done.  Its "withdraw if the graph would get a cycle" is the demand that the other
+ * readers come first.
+ *
+ * Cost: O(inputs + outputs) per operator, and gemem_paddle_is_over() per pair.  Origin: paddle.md 7.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/paddle/inplace.h"
+#include "planners/paddle/node-size.h"
+#include "planners/paddle/planner-params.h"
+#include "graphs/inplace.h"
+
+/* ---- who shares with whom */
+
+void
+gemem_paddle_sharing_init (PaddleSharing *sharing, const PaddleProgram *program)
+{
+  sharing->program = program;
+  sharing->touches = gemem_paddle_touches_new (program);
+  gemem_paddle_names_init (&sharing->names, program->n_variables);
+  sharing->gave = g_new0 (guint8, (gsize) program->n_variables + 1);
+  sharing->took = g_new0 (guint8, (gsize) program->n_variables + 1);
+  sharing->n_reads = g_new0 (guint32, (gsize) program->n_variables + 1);
+  sharing->n_writes = g_new0 (guint32, (gsize) program->n_variables + 1);
+  sharing->renames = g_array_new (FALSE, FALSE, sizeof (PaddleRename));
+}
+
+void
+gemem_paddle_sharing_clear (PaddleSharing *sharing)
+{
+  gemem_paddle_touches_free (sharing->touches);
+  gemem_paddle_names_clear (&sharing->names);
+  g_free (sharing->gave);
+  g_free (sharing->took);
+  g_free (sharing->n_reads);
+  g_free (sharing->n_writes);
+  g_array_unref (sharing->renames);
+}
+
+void
+gemem_paddle_share (PaddleSharing *sharing, guint32 node, guint32 in, guint32 out)
+{
+  const PaddleRename rename = { 0, node, out, in, 0, 0 };
+
+  g_array_append_val (sharing->renames, rename);
+  sharing->gave[in] = sharing->took[out] = TRUE;
+  gemem_paddle_rename (&sharing->names, gemem_paddle_name (&sharing->names, out), gemem_paddle_name (&sharing->names, in));
+}
+
+void
+gemem_paddle_count_node (PaddleSharing *sharing, guint32 node)
+{
+  const GememNode *op = gemem_graph_node (sharing->program->graph, node);
+  const guint32 *reads = gemem_paddle_reads (sharing->program, node), *writes = gemem_paddle_writes (sharing->program, node);
+
+  for (guint32 i = 0; i < op->n_inputs; i++)
+    if (reads[i] != GEMEM_NONE)
+      sharing->n_reads[reads[i]]++;
+  for (guint32 i = 0; i < gemem_paddle_n_writes (op); i++)
+    if (writes[i] != GEMEM_NONE)
+      sharing->n_writes[writes[i]]++;
+}
+
+void
+gemem_paddle_forget_node (PaddleSharing *sharing, guint32 node)
+{
+  const GememNode *op = gemem_graph_node (sharing->program->graph, node);
+  const guint32 *reads = gemem_paddle_reads (sharing->program, node), *writes = gemem_paddle_writes (sharing->program, node);
+
+  for (guint32 i = 0; i < op->n_inputs; i++)
+    if (reads[i] != GEMEM_NONE)
+      sharing->n_reads[reads[i]] = 0;
+  for (guint32 i = 0; i < gemem_paddle_n_writes (op); i++)
+    if (writes[i] != GEMEM_NONE)
+      sharing->n_writes[writes[i]] = 0;
+}
+
+gboolean
+gemem_paddle_is_shareable (const PaddleProgram *program, guint32 variable, const guint8 *foreign)
+{
+  const PaddleVariable *v = gemem_paddle_variable (program, variable);
+
+  return strcmp (v->name, PADDLE_EMPTY) != 0 && !v->persistable && v->is_tensor && v->bytes > 0 && !foreign[variable];
+}
+
+/* ---- the pass */
+
+typedef struct
+{
+  PaddleSharing       *sharing;
+  const PaddleInplace *settings;
+  guint8              *skip, *foreign;
+} Pass;
+
+static gboolean
+may_operate (const Pass *pass, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (pass->sharing->program->graph, id);
+
+  if (node->block != 0 || node->n_blocks > 0)
+    return FALSE;
+  if (!pass->settings->enable_inplace_whitelist || pass->settings->version == PADDLE_INPLACE_1_6)
+    return TRUE;
+  return gemem_inplace_whitelisted (node->type) == (pass->settings->version == PADDLE_INPLACE_1_4);
+}
+
+/* Both begin where their variables begin. */
+static gboolean
+is_at_start (const PaddleProgram *program, guint32 id, guint32 input, guint32 output)
+{
+  const GememNodeInput *in = &gemem_graph_inputs (program->graph, id)[input];
+  const GememTensor *tensor = in->tensor != GEMEM_NONE ? gemem_graph_tensor (program->graph, in->tensor) : NULL;
+  const GememNode *producer = tensor != NULL ? gemem_graph_node (program->graph, tensor->node) : NULL;
+
+  return (producer == NULL || program->places[gemem_node_output_item (producer, tensor->index)].inner == 0)
+         && program->places[gemem_node_output_item (gemem_graph_node (program->graph, id), output)].inner == 0;
+}
+
+static gboolean
+is_old_pair (const Pass *pass, guint32 id, guint32 in, guint32 out)
+{
+  const PaddleProgram *program = pass->sharing->program;
+  const char *type = gemem_graph_node (program->graph, id)->type;
+  const PaddleVariable *x = gemem_paddle_variable (program, in), *y = gemem_paddle_variable (program, out);
+  const gboolean any_size = strcmp (type, "reshape2") == 0 || strcmp (type, "reshape2_grad") == 0;
+
+  return !pass->skip[in] && !pass->skip[out] && gemem_paddle_is_reusable (program, in, pass->settings->place)
+         && gemem_paddle_is_reusable (program, out, pass->settings->place) && (any_size || gemem_paddle_node_size (x) == gemem_paddle_node_size (y))
+         && ((y->named && program->one_stream) || gemem_paddle_is_first (pass->sharing->touches, out, id));
+}
+
+static gboolean
+is_new_pair (const Pass *pass, guint32 id, guint32 in, guint32 out)
+{
+  const PaddleProgram *program = pass->sharing->program;
+
+  return gemem_paddle_is_shareable (program, in, pass->foreign) && gemem_paddle_is_shareable (program, out, pass->foreign)
+         && gemem_paddle_variable (program, in)->bytes == gemem_paddle_variable (program, out)->bytes && !pass->sharing->gave[in]
+         && !pass->sharing->took[out] && gemem_paddle_is_first (pass->sharing->touches, out, id);
+}
+
+static void
+try_pair (const Pass *pass, guint32 id, guint32 input, guint32 output)
+{
+  PaddleSharing *sharing = pass->sharing;
+  const PaddleProgram *program = sharing->program;
+  const guint32 in = gemem_paddle_reads (program, id)[input], out = gemem_paddle_writes (program, id)[output];
+  const char *debug = pass->settings->memory_optimize_debug;
+
+  if (in == GEMEM_NONE || out == GEMEM_NONE || gemem_paddle_variable (program, in)->type >> 8 != gemem_paddle_variable (program, out)->type >> 8)
+    return;
+  if (sharing->n_reads[in] != 1 || sharing->n_writes[out] != 1 || sharing->n_writes[in] != 0 || sharing->n_reads[out] != 0)
+    return;
+  if (debug != NULL && strcmp (debug, gemem_paddle_variable (program, out)->name) == 0)
+    return;
+  if (is_at_start (program, id, input, output) && gemem_paddle_is_over (sharing->touches, in, id)
+      && (pass->settings->version == PADDLE_INPLACE_1_6 ? is_new_pair (pass, id, in, out) : is_old_pair (pass, id, in, out)))
+    gemem_paddle_share (sharing, id, in, out);
+}
+
+static void
+visit (const Pass *pass, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (pass->sharing->program->graph, id);
+  guint n;
+  const gint64 *pairs = gemem_graph_inplace_rule (pass->sharing->program->graph, id, &n);
+
+  if (n == 0)
+    return;
+  gemem_paddle_count_node (pass->sharing, id);
+  for (guint i = 0; i + 1 < n; i += 2)
+    if (pairs[i] >= 0 && pairs[i] < node->n_inputs && pairs[i + 1] >= 0 && pairs[i + 1] < node->n_outputs)
+      try_pair (pass, id, (guint32) pairs[i], (guint32) pairs[i + 1]);
+  gemem_paddle_forget_node (pass->sharing, id);
+}
+
+void
+gemem_paddle_inplace (PaddleSharing *sharing, const PaddleInplace *settings, PaddleRewrite *rewrite)
+{
+  const PaddleProgram *program = sharing->program;
+  g_autofree guint8 *skip = g_new0 (guint8, (gsize) program->n_variables + 1);
+  g_autofree guint8 *foreign = g_new0 (guint8, (gsize) program->n_variables + 1);
+  g_autoptr (GArray) lists = gemem_paddle_lists (program, FALSE);
+  const Pass pass = { sharing, settings, skip, foreign };
+
+  gemem_paddle_skip_for_passes (program, skip);
+  gemem_paddle_skip_foreign (program, lists, foreign);
+  for (guint32 v = 0; v < program->n_variables; v++)
+    skip[v] |= foreign[v];
+  for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
+    {
+      if (may_operate (&pass, id))
+        visit (&pass, id);
+      gemem_paddle_rewrite_node (program, &sharing->names, id, rewrite);
+    }
+}
+
+/* ---- the planner */
+
+static GememPlan *
+plan (gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  const PaddleInplace *settings = params;
+  g_autoptr (PaddleProgram) program = NULL;
+  g_autoptr (PaddleRewrite) rewrite = NULL;
+  PaddleSharing sharing;
+
+  if (!gemem_paddle_check_alignment (settings->alignment, error))
+    return NULL;
+  program = gemem_paddle_program_new (input->graph);
+  rewrite = gemem_paddle_rewrite_new (program);
+  gemem_paddle_sharing_init (&sharing, program);
+  gemem_paddle_inplace (&sharing, settings, rewrite);
+  gemem_paddle_sharing_clear (&sharing);
+  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-inplace-pass", settings->alignment);
+}
+
+static const GememParam params[] = {
+  { .name = "enable_inplace_whitelist", .type = GEMEM_PARAM_BOOL, .default_text = "no",
+    .offset = G_STRUCT_OFFSET (PaddleInplace, enable_inplace_whitelist),
+    .help = "1.4: only listed operators may; 1.5: listed operators may not; 1.6: no effect." },
+  { .name = "version", .type = GEMEM_PARAM_CHOICE, .default_text = "1.5", .choices = "1.4|1.5|1.6|1.3=1.4", .offset = G_STRUCT_OFFSET (PaddleInplace, version),
+    .help = "Release whose pass it is." },
+  { .name = "memory_optimize_debug", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (PaddleInplace, memory_optimize_debug),
+    .help = "Name of an output that stays where it is." },
+  PADDLE_PLACE_PARAM (PaddleInplace),
+  PADDLE_ALIGNMENT_PARAM (PaddleInplace),
+  { NULL },
+};
+
+const GememPlanner gemem_planner_paddle_inplace = {
+  .base = { .name = "paddle-inplace-pass", .summary = "PaddlePaddle's in-place passes: outputs written over inputs", .origin = "paddle.md 7",
+            .params = params, .params_size = sizeof (PaddleInplace) },
+  .capabilities = GEMEM_PLANNER_GRAPH,
+  .alignment = PADDLE_ALIGNMENT,
+  .plan = plan,
+};

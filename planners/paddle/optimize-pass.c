@@ -1,0 +1,163 @@
+/* optimize-pass.c - planner `paddle-memory-optimize-pass`: memory_optimize_pass of BuildStrategy, PaddlePaddle 1.4 and 1.5.
+ *
+ * Rules (paddle.md 8.4).  Operators of the global block in planning order.  An output takes the memory of the first entry of the pool of equal type, batch
+ * class and NodeSize - exact sizes only; an entry of the same name is passed over.  The pool: dynamic batches before static shapes; in its class a
+ * new entry goes behind the entries in front that equal it, so it is not sorted by size.  A variable that dies under two names by
+ * renaming goes into the pool at the first death.
+ *
+ * Where a dead name is written again the real pass goes on with stale names in its sets, and its result may be another; those programs it breaks.
+ *
+ * Beyond the text: variables that operators of another block touch do not enter the pool.  The first %s of the printed line is taken for a counter
+ * from 0 on.
+ *
+ * Cost: O(1) when no entry of the size is in the pool, else one comparison per entry in front of it; 4 bytes moved per entry behind it.
+ * Origin: paddle.md 8.4.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/paddle/node-size.h"
+#include "planners/paddle/optimize-pass.h"
+#include "planners/paddle/planner-params.h"
+
+/* What the pool of this pass knows besides the order. */
+typedef struct
+{
+  const PaddleOptimizePass *settings;
+  guint32 n_dynamic; /* entries of dynamic batch: they come first */
+  guint8 *foreign;   /* per variable: touched from other blocks */
+} Pass;
+
+static gboolean
+is_dynamic (const PaddleVariable *variable)
+{
+  return variable->n_dims > 0 && variable->dims[0] == -1;
+}
+
+/* Type, batch class, NodeSize. */
+static int
+compare_classes (gconstpointer a, gconstpointer b)
+{
+  const PaddleVariable *x = *(const PaddleVariable *const *) a, *y = *(const PaddleVariable *const *) b;
+  const guint64 size_x = gemem_paddle_node_size (x), size_y = gemem_paddle_node_size (y);
+
+  if (x->type != y->type)
+    return x->type < y->type ? -1 : 1;
+  if (is_dynamic (x) != is_dynamic (y))
+    return is_dynamic (x) ? -1 : 1;
+  return size_x < size_y ? -1 : size_x > size_y;
+}
+
+/* ---- the rules */
+
+static gboolean
+skips (const PaddleWalk *walk, guint32 node)
+{
+  const Pass *pass = walk->settings;
+
+  return gemem_graph_node (walk->program->graph, node)->n_blocks > 0 && !pass->settings->enable_subgraph_optimize;
+}
+
+static gboolean
+may_take (const PaddleWalk *walk, guint32 node, guint32 name)
+{
+  const Pass *pass = walk->settings;
+
+  (void) node;
+  return !walk->skip[name] && !pass->foreign[name] && gemem_paddle_is_reusable (walk->program, name, pass->settings->place);
+}
+
+static gboolean
+may_give (const PaddleWalk *walk, guint32 node, guint32 name)
+{
+  const Pass *pass = walk->settings;
+
+  (void) node;
+  return !pass->foreign[name] && gemem_paddle_is_reusable (walk->program, name, pass->settings->place);
+}
+
+static guint32
+find (PaddleWalk *walk, guint32 node, guint32 name)
+{
+  Pass *pass = walk->settings;
+  const guint32 *pool = (const guint32 *) (gconstpointer) walk->pool->data;
+  g_autofree char *from = NULL, *to = NULL;
+  guint32 k = 0;
+
+  (void) node;
+  if (walk->n_pooled[walk->class[name]] == 0)
+    return GEMEM_NONE;
+  while (k < walk->pool->len && (walk->class[pool[k]] != walk->class[name] || pool[k] == name))
+    k++;
+  if (k == walk->pool->len)
+    return GEMEM_NONE;
+  from = gemem_paddle_shape_text (gemem_paddle_variable (walk->program, name), ",");
+  to = gemem_paddle_shape_text (gemem_paddle_variable (walk->program, pool[k]), ",");
+  gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u", walk->counter++, from, to, k, walk->pool->len);
+  pass->n_dynamic -= is_dynamic (gemem_paddle_variable (walk->program, name)) ? 1 : 0;
+  return k;
+}
+
+static guint32
+place (PaddleWalk *walk, guint32 name)
+{
+  Pass *pass = walk->settings;
+  const gboolean dynamic = is_dynamic (gemem_paddle_variable (walk->program, name));
+  const guint32 *pool = (const guint32 *) (gconstpointer) walk->pool->data;
+  guint32 k = dynamic ? 0 : pass->n_dynamic;
+
+  while (k < walk->pool->len && walk->class[pool[k]] == walk->class[name])
+    k++;
+  pass->n_dynamic += dynamic ? 1 : 0;
+  return k;
+}
+
+static const PaddleRules rules = { skips, may_take, may_give, find, place, TRUE };
+
+PaddleRewrite *
+gemem_paddle_optimize_pass (const PaddleProgram *program, const PaddleOptimizePass *settings)
+{
+  PaddleRewrite *rewrite = gemem_paddle_rewrite_new (program);
+  Pass pass = { settings, 0, g_new0 (guint8, (gsize) program->n_variables + 1) };
+  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_classes, &pass);
+  g_autoptr (GArray) lists = gemem_paddle_lists (program, FALSE);
+
+  gemem_paddle_skip_for_passes (program, walk->skip);
+  gemem_paddle_skip_foreign (program, lists, pass.foreign);
+  gemem_paddle_walk_list (walk, 0, &g_array_index (lists, PaddleList, 0));
+  g_free (pass.foreign);
+  return rewrite;
+}
+
+/* ---- the planner */
+
+static GememPlan *
+plan (gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  const PaddleOptimizePass *settings = params;
+  g_autoptr (PaddleProgram) program = NULL;
+  g_autoptr (PaddleRewrite) rewrite = NULL;
+
+  if (!gemem_paddle_check_alignment (settings->alignment, error))
+    return NULL;
+  program = gemem_paddle_program_new (input->graph);
+  rewrite = gemem_paddle_optimize_pass (program, settings);
+  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize-pass", settings->alignment);
+}
+
+static const GememParam params[] = {
+  PADDLE_PLACE_PARAM (PaddleOptimizePass),
+  { .name = "enable_subgraph_optimize", .type = GEMEM_PARAM_BOOL, .default_text = "no",
+    .offset = G_STRUCT_OFFSET (PaddleOptimizePass, enable_subgraph_optimize), .help = "Operators with sub-blocks give and take too." },
+  PADDLE_ALIGNMENT_PARAM (PaddleOptimizePass),
+  { NULL },
+};
+
+const GememPlanner gemem_planner_paddle_optimize_pass = {
+  .base = { .name = "paddle-memory-optimize-pass", .summary = "PaddlePaddle's memory_optimize_pass (1.4, 1.5): reuse among equal sizes",
+            .origin = "paddle.md 8.4", .params = params, .params_size = sizeof (PaddleOptimizePass) },
+  .capabilities = GEMEM_PLANNER_GRAPH,
+  .alignment = PADDLE_ALIGNMENT,
+  .plan = plan,
+};

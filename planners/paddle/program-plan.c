@@ -1,0 +1,42 @@
+/* program-plan.c - from places of variables to a plan of items; see program.h. */
+#include "config.h"
+
+#include "planners/paddle/program.h"
+
+gboolean
+gemem_paddle_has_place (const PaddleProgram *program, guint32 item)
+{
+  const guint32 variable = program->items[item];
+
+  return program->places[item].lifetime != GEMEM_NONE && variable != GEMEM_NONE && !gemem_paddle_variable (program, variable)->persistable;
+}
+
+GememPlan *
+gemem_paddle_plan_new (const PaddleProgram *program, const char *planner, guint64 alignment)
+{
+  GememPlan *plan = gemem_plan_new (planner, gemem_graph_n_items (program->graph));
+
+  plan->alignment = alignment;
+  plan->spaces = g_new0 (guint64, (gsize) plan->n_items + 1);
+  return plan;
+}
+
+void
+gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 item, guint64 offset)
+{
+  plan->offsets[item] = offset + program->places[item].inner;
+  plan->sizes[item] = program->places[item].bytes;
+  plan->spaces[item] = gemem_paddle_variable (program, program->items[item])->space;
+}
+
+GememPlanTotal *
+gemem_paddle_total (GArray *totals, guint64 space)
+{
+  const GememPlanTotal empty = { space, 0 };
+
+  for (guint i = 0; i < totals->len; i++)
+    if (g_array_index (totals, GememPlanTotal, i).space == space)
+      return &g_array_index (totals, GememPlanTotal, i);
+  g_array_append_val (totals, empty);
+  return &g_array_index (totals, GememPlanTotal, totals->len - 1);
+}

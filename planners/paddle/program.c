@@ -1,0 +1,367 @@
+/* program.c - which variable each item of a graph is, and what is known of it; see program.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/paddle/program.h"
+
+/* ---- classes: lifetimes and variables of the graph that are one variable */
+
+typedef struct
+{
+  const GememGraph *graph;
+  PaddleProgram    *program;
+  guint32           n_lifetimes;
+  guint32          *parent; /* lifetimes, then variables of the graph; the root of a class is its smallest number */
+} Classes;
+
+static guint32
+root_of (Classes *classes, guint32 x)
+{
+  while (classes->parent[x] != x)
+    x = classes->parent[x] = classes->parent[classes->parent[x]];
+  return x;
+}
+
+static void
+unite (Classes *classes, guint32 a, guint32 b)
+{
+  const guint32 x = root_of (classes, a), y = root_of (classes, b);
+
+  classes->parent[MAX (x, y)] = MIN (x, y);
+}
+
+static guint32
+item_of (const GememGraph *graph, const GememTensor *tensor)
+{
+  return gemem_node_output_item (gemem_graph_node (graph, tensor->node), tensor->index);
+}
+
+static void
+unite_all (Classes *classes)
+{
+  const guint32 n = classes->n_lifetimes + gemem_graph_n_variables (classes->graph);
+
+  classes->parent = g_new (guint32, (gsize) n + 1);
+  for (guint32 i = 0; i < n; i++)
+    classes->parent[i] = i;
+  for (guint32 t = 0; t < gemem_graph_n_tensors (classes->graph); t++)
+    {
+      const GememTensor *tensor = gemem_graph_tensor (classes->graph, t);
+      const guint32 lifetime = classes->program->places[item_of (classes->graph, tensor)].lifetime;
+
+      if (tensor->variable != GEMEM_NONE && lifetime != GEMEM_NONE)
+        unite (classes, lifetime, classes->n_lifetimes + tensor->variable);
+    }
+}
+
+/* Numbers the classes: those with a variable of the graph first, in the graph's order, then the others by their first item. */
+static void
+number_classes (Classes *classes, guint32 *number)
+{
+  PaddleProgram *program = classes->program;
+  const guint32 n_of_graph = gemem_graph_n_variables (classes->graph);
+
+  memset (number, 0xff, sizeof (guint32) * ((gsize) classes->n_lifetimes + n_of_graph + 1));
+  for (guint32 v = 0; v < n_of_graph; v++)
+    {
+      const guint32 root = root_of (classes, classes->n_lifetimes + v);
+
+      if (number[root] == GEMEM_NONE)
+        number[root] = program->n_variables++;
+      program->of_graph[v] = number[root];
+    }
+  for (guint32 i = 0; i < gemem_graph_n_items (classes->graph); i++)
+    if (program->places[i].lifetime != GEMEM_NONE)
+      {
+        const guint32 root = root_of (classes, program->places[i].lifetime);
+
+        if (number[root] == GEMEM_NONE)
+          number[root] = program->n_variables++;
+        program->items[i] = number[root];
+      }
+}
+
+/* Fills items[], inputs[] and of_graph[]. */
+static void
+connect (PaddleProgram *program)
+{
+  const GememGraph *graph = program->graph;
+  Classes classes = { graph, program, program->lifetimes->items->len, NULL };
+  g_autofree guint32 *number = g_new (guint32, (gsize) classes.n_lifetimes + gemem_graph_n_variables (graph) + 1);
+
+  unite_all (&classes);
+  number_classes (&classes, number);
+  g_free (classes.parent);
+  for (guint32 t = 0; t < gemem_graph_n_tensors (graph); t++)
+    {
+      const GememTensor *tensor = gemem_graph_tensor (graph, t);
+
+      if (tensor->variable != GEMEM_NONE)
+        program->items[item_of (graph, tensor)] = program->of_graph[tensor->variable];
+    }
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+
+      for (guint32 i = 0; i < node->n_inputs; i++)
+        {
+          const GememNodeInput *input = &gemem_graph_inputs (graph, id)[i];
+
+          if (input->tensor != GEMEM_NONE)
+            program->inputs[node->first_input + i] = program->items[item_of (graph, gemem_graph_tensor (graph, input->tensor))];
+          else if (input->variable != GEMEM_NONE)
+            program->inputs[node->first_input + i] = program->of_graph[input->variable];
+        }
+    }
+}
+
+/* ---- what is known of each variable */
+
+static void
+set_shape (PaddleVariable *variable, const gint64 *dims, guint32 n)
+{
+  variable->dims = dims;
+  variable->n_dims = n;
+  variable->elements = 1;
+  for (guint32 i = 0; i < n; i++)
+    {
+      const guint64 dim = dims[i] < 0 ? -(guint64) dims[i] : (guint64) dims[i];
+
+      if (__builtin_mul_overflow (variable->elements, dim, &variable->elements))
+        variable->elements = G_MAXUINT64;
+    }
+}
+
+static void
+describe_named (PaddleProgram *program)
+{
+  for (guint32 v = gemem_graph_n_variables (program->graph); v-- > 0;) /* backwards: the first of several in a class stays */
+    {
+      const GememVariable *of_graph = gemem_graph_variable (program->graph, v);
+      PaddleVariable *variable = &program->variables[program->of_graph[v]];
+
+      variable->name = of_graph->name;
+      variable->named = TRUE;
+      variable->dtype = of_graph->dtype;
+      variable->bytes = of_graph->size;
+      variable->is_tensor = of_graph->is_tensor;
+      variable->persistable |= of_graph->persistable;
+      set_shape (variable, gemem_graph_dims (program->graph, of_graph->first_dim), of_graph->has_shape ? of_graph->n_dims : 0);
+    }
+}
+
+static const char *
+name_item (PaddleProgram *program, guint32 item)
+{
+  const GememGraphItem info = gemem_graph_item (program->graph, item);
+  g_autofree char *name = g_strdup_printf (info.workspace ? "%s:workspace %u" : "%s:%u", gemem_graph_node (program->graph, info.node)->name, info.index);
+
+  return g_string_chunk_insert (program->names, name);
+}
+
+static gboolean
+is_read (const PaddleProgram *program, const GememNode *node, guint32 slot)
+{
+  return slot >= node->n_outputs || gemem_graph_tensor (program->graph, node->first_output + slot)->n_consumers > 0;
+}
+
+static void
+add_item (PaddleProgram *program, guint32 id, guint32 slot)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+  const guint32 item = gemem_node_item (node) + slot;
+  PaddleVariable *variable = program->items[item] != GEMEM_NONE ? &program->variables[program->items[item]] : NULL;
+  const GememPlanPlace *place = &program->places[item];
+  const GememLifetime *lifetime;
+
+  if (variable == NULL)
+    return;
+  variable->n_items++;
+  if (variable->first_item == GEMEM_NONE)
+    variable->first_item = item;
+  if (place->lifetime == GEMEM_NONE)
+    return;
+  lifetime = gemem_lifetimes_get (program->lifetimes, place->lifetime);
+  variable->bytes = MAX (variable->bytes, lifetime->size);
+  variable->alignment = MAX (variable->alignment, lifetime->alignment);
+  variable->space = gemem_space_unpack (lifetime->space);
+  if (variable->named)
+    return;
+  variable->begin = (guint32) lifetime->begin;
+  variable->last = (guint32) lifetime->end - 1;
+  variable->early |= lifetime->begin < variable->writer;
+  if (is_read (program, node, slot) && lifetime->safe_end <= gemem_graph_n_nodes (program->graph))
+    variable->death = (guint32) lifetime->safe_end - 1;
+}
+
+static guint32
+common_block (const PaddleProgram *program, guint32 a, guint32 b)
+{
+  while (!gemem_paddle_block_sees (program, b, a))
+    a = gemem_graph_node (program->graph, gemem_graph_block (program->graph, a)->node)->block;
+  return a;
+}
+
+static void
+touch (PaddleProgram *program, guint32 variable, guint32 id, gboolean writes)
+{
+  PaddleVariable *v = variable != GEMEM_NONE ? &program->variables[variable] : NULL;
+  const guint32 block = gemem_graph_node (program->graph, id)->block;
+
+  if (v == NULL)
+    return;
+  v->block = v->block == GEMEM_NONE ? block : common_block (program, v->block, block);
+  if (writes && v->writer == GEMEM_NONE)
+    v->writer = id;
+}
+
+/* One number for each pair of element type and space. */
+static void
+number_types (PaddleProgram *program)
+{
+  g_autoptr (GHashTable) spaces = g_hash_table_new (g_int64_hash, g_int64_equal);
+
+  for (guint32 v = 0; v < program->n_variables; v++)
+    {
+      PaddleVariable *variable = &program->variables[v];
+      gpointer known;
+
+      if (!g_hash_table_lookup_extended (spaces, &variable->space, NULL, &known))
+        g_hash_table_insert (spaces, &variable->space, known = GUINT_TO_POINTER (g_hash_table_size (spaces)));
+      variable->type = GPOINTER_TO_UINT (known) << 8 | variable->dtype;
+    }
+}
+
+static void
+describe (PaddleProgram *program)
+{
+  const GememGraph *graph = program->graph;
+
+  program->variables = g_new0 (PaddleVariable, (gsize) program->n_variables + 1);
+  for (guint32 v = 0; v < program->n_variables; v++)
+    {
+      PaddleVariable *variable = &program->variables[v];
+
+      variable->block = variable->first_item = variable->writer = variable->death = GEMEM_NONE;
+      variable->is_tensor = TRUE;
+      variable->space = gemem_space_unpack (0);
+    }
+  describe_named (program);
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+
+      for (guint32 i = 0; i < node->n_inputs; i++)
+        touch (program, gemem_paddle_reads (program, id)[i], id, FALSE);
+      for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
+        {
+          touch (program, gemem_paddle_writes (program, id)[i], id, TRUE);
+          add_item (program, id, i);
+        }
+    }
+  for (guint32 v = 0; v < program->n_variables; v++)
+    {
+      PaddleVariable *variable = &program->variables[v];
+
+      if (variable->block == GEMEM_NONE)
+        variable->block = 0;
+      if (variable->named)
+        continue;
+      variable->name = name_item (program, variable->first_item);
+      variable->length = (gint64) variable->bytes;
+      set_shape (variable, &variable->length, 1);
+    }
+  number_types (program);
+}
+
+static gboolean
+is_one_stream (const GememGraph *graph)
+{
+  const gint64 stream = gemem_graph_n_nodes (graph) > 0 ? gemem_graph_node (graph, 0)->stream : 0;
+
+  for (guint32 id = 1; id < gemem_graph_n_nodes (graph); id++)
+    if (gemem_graph_node (graph, id)->stream != stream)
+      return FALSE;
+  return stream >= 0;
+}
+
+PaddleProgram *
+gemem_paddle_program_new (const GememGraph *graph)
+{
+  PaddleProgram *program = g_new0 (PaddleProgram, 1);
+  const guint32 n_nodes = gemem_graph_n_nodes (graph);
+  const GememNode *last = n_nodes > 0 ? gemem_graph_node (graph, n_nodes - 1) : NULL;
+  const gsize n_inputs = last != NULL ? (gsize) last->first_input + last->n_inputs : 0;
+
+  program->graph = graph;
+  program->names = g_string_chunk_new (4096);
+  program->one_stream = is_one_stream (graph);
+  program->lifetimes = gemem_graph_lifetimes (graph, &program->places);
+  program->inputs = g_new (guint32, n_inputs + 1);
+  program->items = g_new (guint32, (gsize) gemem_graph_n_items (graph) + 1);
+  program->of_graph = g_new (guint32, (gsize) gemem_graph_n_variables (graph) + 1);
+  memset (program->inputs, 0xff, sizeof (guint32) * (n_inputs + 1));
+  memset (program->items, 0xff, sizeof (guint32) * ((gsize) gemem_graph_n_items (graph) + 1));
+  connect (program);
+  describe (program);
+  return program;
+}
+
+void
+gemem_paddle_program_free (PaddleProgram *program)
+{
+  if (program == NULL)
+    return;
+  gemem_lifetimes_free (program->lifetimes);
+  g_string_chunk_free (program->names);
+  g_free (program->places);
+  g_free (program->variables);
+  g_free (program->inputs);
+  g_free (program->items);
+  g_free (program->of_graph);
+  g_free (program);
+}
+
+/* ---- questions */
+
+guint32
+gemem_paddle_find (const PaddleProgram *program, const char *name)
+{
+  const guint32 named = gemem_graph_find_variable (program->graph, name);
+  const char *colon = strrchr (name, ':');
+  g_autofree char *owner = colon != NULL ? g_strndup (name, (gsize) (colon - name)) : NULL;
+  const guint32 id = owner != NULL ? gemem_graph_find_node (program->graph, owner) : GEMEM_NONE;
+  const GememNode *node = id != GEMEM_NONE ? gemem_graph_node (program->graph, id) : NULL;
+  guint64 index;
+
+  if (named != GEMEM_NONE)
+    return program->of_graph[named];
+  if (node == NULL)
+    return GEMEM_NONE;
+  if (g_str_has_prefix (colon, ":workspace ") && g_ascii_string_to_unsigned (colon + strlen (":workspace "), 10, 0, G_MAXUINT32, &index, NULL))
+    return index < node->n_workspaces ? program->items[gemem_node_workspace_item (node, (guint32) index)] : GEMEM_NONE;
+  if (g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXUINT32, &index, NULL) && index < node->n_outputs)
+    return program->items[gemem_node_output_item (node, (guint32) index)];
+  return GEMEM_NONE;
+}
+
+char *
+gemem_paddle_shape_text (const PaddleVariable *variable, const char *separator)
+{
+  GString *text = g_string_new (variable->name);
+
+  g_string_append_c (text, '[');
+  for (guint32 i = 0; i < variable->n_dims; i++)
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? separator : "", variable->dims[i]);
+  g_string_append_c (text, ']');
+  return g_string_free (text, FALSE);
+}
+
+gboolean
+gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, guint32 outer)
+{
+  while (inner != outer && inner != 0)
+    inner = gemem_graph_node (program->graph, gemem_graph_block (program->graph, inner)->node)->block;
+  return inner == outer;
+}

@@ -1,0 +1,299 @@
+/* release-memory.c - planner `paddle-release-memory`: fluid.release_memory(), which inserts delete_var operators where variables die.
+ *
+ * Rules (paddle.md 8.3): lists, liveness, skip set and valid variables of memory_optimize.  After each operator (but those that own a list) at
+ * which valid variables die goes a delete_var of their names, by name.  The log has one line for each, with the place in the block as it is when the
+ * operators before it are inserted already; forward and backward part are counted apart:
+ *   delete_var block 0 index 3: a, b
+ *
+ * The plan: a variable gets memory when it is first written, and again when it is written after its deletion; it lasts to the deletion, else
+ * to the end of the run.  Memory is given in program order, by first fit: always the lowest hole in which it fits (first-fit.h), variables of one
+ * operator in the order of its outputs.
+ *
+ * Cost: O(lives x holes), in practice near O(items + inputs).  Origin: paddle.md 8.3.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "planners/paddle/first-fit.h"
+#include "planners/paddle/planner-params.h"
+#include "planners/paddle/rewrite.h"
+
+typedef struct
+{
+  char    *skip_opt_set;
+  gboolean skip_grads;
+  guint64  alignment;
+} Settings;
+
+/* From a first write to a deletion. */
+typedef struct
+{
+  guint32 variable;
+  guint32 begin, end; /* nodes; half-open */
+  guint64 offset;
+} Life;
+
+typedef struct
+{
+  const PaddleProgram *program;
+  guint8              *skip;
+  GArray              *lives;   /* Life */
+  guint32             *open;    /* per variable: its life that is open + 1; 0: none */
+  guint32             *of_item; /* per item: its life */
+  GPtrArray           *log;
+  gboolean             nested;  /* nodes of blocks are listed where they run; else what they write keeps its memory for the whole run */
+} Release;
+
+/* ---- lives and deletions */
+
+static void
+write_items (Release *release, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (release->program->graph, id);
+  const guint32 first = gemem_node_item (node);
+
+  for (guint32 i = first; i < first + gemem_paddle_n_writes (node); i++)
+    {
+      const guint32 variable = release->program->items[i];
+      const PaddleVariable *v = variable != GEMEM_NONE ? gemem_paddle_variable (release->program, variable) : NULL;
+      guint32 *begin;
+
+      if (release->of_item[i] != GEMEM_NONE || !gemem_paddle_has_place (release->program, i))
+        continue;
+      if (release->open[variable] == 0)
+        {
+          const Life life = { variable, v->early ? v->begin : id, gemem_graph_n_nodes (release->program->graph), 0 };
+
+          g_array_append_val (release->lives, life);
+          release->open[variable] = release->lives->len;
+        }
+      release->of_item[i] = release->open[variable] - 1;
+      begin = &g_array_index (release->lives, Life, release->of_item[i]).begin;
+      *begin = release->nested || node->block == 0 ? MIN (*begin, id) : 0;
+    }
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp ((*(const PaddleVariable *const *) a)->name, (*(const PaddleVariable *const *) b)->name);
+}
+
+static void
+end_life (Release *release, guint32 life, guint32 id)
+{
+  if (release->nested || gemem_graph_node (release->program->graph, id)->block == 0)
+    g_array_index (release->lives, Life, life).end = id + 1;
+}
+
+/* One delete_var; @index: where it goes. */
+static void
+delete (Release *release, guint32 id, GPtrArray *dying, guint32 index)
+{
+  GString *line = g_string_new (NULL);
+
+  g_string_printf (line, "delete_var block %u index %u:", gemem_graph_node (release->program->graph, id)->block, index);
+  g_ptr_array_sort (dying, compare_names);
+  for (guint i = 0; i < dying->len; i++)
+    {
+      const PaddleVariable *variable = dying->pdata[i];
+      const guint32 number = (guint32) (variable - release->program->variables);
+
+      g_string_append_printf (line, "%s %s", i > 0 ? "," : "", variable->name);
+      if (release->open[number] != 0)
+        end_life (release, release->open[number] - 1, id);
+      release->open[number] = 0;
+    }
+  g_ptr_array_add (release->log, g_string_free (line, FALSE));
+}
+
+static void
+walk (Release *release, const PaddleList *list)
+{
+  g_autoptr (PaddleLiveness) liveness = gemem_paddle_liveness_new (release->program, list);
+  g_autoptr (GPtrArray) dying = g_ptr_array_new ();
+  guint32 inserted[2] = { 0, 0 };
+
+  for (guint32 position = 0; position < list->n; position++)
+    {
+      const guint32 id = list->nodes[position];
+      const gboolean backward = position >= list->forward;
+
+      write_items (release, id);
+      if (gemem_paddle_owns_list (gemem_graph_node (release->program->graph, id), FALSE))
+        continue;
+      g_ptr_array_set_size (dying, 0);
+      for (guint32 i = liveness->first[position]; i < liveness->first[position + 1]; i++)
+        if (!release->skip[liveness->dying[i]] && gemem_paddle_is_valid (release->program, id, backward, liveness->dying[i]))
+          g_ptr_array_add (dying, &release->program->variables[liveness->dying[i]]);
+      if (dying->len > 0)
+        delete (release, id, dying, position - (backward ? list->forward : 0) + 1 + inserted[backward]++);
+    }
+}
+
+/* ---- first fit in program order */
+
+static int
+compare_begins (gconstpointer a, gconstpointer b)
+{
+  const Life *x = *(const Life *const *) a, *y = *(const Life *const *) b;
+
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  return x < y ? -1 : x > y; /* of one array: in the order of their items */
+}
+
+static int
+compare_ends (gconstpointer a, gconstpointer b)
+{
+  const Life *x = *(const Life *const *) a, *y = *(const Life *const *) b;
+
+  if (x->end != y->end)
+    return x->end < y->end ? -1 : 1;
+  return x < y ? -1 : x > y;
+}
+
+static Life **
+sort_lives (const Release *release, int (*compare) (gconstpointer, gconstpointer))
+{
+  Life **sorted = g_new (Life *, (gsize) release->lives->len + 1);
+
+  for (guint i = 0; i < release->lives->len; i++)
+    sorted[i] = &g_array_index (release->lives, Life, i);
+  qsort (sorted, release->lives->len, sizeof sorted[0], compare);
+  return sorted;
+}
+
+/* The lives that lie in @space, in whole units of the alignment; returns the bytes used. */
+static guint64
+fit_space (const Release *release, Life **begins, Life **ends, guint64 space, guint64 alignment)
+{
+  PaddleFirstFit fit;
+  guint64 bytes = 0;
+  guint gone = 0;
+
+  gemem_paddle_first_fit_init (&fit);
+  for (guint i = 0; i < release->lives->len; i++)
+    {
+      const PaddleVariable *variable = gemem_paddle_variable (release->program, begins[i]->variable);
+
+      if (variable->space != space)
+        continue;
+      for (; gone < release->lives->len && ends[gone]->end <= begins[i]->begin; gone++)
+        {
+          const PaddleVariable *dead = gemem_paddle_variable (release->program, ends[gone]->variable);
+
+          if (dead->space == space)
+            gemem_paddle_first_fit_give (&fit, ends[gone]->offset, gemem_align_up (dead->bytes, alignment));
+        }
+      begins[i]->offset = gemem_paddle_first_fit_take (&fit, gemem_align_up (variable->bytes, alignment), MAX (alignment, variable->alignment));
+      bytes = MAX (bytes, begins[i]->offset + variable->bytes);
+    }
+  gemem_paddle_first_fit_clear (&fit);
+  return bytes;
+}
+
+static void
+fit_all (const Release *release, GememPlan *plan)
+{
+  g_autofree Life **begins = sort_lives (release, compare_begins);
+  g_autofree Life **ends = sort_lives (release, compare_ends);
+  g_autoptr (GArray) spaces = g_array_new (FALSE, FALSE, sizeof (GememPlanTotal));
+
+  for (guint i = 0; i < release->lives->len; i++)
+    gemem_paddle_total (spaces, gemem_paddle_variable (release->program, begins[i]->variable)->space);
+  for (guint i = 0; i < spaces->len; i++)
+    {
+      const guint64 space = g_array_index (spaces, GememPlanTotal, i).space;
+
+      gemem_plan_add_total (plan, space, fit_space (release, begins, ends, space, plan->alignment));
+    }
+  for (guint32 i = 0; i < plan->n_items; i++)
+    if (release->of_item[i] != GEMEM_NONE)
+      gemem_paddle_place_item (release->program, plan, i, g_array_index (release->lives, Life, release->of_item[i]).offset);
+}
+
+/* ---- the planner */
+
+/* Does every node of a block come right after the node that owns the block, or after a node of that block? */
+static gboolean
+is_nested (const GememGraph *graph)
+{
+  g_autofree guint32 *last = g_new0 (guint32, (gsize) gemem_graph_n_blocks (graph) + 1); /* per block: the node before in it */
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      for (guint32 block = gemem_graph_node (graph, id)->block; block != 0;)
+        {
+          const guint32 owner = gemem_graph_block (graph, block)->node;
+
+          block = gemem_graph_node (graph, owner)->block;
+          if (last[block] != owner)
+            return FALSE;
+        }
+      last[gemem_graph_node (graph, id)->block] = id;
+    }
+  return TRUE;
+}
+
+static gboolean
+find_lives (Release *release, const Settings *settings, GError **error)
+{
+  g_autoptr (GArray) lists = gemem_paddle_lists (release->program, FALSE);
+
+  if (!gemem_paddle_skip_for_transpiler (release->program, lists, FALSE, settings->skip_grads, settings->skip_opt_set, release->skip, error))
+    return FALSE;
+  for (guint i = 0; i < lists->len; i++)
+    walk (release, &g_array_index (lists, PaddleList, i));
+  for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph); id++) /* of blocks that are in no list */
+    write_items (release, id);
+  return TRUE;
+}
+
+static GememPlan *
+plan (gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  const Settings *settings = params;
+  g_autoptr (PaddleProgram) program = NULL;
+  GememPlan *result = NULL;
+  Release release;
+
+  if (!gemem_paddle_check_alignment (settings->alignment, error))
+    return NULL;
+  program = gemem_paddle_program_new (input->graph);
+  release = (Release) { program, g_new0 (guint8, (gsize) program->n_variables + 1), g_array_new (FALSE, FALSE, sizeof (Life)),
+                        g_new0 (guint32, (gsize) program->n_variables + 1), g_new (guint32, (gsize) gemem_graph_n_items (input->graph) + 1), NULL,
+                        is_nested (input->graph) };
+  memset (release.of_item, 0xff, sizeof (guint32) * ((gsize) gemem_graph_n_items (input->graph) + 1));
+  result = gemem_paddle_plan_new (program, "paddle-release-memory", settings->alignment);
+  release.log = result->log;
+  if (find_lives (&release, settings, error))
+    fit_all (&release, result);
+  else
+    g_clear_pointer (&result, gemem_plan_free);
+  g_free (release.skip);
+  g_array_unref (release.lives);
+  g_free (release.open);
+  g_free (release.of_item);
+  return result;
+}
+
+static const GememParam params[] = {
+  { .name = "skip_opt_set", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (Settings, skip_opt_set),
+    .help = "Variables that are never deleted: [NAME,NAME]." },
+  { .name = "skip_grads", .type = GEMEM_PARAM_BOOL, .default_text = "no", .offset = G_STRUCT_OFFSET (Settings, skip_grads),
+    .help = "Never delete the gradients that the optimizer's operators read." },
+  PADDLE_ALIGNMENT_PARAM (Settings),
+  { NULL },
+};
+
+const GememPlanner gemem_planner_paddle_release_memory = {
+  .base = { .name = "paddle-release-memory", .summary = "PaddlePaddle's fluid.release_memory(): delete_var where variables die, then first fit",
+            .origin = "paddle.md 8.3", .params = params, .params_size = sizeof (Settings) },
+  .capabilities = GEMEM_PLANNER_GRAPH,
+  .alignment = PADDLE_ALIGNMENT,
+  .plan = plan,
+};

@@ -1,0 +1,119 @@
+/* plan-csv.c - plans as MiniMalloc's tables with offsets; see plan-file.h.
+ *
+ * Ids differ within a table: of an id that comes again in time, all but the first are written "ID@BEGIN".
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/plan-file-private.h"
+#include "traces/minimalloc-table.h"
+
+/* ---- writing */
+
+static void
+append_row (GString *out, GHashTable *seen, const GememLifetime *lifetime, guint64 offset)
+{
+  const gboolean again = !g_hash_table_add (seen, GSIZE_TO_POINTER (lifetime->id + 1));
+
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT, lifetime->id);
+  if (again)
+    g_string_append_printf (out, "@%" G_GUINT64_FORMAT, lifetime->begin);
+  g_string_append_printf (out, ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",", lifetime->begin, lifetime->safe_end,
+                          lifetime->size);
+  if (offset != GEMEM_NO_OFFSET)
+    g_string_append_printf (out, "%" G_GUINT64_FORMAT, offset);
+  g_string_append_c (out, '\n');
+}
+
+/* Where each lifetime of a graph begins: its first item's offset, less its place inside. */
+static guint64 *
+lifetime_offsets (const GememPlan *plan, const GememLifetimes *lifetimes, const GememPlanPlace *places)
+{
+  guint64 *offsets = g_new (guint64, (gsize) lifetimes->items->len + 1);
+
+  memset (offsets, 0xff, sizeof (guint64) * lifetimes->items->len);
+  for (guint32 i = plan->n_items; i-- > 0;)
+    if (places[i].lifetime != GEMEM_NONE && plan->offsets[i] != GEMEM_NO_OFFSET && plan->offsets[i] >= places[i].inner)
+      offsets[places[i].lifetime] = plan->offsets[i] - places[i].inner;
+  return offsets;
+}
+
+void
+gemem_plan_write_csv (GString *out, const GememPlan *plan, const GememPlanInput *input)
+{
+  g_autofree GememPlanPlace *places = NULL;
+  g_autoptr (GememLifetimes) made = input->graph != NULL ? gemem_graph_lifetimes (input->graph, &places) : NULL;
+  const GememLifetimes *lifetimes = made != NULL ? made : input->lifetimes;
+  g_autofree guint64 *offsets = made != NULL ? lifetime_offsets (plan, made, places) : NULL;
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  g_string_append (out, "id,lower,upper,size,offset\n");
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    append_row (out, seen, gemem_lifetimes_get (lifetimes, i), (offsets != NULL ? offsets : plan->offsets)[i]);
+}
+
+/* ---- reading */
+
+typedef struct
+{
+  GArray *rows;
+  gint64  first;  /* least begin */
+  guint64 placed; /* rows with an offset */
+  char   *bad;    /* name of the first row whose offset is none */
+} Reading;
+
+/* "12" and "12@34" are 12; other names count as the number of the row, from 1. */
+static guint64
+id_of (const char *name, guint32 number)
+{
+  const char *at = name + strspn (name, "0123456789");
+  guint64 id;
+
+  if (at == name || (*at != '\0' && *at != '@') || at - name > 20)
+    return (guint64) number + 1;
+  id = g_ascii_strtoull (name, NULL, 10);
+  return id;
+}
+
+static void
+add_row (const GememMinimallocRow *row, gpointer data)
+{
+  Reading *reading = data;
+  const guint32 number = reading->rows->len;
+  GememPlanRow item = { .id = id_of (row->name, number), .begin = (guint64) row->lower, .end = (guint64) row->upper, .size = row->size,
+                        .offset = row->has_offset ? (guint64) row->offset : GEMEM_NO_OFFSET, .number = number };
+
+  if (row->alignment > 0 && (row->alignment & (row->alignment - 1)) == 0)
+    item.alignment = (guint64) row->alignment;
+  if (row->has_offset && (row->offset < 0 || (guint64) row->offset >= GEMEM_PLAN_MAX) && reading->bad == NULL)
+    reading->bad = g_strdup (row->name);
+  reading->first = MIN (reading->first, row->lower);
+  reading->placed += row->has_offset;
+  g_array_append_val (reading->rows, item);
+}
+
+gboolean
+gemem_plan_read_csv (GememInput *input, GArray *rows, GError **error)
+{
+  Reading reading = { .rows = rows, .first = G_MAXINT64 };
+  guint64 behind;
+  gboolean ok = gemem_minimalloc_read (input, add_row, &reading, &behind, error);
+
+  if (ok && reading.bad != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: buffer '%s': its offset is below 0 or above 2^62; correct the row",
+                 gemem_input_name (input), reading.bad);
+  else if (ok && reading.placed == 0 && rows->len > 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no buffer has an offset; this is a table of lifetimes, not yet a plan",
+                 gemem_input_name (input));
+  ok = ok && reading.bad == NULL && (reading.placed > 0 || rows->len == 0);
+  for (guint i = 0; i < rows->len && reading.first < 0; i++) /* time counts from 0 */
+    {
+      GememPlanRow *row = &g_array_index (rows, GememPlanRow, i);
+
+      row->begin -= (guint64) reading.first;
+      row->end -= (guint64) reading.first;
+    }
+  g_free (reading.bad);
+  return ok;
+}

@@ -1,0 +1,278 @@
+/* plan-file.c - from a file to a plan of the given input; see plan-file.h.
+ *
+ * Rows of a file and lifetimes are matched by id; where an id comes again, the first row of that id in time is the first lifetime's.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/plan-file-private.h"
+
+static int
+compare_u64 (guint64 a, guint64 b)
+{
+  return (a > b) - (a < b);
+}
+
+/* In time, then in the order of the file. */
+static int
+compare_begins (gconstpointer a, gconstpointer b)
+{
+  const GememPlanRow *x = a, *y = b;
+  const int begin = compare_u64 (x->begin, y->begin);
+
+  return begin != 0 ? begin : compare_u64 (x->number, y->number);
+}
+
+static int
+compare_ids (gconstpointer a, gconstpointer b)
+{
+  const int id = compare_u64 (((const GememPlanRow *) a)->id, ((const GememPlanRow *) b)->id);
+
+  return id != 0 ? id : compare_begins (a, b);
+}
+
+/* The lifetimes as rows: `number` is that of the item. */
+static GArray *
+rows_of (const GememLifetimes *lifetimes)
+{
+  GArray *rows = g_array_sized_new (FALSE, FALSE, sizeof (GememPlanRow), lifetimes->items->len);
+
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    {
+      const GememLifetime *item = gemem_lifetimes_get (lifetimes, i);
+      const GememPlanRow row = { item->id, item->begin, item->end, item->size, item->alignment, GEMEM_NO_OFFSET, i };
+
+      g_array_append_val (rows, row);
+    }
+  return rows;
+}
+
+static void
+drop_empty (GArray *rows)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < rows->len; i++)
+    if (g_array_index (rows, GememPlanRow, i).size > 0)
+      g_array_index (rows, GememPlanRow, n++) = g_array_index (rows, GememPlanRow, i);
+  g_array_set_size (rows, n);
+}
+
+/* Totals from the offsets, for files that have none. */
+static void
+measure (GememPlan *plan)
+{
+  g_autoptr (GArray) ends = g_array_new (FALSE, FALSE, sizeof (GememPlanTotal));
+
+  if (plan->totals->len > 0)
+    return;
+  for (guint32 i = 0; i < plan->n_items; i++)
+    {
+      const GememPlanTotal total = { plan->spaces != NULL ? plan->spaces[i] : 0, plan->offsets[i] + plan->sizes[i] };
+      guint t = 0;
+
+      if (plan->offsets[i] == GEMEM_NO_OFFSET || plan->sizes[i] == 0)
+        continue;
+      while (t < ends->len && g_array_index (ends, GememPlanTotal, t).space != total.space)
+        t++;
+      if (t == ends->len)
+        g_array_append_val (ends, total);
+      g_array_index (ends, GememPlanTotal, t).bytes = MAX (g_array_index (ends, GememPlanTotal, t).bytes, total.bytes);
+    }
+  for (guint t = 0; t < ends->len; t++)
+    gemem_plan_add_total (plan, g_array_index (ends, GememPlanTotal, t).space, g_array_index (ends, GememPlanTotal, t).bytes);
+}
+
+/* A plan of @n_items with what @head says besides. */
+static GememPlan *
+with_head (const GememPlan *head, guint32 n_items)
+{
+  GememPlan *plan = gemem_plan_new (head->planner, n_items);
+
+  plan->winner = g_strdup (head->winner);
+  plan->lower_bound = head->lower_bound;
+  plan->alignment = head->alignment;
+  plan->zero_copy = head->zero_copy;
+  for (guint i = 0; i < head->totals->len; i++)
+    {
+      const GememPlanTotal *total = &g_array_index (head->totals, GememPlanTotal, i);
+
+      gemem_plan_add_total (plan, total->space, total->bytes);
+    }
+  for (guint i = 0; i < head->candidates->len; i++)
+    {
+      const GememPlanCandidate *candidate = &g_array_index (head->candidates, GememPlanCandidate, i);
+
+      gemem_plan_add_candidate (plan, candidate->name, candidate->total);
+    }
+  g_array_append_vals (plan->segments, head->segments->data, head->segments->len);
+  return plan;
+}
+
+static gboolean
+refuse_pair (const char *path, const GememPlanRow *wanted, const GememPlanRow *found, GError **error)
+{
+  if (found == NULL || found->id != wanted->id)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: has nothing for allocation %" G_GUINT64_FORMAT " of steps %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                 "; name the input that was planned", path, wanted->id, wanted->begin, wanted->end);
+  else
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: allocation %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT " bytes, but %" G_GUINT64_FORMAT
+                 " in the input; name the input that was planned", path, wanted->id, found->size, wanted->size);
+  return FALSE;
+}
+
+/* Lifetimes of one space: the totals of the file are that of it, by whatever name the planner knows it. */
+static void
+join_totals (GememPlan *plan)
+{
+  const guint64 arena = plan->arena;
+
+  if (plan->totals->len == 0)
+    return;
+  g_array_set_size (plan->totals, 0);
+  plan->arena = 0;
+  gemem_plan_add_total (plan, 0, arena);
+}
+
+static gboolean
+has_spaces (const GememLifetimes *lifetimes)
+{
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    if (gemem_lifetimes_get (lifetimes, i)->space != 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The offsets of @rows for @lifetimes. */
+static GememPlan *
+match (const char *path, const GememPlan *head, GArray *rows, const GememLifetimes *lifetimes, GError **error)
+{
+  g_autoptr (GArray) wanted = rows_of (lifetimes);
+  g_autoptr (GememPlan) plan = with_head (head, lifetimes->items->len);
+
+  g_array_sort (wanted, compare_ids);
+  g_array_sort (rows, compare_ids);
+  plan->spaces = g_new0 (guint64, (gsize) plan->n_items + 1);
+  for (guint i = 0; i < MAX (wanted->len, rows->len); i++)
+    {
+      const GememPlanRow *row = i < rows->len ? &g_array_index (rows, GememPlanRow, i) : NULL;
+      const GememPlanRow *want = i < wanted->len ? &g_array_index (wanted, GememPlanRow, i) : NULL;
+
+      if (want == NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: has %u items, but the input only %u; name the input that was planned", path,
+                       rows->len, wanted->len);
+          return NULL;
+        }
+      if (row == NULL || row->id != want->id || row->size != want->size)
+        {
+          refuse_pair (path, want, row, error);
+          return NULL;
+        }
+      plan->offsets[want->number] = row->offset;
+      plan->sizes[want->number] = want->size;
+      plan->spaces[want->number] = gemem_lifetimes_get (lifetimes, want->number)->space;
+    }
+  if (!has_spaces (lifetimes))
+    join_totals (plan);
+  measure (plan);
+  return g_steal_pointer (&plan);
+}
+
+/* JSON if it begins like it, else CSV.  A plan without items of its own when there are @rows. */
+static GememPlan *
+read_file (const char *path, const GememGraph *graph, GArray *rows, GError **error)
+{
+  GememInput *input = gemem_input_open (path, error);
+  GememPlan *plan = NULL;
+  const guint8 *head;
+  gssize n = -1;
+
+  if (input != NULL)
+    {
+      gemem_input_set_single_pass (input);
+      n = gemem_input_fill (input, 1, &head, error);
+    }
+  if (n > 0 && (head[0] == '{' || g_ascii_isspace (head[0])))
+    plan = gemem_plan_read_json (input, graph, rows, error);
+  else if (n >= 0 && gemem_plan_read_csv (input, rows, error))
+    plan = gemem_plan_new (gemem_input_name (input), 0);
+  if (input != NULL)
+    gemem_input_close (input);
+  drop_empty (rows);
+  return plan;
+}
+
+/* Sizes and spaces of what has an offset: the graph knows them. */
+static void
+fill_from_graph (GememPlan *plan, const GememGraph *graph)
+{
+  g_autofree GememPlanPlace *places = NULL;
+  g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (graph, &places);
+
+  plan->spaces = g_new0 (guint64, (gsize) plan->n_items + 1);
+  for (guint32 i = 0; i < plan->n_items; i++)
+    {
+      const guint32 number = places[i].lifetime;
+
+      plan->spaces[i] = gemem_space_unpack (number != GEMEM_NONE ? gemem_lifetimes_get (lifetimes, number)->space : 0);
+      if (plan->offsets[i] != GEMEM_NO_OFFSET)
+        plan->sizes[i] = number != GEMEM_NONE ? places[i].bytes : gemem_graph_item (graph, i).size;
+    }
+  measure (plan);
+}
+
+GememPlan *
+gemem_plan_load (const char *path, const GememPlanInput *input, GError **error)
+{
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (GememPlanRow));
+  g_autoptr (GememPlan) plan = read_file (path, input->graph, rows, error);
+  g_autoptr (GememPlan) matched = NULL;
+  g_autoptr (GememLifetimes) made = NULL;
+  g_autofree GememPlanPlace *places = NULL;
+
+  if (plan == NULL)
+    return NULL;
+  if (input->graph == NULL)
+    return match (path, plan, rows, input->lifetimes, error);
+  if (rows->len == 0)
+    {
+      fill_from_graph (plan, input->graph);
+      return g_steal_pointer (&plan);
+    }
+  made = gemem_graph_lifetimes (input->graph, &places);
+  matched = match (path, plan, rows, made, error);
+  return matched != NULL ? gemem_plan_spread (input->graph, matched, places) : NULL;
+}
+
+GememPlan *
+gemem_plan_load_items (const char *path, GememLifetimes **lifetimes, GError **error)
+{
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (GememPlanRow));
+  g_autoptr (GememPlan) head = read_file (path, NULL, rows, error);
+  g_autofree char *name = g_path_get_basename (path);
+  GememPlan *plan;
+
+  if (head == NULL)
+    return NULL;
+  *lifetimes = gemem_lifetimes_new (name);
+  g_array_sort (rows, compare_begins);
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const GememPlanRow *row = &g_array_index (rows, GememPlanRow, i);
+      GememLifetime *item;
+
+      gemem_lifetimes_add (*lifetimes, row->begin, row->end, row->size);
+      item = gemem_lifetimes_get (*lifetimes, i);
+      item->id = row->id;
+      item->alignment = row->alignment;
+    }
+  plan = match (path, head, rows, *lifetimes, error);
+  if (plan == NULL)
+    g_clear_pointer (lifetimes, gemem_lifetimes_free);
+  return plan;
+}

@@ -1,0 +1,159 @@
+/* plan-json.c - plans as JSON, written; see plan-file.h.  A node or an item a line. */
+#include "config.h"
+
+#include "planners/plan-file-private.h"
+#include "base/io/json-text.h"
+
+static void
+append_number (GString *out, const char *name, guint64 value)
+{
+  g_string_append_printf (out, ",\n  \"%s\": %" G_GUINT64_FORMAT, name, value);
+}
+
+static void
+append_text (GString *out, const char *name, const char *value)
+{
+  g_string_append_printf (out, ",\n  \"%s\": ", name);
+  gemem_json_append_string (out, value);
+}
+
+static void
+append_offset (GString *out, guint64 offset)
+{
+  if (offset == GEMEM_NO_OFFSET)
+    g_string_append (out, "null");
+  else
+    g_string_append_printf (out, "%" G_GUINT64_FORMAT, offset);
+}
+
+static void
+append_candidates (GString *out, const GememPlan *plan)
+{
+  g_string_append (out, ",\n  \"candidates\": [");
+  for (guint i = 0; i < plan->candidates->len; i++)
+    {
+      const GememPlanCandidate *candidate = &g_array_index (plan->candidates, GememPlanCandidate, i);
+
+      g_string_append (out, i > 0 ? ", [" : "[");
+      gemem_json_append_string (out, candidate->name);
+      g_string_append_printf (out, ", %" G_GUINT64_FORMAT "]", candidate->total);
+    }
+  g_string_append (out, "]");
+}
+
+/* What GE calls the feature map: the memory of the ordinary kind, with the zero-copy tail. */
+static guint64
+feature_map (const GememPlan *plan)
+{
+  for (guint i = 0; i < plan->totals->len; i++)
+    {
+      const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
+
+      if (total->space == GEMEM_MEMORY_HBM)
+        return total->bytes;
+    }
+  return plan->arena;
+}
+
+static void
+append_totals (GString *out, const GememPlan *plan)
+{
+  g_string_append (out, ",\n  \"totals\": {");
+  for (guint i = 0; i < plan->totals->len; i++)
+    {
+      const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
+
+      g_string_append_printf (out, "%s\"0x%" G_GINT64_MODIFIER "x\": %" G_GUINT64_FORMAT, i > 0 ? ", " : "", total->space, total->bytes);
+    }
+  g_string_append (out, "}");
+}
+
+static void
+append_segments (GString *out, const GememPlan *plan)
+{
+  g_string_append (out, ",\n  \"segments\": [");
+  for (guint i = 0; i < plan->segments->len; i++)
+    {
+      const GememPlanSegment *segment = &g_array_index (plan->segments, GememPlanSegment, i);
+
+      g_string_append_printf (out, "%s\n    {\"space\": \"0x%" G_GINT64_MODIFIER "x\", \"base\": %" G_GUINT64_FORMAT ", \"size\": %" G_GUINT64_FORMAT
+                              ", \"fixed\": %s, \"zero_copy\": %s}", i > 0 ? "," : "", segment->space, segment->base, segment->size,
+                              segment->fixed ? "true" : "false", segment->zero_copy ? "true" : "false");
+    }
+  g_string_append (out, plan->segments->len > 0 ? "\n  ]" : "]");
+}
+
+/* {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any. */
+static void
+append_nodes (GString *out, const char *name, const GememPlan *plan, const GememGraph *graph, gboolean workspaces)
+{
+  gboolean first = TRUE;
+
+  g_string_append_printf (out, ",\n  \"%s\": {", name);
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+      const guint32 item = workspaces ? gemem_node_workspace_item (node, 0) : gemem_node_output_item (node, 0);
+      const guint32 n = workspaces ? node->n_workspaces : node->n_outputs;
+
+      if (n == 0)
+        continue;
+      g_string_append (out, first ? "\n    " : ",\n    ");
+      gemem_json_append_string (out, node->name);
+      for (guint32 i = 0; i < n; i++)
+        {
+          g_string_append (out, i == 0 ? ": [" : ", ");
+          append_offset (out, plan->offsets[item + i]);
+        }
+      g_string_append (out, "]");
+      first = FALSE;
+    }
+  g_string_append (out, first ? "}" : "\n  }");
+}
+
+static void
+append_items (GString *out, const GememPlan *plan, const GememLifetimes *lifetimes)
+{
+  g_string_append (out, ",\n  \"items\": [");
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    {
+      const GememLifetime *item = gemem_lifetimes_get (lifetimes, i);
+
+      g_string_append_printf (out, "%s\n    [%" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", ",
+                              i > 0 ? "," : "", item->id, item->begin, item->end, item->size);
+      append_offset (out, plan->offsets[i]);
+      g_string_append (out, "]");
+    }
+  g_string_append (out, lifetimes->items->len > 0 ? "\n  ]" : "]");
+}
+
+void
+gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput *input)
+{
+  g_string_append_printf (out, "{\n  \"schema\": \"" GEMEM_PLAN_SCHEMA "\",\n  \"version\": %d", GEMEM_PLAN_VERSION);
+  append_text (out, "planner", plan->planner);
+  append_text (out, "input", input->graph != NULL ? gemem_graph_name (input->graph) : input->lifetimes->name);
+  append_number (out, "arena", plan->arena);
+  append_number (out, "lower_bound", plan->lower_bound);
+  append_number (out, "alignment", plan->alignment);
+  if (plan->winner != NULL)
+    append_text (out, "winner", plan->winner);
+  if (plan->candidates->len > 0)
+    append_candidates (out, plan);
+  if (input->graph != NULL)
+    {
+      append_number (out, "feature_map_plus_tail", feature_map (plan));
+      append_number (out, "zero_copy", plan->zero_copy);
+    }
+  append_totals (out, plan);
+  if (plan->segments->len > 0)
+    append_segments (out, plan);
+  if (input->graph != NULL)
+    {
+      append_nodes (out, "outputs", plan, input->graph, FALSE);
+      append_nodes (out, "workspaces", plan, input->graph, TRUE);
+    }
+  else
+    append_items (out, plan, input->lifetimes);
+  g_string_append (out, "\n}\n");
+}

@@ -1,0 +1,76 @@
+/* plan.c - making and freeing plans; see plan.h. */
+#include "config.h"
+
+#include "planners/plan.h"
+
+static void
+clear_candidate (gpointer data)
+{
+  g_free (((GememPlanCandidate *) data)->name);
+}
+
+GememPlan *
+gemem_plan_new (const char *planner, guint32 n_items)
+{
+  GememPlan *plan = g_new0 (GememPlan, 1);
+
+  plan->planner = g_strdup (planner);
+  plan->n_items = n_items;
+  plan->offsets = g_new (guint64, (gsize) n_items + 1);
+  plan->sizes = g_new0 (guint64, (gsize) n_items + 1);
+  for (guint32 i = 0; i < n_items; i++)
+    plan->offsets[i] = GEMEM_NO_OFFSET;
+  plan->totals = g_array_new (FALSE, FALSE, sizeof (GememPlanTotal));
+  plan->candidates = g_array_new (FALSE, FALSE, sizeof (GememPlanCandidate));
+  g_array_set_clear_func (plan->candidates, clear_candidate);
+  plan->segments = g_array_new (FALSE, FALSE, sizeof (GememPlanSegment));
+  plan->log = g_ptr_array_new_with_free_func (g_free);
+  return plan;
+}
+
+void
+gemem_plan_free (GememPlan *plan)
+{
+  if (plan == NULL)
+    return;
+  g_free (plan->planner);
+  g_free (plan->offsets);
+  g_free (plan->sizes);
+  g_free (plan->spaces);
+  g_free (plan->winner);
+  g_array_unref (plan->totals);
+  g_array_unref (plan->candidates);
+  g_array_unref (plan->segments);
+  g_ptr_array_unref (plan->log);
+  g_free (plan);
+}
+
+void
+gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total)
+{
+  GememPlanCandidate candidate = { g_strdup (name), total };
+
+  g_array_append_val (plan->candidates, candidate);
+}
+
+void
+gemem_plan_add_log (GememPlan *plan, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_ptr_array_add (plan->log, g_strdup_vprintf (format, args));
+  va_end (args);
+}
+
+void
+gemem_plan_add_total (GememPlan *plan, guint64 space, guint64 bytes)
+{
+  GememPlanTotal total = { space, bytes };
+  guint at = 0;
+
+  while (at < plan->totals->len && g_array_index (plan->totals, GememPlanTotal, at).space < space)
+    at++;
+  g_array_insert_val (plan->totals, at, total);
+  plan->arena += bytes;
+}

@@ -1,0 +1,175 @@
+/* planner.c - the registry of planners, and running one on whatever input there is; see planner.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/planner.h"
+
+#define GEMEM_PLANNER(symbol) extern const GememPlanner symbol;
+#include "planners/planners.def"
+#undef GEMEM_PLANNER
+
+static const GememPlanner *const planners[] = {
+#define GEMEM_PLANNER(symbol) &symbol,
+#include "planners/planners.def"
+#undef GEMEM_PLANNER
+  NULL
+};
+
+const GememPlanner *const *
+gemem_planners (void)
+{
+  return planners;
+}
+
+/* Every GememPlanner begins with its GememNamed. */
+static const GememNamed *const *
+named (void)
+{
+  return (const GememNamed *const *) planners;
+}
+
+const GememPlanner *
+gemem_planner_find (const char *name, GError **error)
+{
+  return (const GememPlanner *) gemem_named_find (named (), "planner", name, error);
+}
+
+gboolean
+gemem_planner_parse (const char *text, GPtrArray *choices, GError **error)
+{
+  return gemem_named_parse (named (), "planner", text, choices, error);
+}
+
+/* ---- running */
+
+GememPlan *
+gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places)
+{
+  GememPlan *result = gemem_plan_new (plan->planner, gemem_graph_n_items (graph));
+
+  if (plan->spaces != NULL)
+    result->spaces = g_new0 (guint64, (gsize) result->n_items + 1);
+  for (guint32 i = 0; i < result->n_items; i++)
+    {
+      const guint32 lifetime = places[i].lifetime;
+
+      if (lifetime == GEMEM_NONE || plan->offsets[lifetime] == GEMEM_NO_OFFSET)
+        continue;
+      result->offsets[i] = plan->offsets[lifetime] + places[i].inner;
+      result->sizes[i] = places[i].bytes;
+      if (plan->spaces != NULL)
+        result->spaces[i] = gemem_space_unpack ((guint32) plan->spaces[lifetime]);
+    }
+  for (guint i = 0; i < plan->totals->len; i++)
+    {
+      const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
+
+      gemem_plan_add_total (result, gemem_space_unpack ((guint32) total->space), total->bytes);
+    }
+  result->alignment = plan->alignment;
+  for (guint i = 0; i < plan->log->len; i++)
+    gemem_plan_add_log (result, "%s", (const char *) plan->log->pdata[i]);
+  return result;
+}
+
+static GememPlan *
+plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  g_autofree GememPlanPlace *places = NULL;
+  g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (input->graph, &places);
+  const GememPlanInput own = { NULL, lifetimes, input->threads };
+  g_autoptr (GememPlan) plan = planner->plan (params, &own, error);
+
+  return plan != NULL ? gemem_plan_spread (input->graph, plan, places) : NULL;
+}
+
+/* Item order[i] of the result is item i of @values, which may be NULL. */
+static void
+reorder (guint64 **values, const guint32 *order, guint32 n)
+{
+  guint64 *ordered = *values != NULL ? g_new (guint64, (gsize) n + 1) : NULL;
+
+  for (guint32 i = 0; i < n && ordered != NULL; i++)
+    ordered[order[i]] = (*values)[i];
+  g_free (*values);
+  *values = ordered;
+}
+
+/* The graph made from lifetimes has one output per node, and nothing else that counts. */
+static GememPlan *
+plan_lifetimes_by_graph (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  g_autofree guint32 *order = NULL;
+  g_autoptr (GememGraph) graph = gemem_graph_from_lifetimes (input->lifetimes, &order, error);
+  const GememPlanInput own = { graph, NULL, input->threads };
+  GememPlan *plan = graph != NULL ? planner->plan (params, &own, error) : NULL;
+
+  if (plan != NULL)
+    {
+      reorder (&plan->offsets, order, plan->n_items);
+      reorder (&plan->sizes, order, plan->n_items);
+      reorder (&plan->spaces, order, plan->n_items);
+    }
+  return plan;
+}
+
+static GememPlan *
+run (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  const gboolean wants_graph = (planner->capabilities & GEMEM_PLANNER_GRAPH) != 0;
+
+  if (wants_graph && input->graph == NULL)
+    return plan_lifetimes_by_graph (planner, params, input, error);
+  if (!wants_graph && input->graph != NULL)
+    return plan_graph_by_lifetimes (planner, params, input, error);
+  return planner->plan (params, input, error);
+}
+
+guint64
+gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment)
+{
+  return input->graph != NULL ? gemem_graph_lower_bound (input->graph, alignment) : gemem_lifetimes_lower_bound (input->lifetimes, alignment);
+}
+
+/* An arena ends where its last item's place ends, as the lower bound counts it: rounded up like every other place. */
+static void
+round_totals (GememPlan *plan)
+{
+  plan->arena = 0;
+  for (guint i = 0; i < plan->totals->len; i++)
+    {
+      GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
+      const guint64 rest = total->bytes % plan->alignment;
+
+      total->bytes += rest > 0 ? plan->alignment - rest : 0;
+      plan->arena += total->bytes;
+    }
+}
+
+GememPlan *
+gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GError **error)
+{
+  const GememPlanner *planner = (const GememPlanner *) choice->named;
+  gpointer params = gemem_choice_params (choice, "planner", input->graph != NULL ? gemem_graph_settings (input->graph) : NULL, error);
+  GememPlan *plan;
+
+  if (params == NULL) /* the choice's own settings were checked when it was parsed */
+    {
+      g_prefix_error (error, "settings of the graph: ");
+      if (error != NULL)
+        (*error)->code = GEMEM_ERROR_INPUT;
+      return NULL;
+    }
+  plan = run (planner, params, input, error);
+  gemem_choice_params_free (choice, params);
+  if (plan == NULL)
+    return NULL;
+  g_free (plan->planner);
+  plan->planner = g_strdup (choice->label);
+  if (plan->alignment == 0)
+    plan->alignment = planner->alignment;
+  round_totals (plan);
+  plan->lower_bound = gemem_plan_lower_bound (input, plan->alignment);
+  return plan;
+}
