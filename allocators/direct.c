@@ -1,12 +1,16 @@
 /* direct.c - `direct`: one device call per request, and nothing kept.
  *
- * Why: the baseline without a cache.  Its reserved bytes are the live bytes, so it shows the least memory any on-line allocator
- * without moving blocks can hold, and its modelled latency shows what caching saves.
+ * Why: the baseline without a cache.  Its reserved bytes are the live bytes, so it shows the least
+ * memory any on-line allocator without moving blocks can hold, and its modelled latency shows what
+ * caching saves.
  *
- * Invariants: block size == request, reserved == sum of live blocks.  The alignment it promises is 1 byte for the lower bound (the
- * device counts bytes as requested); addresses are as aligned as the device makes them.
- * Cost: O(1) per operation, which touches one record of 32 bytes in a pool and no other; walk() goes over the pool and sorts.
- * Origin: cudaMalloc and cudaFree per request (PYTORCH_NO_CUDA_MEMORY_CACHING=1, peers.md section 1a.11).
+ * Invariants: block size == request, reserved == sum of live blocks.  The alignment it promises is
+ * 1 byte for the lower bound (the device counts bytes as requested); addresses are as aligned as
+ * the device makes them.
+ * Cost: O(1) per operation, which touches one record of 32 bytes in a pool and no other; walk()
+ * goes over the pool and sorts.
+ * Origin: cudaMalloc and cudaFree per request (PYTORCH_NO_CUDA_MEMORY_CACHING=1, peers.md section
+ * 1a.11).
  */
 #include "config.h"
 
@@ -20,7 +24,7 @@ struct _DirectBlock
 {
   union
   {
-    guint64      address;
+    guint64 address;
     DirectBlock *next; /* of the unused ones */
   };
   guint64 size; /* 0: unused */
@@ -31,9 +35,9 @@ struct _DirectBlock
 typedef struct
 {
   GememAllocator base;
-  GPtrArray     *slices; /* of SLICE records each */
-  DirectBlock   *unused;
-  guint64        count, bytes, peak_bytes, failed;
+  GPtrArray *slices; /* of SLICE records each */
+  DirectBlock *unused;
+  guint64 count, bytes, peak_bytes, failed;
 } Direct;
 
 extern const GememAllocatorClass gemem_direct_class;
@@ -64,7 +68,8 @@ add_slice (Direct *direct)
 }
 
 static void
-keep (Direct *direct, guint64 address, guint64 size, guint64 stream, guint32 pool, GememBlock *block)
+keep (Direct *direct, guint64 address, guint64 size, guint64 stream, guint32 pool,
+      GememBlock *block)
 {
   DirectBlock *node;
 
@@ -152,7 +157,8 @@ direct_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
   for (guint i = 0; i < blocks->len; i++)
     {
       const DirectBlock *node = g_ptr_array_index (blocks, i);
-      const GememSpan span = { node->address, node->size, node->address, node->size, node->stream, node->pool, GEMEM_SPAN_LIVE, node->address };
+      const GememSpan span = { node->address, node->size, node->address,   node->size,
+                               node->stream,  node->pool, GEMEM_SPAN_LIVE, node->address };
 
       func (&span, data);
     }
@@ -171,7 +177,9 @@ direct_check (GememAllocator *allocator, GError **error)
 
       if (node->address < end)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "direct: block 0x%" G_GINT64_MODIFIER "x overlaps its neighbour", node->address);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                       "direct: block 0x%" G_GINT64_MODIFIER "x overlaps its neighbour",
+                       node->address);
           return FALSE;
         }
       end = node->address + node->size;
@@ -180,7 +188,8 @@ direct_check (GememAllocator *allocator, GError **error)
   if (blocks->len == direct->count && bytes == direct->bytes)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "direct: %u blocks of %" G_GUINT64_FORMAT " bytes are there, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " were counted",
+               "direct: %u blocks of %" G_GUINT64_FORMAT " bytes are there, %" G_GUINT64_FORMAT
+               " of %" G_GUINT64_FORMAT " were counted",
                blocks->len, bytes, direct->count, direct->bytes);
   return FALSE;
 }
@@ -239,7 +248,8 @@ const GememAllocatorClass gemem_direct_class = {
   .name = "direct",
   .aliases = "none|no-cache",
   .summary = "A device call for every request, nothing cached",
-  .origin = "cudaMalloc and cudaFree per request; PYTORCH_NO_CUDA_MEMORY_CACHING=1 (peers.md 1a.11)",
+  .origin =
+      "cudaMalloc and cudaFree per request; PYTORCH_NO_CUDA_MEMORY_CACHING=1 (peers.md 1a.11)",
   .capabilities = GEMEM_CAP_ADOPT,
   .alignment = 1,
   .create = direct_create,

@@ -1,24 +1,29 @@
-/* from-plan.c - `plan`: replays a static plan as if it were an allocator, so that static and dynamic memory stand in one table.
+/* from-plan.c - `plan`: replays a static plan as if it were an allocator, so that static and
+ * dynamic memory stand in one table.
  *
- * Before the first request it is shown the whole trace (prepare): it makes a plan, or reads one from a file, checks it, and takes the arena from the
- * device in one piece, as a static graph does when it is loaded.  Then each request gets the address the plan has for it.  Requests are
- * known by their id; an id that comes again (steps, epochs) gets its lifetimes in turn, the first after the last.  A request the
- * plan does not know, and every request where there is no trace to plan for, goes to the device as with `direct`.
+ * Before the first request it is shown the whole trace (prepare): it makes a plan, or reads one
+ * from a file, checks it, and takes the arena from the device in one piece, as a static graph does
+ * when it is loaded.  Then each request gets the address the plan has for it.  Requests are known
+ * by their id; an id that comes again (steps, epochs) gets its lifetimes in turn, the first after
+ * the last.  A request the plan does not know, and every request where there is no trace to plan
+ * for, goes to the device as with `direct`.
  *
- * A plan for a graph is checked by the rules of graphs (no reuse before all users on all streams are known to be done) and against the
- * lifetimes of the trace lowered from it.  A plan for a recorded trace holds for the order of that trace only: frees as they were recorded decide,
- * not streams.  When there is no room for the arena every request fails.
+ * A plan for a graph is checked by the rules of graphs (no reuse before all users on all streams
+ * are known to be done) and against the lifetimes of the trace lowered from it.  A plan for a
+ * recorded trace holds for the order of that trace only: frees as they were recorded decide, not
+ * streams.  When there is no room for the arena every request fails.
  *
- * Invariants: live blocks lie in the arena and do not overlap; one device call in all.  Cost: O(1) per request, 48 bytes per allocation of the
- * trace.  `largest_free` is the largest gap of the arena, although only those requests get it that were planned there.
+ * Invariants: live blocks lie in the arena and do not overlap; one device call in all.  Cost: O(1)
+ * per request, 48 bytes per allocation of the trace.  `largest_free` is the largest gap of the
+ * arena, although only those requests get it that were planned there.
  * Origin: design.md 5; ge-runtime.md (static memory is taken before the run).
  */
 #include "config.h"
 
 #include "allocators/allocator.h"
+#include "base/idmap.h"
 #include "planners/plan-file.h"
 #include "planners/plan-places.h"
-#include "base/idmap.h"
 
 enum
 {
@@ -30,17 +35,30 @@ enum
 typedef struct
 {
   char *planner, *file;
-  int   input;
+  int input;
 } Params;
 
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "planner", .type = GEMEM_PARAM_STRING, .default_text = "first-fit-by-size", FIELD (planner), .conflicts = "file",
-    .help = "Planner and its parameters, in quotes if there are several: planner=\"ge-hybrid:a=1,b=2\"." },
-  { .name = "file", .type = GEMEM_PARAM_STRING, FIELD (file), .help = "A plan in a file instead (written by gemem-sim plan, or another's offsets)." },
-  { .name = "input", .type = GEMEM_PARAM_CHOICE, .default_text = "auto", .choices = "auto|graph|trace", FIELD (input),
-    .help = "What is planned where a graph was lowered: the graph, or the trace it became; auto: the graph, if the planner is made for "
+  { .name = "planner",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "first-fit-by-size",
+    FIELD (planner),
+    .conflicts = "file",
+    .help = "Planner and its parameters, in quotes if there are several: "
+            "planner=\"ge-hybrid:a=1,b=2\"." },
+  { .name = "file",
+    .type = GEMEM_PARAM_STRING,
+    FIELD (file),
+    .help = "A plan in a file instead (written by gemem-sim plan, or another's offsets)." },
+  { .name = "input",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "auto",
+    .choices = "auto|graph|trace",
+    FIELD (input),
+    .help = "What is planned where a graph was lowered: the graph, or the trace it became; auto: "
+            "the graph, if the planner is made for "
             "graphs, the graph has several streams, or a file is given." },
   { NULL }
 };
@@ -62,14 +80,14 @@ typedef struct
 
 typedef struct
 {
-  GememAllocator  base;
-  Params          params;
+  GememAllocator base;
+  Params params;
   GememAllocator *direct; /* for what was not planned */
-  Place          *places;
-  guint32         n_places;
-  GememIdMap     *turns; /* id -> Turn; NULL: not prepared */
-  guint64         arena, size;
-  guint64         planner_bound, live, live_bytes, served, refused;
+  Place *places;
+  guint32 n_places;
+  GememIdMap *turns; /* id -> Turn; NULL: not prepared */
+  guint64 arena, size;
+  guint64 planner_bound, live, live_bytes, served, refused;
 } Plan;
 
 extern const GememAllocatorClass gemem_plan_class;
@@ -82,7 +100,8 @@ parse_planner (const char *text, GPtrArray *choices, GError **error)
     return FALSE;
   if (choices->len == 1)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator plan: planner=%s: stands for %u planners; name one", text, choices->len);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "allocator plan: planner=%s: stands for %u planners; name one", text, choices->len);
   return FALSE;
 }
 
@@ -90,7 +109,8 @@ static GememAllocator *
 plan_create (gconstpointer data, GememDevice *device, GError **error)
 {
   const Params *p = data;
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   Plan *plan;
 
   if (p->file == NULL && !parse_planner (p->planner, choices, error))
@@ -130,14 +150,17 @@ plans_graph (const Plan *plan, const GememChoice *choice, const GememGraph *grap
 {
   if (graph == NULL || plan->params.input != INPUT_AUTO)
     return graph != NULL && plan->params.input == INPUT_GRAPH;
-  return choice == NULL || (((const GememPlanner *) choice->named)->capabilities & GEMEM_PLANNER_GRAPH) != 0 || has_streams (graph);
+  return choice == NULL
+         || (((const GememPlanner *) choice->named)->capabilities & GEMEM_PLANNER_GRAPH) != 0
+         || has_streams (graph);
 }
 
 /* Where each lifetime of @input lies. */
 static GememPlan *
 obtain (const Plan *plan, const GememPlanInput *input, GError **error)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   GememPlanInput trace = *input, own = *input;
   const GememChoice *choice = NULL;
   GememPlan *made;
@@ -152,7 +175,8 @@ obtain (const Plan *plan, const GememPlanInput *input, GError **error)
     trace.graph = own.graph = NULL;
   else
     own.lifetimes = NULL;
-  made = choice != NULL ? gemem_planner_run (choice, &own, error) : gemem_plan_load (plan->params.file, &own, error);
+  made = choice != NULL ? gemem_planner_run (choice, &own, error)
+                        : gemem_plan_load (plan->params.file, &own, error);
   return made != NULL ? gemem_plan_places (made, &trace, error) : NULL;
 }
 
@@ -283,7 +307,8 @@ live_places (const Plan *plan)
 static void
 report_gap (const Plan *plan, guint64 from, guint64 to, GememSpanFunc func, gpointer data)
 {
-  const GememSpan span = { plan->arena + from, to - from, plan->arena, plan->size, 0, 0, GEMEM_SPAN_FREE, 0 };
+  const GememSpan span = { plan->arena + from, to - from, plan->arena, plan->size, 0, 0,
+                           GEMEM_SPAN_FREE,    0 };
 
   if (to > from)
     func (&span, data);
@@ -299,7 +324,8 @@ walk_arena (const Plan *plan, GememSpanFunc func, gpointer data)
     {
       const Place *place = live->pdata[i];
       const guint64 address = plan->arena + place->offset;
-      const GememSpan span = { address, place->size, plan->arena, plan->size, place->stream, place->pool, GEMEM_SPAN_LIVE, address };
+      const GememSpan span = { address,       place->size, plan->arena,     plan->size,
+                               place->stream, place->pool, GEMEM_SPAN_LIVE, address };
 
       report_gap (plan, end, place->offset, func, data);
       func (&span, data);
@@ -310,9 +336,9 @@ walk_arena (const Plan *plan, GememSpanFunc func, gpointer data)
 
 typedef struct
 {
-  const Plan   *plan; /* NULL: the arena has been reported */
+  const Plan *plan; /* NULL: the arena has been reported */
   GememSpanFunc func;
-  gpointer      data;
+  gpointer data;
 } Walk;
 
 static void
@@ -370,7 +396,9 @@ plan_check (GememAllocator *allocator, GError **error)
       if (place->offset < end || place->size > plan->size - place->offset)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                       "plan: block at offset %" G_GUINT64_FORMAT " overlaps its neighbour or the end of the arena", place->offset);
+                       "plan: block at offset %" G_GUINT64_FORMAT
+                       " overlaps its neighbour or the end of the arena",
+                       place->offset);
           return FALSE;
         }
       end = place->offset + place->size;
@@ -379,7 +407,8 @@ plan_check (GememAllocator *allocator, GError **error)
   if (live->len == plan->live && bytes == plan->live_bytes)
     return gemem_direct_class.check (plan->direct, error);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "plan: %u blocks of %" G_GUINT64_FORMAT " bytes are there, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " were counted",
+               "plan: %u blocks of %" G_GUINT64_FORMAT " bytes are there, %" G_GUINT64_FORMAT
+               " of %" G_GUINT64_FORMAT " were counted",
                live->len, bytes, plan->live, plan->live_bytes);
   return FALSE;
 }

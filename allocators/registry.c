@@ -1,12 +1,14 @@
 /* registry.c - the one list of allocators: the built-in ones of allocators.def, then plugins.
  *
- * Why: every name, help text, option and conformance test is derived from the class structs found here; there is no second list.
- * A plugin is a shared object in a directory of GEMEM_PLUGIN_PATH that exports a NULL-terminated array
- * `const GememAllocatorClass *const gemem_plugin_allocators[]`.
+ * Why: every name, help text, option and conformance test is derived from the class structs found
+ * here; there is no second list. A plugin is a shared object in a directory of GEMEM_PLUGIN_PATH
+ * that exports a NULL-terminated array `const GememAllocatorClass *const
+ * gemem_plugin_allocators[]`.
  *
- * Invariants: order is that of allocators.def, then plugins in the order of the directories and of the file names in each; names and
- * aliases are unique; a class pointer stays valid for the life of the process (plugins are never unloaded).
- * Plugins are loaded before threads start: the list is read without a lock afterwards.
+ * Invariants: order is that of allocators.def, then plugins in the order of the directories and of
+ * the file names in each; names and aliases are unique; a class pointer stays valid for the life of
+ * the process (plugins are never unloaded). Plugins are loaded before threads start: the list is
+ * read without a lock afterwards.
  * Cost: O(number of classes) per lookup, never on the event path.  Origin: design.md section 4.
  */
 #include "config.h"
@@ -45,7 +47,9 @@ add_class (Registry *registry, const GememAllocatorClass *klass)
 {
   GememNamedClass *named = g_new (GememNamedClass, 1);
 
-  *named = (GememNamedClass){ { klass->name, klass->aliases, klass->summary, klass->origin, klass->params, klass->params_size }, klass };
+  *named = (GememNamedClass){ { klass->name, klass->aliases, klass->summary, klass->origin,
+                                klass->params, klass->params_size },
+                              klass };
   g_ptr_array_insert (registry->classes, (gint) registry->classes->len - 1, (gpointer) klass);
   g_ptr_array_insert (registry->named, (gint) registry->named->len - 1, named);
 }
@@ -94,7 +98,8 @@ gemem_named_classes (void)
 const GememAllocatorClass *
 gemem_allocator_find (const char *name, GError **error)
 {
-  const GememNamedClass *found = (const GememNamedClass *) gemem_named_find (gemem_named_classes (), "allocator", name, error);
+  const GememNamedClass *found = (const GememNamedClass *) gemem_named_find (
+      gemem_named_classes (), "allocator", name, error);
 
   return found != NULL ? found->klass : NULL;
 }
@@ -131,14 +136,17 @@ check_class (const char *path, const GememAllocatorClass *klass, GError **error)
 
   if (klass->abi != GEMEM_ALLOCATOR_ABI)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: built for plugin interface %u, this gemem has %u; rebuild the plugin",
-                   path, klass->abi, GEMEM_ALLOCATOR_ABI);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: built for plugin interface %u, this gemem has %u; rebuild the plugin", path,
+                   klass->abi, GEMEM_ALLOCATOR_ABI);
       return FALSE;
     }
-  if (klass->name == NULL || klass->create == NULL || klass->alloc == NULL || klass->free == NULL || klass->walk == NULL
-      || klass->check == NULL || klass->largest_free == NULL || klass->destroy == NULL)
+  if (klass->name == NULL || klass->create == NULL || klass->alloc == NULL || klass->free == NULL
+      || klass->walk == NULL || klass->check == NULL || klass->largest_free == NULL
+      || klass->destroy == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: an allocator without a name or a required function; see allocator.h", path);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: an allocator without a name or a required function; see allocator.h", path);
       return FALSE;
     }
   aliases = g_strsplit (klass->aliases != NULL ? klass->aliases : "", "|", -1);
@@ -148,7 +156,8 @@ check_class (const char *path, const GememAllocatorClass *klass, GError **error)
     if (is_taken (aliases[i]))
       taken = aliases[i];
   if (taken != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: there is an allocator %s already; rename the plugin's", path, taken);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: there is an allocator %s already; rename the plugin's", path, taken);
   return taken == NULL;
 }
 
@@ -161,14 +170,16 @@ load_plugin (const char *path, GError **error)
 
   if (module == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: cannot be loaded (%s); rebuild it, or take it out of GEMEM_PLUGIN_PATH",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: cannot be loaded (%s); rebuild it, or take it out of GEMEM_PLUGIN_PATH",
                    path, g_module_error ());
       return FALSE;
     }
   if (!g_module_symbol (module, PLUGIN_SYMBOL, &symbol) || symbol == NULL)
     {
       g_module_close (module);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: exports no %s; see allocator.h", path, PLUGIN_SYMBOL);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: exports no %s; see allocator.h",
+                   path, PLUGIN_SYMBOL);
       return FALSE;
     }
   g_module_make_resident (module);
@@ -199,7 +210,9 @@ load_directory (const char *path, GError **error)
 
   if (dir == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "GEMEM_PLUGIN_PATH: %s; create the directory or correct the path", local->message);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "GEMEM_PLUGIN_PATH: %s; create the directory or correct the path",
+                   local->message);
       return FALSE;
     }
   while ((name = g_dir_read_name (dir)) != NULL)
@@ -221,7 +234,8 @@ gemem_allocator_load_plugins (const char *directories, GError **error)
     return TRUE;
   if (!g_module_supported ())
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "GEMEM_PLUGIN_PATH: this system cannot load plugins; unset it");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "GEMEM_PLUGIN_PATH: this system cannot load plugins; unset it");
       return FALSE;
     }
   paths = g_strsplit (directories, G_SEARCHPATH_SEPARATOR_S, -1);

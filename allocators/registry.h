@@ -1,6 +1,8 @@
-/* registry.h - the allocators as things with names (named.h), for the registry and for the reading of "NAME[:key=value,...]".
+/* registry.h - the allocators as things with names (named.h), for the registry and for the reading
+ * of "NAME[:key=value,...]".
  *
- * Why: a class struct is the interface of plugins and begins with its ABI number, so that it cannot begin with a GememNamed itself.
+ * Why: a class struct is the interface of plugins and begins with its ABI number, so that it cannot
+ * begin with a GememNamed itself.
  */
 #pragma once
 
@@ -9,7 +11,7 @@
 
 typedef struct
 {
-  GememNamed                base;
+  GememNamed base;
   const GememAllocatorClass *klass;
 } GememNamedClass;
 

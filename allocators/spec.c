@@ -1,11 +1,14 @@
 /* spec.c - "NAME[:key=value,...]": from what the user typed to allocators with checked settings.
  *
- * Why apart from the registry: this is the one syntax of -a, of sweeps and of the first lines of vector files.  A name may be a glob over
- * the registry, a value may be a list ("chunk_mb=0|64"); both multiply into several specs, the last key varying fastest, in the
- * order of the registry.  Keys that the allocator does not know but a device does belong to the device (capacity=, base=, ...).
+ * Why apart from the registry: this is the one syntax of -a, of sweeps and of the first lines of
+ * vector files.  A name may be a glob over the registry, a value may be a list ("chunk_mb=0|64");
+ * both multiply into several specs, the last key varying fastest, in the order of the registry. 
+ * Keys that the allocator does not know but a device does belong to the device (capacity=, base=,
+ * ...).
  *
- * Invariants: a key is known to the class or to a device, or the parse fails with a suggestion; a value that does not depend on the
- * device's capacity is checked here, so that a typing error is reported before the first run begins.  Origin: design.md section 8.
+ * Invariants: a key is known to the class or to a device, or the parse fails with a suggestion; a
+ * value that does not depend on the device's capacity is checked here, so that a typing error is
+ * reported before the first run begins.  Origin: design.md section 8.
  */
 #include "config.h"
 
@@ -56,11 +59,15 @@ set_unknown_key (GError **error, const GememAllocatorClass *klass, const char *k
   g_ptr_array_add (names, NULL);
   near = gemem_suggest (key, (const char *const *) names->pdata);
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown parameter '%s'; did you mean '%s'?", klass->name, key, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "allocator %s: unknown parameter '%s'; did you mean '%s'?", klass->name, key,
+                 near);
   else if (*known != '\0')
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown parameter '%s'; known are %s", klass->name, key, known);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "allocator %s: unknown parameter '%s'; known are %s", klass->name, key, known);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: unknown parameter '%s'; it takes no parameters", klass->name, key);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "allocator %s: unknown parameter '%s'; it takes no parameters", klass->name, key);
 }
 
 /* "allocator NAME", for messages. */
@@ -128,7 +135,8 @@ add_variables (GememAllocatorSpec *spec, const GPtrArray *variables, GError **er
 {
   const guint before = spec->settings->len;
 
-  gemem_settings_add_variables (params_of (spec->klass), spec->settings, variables, spec->variables, spec->left_out, object_as_class, spec);
+  gemem_settings_add_variables (params_of (spec->klass), spec->settings, variables, spec->variables,
+                                spec->left_out, object_as_class, spec);
   for (guint i = before; i < spec->settings->len; i++)
     {
       const GememSetting *variable = g_ptr_array_index (spec->settings, i);
@@ -153,11 +161,13 @@ object_as_shorthand (const GPtrArray *settings, gpointer data)
 
 /* Of @choice, with those of @variables that @shorthand (or NULL) itself reads, noted in @spec. */
 static const GememAllocatorClass *
-class_of (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables, GememAllocatorSpec *spec, GError **error)
+class_of (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
+          GememAllocatorSpec *spec, GError **error)
 {
   if (shorthand == NULL)
     return ((const GememNamedClass *) choice->named)->klass;
-  gemem_settings_add_variables (shorthand->base.params, choice->settings, variables, spec->variables, spec->left_out, object_as_shorthand,
+  gemem_settings_add_variables (shorthand->base.params, choice->settings, variables,
+                                spec->variables, spec->left_out, object_as_shorthand,
                                 (gpointer) shorthand);
   return shorthand->choose (choice->settings, error);
 }
@@ -177,7 +187,8 @@ add_settings (GememAllocatorSpec *spec, const GPtrArray *settings, GError **erro
 
 /* @shorthand: what the choice names, or NULL: it names a class. */
 static GememAllocatorSpec *
-make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables, GError **error)
+make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
+           GError **error)
 {
   GememAllocatorSpec *spec = g_new0 (GememAllocatorSpec, 1);
 
@@ -187,7 +198,8 @@ make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPt
   spec->variables = gemem_settings_new ();
   spec->left_out = gemem_settings_new ();
   spec->klass = class_of (choice, shorthand, variables, spec, error);
-  if (spec->klass == NULL || !add_settings (spec, choice->settings, error) || !add_variables (spec, variables, error))
+  if (spec->klass == NULL || !add_settings (spec, choice->settings, error)
+      || !add_variables (spec, variables, error))
     g_clear_pointer (&spec, gemem_allocator_spec_free);
   return spec;
 }
@@ -204,7 +216,8 @@ find_shorthand (const char *text)
   return NULL;
 }
 
-/* FALSE with a suggestion for a name that nothing here has, but that is near a class's or a shorthand's. */
+/* FALSE with a suggestion for a name that nothing here has, but that is near a class's or a
+ * shorthand's. */
 static gboolean
 check_name (const char *text, GError **error)
 {
@@ -221,9 +234,11 @@ check_name (const char *text, GError **error)
         g_ptr_array_add (names, (gpointer) (*named)->name);
       }
   g_ptr_array_add (names, NULL);
-  near = strpbrk (name, "*?=") == NULL ? gemem_suggest (name, (const char *const *) names->pdata) : NULL;
+  near = strpbrk (name, "*?=") == NULL ? gemem_suggest (name, (const char *const *) names->pdata)
+                                       : NULL;
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown allocator '%s'; did you mean '%s'?", name, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "unknown allocator '%s'; did you mean '%s'?", name, near);
   return near == NULL;
 }
 
@@ -234,17 +249,22 @@ gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error)
 }
 
 gboolean
-gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, GPtrArray *specs, GError **error)
+gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, GPtrArray *specs,
+                                 GError **error)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememShorthand *shorthand = find_shorthand (text);
   const guint before = specs->len;
 
-  if (!check_name (text, error) || !gemem_named_expand (shorthand != NULL ? gemem_shorthands () : gemem_named_classes (), "allocator", text, choices, error))
+  if (!check_name (text, error)
+      || !gemem_named_expand (shorthand != NULL ? gemem_shorthands () : gemem_named_classes (),
+                              "allocator", text, choices, error))
     return FALSE;
   for (guint i = 0; i < choices->len; i++)
     {
-      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), shorthand, variables, error);
+      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), shorthand, variables,
+                                            error);
 
       if (spec != NULL)
         {
@@ -275,7 +295,8 @@ gemem_allocator_spec_free (GememAllocatorSpec *spec)
 
 /* A filled parameter struct; gemem_params_clear() and g_free(). */
 static gpointer
-fill_params (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device, GError **error)
+fill_params (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device,
+             GError **error)
 {
   const GememParamContext context = { device != NULL ? gemem_device_capacity (device) : 0 };
   g_autoptr (GPtrArray) given = gemem_settings_parse (defaults != NULL ? defaults : "", error);
@@ -295,7 +316,8 @@ fill_params (const GememAllocatorSpec *spec, const char *defaults, GememDevice *
 }
 
 GememAllocator *
-gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device, GError **error)
+gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device,
+                     GError **error)
 {
   g_autofree gpointer params = fill_params (spec, defaults, device, error);
   GememAllocator *allocator;
@@ -306,7 +328,8 @@ gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, Gemem
   gemem_params_clear (params_of (spec->klass), params);
   if (allocator != NULL)
     {
-      if (allocator->klass == NULL) /* else that of its settings: a class may have one for each of several ways */
+      if (allocator->klass
+          == NULL) /* else that of its settings: a class may have one for each of several ways */
         allocator->klass = spec->klass;
       allocator->device = device;
     }
@@ -314,7 +337,8 @@ gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, Gemem
 }
 
 GPtrArray *
-gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device, GError **error)
+gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
+                           GememDevice *device, GError **error)
 {
   g_autofree gpointer params = fill_params (spec, defaults, device, error);
   GPtrArray *settings;

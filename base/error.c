@@ -1,20 +1,22 @@
 /* error.c - the error domain of gemem, its exit statuses, and system errors as one-line messages.
  *
- * The table below is the only place where a code becomes an exit status (design.md section 8).  Errors of other domains (GIOError,
- * GFileError, GOptionError reach us through GLib) are plain failures: whoever knows better converts them where they arise.
+ * The table below is the only place where a code becomes an exit status (design.md section 8). 
+ * Errors of other domains (GIOError, GFileError, GOptionError reach us through GLib) are plain
+ * failures: whoever knows better converts them where they arise.
  */
 #include "config.h"
 
 #include "base/error.h"
 
-G_DEFINE_QUARK (gemem-error-quark, gemem_error)
+G_DEFINE_QUARK (gemem - error - quark, gemem_error)
 
 int
 gemem_error_exit_status (const GError *error)
 {
   static const guint8 status[] = {
-    [GEMEM_ERROR_FAILED] = 1,     [GEMEM_ERROR_USAGE] = 2,      [GEMEM_ERROR_INPUT] = 3,         [GEMEM_ERROR_OUT_OF_MEMORY] = 4,
-    [GEMEM_ERROR_REGRESSION] = 5, [GEMEM_ERROR_NO_DEVICE] = 77, [GEMEM_ERROR_INTERRUPTED] = 130, [GEMEM_ERROR_INVARIANT] = 1,
+    [GEMEM_ERROR_FAILED] = 1,        [GEMEM_ERROR_USAGE] = 2,      [GEMEM_ERROR_INPUT] = 3,
+    [GEMEM_ERROR_OUT_OF_MEMORY] = 4, [GEMEM_ERROR_REGRESSION] = 5, [GEMEM_ERROR_NO_DEVICE] = 77,
+    [GEMEM_ERROR_INTERRUPTED] = 130, [GEMEM_ERROR_INVARIANT] = 1,
   };
 
   if (error == NULL)

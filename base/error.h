@@ -19,14 +19,14 @@ GEMEM_BEGIN_DECLS
 
 typedef enum
 {
-  GEMEM_ERROR_FAILED,        /* the system refused: I/O, full disk, no gnuplot   -> exit 1   */
-  GEMEM_ERROR_USAGE,         /* unknown name, bad value, conflicting settings    -> exit 2   */
-  GEMEM_ERROR_INPUT,         /* a trace or graph is damaged or not understood    -> exit 3   */
-  GEMEM_ERROR_OUT_OF_MEMORY, /* the workload did not fit, under --fail-on-oom    -> exit 4   */
-  GEMEM_ERROR_REGRESSION,    /* worse than the stored baseline                   -> exit 5   */
-  GEMEM_ERROR_NO_DEVICE,     /* the device asked for is not on this machine      -> exit 77  */
+  GEMEM_ERROR_FAILED,        /* the system refused: I/O, full disk, no gnuplot   -> exit 1 */
+  GEMEM_ERROR_USAGE,         /* unknown name, bad value, conflicting settings    -> exit 2 */
+  GEMEM_ERROR_INPUT,         /* a trace or graph is damaged or not understood    -> exit 3 */
+  GEMEM_ERROR_OUT_OF_MEMORY, /* the workload did not fit, under --fail-on-oom    -> exit 4 */
+  GEMEM_ERROR_REGRESSION,    /* worse than the stored baseline                   -> exit 5 */
+  GEMEM_ERROR_NO_DEVICE,     /* the device asked for is not on this machine      -> exit 77 */
   GEMEM_ERROR_INTERRUPTED,   /* stopped by the user; partial results are marked  -> exit 130 */
-  GEMEM_ERROR_INVARIANT,     /* an allocator or the engine broke its own promise -> exit 1   */
+  GEMEM_ERROR_INVARIANT,     /* an allocator or the engine broke its own promise -> exit 1 */
 } GememError;
 
 #define GEMEM_ERROR (gemem_error_quark ())

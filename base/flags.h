@@ -1,5 +1,5 @@
-/* flags.h - settings that only some versions (or places, or modes) have: refused with the reason where they would have no effect, rather
- * than ignored. */
+/* flags.h - settings that only some versions (or places, or modes) have: refused with the reason
+ * where they would have no effect, rather than ignored. */
 #pragma once
 
 #include <string.h>
@@ -11,30 +11,36 @@
 typedef struct
 {
   const char *name;
-  gboolean    set;     /* differs from its default      */
-  gboolean    known;   /* has an effect as things are   */
+  gboolean set;        /* differs from its default */
+  gboolean known;      /* has an effect as things are */
   const char *why_not; /* after "it": "exists since 1.4; choose preset=P14 or later" */
 } GememFlag;
 
-/* FALSE, with GEMEM_ERROR_USAGE, for the first flag that was set in vain.  @who: "paddle-buddy", for messages. */
+/* FALSE, with GEMEM_ERROR_USAGE, for the first flag that was set in vain.  @who: "paddle-buddy",
+ * for messages. */
 static inline gboolean
 gemem_check_flags (const char *who, const GememFlag *flags, gsize n, GError **error)
 {
   for (gsize i = 0; i < n; i++)
     if (flags[i].set && !flags[i].known)
       {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s" GEMEM_FLAG_IN_VAIN "%s", who, flags[i].name, flags[i].why_not);
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s" GEMEM_FLAG_IN_VAIN "%s", who,
+                     flags[i].name, flags[i].why_not);
         return FALSE;
       }
   return TRUE;
 }
 
-/* The flag that @error of gemem_check_flags() says was set in vain; NULL if it is another error.  g_free(). */
+/* The flag that @error of gemem_check_flags() says was set in vain; NULL if it is another error. 
+ * g_free(). */
 static inline char *
 gemem_flag_in_vain (const GError *error)
 {
-  const char *end = g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_USAGE) ? strstr (error->message, GEMEM_FLAG_IN_VAIN) : NULL;
-  const char *colon = end != NULL ? g_strrstr_len (error->message, end - error->message, ": ") : NULL;
+  const char *end = g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_USAGE)
+                        ? strstr (error->message, GEMEM_FLAG_IN_VAIN)
+                        : NULL;
+  const char *colon = end != NULL ? g_strrstr_len (error->message, end - error->message, ": ")
+                                  : NULL;
 
   return colon != NULL ? g_strndup (colon + 2, (gsize) (end - colon) - 2) : NULL;
 }

@@ -1,8 +1,9 @@
 /* histogram.c - the log-linear histogram of histogram.h.
  *
- * Bucket numbers: a value below 64 is its own bucket.  A larger one with its highest bit at e is shifted right by e - 5, which leaves
- * six bits of it (32..63); each further power of two adds 32 buckets.  So the bucket is (e - 5) * 32 + six bits, without a gap
- * and ascending with the value, and the largest 64-bit value has the number 58 * 32 + 63 = BUCKETS - 1.
+ * Bucket numbers: a value below 64 is its own bucket.  A larger one with its highest bit at e is
+ * shifted right by e - 5, which leaves six bits of it (32..63); each further power of two adds 32
+ * buckets.  So the bucket is (e - 5) * 32 + six bits, without a gap and ascending with the value,
+ * and the largest 64-bit value has the number 58 * 32 + 63 = BUCKETS - 1.
  */
 #include "config.h"
 

@@ -1,7 +1,9 @@
-/* histogram.h - log-linear latency histogram in the manner of HdrHistogram/fio: integer, fixed size, mergeable.
+/* histogram.h - log-linear latency histogram in the manner of HdrHistogram/fio: integer, fixed
+ * size, mergeable.
  *
- * Values below 64 are exact; above, each power of two is divided into 32 buckets, so that a reported
- * percentile is at most 1/32 (3.2 %) above the true one.  Recording is O(1) and allocation-free.
+ * Values below 64 are exact; above, each power of two is divided into 32 buckets, so that a
+ * reported percentile is at most 1/32 (3.2 %) above the true one.  Recording is O(1) and
+ * allocation-free.
  */
 #pragma once
 
@@ -22,8 +24,8 @@ typedef struct
 void gemem_histogram_init (GememHistogram *histogram);
 void gemem_histogram_merge (GememHistogram *into, const GememHistogram *from);
 
-/* Smallest bucket end such that at least @permille / 1000 of the values lie at or below it, clamped to
- * [min, max]; 0 while empty.  p50 = 500, p99.9 = 999. */
+/* Smallest bucket end such that at least @permille / 1000 of the values lie at or below it, clamped
+ * to [min, max]; 0 while empty.  p50 = 500, p99.9 = 999. */
 guint64 gemem_histogram_percentile (const GememHistogram *histogram, guint permille);
 
 /* The largest value that falls into @bucket. */

@@ -1,12 +1,14 @@
-/* idmap.c - open addressing with linear probing, Fibonacci hashing and backward-shift deletion (idmap.h).
+/* idmap.c - open addressing with linear probing, Fibonacci hashing and backward-shift deletion
+ * (idmap.h).
  *
- * Key and record lie side by side, so a hit usually costs one cache line.  A free place has the key 0; the entry of the real key 0 has
- * a place of its own behind the table.  A removal shifts later entries of the run back over the gap, so there are no tombstones
- * and a map that is used for ever stays as fast as a new one.  The top bits of key * 2^64/phi spread dense ids evenly, which is
+ * Key and record lie side by side, so a hit usually costs one cache line.  A free place has the key
+ * 0; the entry of the real key 0 has a place of its own behind the table.  A removal shifts later
+ * entries of the run back over the gap, so there are no tombstones and a map that is used for ever
+ * stays as fast as a new one.  The top bits of key * 2^64/phi spread dense ids evenly, which is
  * what the readers hand out, and addresses with many zero bits as well.
  *
- * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably slower); it halves below 1/8.  An entry is
- * never separated from its home place by a free one.
+ * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably
+ * slower); it halves below 1/8.  An entry is never separated from its home place by a free one.
  * Cost: O(1) amortised; the resize is the only time that memory is allocated.
  */
 #include "config.h"
@@ -21,14 +23,14 @@
 
 struct _GememIdMap
 {
-  guint64 *table;  /* capacity entries of `words`, and one more for the key 0 */
-  gsize    words;  /* per entry: the key and its record */
-  guint    shift;  /* 64 - log2 (capacity) */
-  gboolean zero;   /* the key 0 is there */
-  gsize    mask;   /* capacity - 1 */
-  gsize    count;  /* in the table, without the key 0 */
-  gsize    grow;   /* count that makes it grow */
-  gsize    shrink; /* count below which it shrinks */
+  guint64 *table; /* capacity entries of `words`, and one more for the key 0 */
+  gsize words;    /* per entry: the key and its record */
+  guint shift;    /* 64 - log2 (capacity) */
+  gboolean zero;  /* the key 0 is there */
+  gsize mask;     /* capacity - 1 */
+  gsize count;    /* in the table, without the key 0 */
+  gsize grow;     /* count that makes it grow */
+  gsize shrink;   /* count below which it shrinks */
 };
 
 static inline gsize
@@ -201,7 +203,8 @@ remove_any (GememIdMap *map, guint64 key, gpointer record)
   return TRUE;
 }
 
-/* A record of one word is what the event path uses: it gets code of its own that calls nothing, while neither growing nor shrinking. */
+/* A record of one word is what the event path uses: it gets code of its own that calls nothing,
+ * while neither growing nor shrinking. */
 gpointer
 gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed)
 {

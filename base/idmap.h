@@ -1,11 +1,12 @@
-/* idmap.h - open-addressing map from a 64-bit id (or address) to a fixed-size record, for the event path.
+/* idmap.h - open-addressing map from a 64-bit id (or address) to a fixed-size record, for the event
+ * path.
  *
- * Why not GHashTable: one cache line per lookup, no allocation per entry, no pointer-keyed order.  Memory follows
- * the number of live entries (it grows and shrinks), not the number ever inserted.  Iteration order is
- * never used for a decision or an output; where order matters the caller sorts.
+ * Why not GHashTable: one cache line per lookup, no allocation per entry, no pointer-keyed order. 
+ * Memory follows the number of live entries (it grows and shrinks), not the number ever inserted. 
+ * Iteration order is never used for a decision or an output; where order matters the caller sorts.
  *
- * Invariants: any 64-bit key is allowed; records are copied by value and move on growth, so a pointer
- * returned by lookup/insert is valid until the next insert or remove.
+ * Invariants: any 64-bit key is allowed; records are copied by value and move on growth, so a
+ * pointer returned by lookup/insert is valid until the next insert or remove.
  */
 #pragma once
 
@@ -18,18 +19,19 @@ typedef struct _GememIdMap GememIdMap;
 
 /* @record_size: bytes per record, a multiple of 8 (0: a set). */
 GememIdMap *gemem_idmap_new (gsize record_size);
-void        gemem_idmap_free (GememIdMap *map);
-guint64     gemem_idmap_count (const GememIdMap *map);
+void gemem_idmap_free (GememIdMap *map);
+guint64 gemem_idmap_count (const GememIdMap *map);
 /* The record of @key, or NULL. */
-gpointer    gemem_idmap_lookup (const GememIdMap *map, guint64 key);
-/* A record for @key: zeroed and *existed = FALSE if new, the old one and TRUE otherwise.  @existed may be NULL. */
-gpointer    gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed);
+gpointer gemem_idmap_lookup (const GememIdMap *map, guint64 key);
+/* A record for @key: zeroed and *existed = FALSE if new, the old one and TRUE otherwise.  @existed
+ * may be NULL. */
+gpointer gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed);
 /* Removes @key, copying its record to @record unless NULL; FALSE if it was not there. */
-gboolean    gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record);
-void        gemem_idmap_clear (GememIdMap *map);
+gboolean gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record);
+void gemem_idmap_clear (GememIdMap *map);
 /* Asks the processor to fetch the place of @key; for loops that know the keys to come. */
-void        gemem_idmap_prefetch (const GememIdMap *map, guint64 key);
+void gemem_idmap_prefetch (const GememIdMap *map, guint64 key);
 /* Visits all entries: *@position starts at 0; FALSE at the end.  No insert or remove meanwhile. */
-gboolean    gemem_idmap_next (const GememIdMap *map, gsize *position, guint64 *key, gpointer *record);
+gboolean gemem_idmap_next (const GememIdMap *map, gsize *position, guint64 *key, gpointer *record);
 
 GEMEM_END_DECLS

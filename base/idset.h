@@ -1,6 +1,8 @@
-/* idset.h - a set of 64-bit ids that are mostly dense: one bit per id, in words found through an idmap.
+/* idset.h - a set of 64-bit ids that are mostly dense: one bit per id, in words found through an
+ * idmap.
  *
- * For ids that must be remembered for good (recorded stream events), where a record per id would make memory follow the length of a trace.
+ * For ids that must be remembered for good (recorded stream events), where a record per id would
+ * make memory follow the length of a trace.
  * Cost: one look-up; 16 bytes for every 64 neighbours.
  */
 #pragma once

@@ -20,7 +20,8 @@ descriptor_of (const char *path)
   if (strcmp (path, "/dev/stderr") == 0)
     return STDERR_FILENO;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
-    if (g_str_has_prefix (path, folders[i]) && g_ascii_string_to_unsigned (path + strlen (folders[i]), 10, 0, G_MAXINT, &number, NULL))
+    if (g_str_has_prefix (path, folders[i])
+        && g_ascii_string_to_unsigned (path + strlen (folders[i]), 10, 0, G_MAXINT, &number, NULL))
       return (int) number;
   return -1;
 }

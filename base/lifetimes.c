@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "base/units.h"
 #include "base/lifetimes.h"
+#include "base/units.h"
 
 GememLifetimes *
 gemem_lifetimes_new (const char *name)
@@ -30,7 +30,9 @@ void
 gemem_lifetimes_add (GememLifetimes *lifetimes, guint64 begin, guint64 end, guint64 size)
 {
   const guint32 number = lifetimes->items->len;
-  GememLifetime item = { .begin = begin, .end = end, .safe_end = end, .size = size, .id = number, .tag = number };
+  GememLifetime item = {
+    .begin = begin, .end = end, .safe_end = end, .size = size, .id = number, .tag = number
+  };
 
   g_assert (begin < end && size > 0);
   g_array_append_val (lifetimes->items, item);
@@ -39,7 +41,7 @@ gemem_lifetimes_add (GememLifetimes *lifetimes, guint64 begin, guint64 end, guin
 
 typedef struct
 {
-  guint64  step, bytes;
+  guint64 step, bytes;
   gboolean begins;
 } Edge;
 
@@ -72,8 +74,8 @@ gemem_lifetimes_lower_bound (const GememLifetimes *lifetimes, guint64 alignment)
       const GememLifetime *item = gemem_lifetimes_get (lifetimes, i);
       const guint64 bytes = round_up (item->size, MAX (alignment, item->alignment));
 
-      edges[2 * i] = (Edge) { item->begin, bytes, TRUE };
-      edges[2 * i + 1] = (Edge) { item->end, bytes, FALSE };
+      edges[2 * i] = (Edge){ item->begin, bytes, TRUE };
+      edges[2 * i + 1] = (Edge){ item->end, bytes, FALSE };
     }
   qsort (edges, 2 * (gsize) n, sizeof (Edge), compare_edges);
   for (gsize i = 0; i < 2 * (gsize) n; i++)

@@ -1,9 +1,11 @@
 /* lifetimes.h - intervals of time that need memory: what traces and graphs hand to planners.
  *
- * Time is a counter of steps (events of a trace, nodes of a graph, the units of a CSV); an item is alive in the steps begin <= t < end, and two
- * items may share addresses when the end of one is <= the begin of the other.
+ * Time is a counter of steps (events of a trace, nodes of a graph, the units of a CSV); an item is
+ * alive in the steps begin <= t < end, and two items may share addresses when the end of one is <=
+ * the begin of the other.
  *
- * Invariants: begin < end <= safe_end and size > 0 for every item; items are in the order in which a program asks for them.
+ * Invariants: begin < end <= safe_end and size > 0 for every item; items are in the order in which
+ * a program asks for them.
  * Cost: 56 bytes an item.  Origin: design.md section 5; offline-planning.md.
  */
 #pragma once
@@ -15,20 +17,22 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  guint64 begin, end; /* steps; half-open                                                                    */
-  guint64 safe_end;   /* >= end: from here on every step is known to run after the last use.  Differs from `end` only for graphs
-                       * with several streams; planners use this one, the lower bound uses `end`                  */
-  guint64 size;       /* bytes as requested                                                                  */
-  guint64 alignment;  /* power of two; 0: what the planner chooses                                           */
-  guint64 id;         /* of the allocation in the trace, of the line in the CSV; graphs: number of the item  */
-  guint32 space;      /* memory of different spaces (types) never mixes; 0: the ordinary one                 */
-  guint32 tag;        /* free for the maker: graphs keep the representative's item number                    */
+  guint64 begin, end; /* steps; half-open */
+  /* >= end: from here on every step is known to run after the last use.  Differs from `end` only
+   * for graphs with several streams; planners use this one, the lower bound uses `end` */
+  guint64 safe_end;
+  guint64 size;      /* bytes as requested */
+  guint64 alignment; /* power of two; 0: what the planner chooses */
+  /* of the allocation in the trace, of the line in the CSV; graphs: number of the item */
+  guint64 id;
+  guint32 space; /* memory of different spaces (types) never mixes; 0: the ordinary one */
+  guint32 tag;   /* free for the maker: graphs keep the representative's item number */
 } GememLifetime;
 
 typedef struct
 {
   GArray *items; /* GememLifetime */
-  char   *name;  /* of the source */
+  char *name;    /* of the source */
   guint64 steps; /* no step of any item is greater */
 } GememLifetimes;
 
@@ -41,8 +45,8 @@ void gemem_lifetimes_add (GememLifetimes *lifetimes, guint64 begin, guint64 end,
 
 #define gemem_lifetimes_get(lifetimes, i) (&g_array_index ((lifetimes)->items, GememLifetime, (i)))
 
-/* Largest sum over time of live sizes, each rounded up to @alignment (1: exact) or to the item's own if that is larger; all spaces
- * together.  No plan needs less.  O(n log n). */
+/* Largest sum over time of live sizes, each rounded up to @alignment (1: exact) or to the item's
+ * own if that is larger; all spaces together.  No plan needs less.  O(n log n). */
 guint64 gemem_lifetimes_lower_bound (const GememLifetimes *lifetimes, guint64 alignment);
 
 GEMEM_END_DECLS

@@ -1,7 +1,9 @@
-/* macros.h - declarations between GEMEM_BEGIN_DECLS and GEMEM_END_DECLS are the library's public symbols.
+/* macros.h - declarations between GEMEM_BEGIN_DECLS and GEMEM_END_DECLS are the library's public
+ * symbols.
  *
- * Everything is compiled with -fvisibility=hidden; the tests link the internal library and see all of it.
- * GEMEM_CHECK is an assertion of --enable-checks=cheap (the default), GEMEM_FULL_CHECK of --enable-checks=full.
+ * Everything is compiled with -fvisibility=hidden; the tests link the internal library and see all
+ * of it. GEMEM_CHECK is an assertion of --enable-checks=cheap (the default), GEMEM_FULL_CHECK of
+ * --enable-checks=full.
  */
 #pragma once
 

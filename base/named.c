@@ -1,8 +1,10 @@
 /* named.c - see named.h.
  *
- * Expansion: the name (or every name that matches the glob, in the order of the list) times the product of the value lists.  The label of what
- * was not expanded is what the user wrote; other labels are written from name and settings and parse back to the same.
- * Cost: linear in the list and in what comes out; a text may stand for CHOICES_MAX settings of one name at most.
+ * Expansion: the name (or every name that matches the glob, in the order of the list) times the
+ * product of the value lists.  The label of what was not expanded is what the user wrote; other
+ * labels are written from name and settings and parse back to the same.
+ * Cost: linear in the list and in what comes out; a text may stand for CHOICES_MAX settings of one
+ * name at most.
  */
 #include "config.h"
 
@@ -66,9 +68,11 @@ gemem_named_find (const GememNamed *const *list, const char *kind, const char *n
   known = list_names (list);
   near = gemem_suggest (name, (const char *const *) names->pdata);
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown %s '%s'; did you mean '%s'?", kind,
+                 name, near);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown %s '%s'; there are %s", kind, name, known);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown %s '%s'; there are %s", kind, name,
+                 known);
   return NULL;
 }
 
@@ -109,18 +113,22 @@ split_values (const char *text)
 static GPtrArray *
 values_of (const GememNamed *named, const GememSetting *setting, GError **error)
 {
-  const GememParam *param = strcmp (setting->value, "*") == 0 ? gemem_params_find (named->params, setting->key) : NULL;
+  const GememParam *param = strcmp (setting->value, "*") == 0
+                                ? gemem_params_find (named->params, setting->key)
+                                : NULL;
   GPtrArray *values = param != NULL ? gemem_param_sweep (param) : split_values (setting->value);
 
   if (values->len > 0)
     return values;
   g_ptr_array_unref (values);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s=*: no values are known to be worth trying; write a list, %s=A|B", named->name,
-               setting->key, setting->key);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: %s=*: no values are known to be worth trying; write a list, %s=A|B",
+               named->name, setting->key, setting->key);
   return NULL;
 }
 
-/* One GPtrArray of values per setting; NULL if they multiply to more than CHOICES_MAX, or one has no values. */
+/* One GPtrArray of values per setting; NULL if they multiply to more than CHOICES_MAX, or one has
+ * no values. */
 static GPtrArray *
 split_all (const GememNamed *named, const GPtrArray *settings, guint *combinations, GError **error)
 {
@@ -137,7 +145,8 @@ split_all (const GememNamed *named, const GPtrArray *settings, guint *combinatio
       g_ptr_array_add (lists, values);
       if (values->len > CHOICES_MAX / *combinations)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: the value lists give more than %d combinations; shorten them",
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s: the value lists give more than %d combinations; shorten them",
                        setting->key, CHOICES_MAX);
           return NULL;
         }
@@ -163,7 +172,8 @@ make_label (const char *name, const GPtrArray *settings)
 
 /* The @index-th combination of @lists, the last setting varying fastest. */
 static GememChoice *
-make_choice (const GememNamed *named, const char *name, const GPtrArray *settings, const GPtrArray *lists, guint index)
+make_choice (const GememNamed *named, const char *name, const GPtrArray *settings,
+             const GPtrArray *lists, guint index)
 {
   GememChoice *choice = g_new0 (GememChoice, 1);
   g_autofree guint *digits = g_new0 (guint, (gsize) settings->len + 1);
@@ -189,7 +199,8 @@ make_choice (const GememNamed *named, const char *name, const GPtrArray *setting
 }
 
 static gboolean
-multiply (const GememNamed *named, const char *name, const GPtrArray *settings, GPtrArray *choices, GError **error)
+multiply (const GememNamed *named, const char *name, const GPtrArray *settings, GPtrArray *choices,
+          GError **error)
 {
   guint combinations;
   g_autoptr (GPtrArray) lists = split_all (named, settings, &combinations, error);
@@ -211,8 +222,8 @@ normalise (const char *text)
 }
 
 static gboolean
-multiply_matches (const GememNamed *const *list, const char *kind, const char *name, const GPtrArray *settings, GPtrArray *choices,
-                  GError **error)
+multiply_matches (const GememNamed *const *list, const char *kind, const char *name,
+                  const GPtrArray *settings, GPtrArray *choices, GError **error)
 {
   g_autofree char *glob = normalise (name);
   gboolean matched = FALSE;
@@ -228,7 +239,8 @@ multiply_matches (const GememNamed *const *list, const char *kind, const char *n
         return FALSE;
     }
   if (!matched)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': matches nothing; `gemem-sim list %ss` shows all", kind, name, kind);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s '%s': matches nothing; `gemem-sim list %ss` shows all", kind, name, kind);
   return matched;
 }
 
@@ -237,9 +249,11 @@ static GPtrArray *
 expand (const GememNamed *const *list, const char *kind, const char *text, GError **error)
 {
   const char *colon = strchr (text, ':');
-  g_autofree char *name = g_strstrip (g_strndup (text, colon != NULL ? (gsize) (colon - text) : strlen (text)));
+  g_autofree char *name = g_strstrip (
+      g_strndup (text, colon != NULL ? (gsize) (colon - text) : strlen (text)));
   g_autoptr (GPtrArray) settings = gemem_settings_parse (colon != NULL ? colon + 1 : "", error);
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const gboolean glob = strpbrk (name, "*?") != NULL;
   const GememNamed *named;
 
@@ -247,16 +261,21 @@ expand (const GememNamed *const *list, const char *kind, const char *text, GErro
     return NULL;
   if (*name == '\0')
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': no name before the colon; write NAME:key=value", kind, text);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s '%s': no name before the colon; write NAME:key=value", kind, text);
       return NULL;
     }
   if (strchr (name, '=') != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': settings without a colon before them; write NAME:key=value,key=value", kind, text);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s '%s': settings without a colon before them; write NAME:key=value,key=value",
+                   kind, text);
       return NULL;
     }
   if (glob)
-    return multiply_matches (list, kind, name, settings, choices, error) ? g_steal_pointer (&choices) : NULL;
+    return multiply_matches (list, kind, name, settings, choices, error)
+               ? g_steal_pointer (&choices)
+               : NULL;
   named = gemem_named_find (list, kind, name, error);
   if (named == NULL || !multiply (named, name, settings, choices, error))
     return NULL;
@@ -279,7 +298,8 @@ move_all (GPtrArray *from, GPtrArray *to)
 }
 
 gboolean
-gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error)
+gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text,
+                    GPtrArray *choices, GError **error)
 {
   g_autoptr (GPtrArray) found = expand (list, kind, text, error);
 
@@ -289,7 +309,8 @@ gemem_named_expand (const GememNamed *const *list, const char *kind, const char 
 }
 
 gboolean
-gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error)
+gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text,
+                   GPtrArray *choices, GError **error)
 {
   g_autoptr (GPtrArray) found = expand (list, kind, text, error);
 
@@ -308,15 +329,18 @@ gemem_named_parse (const GememNamed *const *list, const char *kind, const char *
 }
 
 GememChoice *
-gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text, GError **error)
+gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text,
+                    GError **error)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
 
   if (!gemem_named_parse (list, kind, text, choices, error))
     return NULL;
   if (choices->len > 1)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s '%s': stands for %u of them; name one", kind, text, choices->len);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s '%s': stands for %u of them; name one", kind, text, choices->len);
       return NULL;
     }
   return g_ptr_array_steal_index (choices, 0);
@@ -325,7 +349,8 @@ gemem_named_choose (const GememNamed *const *list, const char *kind, const char 
 /* ---- parameters */
 
 gpointer
-gemem_choice_params (const GememChoice *choice, const char *kind, const GPtrArray *defaults, GError **error)
+gemem_choice_params (const GememChoice *choice, const char *kind, const GPtrArray *defaults,
+                     GError **error)
 {
   static const GememParamContext context = { 0 };
   const GememParam *table = params_of (choice->named);

@@ -1,9 +1,12 @@
-/* named.h - what every registered thing begins with, and finding and choosing such things by what the user typed.
+/* named.h - what every registered thing begins with, and finding and choosing such things by what
+ * the user typed.
  *
- * A planner, a lowering, a graph format is a struct whose first member is a GememNamed; a registry is a NULL-terminated array of pointers to
- * them, in the order of its *.def list.  "NAME[:key=value,...]" becomes one or, with globs and value lists, several choices.
+ * A planner, a lowering, a graph format is a struct whose first member is a GememNamed; a registry
+ * is a NULL-terminated array of pointers to them, in the order of its *.def list. 
+ * "NAME[:key=value,...]" becomes one or, with globs and value lists, several choices.
  *
- * Invariants: names and aliases are unique within a list; a key that is not in the table is an error with a suggestion.
+ * Invariants: names and aliases are unique within a list; a key that is not in the table is an
+ * error with a suggestion.
  */
 #pragma once
 
@@ -14,37 +17,45 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  const char       *name;    /* "ge-hybrid"                       */
-  const char       *aliases; /* '|' separated, or NULL            */
-  const char       *summary; /* one line, no full stop            */
-  const char       *origin;  /* "ge-static.md 3"                  */
-  const GememParam *params;  /* or NULL                           */
-  gsize             params_size;
+  const char *name;         /* "ge-hybrid" */
+  const char *aliases;      /* '|' separated, or NULL */
+  const char *summary;      /* one line, no full stop */
+  const char *origin;       /* "ge-static.md 3" */
+  const GememParam *params; /* or NULL */
+  gsize params_size;
 } GememNamed;
 
 /* One thing with its settings, as chosen on the command line. */
 typedef struct
 {
   const GememNamed *named;
-  char             *label;    /* as the user wrote it             */
-  GPtrArray        *settings; /* GememSetting, checked            */
+  char *label;         /* as the user wrote it */
+  GPtrArray *settings; /* GememSetting, checked */
 } GememChoice;
 
-/* By name or alias.  @kind ("planner") is for messages.  Errors: GEMEM_ERROR_USAGE with a suggestion. */
-const GememNamed *gemem_named_find (const GememNamed *const *list, const char *kind, const char *name, GError **error);
+/* By name or alias.  @kind ("planner") is for messages.  Errors: GEMEM_ERROR_USAGE with a
+ * suggestion. */
+const GememNamed *gemem_named_find (const GememNamed *const *list, const char *kind,
+                                    const char *name, GError **error);
 
-/* Appends the choices that @text stands for; all or nothing.  Globs ('ge-*') range over @list, value lists ("a=1|2") multiply, the
- * last key varying fastest.  Errors: GEMEM_ERROR_USAGE. */
-gboolean gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error);
+/* Appends the choices that @text stands for; all or nothing.  Globs ('ge-*') range over @list,
+ * value lists ("a=1|2") multiply, the last key varying fastest.  Errors: GEMEM_ERROR_USAGE. */
+gboolean gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text,
+                            GPtrArray *choices, GError **error);
 /* The one choice that @text stands for.  Errors: the same, and when there are several. */
-GememChoice *gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text, GError **error);
-/* gemem_named_parse() before the settings are checked: for things whose settings are more than their table (allocators: device keys, percentages). */
-gboolean gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text, GPtrArray *choices, GError **error);
+GememChoice *gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text,
+                                 GError **error);
+/* gemem_named_parse() before the settings are checked: for things whose settings are more than
+ * their table (allocators: device keys, percentages). */
+gboolean gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text,
+                             GPtrArray *choices, GError **error);
 void gemem_choice_free (GememChoice *choice);
 
-/* A parameter struct filled from the table's defaults, then from those settings of @defaults (GememSetting, may be NULL) whose keys the
- * table knows, then from @choice.  Free with gemem_choice_params_free(). */
-gpointer gemem_choice_params (const GememChoice *choice, const char *kind, const GPtrArray *defaults, GError **error);
+/* A parameter struct filled from the table's defaults, then from those settings of @defaults
+ * (GememSetting, may be NULL) whose keys the table knows, then from @choice.  Free with
+ * gemem_choice_params_free(). */
+gpointer gemem_choice_params (const GememChoice *choice, const char *kind,
+                              const GPtrArray *defaults, GError **error);
 void gemem_choice_params_free (const GememChoice *choice, gpointer params);
 
 GEMEM_END_DECLS

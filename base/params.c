@@ -1,11 +1,13 @@
 /* params.c - parsing, checking and printing settings by the tables of params.h.
  *
- * One parser serves defaults, bounds and the user's values, so a table cannot say something that a user could not write.  Every value
- * passes through one union (Value), whose member is given by the parameter's type; bounds, special words and "is it the default?" are
- * comparisons of two such values.
+ * One parser serves defaults, bounds and the user's values, so a table cannot say something that a
+ * user could not write.  Every value passes through one union (Value), whose member is given by the
+ * parameter's type; bounds, special words and "is it the default?" are comparisons of two such
+ * values.
  *
- * Invariants: after gemem_params_apply() every field is set and within its bounds or one of its special words; what cannot be
- * understood is an error that says what could have been written.  Nothing here is hot: it runs once per run of a simulation.
+ * Invariants: after gemem_params_apply() every field is set and within its bounds or one of its
+ * special words; what cannot be understood is an error that says what could have been written. 
+ * Nothing here is hot: it runs once per run of a simulation.
  */
 #include "config.h"
 
@@ -17,21 +19,23 @@
 
 typedef union
 {
-  gboolean    boolean;
-  guint64     number; /* UINT, SIZE, TIME */
-  gint64      integer;
-  double      real;
-  int         choice;
+  gboolean boolean;
+  guint64 number; /* UINT, SIZE, TIME */
+  gint64 integer;
+  double real;
+  int choice;
   const char *string; /* borrowed */
 } Value;
 
 /* ---- names */
 
-/* Paddle writes its settings as FLAGS_name on the command line; the prefix does not belong to the name. */
+/* Paddle writes its settings as FLAGS_name on the command line; the prefix does not belong to the
+ * name. */
 static const char *
 without_flags (const char *name)
 {
-  if (g_ascii_strncasecmp (name, "FLAGS", 5) == 0 && (name[5] == '_' || name[5] == '-') && name[6] != '\0')
+  if (g_ascii_strncasecmp (name, "FLAGS", 5) == 0 && (name[5] == '_' || name[5] == '-')
+      && name[6] != '\0')
     return name + 6;
   return name;
 }
@@ -108,11 +112,14 @@ unknown_parameter (const GememParam *table, const char *what, const char *key, G
 
   const char *near = gemem_suggest (without_flags (key), (const char *const *) names->pdata);
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown parameter '%s'; did you mean '%s'?", what, key, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: unknown parameter '%s'; did you mean '%s'?", what, key, near);
   else if (known->len > 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown parameter '%s'; known are %s", what, key, known->str);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown parameter '%s'; known are %s",
+                 what, key, known->str);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown parameter '%s'; it takes no parameters", what, key);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: unknown parameter '%s'; it takes no parameters", what, key);
 }
 
 /* ---- values */
@@ -142,11 +149,13 @@ parse_bool (const char *text, gboolean *value, GError **error)
         *value = i % 2 == 1;
         return TRUE;
       }
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': neither yes nor no; use yes or no (true/false, on/off, 1/0)", text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "'%s': neither yes nor no; use yes or no (true/false, on/off, 1/0)", text);
   return FALSE;
 }
 
-/* The words of a CHOICE: those without '=' in order are the choices, "a=b" is another word for b. */
+/* The words of a CHOICE: those without '=' in order are the choices, "a=b" is another word for
+ * b. */
 static int
 choice_index (char **words, const char *text)
 {
@@ -162,7 +171,8 @@ choice_index (char **words, const char *text)
   for (guint i = 0; words[i] != NULL; i++)
     {
       char *equals = strchr (words[i], '=');
-      g_autofree char *word = equals != NULL ? g_strndup (words[i], (gsize) (equals - words[i])) : NULL;
+      g_autofree char *word = equals != NULL ? g_strndup (words[i], (gsize) (equals - words[i]))
+                                             : NULL;
       if (word != NULL && gemem_name_equal (word, text))
         return choice_index (words, equals + 1);
     }
@@ -183,7 +193,9 @@ choice_text (const GememParam *param, int choice)
 GPtrArray *
 gemem_param_sweep (const GememParam *param)
 {
-  const char *own = param->type == GEMEM_PARAM_BOOL ? "no|yes" : param->type == GEMEM_PARAM_CHOICE ? param->choices : "";
+  const char *own = param->type == GEMEM_PARAM_BOOL     ? "no|yes"
+                    : param->type == GEMEM_PARAM_CHOICE ? param->choices
+                                                        : "";
   const char *words = param->sweep != NULL ? param->sweep : own;
   g_auto (GStrv) split = g_strsplit (words, "|", -1);
   GPtrArray *values = g_ptr_array_new_with_free_func (g_free);
@@ -214,14 +226,17 @@ parse_choice (const GememParam *param, const char *text, int *choice, GError **e
     }
   const char *near = gemem_suggest (text, (const char *const *) words);
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not one of %s; did you mean '%s'?", text, known->str, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not one of %s; did you mean '%s'?",
+                 text, known->str, near);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not one of the choices; use %s", text, known->str);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not one of the choices; use %s",
+                 text, known->str);
   return FALSE;
 }
 
 static gboolean
-parse_plain (const GememParam *param, const GememParamContext *context, const char *text, Value *value, GError **error)
+parse_plain (const GememParam *param, const GememParamContext *context, const char *text,
+             Value *value, GError **error)
 {
   switch (param->type)
     {
@@ -232,7 +247,8 @@ parse_plain (const GememParam *param, const GememParamContext *context, const ch
     case GEMEM_PARAM_INT:
       return gemem_parse_int (text, &value->integer, error);
     case GEMEM_PARAM_SIZE:
-      return gemem_parse_size (text, bare_unit (param), context != NULL ? context->capacity : 0, &value->number, error);
+      return gemem_parse_size (text, bare_unit (param), context != NULL ? context->capacity : 0,
+                               &value->number, error);
     case GEMEM_PARAM_TIME:
       return gemem_parse_time (text, bare_unit (param), &value->number, error);
     case GEMEM_PARAM_DOUBLE:
@@ -268,7 +284,8 @@ compare_values (const GememParam *param, Value a, Value b)
     }
 }
 
-/* A number behind a special word: bytes, ns or a plain number, whatever the unit of the parameter. */
+/* A number behind a special word: bytes, ns or a plain number, whatever the unit of the
+ * parameter. */
 static Value
 special_number (const GememParam *param, const char *text)
 {
@@ -328,7 +345,8 @@ special_word (const GememParam *param, Value value)
 
 /* The bound @text; FALSE if there is none, or it is a "%" of a capacity that is not known. */
 static gboolean
-bound_value (const GememParam *param, const GememParamContext *context, const char *text, Value *bound)
+bound_value (const GememParam *param, const GememParamContext *context, const char *text,
+             Value *bound)
 {
   g_autoptr (GError) error = NULL;
 
@@ -340,7 +358,8 @@ bound_value (const GememParam *param, const GememParamContext *context, const ch
 }
 
 static gboolean
-check_range (const GememParam *param, const GememParamContext *context, const char *text, Value value, GError **error)
+check_range (const GememParam *param, const GememParamContext *context, const char *text,
+             Value value, GError **error)
 {
   Value bound;
   const char *side = NULL;
@@ -354,20 +373,24 @@ check_range (const GememParam *param, const GememParamContext *context, const ch
 
   const char *unit = param->unit != NULL ? param->unit : "";
   if (param->min != NULL && param->max != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': %s; use %s to %s%s%s", text, side, param->min, param->max,
-                 *unit != '\0' ? ", bare numbers count " : "", unit);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': %s; use %s to %s%s%s", text, side,
+                 param->min, param->max, *unit != '\0' ? ", bare numbers count " : "", unit);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': %s; use at %s %s%s%s", text, side, param->min != NULL ? "least" : "most",
-                 param->min != NULL ? param->min : param->max, *unit != '\0' ? ", bare numbers count " : "", unit);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': %s; use at %s %s%s%s", text, side,
+                 param->min != NULL ? "least" : "most",
+                 param->min != NULL ? param->min : param->max,
+                 *unit != '\0' ? ", bare numbers count " : "", unit);
   return FALSE;
 }
 
 static gboolean
-parse_value (const GememParam *param, const GememParamContext *context, const char *text, Value *value, GError **error)
+parse_value (const GememParam *param, const GememParamContext *context, const char *text,
+             Value *value, GError **error)
 {
   if (special_value (param, text, value))
     return TRUE;
-  return parse_plain (param, context, text, value, error) && check_range (param, context, text, *value, error);
+  return parse_plain (param, context, text, value, error)
+         && check_range (param, context, text, *value, error);
 }
 
 /* ---- fields */
@@ -445,8 +468,10 @@ default_value (const GememParam *param)
 
   if (param->default_text == NULL && param->type == GEMEM_PARAM_STRING)
     return value;
-  if (param->default_text == NULL || !parse_value (param, NULL, param->default_text, &value, &error))
-    g_error ("table row '%s': unsound default: %s", param->name, error != NULL ? error->message : "none given");
+  if (param->default_text == NULL
+      || !parse_value (param, NULL, param->default_text, &value, &error))
+    g_error ("table row '%s': unsound default: %s", param->name,
+             error != NULL ? error->message : "none given");
   return value;
 }
 
@@ -460,8 +485,8 @@ gemem_params_set_defaults (const GememParam *table, gpointer dest)
 }
 
 gboolean
-gemem_params_set (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what, const char *key,
-                  const char *value_text, GError **error)
+gemem_params_set (const GememParam *table, gpointer dest, const GememParamContext *context,
+                  const char *what, const char *key, const char *value_text, GError **error)
 {
   const GememParam *param = gemem_params_find (table, key);
   Value value;
@@ -479,7 +504,8 @@ gemem_params_set (const GememParam *table, gpointer dest, const GememParamContex
   if (param->type == GEMEM_PARAM_STRING)
     {
       char *old = *(char **) field_of (param, dest);
-      store (param, dest, value); /* copies before the old text, which may be the new one, is freed */
+      /* copies before the old text, which may be the new one, is freed */
+      store (param, dest, value);
       g_free (old);
     }
   else
@@ -487,9 +513,11 @@ gemem_params_set (const GememParam *table, gpointer dest, const GememParamContex
   return TRUE;
 }
 
-/* The keys of @settings in rows[] (one place per row of the table), refusing what may not stand together. */
+/* The keys of @settings in rows[] (one place per row of the table), refusing what may not stand
+ * together. */
 static gboolean
-check_together (const GememParam *table, const char *what, const GPtrArray *settings, const char **rows, GError **error)
+check_together (const GememParam *table, const char *what, const GPtrArray *settings,
+                const char **rows, GError **error)
 {
   for (guint i = 0; i < settings->len; i++)
     {
@@ -498,16 +526,20 @@ check_together (const GememParam *table, const char *what, const GPtrArray *sett
       const char **row = &rows[param - table];
       if (*row != NULL)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: '%s' and '%s' set the same parameter twice; keep one of them", what, *row, key);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s: '%s' and '%s' set the same parameter twice; keep one of them", what,
+                       *row, key);
           return FALSE;
         }
       *row = key;
     }
   for (const GememParam *param = table; param->name != NULL; param++)
     for (const GememParam *other = table; other->name != NULL; other++)
-      if (rows[param - table] != NULL && rows[other - table] != NULL && other != param && listed (param->conflicts, other->name))
+      if (rows[param - table] != NULL && rows[other - table] != NULL && other != param
+          && listed (param->conflicts, other->name))
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: '%s' and '%s' exclude each other; keep one of them", what,
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s: '%s' and '%s' exclude each other; keep one of them", what,
                        rows[param - table], rows[other - table]);
           return FALSE;
         }
@@ -515,8 +547,8 @@ check_together (const GememParam *table, const char *what, const GPtrArray *sett
 }
 
 gboolean
-gemem_params_apply (const GememParam *table, gpointer dest, const GememParamContext *context, const char *what, const GPtrArray *settings,
-                    GError **error)
+gemem_params_apply (const GememParam *table, gpointer dest, const GememParamContext *context,
+                    const char *what, const GPtrArray *settings, GError **error)
 {
   gsize n_rows = 0;
   gboolean ok = TRUE;
@@ -553,14 +585,18 @@ double_text (double value)
   return g_strdup (buffer);
 }
 
-/* A size or time as text: a bare number would be taken in the parameter's own unit, so the unit is written. */
+/* A size or time as text: a bare number would be taken in the parameter's own unit, so the unit is
+ * written. */
 static char *
 size_text (const GememParam *param, guint64 bytes)
 {
   char buffer[GEMEM_FORMAT_MAX];
 
   gemem_format_size_exact (buffer, bytes);
-  return g_strconcat (buffer, param->unit != NULL && bytes != 0 && bytes % 1024 != 0 && bytes != GEMEM_UNLIMITED ? "B" : "", NULL);
+  return g_strconcat (
+      buffer,
+      param->unit != NULL && bytes != 0 && bytes % 1024 != 0 && bytes != GEMEM_UNLIMITED ? "B" : "",
+      NULL);
 }
 
 static char *

@@ -1,8 +1,10 @@
-/* rng.c - xoshiro256** (Blackman, Vigna 2018) seeded by SplitMix64 (Steele, Lea, Flood 2014), and integer distributions.
+/* rng.c - xoshiro256** (Blackman, Vigna 2018) seeded by SplitMix64 (Steele, Lea, Flood 2014), and
+ * integer distributions.
  *
- * A stream's seed is the FNV-1a hash of the eight bytes of the user's seed, least first, followed by the purpose; SplitMix64 spreads
- * it over the 256 bits of state.  Everything below is integer arithmetic on 64 and 128 bits, so a stream is the same on every
- * machine, compiler and libm.  Golden vectors: tests/unit/test-rng.c.
+ * A stream's seed is the FNV-1a hash of the eight bytes of the user's seed, least first, followed
+ * by the purpose; SplitMix64 spreads it over the 256 bits of state.  Everything below is integer
+ * arithmetic on 64 and 128 bits, so a stream is the same on every machine, compiler and libm. 
+ * Golden vectors: tests/unit/test-rng.c.
  */
 #include "config.h"
 
@@ -83,8 +85,8 @@ gemem_rng_range (GememRng *rng, guint64 low, guint64 high)
   return span == 0 ? gemem_rng_next (rng) : low + gemem_rng_below (rng, span);
 }
 
-/* log2 in fixed point with 58 fractional bits, its curve replaced by a straight line within each octave: exact at powers of two,
- * monotone, and invertible by a shift.  @value is at least 1. */
+/* log2 in fixed point with 58 fractional bits, its curve replaced by a straight line within each
+ * octave: exact at powers of two, monotone, and invertible by a shift.  @value is at least 1. */
 static guint64
 octave_position (guint64 value)
 {
@@ -100,13 +102,15 @@ gemem_rng_log_uniform (GememRng *rng, guint64 low, guint64 high)
   guint64 from = octave_position (low);
   guint64 to = high == G_MAXUINT64 ? G_MAXUINT64 : octave_position (high + 1) - 1;
   guint64 position = gemem_rng_range (rng, from, MAX (from, to));
-  guint64 mantissa = (G_GUINT64_CONSTANT (1) << 58) | (position & ((G_GUINT64_CONSTANT (1) << 58) - 1));
+  guint64 mantissa = (G_GUINT64_CONSTANT (1) << 58)
+                     | (position & ((G_GUINT64_CONSTANT (1) << 58) - 1));
 
   return CLAMP ((guint64) (((Wide) mantissa << (position >> 58)) >> 58), low, high);
 }
 
-/* Exponentially distributed with mean 1, with 64 fractional bits: algorithm S of Ahrens and Dieter (Knuth, The Art of Computer
- * Programming, volume 2, 3.4.1), which needs comparisons and the constants sum (ln 2^i / i!, i = 1..k) only. */
+/* Exponentially distributed with mean 1, with 64 fractional bits: algorithm S of Ahrens and Dieter
+ * (Knuth, The Art of Computer Programming, volume 2, 3.4.1), which needs comparisons and the
+ * constants sum (ln 2^i / i!, i = 1..k) only. */
 static Wide
 exponential (GememRng *rng)
 {
@@ -148,7 +152,8 @@ exponential (GememRng *rng)
   return ((halvings << 64 | least) >> 32) * LN2 >> 32;
 }
 
-/* -ln (1 - 1 / mean) with 64 fractional bits, as 2 atanh (1 / (2 mean - 1)), for 2 <= mean < 2^20. */
+/* -ln (1 - 1 / mean) with 64 fractional bits, as 2 atanh (1 / (2 mean - 1)), for 2 <= mean <
+ * 2^20. */
 static guint64
 decay (guint64 mean)
 {

@@ -1,11 +1,14 @@
 /* settings.c - "key=value,key=value" as written after an allocator's or device's name, and back.
  *
- * A comma ends a setting unless it stands within [ ], within quotes, or after a backslash; so the values of the real systems can be
- * written as they are ("roundup_power2_divisions=[256:1,512:2]").  Quotes and backslashes are taken away, brackets stay: they belong to the
- * value.  Spaces around keys and values do not count unless quoted.  Nothing is silently dropped: an empty setting, a missing '=' and
- * an open bracket or quote are errors.
+ * A comma ends a setting unless it stands within [ ], within quotes, or after a backslash; so the
+ * values of the real systems can be written as they are
+ * ("roundup_power2_divisions=[256:1,512:2]").  Quotes and backslashes are taken away, brackets
+ * stay: they belong to the value.  Spaces around keys and values do not count unless quoted. 
+ * Nothing is silently dropped: an empty setting, a missing '=' and an open bracket or quote are
+ * errors.
  *
- * gemem_settings_quote() is the inverse: what it returns, put behind "key=", parses back to the same value.
+ * gemem_settings_quote() is the inverse: what it returns, put behind "key=", parses back to the
+ * same value.
  * Cost: linear in the text.
  */
 #include "config.h"
@@ -50,8 +53,8 @@ gemem_settings_append (GPtrArray *settings, const GPtrArray *more)
     }
 }
 
-/* Reads one value up to a comma on the outer level or the end, without quotes and backslashes, into @value.
- * Returns what ended it, or NULL with *problem set. */
+/* Reads one value up to a comma on the outer level or the end, without quotes and backslashes, into
+ * @value. Returns what ended it, or NULL with *problem set. */
 static const char *
 scan_value (const char *p, GString *value, const char **problem)
 {
@@ -98,7 +101,8 @@ scan_setting (const char **text, const char **problem)
   const char *equals = start + strcspn (start, "=,");
 
   if (*equals != '=')
-    *problem = *start == ',' || *start == '\0' ? "an empty setting; remove the ','" : "a setting without '='; write NAME=VALUE";
+    *problem = *start == ',' || *start == '\0' ? "an empty setting; remove the ','"
+                                               : "a setting without '='; write NAME=VALUE";
   else if (equals == start)
     *problem = "no name before '='; write NAME=VALUE";
   if (*problem != NULL)
@@ -129,7 +133,8 @@ gemem_settings_parse (const char *text, GError **error)
       GememSetting *setting = scan_setting (&p, &problem);
       if (setting == NULL)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': setting %u: %s", text, settings->len + 1, problem);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': setting %u: %s", text,
+                       settings->len + 1, problem);
           return NULL;
         }
       g_ptr_array_add (settings, setting);
@@ -183,7 +188,9 @@ is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *
       const GememSetting *setting = g_ptr_array_index (own, i);
       const GememParam *mine = gemem_params_find (table, setting->key);
 
-      if (mine != NULL && (mine == row || gemem_name_listed (row->conflicts, mine->name) || gemem_name_listed (mine->conflicts, row->name)))
+      if (mine != NULL
+          && (mine == row || gemem_name_listed (row->conflicts, mine->name)
+              || gemem_name_listed (mine->conflicts, row->name)))
         return TRUE;
     }
   return FALSE;
@@ -208,7 +215,8 @@ gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const 
 }
 
 GPtrArray *
-gemem_settings_from_variables (const GememParam *table, const GPtrArray *variables, const GPtrArray *own)
+gemem_settings_from_variables (const GememParam *table, const GPtrArray *variables,
+                               const GPtrArray *own)
 {
   GPtrArray *settings = gemem_settings_new ();
 

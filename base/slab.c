@@ -1,10 +1,13 @@
-/* slab.c - equal-sized zeroed objects from large slices, with a last-in-first-out free list (slab.h).
+/* slab.c - equal-sized zeroed objects from large slices, with a last-in-first-out free list
+ * (slab.h).
  *
- * Objects of a slice are handed out in ascending address order, so that a fresh run walks memory forward; a fresh slice is already zero,
- * so only reuse pays for clearing.  A free object holds the link to the next free one in its first word; under AddressSanitizer the rest of
- * it is poisoned, so that a use after free is still found although the memory never goes back to malloc.
+ * Objects of a slice are handed out in ascending address order, so that a fresh run walks memory
+ * forward; a fresh slice is already zero, so only reuse pays for clearing.  A free object holds the
+ * link to the next free one in its first word; under AddressSanitizer the rest of it is poisoned,
+ * so that a use after free is still found although the memory never goes back to malloc.
  *
- * Each slice is twice as large as the one before it, up to a huge page, since the objects of large slabs are visited at random.
+ * Each slice is twice as large as the one before it, up to a huge page, since the objects of large
+ * slabs are visited at random.
  * Cost: O(1), no call to malloc except once per slice.
  */
 #include "config.h"
@@ -12,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "base/huge.h"
 #include "base/slab.h"
+#include "base/units.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define HAVE_ASAN 1
@@ -39,7 +42,8 @@
 static gsize
 slice_bytes (const GememSlab *slab)
 {
-  return MAX (FIRST_SLICE << MIN (slab->slices->len - 1, DOUBLINGS), SLICE_MIN_OBJECTS * slab->object_size);
+  return MAX (FIRST_SLICE << MIN (slab->slices->len - 1, DOUBLINGS),
+              SLICE_MIN_OBJECTS * slab->object_size);
 }
 
 void
@@ -61,7 +65,8 @@ fresh_object (GememSlab *slab)
       slab->unused = slice_bytes (slab) / slab->object_size;
       slab->slices->pdata[slab->slices->len - 1] = gemem_huge_alloc0 (slice_bytes (slab));
     }
-  return (char *) slab->slices->pdata[slab->slices->len - 1] + (slice_bytes (slab) / slab->object_size - slab->unused--) * slab->object_size;
+  return (char *) slab->slices->pdata[slab->slices->len - 1]
+         + (slice_bytes (slab) / slab->object_size - slab->unused--) * slab->object_size;
 }
 
 gpointer
@@ -81,7 +86,8 @@ gemem_slab_free (GememSlab *slab, gpointer object)
 {
   *(gpointer *) object = slab->free_list;
   slab->free_list = object;
-  ASAN_POISON_MEMORY_REGION ((char *) object + sizeof (gpointer), slab->object_size - sizeof (gpointer));
+  ASAN_POISON_MEMORY_REGION ((char *) object + sizeof (gpointer),
+                             slab->object_size - sizeof (gpointer));
 }
 
 void

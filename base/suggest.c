@@ -1,8 +1,10 @@
 /* suggest.c - names: which are the same, and which was probably meant ("did you mean").
  *
- * Distance is the optimal string alignment distance (insert, delete, replace, swap of neighbours: the usual slips of a keyboard) on
- * normalised names: ASCII lower case, '_' as '-'.  A candidate is near enough when at most a third of the word is wrong, or when the word is
- * the beginning of it (somebody was saved from typing the rest).  Ties go to the first candidate, so the answer is deterministic.
+ * Distance is the optimal string alignment distance (insert, delete, replace, swap of neighbours:
+ * the usual slips of a keyboard) on normalised names: ASCII lower case, '_' as '-'.  A candidate is
+ * near enough when at most a third of the word is wrong, or when the word is the beginning of it
+ * (somebody was saved from typing the rest).  Ties go to the first candidate, so the answer is
+ * deterministic.
  *
  * Cost: O(length of word * total length of candidates); used only on the way to an error message.
  */
@@ -102,7 +104,8 @@ gemem_suggest (const char *word, const char *const *candidates)
         continue;
       else
         d = distance (word, length, *candidates, candidate_length);
-      if (d < best_distance && d < MAX (length, candidate_length)) /* something must be left of the word */
+      if (d < best_distance
+          && d < MAX (length, candidate_length)) /* something must be left of the word */
         {
           best = *candidates;
           best_distance = d;

@@ -1,13 +1,17 @@
 /* tree.c - a B+ tree ordered by (group, size, address) (tree.h).
  *
- * Why this one: a binary tree of a million nodes is twenty levels deep, of which the lower ones are in no cache, and waits for each.  Here a page
- * of eight cache lines, all asked for at once, stands for four of those levels.  Keys are copied into the pages, so that no block is visited on the way.
- * In small trees, what counts most is the comparison: which way a search turns cannot be predicted, so keys are compared without branches.
+ * Why this one: a binary tree of a million nodes is twenty levels deep, of which the lower ones are
+ * in no cache, and waits for each.  Here a page of eight cache lines, all asked for at once, stands
+ * for four of those levels.  Keys are copied into the pages, so that no block is visited on the
+ * way. In small trees, what counts most is the comparison: which way a search turns cannot be
+ * predicted, so keys are compared without branches.
  *
- * Invariants: all leaves are on level 0; a page has LEAST to WIDTH entries, the root any number (two at least above the leaves); the key of an entry above the leaves
- * is an upper bound of all keys below it, and below the first one behind it; the last one of a page is the bound that its parent has, LAST in the root.
- * The keys behind the last entry of a page are LAST too, so that every search takes the same four steps.
- * `next` and `previous` link the leaves.  Insert and remove touch one page, and seldom two per level.
+ * Invariants: all leaves are on level 0; a page has LEAST to WIDTH entries, the root any number
+ * (two at least above the leaves); the key of an entry above the leaves is an upper bound of all
+ * keys below it, and below the first one behind it; the last one of a page is the bound that its
+ * parent has, LAST in the root. The keys behind the last entry of a page are LAST too, so that
+ * every search takes the same four steps. `next` and `previous` link the leaves.  Insert and remove
+ * touch one page, and seldom two per level.
  */
 #include "config.h"
 
@@ -23,7 +27,7 @@
 
 typedef struct
 {
-  guint64  size, address, group;
+  guint64 size, address, group;
   gpointer to; /* node, or page of the level below */
 } Entry;
 
@@ -31,9 +35,9 @@ typedef struct _GememTreePage Page;
 struct _GememTreePage
 {
   guint64 n;
-  Page   *next, *previous; /* of leaves */
+  Page *next, *previous; /* of leaves */
   guint64 unused;
-  Entry   entry[WIDTH];
+  Entry entry[WIDTH];
 };
 
 /* The way to a leaf, by level. */
@@ -55,9 +59,10 @@ below (const Entry *entry, guint64 group, guint64 size, guint64 address)
   guint64 middle = entry->size, high = entry->group;
   gboolean less;
 
-  __asm__ ("cmpq %[address], %[low]\n\tsbbq %[size], %[middle]\n\tsbbq %[group], %[high]"
-           : "=@ccc" (less), [middle] "+&r" (middle), [high] "+&r" (high)
-           : [low] "rm" (entry->address), [address] "r" (address), [size] "r" (size), [group] "r" (group));
+  __asm__(
+      "cmpq %[address], %[low]\n\tsbbq %[size], %[middle]\n\tsbbq %[group], %[high]"
+      : "=@ccc"(less), [middle] "+&r"(middle), [high] "+&r"(high)
+      : [low] "rm"(entry->address), [address] "r"(address), [size] "r"(size), [group] "r"(group));
   return (gsize) less;
 #else
   typedef unsigned __int128 Pair;
@@ -126,7 +131,8 @@ find_path (const GememTree *tree, guint64 group, guint64 size, guint64 address, 
     }
 }
 
-/* The node in place @at of @leaf, which may be one before its first or behind its last; NULL: there is none. */
+/* The node in place @at of @leaf, which may be one before its first or behind its last; NULL: there
+ * is none. */
 static inline GememTreeNode *
 node_at (const Page *leaf, gint64 at)
 {
@@ -146,13 +152,16 @@ look_up (const Page *leaf, guint64 group, guint64 size, guint64 address, int off
 GememTreeNode *
 gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 {
-  return tree->count > 0 ? look_up (find_leaf (tree, group, size, address), group, size, address, 0) : NULL;
+  return tree->count > 0 ? look_up (find_leaf (tree, group, size, address), group, size, address, 0)
+                         : NULL;
 }
 
 GememTreeNode *
 gemem_tree_before (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 {
-  return tree->count > 0 ? look_up (find_leaf (tree, group, size, address), group, size, address, -1) : NULL;
+  return tree->count > 0
+             ? look_up (find_leaf (tree, group, size, address), group, size, address, -1)
+             : NULL;
 }
 
 GememTreeNode *
@@ -284,8 +293,8 @@ grow_root (GememTree *tree)
   tree->height++;
 }
 
-/* Puts @entry in place @at of @page, which is full: its upper half becomes a page of its own, whose entry in the level above is *@entry afterwards; *@above is
- * the one that @page has there. */
+/* Puts @entry in place @at of @page, which is full: its upper half becomes a page of its own, whose
+ * entry in the level above is *@entry afterwards; *@above is the one that @page has there. */
 static void
 split (GememTree *tree, Page *page, guint64 level, gsize at, Entry *entry, Entry *above)
 {
@@ -327,7 +336,8 @@ insert_splitting (GememTree *tree, Entry entry)
           path.page[level + 1] = tree->root;
           path.at[level + 1] = 0;
         }
-      split (tree, page, level, path.at[level], &entry, &path.page[level + 1]->entry[path.at[level + 1]]);
+      split (tree, page, level, path.at[level], &entry,
+             &path.page[level + 1]->entry[path.at[level + 1]]);
       path.at[level + 1]++;
     }
 }
@@ -358,7 +368,8 @@ gemem_tree_insert (GememTree *tree, GememTreeNode *node)
   put (leaf, count_below (leaf, KEY_OF (node)), &entry);
 }
 
-/* Evens out the pages @at and @at + 1 below @above, one of which has too few entries, or makes one of them; TRUE: @above has one entry less. */
+/* Evens out the pages @at and @at + 1 below @above, one of which has too few entries, or makes one
+ * of them; TRUE: @above has one entry less. */
 static gboolean
 join (GememTree *tree, Page *above, guint64 level, gsize at)
 {
@@ -427,9 +438,9 @@ gemem_tree_clear (GememTree *tree)
 
 typedef struct
 {
-  guint64     count; /* of nodes                    */
-  const Page *leaf;  /* the one before; NULL: none  */
-  Entry       last;  /* the one before, if count > 0 */
+  guint64 count;    /* of nodes */
+  const Page *leaf; /* the one before; NULL: none */
+  Entry last;       /* the one before, if count > 0 */
 } Sweep;
 
 static gboolean
@@ -445,7 +456,8 @@ check_leaf (const Page *leaf, Sweep *sweep)
 
       if (sweep->count > 0 && !below (&sweep->last, KEY_OF (entry)))
         return FALSE;
-      if (node->leaf != leaf || node->group != entry->group || node->size != entry->size || node->address != entry->address)
+      if (node->leaf != leaf || node->group != entry->group || node->size != entry->size
+          || node->address != entry->address)
         return FALSE;
       sweep->last = *entry;
     }
@@ -454,9 +466,11 @@ check_leaf (const Page *leaf, Sweep *sweep)
 
 /* @bound: what the level above says of @page. */
 static gboolean
-check_page (const GememTree *tree, const Page *page, guint64 level, const Entry *bound, Sweep *sweep)
+check_page (const GememTree *tree, const Page *page, guint64 level, const Entry *bound,
+            Sweep *sweep)
 {
-  if (page->n > WIDTH || (page != tree->root && page->n < LEAST) || (page == tree->root && level > 0 && page->n < 2))
+  if (page->n > WIDTH || (page != tree->root && page->n < LEAST)
+      || (page == tree->root && level > 0 && page->n < 2))
     return FALSE;
   for (guint64 i = page->n; i < WIDTH; i++)
     if (below (&page->entry[i], KEY_OF (&LAST)))
@@ -472,7 +486,8 @@ check_page (const GememTree *tree, const Page *page, guint64 level, const Entry 
       if (!check_page (tree, entry->to, level - 1, entry, sweep))
         return FALSE;
     }
-  return !below (&page->entry[page->n - 1], KEY_OF (bound)) && !below (bound, KEY_OF (&page->entry[page->n - 1]));
+  return !below (&page->entry[page->n - 1], KEY_OF (bound))
+         && !below (bound, KEY_OF (&page->entry[page->n - 1]));
 }
 
 gboolean
@@ -482,5 +497,6 @@ gemem_tree_check (const GememTree *tree)
 
   if (tree->root == NULL)
     return tree->count == 0;
-  return check_page (tree, tree->root, tree->height, &LAST, &sweep) && sweep.count == tree->count && sweep.leaf->next == NULL;
+  return check_page (tree, tree->root, tree->height, &LAST, &sweep) && sweep.count == tree->count
+         && sweep.leaf->next == NULL;
 }

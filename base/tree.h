@@ -1,12 +1,14 @@
 /* tree.h - the ordered container of the allocators: a B+ tree over (group, size, address).
  *
- * Why: every best-fit allocator keeps its free blocks ordered by (size, address), some by (stream, size, address), and
- * asks for the first block not below a key and for neighbours.  The key lies in the block and, for the search, in a page of the tree beside those
- * of its neighbours, so that a search among a million blocks waits for memory once or twice, and visits no block but the one that it finds.
- * Measured against GTree and GSequence in tests/bench.
+ * Why: every best-fit allocator keeps its free blocks ordered by (size, address), some by (stream,
+ * size, address), and asks for the first block not below a key and for neighbours.  The key lies in
+ * the block and, for the search, in a page of the tree beside those of its neighbours, so that a
+ * search among a million blocks waits for memory once or twice, and visits no block but the one
+ * that it finds. Measured against GTree and GSequence in tests/bench.
  *
- * Invariants: keys are unique within a tree; a node's key does not change while it is in a tree; order is
- * ascending by group, then size, then address.  All operations O(log n); pages come from a slab of the tree, so that nothing is allocated per event.
+ * Invariants: keys are unique within a tree; a node's key does not change while it is in a tree;
+ * order is ascending by group, then size, then address.  All operations O(log n); pages come from a
+ * slab of the tree, so that nothing is allocated per event.
  */
 #pragma once
 
@@ -21,39 +23,49 @@ typedef struct
 {
   guint64 size;
   guint64 address;
-  guint64 group; /* stream, pool, or 0 */
+  guint64 group;               /* stream, pool, or 0 */
   struct _GememTreePage *leaf; /* private to tree.c */
 } GememTreeNode;
 
 typedef struct
 {
   struct _GememTreePage *root;
-  guint64                count;
-  guint64                height; /* levels above the leaves */
-  GememSlab              pages;
+  guint64 count;
+  guint64 height; /* levels above the leaves */
+  GememSlab pages;
 } GememTree;
 
 /* What is all zeroes is an empty tree. */
-#define GEMEM_TREE_INIT { NULL, 0, 0, { 0, NULL, NULL, 0 } }
+#define GEMEM_TREE_INIT \
+  { \
+    NULL, 0, 0, \
+    { \
+      0, NULL, NULL, 0 \
+    } \
+  }
 
 /* The struct that contains @node as its @field. */
-#define GEMEM_TREE_ENTRY(node, type, field) ((type *) (gpointer) ((char *) (node) - G_STRUCT_OFFSET (type, field)))
+#define GEMEM_TREE_ENTRY(node, type, field) \
+  ((type *) (gpointer) ((char *) (node) -G_STRUCT_OFFSET (type, field)))
 
-void           gemem_tree_insert (GememTree *tree, GememTreeNode *node);
-void           gemem_tree_remove (GememTree *tree, const GememTreeNode *node);
+void gemem_tree_insert (GememTree *tree, GememTreeNode *node);
+void gemem_tree_remove (GememTree *tree, const GememTreeNode *node);
 /* Forgets all nodes, and frees what the tree has allocated; it is empty then. */
-void           gemem_tree_clear (GememTree *tree);
+void gemem_tree_clear (GememTree *tree);
 /* First node with key >= (group, size, address), or NULL. */
-GememTreeNode *gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size, guint64 address);
+GememTreeNode *gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size,
+                                       guint64 address);
 /* Last node with key < (group, size, address), or NULL. */
-GememTreeNode *gemem_tree_before (const GememTree *tree, guint64 group, guint64 size, guint64 address);
+GememTreeNode *gemem_tree_before (const GememTree *tree, guint64 group, guint64 size,
+                                  guint64 address);
 GememTreeNode *gemem_tree_first (const GememTree *tree);
 GememTreeNode *gemem_tree_last (const GememTree *tree);
 /* The neighbours of @node, which is in a tree. */
 GememTreeNode *gemem_tree_next (const GememTreeNode *node);
 GememTreeNode *gemem_tree_previous (const GememTreeNode *node);
 
-/* TRUE if order, bounds, links, fill and count are sound; O(n).  For tests and --enable-checks=full. */
-gboolean       gemem_tree_check (const GememTree *tree);
+/* TRUE if order, bounds, links, fill and count are sound; O(n).  For tests and
+ * --enable-checks=full. */
+gboolean gemem_tree_check (const GememTree *tree);
 
 GEMEM_END_DECLS

@@ -1,9 +1,10 @@
 /* units.c - exact parsing and printing of sizes, times and numbers (units.h).
  *
- * How decimals stay exact: "1.1GiB" is 1 * 2^30 plus the fraction ".1" times 2^30.  The fraction is multiplied as a string of decimal
- * digits, from its last digit to its first, with a carry, as on paper: the final carry is the whole part of the product, and the product
- * is whole if and only if every digit left behind is zero.  So a fraction of any length is exact without big numbers, and no double
- * is involved.  Only ASCII is recognised, whatever the locale.
+ * How decimals stay exact: "1.1GiB" is 1 * 2^30 plus the fraction ".1" times 2^30.  The fraction is
+ * multiplied as a string of decimal digits, from its last digit to its first, with a carry, as on
+ * paper: the final carry is the whole part of the product, and the product is whole if and only if
+ * every digit left behind is zero.  So a fraction of any length is exact without big numbers, and
+ * no double is involved.  Only ASCII is recognised, whatever the locale.
  *
  * Cost: linear in the length of the text; nothing is allocated unless there is an error to report.
  */
@@ -16,7 +17,8 @@
 #include "base/error.h"
 #include "base/units.h"
 
-#define SIZE_UNITS "B, KiB, MiB, GiB, TiB, PiB, EiB (K, M, G, T, P, E for short) or kB, MB, GB, TB, PB, EB"
+#define SIZE_UNITS \
+  "B, KiB, MiB, GiB, TiB, PiB, EiB (K, M, G, T, P, E for short) or kB, MB, GB, TB, PB, EB"
 #define TIME_UNITS "ns, us, ms, s, min or h"
 
 typedef unsigned __int128 Wide;
@@ -24,7 +26,7 @@ typedef unsigned __int128 Wide;
 typedef struct
 {
   const char *name; /* compared without regard to case */
-  guint64     factor;
+  guint64 factor;
 } Unit;
 
 #define KB G_GUINT64_CONSTANT (1000)
@@ -45,26 +47,28 @@ static const Unit size_units[] = {
   { "P", GEMEM_GIB << 20 },
   { "E", GEMEM_GIB << 30 },
   { "kB", KB },
-  { "MB", KB * KB },
-  { "GB", KB * KB * KB },
-  { "TB", KB * KB * KB * KB },
-  { "PB", KB * KB * KB * KB * KB },
-  { "EB", KB * KB * KB * KB * KB * KB },
+  { "MB", KB *KB },
+  { "GB", KB *KB *KB },
+  { "TB", KB *KB *KB *KB },
+  { "PB", KB *KB *KB *KB *KB },
+  { "EB", KB *KB *KB *KB *KB *KB },
   { NULL, 0 },
 };
 
 static const Unit time_units[] = {
-  { "ns", 1 }, { "us", KB }, { "ms", KB * KB }, { "s", SECOND }, { "min", 60 * SECOND }, { "h", 3600 * SECOND }, { NULL, 0 },
+  { "ns", 1 },     { "us", KB },           { "ms", KB *KB },
+  { "s", SECOND }, { "min", 60 * SECOND }, { "h", 3600 * SECOND },
+  { NULL, 0 },
 };
 
 /* A number as written: the digits of its integer part as a value, its fraction as text. */
 typedef struct
 {
-  guint64     integer;
-  gboolean    overflow;       /* the integer part alone exceeds 64 bits */
-  const char *fraction;       /* first character after the point */
-  gsize       fraction_length; /* in characters, underscores included */
-  const char *end;            /* first character after the number */
+  guint64 integer;
+  gboolean overflow;     /* the integer part alone exceeds 64 bits */
+  const char *fraction;  /* first character after the point */
+  gsize fraction_length; /* in characters, underscores included */
+  const char *end;       /* first character after the number */
 } Number;
 
 static gboolean
@@ -74,7 +78,8 @@ fail (GError **error, const char *text, const char *what)
   return FALSE;
 }
 
-/* The end of a run of digits with single underscores between them; @text itself if it does not start with a digit. */
+/* The end of a run of digits with single underscores between them; @text itself if it does not
+ * start with a digit. */
 static const char *
 digits_end (const char *text, gboolean hexadecimal)
 {
@@ -117,7 +122,8 @@ scan_number (const char *text, Number *number)
   return number->end > start;
 }
 
-/* @number * @factor, rounded down; *exact tells whether nothing was lost.  Cannot overflow: both are below 2^64. */
+/* @number * @factor, rounded down; *exact tells whether nothing was lost.  Cannot overflow: both
+ * are below 2^64. */
 static Wide
 number_scale (const Number *number, guint64 factor, gboolean *exact)
 {
@@ -145,7 +151,8 @@ unit_factor (const Unit *units, const char *name)
 
 /* What sizes and times have in common once the number is known: @factor is of one unit. */
 static gboolean
-scaled_value (const char *text, const Number *number, guint64 factor, const char *smallest, guint64 *result, GError **error)
+scaled_value (const char *text, const Number *number, guint64 factor, const char *smallest,
+              guint64 *result, GError **error)
 {
   gboolean exact;
   Wide value = number_scale (number, factor, &exact);
@@ -154,7 +161,8 @@ scaled_value (const char *text, const Number *number, guint64 factor, const char
     return fail (error, text, "too large for 64 bits; use a smaller number");
   if (!exact)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not a whole number of %s; use a smaller unit", text, smallest);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "'%s': not a whole number of %s; use a smaller unit", text, smallest);
       return FALSE;
     }
   *result = (guint64) value;
@@ -162,12 +170,14 @@ scaled_value (const char *text, const Number *number, guint64 factor, const char
 }
 
 static gboolean
-percent_value (const char *text, const Number *number, guint64 whole, guint64 *result, GError **error)
+percent_value (const char *text, const Number *number, guint64 whole, guint64 *result,
+               GError **error)
 {
   gboolean exact;
 
   if (whole == 0)
-    return fail (error, text, "a percentage has no whole to be a part of here; give a size in bytes");
+    return fail (error, text,
+                 "a percentage has no whole to be a part of here; give a size in bytes");
   Wide value = number_scale (number, whole, &exact) / 100;
   if (number->overflow || value > G_MAXUINT64)
     return fail (error, text, "too large for 64 bits; use a smaller number");
@@ -179,11 +189,14 @@ static gboolean
 starts_as_number (const char *text, const char *known, GError **error)
 {
   if (*text == '\0')
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'': empty; write a number and one of %s", known);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'': empty; write a number and one of %s",
+                 known);
   else if (*text == '-')
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': negative; use a number from 0 on", text);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': negative; use a number from 0 on",
+                 text);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not a number; write digits and one of %s", text, known);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "'%s': not a number; write digits and one of %s", text, known);
   return FALSE;
 }
 
@@ -196,7 +209,8 @@ skip_spaces (const char *text)
 }
 
 gboolean
-gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64 *bytes, GError **error)
+gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64 *bytes,
+                  GError **error)
 {
   Number number;
   guint64 factor = default_unit;
@@ -216,7 +230,8 @@ gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64
     factor = unit_factor (size_units, unit);
   if (factor == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': unknown unit '%s'; use " SIZE_UNITS, text, unit);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "'%s': unknown unit '%s'; use " SIZE_UNITS, text, unit);
       return FALSE;
     }
   return scaled_value (text, &number, factor, "bytes", bytes, error);
@@ -237,7 +252,8 @@ gemem_parse_time (const char *text, guint64 default_unit, guint64 *ns, GError **
     return fail (error, text, "a time needs a unit; use " TIME_UNITS);
   if (factor == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': unknown unit '%s'; use " TIME_UNITS, text, unit);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "'%s': unknown unit '%s'; use " TIME_UNITS, text, unit);
       return FALSE;
     }
   return scaled_value (text, &number, factor, "nanoseconds", ns, error);
@@ -251,7 +267,8 @@ gemem_parse_uint (const char *text, guint64 *value, GError **error)
   if (*text == '-')
     return fail (error, text, "negative; use a whole number from 0 on");
   if (!scan_number (text, &number) || *number.end != '\0' || number.fraction != NULL)
-    return fail (error, text, "not a whole number; write decimal digits, or 0x and hexadecimal digits");
+    return fail (error, text,
+                 "not a whole number; write decimal digits, or 0x and hexadecimal digits");
   if (number.overflow)
     return fail (error, text, "too large for 64 bits; use at most 18446744073709551615");
   *value = number.integer;
@@ -265,10 +282,13 @@ gemem_parse_int (const char *text, gint64 *value, GError **error)
   gboolean negative = *text == '-';
   guint64 limit = (guint64) G_MAXINT64 + (negative ? 1 : 0);
 
-  if (!scan_number (text + (negative || *text == '+' ? 1 : 0), &number) || *number.end != '\0' || number.fraction != NULL)
-    return fail (error, text, "not a whole number; write decimal digits, or 0x and hexadecimal digits");
+  if (!scan_number (text + (negative || *text == '+' ? 1 : 0), &number) || *number.end != '\0'
+      || number.fraction != NULL)
+    return fail (error, text,
+                 "not a whole number; write decimal digits, or 0x and hexadecimal digits");
   if (number.overflow || number.integer > limit)
-    return fail (error, text, "too large for 64 bits; use -9223372036854775808 to 9223372036854775807");
+    return fail (error, text,
+                 "too large for 64 bits; use -9223372036854775808 to 9223372036854775807");
   *value = (gint64) (negative ? 0 - number.integer : number.integer);
   return TRUE;
 }
@@ -280,7 +300,8 @@ gemem_parse_double (const char *text, double *value, GError **error)
   char *end = NULL;
 
   /* Only decimal digits may start it: no spaces, no "inf", no "nan", no hexadecimal. */
-  if (!(g_ascii_isdigit (digits[0]) || (digits[0] == '.' && g_ascii_isdigit (digits[1]))) || digits[1] == 'x' || digits[1] == 'X')
+  if (!(g_ascii_isdigit (digits[0]) || (digits[0] == '.' && g_ascii_isdigit (digits[1])))
+      || digits[1] == 'x' || digits[1] == 'X')
     return fail (error, text, "not a number; write it like 0.5 or 1e-3");
   double result = g_ascii_strtod (text, &end);
   if (*end != '\0')
@@ -292,7 +313,8 @@ gemem_parse_double (const char *text, double *value, GError **error)
 }
 
 /* Prints @value / @unit to four significant digits, rounded half up, or as it is when @unit is 1.
- * FALSE if rounding reaches @limit (thousands of the unit's own next unit), where the caller takes that next unit instead. */
+ * FALSE if rounding reaches @limit (thousands of the unit's own next unit), where the caller takes
+ * that next unit instead. */
 static gboolean
 format_scaled (char *buffer, guint64 value, guint64 unit, guint64 limit, const char *name)
 {
@@ -320,8 +342,8 @@ format_scaled (char *buffer, guint64 value, guint64 unit, guint64 limit, const c
   if (decimals == 0)
     g_snprintf (buffer, GEMEM_FORMAT_MAX, "%" G_GUINT64_FORMAT " %s", scaled, name);
   else
-    g_snprintf (buffer, GEMEM_FORMAT_MAX, "%" G_GUINT64_FORMAT ".%0*" G_GUINT64_FORMAT " %s", scaled / scale, decimals, scaled % scale,
-                name);
+    g_snprintf (buffer, GEMEM_FORMAT_MAX, "%" G_GUINT64_FORMAT ".%0*" G_GUINT64_FORMAT " %s",
+                scaled / scale, decimals, scaled % scale, name);
   return TRUE;
 }
 
@@ -336,7 +358,8 @@ gemem_format_size (char *buffer, guint64 bytes)
       return buffer;
     }
   guint i = bytes < 1024 ? 0 : (g_bit_storage (bytes) - 1) / 10;
-  while (!format_scaled (buffer, bytes, G_GUINT64_CONSTANT (1) << (10 * i), i + 1 < G_N_ELEMENTS (names) ? 1024 : 0, names[i]))
+  while (!format_scaled (buffer, bytes, G_GUINT64_CONSTANT (1) << (10 * i),
+                         i + 1 < G_N_ELEMENTS (names) ? 1024 : 0, names[i]))
     i++;
   return buffer;
 }
@@ -347,9 +370,10 @@ gemem_format_time (char *buffer, guint64 ns)
   static const struct
   {
     const char *name;
-    guint64     unit, limit; /* limit: how many of it make the next unit */
+    guint64 unit, limit; /* limit: how many of it make the next unit */
   } steps[] = {
-    { "ns", 1, 1000 }, { "us", KB, 1000 }, { "ms", KB * KB, 1000 }, { "s", SECOND, 60 }, { "min", 60 * SECOND, 60 }, { "h", 3600 * SECOND, 0 },
+    { "ns", 1, 1000 },   { "us", KB, 1000 },         { "ms", KB * KB, 1000 },
+    { "s", SECOND, 60 }, { "min", 60 * SECOND, 60 }, { "h", 3600 * SECOND, 0 },
   };
   guint i = 0;
 

@@ -23,14 +23,16 @@ GEMEM_BEGIN_DECLS
 #define GEMEM_MIB (G_GUINT64_CONSTANT (1) << 20)
 #define GEMEM_GIB (G_GUINT64_CONSTANT (1) << 30)
 
-/* @value rounded up to a multiple of @alignment, a power of two.  The caller sees to it that the result fits into 64 bits. */
+/* @value rounded up to a multiple of @alignment, a power of two.  The caller sees to it that the
+ * result fits into 64 bits. */
 static inline guint64
 gemem_align_up (guint64 value, guint64 alignment)
 {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* @value rounded up to a multiple of @unit, any number above 0.  The caller sees to it that the result fits into 64 bits. */
+/* @value rounded up to a multiple of @unit, any number above 0.  The caller sees to it that the
+ * result fits into 64 bits. */
 static inline guint64
 gemem_round_up (guint64 value, guint64 unit)
 {
@@ -43,9 +45,11 @@ gemem_round_up (guint64 value, guint64 unit)
  * @default_unit: multiplier for a number without a unit (1, or GEMEM_MIB for *_mb settings)
  * @whole: what "%" is a part of, in bytes (rounded down); 0 refuses "%"
  * Errors: GEMEM_ERROR_USAGE with the text and, for an unknown unit, the known ones. */
-gboolean gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64 *bytes, GError **error);
+gboolean gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64 *bytes,
+                           GError **error);
 
-/* Parses a duration into nanoseconds; @default_unit in ns for a bare number (0: a unit is required). */
+/* Parses a duration into nanoseconds; @default_unit in ns for a bare number (0: a unit is
+ * required). */
 gboolean gemem_parse_time (const char *text, guint64 default_unit, guint64 *ns, GError **error);
 
 /* Whole text as an integer (decimal or 0x) / a finite real in the C locale. */
@@ -58,7 +62,7 @@ gboolean gemem_parse_double (const char *text, double *value, GError **error);
 /* For people: four significant digits and a binary unit, "1.500 GiB", "512 B"; locale-free.
  * @buffer of GEMEM_FORMAT_MAX bytes; returns @buffer. */
 char *gemem_format_size (char *buffer, guint64 bytes);
-char *gemem_format_time (char *buffer, guint64 ns);      /* "3.250 us" */
+char *gemem_format_time (char *buffer, guint64 ns); /* "3.250 us" */
 /* For files: exact and readable back, "20MiB", "1000", "unlimited". */
 char *gemem_format_size_exact (char *buffer, guint64 bytes);
 

@@ -1,11 +1,15 @@
-/* variables.c - environment variables as settings: those that go together with what the user wrote, and those that must be left out, with the reason.
+/* variables.c - environment variables as settings: those that go together with what the user wrote,
+ * and those that must be left out, with the reason.
  *
- * Real systems have all their flags in every process, and most have no effect on most configurations; a flag that the user writes in vain is an error
- * (flags.h), one that merely stands in the environment is not.  Which of several is in vain, only the owner of the table knows: it is asked, and what
- * it names goes, until it has nothing more to say of this kind.
+ * Real systems have all their flags in every process, and most have no effect on most
+ * configurations; a flag that the user writes in vain is an error (flags.h), one that merely stands
+ * in the environment is not.  Which of several is in vain, only the owner of the table knows: it is
+ * asked, and what it names goes, until it has nothing more to say of this kind.
  *
- * Invariants: what the user wrote counts more than any variable; a bad value is never left out silently, as it is another kind of error.
- * Cost: one question per variable left out, and one more per variable for those that stand in the way of what the user wrote.
+ * Invariants: what the user wrote counts more than any variable; a bad value is never left out
+ * silently, as it is another kind of error.
+ * Cost: one question per variable left out, and one more per variable for those that stand in the
+ * way of what the user wrote.
  */
 #include "config.h"
 
@@ -18,7 +22,7 @@ typedef struct
 {
   const GememParam *table;
   const GPtrArray *settings; /* of the user */
-  GPtrArray *known;          /* variables   */
+  GPtrArray *known;          /* variables */
   GememObjection object;
   gpointer data;
 } Question;
@@ -37,7 +41,8 @@ ask (const Question *question, guint without)
   return question->object (all, question->data);
 }
 
-/* The variable to leave out because of @error: the flag that it says is in vain, or one without which it would not; G_MAXUINT: none. */
+/* The variable to leave out because of @error: the flag that it says is in vain, or one without
+ * which it would not; G_MAXUINT: none. */
 static guint
 find_culprit (const Question *question, const GError *error)
 {
@@ -59,7 +64,8 @@ find_culprit (const Question *question, const GError *error)
 }
 
 void
-gemem_settings_add_variables (const GememParam *table, GPtrArray *settings, const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out,
+gemem_settings_add_variables (const GememParam *table, GPtrArray *settings,
+                              const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out,
                               GememObjection object, gpointer data)
 {
   g_autoptr (GPtrArray) known = gemem_settings_from_variables (table, variables, settings);
@@ -80,7 +86,8 @@ gemem_settings_add_variables (const GememParam *table, GPtrArray *settings, cons
 
       if (culprit == G_MAXUINT)
         break;
-      gemem_settings_add (left_out, ((const GememSetting *) known->pdata[culprit])->key, error->message);
+      gemem_settings_add (left_out, ((const GememSetting *) known->pdata[culprit])->key,
+                          error->message);
       g_ptr_array_remove_index (known, culprit);
     }
   gemem_settings_append (settings, known);

@@ -1,4 +1,5 @@
-/* calibrate-figures.c - from the samples of a calibration to the figures of a profile: medians, and lines through them. */
+/* calibrate-figures.c - from the samples of a calibration to the figures of a profile: medians, and
+ * lines through them. */
 #include "config.h"
 
 #include "base/units.h"
@@ -56,7 +57,8 @@ gemem_calibrate_fit (const GememPoint *points, guint n, guint64 *base, guint64 *
   *base = value > 0 ? (guint64) (value + 0.5) : 0;
 }
 
-/* Pages are counted where a call works page by page, bytes elsewhere; sizes are whole pages, so that only one of both can be told. */
+/* Pages are counted where a call works page by page, bytes elsewhere; sizes are whole pages, so
+ * that only one of both can be told. */
 static gboolean
 is_by_page (GememDeviceCall call)
 {
@@ -67,7 +69,8 @@ is_by_page (GememDeviceCall call)
 static guint64
 own (GememDeviceCall call)
 {
-  return call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_CREATE || call == GEMEM_CALL_MAP;
+  return call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_CREATE
+         || call == GEMEM_CALL_MAP;
 }
 
 static void
@@ -77,12 +80,16 @@ summarise (GememCalibrator *self, GememDeviceCall call, guint i)
   GememCalibratedPoint *point = &self->out->calls[call].points[i];
 
   if (samples != NULL)
-    *point = (GememCalibratedPoint) { .bytes = i < SIZES ? self->unit << i : self->unit, .live = i < SIZES ? 0 : gemem_calibrate_others (i - SIZES),
-                                      .median = gemem_calibrate_quantile (samples, 500), .p99 = gemem_calibrate_quantile (samples, 990), .max = gemem_calibrate_quantile (samples, 1000),
-                                      .samples = samples->len };
+    *point = (GememCalibratedPoint){ .bytes = i < SIZES ? self->unit << i : self->unit,
+                                     .live = i < SIZES ? 0 : gemem_calibrate_others (i - SIZES),
+                                     .median = gemem_calibrate_quantile (samples, 500),
+                                     .p99 = gemem_calibrate_quantile (samples, 990),
+                                     .max = gemem_calibrate_quantile (samples, 1000),
+                                     .samples = samples->len };
 }
 
-/* What a thousand others cost; the base is without the one that was there when sizes were measured. */
+/* What a thousand others cost; the base is without the one that was there when sizes were
+ * measured. */
 static void
 conclude_counts (GememCalibrator *self, GememDeviceCall call)
 {
@@ -95,7 +102,8 @@ conclude_counts (GememCalibrator *self, GememDeviceCall call)
     {
       const GememCalibratedPoint *point = &out->points[SIZES + i];
       if (point->samples > 0)
-        points[n++] = (GememPoint) { (double) (point->live + own (call)) / 1000, (double) point->median };
+        points[n++] = (GememPoint){ (double) (point->live + own (call)) / 1000,
+                                    (double) point->median };
     }
   if (n < 2)
     return;
@@ -117,9 +125,11 @@ gemem_calibrate_conclude (GememCalibrator *self, GememDeviceCall call)
     if (out->points[i].samples > 0)
       {
         const GArray *samples = self->samples[call][i];
-        const double units = (double) out->points[i].bytes / (double) (is_by_page (call) ? self->out->info.granularity : GEMEM_MIB);
+        const double units = (double) out->points[i].bytes
+                             / (double) (is_by_page (call) ? self->out->info.granularity
+                                                           : GEMEM_MIB);
 
-        points[out->sizes++] = (GememPoint) { units, (double) out->points[i].median };
+        points[out->sizes++] = (GememPoint){ units, (double) out->points[i].median };
         g_array_append_vals (all, samples->data, samples->len);
       }
   if (out->sizes == 0)
@@ -128,7 +138,7 @@ gemem_calibrate_conclude (GememCalibrator *self, GememDeviceCall call)
   out->samples = all->len;
   out->p99 = gemem_calibrate_quantile (all, 990);
   out->max = gemem_calibrate_quantile (all, 1000);
-  out->cost = (GememCallCost) { .synchronises = out->cost.synchronises };
+  out->cost = (GememCallCost){ .synchronises = out->cost.synchronises };
   gemem_calibrate_fit (points, out->sizes, &out->cost.base_ns, &slope);
   if (is_by_page (call))
     out->cost.per_page_ns = slope;

@@ -1,5 +1,6 @@
-/* calibrate-private.h - what the files of the calibration share: calibrate.c makes the calls, calibrate-figures.c draws lines through their medians,
- * calibrate-waits.c sees which of them wait. */
+/* calibrate-private.h - what the files of the calibration share: calibrate.c makes the calls,
+ * calibrate-figures.c draws lines through their medians, calibrate-waits.c sees which of them
+ * wait. */
 #pragma once
 
 #include "devices/calibrate.h"
@@ -10,12 +11,12 @@
 
 typedef struct
 {
-  GememDevice                 *device;
+  GememDevice *device;
   const GememCalibrateOptions *options;
-  GememCalibration            *out;
-  guint64                      unit;  /* smallest size */
-  guint                        sizes; /* that fit */
-  GArray                      *samples[GEMEM_CALL_COUNT][GEMEM_CALIBRATE_POINTS]; /* guint64 ns; sizes, then counts */
+  GememCalibration *out;
+  guint64 unit;                                              /* smallest size */
+  guint sizes;                                               /* that fit */
+  GArray *samples[GEMEM_CALL_COUNT][GEMEM_CALIBRATE_POINTS]; /* guint64 ns; sizes, then counts */
 } GememCalibrator;
 
 typedef struct

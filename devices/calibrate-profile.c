@@ -1,4 +1,5 @@
-/* calibrate-profile.c - what was measured, as a profile (profile.h): every number with its source. */
+/* calibrate-profile.c - what was measured, as a profile (profile.h): every number with its
+ * source. */
 #include "config.h"
 
 #include "devices/calibrate.h"
@@ -7,7 +8,8 @@
 static gboolean
 has_waits (GememDeviceCall call)
 {
-  return call != GEMEM_CALL_EVENT_SYNC && call != GEMEM_CALL_STREAM_SYNC && call != GEMEM_CALL_DEVICE_SYNC;
+  return call != GEMEM_CALL_EVENT_SYNC && call != GEMEM_CALL_STREAM_SYNC
+         && call != GEMEM_CALL_DEVICE_SYNC;
 }
 
 static void
@@ -15,22 +17,28 @@ append_call (GString *out, GememDeviceCall call, const GememCalibratedCall *from
 {
   const GememCallCost *cost = &from->cost;
 
-  g_string_append_printf (out, "\n[%s]\nbase_ns=%" G_GUINT64_FORMAT "\n", gemem_device_call_name (call), cost->base_ns + cost->set_access_ns);
+  g_string_append_printf (out, "\n[%s]\nbase_ns=%" G_GUINT64_FORMAT "\n",
+                          gemem_device_call_name (call), cost->base_ns + cost->set_access_ns);
   if (cost->per_mib_ns != 0)
     g_string_append_printf (out, "per_mib_ns=%" G_GUINT64_FORMAT "\n", cost->per_mib_ns);
   if (cost->per_page_ns != 0)
     g_string_append_printf (out, "per_page_ns=%" G_GUINT64_FORMAT "\n", cost->per_page_ns);
   if (cost->per_1000_live_ns != 0)
-    g_string_append_printf (out, "per_1000_live_ns=%" G_GUINT64_FORMAT "\n", cost->per_1000_live_ns);
+    g_string_append_printf (out, "per_1000_live_ns=%" G_GUINT64_FORMAT "\n",
+                            cost->per_1000_live_ns);
   if (has_waits (call))
     {
       g_string_append_printf (out, "synchronises=%s\n", cost->synchronises ? "yes" : "no");
       g_string_append_printf (out, "synchronises_source=%s\n",
-                              from->waits_measured ? "measured: made while a stream had work to do" : "guess: as in generic.ini; not tried");
+                              from->waits_measured ? "measured: made while a stream had work to do"
+                                                   : "guess: as in generic.ini; not tried");
     }
   if (from->measured)
-    g_string_append_printf (out, "source=measured: medians of %u calls of %u size%s, p99 %" G_GUINT64_FORMAT " ns, max %" G_GUINT64_FORMAT " ns; %s\n",
-                            from->samples, from->sizes, from->sizes == 1 ? "" : "s", from->p99, from->max, how);
+    g_string_append_printf (
+        out,
+        "source=measured: medians of %u calls of %u size%s, p99 %" G_GUINT64_FORMAT
+        " ns, max %" G_GUINT64_FORMAT " ns; %s\n",
+        from->samples, from->sizes, from->sizes == 1 ? "" : "s", from->p99, from->max, how);
   else
     g_string_append (out, "source=guess: as in generic.ini; the device does not have it\n");
 }
@@ -39,33 +47,45 @@ append_call (GString *out, GememDeviceCall call, const GememCalibratedCall *from
 static void
 append_points (GString *out, const GememCalibration *calibration)
 {
-  g_string_append (out, "\n# Measured, ns: call, bytes, others of its kind that were live, calls, median, p99, max\n");
+  g_string_append (out, "\n# Measured, ns: call, bytes, others of its kind that were live, calls, "
+                        "median, p99, max\n");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     for (guint i = 0; i < GEMEM_CALIBRATE_POINTS; i++)
       {
         const GememCalibratedPoint *point = &calibration->calls[call].points[i];
         if (point->samples > 0)
-          g_string_append_printf (out, "#, %s, %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %u, %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT "\n",
-                                  gemem_device_call_name ((GememDeviceCall) call), point->bytes, point->live, point->samples, point->median, point->p99, point->max);
+          g_string_append_printf (
+              out,
+              "#, %s, %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %u, %" G_GUINT64_FORMAT
+              ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT "\n",
+              gemem_device_call_name ((GememDeviceCall) call), point->bytes, point->live,
+              point->samples, point->median, point->p99, point->max);
       }
 }
 
 char *
-gemem_calibration_profile (const GememCalibration *calibration, const char *name, const char *const *provenance, const char *how)
+gemem_calibration_profile (const GememCalibration *calibration, const char *name,
+                           const char *const *provenance, const char *how)
 {
   GString *out = g_string_new ("# A cost profile measured by gemem-sim calibrate.\n#\n");
 
   for (; *provenance != NULL; provenance++)
     g_string_append_printf (out, "# %s\n", *provenance);
-  g_string_append_printf (out,
-                          "\n[device]\nname=%s\ncapacity=%" G_GUINT64_FORMAT "\ncapacity_source=measured: what the device says; %s\n"
-                          "granularity=%" G_GUINT64_FORMAT "\ngranularity_source=measured: what the device says; %s\n"
-                          "\n[allocator]\nhit_ns=%" G_GUINT64_FORMAT "\n",
-                          name, calibration->info.total, how, calibration->info.granularity, how, calibration->hit_ns);
+  g_string_append_printf (
+      out,
+      "\n[device]\nname=%s\ncapacity=%" G_GUINT64_FORMAT
+      "\ncapacity_source=measured: what the device says; %s\n"
+      "granularity=%" G_GUINT64_FORMAT "\ngranularity_source=measured: what the device says; %s\n"
+      "\n[allocator]\nhit_ns=%" G_GUINT64_FORMAT "\n",
+      name, calibration->info.total, how, calibration->info.granularity, how, calibration->hit_ns);
   if (calibration->hit_samples > 0)
-    g_string_append_printf (out, "source=measured: medians of %u requests and frees that pytorch-caching serves from its cache; %s\n", calibration->hit_samples, how);
+    g_string_append_printf (out,
+                            "source=measured: medians of %u requests and frees that "
+                            "pytorch-caching serves from its cache; %s\n",
+                            calibration->hit_samples, how);
   else
-    g_string_append (out, "source=guess: as in generic.ini; calls of the device were measured, allocators were not\n");
+    g_string_append (out, "source=guess: as in generic.ini; calls of the device were measured, "
+                          "allocators were not\n");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     append_call (out, (GememDeviceCall) call, &calibration->calls[call], how);
   append_points (out, calibration);

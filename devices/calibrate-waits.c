@@ -10,7 +10,7 @@
 /* What a call needs, and gets before it is made. */
 typedef struct
 {
-  guint64   address, range;
+  guint64 address, range;
   GememPage page;
 } Subject;
 
@@ -21,14 +21,15 @@ set_up (GememCalibrator *self, GememDeviceCall call, Subject *subject)
   GememDevice *device = self->device;
   const guint64 bytes = self->unit;
 
-  *subject = (Subject) { 0 };
+  *subject = (Subject){ 0 };
   if (call == GEMEM_CALL_FREE)
     return (subject->address = gemem_device_malloc (device, bytes, 0)) != 0;
   if (call == GEMEM_CALL_RELEASE || call == GEMEM_CALL_MAP || call == GEMEM_CALL_UNMAP)
     subject->range = gemem_device_reserve (device, bytes, 0);
   if (call == GEMEM_CALL_DESTROY || call == GEMEM_CALL_MAP || call == GEMEM_CALL_UNMAP)
     subject->page = gemem_device_create_page (device, bytes);
-  return call != GEMEM_CALL_UNMAP || gemem_device_map (device, subject->range, subject->page, 0, bytes);
+  return call != GEMEM_CALL_UNMAP
+         || gemem_device_map (device, subject->range, subject->page, 0, bytes);
 }
 
 static void
@@ -82,7 +83,8 @@ put_work (GememCalibrator *self, guint64 work, guint64 bytes)
     gemem_device_memset (self->device, work, 0, bytes, STREAM);
 }
 
-/* Makes @call while the stream has work on @bytes at @work.  *@seen: the work was pending before. */
+/* Makes @call while the stream has work on @bytes at @work.  *@seen: the work was pending
+ * before. */
 static gboolean
 waits (GememCalibrator *self, GememDeviceCall call, guint64 work, guint64 bytes, gboolean *seen)
 {

@@ -6,7 +6,7 @@
 #include "devices/calibrate-private.h"
 
 #define WARM_UP 3
-#define SIZES_MEMSET 4   /* larger ones: a launch hides what a small one takes */
+#define SIZES_MEMSET 4 /* larger ones: a launch hides what a small one takes */
 
 static guint64
 now (const GememCalibrator *self)
@@ -41,7 +41,9 @@ add_sample (GememCalibrator *self, GememDeviceCall call, guint point, guint64 ns
   } \
   G_STMT_END
 
-#define ROUNDS(round, self) for (int round = -WARM_UP; round < (int) (self)->options->repeats && !is_interrupted (self); round++)
+#define ROUNDS(round, self) \
+  for (int round = -WARM_UP; round < (int) (self)->options->repeats && !is_interrupted (self); \
+       round++)
 
 /* ---- rounds of calls */
 
@@ -52,7 +54,8 @@ measure_plain (GememCalibrator *self, guint point, guint64 bytes)
 
   ROUNDS (round, self)
   {
-    TIME (self, round, GEMEM_CALL_MALLOC, point, address = gemem_device_malloc (self->device, bytes, 0));
+    TIME (self, round, GEMEM_CALL_MALLOC, point,
+          address = gemem_device_malloc (self->device, bytes, 0));
     if (address == 0)
       return FALSE;
     TIME (self, round, GEMEM_CALL_FREE, point, gemem_device_free (self->device, address, bytes));
@@ -74,11 +77,13 @@ measure_virtual (GememCalibrator *self, guint point, guint64 bytes)
     TIME (self, round, GEMEM_CALL_CREATE, point, page = gemem_device_create_page (device, bytes));
     mapped = FALSE;
     if (range != 0 && page != 0)
-      TIME (self, round, GEMEM_CALL_MAP, point, mapped = gemem_device_map (device, range, page, 0, bytes));
+      TIME (self, round, GEMEM_CALL_MAP, point,
+            mapped = gemem_device_map (device, range, page, 0, bytes));
     if (mapped)
       TIME (self, round, GEMEM_CALL_UNMAP, point, gemem_device_unmap (device, range, bytes));
     if (page != 0)
-      TIME (self, round, GEMEM_CALL_DESTROY, point, gemem_device_destroy_page (device, page, bytes));
+      TIME (self, round, GEMEM_CALL_DESTROY, point,
+            gemem_device_destroy_page (device, page, bytes));
     if (range != 0)
       TIME (self, round, GEMEM_CALL_RELEASE, point, gemem_device_release (device, range, bytes));
     if (!mapped)
@@ -100,7 +105,8 @@ measure_memset (GememCalibrator *self, guint size, guint64 bytes, GArray *until_
     const guint64 start = now (self);
     guint64 took;
 
-    TIME (self, round, GEMEM_CALL_MEMSET, size, gemem_device_memset (self->device, address, 0, bytes, STREAM));
+    TIME (self, round, GEMEM_CALL_MEMSET, size,
+          gemem_device_memset (self->device, address, 0, bytes, STREAM));
     gemem_device_stream_sync (self->device, STREAM);
     took = now (self) - start;
     if (round >= 0)
@@ -117,7 +123,8 @@ measure_rest (GememCalibrator *self)
 
   ROUNDS (round, self)
   {
-    TIME (self, round, GEMEM_CALL_EVENT_RECORD, 0, event = gemem_device_event_record (self->device, STREAM));
+    TIME (self, round, GEMEM_CALL_EVENT_RECORD, 0,
+          event = gemem_device_event_record (self->device, STREAM));
     gemem_device_event_sync (self->device, event);
     TIME (self, round, GEMEM_CALL_EVENT_QUERY, 0, gemem_device_event_query (self->device, event));
     event = gemem_device_event_record (self->device, STREAM);
@@ -133,8 +140,8 @@ measure_rest (GememCalibrator *self)
 
 typedef struct
 {
-  guint64   address; /* of memory, or of a range */
-  GememPage page;    /* or 0 */
+  guint64 address; /* of memory, or of a range */
+  GememPage page;  /* or 0 */
 } Other;
 
 static gboolean
@@ -189,7 +196,8 @@ measure_counts (GememCalibrator *self, gboolean virtual, guint64 limit)
     {
       while (list->len < gemem_calibrate_others (i) && add_other (self, virtual, list))
         ;
-      if (list->len < gemem_calibrate_others (i) || !(virtual ? measure_virtual : measure_plain) (self, SIZES + i, self->unit))
+      if (list->len < gemem_calibrate_others (i)
+          || !(virtual ? measure_virtual : measure_plain) (self, SIZES + i, self->unit))
         break;
     }
   remove_others (self, list);
@@ -212,7 +220,8 @@ measure_memsets (GememCalibrator *self)
 
       measure_memset (self, i, bytes, until_done);
       if (until_done->len > 0)
-        points[n++] = (GememPoint) { (double) bytes / (double) GEMEM_MIB, (double) gemem_calibrate_quantile (until_done, 500) };
+        points[n++] = (GememPoint){ (double) bytes / (double) GEMEM_MIB,
+                                    (double) gemem_calibrate_quantile (until_done, 500) };
     }
   gemem_calibrate_conclude (self, GEMEM_CALL_MEMSET);
   if (n == 0)
@@ -226,7 +235,8 @@ measure_all (GememCalibrator *self)
 {
   const guint64 limit = self->out->info.free / 4;
 
-  while (self->sizes < SIZES && self->unit << self->sizes <= limit && measure_plain (self, self->sizes, self->unit << self->sizes))
+  while (self->sizes < SIZES && self->unit << self->sizes <= limit
+         && measure_plain (self, self->sizes, self->unit << self->sizes))
     self->sizes++;
   if (self->sizes == 0)
     return;
@@ -247,14 +257,15 @@ measure_all (GememCalibrator *self)
 }
 
 gboolean
-gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options, GememCalibration *calibration, GError **error)
+gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options,
+                 GememCalibration *calibration, GError **error)
 {
   GememCalibrator self = { .device = device, .options = options, .out = calibration };
   g_autoptr (GememProfile) generic = gemem_profile_load ("generic", error);
 
   if (generic == NULL)
     return FALSE;
-  *calibration = (GememCalibration) { .hit_ns = generic->hit_ns };
+  *calibration = (GememCalibration){ .hit_ns = generic->hit_ns };
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     calibration->calls[call].cost = generic->calls[call];
   gemem_device_info (device, &calibration->info);
@@ -266,9 +277,12 @@ gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options, Geme
   if (gemem_device_failure (device) != NULL)
     g_propagate_error (error, g_error_copy (gemem_device_failure (device)));
   else if (is_interrupted (&self))
-    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "calibrate: interrupted; there is no profile, run it again");
+    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                         "calibrate: interrupted; there is no profile, run it again");
   else if (self.sizes < SIZES)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "calibrate: %" G_GUINT64_FORMAT " bytes are needed free on the device, it gave less; end what else uses it",
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                 "calibrate: %" G_GUINT64_FORMAT
+                 " bytes are needed free on the device, it gave less; end what else uses it",
                  4 * (self.unit << (SIZES - 1)));
   else
     return TRUE;

@@ -34,7 +34,8 @@ gemem_cuda_is_capturing (GememDevice *device, guint64 handle)
   if (self == NULL)
     return FALSE;
   GEMEM_CUDA_ENTER (self);
-  return self->driver->cuStreamIsCapturing ((CUstream) (guintptr) handle, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return self->driver->cuStreamIsCapturing ((CUstream) (guintptr) handle, &status) == CUDA_SUCCESS
+         && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 int

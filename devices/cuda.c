@@ -1,19 +1,23 @@
-/* cuda.c - the CUDA device: memory of an NVIDIA GPU through its driver; settings, beginning and end.
+/* cuda.c - the CUDA device: memory of an NVIDIA GPU through its driver; settings, beginning and
+ * end.
  *
- * Why: the same engine and the same allocators on real memory.  What device.h says of a device holds: memory that is short is an ordinary
- * answer, and what was refused leaves nothing behind.  Any other error of the driver ends the device (gemem_device_failure()): it is kept
- * with CUDA's name and text, nothing more is given out, and what was given out stays until the end.
+ * Why: the same engine and the same allocators on real memory.  What device.h says of a device
+ * holds: memory that is short is an ordinary answer, and what was refused leaves nothing behind. 
+ * Any other error of the driver ends the device (gemem_device_failure()): it is kept with CUDA's
+ * name and text, nothing more is given out, and what was given out stays until the end.
  *
- * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the driver decides.  info() says the
- * lesser of both.
- * Time: a real device has no modelled clock.  `now` is what the trace says, and calls cost nothing unless `profile` prices them, so that
- * modelled and measured latency stand side by side.
- * Which GPU: every call makes the GPU's primary context that of the calling thread, and gives it back its own; devices on several GPUs,
- * and programs with contexts of their own, do not disturb each other.
+ * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the
+ * driver decides.  info() says the lesser of both.
+ * Time: a real device has no modelled clock.  `now` is what the trace says, and calls cost nothing
+ * unless `profile` prices them, so that modelled and measured latency stand side by side.
+ * Which GPU: every call makes the GPU's primary context that of the calling thread, and gives it
+ * back its own; devices on several GPUs, and programs with contexts of their own, do not disturb
+ * each other.
  *
- * Invariants: everything obtained from the driver is given back at the end, in this order: the device is idle, memory, streams and
- * events, pool, context.
- * Cost: two look-ups besides the driver's work; no heap allocation per call once the maps have grown.
+ * Invariants: everything obtained from the driver is given back at the end, in this order: the
+ * device is idle, memory, streams and events, pool, context.
+ * Cost: two look-ups besides the driver's work; no heap allocation per call once the maps have
+ * grown.
  */
 #include "config.h"
 
@@ -28,8 +32,8 @@
 typedef struct
 {
   guint64 gpu, capacity, release_threshold;
-  int     mode, streams;
-  char   *profile;
+  int mode, streams;
+  char *profile;
 } GememCudaParams;
 #endif
 
@@ -39,18 +43,45 @@ typedef struct
 #define FIELD(name) .offset = G_STRUCT_OFFSET (GememCudaParams, name)
 
 static const GememParam params[] = {
-  { .name = "gpu", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "65535", FIELD (gpu),
+  { .name = "gpu",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "65535",
+    FIELD (gpu),
     .help = "Which GPU, as the driver counts them; cuda:1 is short for cuda:gpu=1." },
-  { .name = "mode", .type = GEMEM_PARAM_CHOICE, .default_text = "malloc", .choices = "malloc|vmm|async", FIELD (mode),
-    .help = "How plain allocations are made: cuMemAlloc, a range with a page of its own, or a stream-ordered pool." },
-  { .name = "capacity", .type = GEMEM_PARAM_SIZE, .default_text = "device", .special = "device=" UNSET_TEXT, FIELD (capacity),
-    .help = "Most bytes that are held, at most those of the GPU; without it as many as the driver gives." },
-  { .name = "release_threshold", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "unlimited=18446744073709551615",
-    FIELD (release_threshold), .help = "With mode=async: bytes that the pool keeps instead of giving them back when the device waits." },
-  { .name = "streams", .type = GEMEM_PARAM_CHOICE, .default_text = "made", .choices = "made|handles", FIELD (streams),
-    .help = "Whether a stream's number stands for one that is made when first used, or is the program's own CUstream." },
-  { .name = "profile", .type = GEMEM_PARAM_STRING, FIELD (profile),
-    .help = "Cost profile that prices the calls, for modelled latencies beside measured ones; without it calls cost nothing." },
+  { .name = "mode",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "malloc",
+    .choices = "malloc|vmm|async",
+    FIELD (mode),
+    .help = "How plain allocations are made: cuMemAlloc, a range with a page of its own, or a "
+            "stream-ordered pool." },
+  { .name = "capacity",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "device",
+    .special = "device=" UNSET_TEXT,
+    FIELD (capacity),
+    .help = "Most bytes that are held, at most those of the GPU; without it as many as the driver "
+            "gives." },
+  { .name = "release_threshold",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .special = "unlimited=18446744073709551615",
+    FIELD (release_threshold),
+    .help = "With mode=async: bytes that the pool keeps instead of giving them back when the "
+            "device waits." },
+  { .name = "streams",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "made",
+    .choices = "made|handles",
+    FIELD (streams),
+    .help = "Whether a stream's number stands for one that is made when first used, or is the "
+            "program's own CUstream." },
+  { .name = "profile",
+    .type = GEMEM_PARAM_STRING,
+    FIELD (profile),
+    .help = "Cost profile that prices the calls, for modelled latencies beside measured ones; "
+            "without it calls cost nothing." },
   { .name = NULL }
 };
 
@@ -60,7 +91,8 @@ static GememDevice *
 cuda_create (gconstpointer given, GError **error)
 {
   g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-                       "device cuda: gemem was built without the CUDA Toolkit's headers; build with --with-cuda, or use a simulated device, for "
+                       "device cuda: gemem was built without the CUDA Toolkit's headers; build "
+                       "with --with-cuda, or use a simulated device, for "
                        "example -d sim:profile=h200");
   return NULL;
 }
@@ -114,9 +146,12 @@ gemem_cuda_succeeded (GememCuda *self, const char *call, CUresult result, gboole
   if (result == CUDA_ERROR_OUT_OF_MEMORY && short_is_fine)
     return FALSE;
   text = gemem_cuda_result_text (self->driver, result);
-  gemem_device_fail (&self->base, g_error_new (GEMEM_ERROR, GEMEM_ERROR_FAILED,
-                                               "device cuda:%" G_GUINT64_FORMAT ": %s: %s; the GPU cannot go on, look into the system's log (dmesg)",
-                                               self->params.gpu, call, text));
+  gemem_device_fail (
+      &self->base,
+      g_error_new (GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "device cuda:%" G_GUINT64_FORMAT
+                   ": %s: %s; the GPU cannot go on, look into the system's log (dmesg)",
+                   self->params.gpu, call, text));
   return FALSE;
 }
 
@@ -156,7 +191,9 @@ cuda_cost (GememDevice *device, GememDeviceCall call, guint64 size)
   if (cost == NULL)
     return 0;
   return gemem_call_cost_ns (cost, size, self->granularity)
-         + gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE ? gemem_idmap_count (self->blocks) : gemem_mappings_live (&self->mappings, call));
+         + gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE
+                                         ? gemem_idmap_count (self->blocks)
+                                         : gemem_mappings_live (&self->mappings, call));
 }
 
 /* ---- beginning and end */
@@ -208,7 +245,9 @@ find_gpu (GememCuda *self, GError **error)
   if (self->params.gpu >= (guint64) count)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-                   "device cuda:%" G_GUINT64_FORMAT ": no such GPU, the driver finds %d, counted from 0; give another number", self->params.gpu, count);
+                   "device cuda:%" G_GUINT64_FORMAT
+                   ": no such GPU, the driver finds %d, counted from 0; give another number",
+                   self->params.gpu, count);
       return FALSE;
     }
   return GEMEM_CUDA_DO (self, cuDeviceGet, &self->gpu, (int) self->params.gpu);
@@ -218,39 +257,44 @@ static gboolean
 lacks (const GememCuda *self, const char *what, GError **error)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-               "device cuda:%" G_GUINT64_FORMAT ": this GPU or its driver has no %s; use mode=malloc", self->params.gpu, what);
+               "device cuda:%" G_GUINT64_FORMAT
+               ": this GPU or its driver has no %s; use mode=malloc",
+               self->params.gpu, what);
   return FALSE;
 }
 
 static gboolean
 make_pool (GememCuda *self)
 {
-  const CUmemPoolProps properties = {
-    .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu }
-  };
+  const CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                    .id = self->gpu } };
   cuuint64_t threshold = self->params.release_threshold;
 
   return GEMEM_CUDA_DO (self, cuMemPoolCreate, &self->pool, &properties)
-         && GEMEM_CUDA_DO (self, cuMemPoolSetAttribute, self->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+         && GEMEM_CUDA_DO (self, cuMemPoolSetAttribute, self->pool,
+                           CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
 }
 
 /* What the GPU can do, and how much it has.  FALSE with @error or with the device failed. */
 static gboolean
 look_around (GememCuda *self, GError **error)
 {
-  const CUmemAllocationProp page = {
-    .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu }
-  };
+  const CUmemAllocationProp page = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                     .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                   .id = self->gpu } };
   size_t granularity = 2 * GEMEM_MIB, available, total;
 
   self->virtual_memory = attribute (self, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
   if (self->params.mode == GEMEM_CUDA_VMM && !self->virtual_memory)
     return lacks (self, "virtual memory, which mode=vmm needs", error);
-  if (self->params.mode == GEMEM_CUDA_ASYNC && !attribute (self, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
+  if (self->params.mode == GEMEM_CUDA_ASYNC
+      && !attribute (self, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
     return lacks (self, "memory pools, which mode=async needs", error);
   if (!GEMEM_CUDA_DO (self, cuMemGetInfo, &available, &total)
       || (self->virtual_memory
-          && !GEMEM_CUDA_DO (self, cuMemGetAllocationGranularity, &granularity, &page, CU_MEM_ALLOC_GRANULARITY_MINIMUM)))
+          && !GEMEM_CUDA_DO (self, cuMemGetAllocationGranularity, &granularity, &page,
+                             CU_MEM_ALLOC_GRANULARITY_MINIMUM)))
     return FALSE;
   self->granularity = self->mappings.granularity = granularity;
   self->limit = self->params.capacity < total ? self->params.capacity : G_MAXUINT64;
@@ -261,10 +305,12 @@ look_around (GememCuda *self, GError **error)
 static gboolean
 begin (GememCuda *self, GError **error)
 {
-  if (!find_gpu (self, error) || !GEMEM_CUDA_DO (self, cuDevicePrimaryCtxRetain, &self->context, self->gpu))
+  if (!find_gpu (self, error)
+      || !GEMEM_CUDA_DO (self, cuDevicePrimaryCtxRetain, &self->context, self->gpu))
     return FALSE;
   GEMEM_CUDA_ENTER (self);
-  return look_around (self, error) && (self->params.mode != GEMEM_CUDA_ASYNC || make_pool (self)) && self->base.failure == NULL;
+  return look_around (self, error) && (self->params.mode != GEMEM_CUDA_ASYNC || make_pool (self))
+         && self->base.failure == NULL;
 }
 
 /* The profile is read before the driver is asked: a wrong name is an error on any machine. */
@@ -296,7 +342,8 @@ cuda_create (gconstpointer given, GError **error)
   self->stream_places = gemem_idmap_new (sizeof (guint64));
   self->streams = g_array_new (FALSE, TRUE, sizeof (GememCudaStream));
   gemem_mappings_init (&self->mappings, 1);
-  if (set_costs (self, error) && (self->driver = gemem_cuda_driver (error)) != NULL && begin (self, error))
+  if (set_costs (self, error) && (self->driver = gemem_cuda_driver (error)) != NULL
+      && begin (self, error))
     {
       g_rec_mutex_init (&self->base.lock);
       return &self->base;

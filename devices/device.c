@@ -1,8 +1,9 @@
 /* device.c - the calls every allocator makes: count, charge, dispatch, tell the observer.
  *
- * The class does the work and may move `now` forward while the call waits; the modelled cost comes on top, so that the time of a
- * call is what `now` moved by in all.  Refused calls cost the same: the driver was asked.  One function pays for every call (charge),
- * so that counters, clock and ledger cannot drift apart.
+ * The class does the work and may move `now` forward while the call waits; the modelled cost comes
+ * on top, so that the time of a call is what `now` moved by in all.  Refused calls cost the same:
+ * the driver was asked.  One function pays for every call (charge), so that counters, clock and
+ * ledger cannot drift apart.
  *
  * Cost: O(1) above the class; two indirect calls (one more for each observer), no allocation.
  */
@@ -110,7 +111,8 @@ gemem_device_identify (GememDevice *device)
 
   while (each->inner != NULL)
     each = each->inner;
-  return each->klass->identify != NULL ? each->klass->identify (each) : gemem_device_describe (device);
+  return each->klass->identify != NULL ? each->klass->identify (each)
+                                       : gemem_device_describe (device);
 }
 
 /* ---- calls */
@@ -131,7 +133,7 @@ typedef struct
 static inline Moment
 begin_call (const GememDevice *device)
 {
-  return (Moment) { device->now, G_UNLIKELY (device->times != NULL) ? device->times->clock () : 0 };
+  return (Moment){ device->now, G_UNLIKELY (device->times != NULL) ? device->times->clock () : 0 };
 }
 
 /* Books one call that began at @start. */
@@ -152,13 +154,14 @@ charge (GememDevice *device, GememDeviceCall call, Moment start, guint64 size, g
     device->peak_held = device->held;
 }
 
-/* The same, and tells whoever watches; the rest are fields of the note, which is only made if somebody does. */
+/* The same, and tells whoever watches; the rest are fields of the note, which is only made if
+ * somebody does. */
 #define BOOK(device, kind, start, bytes, good, ...) \
   G_STMT_START \
   { \
     charge (device, kind, start, bytes, good); \
     if (G_UNLIKELY ((device)->watches != NULL)) \
-      tell (device, &(const GememDeviceNote) { .call = kind, .size = bytes, __VA_ARGS__ }); \
+      tell (device, &(const GememDeviceNote){ .call = kind, .size = bytes, __VA_ARGS__ }); \
   } \
   G_STMT_END
 
@@ -189,7 +192,8 @@ gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   const Moment start = begin_call (device);
   guint64 address = device->klass->malloc (device, size, stream);
-  BOOK (device, GEMEM_CALL_MALLOC, start, size, address != 0, .ok = address != 0, .address = address, .stream = stream);
+  BOOK (device, GEMEM_CALL_MALLOC, start, size, address != 0, .ok = address != 0,
+        .address = address, .stream = stream);
   return address;
 }
 
@@ -206,7 +210,8 @@ gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment)
 {
   const Moment start = begin_call (device);
   guint64 address = device->klass->reserve (device, size, alignment);
-  BOOK (device, GEMEM_CALL_RESERVE, start, size, address != 0, .ok = address != 0, .address = address);
+  BOOK (device, GEMEM_CALL_RESERVE, start, size, address != 0, .ok = address != 0,
+        .address = address);
   return address;
 }
 
@@ -236,7 +241,8 @@ gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size)
 }
 
 gboolean
-gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size)
+gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 offset,
+                  guint64 size)
 {
   const Moment start = begin_call (device);
   gboolean ok = device->klass->map (device, address, page, offset, size);
@@ -254,7 +260,8 @@ gemem_device_unmap (GememDevice *device, guint64 address, guint64 size)
 }
 
 gboolean
-gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream)
+gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64 size,
+                     guint64 stream)
 {
   const Moment start = begin_call (device);
   gboolean ok = device->klass->memset (device, address, value, size, stream);
@@ -267,7 +274,8 @@ gemem_device_event_record (GememDevice *device, guint64 stream)
 {
   const Moment start = begin_call (device);
   GememDeviceEvent event = device->klass->event_record (device, stream);
-  BOOK (device, GEMEM_CALL_EVENT_RECORD, start, 0, event != 0, .ok = event != 0, .stream = stream, .event = event);
+  BOOK (device, GEMEM_CALL_EVENT_RECORD, start, 0, event != 0, .ok = event != 0, .stream = stream,
+        .event = event);
   return event;
 }
 
@@ -360,7 +368,9 @@ gemem_device_touch (GememDevice *device, GError **error)
 
   if (self->klass->touch != NULL)
     return self->klass->touch (self, error);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device %s: it has no memory to touch; use -d cuda:0, or leave --touch out", self->klass->name);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "device %s: it has no memory to touch; use -d cuda:0, or leave --touch out",
+               self->klass->name);
   return FALSE;
 }
 
@@ -372,7 +382,8 @@ gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 t
 }
 
 gboolean
-gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check)
+gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag,
+                     guint64 stream, guint64 check)
 {
   GememDevice *self = innermost (device);
   return self->klass->verify (self, address, size, tag, stream, check);
@@ -392,7 +403,9 @@ gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **e
 
   if (self->klass->occupy != NULL)
     return self->klass->occupy (self, ns, stream, error);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device %s: it has no streams to occupy; use -d sim or -d cuda:0, or leave --occupy out",
-               self->klass->name);
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+      "device %s: it has no streams to occupy; use -d sim or -d cuda:0, or leave --occupy out",
+      self->klass->name);
   return FALSE;
 }

@@ -1,14 +1,18 @@
-/* device.h - what an allocator obtains memory from: the vtable of simulated, faulty, null and CUDA devices.
+/* device.h - what an allocator obtains memory from: the vtable of simulated, faulty, null and CUDA
+ * devices.
  *
- * One GememDevice is one device ordinal; nothing defaults to device 0.  An allocator calls only the gemem_device_*()
- * functions below, which count, charge the modelled cost to the device's clock, and then dispatch to the class.
+ * One GememDevice is one device ordinal; nothing defaults to device 0.  An allocator calls only the
+ * gemem_device_*() functions below, which count, charge the modelled cost to the device's clock,
+ * and then dispatch to the class.
  *
- * Invariants: `held` is the number of physical bytes obtained and not returned (contiguous allocations as requested, not rounded, plus
- * physical pages that exist); addresses are never 0; every call can fail where documented, and a failed call changes
- * nothing but counters and the clock.  Out-of-memory is an ordinary return value (0, or FALSE).
+ * Invariants: `held` is the number of physical bytes obtained and not returned (contiguous
+ * allocations as requested, not rounded, plus physical pages that exist); addresses are never 0;
+ * every call can fail where documented, and a failed call changes nothing but counters and the
+ * clock.  Out-of-memory is an ordinary return value (0, or FALSE).
  *
- * Who keeps what: the class keeps `held` (a page dies with its last mapping, so only the class knows) and moves `now` forward when a
- * call waits; the gemem_device_*() functions charge the cost and keep everything that is counted.
+ * Who keeps what: the class keeps `held` (a page dies with its last mapping, so only the class
+ * knows) and moves `now` forward when a call waits; the gemem_device_*() functions charge the cost
+ * and keep everything that is counted.
  */
 #pragma once
 
@@ -28,9 +32,9 @@ typedef enum
 {
   GEMEM_CALL_MALLOC,
   GEMEM_CALL_FREE,
-  GEMEM_CALL_RESERVE,       /* an address range                        */
+  GEMEM_CALL_RESERVE, /* an address range */
   GEMEM_CALL_RELEASE,
-  GEMEM_CALL_CREATE,        /* physical pages                          */
+  GEMEM_CALL_CREATE, /* physical pages */
   GEMEM_CALL_DESTROY,
   GEMEM_CALL_MAP,
   GEMEM_CALL_UNMAP,
@@ -46,16 +50,17 @@ typedef enum
 
 typedef struct
 {
-  guint64 total;            /* bytes the device reports                         */
-  guint64 free;             /* bytes not held by anyone                         */
-  guint64 granularity;      /* of physical pages and mappings                   */
-  gboolean virtual_memory;  /* reserve/create/map are supported                 */
+  guint64 total;           /* bytes the device reports */
+  guint64 free;            /* bytes not held by anyone */
+  guint64 granularity;     /* of physical pages and mappings */
+  gboolean virtual_memory; /* reserve/create/map are supported */
 } GememDeviceInfo;
 
-typedef guint64 GememPage;  /* a physical allocation; 0 = none */
+typedef guint64 GememPage;        /* a physical allocation; 0 = none */
 typedef guint64 GememDeviceEvent; /* 0 = none, always complete */
 
-/* A verification that failed: its number, the first byte that is wrong, the word that it lies in, and what that would be of a block's pattern. */
+/* A verification that failed: its number, the first byte that is wrong, the word that it lies in,
+ * and what that would be of a block's pattern. */
 typedef struct
 {
   guint64 check, offset, word;
@@ -64,118 +69,144 @@ typedef struct
 
 struct _GememDeviceClass
 {
-  const char       *name;    /* "sim" */
-  const char       *aliases;
-  const char       *summary;
+  const char *name; /* "sim" */
+  const char *aliases;
+  const char *summary;
   const GememParam *params;
-  gsize             params_size;
-  /* Takes a copy of what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new device. */
+  gsize params_size;
+  /* Takes a copy of what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new
+   * device. */
   GememDevice *(*create) (gconstpointer params, GError **error);
 
-  guint64  (*malloc)  (GememDevice *device, guint64 size, guint64 stream);       /* address; 0 = out of memory */
-  void     (*free)    (GememDevice *device, guint64 address, guint64 size);
-  guint64  (*reserve) (GememDevice *device, guint64 size, guint64 alignment);    /* address; 0 = unsupported or refused */
-  void     (*release) (GememDevice *device, guint64 address, guint64 size);
-  GememPage (*create_page) (GememDevice *device, guint64 size);                  /* 0 = out of memory */
-  void     (*destroy_page) (GememDevice *device, GememPage page, guint64 size);
-  gboolean (*map)     (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size);
-  gboolean (*unmap)   (GememDevice *device, guint64 address, guint64 size);
-  gboolean (*memset)  (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream);
+  /* address; 0 = out of memory */
+  guint64 (*malloc) (GememDevice *device, guint64 size, guint64 stream);
+  void (*free) (GememDevice *device, guint64 address, guint64 size);
+  /* address; 0 = unsupported or refused */
+  guint64 (*reserve) (GememDevice *device, guint64 size, guint64 alignment);
+  void (*release) (GememDevice *device, guint64 address, guint64 size);
+  GememPage (*create_page) (GememDevice *device, guint64 size); /* 0 = out of memory */
+  void (*destroy_page) (GememDevice *device, GememPage page, guint64 size);
+  gboolean (*map) (GememDevice *device, guint64 address, GememPage page, guint64 offset,
+                   guint64 size);
+  gboolean (*unmap) (GememDevice *device, guint64 address, guint64 size);
+  gboolean (*memset) (GememDevice *device, guint64 address, guint8 value, guint64 size,
+                      guint64 stream);
   GememDeviceEvent (*event_record) (GememDevice *device, guint64 stream);
-  gboolean (*event_query) (GememDevice *device, GememDeviceEvent event);         /* TRUE = complete */
-  void     (*event_sync)  (GememDevice *device, GememDeviceEvent event);
+  gboolean (*event_query) (GememDevice *device, GememDeviceEvent event); /* TRUE = complete */
+  void (*event_sync) (GememDevice *device, GememDeviceEvent event);
   gboolean (*stream_sync) (GememDevice *device, guint64 stream);
   gboolean (*device_sync) (GememDevice *device);
-  void     (*info)    (GememDevice *device, GememDeviceInfo *info);
-  void     (*destroy) (GememDevice *device);
+  void (*info) (GememDevice *device, GememDeviceInfo *info);
+  void (*destroy) (GememDevice *device);
 
   /* Optional: the next recorded segment (address policy `recorded`). */
-  void     (*expect)  (GememDevice *device, guint64 address, guint64 size);
-  /* Optional: until the next call of it no more than @bytes are held (address policy `recorded`); 0: as many as there are. */
-  void     (*limit)   (GememDevice *device, guint64 bytes);
-  /* Optional: takes a contiguous allocation that existed before the trace, at its recorded address. FALSE: no room. */
-  gboolean (*adopt)   (GememDevice *device, guint64 address, guint64 size);
-  /* Optional, together: fills memory with a pattern, and verifies it (kernels/touch-kernels.h).  touch: from now on; GEMEM_ERROR_NO_DEVICE if that cannot be.
-   * fill, verify: work on @stream, which comes after all fills and verifications before it; FALSE: the device has failed.
-   * finding: takes the next verification that failed; @wait: of all, otherwise of those known by now.  FALSE: none. */
-  gboolean (*touch)   (GememDevice *device, GError **error);
-  gboolean (*fill)    (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
-  gboolean (*verify)  (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
+  void (*expect) (GememDevice *device, guint64 address, guint64 size);
+  /* Optional: until the next call of it no more than @bytes are held (address policy `recorded`);
+   * 0: as many as there are. */
+  void (*limit) (GememDevice *device, guint64 bytes);
+  /* Optional: takes a contiguous allocation that existed before the trace, at its recorded address.
+   * FALSE: no room. */
+  gboolean (*adopt) (GememDevice *device, guint64 address, guint64 size);
+  /* Optional, together: fills memory with a pattern, and verifies it (kernels/touch-kernels.h). 
+   * touch: from now on; GEMEM_ERROR_NO_DEVICE if that cannot be. fill, verify: work on @stream,
+   * which comes after all fills and verifications before it; FALSE: the device has failed. finding:
+   * takes the next verification that failed; @wait: of all, otherwise of those known by now. 
+   * FALSE: none. */
+  gboolean (*touch) (GememDevice *device, GError **error);
+  gboolean (*fill) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
+                    guint64 stream);
+  gboolean (*verify) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
+                      guint64 stream, guint64 check);
   gboolean (*finding) (GememDevice *device, gboolean wait, GememMismatch *finding);
-  /* Optional: work that keeps @stream busy for @ns, behind what is there.  0: nothing, but does what the first work would need; GEMEM_ERROR_NO_DEVICE if
-   * there cannot be any.  A device that fails meanwhile says so by itself. */
+  /* Optional: work that keeps @stream busy for @ns, behind what is there.  0: nothing, but does
+   * what the first work would need; GEMEM_ERROR_NO_DEVICE if there cannot be any.  A device that
+   * fails meanwhile says so by itself. */
   gboolean (*occupy) (GememDevice *device, guint64 ns, guint64 stream, GError **error);
   /* Optional: "NVIDIA H200, CUDA 13.0", for provenance; g_free(). */
-  char    *(*identify) (GememDevice *device);
-  gboolean real; /* hardware: calls can fail for other reasons than memory (gemem_device_failure()) */
+  char *(*identify) (GememDevice *device);
+  /* hardware: calls can fail for other reasons than memory (gemem_device_failure()) */
+  gboolean real;
   /* Optional: modelled cost in ns of one call, charged by the wrapper after the call. */
-  guint64  (*cost)    (GememDevice *device, GememDeviceCall call, guint64 size);
+  guint64 (*cost) (GememDevice *device, GememDeviceCall call, guint64 size);
 };
 
 /* A call as observers see it, after it was made.  What a call does not have is 0. */
 typedef struct
 {
-  GememDeviceCall  call;
-  gboolean         ok;      /* FALSE: refused; of an event_query: not complete                    */
-  guint64          address; /* of memory; create, destroy: the page                               */
-  guint64          size;
-  guint64          stream;  /* memset, event_record, stream_sync; malloc: for which it was asked  */
-  GememDeviceEvent event;   /* event_record, event_query, event_sync                              */
+  GememDeviceCall call;
+  gboolean ok;     /* FALSE: refused; of an event_query: not complete */
+  guint64 address; /* of memory; create, destroy: the page */
+  guint64 size;
+  guint64 stream;         /* memset, event_record, stream_sync; malloc: for which it was asked */
+  GememDeviceEvent event; /* event_record, event_query, event_sync */
 } GememDeviceNote;
 
 typedef void (*GememDeviceObserver) (gpointer data, const GememDeviceNote *note);
 
-/* What calls take by a clock of the caller's, beside their modelled cost.  Owned by whoever measures. */
+/* What calls take by a clock of the caller's, beside their modelled cost.  Owned by whoever
+ * measures. */
 typedef struct
 {
-  guint64      (*clock) (void); /* ns, monotonic */
+  guint64 (*clock) (void); /* ns, monotonic */
   GememHistogram ns[GEMEM_CALL_COUNT];
 } GememCallTimes;
 
-/* Somebody who watches: the engine's ledger for fidelity, its probe of the order of release.  Owned by whoever watches. */
+/* Somebody who watches: the engine's ledger for fidelity, its probe of the order of release.  Owned
+ * by whoever watches. */
 typedef struct _GememDeviceWatch GememDeviceWatch;
 struct _GememDeviceWatch
 {
   GememDeviceObserver func;
-  gpointer            data;
-  GememDeviceWatch   *next; /* private to device.c */
+  gpointer data;
+  GememDeviceWatch *next; /* private to device.c */
 };
 
 struct _GememDevice
 {
   const GememDeviceClass *klass;
-  int                     ordinal;
-  gconstpointer           params;          /* effective settings, of klass->params_size bytes, owned by the class; NULL: no settings */
-  GememDevice            *inner;           /* what a wrapper (faulty) stands before; NULL: this is the device itself */
-  guint64                 capacity;        /* bytes of the whole device; G_MAXUINT64: unlimited                */
-  guint64                 held, peak_held; /* physical bytes held through this device object        */
-  guint64                 now;             /* virtual clock, ns                                      */
-  guint64                 call_time;       /* ns charged for calls since creation                    */
-  guint                   cost_numbers, cost_guesses; /* figures of the cost model, and how many of them are guesses */
-  guint64                 hit_ns;          /* modelled host cost of one alloc or free without any call (profile); 0: none given */
-  guint64                 misuses;         /* calls with an address, page or size that was never handed out: a bug of the caller */
-  guint64                 unexpected;      /* address policy `recorded`: mallocs that no recorded segment stood for */
-  guint64                 calls[GEMEM_CALL_COUNT];
-  guint64                 refused[GEMEM_CALL_COUNT];
-  guint64                 call_ns[GEMEM_CALL_COUNT];
-  guint32                 waits;           /* bit per GememDeviceCall that waits until the device is idle before it does its work */
-  GememCallTimes         *times;           /* set by whoever measures; NULL: nobody does */
-  GememDeviceWatch       *watches;         /* in the order in which they came */
-  GRecMutex               lock;            /* gemem_device_lock() */
-  GError                 *failure;         /* gemem_device_failure() */
-  gboolean                serialized;      /* many threads call its allocators, and whoever made it lets one in at a time */
+  int ordinal;
+  /* effective settings, of klass->params_size bytes, owned by the class; NULL: no settings */
+  gconstpointer params;
+  GememDevice *inner; /* what a wrapper (faulty) stands before; NULL: this is the device itself */
+  guint64 capacity;   /* bytes of the whole device; G_MAXUINT64: unlimited */
+  guint64 held, peak_held; /* physical bytes held through this device object */
+  guint64 now;             /* virtual clock, ns */
+  guint64 call_time;       /* ns charged for calls since creation */
+  /* figures of the cost model, and how many of them are guesses */
+  guint cost_numbers, cost_guesses;
+  /* modelled host cost of one alloc or free without any call (profile); 0: none given */
+  guint64 hit_ns;
+  /* calls with an address, page or size that was never handed out: a bug of the caller */
+  guint64 misuses;
+  guint64 unexpected; /* address policy `recorded`: mallocs that no recorded segment stood for */
+  guint64 calls[GEMEM_CALL_COUNT];
+  guint64 refused[GEMEM_CALL_COUNT];
+  guint64 call_ns[GEMEM_CALL_COUNT];
+  /* bit per GememDeviceCall that waits until the device is idle before it does its work */
+  guint32 waits;
+  GememCallTimes *times;     /* set by whoever measures; NULL: nobody does */
+  GememDeviceWatch *watches; /* in the order in which they came */
+  GRecMutex lock;            /* gemem_device_lock() */
+  GError *failure;           /* gemem_device_failure() */
+  /* many threads call its allocators, and whoever made it lets one in at a time */
+  gboolean serialized;
 };
 
 /* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).
- * @defaults: settings applied before those of @spec when @spec does not set them (from a trace), or NULL. */
+ * @defaults: settings applied before those of @spec when @spec does not set them (from a trace), or
+ * NULL. */
 GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
-/* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" says gpu=1, mode=vmm.  GEMEM_ERROR_USAGE. */
-GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error);
-/* Of a wrapper (faulty) with @settings the class beneath, which takes what it does not know itself; else @klass.  NULL: unknown. */
-const GememDeviceClass *gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings);
+/* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" says gpu=1, mode=vmm. 
+ * GEMEM_ERROR_USAGE. */
+GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass,
+                                    GError **error);
+/* Of a wrapper (faulty) with @settings the class beneath, which takes what it does not know itself;
+ * else @klass.  NULL: unknown. */
+const GememDeviceClass *gemem_device_class_beneath (const GememDeviceClass *klass,
+                                                    const GPtrArray *settings);
 void gemem_device_destroy (GememDevice *device);
-/* For allocators that share a device among threads: the calls below do not lock, who may meet another thread does, around the calls and what
- * depends on them.  The holder may lock again. */
+/* For allocators that share a device among threads: the calls below do not lock, who may meet
+ * another thread does, around the calls and what depends on them.  The holder may lock again. */
 void gemem_device_lock (GememDevice *device);
 void gemem_device_unlock (GememDevice *device);
 /* "sim:capacity=...": the effective settings. */
@@ -189,56 +220,69 @@ gboolean gemem_device_settings_recorded (const GPtrArray *settings);
 
 const GememDeviceClass *const *gemem_device_classes (void); /* NULL-terminated, from devices.def */
 
-guint64   gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream);
-void      gemem_device_free (GememDevice *device, guint64 address, guint64 size);
-guint64   gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment);
-void      gemem_device_release (GememDevice *device, guint64 address, guint64 size);
+guint64 gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream);
+void gemem_device_free (GememDevice *device, guint64 address, guint64 size);
+guint64 gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment);
+void gemem_device_release (GememDevice *device, guint64 address, guint64 size);
 GememPage gemem_device_create_page (GememDevice *device, guint64 size);
-void      gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size);
-gboolean  gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size);
-gboolean  gemem_device_unmap (GememDevice *device, guint64 address, guint64 size);
-gboolean  gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, guint64 stream);
+void gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size);
+gboolean gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 offset,
+                           guint64 size);
+gboolean gemem_device_unmap (GememDevice *device, guint64 address, guint64 size);
+gboolean gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64 size,
+                              guint64 stream);
 GememDeviceEvent gemem_device_event_record (GememDevice *device, guint64 stream);
-gboolean  gemem_device_event_query (GememDevice *device, GememDeviceEvent event);
-void      gemem_device_event_sync (GememDevice *device, GememDeviceEvent event);
-gboolean  gemem_device_stream_sync (GememDevice *device, guint64 stream);
-gboolean  gemem_device_sync (GememDevice *device);
-void      gemem_device_info (GememDevice *device, GememDeviceInfo *info);
+gboolean gemem_device_event_query (GememDevice *device, GememDeviceEvent event);
+void gemem_device_event_sync (GememDevice *device, GememDeviceEvent event);
+gboolean gemem_device_stream_sync (GememDevice *device, guint64 stream);
+gboolean gemem_device_sync (GememDevice *device);
+void gemem_device_info (GememDevice *device, GememDeviceInfo *info);
 
-/* From now on @watch->func is told of every call, after those who came before; until unwatch, which may come twice. */
-void      gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
-void      gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
+/* From now on @watch->func is told of every call, after those who came before; until unwatch, which
+ * may come twice. */
+void gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
+void gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
 
-/* Why the device cannot go on, or NULL: a call failed, and not for want of memory (GEMEM_ERROR_FAILED).  It has refused all requests for memory since then,
- * and what it gave stays with it until its end, which gives everything back.  Only real devices fail, or what stands before one. */
+/* Why the device cannot go on, or NULL: a call failed, and not for want of memory
+ * (GEMEM_ERROR_FAILED).  It has refused all requests for memory since then, and what it gave stays
+ * with it until its end, which gives everything back.  Only real devices fail, or what stands
+ * before one. */
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
 
-/* --touch (sim/engine/touch.h): not calls of an allocator, so they are neither counted nor charged nor shown to who watches.  As in GememDeviceClass; the first
- * answers GEMEM_ERROR_USAGE where there is no memory. */
-gboolean  gemem_device_touch (GememDevice *device, GError **error);
-gboolean  gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream);
-gboolean  gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check);
-gboolean  gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding);
+/* --touch (sim/engine/touch.h): not calls of an allocator, so they are neither counted nor charged
+ * nor shown to who watches.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where
+ * there is no memory. */
+gboolean gemem_device_touch (GememDevice *device, GError **error);
+gboolean gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag,
+                            guint64 stream);
+gboolean gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag,
+                              guint64 stream, guint64 check);
+gboolean gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding);
 
 /* --occupy (sim/engine/pace.h), likewise; GEMEM_ERROR_USAGE where no stream is ever busy. */
-gboolean  gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error);
+gboolean gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error);
 
 /* The device's capacity without counting a call: for "80%" and for reports. */
-guint64   gemem_device_capacity (GememDevice *device);
-/* The machine's recorded segments, before the allocator asks for them; no effect on other policies. */
-void      gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
-/* What the recorded device let the recorded allocator hold, until the next call; 0: no longer.  No effect on other policies. */
-void      gemem_device_limit (GememDevice *device, guint64 bytes);
-gboolean  gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
+guint64 gemem_device_capacity (GememDevice *device);
+/* The machine's recorded segments, before the allocator asks for them; no effect on other
+ * policies. */
+void gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
+/* What the recorded device let the recorded allocator hold, until the next call; 0: no longer.  No
+ * effect on other policies. */
+void gemem_device_limit (GememDevice *device, guint64 bytes);
+gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
 
 const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", ... */
 
-/* Wraps @inner so that calls fail as @spec says: "nth=5,call=malloc", "every=7", "seed=3,rate=1%", "after=100,call=map|create".
- * @inner is taken over, also on error.  "faulty:nth=5,capacity=1GiB" makes the same from text: keys that are not the wrapper's own
- * go to the device under it (on=sim).  See faulty.c for the rules; wrappers can be stacked. */
+/* Wraps @inner so that calls fail as @spec says: "nth=5,call=malloc", "every=7", "seed=3,rate=1%",
+ * "after=100,call=map|create".
+ * @inner is taken over, also on error.  "faulty:nth=5,capacity=1GiB" makes the same from text: keys
+ * that are not the wrapper's own go to the device under it (on=sim).  See faulty.c for the rules;
+ * wrappers can be stacked. */
 GememDevice *gemem_faulty_device_new (GememDevice *inner, const char *spec, GError **error);
-/* Failures injected into @call so far, by all wrappers of the stack; GEMEM_CALL_COUNT: into any call.  0 for other devices. */
+/* Failures injected into @call so far, by all wrappers of the stack; GEMEM_CALL_COUNT: into any
+ * call.  0 for other devices. */
 guint64 gemem_faulty_device_injected (GememDevice *device, GememDeviceCall call);
 
 GEMEM_END_DECLS

@@ -1,15 +1,20 @@
 /* faulty.c - a wrapper that lets chosen calls fail, to see what the layers above do then.
  *
- * Rules: `call` names the calls that may fail ("malloc|map"; "memory": malloc, reserve, create and map, which is the default; "all":
- * every call that has a failure to report, but for unmap: who cannot give memory back for good cannot give back all).  These calls are counted together, from 1; call k fails if any rule says so:
+ * Rules: `call` names the calls that may fail ("malloc|map"; "memory": malloc, reserve, create and
+ * map, which is the default; "all": every call that has a failure to report, but for unmap: who
+ * cannot give memory back for good cannot give back all).  These calls are counted together, from
+ * 1; call k fails if any rule says so:
  *   nth=N    k = N                  every=N  k is a multiple of N
- *   after=N  k > N                  rate=P%  a draw with probability P per call (exact to 0.0001 %), from the stream of `seed`
+ *   after=N  k > N rate=P% a draw with probability P per call (exact to 0.0001 %), from the stream
+ *            of `seed`
  * Several wrappers can be stacked for rules that count differently.
  *
- * A failed call never reaches the device beneath: nothing changes, no address is used up, no recorded segment is consumed; it is
- * counted, refused and charged like one that the device refused.  Everything else is forwarded, and clock, held bytes and mistakes are
- * the same on both objects after every call; what is counted per call is counted on the outer object alone.
- * A failed event_query says "not complete"; a failed event_record returns 0, after which only waiting for the stream is safe.
+ * A failed call never reaches the device beneath: nothing changes, no address is used up, no
+ * recorded segment is consumed; it is counted, refused and charged like one that the device
+ * refused.  Everything else is forwarded, and clock, held bytes and mistakes are the same on both
+ * objects after every call; what is counted per call is counted on the outer object alone. A failed
+ * event_query says "not complete"; a failed event_record returns 0, after which only waiting for
+ * the stream is safe.
  *
  * Cost: O(1) above the device beneath, no allocation.
  */
@@ -29,41 +34,68 @@
 typedef struct
 {
   guint64 nth, every, after, seed;
-  char   *rate, *call, *on;
+  char *rate, *call, *on;
 } FaultyParams;
 
 typedef struct
 {
-  GememDevice  base;
+  GememDevice base;
   FaultyParams params;
-  guint32      kinds; /* bit per GememDeviceCall that may fail */
-  guint64      rate;  /* of RATE_WHOLE */
-  GememRng     rng;
-  guint64      seen;  /* calls that might have failed */
-  guint64      injected[GEMEM_CALL_COUNT];
+  guint32 kinds; /* bit per GememDeviceCall that may fail */
+  guint64 rate;  /* of RATE_WHOLE */
+  GememRng rng;
+  guint64 seen; /* calls that might have failed */
+  guint64 injected[GEMEM_CALL_COUNT];
 } Faulty;
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET (FaultyParams, name)
 
 static const GememParam params[] = {
-  { .name = "nth", .type = GEMEM_PARAM_UINT, .default_text = "0", FIELD (nth),
+  { .name = "nth",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    FIELD (nth),
     .help = "Call number N fails, counted from 1; 0: none." },
-  { .name = "every", .type = GEMEM_PARAM_UINT, .default_text = "0", FIELD (every), .help = "Every N-th call fails; 0: none." },
-  { .name = "after", .type = GEMEM_PARAM_UINT, .default_text = "never", .special = "never=" NEVER_TEXT, FIELD (after),
+  { .name = "every",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    FIELD (every),
+    .help = "Every N-th call fails; 0: none." },
+  { .name = "after",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "never",
+    .special = "never=" NEVER_TEXT,
+    FIELD (after),
     .help = "All calls after the first N fail." },
-  { .name = "rate", .type = GEMEM_PARAM_STRING, .default_text = "0%", FIELD (rate),
+  { .name = "rate",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "0%",
+    FIELD (rate),
     .help = "Share of calls that fail at random, as in 1%." },
-  { .name = "seed", .type = GEMEM_PARAM_UINT, .default_text = "1", FIELD (seed), .help = "Seed of the random failures." },
-  { .name = "call", .type = GEMEM_PARAM_STRING, .default_text = "memory", FIELD (call),
-    .help = "Calls that may fail, '|' separated: names of device calls, 'memory' (malloc, reserve, create, map) or 'all'." },
-  { .name = "on", .type = GEMEM_PARAM_STRING, .default_text = "sim", FIELD (on), .help = "The device beneath; other settings go to it." },
+  { .name = "seed",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1",
+    FIELD (seed),
+    .help = "Seed of the random failures." },
+  { .name = "call",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "memory",
+    FIELD (call),
+    .help = "Calls that may fail, '|' separated: names of device calls, 'memory' (malloc, reserve, "
+            "create, map) or 'all'." },
+  { .name = "on",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "sim",
+    FIELD (on),
+    .help = "The device beneath; other settings go to it." },
   { .name = NULL }
 };
 
 #define BIT(call) (1u << GEMEM_CALL_##call)
 #define MEMORY_CALLS (BIT (MALLOC) | BIT (RESERVE) | BIT (CREATE) | BIT (MAP))
 #define FALLIBLE_CALLS \
-  (MEMORY_CALLS | BIT (UNMAP) | BIT (MEMSET) | BIT (EVENT_RECORD) | BIT (EVENT_QUERY) | BIT (STREAM_SYNC) | BIT (DEVICE_SYNC))
+  (MEMORY_CALLS | BIT (UNMAP) | BIT (MEMSET) | BIT (EVENT_RECORD) | BIT (EVENT_QUERY) \
+   | BIT (STREAM_SYNC) | BIT (DEVICE_SYNC))
 
 /* ---- the decision, and keeping both objects alike */
 
@@ -78,7 +110,9 @@ fails (Faulty *self, GememDeviceCall call)
     return FALSE;
   k = ++self->seen;
   fail = k == p->nth || (p->every != 0 && k % p->every == 0) || k > p->after;
-  if (self->rate != 0 && gemem_rng_below (&self->rng, RATE_WHOLE) < self->rate) /* drawn always: the rules do not shift each other */
+  if (self->rate != 0
+      && gemem_rng_below (&self->rng, RATE_WHOLE)
+             < self->rate) /* drawn always: the rules do not shift each other */
     fail = TRUE;
   self->injected[call] += fail;
   return fail;
@@ -316,18 +350,22 @@ parse_kinds (const char *text, guint32 *kinds, GError **error)
         *kinds |= FALLIBLE_CALLS & ~BIT (UNMAP);
       else
         for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
-          if ((FALLIBLE_CALLS & (1u << call)) != 0 && gemem_name_equal (words[i], gemem_device_call_name (call)))
+          if ((FALLIBLE_CALLS & (1u << call)) != 0
+              && gemem_name_equal (words[i], gemem_device_call_name (call)))
             *kinds |= 1u << call;
       if (*kinds != before || (before != 0 && g_strv_contains (known, words[i])))
         continue;
       const char *nearest = gemem_suggest (words[i], known);
       g_autofree char *list = g_strjoinv (", ", (char **) known);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: call=%s: no call that can fail; %s%s%suse %s", words[i],
-                   nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "", nearest != NULL ? "'? " : "", list);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "device faulty: call=%s: no call that can fail; %s%s%suse %s", words[i],
+                   nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "",
+                   nearest != NULL ? "'? " : "", list);
       return FALSE;
     }
   if (*kinds == 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: call= names no call; use memory, all, or names as in malloc|map");
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "device faulty: call= names no call; use memory, all, or names as in malloc|map");
   return *kinds != 0;
 }
 
@@ -336,9 +374,11 @@ parse_rate (const char *text, guint64 *rate, GError **error)
 {
   g_autoptr (GError) cause = NULL;
 
-  if (g_str_has_suffix (text, "%") && gemem_parse_size (text, 1, RATE_WHOLE, rate, &cause) && *rate <= RATE_WHOLE)
+  if (g_str_has_suffix (text, "%") && gemem_parse_size (text, 1, RATE_WHOLE, rate, &cause)
+      && *rate <= RATE_WHOLE)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: rate=%s: not a share; use 0%% to 100%%, as in rate=1%%", text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "device faulty: rate=%s: not a share; use 0%% to 100%%, as in rate=1%%", text);
   return FALSE;
 }
 
@@ -349,10 +389,12 @@ check_effect (const FaultyParams *p, guint64 rate, GError **error)
   gboolean some = p->nth != 0 || p->every != 0 || p->after != NEVER || rate != 0;
 
   if (!some && strcmp (p->call, "memory") != 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: call=%s: nothing says when; add nth, every, after or rate",
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "device faulty: call=%s: nothing says when; add nth, every, after or rate",
                  p->call);
   else if (rate == 0 && p->seed != 1)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: seed has no effect without rate; add rate=1%% or remove it");
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "device faulty: seed has no effect without rate; add rate=1%% or remove it");
   else
     return TRUE;
   return FALSE;
@@ -366,7 +408,8 @@ wrap (GememDevice *inner, const FaultyParams *given, GError **error)
   guint64 rate;
   Faulty *self;
 
-  if (!parse_kinds (given->call, &kinds, error) || !parse_rate (given->rate, &rate, error) || !check_effect (given, rate, error))
+  if (!parse_kinds (given->call, &kinds, error) || !parse_rate (given->rate, &rate, error)
+      || !check_effect (given, rate, error))
     {
       gemem_device_destroy (inner);
       return NULL;
@@ -402,7 +445,8 @@ gemem_faulty_device_new (GememDevice *inner, const char *spec, GError **error)
   FaultyParams given = { 0 };
   GememDevice *device;
 
-  if (settings == NULL || !gemem_params_apply (params, &given, &context, "device faulty", settings, error))
+  if (settings == NULL
+      || !gemem_params_apply (params, &given, &context, "device faulty", settings, error))
     {
       gemem_params_clear (params, &given);
       gemem_device_destroy (inner);
@@ -414,7 +458,8 @@ gemem_faulty_device_new (GememDevice *inner, const char *spec, GError **error)
 }
 
 GememDevice *
-gemem_faulty_device_new_settings (const GPtrArray *settings, const GPtrArray *defaults, GError **error)
+gemem_faulty_device_new_settings (const GPtrArray *settings, const GPtrArray *defaults,
+                                  GError **error)
 {
   g_autoptr (GPtrArray) own = g_ptr_array_new (), others = g_ptr_array_new ();
   const GememParamContext context = { 0 };
@@ -431,7 +476,8 @@ gemem_faulty_device_new_settings (const GPtrArray *settings, const GPtrArray *de
       && (klass = gemem_device_class_find (given.on, error)) != NULL)
     {
       if (klass == &gemem_faulty_class)
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device faulty: on=%s: cannot stand on itself; use on=sim", given.on);
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "device faulty: on=%s: cannot stand on itself; use on=sim", given.on);
       else if ((inner = gemem_device_new_settings (klass, others, defaults, error)) != NULL)
         device = wrap (inner, &given, error);
     }

@@ -41,7 +41,8 @@ static gboolean
 is_mapped (const GememMappings *book, guint64 address, guint64 size)
 {
   const GememTreeNode *node = at_or_below (&book->mappings, address + size - 1);
-  return node != NULL && node->address + GEMEM_TREE_ENTRY (node, const GememMapping, node)->size > address;
+  return node != NULL
+         && node->address + GEMEM_TREE_ENTRY (node, const GememMapping, node)->size > address;
 }
 
 /* ---- ranges */
@@ -64,7 +65,8 @@ gemem_mappings_reserved (GememMappings *book, guint64 address, guint64 size, gui
 }
 
 GememRange *
-gemem_mappings_may_release (const GememMappings *book, guint64 address, guint64 size, const char **fault)
+gemem_mappings_may_release (const GememMappings *book, guint64 address, guint64 size,
+                            const char **fault)
 {
   GememTreeNode *node = at_or_below (&book->ranges, address);
   GememRange *range = node != NULL ? GEMEM_TREE_ENTRY (node, GememRange, node) : NULL;
@@ -117,7 +119,8 @@ drop_if_unused (GememMappings *book, GememPage id, const GememPhysical *page)
 }
 
 GememPhysical *
-gemem_mappings_may_destroy (const GememMappings *book, GememPage id, guint64 size, const char **fault)
+gemem_mappings_may_destroy (const GememMappings *book, GememPage id, guint64 size,
+                            const char **fault)
 {
   GememPhysical *page = gemem_idmap_lookup (book->pages, id);
 
@@ -149,11 +152,13 @@ lies_in_a_range (const GememMappings *book, guint64 address, guint64 size)
 }
 
 GememPhysical *
-gemem_mappings_may_map (const GememMappings *book, guint64 address, GememPage id, guint64 offset, guint64 size, const char **fault)
+gemem_mappings_may_map (const GememMappings *book, guint64 address, GememPage id, guint64 offset,
+                        guint64 size, const char **fault)
 {
   GememPhysical *page = gemem_idmap_lookup (book->pages, id);
 
-  if (size == 0 || !is_granular (book, address) || !is_granular (book, offset) || !is_granular (book, size))
+  if (size == 0 || !is_granular (book, address) || !is_granular (book, offset)
+      || !is_granular (book, size))
     *fault = "map of nothing, or not in multiples of the granularity";
   else if (page == NULL || !page->owned || offset > page->size || page->size - offset < size)
     *fault = "map of a page that does not exist, or beyond its end";
@@ -180,11 +185,13 @@ gemem_mappings_mapped (GememMappings *book, guint64 address, GememPage id, guint
 }
 
 GememMapping *
-gemem_mappings_may_unmap (const GememMappings *book, guint64 address, guint64 size, const char **fault)
+gemem_mappings_may_unmap (const GememMappings *book, guint64 address, guint64 size,
+                          const char **fault)
 {
   GememTreeNode *first = gemem_tree_lower_bound (&book->mappings, 0, 0, address);
 
-  for (const GememTreeNode *node = first; node != NULL && node->address == address; node = gemem_tree_next (node))
+  for (const GememTreeNode *node = first; node != NULL && node->address == address;
+       node = gemem_tree_next (node))
     {
       guint64 mapped = GEMEM_TREE_ENTRY (node, const GememMapping, node)->size;
       if (mapped == size)

@@ -1,10 +1,12 @@
 /* null.c - the device that says yes: no cost, no limit, ascending addresses, nothing remembered.
  *
- * Why: to measure and test gemem itself.  Whatever a replay costs on this device is the price of the engine and the allocator; and an
- * allocator that behaves differently here than on an unlimited simulated device looks at something it should not.
+ * Why: to measure and test gemem itself.  Whatever a replay costs on this device is the price of
+ * the engine and the allocator; and an allocator that behaves differently here than on an unlimited
+ * simulated device looks at something it should not.
  *
- * Invariants: allocations lie on 2 MiB boundaries from 0x100000000000, ranges on 1 GiB boundaries from 2^62, nothing is handed out
- * twice; sizes given to free and destroy are believed.  Not for use where a caller's mistakes must be found: that is the simulated device.
+ * Invariants: allocations lie on 2 MiB boundaries from 0x100000000000, ranges on 1 GiB boundaries
+ * from 2^62, nothing is handed out twice; sizes given to free and destroy are believed.  Not for
+ * use where a caller's mistakes must be found: that is the simulated device.
  */
 #include "config.h"
 
@@ -14,7 +16,7 @@
 typedef struct
 {
   GememDevice base;
-  guint64     next_address, next_range, last_page;
+  guint64 next_address, next_range, last_page;
 } NullDevice;
 
 #define FIRST_ADDRESS G_GUINT64_CONSTANT (0x100000000000)
@@ -119,9 +121,10 @@ null_device_sync (GememDevice *device)
 static void
 null_info (GememDevice *device, GememDeviceInfo *info)
 {
-  *info = (GememDeviceInfo) {
-    .total = GEMEM_UNLIMITED, .free = GEMEM_UNLIMITED - device->held, .granularity = 2 * GEMEM_MIB, .virtual_memory = TRUE
-  };
+  *info = (GememDeviceInfo){ .total = GEMEM_UNLIMITED,
+                             .free = GEMEM_UNLIMITED - device->held,
+                             .granularity = 2 * GEMEM_MIB,
+                             .virtual_memory = TRUE };
 }
 
 static gboolean

@@ -1,8 +1,9 @@
 /* profile.c - see profile.h.
  *
- * GKeyFile reads the values; a first pass over the lines notes where each key stands, so that every message can name its line, and
- * refuses what GKeyFile would let pass (a key or group given twice).  Every key must be known, every number must have a source.
- * The profiles of the source tree are also built in: a program that was not installed, or whose data files are gone, still has
+ * GKeyFile reads the values; a first pass over the lines notes where each key stands, so that every
+ * message can name its line, and refuses what GKeyFile would let pass (a key or group given
+ * twice).  Every key must be known, every number must have a source. The profiles of the source
+ * tree are also built in: a program that was not installed, or whose data files are gone, still has
  * the devices it documents.
  */
 #include "config.h"
@@ -12,15 +13,16 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "devices/profile.h"
-#include "devices/profiles-builtin.h" /* builtin_profiles[]: name, text; made from profiles/ by device.am */
+/* builtin_profiles[]: name, text; made from profiles/ by devices.am */
+#include "devices/profiles-builtin.h"
 
 #define PROFILE_BYTES_MAX (1 << 20)
 
 typedef struct
 {
-  const char   *path;
-  GKeyFile     *keys;
-  GHashTable   *lines; /* "group" and "group]key" -> line number */
+  const char *path;
+  GKeyFile *keys;
+  GHashTable *lines; /* "group" and "group]key" -> line number */
   GememProfile *profile;
 } Parser;
 
@@ -35,14 +37,16 @@ line_of (const Parser *parser, const char *group, const char *key)
 
 /* "FILE:LINE: [group] key: MESSAGE"; FALSE. */
 static gboolean G_GNUC_PRINTF (5, 6)
-complain (const Parser *parser, const char *group, const char *key, GError **error, const char *format, ...)
+    complain (const Parser *parser, const char *group, const char *key, GError **error,
+              const char *format, ...)
 {
   va_list args;
   va_start (args, format);
   g_autofree char *message = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: [%s]%s%s: %s", parser->path, line_of (parser, group, key), group,
-               key != NULL ? " " : "", key != NULL ? key : "", message);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: [%s]%s%s: %s", parser->path,
+               line_of (parser, group, key), group, key != NULL ? " " : "", key != NULL ? key : "",
+               message);
   return FALSE;
 }
 
@@ -69,13 +73,17 @@ note_line (Parser *parser, const char *line, guint number, char **group, GError 
     }
   else
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%.40s' is no '[group]', 'key=value' or '# comment'%s", parser->path,
-                   number, line, equals != NULL && *group == NULL ? "; keys come after a [group] line" : "; correct or remove the line");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s:%u: '%.40s' is no '[group]', 'key=value' or '# comment'%s", parser->path,
+                   number, line,
+                   equals != NULL && *group == NULL ? "; keys come after a [group] line"
+                                                    : "; correct or remove the line");
       return FALSE;
     }
   if (g_hash_table_contains (parser->lines, place))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: '%s' is given twice, first in line %u; keep one", parser->path, number,
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s:%u: '%s' is given twice, first in line %u; keep one", parser->path, number,
                    line, GPOINTER_TO_UINT (g_hash_table_lookup (parser->lines, place)));
       g_free (place);
       return FALSE;
@@ -107,18 +115,25 @@ check_source (Parser *parser, const char *group, const char *key, GError **error
   g_autofree char *source = g_key_file_get_value (parser->keys, group, from, NULL);
 
   if (source == NULL)
-    return complain (parser, group, key, error, "has no source; add '%s=' with 'guess: ', 'fact: ' or 'measured: ' and the reason", own);
-  for (const char *const *word = (const char *const[]) { "guess:", "fact:", "measured:", NULL }; *word != NULL; word++)
-    if (g_str_has_prefix (source, *word) && source[strlen (*word)] == ' ' && source[strlen (*word) + 1] != '\0')
+    return complain (
+        parser, group, key, error,
+        "has no source; add '%s=' with 'guess: ', 'fact: ' or 'measured: ' and the reason", own);
+  for (const char *const *word = (const char *const[]){ "guess:", "fact:", "measured:", NULL };
+       *word != NULL; word++)
+    if (g_str_has_prefix (source, *word) && source[strlen (*word)] == ' '
+        && source[strlen (*word) + 1] != '\0')
       {
         parser->profile->numbers++;
         parser->profile->guesses += **word == 'g';
         return TRUE;
       }
-  return complain (parser, group, from, error, "'%.40s' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '", source);
+  return complain (
+      parser, group, from, error,
+      "'%.40s' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '", source);
 }
 
-/* The value of @key, whose source is checked; NULL if it is not there and, when @required, @error. */
+/* The value of @key, whose source is checked; NULL if it is not there and, when @required,
+ * @error. */
 static char *
 numeric_text (Parser *parser, const char *group, const char *key, gboolean required, GError **error)
 {
@@ -132,7 +147,8 @@ numeric_text (Parser *parser, const char *group, const char *key, gboolean requi
 }
 
 static gboolean
-read_ns (Parser *parser, const char *group, const char *key, gboolean required, guint64 *ns, GError **error)
+read_ns (Parser *parser, const char *group, const char *key, gboolean required, guint64 *ns,
+         GError **error)
 {
   g_autoptr (GError) cause = NULL;
   g_autofree char *text = numeric_text (parser, group, key, required, &cause);
@@ -183,7 +199,8 @@ check_keys (Parser *parser, const char *group, const char *const *known, GError 
       g_autofree char *list = g_strjoinv (", ", (char **) known);
       if (nearest != NULL)
         return complain (parser, group, keys[i], error, "unknown key; did you mean '%s'?", nearest);
-      return complain (parser, group, keys[i], error, "unknown key; known are %s, and their sources", list);
+      return complain (parser, group, keys[i], error,
+                       "unknown key; known are %s, and their sources", list);
     }
   return TRUE;
 }
@@ -202,13 +219,15 @@ check_groups (Parser *parser, GError **error)
         const char *nearest = gemem_suggest (groups[i], known);
         g_autofree char *list = g_strjoinv (", ", (char **) known);
         if (nearest != NULL)
-          return complain (parser, groups[i], NULL, error, "unknown group; did you mean [%s]?", nearest);
+          return complain (parser, groups[i], NULL, error, "unknown group; did you mean [%s]?",
+                           nearest);
         return complain (parser, groups[i], NULL, error, "unknown group; known are %s", list);
       }
   for (guint i = 0; known[i] != NULL; i++)
     if (!g_key_file_has_group (parser->keys, known[i]))
       {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: has no group [%s]; add it (base_ns=0 for a call that costs nothing)",
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "%s: has no group [%s]; add it (base_ns=0 for a call that costs nothing)",
                      parser->path, known[i]);
         return FALSE;
       }
@@ -218,15 +237,24 @@ check_groups (Parser *parser, GError **error)
 static gboolean
 read_call (Parser *parser, GememDeviceCall call, GError **error)
 {
-  static const char *const known[] = { "base_ns", "per_mib_ns", "per_page_ns", "synchronises", NULL };
-  static const char *const known_of_live[] = { "base_ns", "per_mib_ns", "per_page_ns", "per_1000_live_ns", "synchronises", NULL };
-  static const char *const known_of_map[] = { "base_ns", "set_access_ns", "per_mib_ns", "per_page_ns", "per_1000_live_ns", "synchronises", NULL };
+  static const char *const known[] = { "base_ns", "per_mib_ns", "per_page_ns", "synchronises",
+                                       NULL };
+  static const char *const known_of_live[] = { "base_ns",          "per_mib_ns",   "per_page_ns",
+                                               "per_1000_live_ns", "synchronises", NULL };
+  static const char *const known_of_map[] = { "base_ns",     "set_access_ns",    "per_mib_ns",
+                                              "per_page_ns", "per_1000_live_ns", "synchronises",
+                                              NULL };
   const char *group = gemem_device_call_name (call);
   GememCallCost *cost = &parser->profile->calls[call];
-  gboolean waits = call == GEMEM_CALL_EVENT_SYNC || call == GEMEM_CALL_STREAM_SYNC || call == GEMEM_CALL_DEVICE_SYNC;
+  gboolean waits = call == GEMEM_CALL_EVENT_SYNC || call == GEMEM_CALL_STREAM_SYNC
+                   || call == GEMEM_CALL_DEVICE_SYNC;
   g_autofree char *flag = g_key_file_get_value (parser->keys, group, "synchronises", NULL);
 
-  if (!check_keys (parser, group, call == GEMEM_CALL_MAP ? known_of_map : gemem_call_has_live (call) ? known_of_live : known, error)
+  if (!check_keys (parser, group,
+                   call == GEMEM_CALL_MAP       ? known_of_map
+                   : gemem_call_has_live (call) ? known_of_live
+                                                : known,
+                   error)
       || !read_ns (parser, group, "base_ns", TRUE, &cost->base_ns, error)
       || !read_ns (parser, group, "set_access_ns", FALSE, &cost->set_access_ns, error)
       || !read_ns (parser, group, "per_mib_ns", FALSE, &cost->per_mib_ns, error)
@@ -236,7 +264,8 @@ read_call (Parser *parser, GememDeviceCall call, GError **error)
   if (flag == NULL)
     return TRUE;
   if (waits)
-    return complain (parser, group, "synchronises", error, "this call waits by its meaning; remove the key");
+    return complain (parser, group, "synchronises", error,
+                     "this call waits by its meaning; remove the key");
   if (strcmp (flag, "yes") != 0 && strcmp (flag, "no") != 0)
     return complain (parser, group, "synchronises", error, "'%s' is neither yes nor no", flag);
   cost->synchronises = *flag == 'y';
@@ -250,7 +279,8 @@ read_device (Parser *parser, GError **error)
   static const char *const known_allocator[] = { "hit_ns", NULL };
   GememProfile *profile = parser->profile;
 
-  if (!check_keys (parser, "device", known, error) || !read_size (parser, "device", "capacity", &profile->capacity, error)
+  if (!check_keys (parser, "device", known, error)
+      || !read_size (parser, "device", "capacity", &profile->capacity, error)
       || !read_size (parser, "device", "granularity", &profile->granularity, error)
       || !check_keys (parser, "allocator", known_allocator, error)
       || !read_ns (parser, "allocator", "hit_ns", TRUE, &profile->hit_ns, error))
@@ -259,7 +289,8 @@ read_device (Parser *parser, GError **error)
     return complain (parser, "device", "granularity", error, "is not a power of two");
   profile->device_name = g_key_file_get_value (parser->keys, "device", "name", NULL);
   if (profile->device_name == NULL || *profile->device_name == '\0')
-    return complain (parser, "device", NULL, error, "has no name; add the name of the device as people know it");
+    return complain (parser, "device", NULL, error,
+                     "has no name; add the name of the device as people know it");
   return TRUE;
 }
 
@@ -270,13 +301,16 @@ parse (Parser *parser, const char *text, gsize length, GError **error)
 
   if (!g_utf8_validate (text, length, NULL))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)", parser->path);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "%s: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)",
+          parser->path);
       return FALSE;
     }
   if (!note_lines (parser, text, error))
     return FALSE;
-  if (length > 0 && !g_key_file_load_from_data (parser->keys, text, length, G_KEY_FILE_NONE, &cause))
+  if (length > 0
+      && !g_key_file_load_from_data (parser->keys, text, length, G_KEY_FILE_NONE, &cause))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s", parser->path, cause->message);
       return FALSE;
@@ -325,11 +359,15 @@ load_file (const char *path, GError **error)
   gsize length;
 
   if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: not a regular file; a profile is a key file (see profiles/generic.ini)", path);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: not a regular file; a profile is a key file (see profiles/generic.ini)",
+                 path);
   else if (!g_file_get_contents (path, &text, &length, &cause))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s; check the profile's path and permissions", cause->message);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                 "%s; check the profile's path and permissions", cause->message);
   else if (length > PROFILE_BYTES_MAX)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: larger than 1 MiB; a profile is a key file (see profiles/generic.ini)", path);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: larger than 1 MiB; a profile is a key file (see profiles/generic.ini)", path);
   else
     return gemem_profile_parse (text, length, path, error);
   return NULL;
@@ -399,13 +437,16 @@ gemem_profile_load (const char *name, GError **error)
     if (strcmp (builtin_profiles[i].name, name) == 0)
       {
         g_autofree char *path = g_strconcat ("built-in ", file, NULL);
-        return gemem_profile_parse (builtin_profiles[i].text, strlen (builtin_profiles[i].text), path, error);
+        return gemem_profile_parse (builtin_profiles[i].text, strlen (builtin_profiles[i].text),
+                                    path, error);
       }
 
   known = gemem_profile_names ();
   const char *nearest = gemem_suggest (name, (const char *const *) known);
   g_autofree char *list = g_strjoinv (", ", known);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "profile '%s': not found; %s%s%sknown are %s; a path has a '/' or ends in .ini", name,
-               nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "", nearest != NULL ? "'? " : "", list);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "profile '%s': not found; %s%s%sknown are %s; a path has a '/' or ends in .ini",
+               name, nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "",
+               nearest != NULL ? "'? " : "", list);
   return NULL;
 }

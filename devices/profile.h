@@ -1,7 +1,8 @@
 /* profile.h - what a device call costs: key files profiles/NAME.ini, every number with its source.
  *
- * Why files: costs differ by machine and driver, and whoever measures theirs should not need a compiler.  A profile is complete (every
- * call is priced, a free one says 0) and honest: each number has a source that begins with "guess:", "fact:" or "measured:".
+ * Why files: costs differ by machine and driver, and whoever measures theirs should not need a
+ * compiler.  A profile is complete (every call is priced, a free one says 0) and honest: each
+ * number has a source that begins with "guess:", "fact:" or "measured:".
  *
  *   [device]                        [malloc]                          [allocator]
  *   name=NVIDIA A100 80 GB          base_ns=100000                    hit_ns=200
@@ -10,11 +11,14 @@
  *   granularity=2MiB                source=guess: why this number
  *   granularity_source=guess: ...
  *
- * KEY_source speaks for one number, `source` for all other numbers of its group.  The groups of calls are named as in
- * gemem_device_call_name().  The cost of a call is base_ns + per_mib_ns * bytes / 2^20 (rounded down) + per_page_ns for every
- * granule begun.  Calls that give memory or take it back may have per_1000_live_ns, for every thousand allocations (pages, ranges, mappings: what the call is
- * about) that are live after the call: a driver with many of them may take longer.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and cuMemSetAccess, or aclrtMapMem.
- * `synchronises` says whether a call waits until the device is idle; `synchronises_source` may say why, it is no number.
+ * KEY_source speaks for one number, `source` for all other numbers of its group.  The groups of
+ * calls are named as in gemem_device_call_name().  The cost of a call is base_ns + per_mib_ns *
+ * bytes / 2^20 (rounded down) + per_page_ns for every granule begun.  Calls that give memory or
+ * take it back may have per_1000_live_ns, for every thousand allocations (pages, ranges, mappings:
+ * what the call is about) that are live after the call: a driver with many of them may take
+ * longer.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and
+ * cuMemSetAccess, or aclrtMapMem. `synchronises` says whether a call waits until the device is
+ * idle; `synchronises_source` may say why, it is no number.
  */
 #pragma once
 
@@ -24,29 +28,32 @@
 
 typedef struct
 {
-  guint64  base_ns, per_mib_ns, per_page_ns;
-  guint64  per_1000_live_ns; /* malloc to unmap only */
-  guint64  set_access_ns; /* map only: of the access rights, without which mapped memory cannot be used */
+  guint64 base_ns, per_mib_ns, per_page_ns;
+  guint64 per_1000_live_ns; /* malloc to unmap only */
+  /* map only: of the access rights, without which mapped memory cannot be used */
+  guint64 set_access_ns;
   gboolean synchronises; /* the host waits until the device is idle before the call is done */
 } GememCallCost;
 
 typedef struct
 {
-  char         *path;        /* the file, or "built-in NAME.ini" */
-  char         *device_name; /* "NVIDIA A100 80 GB" */
-  guint64       capacity, granularity;
-  guint64       hit_ns;      /* host cost of one allocator operation that needs no call */
-  guint         numbers, guesses;
+  char *path;        /* the file, or "built-in NAME.ini" */
+  char *device_name; /* "NVIDIA A100 80 GB" */
+  guint64 capacity, granularity;
+  guint64 hit_ns; /* host cost of one allocator operation that needs no call */
+  guint numbers, guesses;
   GememCallCost calls[GEMEM_CALL_COUNT];
 } GememProfile;
 
-/* Loads @name: a path (has a '/' or ends in ".ini"), or NAME.ini from $GEMEM_PROFILES (':'-separated), then from the installed
- * profiles, then from those built in.  Errors: GEMEM_ERROR_USAGE: no such profile (with the known ones), or FILE:LINE and what is wrong
- * with it; GEMEM_ERROR_FAILED: cannot be read. */
+/* Loads @name: a path (has a '/' or ends in ".ini"), or NAME.ini from $GEMEM_PROFILES
+ * (':'-separated), then from the installed profiles, then from those built in.  Errors:
+ * GEMEM_ERROR_USAGE: no such profile (with the known ones), or FILE:LINE and what is wrong with it;
+ * GEMEM_ERROR_FAILED: cannot be read. */
 GememProfile *gemem_profile_load (const char *name, GError **error);
 
 /* The same from @text; @path is for messages. */
-GememProfile *gemem_profile_parse (const char *text, gsize length, const char *path, GError **error);
+GememProfile *gemem_profile_parse (const char *text, gsize length, const char *path,
+                                   GError **error);
 void gemem_profile_free (GememProfile *profile);
 
 /* All names that gemem_profile_load() finds, sorted; g_strfreev(). */

@@ -1,8 +1,9 @@
-/* recorded-calls.c - a log of device calls (sim/engine/calls-log.h), read back: what a machine answered, for the simulated device to
- * answer the same.
+/* recorded-calls.c - a log of device calls (sim/engine/calls-log.h), read back: what a machine
+ * answered, for the simulated device to answer the same.
  *
- * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With them given, an allocator must decide
- * on the simulated device what it decided on the other one; who refuses what, and how much is held, remains the simulated device's own.
+ * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With
+ * them given, an allocator must decide on the simulated device what it decided on the other one;
+ * who refuses what, and how much is held, remains the simulated device's own.
  *
  * Cost: a place per allocation and reservation, a byte per event query, of the whole log.
  */
@@ -18,20 +19,23 @@
 typedef struct
 {
   const char *path;
-  guint       line;
+  guint line;
 } Place;
 
 static gboolean
 refuse (const Place *place, const char *what, GError **error)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%u: %s; give a file that 'gemem-sim replay --calls' wrote", place->path, place->line, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s:%u: %s; give a file that 'gemem-sim replay --calls' wrote", place->path,
+               place->line, what);
   return FALSE;
 }
 
 static gboolean
 read_hex (const char *text, guint64 *value)
 {
-  return g_str_has_prefix (text, "0x") && g_ascii_string_to_unsigned (text + 2, 16, 0, G_MAXUINT64, value, NULL);
+  return g_str_has_prefix (text, "0x")
+         && g_ascii_string_to_unsigned (text + 2, 16, 0, G_MAXUINT64, value, NULL);
 }
 
 static gboolean
@@ -47,7 +51,9 @@ take_row (GememSimulated *self, const Place *place, const char *row, GError **er
   guint64 size, address;
   guint8 ok;
 
-  if (g_strv_length (fields) != 6 || !g_ascii_string_to_unsigned (fields[3], 10, 0, G_MAXUINT64, &size, NULL) || !read_hex (fields[4], &address)
+  if (g_strv_length (fields) != 6
+      || !g_ascii_string_to_unsigned (fields[3], 10, 0, G_MAXUINT64, &size, NULL)
+      || !read_hex (fields[4], &address)
       || (strcmp (fields[5], "0") != 0 && strcmp (fields[5], "1") != 0))
     return refuse (place, "no row of " HEADER, error);
   ok = fields[5][0] == '1';
@@ -71,7 +77,8 @@ gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **err
 
   if (!g_file_get_contents (path, &text, &length, &cause))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "device sim: calls=%s: %s; give a file that can be read", path, cause->message);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "device sim: calls=%s: %s; give a file that can be read", path, cause->message);
       return FALSE;
     }
   self->answers = g_byte_array_new ();

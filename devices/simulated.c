@@ -1,17 +1,23 @@
-/* simulated.c - the simulated device: capacity, addresses, a clock and nothing else; contents do not exist.
+/* simulated.c - the simulated device: capacity, addresses, a clock and nothing else; contents do
+ * not exist.
  *
- * Capacity: an allocation or page of n bytes succeeds iff held + n <= limit; n counts exactly as asked for.  The limit is capacity -
- * reserved_by_others, or less while `recorded` follows what the recorded device had to give.
- * Addresses: `bump` ascends from base in whole steps and never comes back; `first-fit` takes the lowest free range of whole steps;
- * `recorded` takes the segments announced by gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above
- * everything recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) gives the addresses of allocations and ranges, and the answers
- * of event queries; what is refused, it does not.  All addresses, ranges for mappings too, come out of one space and never overlap.
- * Time: the cost of a call is the profile's.  A stream is busy until the last thing put on it is done: a memset takes its size-dependent
- * part there, a recorded event completes event_latency after now, in stream order.  A call that synchronises first waits for all
- * streams.  An event is its completion time + 1, so nothing is remembered about events.
+ * Capacity: an allocation or page of n bytes succeeds iff held + n <= limit; n counts exactly as
+ * asked for.  The limit is capacity - reserved_by_others, or less while `recorded` follows what the
+ * recorded device had to give.
+ * Addresses: `bump` ascends from base in whole steps and never comes back; `first-fit` takes the
+ * lowest free range of whole steps; `recorded` takes the segments announced by
+ * gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above everything
+ * recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) gives the addresses of
+ * allocations and ranges, and the answers of event queries; what is refused, it does not.  All
+ * addresses, ranges for mappings too, come out of one space and never overlap.
+ * Time: the cost of a call is the profile's.  A stream is busy until the last thing put on it is
+ * done: a memset takes its size-dependent part there, a recorded event completes event_latency
+ * after now, in stream order.  A call that synchronises first waits for all streams.  An event is
+ * its completion time + 1, so nothing is remembered about events.
  *
- * Invariants: held <= capacity - reserved_by_others; blocks, ranges and gaps tile the space.  Cost: O(log gaps), O(1) for bump; no heap allocation per call
- * once the maps have grown.  Origin: the device rules of the vector files (tests/vectors).
+ * Invariants: held <= capacity - reserved_by_others; blocks, ranges and gaps tile the space.  Cost:
+ * O(log gaps), O(1) for bump; no heap allocation per call once the maps have grown.  Origin: the
+ * device rules of the vector files (tests/vectors).
  */
 #include "config.h"
 
@@ -19,7 +25,8 @@
 #include "base/units.h"
 #include "devices/simulated.h"
 
-/* Beyond every address a GPU driver hands out (47 bits): where `recorded` places what was not recorded. */
+/* Beyond every address a GPU driver hands out (47 bits): where `recorded` places what was not
+ * recorded. */
 #define BEYOND_RECORDED (G_GUINT64_CONSTANT (1) << 47)
 
 enum
@@ -47,7 +54,8 @@ enum
   REUSE_YES
 };
 
-/* What goes back to the space when a block is freed; beside its size in one word, so that a look-up touches one place. */
+/* What goes back to the space when a block is freed; beside its size in one word, so that a look-up
+ * touches one place. */
 enum
 {
   KEPT_NOTHING, /* the address is never reused */
@@ -64,47 +72,126 @@ enum
 struct _GememExpected
 {
   GememExpected *next;
-  guint64        address, size;
+  guint64 address, size;
 };
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET (GememSimulatedParams, name)
 
 static const GememParam params[] = {
-  { .name = "capacity", .type = GEMEM_PARAM_SIZE, .default_text = "profile", .special = "profile=" UNSET_TEXT, FIELD (capacity),
+  { .name = "capacity",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "profile",
+    .special = "profile=" UNSET_TEXT,
+    FIELD (capacity),
     .help = "Bytes of device memory; without it that of 'total', or of the profile." },
-  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "capacity", .special = "capacity=" UNSET_TEXT, FIELD (total),
+  { .name = "total",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "capacity",
+    .special = "capacity=" UNSET_TEXT,
+    FIELD (total),
     .help = "Bytes the device reports as its total." },
-  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "unset", .special = "unset=" UNSET_TEXT, FIELD (available),
+  { .name = "available",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "unset",
+    .special = "unset=" UNSET_TEXT,
+    FIELD (available),
     .help = "Bytes the device reports as free while nothing is held." },
-  { .name = "reserved_by_others", .type = GEMEM_PARAM_SIZE, .default_text = "0", FIELD (reserved_by_others),
+  { .name = "reserved_by_others",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    FIELD (reserved_by_others),
     .help = "Bytes that other programs hold all the time." },
-  { .name = "granularity", .type = GEMEM_PARAM_SIZE, .default_text = "profile", .special = "profile=" UNSET_TEXT, FIELD (granularity),
-    .help = "Unit of physical pages and mappings, a power of two; without it that of the profile." },
-  { .name = "address", .type = GEMEM_PARAM_CHOICE, .default_text = "bump", .choices = "bump|first-fit|recorded|first_fit=first-fit",
-    .aliases = "device", FIELD (address), .help = "How addresses are chosen: ascending and never again, lowest free, or as recorded." },
-  { .name = "base", .type = GEMEM_PARAM_SIZE, .default_text = "0x100000000000", .min = "4KiB", .max = "0x3000000000000000", FIELD (base),
+  { .name = "granularity",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "profile",
+    .special = "profile=" UNSET_TEXT,
+    FIELD (granularity),
+    .help =
+        "Unit of physical pages and mappings, a power of two; without it that of the profile." },
+  { .name = "address",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "bump",
+    .choices = "bump|first-fit|recorded|first_fit=first-fit",
+    .aliases = "device",
+    FIELD (address),
+    .help = "How addresses are chosen: ascending and never again, lowest free, or as recorded." },
+  { .name = "base",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0x100000000000",
+    .min = "4KiB",
+    .max = "0x3000000000000000",
+    FIELD (base),
     .help = "First address of plain allocations, a multiple of step." },
-  { .name = "step", .type = GEMEM_PARAM_SIZE, .default_text = "2MiB", .min = "1", .max = "1TiB", FIELD (step),
+  { .name = "step",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "2MiB",
+    .min = "1",
+    .max = "1TiB",
+    FIELD (step),
     .help = "Plain allocations start on multiples of it, a power of two." },
-  { .name = "reuse", .type = GEMEM_PARAM_CHOICE, .default_text = "policy", .choices = "policy|never|yes", FIELD (reuse),
+  { .name = "reuse",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "policy",
+    .choices = "policy|never|yes",
+    FIELD (reuse),
     .help = "Whether freed addresses come back: follows from 'address', and may be said." },
-  { .name = "va", .type = GEMEM_PARAM_CHOICE, .default_text = "bump", .choices = "bump|first-fit|first_fit=first-fit", FIELD (va),
+  { .name = "va",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "bump",
+    .choices = "bump|first-fit|first_fit=first-fit",
+    FIELD (va),
     .help = "How reserved address ranges are placed." },
-  { .name = "va_base", .type = GEMEM_PARAM_SIZE, .default_text = "0x200000000000", .min = "4KiB", .max = "0x3000000000000000",
-    .aliases = "vabase", FIELD (va_base), .help = "First address of reserved ranges, a multiple of va_step." },
-  { .name = "va_step", .type = GEMEM_PARAM_SIZE, .default_text = "1GiB", .min = "1", .max = "1TiB", .aliases = "vastep", FIELD (va_step),
+  { .name = "va_base",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0x200000000000",
+    .min = "4KiB",
+    .max = "0x3000000000000000",
+    .aliases = "vabase",
+    FIELD (va_base),
+    .help = "First address of reserved ranges, a multiple of va_step." },
+  { .name = "va_step",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "1GiB",
+    .min = "1",
+    .max = "1TiB",
+    .aliases = "vastep",
+    FIELD (va_step),
     .help = "Reserved ranges start on multiples of it, a power of two." },
-  { .name = "va_reuse", .type = GEMEM_PARAM_CHOICE, .default_text = "policy", .choices = "policy|never|yes", .aliases = "vareuse",
-    FIELD (va_reuse), .help = "Whether released ranges come back: follows from 'va', and may be said." },
-  { .name = "virtual_memory", .type = GEMEM_PARAM_BOOL, .default_text = "yes", FIELD (virtual_memory),
+  { .name = "va_reuse",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "policy",
+    .choices = "policy|never|yes",
+    .aliases = "vareuse",
+    FIELD (va_reuse),
+    .help = "Whether released ranges come back: follows from 'va', and may be said." },
+  { .name = "virtual_memory",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    FIELD (virtual_memory),
     .help = "Whether address ranges, pages and mappings are supported." },
-  { .name = "free_synchronises", .type = GEMEM_PARAM_CHOICE, .default_text = "profile", .choices = "profile|yes|no|1=yes|0=no", FIELD (free_synchronises),
-    .help = "Whether free waits until the device is idle, as allocators that free without synchronising rely on; without it as the profile says." },
-  { .name = "event_latency", .type = GEMEM_PARAM_TIME, .default_text = "0ns", .max = "1000h", FIELD (event_latency),
+  { .name = "free_synchronises",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "profile",
+    .choices = "profile|yes|no|1=yes|0=no",
+    FIELD (free_synchronises),
+    .help = "Whether free waits until the device is idle, as allocators that free without "
+            "synchronising rely on; without it as the profile says." },
+  { .name = "event_latency",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "0ns",
+    .max = "1000h",
+    FIELD (event_latency),
     .help = "A recorded event completes that long after it was recorded." },
-  { .name = "calls", .type = GEMEM_PARAM_STRING, .conflicts = "address|base|reuse|va|va_base|va_reuse", FIELD (calls),
-    .help = "A log of device calls (replay --calls): addresses are given, and events complete, as they were there." },
-  { .name = "profile", .type = GEMEM_PARAM_STRING, .default_text = "generic", FIELD (profile),
+  { .name = "calls",
+    .type = GEMEM_PARAM_STRING,
+    .conflicts = "address|base|reuse|va|va_base|va_reuse",
+    FIELD (calls),
+    .help = "A log of device calls (replay --calls): addresses are given, and events complete, as "
+            "they were there." },
+  { .name = "profile",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "generic",
+    FIELD (profile),
     .help = "Cost profile: a name from $GEMEM_PROFILES or the installed ones, or a path." },
   { .name = NULL }
 };
@@ -125,7 +212,8 @@ gemem_simulated_wait (GememSimulated *self, GememDeviceCall call)
     wait_until (self, self->busy_until);
 }
 
-/* Puts work on @stream that is done @work after the work before it, but not before @earliest; when it is done. */
+/* Puts work on @stream that is done @work after the work before it, but not before @earliest; when
+ * it is done. */
 static guint64
 enqueue (GememSimulated *self, guint64 stream, guint64 work, guint64 earliest)
 {
@@ -212,14 +300,17 @@ sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
     size = 0; /* the rest is done by the stream */
   ns = gemem_call_cost_ns (cost, size, self->params.granularity);
   if (G_UNLIKELY (cost->per_1000_live_ns != 0))
-    ns += gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE ? gemem_idmap_count (self->blocks) : gemem_mappings_live (&self->mappings, call));
+    ns += gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE
+                                        ? gemem_idmap_count (self->blocks)
+                                        : gemem_mappings_live (&self->mappings, call));
   return ns;
 }
 
 /* ---- plain allocations */
 
 guint64
-gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment, guint64 *kept)
+gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
+                   guint64 *kept)
 {
   guint64 extent, address;
 
@@ -240,7 +331,8 @@ void
 gemem_simulated_settle (GememSimulated *self)
 {
   if (self->window > self->allocations.floor)
-    gemem_space_give (&self->space, self->allocations.floor, self->window - self->allocations.floor);
+    gemem_space_give (&self->space, self->allocations.floor,
+                      self->window - self->allocations.floor);
   self->window = 0;
 }
 
@@ -253,13 +345,16 @@ place (GememSimulated *self, guint64 size)
 
   if (G_LIKELY (self->window > address && self->window - address >= size))
     {
-      region->floor = (address + size + region->step - 1) & ~(region->step - 1); /* the window ends on a step */
-      gemem_idmap_prefetch (self->blocks, region->floor); /* where the next one will be remembered */
+      /* the window ends on a step */
+      region->floor = (address + size + region->step - 1) & ~(region->step - 1);
+      /* where the next one will be remembered */
+      gemem_idmap_prefetch (self->blocks, region->floor);
       return address;
     }
   gemem_simulated_settle (self);
   address = gemem_region_take (&self->space, region, size, 0, &kept);
-  if (self->policy == ADDRESS_BUMP && address != 0 && gemem_space_take (&self->space, region->floor, WINDOW))
+  if (self->policy == ADDRESS_BUMP && address != 0
+      && gemem_space_take (&self->space, region->floor, WINDOW))
     self->window = region->floor + WINDOW;
   return address;
 }
@@ -270,7 +365,8 @@ gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected
   GememExpected *front = expected->first;
   guint64 address;
 
-  if (front == NULL || front->size != size || !gemem_space_take (&self->space, front->address, size))
+  if (front == NULL || front->size != size
+      || !gemem_space_take (&self->space, front->address, size))
     {
       self->base.unexpected++;
       return 0;
@@ -301,7 +397,8 @@ sim_malloc (GememDevice *device, guint64 size, guint64 stream)
   gemem_simulated_wait (self, GEMEM_CALL_MALLOC);
   if (size == 0 || !gemem_simulated_has_room (self, size))
     return 0;
-  if (self->policy == ADDRESS_RECORDED && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
+  if (self->policy == ADDRESS_RECORDED
+      && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
     kept = KEPT_SIZE;
   if (address == 0)
     address = place (self, size);
@@ -340,12 +437,14 @@ static void
 keep_above (GememSimulated *self, guint64 address, guint64 size)
 {
   guint64 step = self->allocations.step;
-  if (address < GEMEM_SPACE_END && size < GEMEM_SPACE_END && address + size > self->allocations.floor)
+  if (address < GEMEM_SPACE_END && size < GEMEM_SPACE_END
+      && address + size > self->allocations.floor)
     self->allocations.floor = (address + size + step - 1) & ~(step - 1);
 }
 
 void
-gemem_simulated_expect (GememSimulated *self, GememExpectations *expectations, guint64 address, guint64 size)
+gemem_simulated_expect (GememSimulated *self, GememExpectations *expectations, guint64 address,
+                        guint64 size)
 {
   GememExpected *expected = gemem_slab_alloc (&self->expected_slab);
 
@@ -421,12 +520,15 @@ refuse (GError **error, const char *format, ...)
 }
 
 static gboolean
-check_steps (const char *base_name, guint64 base, const char *step_name, guint64 step, GError **error)
+check_steps (const char *base_name, guint64 base, const char *step_name, guint64 step,
+             GError **error)
 {
   if ((step & (step - 1)) != 0)
-    return refuse (error, "%s=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB", step_name, step);
+    return refuse (error, "%s=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB",
+                   step_name, step);
   if ((base & (step - 1)) != 0)
-    return refuse (error, "%s=0x%" G_GINT64_MODIFIER "x is not a multiple of %s; round it", base_name, base, step_name);
+    return refuse (error, "%s=0x%" G_GINT64_MODIFIER "x is not a multiple of %s; round it",
+                   base_name, base, step_name);
   return TRUE;
 }
 
@@ -438,7 +540,8 @@ check_reuse (const char *name, int reuse, gboolean reuses, const char *policy, G
     return TRUE;
   if (reuses)
     return refuse (error, "%s=never belongs to %s=bump; remove it or use bump", name, policy);
-  return refuse (error, "%s=yes contradicts %s=bump, which never reuses addresses; use first-fit", name, policy);
+  return refuse (error, "%s=yes contradicts %s=bump, which never reuses addresses; use first-fit",
+                 name, policy);
 }
 
 static gboolean
@@ -447,12 +550,16 @@ check_params (const GememSimulatedParams *p, GError **error)
   guint64 total = p->total != UNSET ? p->total : p->capacity;
 
   if (p->reserved_by_others > p->capacity)
-    return refuse (error, "reserved_by_others is more than the capacity; nothing would be left to simulate");
+    return refuse (
+        error, "reserved_by_others is more than the capacity; nothing would be left to simulate");
   if (p->available != UNSET && p->available > total)
     return refuse (error, "available is more than the total; set total, or less available");
   if (p->granularity == 0 || (p->granularity & (p->granularity - 1)) != 0)
-    return refuse (error, "granularity=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB", p->granularity);
-  return check_steps ("base", p->base, "step", p->step, error) && check_steps ("va_base", p->va_base, "va_step", p->va_step, error)
+    return refuse (error,
+                   "granularity=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB",
+                   p->granularity);
+  return check_steps ("base", p->base, "step", p->step, error)
+         && check_steps ("va_base", p->va_base, "va_step", p->va_step, error)
          && check_reuse ("reuse", p->reuse, p->address != ADDRESS_BUMP, "address", error)
          && check_reuse ("va_reuse", p->va_reuse, p->va != ADDRESS_BUMP, "va", error);
 }
@@ -509,10 +616,14 @@ sim_create (gconstpointer given, GError **error)
   self->base.cost_guesses = profile->guesses;
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     self->base.waits |= (guint32) profile->calls[call].synchronises << call;
-  self->allocations = (GememRegion) { .floor = p.base, .step = p.step, .reuse = p.address == ADDRESS_FIRST_FIT };
+  self->allocations = (GememRegion){ .floor = p.base,
+                                     .step = p.step,
+                                     .reuse = p.address == ADDRESS_FIRST_FIT };
   if (self->policy == ADDRESS_RECORDED)
     self->allocations.floor = BEYOND_RECORDED;
-  self->ranges = (GememRegion) { .floor = p.va_base, .step = p.va_step, .reuse = p.va == ADDRESS_FIRST_FIT };
+  self->ranges = (GememRegion){ .floor = p.va_base,
+                                .step = p.va_step,
+                                .reuse = p.va == ADDRESS_FIRST_FIT };
   gemem_space_init (&self->space);
   gemem_slab_init (&self->expected_slab, sizeof (GememExpected));
   self->blocks = gemem_idmap_new (sizeof (guint64));

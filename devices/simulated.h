@@ -1,26 +1,26 @@
-/* simulated.h - the simulated device, as its two files see it: simulated.c (settings, allocations, streams) and virtual.c (ranges, pages,
- * mappings). */
+/* simulated.h - the simulated device, as its two files see it: simulated.c (settings, allocations,
+ * streams) and virtual.c (ranges, pages, mappings). */
 #pragma once
 
-#include "devices/mappings.h"
 #include "devices/device-private.h"
+#include "devices/mappings.h"
 #include "devices/profile.h"
 #include "devices/space.h"
 
 typedef struct
 {
-  guint64  capacity, total, available, reserved_by_others, granularity;
-  guint64  base, step, va_base, va_step, event_latency;
-  int      address, reuse, va, va_reuse, free_synchronises;
+  guint64 capacity, total, available, reserved_by_others, granularity;
+  guint64 base, step, va_base, va_step, event_latency;
+  int address, reuse, va, va_reuse, free_synchronises;
   gboolean virtual_memory;
-  char    *profile, *calls;
+  char *profile, *calls;
 } GememSimulatedParams;
 
 /* Where one kind of address comes from. */
 typedef struct
 {
-  guint64  floor;   /* nothing below; moves up when addresses are not reused */
-  guint64  step;    /* every range starts and ends on a multiple             */
+  guint64 floor; /* nothing below; moves up when addresses are not reused */
+  guint64 step;  /* every range starts and ends on a multiple */
   gboolean reuse;
 } GememRegion;
 
@@ -33,34 +33,38 @@ typedef struct
 
 typedef struct
 {
-  GememDevice          base;
+  GememDevice base;
   GememSimulatedParams params; /* effective: capacity and granularity filled in */
-  GememProfile        *profile;
-  int                  policy; /* `address`, or `recorded` if there is a log of calls */
-  guint64              limit;  /* most bytes that can be held: capacity - reserved_by_others, or what a recording says */
-  GememSpace           space;  /* of allocations and ranges together, so that they never overlap */
-  GememRegion          allocations, ranges;
-  guint64              window; /* bump: [allocations.floor, window) is taken from the space ahead of need */
-  GememIdMap          *blocks; /* address -> size and GememKept: live allocations */
+  GememProfile *profile;
+  int policy; /* `address`, or `recorded` if there is a log of calls */
+  /* most bytes that can be held: capacity - reserved_by_others, or what a recording says */
+  guint64 limit;
+  GememSpace space; /* of allocations and ranges together, so that they never overlap */
+  GememRegion allocations, ranges;
+  guint64 window;     /* bump: [allocations.floor, window) is taken from the space ahead of need */
+  GememIdMap *blocks; /* address -> size and GememKept: live allocations */
 
   /* address policy `recorded` */
   GememExpectations expected_blocks, expected_ranges;
-  GememSlab         expected_slab;
-  GByteArray       *answers; /* of event queries, as in the log of calls; NULL: there is no log */
-  gsize             answered;
+  GememSlab expected_slab;
+  GByteArray *answers; /* of event queries, as in the log of calls; NULL: there is no log */
+  gsize answered;
 
   /* outstanding work */
-  GememIdMap *streams;    /* stream -> ns at which its work is done */
-  guint64     busy_until; /* the latest of them */
+  GememIdMap *streams; /* stream -> ns at which its work is done */
+  guint64 busy_until;  /* the latest of them */
 
   GememMappings mappings; /* virtual memory: virtual.c */
 } GememSimulated;
 
-/* Takes @size bytes for a new owner: the address, or 0.  *@kept: what to give back to the space later, 0 if it is never reused. */
-guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment, guint64 *kept);
+/* Takes @size bytes for a new owner: the address, or 0.  *@kept: what to give back to the space
+ * later, 0 if it is never reused. */
+guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
+                           guint64 *kept);
 
 /* The next place of @expected, if it has @size bytes and is free; 0: no, which is counted. */
-guint64 gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected, guint64 size);
+guint64 gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected,
+                                       guint64 size);
 
 /* @size more bytes can be held. */
 static inline gboolean
@@ -75,15 +79,17 @@ void gemem_simulated_settle (GememSimulated *self);
 /* The host waits for all outstanding work if the profile says so of @call. */
 void gemem_simulated_wait (GememSimulated *self, GememDeviceCall call);
 
-/* recorded-calls.c: has @self give the addresses and say of events what stands in the log of calls at @path (--calls).  GEMEM_ERROR_INPUT with file and
- * line, GEMEM_ERROR_FAILED. */
+/* recorded-calls.c: has @self give the addresses and say of events what stands in the log of calls
+ * at @path (--calls).  GEMEM_ERROR_INPUT with file and line, GEMEM_ERROR_FAILED. */
 gboolean gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **error);
-void     gemem_simulated_expect (GememSimulated *self, GememExpectations *expected, guint64 address, guint64 size);
+void gemem_simulated_expect (GememSimulated *self, GememExpectations *expected, guint64 address,
+                             guint64 size);
 
 /* virtual.c */
-guint64   gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment);
-void      gemem_virtual_release (GememDevice *device, guint64 address, guint64 size);
+guint64 gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment);
+void gemem_virtual_release (GememDevice *device, guint64 address, guint64 size);
 GememPage gemem_virtual_create_page (GememDevice *device, guint64 size);
-void      gemem_virtual_destroy_page (GememDevice *device, GememPage page, guint64 size);
-gboolean  gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size);
-gboolean  gemem_virtual_unmap (GememDevice *device, guint64 address, guint64 size);
+void gemem_virtual_destroy_page (GememDevice *device, GememPage page, guint64 size);
+gboolean gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64 offset,
+                            guint64 size);
+gboolean gemem_virtual_unmap (GememDevice *device, guint64 address, guint64 size);

@@ -1,7 +1,8 @@
 /* space.c - see space.h.
  *
- * The treap is changed by recursive split and merge, and by refreshing the sums on the way back from a gap whose ends moved.  The
- * usual device call takes from the front of a gap or gives to its end, which moves one end and touches no link.
+ * The treap is changed by recursive split and merge, and by refreshing the sums on the way back
+ * from a gap whose ends moved.  The usual device call takes from the front of a gap or gives to its
+ * end, which moves one end and touches no link.
  */
 #include "config.h"
 
@@ -10,9 +11,9 @@
 struct _GememGap
 {
   GememGap *left, *right;
-  guint64   start, end; /* free: [start, end) */
-  guint64   longest;    /* of this gap and all beneath */
-  guint64   priority;   /* not smaller than that of any gap beneath */
+  guint64 start, end; /* free: [start, end) */
+  guint64 longest;    /* of this gap and all beneath */
+  guint64 priority;   /* not smaller than that of any gap beneath */
 };
 
 /* The finaliser of SplitMix64: every bit of the address counts. */
@@ -83,7 +84,8 @@ merge (GememGap *low, GememGap *high)
   return high;
 }
 
-/* @gap in its place under @node: above the first gap on the way down that has a smaller priority. */
+/* @gap in its place under @node: above the first gap on the way down that has a smaller
+ * priority. */
 static GememGap *
 link_gap (GememGap *node, GememGap *gap)
 {
@@ -222,7 +224,8 @@ gemem_space_give (GememSpace *space, guint64 address, guint64 size)
 {
   guint64 end = address + size;
   GememGap *below = at_or_below (space, address), *above = at_or_below (space, end);
-  gboolean joins_below = below != NULL && below->end == address, joins_above = above != NULL && above->start == end;
+  gboolean joins_below = below != NULL && below->end == address,
+           joins_above = above != NULL && above->start == end;
 
   g_assert (below == NULL || below->end <= address);
   g_assert (above == below || joins_above);

@@ -1,7 +1,8 @@
-/* spec.c - devices as text: from "sim:capacity=80GiB,address=bump" to a device, and back to what it was made of.
+/* spec.c - devices as text: from "sim:capacity=80GiB,address=bump" to a device, and back to what it
+ * was made of.
  *
- * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting `gpu`, a number before the settings is
- * its value.
+ * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting
+ * `gpu`, a number before the settings is its value.
  */
 #include "config.h"
 
@@ -40,14 +41,17 @@ gemem_device_class_find (const char *name, GError **error)
   g_autofree char *list = g_strjoinv (", ", (char **) known);
   nearest = gemem_suggest (name, known);
   if (nearest != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device '%s': no such device; did you mean '%s'?", name, nearest);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "device '%s': no such device; did you mean '%s'?", name, nearest);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device '%s': no such device; use one of %s", name, list);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "device '%s': no such device; use one of %s", name, list);
   return NULL;
 }
 
 GememDevice *
-gemem_device_new_settings (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults, GError **error)
+gemem_device_new_settings (const GememDeviceClass *klass, const GPtrArray *settings,
+                           const GPtrArray *defaults, GError **error)
 {
   static const GememParam no_params[] = { { .name = NULL } };
   const GememParam *table = klass->params != NULL ? klass->params : no_params;
@@ -70,9 +74,11 @@ parse_settings (const GememDeviceClass *klass, const char *text, GError **error)
   gsize digits = strspn (text, "0123456789");
   g_autofree char *whole = NULL;
 
-  if (digits == 0 || (text[digits] != '\0' && text[digits] != ':') || gemem_params_find (klass->params, "gpu") == NULL)
+  if (digits == 0 || (text[digits] != '\0' && text[digits] != ':')
+      || gemem_params_find (klass->params, "gpu") == NULL)
     return gemem_settings_parse (text, error);
-  whole = g_strdup_printf ("gpu=%.*s,%s", (int) digits, text, text + digits + (text[digits] == ':'));
+  whole = g_strdup_printf ("gpu=%.*s,%s", (int) digits, text,
+                           text + digits + (text[digits] == ':'));
   if (text[digits] == '\0' || text[digits + 1] == '\0')
     whole[strlen (whole) - 1] = '\0';
   return gemem_settings_parse (whole, error);
@@ -85,7 +91,9 @@ gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GErro
   g_autofree char *name = g_strndup (spec, length);
 
   *klass = gemem_device_class_find (name, error);
-  return *klass != NULL ? parse_settings (*klass, spec[length] == ':' ? spec + length + 1 : "", error) : NULL;
+  return *klass != NULL
+             ? parse_settings (*klass, spec[length] == ':' ? spec + length + 1 : "", error)
+             : NULL;
 }
 
 const GememDeviceClass *
@@ -108,11 +116,13 @@ GememDevice *
 gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error)
 {
   const GememDeviceClass *klass;
-  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (spec != NULL ? spec : "sim", &klass, error);
+  g_autoptr (GPtrArray)
+      settings = gemem_device_spec_parse (spec != NULL ? spec : "sim", &klass, error);
   g_autoptr (GPtrArray) fallback = NULL;
   GememDevice *device;
 
-  if (settings == NULL || (defaults != NULL && (fallback = gemem_settings_parse (defaults, error)) == NULL))
+  if (settings == NULL
+      || (defaults != NULL && (fallback = gemem_settings_parse (defaults, error)) == NULL))
     return NULL;
   if (klass == &gemem_faulty_class)
     device = gemem_faulty_device_new_settings (settings, fallback, error);
@@ -130,7 +140,9 @@ gemem_device_describe (GememDevice *device)
   char separator = ':';
   for (GememDevice *each = device; each != NULL; each = each->inner)
     {
-      g_autofree char *settings = each->params != NULL ? gemem_params_describe (each->klass->params, each->params) : NULL;
+      g_autofree char *settings = each->params != NULL
+                                      ? gemem_params_describe (each->klass->params, each->params)
+                                      : NULL;
       if (settings == NULL || *settings == '\0')
         continue;
       g_string_append_c (text, separator);
@@ -145,11 +157,11 @@ gemem_device_settings (GememDevice *device)
 {
   GPtrArray *rows = gemem_settings_new ();
   for (GememDevice *each = device; each != NULL; each = each->inner)
-    for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL; param++)
+    for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL;
+         param++)
       {
         g_autofree char *value = gemem_param_value_text (param, each->params);
         gemem_settings_add (rows, param->name, value);
       }
   return rows;
 }
-

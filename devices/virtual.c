@@ -1,4 +1,5 @@
-/* virtual.c - virtual memory of the simulated device: addresses from its space, pages under its limit, the rest in the book (mappings.h).
+/* virtual.c - virtual memory of the simulated device: addresses from its space, pages under its
+ * limit, the rest in the book (mappings.h).
  *
  * A caller's mistake is refused without effect; a device without virtual memory refuses everything.
  */
@@ -22,7 +23,9 @@ gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
       return 0;
     }
   gemem_simulated_settle (self);
-  address = self->answers != NULL ? gemem_simulated_take_expected (self, &self->expected_ranges, size) : 0;
+  address = self->answers != NULL
+                ? gemem_simulated_take_expected (self, &self->expected_ranges, size)
+                : 0;
   kept = size;
   if (address == 0)
     address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);
@@ -84,7 +87,8 @@ gemem_virtual_destroy_page (GememDevice *device, GememPage page, guint64 size)
 }
 
 gboolean
-gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64 offset, guint64 size)
+gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64 offset,
+                   guint64 size)
 {
   GememSimulated *self = (GememSimulated *) device;
   const char *fault;

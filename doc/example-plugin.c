@@ -1,12 +1,14 @@
-/* example-plugin.c - an allocator outside of gemem's tree: powers of two, a free list per size, a device call when the list is empty.
+/* example-plugin.c - an allocator outside of gemem's tree: powers of two, a free list per size, a
+ * device call when the list is empty.
  *
  * Build it against an installed gemem, and put it where the program looks:
  *
  *   cc -shared -fPIC -O2 -o power2.so example-plugin.c $(pkg-config --cflags --libs gemem)
  *   GEMEM_PLUGIN_PATH=$PWD gemem-sim compare step.gmt -a power2 -a 'power2:min_block=64KiB'
  *
- * Everything the program knows about it (list, help, parameters, "did you mean", completion) comes from the class at the end.
- * The rules are in allocators/allocator.h; `gemem-sim replay --check` calls check() and walk() after every event.
+ * Everything the program knows about it (list, help, parameters, "did you mean", completion) comes
+ * from the class at the end. The rules are in allocators/allocator.h; `gemem-sim replay --check`
+ * calls check() and walk() after every event.
  *
  * This file may be copied without condition.
  */
@@ -19,7 +21,12 @@ typedef struct
 } Params;
 
 static const GememParam parameters[] = {
-  { .name = "min_block", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "512", .max = "1GiB", .offset = G_STRUCT_OFFSET (Params, min_block),
+  { .name = "min_block",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "512",
+    .min = "512",
+    .max = "1GiB",
+    .offset = G_STRUCT_OFFSET (Params, min_block),
     .help = "Smallest block; every request is rounded up to it, then to a power of two." },
   { .name = NULL }
 };
@@ -27,20 +34,20 @@ static const GememParam parameters[] = {
 typedef struct _Block Block;
 struct _Block
 {
-  Block   *previous, *next; /* all blocks, in the order in which the device gave them */
-  Block   *next_free;       /* of the same size */
-  guint64  address, size, stream;
-  guint32  pool;
+  Block *previous, *next; /* all blocks, in the order in which the device gave them */
+  Block *next_free;       /* of the same size */
+  guint64 address, size, stream;
+  guint32 pool;
   gboolean live;
 };
 
 typedef struct
 {
   GememAllocator base;
-  guint64        min_block;
-  GememSlab      slab;
-  Block         *first;
-  Block         *cached[64]; /* by the logarithm of the size; last freed, first used */
+  guint64 min_block;
+  GememSlab slab;
+  Block *first;
+  Block *cached[64]; /* by the logarithm of the size; last freed, first used */
 } Power2;
 
 extern const GememAllocatorClass power2_class;
@@ -178,8 +185,14 @@ power2_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
   for (guint i = 0; i < blocks->len; i++)
     {
       const Block *b = blocks->pdata[i];
-      const GememSpan span
-          = { b->address, b->size, b->address, b->size, b->stream, b->pool, b->live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE, b->address };
+      const GememSpan span = { b->address,
+                               b->size,
+                               b->address,
+                               b->size,
+                               b->stream,
+                               b->pool,
+                               b->live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE,
+                               b->address };
       func (&span, data);
     }
 }
@@ -197,7 +210,8 @@ power2_check (GememAllocator *allocator, GError **error)
     idle += !((const Block *) blocks->pdata[i])->live;
   if (cached == idle)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "power2: %u blocks are cached, %u are not live", cached, idle);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "power2: %u blocks are cached, %u are not live", cached, idle);
   return FALSE;
 }
 

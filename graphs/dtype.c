@@ -7,7 +7,7 @@
 typedef struct
 {
   const char *name, *aliases;
-  guint       bits;
+  guint bits;
 } Row;
 
 static const Row rows[] = {
@@ -114,7 +114,8 @@ gemem_dtype_bytes (GememDtype dtype, const gint64 *dims, guint n, guint64 *bytes
       if (dims[i] < -1 || !g_uint64_checked_mul (&elements, elements, dim))
         return FALSE;
     }
-  if (!g_uint64_checked_mul (&elements, elements, gemem_dtype_bits (dtype)) || elements > G_MAXINT64 - 7)
+  if (!g_uint64_checked_mul (&elements, elements, gemem_dtype_bits (dtype))
+      || elements > G_MAXINT64 - 7)
     return FALSE;
   *bytes = (elements + 7) / 8;
   return TRUE;

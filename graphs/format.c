@@ -1,7 +1,8 @@
-/* format.c - the registry of graph formats, recognition by content, opening and saving; see format.h.
+/* format.c - the registry of graph formats, recognition by content, opening and saving; see
+ * format.h.
  *
- * The formats come from formats.def and nowhere else.  Each says how sure it is of the first 4096 decompressed bytes; the surest wins, then
- * the order of the list.
+ * The formats come from formats.def and nowhere else.  Each says how sure it is of the first 4096
+ * decompressed bytes; the surest wins, then the order of the list.
  */
 #include "config.h"
 
@@ -34,7 +35,8 @@ gemem_graph_formats (void)
 const GememGraphFormat *
 gemem_graph_format_find (const char *name, GError **error)
 {
-  return (const GememGraphFormat *) gemem_named_find ((const GememNamed *const *) formats, "graph format", name, error);
+  return (const GememGraphFormat *) gemem_named_find ((const GememNamed *const *) formats,
+                                                      "graph format", name, error);
 }
 
 /* ---- "PATH#N" */
@@ -44,7 +46,9 @@ gemem_graph_file (const char *path, guint *index)
 {
   const char *hash = strrchr (path, '#');
   guint64 number = 0;
-  const gboolean numbered = hash != NULL && hash != path && g_ascii_string_to_unsigned (hash + 1, 10, 0, G_MAXUINT32 - 1, &number, NULL)
+  const gboolean numbered = hash != NULL && hash != path
+                            && g_ascii_string_to_unsigned (hash + 1, 10, 0, G_MAXUINT32 - 1,
+                                                           &number, NULL)
                             && !g_file_test (path, G_FILE_TEST_EXISTS);
 
   if (index != NULL)
@@ -81,7 +85,8 @@ const GememGraphFormat *
 gemem_graph_format_probe (const char *path)
 {
   g_autofree char *file = gemem_graph_file (path, NULL);
-  GememInput *input = g_file_test (file, G_FILE_TEST_IS_REGULAR) ? gemem_input_open (file, NULL) : NULL;
+  GememInput *input = g_file_test (file, G_FILE_TEST_IS_REGULAR) ? gemem_input_open (file, NULL)
+                                                                 : NULL;
   const GememGraphFormat *format = NULL;
 
   if (input != NULL)
@@ -107,7 +112,8 @@ gemem_graph_format_names (void)
 GememGraph *
 gemem_graph_open_input (GememInput *input, const char *format, guint index, GError **error)
 {
-  const GememGraphFormat *found = format != NULL ? gemem_graph_format_find (format, error) : recognise (input);
+  const GememGraphFormat *found = format != NULL ? gemem_graph_format_find (format, error)
+                                                 : recognise (input);
   GememGraph *graph = found != NULL ? found->read (input, index, error) : NULL;
 
   if (found == NULL && format == NULL)
@@ -118,7 +124,8 @@ gemem_graph_open_input (GememInput *input, const char *format, guint index, GErr
   if (graph != NULL && gemem_graph_n_nodes (graph) == 0)
     {
       g_clear_pointer (&graph, gemem_graph_unref);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: " GEMEM_GRAPH_WITHOUT_NODES, gemem_input_name (input));
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: " GEMEM_GRAPH_WITHOUT_NODES,
+                   gemem_input_name (input));
     }
   gemem_input_close (input);
   return graph;

@@ -1,24 +1,27 @@
 /* format.h - reading and writing graphs: the list of formats (formats.def) and opening by content.
  *
- * A format is one file and one line.  Readers hold the whole graph (it is what they return) and little else; hostile input gives a clear error,
- * never a crash, and memory in proportion to the file.
+ * A format is one file and one line.  Readers hold the whole graph (it is what they return) and
+ * little else; hostile input gives a clear error, never a crash, and memory in proportion to the
+ * file.
  */
 #pragma once
 
-#include "base/macros.h"
-#include <gio/gio.h>
-#include "base/named.h"
 #include "base/io/input.h"
+#include "base/macros.h"
+#include "base/named.h"
 #include "graphs/graph.h"
+#include <gio/gio.h>
 
 GEMEM_BEGIN_DECLS
 
-/* Ends the message about a graph without nodes, which is never a result: gemem_graph_open_input() refuses it whatever the format. */
-#define GEMEM_GRAPH_WITHOUT_NODES "the graph has no nodes, so there is nothing to run or plan; check what wrote the file"
+/* Ends the message about a graph without nodes, which is never a result: gemem_graph_open_input()
+ * refuses it whatever the format. */
+#define GEMEM_GRAPH_WITHOUT_NODES \
+  "the graph has no nodes, so there is nothing to run or plan; check what wrote the file"
 
 typedef struct
 {
-  GememNamed  base;       /* no parameters */
+  GememNamed base;        /* no parameters */
   const char *extensions; /* "json", a hint only */
   /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */
   int (*probe) (const guint8 *head, gsize size);
@@ -36,18 +39,21 @@ char *gemem_graph_format_names (void);
 /* The format of the file at @path by its content, or NULL (no error) when it is no graph. */
 const GememGraphFormat *gemem_graph_format_probe (const char *path);
 
-/* The file of "PATH#N" (a file whose name really ends so goes before), and in @index (may be NULL) its N, else 0; caller frees. */
+/* The file of "PATH#N" (a file whose name really ends so goes before), and in @index (may be NULL)
+ * its N, else 0; caller frees. */
 char *gemem_graph_file (const char *path, guint *index);
 
 /* Opens "PATH" or "PATH#N" (the N-th graph of the file, from 0); gz and zst are transparent. */
 GememGraph *gemem_graph_open (const char *path, const char *format, GError **error);
 /* The same over @input, which it takes over. */
-GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint index, GError **error);
+GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint index,
+                                    GError **error);
 /* Our JSON, readable by gemem_graph_open(); atomically. */
 gboolean gemem_graph_save (const GememGraph *graph, const char *path, GError **error);
 
-/* @graph as our own JSON, with other variables that its outputs write: by tensor, NULL where nothing changes.  Names that the graph has not become its
- * variables. */
-void gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables, GString *out);
+/* @graph as our own JSON, with other variables that its outputs write: by tensor, NULL where
+ * nothing changes.  Names that the graph has not become its variables. */
+void gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables,
+                                     GString *out);
 
 GEMEM_END_DECLS

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "traces/ge-log.h"
 #include "graphs/ge-dump.h"
+#include "traces/ge-log.h"
 
 #define MAX_LINE ((gsize) 1 << 20)
 #define LOG_NAME_MAX 512
@@ -29,8 +29,8 @@ is_label_of (GememGeLogPiece label, const char *name)
 
   while (length > 0 && g_ascii_isdigit (label.text[length - 1]))
     length--;
-  return length < label.length && length > 0 && label.text[length - 1] == '_' && strlen (name) == length - 1
-         && memcmp (label.text, name, length - 1) == 0;
+  return length < label.length && length > 0 && label.text[length - 1] == '_'
+         && strlen (name) == length - 1 && memcmp (label.text, name, length - 1) == 0;
 }
 
 /* Names of the dump that the log cannot tell apart are taken out. */
@@ -45,7 +45,8 @@ drop_ambiguous (const GeDump *dump, GHashTable *log)
 
       for (guint k = 0; k < graph->ops->len; k++)
         {
-          char *cut = g_strndup (((const GeDumpOp *) g_ptr_array_index (graph->ops, k))->name, LOG_NAME_MAX);
+          char *cut = g_strndup (((const GeDumpOp *) g_ptr_array_index (graph->ops, k))->name,
+                                 LOG_NAME_MAX);
 
           if (g_hash_table_contains (cuts, cut))
             g_hash_table_remove (log, cut);
@@ -57,13 +58,16 @@ drop_ambiguous (const GeDump *dump, GHashTable *log)
 static void
 note_entry (GHashTable *log, const GememGeLogEntry *entry)
 {
-  const GeDumpLogged logged = { (gint64) MIN (entry->id, G_MAXUINT32), entry->stream, entry->own_stream };
+  const GeDumpLogged logged = { (gint64) MIN (entry->id, G_MAXUINT32), entry->stream,
+                                entry->own_stream };
 
-  g_hash_table_insert (log, g_strndup (entry->node.text, entry->node.length), g_memdup2 (&logged, sizeof logged));
+  g_hash_table_insert (log, g_strndup (entry->node.text, entry->node.length),
+                       g_memdup2 (&logged, sizeof logged));
 }
 
 gboolean
-ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHashTable **log, GError **error)
+ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHashTable **log,
+                  GError **error)
 {
   g_autoptr (GHashTable) found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_autofree char *other = NULL;
@@ -95,7 +99,8 @@ ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHash
     {
       g_autofree char *shown = g_strescape (other, NULL);
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: the log behind the dump has no lines of graph '%s', but of '%s'; append the log of this graph",
+                   "%s: the log behind the dump has no lines of graph '%s', but of '%s'; append "
+                   "the log of this graph",
                    gemem_input_name (input), name, shown);
       return FALSE;
     }

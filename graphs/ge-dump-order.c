@@ -1,6 +1,8 @@
-/* ge-dump-order.c - the operators of a dumped graph in the order of their ids, as far as their inputs allow; see ge-dump.h.
+/* ge-dump-order.c - the operators of a dumped graph in the order of their ids, as far as their
+ * inputs allow; see ge-dump.h.
  *
- * Kahn's algorithm; of the operators that are ready the one with the smallest key is next, then the one that is earlier in the file.
+ * Kahn's algorithm; of the operators that are ready the one with the smallest key is next, then the
+ * one that is earlier in the file.
  */
 #include "config.h"
 
@@ -14,7 +16,9 @@ ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number, g
   g_autofree char *producer = NULL;
   const char *colon = strrchr (input, ':');
 
-  if (colon == NULL || !(strcmp (colon, ":-1") == 0 || g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXINT32, (guint64 *) output, NULL)))
+  if (colon == NULL
+      || !(strcmp (colon, ":-1") == 0
+           || g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXINT32, (guint64 *) output, NULL)))
     return FALSE;
   if (strcmp (colon, ":-1") == 0)
     *output = -1;
@@ -45,7 +49,8 @@ connect (const GeDumpPart *part, guint number, GPtrArray *successors, guint *wai
       guint from;
       gint64 output;
 
-      if (!ge_dump_split_input (part, g_ptr_array_index (op->inputs, i), &from, &output) || from == G_MAXUINT32
+      if (!ge_dump_split_input (part, g_ptr_array_index (op->inputs, i), &from, &output)
+          || from == G_MAXUINT32
           || g_str_has_suffix (ge_dump_op (part, from)->type, "NextIteration"))
         continue;
       if (g_ptr_array_index (successors, from) == NULL)
@@ -87,7 +92,8 @@ ge_dump_order (const GeDumpPart *part)
       g_array_append_val (order, number);
       for (guint i = 0; next != NULL && i < next->len; i++)
         if (--waits[g_array_index (next, guint, i)] == 0)
-          g_sequence_insert_sorted (ready, GUINT_TO_POINTER (g_array_index (next, guint, i)), compare_ready, part->keys->data);
+          g_sequence_insert_sorted (ready, GUINT_TO_POINTER (g_array_index (next, guint, i)),
+                                    compare_ready, part->keys->data);
     }
   for (guint i = 0; i < n; i++)
     if (waits[i] > 0)

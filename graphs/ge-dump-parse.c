@@ -1,7 +1,8 @@
 /* ge-dump-parse.c - dumps of GE from text to ge-dump.h.
  *
- * Names of fields are those of ge-static.md 11.1.  How an attribute wraps its value is not written there, so every number, flag and string
- * within its value is taken, in order; names of enumerators are not.
+ * Names of fields are those of ge-static.md 11.1.  How an attribute wraps its value is not written
+ * there, so every number, flag and string within its value is taken, in order; names of enumerators
+ * are not.
  *
  * Cost: linear; memory for what is kept.
  */
@@ -9,14 +10,14 @@
 
 #include <string.h>
 
-#include "graphs/ge-dump.h"
 #include "base/io/proto-text.h"
+#include "graphs/ge-dump.h"
 
 typedef struct
 {
   GememProtoText *text;
-  GeDump         *dump;
-  GError        **error;
+  GeDump *dump;
+  GError **error;
 } Parse;
 
 /* Takes one field of a message, after @token (BEGIN, WORD or STRING). */
@@ -55,10 +56,12 @@ pass_over (const Parse *parse, int token)
 static gboolean
 expect (const Parse *parse, int token, int expected)
 {
-  static const char *const kinds[] = { "", "a message in braces", "", "a number or a word", "a string" };
+  static const char *const kinds[] = { "", "a message in braces", "", "a number or a word",
+                                       "a string" };
 
   return token == expected
-         || gemem_proto_text_fail (parse->text, parse->error, "field '%.100s' must be %s; this is no dump of GE",
+         || gemem_proto_text_fail (parse->text, parse->error,
+                                   "field '%.100s' must be %s; this is no dump of GE",
                                    gemem_proto_text_field (parse->text), kinds[expected]);
 }
 
@@ -87,8 +90,10 @@ take_int (const Parse *parse, int token, gint64 *value)
 {
   return expect (parse, token, GEMEM_PROTO_TEXT_WORD)
          && (gemem_proto_text_int (parse->text, value)
-             || gemem_proto_text_fail (parse->text, parse->error, "field '%.100s' must be a number of 64 bits, not '%.40s'",
-                                       gemem_proto_text_field (parse->text), gemem_proto_text_value (parse->text)));
+             || gemem_proto_text_fail (parse->text, parse->error,
+                                       "field '%.100s' must be a number of 64 bits, not '%.40s'",
+                                       gemem_proto_text_field (parse->text),
+                                       gemem_proto_text_value (parse->text)));
 }
 
 static gboolean
@@ -145,7 +150,8 @@ take_entry (const Parse *parse, int token, gpointer into)
   if (is_field (parse, "key"))
     return take_text (parse, token, &attribute->name);
   if (is_field (parse, "value"))
-    return token == GEMEM_PROTO_TEXT_BEGIN ? take_message (parse, take_leaf, attribute) : take_leaf (parse, token, attribute);
+    return token == GEMEM_PROTO_TEXT_BEGIN ? take_message (parse, take_leaf, attribute)
+                                           : take_leaf (parse, token, attribute);
   return pass_over (parse, token);
 }
 
@@ -193,7 +199,8 @@ take_output_field (const Parse *parse, int token, gpointer into)
   if (is_field (parse, "shape"))
     {
       output->has_shape = TRUE;
-      return expect (parse, token, GEMEM_PROTO_TEXT_BEGIN) && take_message (parse, take_shape_field, output->dims);
+      return expect (parse, token, GEMEM_PROTO_TEXT_BEGIN)
+             && take_message (parse, take_shape_field, output->dims);
     }
   if (is_field (parse, "size"))
     {
@@ -255,7 +262,8 @@ add_parent (const Parse *parse, int token, GeDumpOp *op)
   g_autoptr (GPtrArray) attributes = g_ptr_array_new_with_free_func (free_attribute);
   gint64 parent = -1;
 
-  if (!expect (parse, token, GEMEM_PROTO_TEXT_BEGIN) || !take_message (parse, take_input_field, attributes))
+  if (!expect (parse, token, GEMEM_PROTO_TEXT_BEGIN)
+      || !take_message (parse, take_input_field, attributes))
     return FALSE;
   for (guint i = 0; i < attributes->len; i++)
     {
@@ -316,7 +324,8 @@ add_op (const Parse *parse, int token, GPtrArray *ops)
   if (!take_message (parse, take_op_field, op))
     return FALSE;
   return *op->name != '\0'
-         || gemem_proto_text_fail (parse->text, parse->error, "an operator that ends here has no name; this is no dump of GE");
+         || gemem_proto_text_fail (parse->text, parse->error,
+                                   "an operator that ends here has no name; this is no dump of GE");
 }
 
 static void
@@ -334,7 +343,8 @@ add_graph (GeDump *dump)
 {
   GeDumpGraph *graph = g_new (GeDumpGraph, 1);
 
-  *graph = (GeDumpGraph){ "", g_ptr_array_new_with_free_func (free_op), g_ptr_array_new_with_free_func (free_attribute) };
+  *graph = (GeDumpGraph){ "", g_ptr_array_new_with_free_func (free_op),
+                          g_ptr_array_new_with_free_func (free_attribute) };
   g_ptr_array_add (dump->graphs, graph);
   return graph;
 }
@@ -353,23 +363,28 @@ take_graph_field (const Parse *parse, int token, gpointer into)
   return pass_over (parse, token);
 }
 
-/* Of a ModelDef.  What has nodes there is the other form that GE dumps, of which no specification says what every tensor needs. */
+/* Of a ModelDef.  What has nodes there is the other form that GE dumps, of which no specification
+ * says what every tensor needs. */
 static gboolean
 take_inner_field (const Parse *parse, int token, gpointer into)
 {
   if (is_field (parse, "node"))
-    return gemem_proto_text_fail (parse->text, parse->error,
-                                  "a model in ONNX's text form (GE: ge_onnx_*.pbtxt) is not read; of GE name the ge_proto_*.txt of the same "
-                                  "stage (DUMP_GE_GRAPH=2 DUMP_GRAPH_FORMAT=ge_proto), any other save as binary .onnx");
+    return gemem_proto_text_fail (
+        parse->text, parse->error,
+        "a model in ONNX's text form (GE: ge_onnx_*.pbtxt) is not read; of GE name the "
+        "ge_proto_*.txt of the same "
+        "stage (DUMP_GE_GRAPH=2 DUMP_GRAPH_FORMAT=ge_proto), any other save as binary .onnx");
   return take_graph_field (parse, token, into);
 }
 
-/* The outermost message: of a ModelDef `graph` is taken; what else is there is of a GraphDef, @into, if it has operators of its own. */
+/* The outermost message: of a ModelDef `graph` is taken; what else is there is of a GraphDef,
+ * @into, if it has operators of its own. */
 static gboolean
 take_outer_field (const Parse *parse, int token, GeDumpGraph *into)
 {
   if (is_field (parse, "graph"))
-    return expect (parse, token, GEMEM_PROTO_TEXT_BEGIN) && take_message (parse, take_inner_field, add_graph (parse->dump));
+    return expect (parse, token, GEMEM_PROTO_TEXT_BEGIN)
+           && take_message (parse, take_inner_field, add_graph (parse->dump));
   return take_graph_field (parse, token, into);
 }
 
@@ -385,7 +400,8 @@ take_dump (const Parse *parse)
   if (outer->ops->len == 0)
     g_ptr_array_remove_index (parse->dump->graphs, 0);
   return parse->dump->graphs->len > 0
-         || gemem_proto_text_fail (parse->text, parse->error, "there is no graph and no op in it; this is no dump of GE");
+         || gemem_proto_text_fail (parse->text, parse->error,
+                                   "there is no graph and no op in it; this is no dump of GE");
 }
 
 GeDump *

@@ -1,43 +1,47 @@
 /* ge-dump.c - graphs that GE dumps as protobuf text (DUMP_GE_GRAPH): format `ge-dump`.
  *
- * Nodes come in the order of their ids, moved behind their inputs where ids say otherwise; the nodes of a subgraph follow the node that
- * owns it (ge-static.md 1.5).  "PRODUCER:-1" is a control edge.  Attributes of attributes.def are kept, the others counted.  `size` is the
- * planner's, padded; where a dump has none it is dimensions x element type.
+ * Nodes come in the order of their ids, moved behind their inputs where ids say otherwise; the
+ * nodes of a subgraph follow the node that owns it (ge-static.md 1.5).  "PRODUCER:-1" is a control
+ * edge.  Attributes of attributes.def are kept, the others counted.  `size` is the planner's,
+ * padded; where a dump has none it is dimensions x element type.
  *
- * The log of the planner may be appended to the dump (cat DUMP LOG): its "[IMAS]Set" lines then give ids and effective streams, which a
- * dump of the usual stages does not have as the planner saw them (11.1).  Names are cut to 512 bytes there; of nodes that are the same up
- * to there none is matched.  Several root graphs in a file: FILE#0, FILE#1...
+ * The log of the planner may be appended to the dump (cat DUMP LOG): its "[IMAS]Set" lines then
+ * give ids and effective streams, which a dump of the usual stages does not have as the planner saw
+ * them (11.1).  Names are cut to 512 bytes there; of nodes that are the same up to there none is
+ * matched.  Several root graphs in a file: FILE#0, FILE#1...
  *
- * Kernel libraries: the field that holds the name is not specified, so an attribute whose value is one of the three names that planning
- * depends on sets the engine.
- * Cost: O((nodes + edges) log nodes); memory for the file's graphs twice.  Origin: ge-static.md 1.1, 1.5, 11.1, 11.2.
+ * Kernel libraries: the field that holds the name is not specified, so an attribute whose value is
+ * one of the three names that planning depends on sets the engine.
+ * Cost: O((nodes + edges) log nodes); memory for the file's graphs twice.  Origin: ge-static.md
+ * 1.1, 1.5, 11.1, 11.2.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "graphs/ge-dump.h"
 #include "graphs/format.h"
+#include "graphs/ge-dump.h"
 
 #define MAX_DEPTH 100
 
 typedef struct
 {
   const GeDump *dump;
-  GememGraph   *graph;
-  const char   *where;
-  GHashTable   *log;    /* of ge_dump_read_log()                      */
-  GHashTable   *names;  /* of nodes                                   */
-  GHashTable   *placed; /* GeDumpGraph                                */
-  guint32       block;
-  guint         depth;
-  guint64       unknown, unsized, matched; /* attributes, outputs, nodes */
+  GememGraph *graph;
+  const char *where;
+  GHashTable *log;    /* of ge_dump_read_log() */
+  GHashTable *names;  /* of nodes */
+  GHashTable *placed; /* GeDumpGraph */
+  guint32 block;
+  guint depth;
+  guint64 unknown, unsized, matched; /* attributes, outputs, nodes */
 } Import;
 
 static gboolean add_part (Import *import, const GeDumpGraph *graph, GError **error);
 
-static gboolean G_GNUC_PRINTF (4, 5) fail (const Import *import, GError **error, const char *node, const char *format, ...)
+static gboolean G_GNUC_PRINTF (4, 5)
+    fail (const Import *import, GError **error, const char *node, const char *format, ...)
 {
   va_list args;
   g_autofree char *text = NULL;
@@ -45,7 +49,8 @@ static gboolean G_GNUC_PRINTF (4, 5) fail (const Import *import, GError **error,
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: node '%s': %s", import->where, node, text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: node '%s': %s", import->where, node,
+               text);
   return FALSE;
 }
 
@@ -73,7 +78,8 @@ is_data (const char *type)
 static gboolean
 take_own_attribute (Import *import, const GeDumpAttribute *attribute)
 {
-  static const char *const engines[] = { "DNN_VM_GE_LOCAL_OP_STORE", "ops_kernel_info_hccl", "DNN_VM_CUSTOM_OP_STORE", NULL };
+  static const char *const engines[] = { "DNN_VM_GE_LOCAL_OP_STORE", "ops_kernel_info_hccl",
+                                         "DNN_VM_CUSTOM_OP_STORE", NULL };
   GememNode *node = gemem_graph_edit_node (import->graph);
   const char *text = attribute->texts->len == 1 ? g_ptr_array_index (attribute->texts, 0) : NULL;
 
@@ -81,7 +87,8 @@ take_own_attribute (Import *import, const GeDumpAttribute *attribute)
     node->batch_label = gemem_graph_intern (import->graph, text);
   else if (text != NULL && g_strv_contains (engines, text))
     node->engine = gemem_graph_intern (import->graph, text);
-  else if (attribute->ints->len == 1 && strcmp (attribute->name, "index") == 0 && is_data (node->type))
+  else if (attribute->ints->len == 1 && strcmp (attribute->name, "index") == 0
+           && is_data (node->type))
     node->index = g_array_index (attribute->ints, gint64, 0);
   else
     return FALSE;
@@ -90,7 +97,8 @@ take_own_attribute (Import *import, const GeDumpAttribute *attribute)
 
 /* Those of @attributes that attributes.def has for @owner; @without (or COUNT) is left out. */
 static void
-add_attributes (Import *import, const GPtrArray *attributes, GememAttributeOwner owner, GememAttributeKey without)
+add_attributes (Import *import, const GPtrArray *attributes, GememAttributeOwner owner,
+                GememAttributeKey without)
 {
   gboolean seen[GEMEM_ATTRIBUTE_COUNT] = { FALSE };
 
@@ -101,7 +109,8 @@ add_attributes (Import *import, const GPtrArray *attributes, GememAttributeOwner
 
       if (owner == GEMEM_ATTRIBUTE_NODE && take_own_attribute (import, attribute))
         continue;
-      if (key == GEMEM_ATTRIBUTE_COUNT || seen[key] || !has_kind (attribute, gemem_attributes[key].kind))
+      if (key == GEMEM_ATTRIBUTE_COUNT || seen[key]
+          || !has_kind (attribute, gemem_attributes[key].kind))
         {
           import->unknown++;
           continue;
@@ -115,16 +124,21 @@ add_attributes (Import *import, const GPtrArray *attributes, GememAttributeOwner
           gemem_graph_add_attribute_ints (import->graph, key, &flag, 1);
         }
       else if (attribute->texts->len > 0)
-        gemem_graph_add_attribute_texts (import->graph, key, (const char *const *) attribute->texts->pdata, attribute->texts->len);
+        gemem_graph_add_attribute_texts (import->graph, key,
+                                         (const char *const *) attribute->texts->pdata,
+                                         attribute->texts->len);
       else
-        gemem_graph_add_attribute_ints (import->graph, key, (const gint64 *) (gconstpointer) attribute->ints->data, attribute->ints->len);
+        gemem_graph_add_attribute_ints (import->graph, key,
+                                        (const gint64 *) (gconstpointer) attribute->ints->data,
+                                        attribute->ints->len);
     }
 }
 
 /* ---- nodes */
 
 static gboolean
-add_input (const Import *import, const GeDumpPart *part, const GeDumpOp *op, const char *input, GError **error)
+add_input (const Import *import, const GeDumpPart *part, const GeDumpOp *op, const char *input,
+           GError **error)
 {
   guint number;
   gint64 output;
@@ -137,11 +151,13 @@ add_input (const Import *import, const GeDumpPart *part, const GeDumpOp *op, con
   if (!ge_dump_split_input (part, input, &number, &output))
     return fail (import, error, op->name, "input '%s': must be PRODUCER:OUTPUT", input);
   if (number == G_MAXUINT32)
-    return fail (import, error, op->name, "input '%s': there is no such operator in graph '%s'", input, part->graph->name);
+    return fail (import, error, op->name, "input '%s': there is no such operator in graph '%s'",
+                 input, part->graph->name);
   if (output < 0)
     gemem_graph_add_control (import->graph, g_ptr_array_index (part->names, number));
   else
-    gemem_graph_add_input (import->graph, g_ptr_array_index (part->names, number), (guint32) output);
+    gemem_graph_add_input (import->graph, g_ptr_array_index (part->names, number),
+                           (guint32) output);
   return TRUE;
 }
 
@@ -150,20 +166,27 @@ add_output (Import *import, const GeDumpOp *op, guint number, GError **error)
 {
   static const gint64 none;
   const GeDumpOutput *output = g_ptr_array_index (op->outputs, number);
-  const gint64 *dims = output->dims->len > 0 ? (const gint64 *) (gconstpointer) output->dims->data : &none;
+  const gint64 *dims = output->dims->len > 0 ? (const gint64 *) (gconstpointer) output->dims->data
+                                             : &none;
   guint64 bytes = 0;
-  const gboolean computed = output->has_shape && gemem_dtype_bytes (output->dtype, dims, output->dims->len, &bytes);
+  const gboolean computed = output->has_shape
+                            && gemem_dtype_bytes (output->dtype, dims, output->dims->len, &bytes);
 
   if (output->has_size && output->size < 0)
-    return fail (import, error, op->name, "output %u: size %" G_GINT64_FORMAT "; the graph is not static", number, output->size);
+    return fail (import, error, op->name,
+                 "output %u: size %" G_GINT64_FORMAT "; the graph is not static", number,
+                 output->size);
   if (!output->has_size && (!computed || gemem_dtype_bits (output->dtype) == 0))
-    return fail (import, error, op->name, "output %u: has neither size nor shape; dump a later stage (AfterCalcOpParam or behind it)",
-                 number);
+    return fail (
+        import, error, op->name,
+        "output %u: has neither size nor shape; dump a later stage (AfterCalcOpParam or behind it)",
+        number);
   import->unsized += !output->has_size;
   gemem_graph_add_output (import->graph, output->has_size ? (guint64) output->size : bytes);
   if (computed)
     gemem_graph_set_shape (import->graph, output->dtype, dims, output->dims->len);
-  if (output->reuse_input && output->reuse_input_index >= 0 && output->reuse_input_index <= G_MAXINT32)
+  if (output->reuse_input && output->reuse_input_index >= 0
+      && output->reuse_input_index <= G_MAXINT32)
     gemem_graph_edit_output (import->graph)->reuse_input = (gint32) output->reuse_input_index;
   add_attributes (import, output->attributes, GEMEM_ATTRIBUTE_TENSOR, GEMEM_ATTRIBUTE_COUNT);
   return TRUE;
@@ -177,7 +200,8 @@ add_workspaces (const Import *import, const GeDumpOp *op, GError **error)
       const gint64 size = g_array_index (op->workspaces, gint64, i);
 
       if (size < -1)
-        return fail (import, error, op->name, "workspace %u: %" G_GINT64_FORMAT " bytes; the graph is not static", i, size);
+        return fail (import, error, op->name,
+                     "workspace %u: %" G_GINT64_FORMAT " bytes; the graph is not static", i, size);
       gemem_graph_add_workspace (import->graph, size < 0 ? 0 : (guint64) size);
     }
   return TRUE;
@@ -187,7 +211,8 @@ static const GeDumpGraph *
 find_graph (const Import *import, const char *name)
 {
   for (guint i = 0; i < import->dump->graphs->len; i++)
-    if (strcmp (((const GeDumpGraph *) g_ptr_array_index (import->dump->graphs, i))->name, name) == 0)
+    if (strcmp (((const GeDumpGraph *) g_ptr_array_index (import->dump->graphs, i))->name, name)
+        == 0)
       return g_ptr_array_index (import->dump->graphs, i);
   return NULL;
 }
@@ -210,7 +235,8 @@ add_blocks (Import *import, const GeDumpOp *op, GError **error)
       if (*name == '\0')
         continue;
       if (graph == NULL)
-        return fail (import, error, op->name, "subgraph '%s' is not in the file; dump the whole model", name);
+        return fail (import, error, op->name,
+                     "subgraph '%s' is not in the file; dump the whole model", name);
       import->block = block++;
       if (!add_part (import, graph, error))
         return FALSE;
@@ -236,12 +262,15 @@ add_op (Import *import, const GeDumpPart *part, guint number, GError **error)
       return FALSE;
   if (!add_workspaces (import, op, error))
     return FALSE;
-  add_attributes (import, op->attributes, GEMEM_ATTRIBUTE_NODE, logged != NULL ? GEMEM_ATTRIBUTE_SUB_STREAM_ID : GEMEM_ATTRIBUTE_COUNT);
+  add_attributes (import, op->attributes, GEMEM_ATTRIBUTE_NODE,
+                  logged != NULL ? GEMEM_ATTRIBUTE_SUB_STREAM_ID : GEMEM_ATTRIBUTE_COUNT);
   if (logged != NULL && logged->stream != logged->own_stream)
-    gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &logged->stream, 1);
+    gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &logged->stream,
+                                    1);
   if (op->has_parents)
     gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX,
-                                    (const gint64 *) (gconstpointer) op->parents->data, op->parents->len);
+                                    (const gint64 *) (gconstpointer) op->parents->data,
+                                    op->parents->len);
   for (guint i = 0; i < op->outputs->len; i++)
     if (!add_output (import, op, i, error))
       return FALSE;
@@ -260,13 +289,15 @@ name_ops (const Import *import, const GeDumpPart *part, GError **error)
       const GeDumpLogged *logged = ge_dump_find_logged (import->log, op->name);
       const gint64 key = logged != NULL ? logged->id : op->id;
       const gboolean taken = g_hash_table_contains (import->names, op->name);
-      char *name = taken ? g_strconcat (part->graph->name, "/", op->name, NULL) : g_strdup (op->name);
+      char *name = taken ? g_strconcat (part->graph->name, "/", op->name, NULL)
+                         : g_strdup (op->name);
 
       g_ptr_array_add (part->names, name);
       g_array_append_val (part->keys, key);
       g_hash_table_add (import->names, g_strdup (name));
       if (!g_hash_table_insert (part->numbers, (gpointer) op->name, GUINT_TO_POINTER (i + 1)))
-        return fail (import, error, op->name, "is there twice in graph '%s'; this is no dump of GE", part->graph->name);
+        return fail (import, error, op->name, "is there twice in graph '%s'; this is no dump of GE",
+                     part->graph->name);
     }
   return TRUE;
 }
@@ -274,14 +305,15 @@ name_ops (const Import *import, const GeDumpPart *part, GError **error)
 static gboolean
 add_part (Import *import, const GeDumpGraph *graph, GError **error)
 {
-  GeDumpPart part = { graph, g_hash_table_new (g_str_hash, g_str_equal), g_ptr_array_new_with_free_func (g_free),
+  GeDumpPart part = { graph, g_hash_table_new (g_str_hash, g_str_equal),
+                      g_ptr_array_new_with_free_func (g_free),
                       g_array_new (FALSE, FALSE, sizeof (gint64)) };
   g_autoptr (GArray) order = NULL;
   gboolean ok = TRUE;
 
   if (!g_hash_table_add (import->placed, (gpointer) graph) || import->depth == MAX_DEPTH)
-    ok = fail (import, error, gemem_graph_edit_node (import->graph)->name, "subgraph '%s' is used twice, or nested more than %d deep",
-               graph->name, MAX_DEPTH);
+    ok = fail (import, error, gemem_graph_edit_node (import->graph)->name,
+               "subgraph '%s' is used twice, or nested more than %d deep", graph->name, MAX_DEPTH);
   import->depth++;
   if (ok && name_ops (import, &part, error))
     order = ge_dump_order (&part);
@@ -319,7 +351,8 @@ find_root (const Import *import, guint index, GError **error)
       if (!g_hash_table_contains (owned, graph->name) && roots++ == index)
         return graph;
     }
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: there is no graph #%u; it has %u that are no subgraphs", import->where, index,
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: there is no graph #%u; it has %u that are no subgraphs", import->where, index,
                roots);
   return NULL;
 }
@@ -330,7 +363,8 @@ take_graph_attributes (const Import *import, const GeDumpGraph *root)
   for (guint i = 0; i < root->attributes->len; i++)
     {
       const GeDumpAttribute *attribute = g_ptr_array_index (root->attributes, i);
-      const gint64 value = attribute->ints->len == 1 ? g_array_index (attribute->ints, gint64, 0) : -1;
+      const gint64 value = attribute->ints->len == 1 ? g_array_index (attribute->ints, gint64, 0)
+                                                     : -1;
 
       if (value >= 0 && strcmp (attribute->name, "_dynamic_shape_partitioned") == 0)
         gemem_graph_set_dynamic_root (import->graph, value != 0);
@@ -344,13 +378,18 @@ add_notes (const Import *import)
 {
   gemem_graph_note (import->graph, "source", "GE dump");
   if (import->log != NULL)
-    gemem_graph_note (import->graph, "note", "order and streams of %" G_GUINT64_FORMAT " of %u nodes are those of the log", import->matched,
-                      gemem_graph_n_nodes (import->graph));
+    gemem_graph_note (import->graph, "note",
+                      "order and streams of %" G_GUINT64_FORMAT " of %u nodes are those of the log",
+                      import->matched, gemem_graph_n_nodes (import->graph));
   if (import->unsized > 0)
-    gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " outputs have no size; it is taken from their shape, without padding",
+    gemem_graph_note (import->graph, "note",
+                      "%" G_GUINT64_FORMAT
+                      " outputs have no size; it is taken from their shape, without padding",
                       import->unsized);
   if (import->unknown > 0)
-    gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " attributes that no planner uses are left out", import->unknown);
+    gemem_graph_note (import->graph, "note",
+                      "%" G_GUINT64_FORMAT " attributes that no planner uses are left out",
+                      import->unknown);
 }
 
 static gboolean
@@ -398,7 +437,8 @@ holds (const guint8 *head, gsize size, const char *word)
   return memmem (head, size, word, strlen (word)) != NULL;
 }
 
-/* Protobuf text with messages named graph or op near its beginning; JSON and logs begin with a bracket. */
+/* Protobuf text with messages named graph or op near its beginning; JSON and logs begin with a
+ * bracket. */
 static int
 probe (const guint8 *head, gsize size)
 {
@@ -408,8 +448,10 @@ probe (const guint8 *head, gsize size)
     i++;
   if (i == size || !(g_ascii_isalpha (head[i]) || head[i] == '#'))
     return 0;
-  return holds (head, size, "graph {") || holds (head, size, "op {") || holds (head, size, "graph:{") || holds (head, size, "op:{") ? 85
-                                                                                                                                    : 0;
+  return holds (head, size, "graph {") || holds (head, size, "op {")
+                 || holds (head, size, "graph:{") || holds (head, size, "op:{")
+             ? 85
+             : 0;
 }
 
 const GememGraphFormat gemem_graph_format_ge_dump = {

@@ -1,55 +1,56 @@
-/* ge-dump.h - what a dump of GE says, before it is a graph: the parse of ge-dump.c (ge-static.md 11.1). */
+/* ge-dump.h - what a dump of GE says, before it is a graph: the parse of ge-dump.c (ge-static.md
+ * 11.1). */
 #pragma once
 
-#include "base/macros.h"
 #include "base/io/input.h"
+#include "base/macros.h"
 #include "graphs/dtype.h"
 
 /* An attribute as it is written: its numbers (and flags, 0 or 1) and its strings, in order. */
 typedef struct
 {
   const char *name;
-  GArray     *ints;  /* gint64       */
-  GPtrArray  *texts; /* const char * */
+  GArray *ints;     /* gint64 */
+  GPtrArray *texts; /* const char * */
 } GeDumpAttribute;
 
 typedef struct
 {
   GememDtype dtype;
-  gboolean   has_size, has_shape, reuse_input;
-  gint64     size, reuse_input_index;
-  GArray    *dims;       /* gint64           */
-  GPtrArray *attributes; /* GeDumpAttribute  */
+  gboolean has_size, has_shape, reuse_input;
+  gint64 size, reuse_input_index;
+  GArray *dims;          /* gint64 */
+  GPtrArray *attributes; /* GeDumpAttribute */
 } GeDumpOutput;
 
 typedef struct
 {
   const char *name, *type;
-  gint64      id, stream; /* id: -1 if there is none */
-  GPtrArray  *inputs;     /* const char *: "PRODUCER:OUTPUT", -1 for a control edge, "" for none */
-  GArray     *workspaces; /* gint64           */
-  GArray     *parents;    /* gint64: `_parent_node_index` of the inputs, -1 for none */
-  gboolean    has_parents; /* of any input    */
-  GPtrArray  *attributes; /* GeDumpAttribute  */
-  GPtrArray  *outputs;    /* GeDumpOutput     */
-  GPtrArray  *subgraphs;  /* const char *     */
+  gint64 id, stream;     /* id: -1 if there is none */
+  GPtrArray *inputs;     /* const char *: "PRODUCER:OUTPUT", -1 for a control edge, "" for none */
+  GArray *workspaces;    /* gint64 */
+  GArray *parents;       /* gint64: `_parent_node_index` of the inputs, -1 for none */
+  gboolean has_parents;  /* of any input */
+  GPtrArray *attributes; /* GeDumpAttribute */
+  GPtrArray *outputs;    /* GeDumpOutput */
+  GPtrArray *subgraphs;  /* const char * */
 } GeDumpOp;
 
 typedef struct
 {
   const char *name;
-  GPtrArray  *ops;        /* GeDumpOp         */
-  GPtrArray  *attributes; /* GeDumpAttribute  */
+  GPtrArray *ops;        /* GeDumpOp */
+  GPtrArray *attributes; /* GeDumpAttribute */
 } GeDumpGraph;
 
 typedef struct
 {
   GStringChunk *strings;
-  GPtrArray    *graphs; /* GeDumpGraph, in file order */
+  GPtrArray *graphs; /* GeDumpGraph, in file order */
 } GeDump;
 
-/* The dump at the start of @input (a ModelDef or a GraphDef); stops before a log that may follow.  Fields that are not needed are passed
- * over. Errors: GEMEM_ERROR_INPUT. */
+/* The dump at the start of @input (a ModelDef or a GraphDef); stops before a log that may follow. 
+ * Fields that are not needed are passed over. Errors: GEMEM_ERROR_INPUT. */
 GeDump *ge_dump_parse (GememInput *input, GError **error);
 void ge_dump_free (GeDump *dump);
 
@@ -61,9 +62,11 @@ typedef struct
   gint64 id, stream, own_stream; /* stream: effective */
 } GeDumpLogged;
 
-/* The planner's lines in the rest of @input about the graph @name: name of node, as the log cuts it -> GeDumpLogged; names that the log
- * cannot tell apart are left out.  *log is NULL if there are no lines.  Errors: GEMEM_ERROR_INPUT: lines of other graphs only. */
-gboolean ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHashTable **log, GError **error);
+/* The planner's lines in the rest of @input about the graph @name: name of node, as the log cuts it
+ * -> GeDumpLogged; names that the log cannot tell apart are left out.  *log is NULL if there are no
+ * lines.  Errors: GEMEM_ERROR_INPUT: lines of other graphs only. */
+gboolean ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name,
+                           GHashTable **log, GError **error);
 /* NULL if it says nothing of @name; @log may be NULL. */
 const GeDumpLogged *ge_dump_find_logged (GHashTable *log, const char *name);
 
@@ -73,9 +76,9 @@ const GeDumpLogged *ge_dump_find_logged (GHashTable *log, const char *name);
 typedef struct
 {
   const GeDumpGraph *graph;
-  GHashTable        *numbers; /* name -> number + 1 of the operator */
-  GPtrArray         *names;   /* in the result, by number           */
-  GArray            *keys;    /* gint64: place in the order         */
+  GHashTable *numbers; /* name -> number + 1 of the operator */
+  GPtrArray *names;    /* in the result, by number */
+  GArray *keys;        /* gint64: place in the order */
 } GeDumpPart;
 
 static inline const GeDumpOp *
@@ -84,9 +87,10 @@ ge_dump_op (const GeDumpPart *part, guint number)
   return (const GeDumpOp *) g_ptr_array_index (part->graph->ops, number);
 }
 
-/* "PRODUCER:OUTPUT" into the number of the producer (G_MAXUINT32: not in @part) and the output (-1: control edge); FALSE if it is no such
- * text. */
-gboolean ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number, gint64 *output);
-/* The operators by key, none before what it waits for; those on a cycle come last.  GArray of guint.  O((operators + edges) log
- * operators). */
+/* "PRODUCER:OUTPUT" into the number of the producer (G_MAXUINT32: not in @part) and the output (-1:
+ * control edge); FALSE if it is no such text. */
+gboolean ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number,
+                              gint64 *output);
+/* The operators by key, none before what it waits for; those on a cycle come last.  GArray of
+ * guint.  O((operators + edges) log operators). */
 GArray *ge_dump_order (const GeDumpPart *part);

@@ -1,4 +1,5 @@
-/* graph-private.h - what graph.c (building, reading) and seal.c (connecting, checking) share: the arrays of a graph. */
+/* graph-private.h - what graph.c (building, reading) and seal.c (connecting, checking) share: the
+ * arrays of a graph. */
 #pragma once
 
 #include "graphs/graph.h"
@@ -14,20 +15,21 @@ typedef struct
 typedef struct
 {
   const char *name; /* NULL: none */
-  guint32     index;
+  guint32 index;
 } GememWanted;
 
 struct _GememGraph
 {
-  gint          references; /* atomic */
-  gboolean      sealed, dynamic_root, attributes_of_output;
-  int           release_first;
-  const char   *name;
-  const char   *duplicate; /* the first node name given twice */
+  gint references; /* atomic */
+  gboolean sealed, dynamic_root, attributes_of_output;
+  int release_first;
+  const char *name;
+  const char *duplicate; /* the first node name given twice */
   GStringChunk *strings;
-  GPtrArray    *settings, *provenance;
-  GArray       *nodes, *tensors, *inputs, *workspaces, *variables, *blocks, *consumers, *controls, *successors, *dims;
-  GArray       *attributes, *values, *texts;
-  GArray       *wanted_inputs, *wanted_controls, *wanted_consumers; /* NULL once sealed */
-  GHashTable   *node_index, *variable_index;
+  GPtrArray *settings, *provenance;
+  GArray *nodes, *tensors, *inputs, *workspaces, *variables, *blocks, *consumers, *controls,
+      *successors, *dims;
+  GArray *attributes, *values, *texts;
+  GArray *wanted_inputs, *wanted_controls, *wanted_consumers; /* NULL once sealed */
+  GHashTable *node_index, *variable_index;
 };

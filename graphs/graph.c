@@ -1,7 +1,8 @@
 /* graph.c - building, sealing and reading graphs; see graph.h.
  *
- * Everything lies in a few flat arrays, a node's part of each being a slice: memory is linear and reading needs no look-up.  Names are
- * interned in one string chunk.  Connections are kept by name until seal(), so that a file may list them in any order.
+ * Everything lies in a few flat arrays, a node's part of each being a slice: memory is linear and
+ * reading needs no look-up.  Names are interned in one string chunk.  Connections are kept by name
+ * until seal(), so that a file may list them in any order.
  */
 #include "config.h"
 
@@ -11,9 +12,9 @@
 #include "base/params.h"
 #include "graphs/graph-private.h"
 
-
 const GememAttributeInfo gemem_attributes[GEMEM_ATTRIBUTE_COUNT] = {
-#define GEMEM_ATTRIBUTE(symbol, name, kind, owner, help) { name, GEMEM_ATTRIBUTE_##kind, GEMEM_ATTRIBUTE_##owner, help },
+#define GEMEM_ATTRIBUTE(symbol, name, kind, owner, help) \
+  { name, GEMEM_ATTRIBUTE_##kind, GEMEM_ATTRIBUTE_##owner, help },
 #include "graphs/attributes.def"
 #undef GEMEM_ATTRIBUTE
 };
@@ -179,9 +180,12 @@ add_dims (GememGraph *graph, const gint64 *dims, guint n)
 }
 
 guint32
-gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable)
+gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims,
+                          guint n_dims, gboolean persistable)
 {
-  GememVariable variable = { .parameter = GEMEM_NONE, .persistable = persistable != FALSE, .is_tensor = TRUE };
+  GememVariable variable = { .parameter = GEMEM_NONE,
+                             .persistable = persistable != FALSE,
+                             .is_tensor = TRUE };
   gpointer known;
   const guint32 number = graph->variables->len;
 
@@ -195,7 +199,8 @@ gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype,
 }
 
 guint32
-gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable)
+gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype,
+                              const gint64 *dims, guint n_dims, gboolean persistable)
 {
   g_autoptr (GString) own = g_string_new (name);
 
@@ -205,7 +210,8 @@ gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dt
 }
 
 void
-gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype, const gint64 *dims, guint n_dims)
+gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype,
+                                const gint64 *dims, guint n_dims)
 {
   GememVariable *v = gemem_graph_edit_variable (graph, variable);
 
@@ -252,7 +258,8 @@ gemem_graph_add_node (GememGraph *graph, const char *name, const char *type)
   node.attributes.first = graph->attributes->len;
   graph->attributes_of_output = FALSE;
   g_array_append_val (graph->nodes, node);
-  if (!g_hash_table_insert (graph->node_index, (gpointer) node.name, GUINT_TO_POINTER (id)) && graph->duplicate == NULL)
+  if (!g_hash_table_insert (graph->node_index, (gpointer) node.name, GUINT_TO_POINTER (id))
+      && graph->duplicate == NULL)
     graph->duplicate = node.name;
   return id;
 }
@@ -313,7 +320,11 @@ guint32
 gemem_graph_add_output (GememGraph *graph, guint64 size)
 {
   GememNode *node = gemem_graph_edit_node (graph);
-  GememTensor tensor = { .size = size, .node = graph->nodes->len - 1, .index = node->n_outputs, .reuse_input = -1, .variable = GEMEM_NONE };
+  GememTensor tensor = { .size = size,
+                         .node = graph->nodes->len - 1,
+                         .index = node->n_outputs,
+                         .reuse_input = -1,
+                         .variable = GEMEM_NONE };
 
   tensor.first_consumer = graph->wanted_consumers->len;
   tensor.attributes.first = graph->attributes->len;
@@ -360,7 +371,8 @@ add_attribute (GememGraph *graph, GememAttributeKey key, guint32 at, guint n)
     owner = &gemem_graph_edit_output (graph)->attributes;
   else
     {
-      g_assert (!graph->attributes_of_output); /* a node's attributes come before its outputs: slices do not interleave */
+      /* a node's attributes come before its outputs: slices do not interleave */
+      g_assert (!graph->attributes_of_output);
       owner = &gemem_graph_edit_node (graph)->attributes;
     }
   g_array_append_val (graph->attributes, attribute);
@@ -368,7 +380,8 @@ add_attribute (GememGraph *graph, GememAttributeKey key, guint32 at, guint n)
 }
 
 void
-gemem_graph_add_attribute_ints (GememGraph *graph, GememAttributeKey key, const gint64 *values, guint n)
+gemem_graph_add_attribute_ints (GememGraph *graph, GememAttributeKey key, const gint64 *values,
+                                guint n)
 {
   const guint32 at = graph->values->len;
 
@@ -378,7 +391,8 @@ gemem_graph_add_attribute_ints (GememGraph *graph, GememAttributeKey key, const 
 }
 
 void
-gemem_graph_add_attribute_texts (GememGraph *graph, GememAttributeKey key, const char *const *values, guint n)
+gemem_graph_add_attribute_texts (GememGraph *graph, GememAttributeKey key,
+                                 const char *const *values, guint n)
 {
   const guint32 at = graph->texts->len;
 
@@ -423,12 +437,36 @@ gemem_graph_release_first (const GememGraph *graph)
   return graph->release_first;
 }
 
-guint32 gemem_graph_n_nodes (const GememGraph *graph) { return graph->nodes->len; }
-guint32 gemem_graph_n_tensors (const GememGraph *graph) { return graph->tensors->len; }
-guint32 gemem_graph_n_workspaces (const GememGraph *graph) { return graph->workspaces->len; }
-guint32 gemem_graph_n_variables (const GememGraph *graph) { return graph->variables->len; }
-guint32 gemem_graph_n_blocks (const GememGraph *graph) { return graph->blocks->len; }
-guint32 gemem_graph_n_items (const GememGraph *graph) { return graph->tensors->len + graph->workspaces->len; }
+guint32
+gemem_graph_n_nodes (const GememGraph *graph)
+{
+  return graph->nodes->len;
+}
+guint32
+gemem_graph_n_tensors (const GememGraph *graph)
+{
+  return graph->tensors->len;
+}
+guint32
+gemem_graph_n_workspaces (const GememGraph *graph)
+{
+  return graph->workspaces->len;
+}
+guint32
+gemem_graph_n_variables (const GememGraph *graph)
+{
+  return graph->variables->len;
+}
+guint32
+gemem_graph_n_blocks (const GememGraph *graph)
+{
+  return graph->blocks->len;
+}
+guint32
+gemem_graph_n_items (const GememGraph *graph)
+{
+  return graph->tensors->len + graph->workspaces->len;
+}
 
 const GememNode *
 gemem_graph_node (const GememGraph *graph, guint32 node)
@@ -445,13 +483,15 @@ gemem_graph_tensor (const GememGraph *graph, guint32 tensor)
 const GememNodeInput *
 gemem_graph_inputs (const GememGraph *graph, guint32 node)
 {
-  return &g_array_index (graph->inputs, GememNodeInput, gemem_graph_node (graph, node)->first_input);
+  return &g_array_index (graph->inputs, GememNodeInput,
+                         gemem_graph_node (graph, node)->first_input);
 }
 
 const GememConsumer *
 gemem_graph_consumers (const GememGraph *graph, guint32 tensor)
 {
-  return &g_array_index (graph->consumers, GememConsumer, gemem_graph_tensor (graph, tensor)->first_consumer);
+  return &g_array_index (graph->consumers, GememConsumer,
+                         gemem_graph_tensor (graph, tensor)->first_consumer);
 }
 
 const guint32 *
@@ -463,13 +503,15 @@ gemem_graph_controls (const GememGraph *graph, guint32 node)
 const guint32 *
 gemem_graph_successors (const GememGraph *graph, guint32 node)
 {
-  return &g_array_index (graph->successors, guint32, gemem_graph_node (graph, node)->first_successor);
+  return &g_array_index (graph->successors, guint32,
+                         gemem_graph_node (graph, node)->first_successor);
 }
 
 guint64
 gemem_graph_workspace (const GememGraph *graph, guint32 node, guint32 i)
 {
-  return g_array_index (graph->workspaces, guint64, gemem_graph_node (graph, node)->first_workspace + i);
+  return g_array_index (graph->workspaces, guint64,
+                        gemem_graph_node (graph, node)->first_workspace + i);
 }
 
 const GememVariable *
@@ -495,7 +537,8 @@ find (GHashTable *index, const char *name)
 {
   gpointer value;
 
-  return g_hash_table_lookup_extended (index, name, NULL, &value) ? GPOINTER_TO_UINT (value) : GEMEM_NONE;
+  return g_hash_table_lookup_extended (index, name, NULL, &value) ? GPOINTER_TO_UINT (value)
+                                                                  : GEMEM_NONE;
 }
 
 guint32
@@ -516,7 +559,8 @@ gemem_graph_unpadded_size (const GememGraph *graph, guint32 tensor)
   const GememTensor *t = gemem_graph_tensor (graph, tensor);
   guint64 bytes;
 
-  if (t->has_shape && gemem_dtype_bits (t->dtype) > 0 && gemem_dtype_bytes (t->dtype, gemem_graph_dims (graph, t->first_dim), t->n_dims, &bytes))
+  if (t->has_shape && gemem_dtype_bits (t->dtype) > 0
+      && gemem_dtype_bytes (t->dtype, gemem_graph_dims (graph, t->first_dim), t->n_dims, &bytes))
     return bytes;
   return t->size;
 }
@@ -543,8 +587,9 @@ gemem_graph_item (const GememGraph *graph, guint32 item)
   result.workspace = result.index >= node->n_outputs;
   if (result.workspace)
     result.index -= node->n_outputs;
-  result.size = result.workspace ? gemem_graph_workspace (graph, low, result.index)
-                                 : gemem_graph_tensor (graph, node->first_output + result.index)->size;
+  result.size = result.workspace
+                    ? gemem_graph_workspace (graph, low, result.index)
+                    : gemem_graph_tensor (graph, node->first_output + result.index)->size;
   return result;
 }
 
@@ -553,7 +598,8 @@ gemem_graph_item_text (const GememGraph *graph, guint32 item)
 {
   const GememGraphItem found = gemem_graph_item (graph, item);
 
-  return g_strdup_printf ("%s:%s %u", gemem_graph_node (graph, found.node)->name, found.workspace ? "workspace" : "output", found.index);
+  return g_strdup_printf ("%s:%s %u", gemem_graph_node (graph, found.node)->name,
+                          found.workspace ? "workspace" : "output", found.index);
 }
 
 /* ---- attributes */
@@ -563,7 +609,8 @@ find_attribute (const GememGraph *graph, GememAttributes attributes, GememAttrib
 {
   for (guint32 i = 0; i < attributes.n; i++)
     {
-      const GememAttribute *attribute = &g_array_index (graph->attributes, GememAttribute, attributes.first + i);
+      const GememAttribute *attribute = &g_array_index (graph->attributes, GememAttribute,
+                                                        attributes.first + i);
 
       if (attribute->key == key)
         return attribute;
@@ -572,13 +619,15 @@ find_attribute (const GememGraph *graph, GememAttributes attributes, GememAttrib
 }
 
 gboolean
-gemem_graph_has_attribute (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key)
+gemem_graph_has_attribute (const GememGraph *graph, GememAttributes attributes,
+                           GememAttributeKey key)
 {
   return find_attribute (graph, attributes, key) != NULL;
 }
 
 const gint64 *
-gemem_graph_ints (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, guint *n)
+gemem_graph_ints (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
+                  guint *n)
 {
   const GememAttribute *attribute = find_attribute (graph, attributes, key);
 
@@ -587,7 +636,8 @@ gemem_graph_ints (const GememGraph *graph, GememAttributes attributes, GememAttr
 }
 
 gboolean
-gemem_graph_int (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, gint64 *value)
+gemem_graph_int (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
+                 gint64 *value)
 {
   guint n;
   const gint64 *values = gemem_graph_ints (graph, attributes, key, &n);
@@ -607,12 +657,15 @@ gemem_graph_flag (const GememGraph *graph, GememAttributes attributes, GememAttr
 }
 
 const char *const *
-gemem_graph_texts (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, guint *n)
+gemem_graph_texts (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
+                   guint *n)
 {
   const GememAttribute *attribute = find_attribute (graph, attributes, key);
 
   *n = attribute != NULL ? attribute->n : 0;
-  return attribute != NULL ? (const char *const *) &g_array_index (graph->texts, const char *, attribute->at) : NULL;
+  return attribute != NULL
+             ? (const char *const *) &g_array_index (graph->texts, const char *, attribute->at)
+             : NULL;
 }
 
 const char *
@@ -627,7 +680,8 @@ gemem_graph_text (const GememGraph *graph, GememAttributes attributes, GememAttr
 GememAttributeKey
 gemem_graph_attribute_at (const GememGraph *graph, GememAttributes attributes, guint32 i)
 {
-  return (GememAttributeKey) g_array_index (graph->attributes, GememAttribute, attributes.first + i).key;
+  return (GememAttributeKey) g_array_index (graph->attributes, GememAttribute, attributes.first + i)
+      .key;
 }
 
 /* ---- names */
@@ -636,8 +690,10 @@ static guint32
 input_of_same_name (const GememGraph *graph, const GememNode *node, guint32 output)
 {
   guint n_inputs, n_outputs;
-  const char *const *inputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
-  const char *const *outputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
+  const char *const *inputs = gemem_graph_texts (graph, node->attributes,
+                                                 GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
+  const char *const *outputs = gemem_graph_texts (graph, node->attributes,
+                                                  GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
 
   for (guint32 i = 0; output < n_outputs && i < MIN (n_inputs, node->n_inputs); i++)
     if (strcmp (inputs[i], outputs[output]) == 0)

@@ -1,17 +1,23 @@
-/* graph.h - the graph model: operators in planning order, their tensors, workspaces, streams and attributes.
+/* graph.h - the graph model: operators in planning order, their tensors, workspaces, streams and
+ * attributes.
  *
- * A graph is what a compiler or a framework knows before a program runs.  Planners (planners) place its tensors, lowerings
- * (lowering.h) turn it into a trace.  Formats are in formats.def; doc/graph-format.md describes our own JSON.
+ * A graph is what a compiler or a framework knows before a program runs.  Planners (planners) place
+ * its tensors, lowerings (lowering.h) turn it into a trace.  Formats are in formats.def;
+ * doc/graph-format.md describes our own JSON.
  *
- * A graph is built node by node, then sealed; a sealed graph never changes and may be read by any number of threads.
+ * A graph is built node by node, then sealed; a sealed graph never changes and may be read by any
+ * number of threads.
  *
- * Numbering: node ids, tensor (output) numbers and workspace numbers are dense and follow the order of the nodes.  An ITEM is anything that
- * needs memory: the outputs of node 0, its workspaces, the outputs of node 1...  Nothing else is ever numbered.
+ * Numbering: node ids, tensor (output) numbers and workspace numbers are dense and follow the order
+ * of the nodes.  An ITEM is anything that needs memory: the outputs of node 0, its workspaces, the
+ * outputs of node 1...  Nothing else is ever numbered.
  *
- * Invariants of a sealed graph: names of nodes are unique; every input names an output that exists, or a variable, or nothing; consumers
- * of a tensor are in edge order; the edges (data and control, without those that come out of NextIteration nodes) form no cycle and
- * go from smaller ids to larger ones; sizes fit in 62 bits.
- * Cost: memory linear in nodes, tensors and edges (about 100 bytes a node, 64 a tensor, 16 an edge).
+ * Invariants of a sealed graph: names of nodes are unique; every input names an output that exists,
+ * or a variable, or nothing; consumers of a tensor are in edge order; the edges (data and control,
+ * without those that come out of NextIteration nodes) form no cycle and go from smaller ids to
+ * larger ones; sizes fit in 62 bits.
+ * Cost: memory linear in nodes, tensors and edges (about 100 bytes a node, 64 a tensor, 16 an
+ * edge).
  */
 #pragma once
 
@@ -64,10 +70,10 @@ typedef enum
 
 typedef struct
 {
-  const char         *name;
-  GememAttributeKind  kind;
+  const char *name;
+  GememAttributeKind kind;
   GememAttributeOwner owner;
-  const char         *help;
+  const char *help;
 } GememAttributeInfo;
 
 extern const GememAttributeInfo gemem_attributes[GEMEM_ATTRIBUTE_COUNT];
@@ -91,22 +97,24 @@ enum /* roles of a node, as PaddlePaddle marks them */
 /* One operator.  Arrays are slices of the graph's: [first, first + n). */
 typedef struct
 {
-  const char     *name, *type, *engine; /* engine: kernel library; "" if none                                    */
-  const char     *batch_label;          /* "" if none                                                            */
-  gint64          stream;               /* -1: none                                                              */
-  gint64          index;                /* of a Data node among the graph's inputs; -1: not given                */
-  guint32         first_input, n_inputs;
-  guint32         first_output, n_outputs;       /* numbers of tensors                                           */
-  guint32         first_workspace, n_workspaces;
-  guint32         first_control, n_controls;     /* nodes that must run before this one, without data            */
-  guint32         first_successor, n_successors; /* nodes that wait for this one, without data, in edge order    */
-  guint32         first_block, n_blocks;         /* subgraphs that this node runs                                */
-  guint32         block;                         /* the subgraph this node belongs to; 0: the graph itself       */
+  const char *name, *type, *engine; /* engine: kernel library; "" if none */
+  const char *batch_label;          /* "" if none */
+  gint64 stream;                    /* -1: none */
+  gint64 index;                     /* of a Data node among the graph's inputs; -1: not given */
+  guint32 first_input, n_inputs;
+  guint32 first_output, n_outputs; /* numbers of tensors */
+  guint32 first_workspace, n_workspaces;
+  guint32 first_control, n_controls; /* nodes that must run before this one, without data */
+  /* nodes that wait for this one, without data, in edge order */
+  guint32 first_successor, n_successors;
+  guint32 first_block, n_blocks; /* subgraphs that this node runs */
+  guint32 block;                 /* the subgraph this node belongs to; 0: the graph itself */
   GememAttributes attributes;
-  guint32         role;                          /* GEMEM_ROLE_*                                                 */
+  guint32 role; /* GEMEM_ROLE_* */
 } GememNode;
 
-/* What an input is connected to: a tensor, or a variable that no node of the graph produces, or nothing. */
+/* What an input is connected to: a tensor, or a variable that no node of the graph produces, or
+ * nothing. */
 typedef struct
 {
   guint32 tensor;   /* or GEMEM_NONE */
@@ -121,45 +129,46 @@ typedef struct
 /* One output of a node. */
 typedef struct
 {
-  guint64         size;        /* bytes as the planner takes it: padded by the engine where it pads            */
-  guint32         node, index; /* output `index` of `node`                                                     */
-  guint32         first_dim, n_dims;
-  guint32         first_consumer, n_consumers;
-  gint32          reuse_input; /* number of the input whose memory this output is; -1: none                    */
-  guint32         variable;    /* the variable that it writes, or GEMEM_NONE                                   */
+  guint64 size;        /* bytes as the planner takes it: padded by the engine where it pads */
+  guint32 node, index; /* output `index` of `node` */
+  guint32 first_dim, n_dims;
+  guint32 first_consumer, n_consumers;
+  gint32 reuse_input; /* number of the input whose memory this output is; -1: none */
+  guint32 variable;   /* the variable that it writes, or GEMEM_NONE */
   GememAttributes attributes;
-  GememDtype      dtype;
-  guint8          has_shape;   /* n_dims is meant, even when 0                                                 */
+  GememDtype dtype;
+  guint8 has_shape; /* n_dims is meant, even when 0 */
 } GememTensor;
 
 /* A named variable of a program (PaddlePaddle, ONNX initialisers, PyTorch parameters). */
 typedef struct
 {
   const char *name;
-  guint64     size;            /* bytes; from shape and dtype when not given (-1 counts as 1)                   */
-  guint32     first_dim, n_dims;
-  guint32     parameter;       /* of a gradient: the variable it is the gradient of, or GEMEM_NONE              */
-  GememDtype  dtype;
-  guint8      has_shape;
-  guint8      persistable;     /* lives longer than one run: weights, optimizer state                          */
-  guint8      is_tensor;       /* a dense tensor (LOD_TENSOR): the only kind that is shared                    */
+  guint64 size; /* bytes; from shape and dtype when not given (-1 counts as 1) */
+  guint32 first_dim, n_dims;
+  guint32 parameter; /* of a gradient: the variable it is the gradient of, or GEMEM_NONE */
+  GememDtype dtype;
+  guint8 has_shape;
+  guint8 persistable; /* lives longer than one run: weights, optimizer state */
+  guint8 is_tensor;   /* a dense tensor (LOD_TENSOR): the only kind that is shared */
 } GememVariable;
 
 /* A subgraph.  Block 0 is the graph itself. */
 typedef struct
 {
   const char *name;
-  guint32     node; /* that owns it; GEMEM_NONE for block 0 */
+  guint32 node; /* that owns it; GEMEM_NONE for block 0 */
 } GememBlockInfo;
 
 /* ---- reading a sealed graph.  All O(1) unless said otherwise. */
 
 GememGraph *gemem_graph_ref (GememGraph *graph);
-void        gemem_graph_unref (GememGraph *graph);
+void gemem_graph_unref (GememGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGraph, gemem_graph_unref)
 
 const char *gemem_graph_name (const GememGraph *graph);
-/* Planner settings that came with the graph: GPtrArray of GememSetting, in file order; offered as defaults. */
+/* Planner settings that came with the graph: GPtrArray of GememSetting, in file order; offered as
+ * defaults. */
 GPtrArray *gemem_graph_settings (const GememGraph *graph);
 /* "key: value" strings: source, tool, options... */
 GPtrArray *gemem_graph_provenance (const GememGraph *graph);
@@ -175,16 +184,21 @@ guint32 gemem_graph_n_variables (const GememGraph *graph);
 guint32 gemem_graph_n_blocks (const GememGraph *graph);
 guint32 gemem_graph_n_items (const GememGraph *graph);
 
-const GememNode      *gemem_graph_node (const GememGraph *graph, guint32 node);
-const GememTensor    *gemem_graph_tensor (const GememGraph *graph, guint32 tensor);
-const GememNodeInput *gemem_graph_inputs (const GememGraph *graph, guint32 node);     /* n_inputs of them      */
-const GememConsumer  *gemem_graph_consumers (const GememGraph *graph, guint32 tensor); /* n_consumers of them  */
-const guint32        *gemem_graph_controls (const GememGraph *graph, guint32 node);   /* n_controls of them    */
-const guint32        *gemem_graph_successors (const GememGraph *graph, guint32 node); /* n_successors of them  */
-guint64               gemem_graph_workspace (const GememGraph *graph, guint32 node, guint32 i); /* bytes; 0 for -1 */
-const GememVariable  *gemem_graph_variable (const GememGraph *graph, guint32 variable);
+const GememNode *gemem_graph_node (const GememGraph *graph, guint32 node);
+const GememTensor *gemem_graph_tensor (const GememGraph *graph, guint32 tensor);
+/* n_inputs of them */
+const GememNodeInput *gemem_graph_inputs (const GememGraph *graph, guint32 node);
+/* n_consumers of them */
+const GememConsumer *gemem_graph_consumers (const GememGraph *graph, guint32 tensor);
+/* n_controls of them */
+const guint32 *gemem_graph_controls (const GememGraph *graph, guint32 node);
+/* n_successors of them */
+const guint32 *gemem_graph_successors (const GememGraph *graph, guint32 node);
+/* bytes; 0 for -1 */
+guint64 gemem_graph_workspace (const GememGraph *graph, guint32 node, guint32 i);
+const GememVariable *gemem_graph_variable (const GememGraph *graph, guint32 variable);
 const GememBlockInfo *gemem_graph_block (const GememGraph *graph, guint32 block);
-const gint64         *gemem_graph_dims (const GememGraph *graph, guint32 first_dim);
+const gint64 *gemem_graph_dims (const GememGraph *graph, guint32 first_dim);
 
 /* By name, O(1) hashed; GEMEM_NONE. */
 guint32 gemem_graph_find_node (const GememGraph *graph, const char *name);
@@ -193,8 +207,9 @@ guint32 gemem_graph_find_variable (const GememGraph *graph, const char *name);
 /* Bytes without padding: dims x dtype where both are known, else `size` (ge-static.md 1.2). */
 guint64 gemem_graph_unpadded_size (const GememGraph *graph, guint32 tensor);
 
-/* The input of @node that output @output writes over by its name: that of an input in the attribute lists when `reference` is set, or the
- * variable of an input that a node of the graph produced.  GEMEM_NONE if there is none.  O(inputs). */
+/* The input of @node that output @output writes over by its name: that of an input in the attribute
+ * lists when `reference` is set, or the variable of an input that a node of the graph produced. 
+ * GEMEM_NONE if there is none.  O(inputs). */
 guint32 gemem_graph_overwritten_input (const GememGraph *graph, guint32 node, guint32 output);
 
 /* Items. */
@@ -215,9 +230,9 @@ gemem_node_workspace_item (const GememNode *node, guint32 workspace)
 }
 typedef struct
 {
-  guint32  node, index;
+  guint32 node, index;
   gboolean workspace;
-  guint64  size;
+  guint64 size;
 } GememGraphItem;
 /* O(log nodes). */
 GememGraphItem gemem_graph_item (const GememGraph *graph, guint32 item);
@@ -225,56 +240,83 @@ GememGraphItem gemem_graph_item (const GememGraph *graph, guint32 item);
 char *gemem_graph_item_text (const GememGraph *graph, guint32 item);
 
 /* Attributes; O(attributes of the owner).  An absent one: FALSE, NULL, n = 0. */
-gboolean      gemem_graph_flag (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key);
-gboolean      gemem_graph_int (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, gint64 *value);
-const gint64 *gemem_graph_ints (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, guint *n);
-const char   *gemem_graph_text (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key);
-const char *const *gemem_graph_texts (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key, guint *n);
-gboolean      gemem_graph_has_attribute (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key);
+gboolean gemem_graph_flag (const GememGraph *graph, GememAttributes attributes,
+                           GememAttributeKey key);
+gboolean gemem_graph_int (const GememGraph *graph, GememAttributes attributes,
+                          GememAttributeKey key, gint64 *value);
+const gint64 *gemem_graph_ints (const GememGraph *graph, GememAttributes attributes,
+                                GememAttributeKey key, guint *n);
+const char *gemem_graph_text (const GememGraph *graph, GememAttributes attributes,
+                              GememAttributeKey key);
+const char *const *gemem_graph_texts (const GememGraph *graph, GememAttributes attributes,
+                                      GememAttributeKey key, guint *n);
+gboolean gemem_graph_has_attribute (const GememGraph *graph, GememAttributes attributes,
+                                    GememAttributeKey key);
 /* Key and value of the i-th attribute, for writers. */
-GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttributes attributes, guint32 i);
+GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttributes attributes,
+                                            guint32 i);
 
-/* ---- building.  Nodes are added in planning order; everything that follows belongs to the last node (or its last output). */
+/* ---- building.  Nodes are added in planning order; everything that follows belongs to the last
+ * node (or its last output). */
 
 GememGraph *gemem_graph_new (const char *name);
 void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files that say it late */
 void gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value);
 /* Also after sealing, while nobody else has the graph. */
-void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...) G_GNUC_PRINTF (3, 4);
+void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 void gemem_graph_set_dynamic_root (GememGraph *graph, gboolean dynamic);
 void gemem_graph_set_release_first (GememGraph *graph, int release_first);
 
 /* Returns the number; a name given twice returns the first. */
-guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable);
+guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype,
+                                  const gint64 *dims, guint n_dims, gboolean persistable);
 /* The same, but always a new one: named "NAME#NUMBER" where NAME is taken. */
-guint32 gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims, guint n_dims, gboolean persistable);
-/* Shape and dtype of a variable that was added without (dims NULL), and the size that follows from them. */
-void gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype, const gint64 *dims, guint n_dims);
-GememVariable *gemem_graph_edit_variable (GememGraph *graph, guint32 variable); /* valid until the next add */
-guint32 gemem_graph_add_block (GememGraph *graph, const char *name); /* owned by the last node; nodes join it by `block` */
+guint32 gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype,
+                                      const gint64 *dims, guint n_dims, gboolean persistable);
+/* Shape and dtype of a variable that was added without (dims NULL), and the size that follows from
+ * them. */
+void gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype,
+                                     const gint64 *dims, guint n_dims);
+/* valid until the next add */
+GememVariable *gemem_graph_edit_variable (GememGraph *graph, guint32 variable);
+/* owned by the last node; nodes join it by `block` */
+guint32 gemem_graph_add_block (GememGraph *graph, const char *name);
 
-/* Returns its id; the fields that are not set by functions below (engine and label with gemem_graph_intern()) are filled through
- * gemem_graph_edit_node(). */
-guint32      gemem_graph_add_node (GememGraph *graph, const char *name, const char *type);
-GememNode   *gemem_graph_edit_node (GememGraph *graph); /* the last node; valid until the next add_node */
-const char  *gemem_graph_intern (GememGraph *graph, const char *text); /* lives as long as the graph */
-void         gemem_graph_add_input (GememGraph *graph, const char *producer, guint32 output);  /* @producer may come later */
-void         gemem_graph_add_variable_input (GememGraph *graph, guint32 variable);             /* produced outside        */
-void         gemem_graph_add_no_input (GememGraph *graph);                                     /* unconnected             */
-void         gemem_graph_add_control (GememGraph *graph, const char *before);
-void         gemem_graph_add_workspace (GememGraph *graph, guint64 size);
-guint32      gemem_graph_add_output (GememGraph *graph, guint64 size); /* returns the tensor's number */
-GememTensor *gemem_graph_edit_output (GememGraph *graph);              /* the last output; valid until the next add_output */
-void         gemem_graph_set_shape (GememGraph *graph, GememDtype dtype, const gint64 *dims, guint n); /* of the last output */
-/* A consumer of the last output, in edge order.  Optional: without any for a tensor, the order is that of the inputs by node id.
- * When given, seal() insists that they are exactly the inputs connected to it. */
+/* Returns its id; the fields that are not set by functions below (engine and label with
+ * gemem_graph_intern()) are filled through gemem_graph_edit_node(). */
+guint32 gemem_graph_add_node (GememGraph *graph, const char *name, const char *type);
+/* the last node; valid until the next add_node */
+GememNode *gemem_graph_edit_node (GememGraph *graph);
+/* lives as long as the graph */
+const char *gemem_graph_intern (GememGraph *graph, const char *text);
+/* @producer may come later */
+void gemem_graph_add_input (GememGraph *graph, const char *producer, guint32 output);
+void gemem_graph_add_variable_input (GememGraph *graph, guint32 variable); /* produced outside */
+void gemem_graph_add_no_input (GememGraph *graph);                         /* unconnected */
+void gemem_graph_add_control (GememGraph *graph, const char *before);
+void gemem_graph_add_workspace (GememGraph *graph, guint64 size);
+guint32 gemem_graph_add_output (GememGraph *graph, guint64 size); /* returns the tensor's number */
+/* the last output; valid until the next add_output */
+GememTensor *gemem_graph_edit_output (GememGraph *graph);
+/* of the last output */
+void gemem_graph_set_shape (GememGraph *graph, GememDtype dtype, const gint64 *dims, guint n);
+/* A consumer of the last output, in edge order.  Optional: without any for a tensor, the order is
+ * that of the inputs by node id. When given, seal() insists that they are exactly the inputs
+ * connected to it. */
 void gemem_graph_add_consumer (GememGraph *graph, const char *node, guint32 input);
 
-void gemem_graph_add_attribute_ints (GememGraph *graph, GememAttributeKey key, const gint64 *values, guint n); /* FLAG, INT, INTS */
-void gemem_graph_add_attribute_texts (GememGraph *graph, GememAttributeKey key, const char *const *values, guint n); /* TEXT, TEXTS */
+/* FLAG, INT, INTS */
+void gemem_graph_add_attribute_ints (GememGraph *graph, GememAttributeKey key, const gint64 *values,
+                                     guint n);
+/* TEXT, TEXTS */
+void gemem_graph_add_attribute_texts (GememGraph *graph, GememAttributeKey key,
+                                      const char *const *values, guint n);
 
-/* Connects names, computes consumers and successors, checks the invariants.  @where (a file name) begins the messages.
- * Errors: GEMEM_ERROR_INPUT "WHERE: node 'X': field: what; what to do".  After an error the graph is only good for unref(). */
+/* Connects names, computes consumers and successors, checks the invariants.  @where (a file name)
+ * begins the messages.
+ * Errors: GEMEM_ERROR_INPUT "WHERE: node 'X': field: what; what to do".  After an error the graph
+ * is only good for unref(). */
 gboolean gemem_graph_seal (GememGraph *graph, const char *where, GError **error);
 
 GEMEM_END_DECLS

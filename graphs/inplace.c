@@ -8,8 +8,25 @@
 
 /* Ascending, for bsearch(). */
 static const char *const whitelist[] = {
-  "batch_norm", "batch_norm_grad", "ceil",  "elementwise_add", "elementwise_add_grad", "exp",     "floor", "hard_sigmoid", "reciprocal", "relu",
-  "relu6",      "reshape",         "scale", "sigmoid",         "soft_relu",            "sqrt",    "sum",   "sum_grad",     "tanh",
+  "batch_norm",
+  "batch_norm_grad",
+  "ceil",
+  "elementwise_add",
+  "elementwise_add_grad",
+  "exp",
+  "floor",
+  "hard_sigmoid",
+  "reciprocal",
+  "relu",
+  "relu6",
+  "reshape",
+  "scale",
+  "sigmoid",
+  "soft_relu",
+  "sqrt",
+  "sum",
+  "sum_grad",
+  "tanh",
 };
 
 static int
@@ -21,7 +38,8 @@ compare_names (const void *key, const void *element)
 gboolean
 gemem_inplace_whitelisted (const char *type)
 {
-  return bsearch (type, whitelist, G_N_ELEMENTS (whitelist), sizeof whitelist[0], compare_names) != NULL;
+  return bsearch (type, whitelist, G_N_ELEMENTS (whitelist), sizeof whitelist[0], compare_names)
+         != NULL;
 }
 
 const gint64 *
@@ -32,7 +50,8 @@ gemem_graph_inplace_rule (const GememGraph *graph, guint32 node, guint *n)
 
   if (gemem_graph_has_attribute (graph, op->attributes, GEMEM_ATTRIBUTE_INPLACE_PAIRS))
     {
-      const gint64 *pairs = gemem_graph_ints (graph, op->attributes, GEMEM_ATTRIBUTE_INPLACE_PAIRS, n);
+      const gint64 *pairs = gemem_graph_ints (graph, op->attributes, GEMEM_ATTRIBUTE_INPLACE_PAIRS,
+                                              n);
 
       *n &= ~1u;
       return pairs;
@@ -63,7 +82,8 @@ gemem_graph_may_overlay (const GememGraph *graph, guint32 node, guint32 input, g
   tensor = gemem_graph_tensor (graph, op->first_output + output);
   if (tensor->reuse_input == (gint32) input)
     return TRUE;
-  if (tensor->variable != GEMEM_NONE && gemem_graph_inputs (graph, node)[input].variable == tensor->variable)
+  if (tensor->variable != GEMEM_NONE
+      && gemem_graph_inputs (graph, node)[input].variable == tensor->variable)
     return TRUE;
   pairs = gemem_graph_inplace_rule (graph, node, &n);
   if (has_pair (pairs, n, input, output))

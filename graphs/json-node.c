@@ -1,6 +1,7 @@
 /* json-node.c - reading one node of our JSON graph format; see json-read.c.
  *
- * The tree holds the node, so its fields may come in any order; attributes are added before outputs, as the builder wants it.  O(size of the node).
+ * The tree holds the node, so its fields may come in any order; attributes are added before
+ * outputs, as the builder wants it.  O(size of the node).
  */
 #include "config.h"
 
@@ -40,14 +41,16 @@ read_int_attribute (Reader *reader, guint32 entry, GememAttributeKey key, GError
     }
   else
     {
-      if (kind == GEMEM_ATTRIBUTE_FLAG ? !gemem_json_tree_bool (reader->tree, entry, &flag, error)
-                                       : !gemem_json_tree_int (reader->tree, entry, G_MININT64, &value, error))
+      if (kind == GEMEM_ATTRIBUTE_FLAG
+              ? !gemem_json_tree_bool (reader->tree, entry, &flag, error)
+              : !gemem_json_tree_int (reader->tree, entry, G_MININT64, &value, error))
         return FALSE;
       if (kind == GEMEM_ATTRIBUTE_FLAG)
         value = flag;
       g_array_append_val (reader->ints, value);
     }
-  gemem_graph_add_attribute_ints (reader->graph, key, gemem_graph_json_ints (reader), reader->ints->len);
+  gemem_graph_add_attribute_ints (reader->graph, key, gemem_graph_json_ints (reader),
+                                  reader->ints->len);
   return TRUE;
 }
 
@@ -60,13 +63,15 @@ read_text_attribute (Reader *reader, guint32 entry, GememAttributeKey key, GErro
   g_ptr_array_set_size (reader->texts, 0);
   if (list && !gemem_json_tree_is (reader->tree, entry, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 i = list ? gemem_json_tree_first (reader->tree, entry) : entry; i != 0; i = list ? gemem_json_tree_next (reader->tree, entry, i) : 0)
+  for (guint32 i = list ? gemem_json_tree_first (reader->tree, entry) : entry; i != 0;
+       i = list ? gemem_json_tree_next (reader->tree, entry, i) : 0)
     {
       if (!gemem_json_tree_string (reader->tree, i, &text, error))
         return FALSE;
       g_ptr_array_add (reader->texts, (gpointer) text);
     }
-  gemem_graph_add_attribute_texts (reader->graph, key, (const char *const *) reader->texts->pdata, reader->texts->len);
+  gemem_graph_add_attribute_texts (reader->graph, key, (const char *const *) reader->texts->pdata,
+                                   reader->texts->len);
   return TRUE;
 }
 
@@ -79,7 +84,8 @@ read_attributes (Reader *reader, guint32 object, GememAttributeOwner owner, GErr
     return TRUE;
   if (!gemem_json_tree_is (tree, object, GEMEM_JSON_BEGIN_OBJECT, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (tree, object); i != 0; i = gemem_json_tree_next (tree, object, i))
+  for (guint32 i = gemem_json_tree_first (tree, object); i != 0;
+       i = gemem_json_tree_next (tree, object, i))
     {
       const char *name = gemem_json_tree_key (tree, i);
       const GememAttributeKey key = gemem_attribute_find (name, owner);
@@ -90,12 +96,15 @@ read_attributes (Reader *reader, guint32 object, GememAttributeOwner owner, GErr
       if (key == GEMEM_ATTRIBUTE_COUNT)
         return fail_attribute (reader, i, owner, error);
       if (gemem_graph_has_attribute (reader->graph,
-                                     owner == GEMEM_ATTRIBUTE_NODE ? gemem_graph_edit_node (reader->graph)->attributes
-                                                                   : gemem_graph_edit_output (reader->graph)->attributes,
+                                     owner == GEMEM_ATTRIBUTE_NODE
+                                         ? gemem_graph_edit_node (reader->graph)->attributes
+                                         : gemem_graph_edit_output (reader->graph)->attributes,
                                      key))
         return gemem_json_tree_fail (tree, i, error, "given twice");
-      text = gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXT || gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXTS;
-      if (text ? !read_text_attribute (reader, i, key, error) : !read_int_attribute (reader, i, key, error))
+      text = gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXT
+             || gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXTS;
+      if (text ? !read_text_attribute (reader, i, key, error)
+               : !read_int_attribute (reader, i, key, error))
         return FALSE;
     }
   return TRUE;
@@ -103,16 +112,43 @@ read_attributes (Reader *reader, guint32 object, GememAttributeOwner owner, GErr
 
 /* ---- nodes */
 
-enum { OUTPUT_SIZE, OUTPUT_SHAPE, OUTPUT_DTYPE, OUTPUT_VARIABLE, OUTPUT_REUSE_INPUT, OUTPUT_CONSUMERS, OUTPUT_ATTRIBUTES, OUTPUT_FIELDS };
-static const char *const output_fields[] = { "size", "shape", "dtype", "variable", "reuse_input", "consumers", "attributes", NULL };
+enum
+{
+  OUTPUT_SIZE,
+  OUTPUT_SHAPE,
+  OUTPUT_DTYPE,
+  OUTPUT_VARIABLE,
+  OUTPUT_REUSE_INPUT,
+  OUTPUT_CONSUMERS,
+  OUTPUT_ATTRIBUTES,
+  OUTPUT_FIELDS
+};
+static const char *const output_fields[] = { "size",        "shape",     "dtype",      "variable",
+                                             "reuse_input", "consumers", "attributes", NULL };
 
 enum
 {
-  NODE_NAME, NODE_TYPE, NODE_ENGINE, NODE_BATCH_LABEL, NODE_ID, NODE_STREAM, NODE_INDEX, NODE_ROLE, NODE_BLOCK, NODE_BLOCKS,
-  NODE_INPUTS, NODE_CONTROLS, NODE_WORKSPACES, NODE_ATTRIBUTES, NODE_OUTPUTS, NODE_FIELDS
+  NODE_NAME,
+  NODE_TYPE,
+  NODE_ENGINE,
+  NODE_BATCH_LABEL,
+  NODE_ID,
+  NODE_STREAM,
+  NODE_INDEX,
+  NODE_ROLE,
+  NODE_BLOCK,
+  NODE_BLOCKS,
+  NODE_INPUTS,
+  NODE_CONTROLS,
+  NODE_WORKSPACES,
+  NODE_ATTRIBUTES,
+  NODE_OUTPUTS,
+  NODE_FIELDS
 };
-static const char *const node_fields[] = { "name", "type", "engine", "batch_label", "id", "stream", "index", "role", "block", "blocks",
-                                           "inputs", "controls", "workspaces", "attributes", "outputs", NULL };
+static const char *const node_fields[] = { "name",       "type",       "engine",  "batch_label",
+                                           "id",         "stream",     "index",   "role",
+                                           "block",      "blocks",     "inputs",  "controls",
+                                           "workspaces", "attributes", "outputs", NULL };
 
 /* ["NODE", NUMBER] */
 static gboolean
@@ -124,7 +160,8 @@ read_end (const Reader *reader, guint32 entry, const char **node, guint32 *numbe
 
   if (second == 0 || gemem_json_tree_next (reader->tree, entry, second) != 0)
     return gemem_json_tree_fail (reader->tree, entry, error, "must be [\"NODE\", NUMBER]");
-  if (!gemem_json_tree_name (reader->tree, first, node, error) || !gemem_json_tree_int (reader->tree, second, 0, &value, error))
+  if (!gemem_json_tree_name (reader->tree, first, node, error)
+      || !gemem_json_tree_int (reader->tree, second, 0, &value, error))
     return FALSE;
   if (value >= G_MAXUINT32)
     return gemem_json_tree_fail (reader->tree, second, error, "no node has so many");
@@ -154,7 +191,8 @@ read_input (Reader *reader, guint32 entry, GError **error)
       gemem_graph_add_input (reader->graph, name, output);
       return TRUE;
     default:
-      return gemem_json_tree_fail (reader->tree, entry, error, "must be [\"NODE\", OUTPUT], \"VARIABLE\" or null");
+      return gemem_json_tree_fail (reader->tree, entry, error,
+                                   "must be [\"NODE\", OUTPUT], \"VARIABLE\" or null");
     }
 }
 
@@ -164,7 +202,8 @@ read_consumer (Reader *reader, guint32 entry, GError **error)
   const char *node;
   guint32 input;
 
-  if (!gemem_json_tree_is (reader->tree, entry, GEMEM_JSON_BEGIN_ARRAY, error) || !read_end (reader, entry, &node, &input, error))
+  if (!gemem_json_tree_is (reader->tree, entry, GEMEM_JSON_BEGIN_ARRAY, error)
+      || !read_end (reader, entry, &node, &input, error))
     return FALSE;
   gemem_graph_add_consumer (reader->graph, node, input);
   return TRUE;
@@ -200,7 +239,9 @@ read_workspace (Reader *reader, guint32 entry, GError **error)
   if (!gemem_json_tree_int (reader->tree, entry, G_MININT64, &size, error))
     return FALSE;
   if (size < -1)
-    return gemem_json_tree_fail (reader->tree, entry, error, "%" G_GINT64_FORMAT " bytes; must be 0 or more, or -1 for none", size);
+    return gemem_json_tree_fail (reader->tree, entry, error,
+                                 "%" G_GINT64_FORMAT " bytes; must be 0 or more, or -1 for none",
+                                 size);
   gemem_graph_add_workspace (reader->graph, size == -1 ? 0 : (guint64) size);
   return TRUE;
 }
@@ -215,17 +256,21 @@ fill_output (Reader *reader, const guint32 *at, GError **error)
     {
       if (!gemem_json_tree_name (reader->tree, at[OUTPUT_VARIABLE], &variable, error))
         return FALSE;
-      gemem_graph_edit_output (reader->graph)->variable = gemem_graph_json_use_variable (reader, variable);
+      gemem_graph_edit_output (reader->graph)->variable = gemem_graph_json_use_variable (reader,
+                                                                                         variable);
     }
-  if (at[OUTPUT_REUSE_INPUT] != 0 && !gemem_json_tree_int (reader->tree, at[OUTPUT_REUSE_INPUT], -1, &reuse, error))
+  if (at[OUTPUT_REUSE_INPUT] != 0
+      && !gemem_json_tree_int (reader->tree, at[OUTPUT_REUSE_INPUT], -1, &reuse, error))
     return FALSE;
   if (reuse > G_MAXINT32)
-    return gemem_json_tree_fail (reader->tree, at[OUTPUT_REUSE_INPUT], error, "no node has so many inputs");
+    return gemem_json_tree_fail (reader->tree, at[OUTPUT_REUSE_INPUT], error,
+                                 "no node has so many inputs");
   gemem_graph_edit_output (reader->graph)->reuse_input = (gint32) reuse;
   return TRUE;
 }
 
-static gboolean read_list (Reader *reader, guint32 list, gboolean (*read) (Reader *, guint32, GError **), GError **error);
+static gboolean read_list (Reader *reader, guint32 list,
+                           gboolean (*read) (Reader *, guint32, GError **), GError **error);
 
 static gboolean
 read_output (Reader *reader, guint32 entry, GError **error)
@@ -234,26 +279,32 @@ read_output (Reader *reader, guint32 entry, GError **error)
   GememGraphJsonExtent extent;
 
   if (!gemem_json_tree_fields (reader->tree, entry, output_fields, at, error)
-      || !gemem_graph_json_read_extent (reader, at[OUTPUT_SIZE], at[OUTPUT_SHAPE], at[OUTPUT_DTYPE], &extent, error))
+      || !gemem_graph_json_read_extent (reader, at[OUTPUT_SIZE], at[OUTPUT_SHAPE], at[OUTPUT_DTYPE],
+                                        &extent, error))
     return FALSE;
   if (at[OUTPUT_SIZE] == 0 && (at[OUTPUT_SHAPE] == 0 || at[OUTPUT_DTYPE] == 0))
-    return gemem_json_tree_fail (reader->tree, entry, error, "has no size; give \"size\" in bytes, or \"shape\" and \"dtype\"");
+    return gemem_json_tree_fail (reader->tree, entry, error,
+                                 "has no size; give \"size\" in bytes, or \"shape\" and \"dtype\"");
   gemem_graph_add_output (reader->graph, extent.size);
   if (extent.has_shape)
-    gemem_graph_set_shape (reader->graph, extent.dtype, gemem_graph_json_ints (reader), reader->ints->len);
+    gemem_graph_set_shape (reader->graph, extent.dtype, gemem_graph_json_ints (reader),
+                           reader->ints->len);
   gemem_graph_edit_output (reader->graph)->dtype = extent.dtype;
-  return fill_output (reader, at, error) && read_list (reader, at[OUTPUT_CONSUMERS], read_consumer, error)
+  return fill_output (reader, at, error)
+         && read_list (reader, at[OUTPUT_CONSUMERS], read_consumer, error)
          && read_attributes (reader, at[OUTPUT_ATTRIBUTES], GEMEM_ATTRIBUTE_TENSOR, error);
 }
 
 static gboolean
-read_list (Reader *reader, guint32 list, gboolean (*read) (Reader *, guint32, GError **), GError **error)
+read_list (Reader *reader, guint32 list, gboolean (*read) (Reader *, guint32, GError **),
+           GError **error)
 {
   if (list == 0)
     return TRUE;
   if (!gemem_json_tree_is (reader->tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (reader->tree, list); i != 0; i = gemem_json_tree_next (reader->tree, list, i))
+  for (guint32 i = gemem_json_tree_first (reader->tree, list); i != 0;
+       i = gemem_json_tree_next (reader->tree, list, i))
     if (!read (reader, i, error))
       return FALSE;
   return TRUE;
@@ -263,8 +314,12 @@ read_list (Reader *reader, guint32 list, gboolean (*read) (Reader *, guint32, GE
 static gboolean
 read_numbers (Reader *reader, const guint32 *at, guint32 position, GError **error)
 {
-  static const struct { guint field; gint64 least, most; } rows[] = {
-    { NODE_ID, 0, G_MAXUINT32 },    { NODE_STREAM, -1, G_MAXINT64 }, { NODE_INDEX, -1, G_MAXINT64 },
+  static const struct
+  {
+    guint field;
+    gint64 least, most;
+  } rows[] = {
+    { NODE_ID, 0, G_MAXUINT32 },   { NODE_STREAM, -1, G_MAXINT64 }, { NODE_INDEX, -1, G_MAXINT64 },
     { NODE_ROLE, 0, G_MAXUINT16 }, { NODE_BLOCK, 0, G_MAXUINT32 },
   };
   gint64 values[G_N_ELEMENTS (rows)] = { position, 0, -1, 0, 0 };
@@ -274,14 +329,18 @@ read_numbers (Reader *reader, const guint32 *at, guint32 position, GError **erro
     {
       const guint32 entry = at[rows[i].field];
 
-      if (entry != 0 && !gemem_json_tree_int (reader->tree, entry, rows[i].least, &values[i], error))
+      if (entry != 0
+          && !gemem_json_tree_int (reader->tree, entry, rows[i].least, &values[i], error))
         return FALSE;
       if (values[i] > rows[i].most)
-        return gemem_json_tree_fail (reader->tree, entry, error, "%" G_GINT64_FORMAT " is too large; the most is %" G_GINT64_FORMAT, values[i],
-                                     rows[i].most);
+        return gemem_json_tree_fail (reader->tree, entry, error,
+                                     "%" G_GINT64_FORMAT
+                                     " is too large; the most is %" G_GINT64_FORMAT,
+                                     values[i], rows[i].most);
     }
   if (values[0] != position)
-    return gemem_json_tree_fail (reader->tree, at[NODE_ID], error, "must be %u, its position in the list, or left out", position);
+    return gemem_json_tree_fail (reader->tree, at[NODE_ID], error,
+                                 "must be %u, its position in the list, or left out", position);
   node->stream = values[1];
   node->index = values[2];
   node->role = (guint32) values[3];
@@ -295,8 +354,10 @@ read_names (Reader *reader, const guint32 *at, GError **error)
   const char *engine = "", *label = "";
   GememNode *node = gemem_graph_edit_node (reader->graph);
 
-  if ((at[NODE_ENGINE] != 0 && !gemem_json_tree_string (reader->tree, at[NODE_ENGINE], &engine, error))
-      || (at[NODE_BATCH_LABEL] != 0 && !gemem_json_tree_string (reader->tree, at[NODE_BATCH_LABEL], &label, error)))
+  if ((at[NODE_ENGINE] != 0
+       && !gemem_json_tree_string (reader->tree, at[NODE_ENGINE], &engine, error))
+      || (at[NODE_BATCH_LABEL] != 0
+          && !gemem_json_tree_string (reader->tree, at[NODE_BATCH_LABEL], &label, error)))
     return FALSE;
   node->engine = gemem_graph_intern (reader->graph, engine);
   node->batch_label = gemem_graph_intern (reader->graph, label);
@@ -323,7 +384,10 @@ gemem_graph_json_read_node (Reader *reader, guint32 position, GError **error)
     return FALSE;
   reader->node = gemem_graph_add_node (reader->graph, name, type);
   return read_numbers (reader, at, position, error) && read_names (reader, at, error)
-         && read_attributes (reader, at[NODE_ATTRIBUTES], GEMEM_ATTRIBUTE_NODE, error) && read_list (reader, at[NODE_INPUTS], read_input, error)
-         && read_list (reader, at[NODE_CONTROLS], read_control, error) && read_list (reader, at[NODE_WORKSPACES], read_workspace, error)
-         && read_list (reader, at[NODE_BLOCKS], read_block, error) && read_list (reader, at[NODE_OUTPUTS], read_output, error);
+         && read_attributes (reader, at[NODE_ATTRIBUTES], GEMEM_ATTRIBUTE_NODE, error)
+         && read_list (reader, at[NODE_INPUTS], read_input, error)
+         && read_list (reader, at[NODE_CONTROLS], read_control, error)
+         && read_list (reader, at[NODE_WORKSPACES], read_workspace, error)
+         && read_list (reader, at[NODE_BLOCKS], read_block, error)
+         && read_list (reader, at[NODE_OUTPUTS], read_output, error);
 }

@@ -1,7 +1,8 @@
 /* json-read.c - reading our JSON graph format; every field is described in doc/graph-format.md.
  *
- * The members of the file are streamed; one node at a time is held as a tree, because its fields may come in any order and the builder wants
- * attributes before outputs.  Variables may be used before they are listed; what is used and never listed is an error at the end.
+ * The members of the file are streamed; one node at a time is held as a tree, because its fields
+ * may come in any order and the builder wants attributes before outputs.  Variables may be used
+ * before they are listed; what is used and never listed is an error at the end.
  * Memory: the graph, and the largest node.  O(file).
  */
 #include "config.h"
@@ -12,7 +13,7 @@
 #include "base/params.h"
 #include "graphs/json-read.h"
 
-#define LISTED G_MAXUINT32         /* a variable that "variables" has       */
+#define LISTED G_MAXUINT32         /* a variable that "variables" has */
 #define GRADIENT (G_MAXUINT32 - 1) /* one that so far only gradient_of names */
 
 typedef GememGraphJsonReader Reader;
@@ -22,7 +23,8 @@ typedef GememGraphJsonReader Reader;
 guint32
 gemem_graph_json_use_variable (Reader *reader, const char *name)
 {
-  const guint32 variable = gemem_graph_add_variable (reader->graph, name, GEMEM_DTYPE_UNKNOWN, NULL, 0, FALSE);
+  const guint32 variable = gemem_graph_add_variable (reader->graph, name, GEMEM_DTYPE_UNKNOWN, NULL,
+                                                     0, FALSE);
 
   if (variable == reader->users->len)
     g_array_append_val (reader->users, reader->node);
@@ -30,12 +32,13 @@ gemem_graph_json_use_variable (Reader *reader, const char *name)
 }
 
 gboolean
-gemem_graph_json_read_extent (Reader *reader, guint32 size, guint32 shape, guint32 dtype, GememGraphJsonExtent *extent, GError **error)
+gemem_graph_json_read_extent (Reader *reader, guint32 size, guint32 shape, guint32 dtype,
+                              GememGraphJsonExtent *extent, GError **error)
 {
   const GememJsonTree *tree = reader->tree;
   gint64 value = 0;
 
-  *extent = (GememGraphJsonExtent) { .has_shape = shape != 0 };
+  *extent = (GememGraphJsonExtent){ .has_shape = shape != 0 };
   if (shape != 0 && !gemem_graph_json_shape (tree, shape, reader->ints, error))
     return FALSE;
   if (dtype != 0 && !gemem_graph_json_dtype (tree, dtype, &extent->dtype, error))
@@ -46,7 +49,10 @@ gemem_graph_json_read_extent (Reader *reader, guint32 size, guint32 shape, guint
         return FALSE;
       extent->size = (guint64) value;
     }
-  else if (shape != 0 && !gemem_dtype_bytes (extent->dtype, (const gint64 *) (gconstpointer) reader->ints->data, reader->ints->len, &extent->size))
+  else if (shape != 0
+           && !gemem_dtype_bytes (extent->dtype,
+                                  (const gint64 *) (gconstpointer) reader->ints->data,
+                                  reader->ints->len, &extent->size))
     return gemem_json_tree_fail (tree, shape, error, "more than 2^63 bytes; a dimension is wrong");
   return TRUE;
 }
@@ -59,8 +65,19 @@ gemem_graph_json_ints (const Reader *reader)
   return reader->ints->len > 0 ? (const gint64 *) (gconstpointer) reader->ints->data : &none;
 }
 
-enum { VARIABLE_NAME, VARIABLE_SHAPE, VARIABLE_DTYPE, VARIABLE_SIZE, VARIABLE_PERSISTABLE, VARIABLE_GRADIENT_OF, VARIABLE_KIND, VARIABLE_FIELDS };
-static const char *const variable_fields[] = { "name", "shape", "dtype", "size", "persistable", "gradient_of", "kind", NULL };
+enum
+{
+  VARIABLE_NAME,
+  VARIABLE_SHAPE,
+  VARIABLE_DTYPE,
+  VARIABLE_SIZE,
+  VARIABLE_PERSISTABLE,
+  VARIABLE_GRADIENT_OF,
+  VARIABLE_KIND,
+  VARIABLE_FIELDS
+};
+static const char *const variable_fields[] = { "name",        "shape",       "dtype", "size",
+                                               "persistable", "gradient_of", "kind",  NULL };
 
 static gboolean
 read_variable_kind (Reader *reader, guint32 entry, gboolean *is_tensor, GError **error)
@@ -70,7 +87,8 @@ read_variable_kind (Reader *reader, guint32 entry, gboolean *is_tensor, GError *
   if (!gemem_json_tree_string (reader->tree, entry, &kind, error))
     return FALSE;
   *is_tensor = strcmp (kind, "tensor") == 0;
-  return *is_tensor || strcmp (kind, "other") == 0 || gemem_json_tree_fail (reader->tree, entry, error, "must be \"tensor\" or \"other\"");
+  return *is_tensor || strcmp (kind, "other") == 0
+         || gemem_json_tree_fail (reader->tree, entry, error, "must be \"tensor\" or \"other\"");
 }
 
 static gboolean
@@ -82,14 +100,20 @@ fill_variable (Reader *reader, guint32 variable, const guint32 *at, GError **err
   GememVariable *v;
   GememGraphJsonExtent extent;
 
-  if (!gemem_graph_json_read_extent (reader, at[VARIABLE_SIZE], at[VARIABLE_SHAPE], at[VARIABLE_DTYPE], &extent, error)
-      || (at[VARIABLE_PERSISTABLE] != 0 && !gemem_json_tree_bool (tree, at[VARIABLE_PERSISTABLE], &persistable, error))
-      || (at[VARIABLE_GRADIENT_OF] != 0 && !gemem_json_tree_name (tree, at[VARIABLE_GRADIENT_OF], &parameter, error))
-      || (at[VARIABLE_KIND] != 0 && !read_variable_kind (reader, at[VARIABLE_KIND], &is_tensor, error)))
+  if (!gemem_graph_json_read_extent (reader, at[VARIABLE_SIZE], at[VARIABLE_SHAPE],
+                                     at[VARIABLE_DTYPE], &extent, error)
+      || (at[VARIABLE_PERSISTABLE] != 0
+          && !gemem_json_tree_bool (tree, at[VARIABLE_PERSISTABLE], &persistable, error))
+      || (at[VARIABLE_GRADIENT_OF] != 0
+          && !gemem_json_tree_name (tree, at[VARIABLE_GRADIENT_OF], &parameter, error))
+      || (at[VARIABLE_KIND] != 0
+          && !read_variable_kind (reader, at[VARIABLE_KIND], &is_tensor, error)))
     return FALSE;
-  gemem_graph_set_variable_shape (reader->graph, variable, extent.dtype, extent.has_shape ? gemem_graph_json_ints (reader) : NULL,
+  gemem_graph_set_variable_shape (reader->graph, variable, extent.dtype,
+                                  extent.has_shape ? gemem_graph_json_ints (reader) : NULL,
                                   extent.has_shape ? reader->ints->len : 0);
-  const guint32 of = parameter != NULL ? gemem_graph_json_use_variable (reader, parameter) : GEMEM_NONE;
+  const guint32 of = parameter != NULL ? gemem_graph_json_use_variable (reader, parameter)
+                                       : GEMEM_NONE;
   v = gemem_graph_edit_variable (reader->graph, variable);
   v->size = extent.size;
   v->persistable = persistable != FALSE;
@@ -116,7 +140,8 @@ read_variable (Reader *reader, guint32 index, GError **error)
   reader->node = GRADIENT;
   variable = gemem_graph_json_use_variable (reader, name);
   if (g_array_index (reader->users, guint32, variable) == LISTED)
-    return gemem_json_tree_fail (reader->tree, at[VARIABLE_NAME], error, "given to two variables; names must be unique");
+    return gemem_json_tree_fail (reader->tree, at[VARIABLE_NAME], error,
+                                 "given to two variables; names must be unique");
   g_array_index (reader->users, guint32, variable) = LISTED;
   return fill_variable (reader, variable, at, error);
 }
@@ -131,9 +156,11 @@ check_variables (const Reader *reader, GError **error)
 
       if (user == LISTED)
         continue;
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s '%s': variable '%s' is not in \"variables\"; list it there, or correct the name",
-                   reader->where, user != GRADIENT ? "node" : "gradient of",
-                   user != GRADIENT ? gemem_graph_node (reader->graph, user)->name : name, name);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+          "%s: %s '%s': variable '%s' is not in \"variables\"; list it there, or correct the name",
+          reader->where, user != GRADIENT ? "node" : "gradient of",
+          user != GRADIENT ? gemem_graph_node (reader->graph, user)->name : name, name);
       return FALSE;
     }
   return TRUE;
@@ -143,11 +170,29 @@ check_variables (const Reader *reader, GError **error)
 
 enum
 {
-  MEMBER_FORMAT, MEMBER_VERSION, MEMBER_NAME, MEMBER_OPTIONS, MEMBER_PROVENANCE, MEMBER_DYNAMIC_ROOT, MEMBER_RELEASE_FIRST, MEMBER_VARIABLES,
-  MEMBER_NODES, MEMBER_EXPECT, MEMBERS
+  MEMBER_FORMAT,
+  MEMBER_VERSION,
+  MEMBER_NAME,
+  MEMBER_OPTIONS,
+  MEMBER_PROVENANCE,
+  MEMBER_DYNAMIC_ROOT,
+  MEMBER_RELEASE_FIRST,
+  MEMBER_VARIABLES,
+  MEMBER_NODES,
+  MEMBER_EXPECT,
+  MEMBERS
 };
-static const char *const members[] = { "format", "version", "name", "options", "provenance", "dynamic_shape_partitioned",
-                                       "mem_release_first_reuse_first", "variables", "nodes", "expect", NULL };
+static const char *const members[] = { "format",
+                                       "version",
+                                       "name",
+                                       "options",
+                                       "provenance",
+                                       "dynamic_shape_partitioned",
+                                       "mem_release_first_reuse_first",
+                                       "variables",
+                                       "nodes",
+                                       "expect",
+                                       NULL };
 
 static gboolean
 read_options (Reader *reader, GError **error)
@@ -200,8 +245,10 @@ read_version (const Reader *reader, GError **error)
   if (!gemem_json_tree_int (reader->tree, 0, 1, &version, error))
     return FALSE;
   return version <= GEMEM_GRAPH_JSON_VERSION
-         || gemem_json_tree_fail (reader->tree, 0, error, "%" G_GINT64_FORMAT " is newer than this program, which reads up to %d; update it", version,
-                                  GEMEM_GRAPH_JSON_VERSION);
+         || gemem_json_tree_fail (reader->tree, 0, error,
+                                  "%" G_GINT64_FORMAT
+                                  " is newer than this program, which reads up to %d; update it",
+                                  version, GEMEM_GRAPH_JSON_VERSION);
 }
 
 /* A member that is a single value, which the tree holds. */
@@ -216,7 +263,8 @@ take_field (Reader *reader, guint field, GError **error)
     {
     case MEMBER_FORMAT:
       return gemem_json_tree_string (tree, 0, &text, error)
-             && (strcmp (text, GEMEM_GRAPH_JSON_NAME) == 0 || gemem_json_tree_fail (tree, 0, error, "must be \"" GEMEM_GRAPH_JSON_NAME "\""));
+             && (strcmp (text, GEMEM_GRAPH_JSON_NAME) == 0
+                 || gemem_json_tree_fail (tree, 0, error, "must be \"" GEMEM_GRAPH_JSON_NAME "\""));
     case MEMBER_VERSION:
       return read_version (reader, error);
     case MEMBER_NAME:
@@ -241,7 +289,8 @@ take_field (Reader *reader, guint field, GError **error)
 
 /* The elements of "nodes" or "variables", each through the tree. */
 static gboolean
-read_elements (Reader *reader, GememJson *json, const char *field, gboolean (*read) (Reader *, guint32, GError **), GError **error)
+read_elements (Reader *reader, GememJson *json, const char *field,
+               gboolean (*read) (Reader *, guint32, GError **), GError **error)
 {
   int token = gemem_json_next (json, error);
   guint32 position = 0;
@@ -249,13 +298,15 @@ read_elements (Reader *reader, GememJson *json, const char *field, gboolean (*re
   if (token != GEMEM_JSON_BEGIN_ARRAY)
     {
       if (token >= 0)
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s: must be a list [...]", reader->where, field);
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s: must be a list [...]",
+                     reader->where, field);
       return FALSE;
     }
   while ((token = gemem_json_next (json, error)) != GEMEM_JSON_END_ARRAY)
     {
       gemem_json_tree_set_where (reader->tree, "%s: %s[%u]", reader->where, field, position);
-      if (!gemem_json_tree_read (reader->tree, json, token, error) || !read (reader, position++, error))
+      if (!gemem_json_tree_read (reader->tree, json, token, error)
+          || !read (reader, position++, error))
         return FALSE;
     }
   return TRUE;
@@ -277,7 +328,8 @@ read_member (Reader *reader, GememJson *json, guint field, GError **error)
   if (skip)
     return gemem_json_skip (json, token, error);
   gemem_json_tree_set_where (reader->tree, "%s: %s", reader->where, members[field]);
-  return gemem_json_tree_read (reader->tree, json, token, error) && take_field (reader, field, error);
+  return gemem_json_tree_read (reader->tree, json, token, error)
+         && take_field (reader, field, error);
 }
 
 /* The key that was just read: MEMBERS for one to ignore, -1 with an error. */
@@ -291,7 +343,8 @@ find_field (const Reader *reader, const GememJson *json, guint *seen, GError **e
     field++;
   if (field < MEMBERS && (*seen & 1u << field) != 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s: given twice", reader->where, key);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s: given twice", reader->where,
+                   key);
       return -1;
     }
   *seen |= 1u << field;
@@ -300,8 +353,10 @@ find_field (const Reader *reader, const GememJson *json, guint *seen, GError **e
       const char *near = gemem_suggest (key, members);
       g_autofree char *shown = g_strescape (key, NULL);
 
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: '%.100s' is not known here; %s%s%s", reader->where, shown,
-                   near != NULL ? "did you mean '" : "see doc/graph-format.md", near != NULL ? near : "", near != NULL ? "'?" : "");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: '%.100s' is not known here; %s%s%s",
+                   reader->where, shown,
+                   near != NULL ? "did you mean '" : "see doc/graph-format.md",
+                   near != NULL ? near : "", near != NULL ? "'?" : "");
       return -1;
     }
   return field;
@@ -324,7 +379,8 @@ read_document (Reader *reader, GememJson *json, GError **error)
     return FALSE;
   if ((seen & 1u << MEMBER_NODES) == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no \"nodes\"; this is no graph", reader->where);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no \"nodes\"; this is no graph",
+                   reader->where);
       return FALSE;
     }
   return check_variables (reader, error) && gemem_graph_seal (reader->graph, reader->where, error);
@@ -340,8 +396,13 @@ gemem_graph_json_read (GememInput *input, guint index, GError **error)
 
   if (json == NULL)
     return NULL;
-  reader = (Reader) { where, GRADIENT, gemem_graph_new (base), gemem_json_tree_new (), g_array_new (FALSE, FALSE, sizeof (guint32)),
-                      g_array_new (FALSE, FALSE, sizeof (gint64)), g_ptr_array_new () };
+  reader = (Reader){ where,
+                     GRADIENT,
+                     gemem_graph_new (base),
+                     gemem_json_tree_new (),
+                     g_array_new (FALSE, FALSE, sizeof (guint32)),
+                     g_array_new (FALSE, FALSE, sizeof (gint64)),
+                     g_ptr_array_new () };
   if (!read_document (&reader, json, error))
     g_clear_pointer (&reader.graph, gemem_graph_unref);
   gemem_json_tree_free (reader.tree);

@@ -1,7 +1,9 @@
-/* json-write.c - writing our JSON graph format: one node a line, fields in a fixed order, what has its default value left out.
+/* json-write.c - writing our JSON graph format: one node a line, fields in a fixed order, what has
+ * its default value left out.
  *
- * What is written loads back to an equal graph; the bytes depend on the graph alone.  Consumers are only written where their order is not that of
- * the inputs by node id, which the reader assumes.  O(graph).
+ * What is written loads back to an equal graph; the bytes depend on the graph alone.  Consumers are
+ * only written where their order is not that of the inputs by node id, which the reader assumes. 
+ * O(graph).
  */
 #include "config.h"
 
@@ -11,8 +13,9 @@
 typedef struct
 {
   const GememGraph *graph;
-  GString          *out;
-  const char *const *variables; /* by tensor: the variable it writes instead, NULL: its own; or NULL */
+  GString *out;
+  /* by tensor: the variable it writes instead, NULL: its own; or NULL */
+  const char *const *variables;
 } Writer;
 
 /* A comma unless something was just opened; then "key":. */
@@ -61,7 +64,8 @@ write_ints_field (GString *out, const char *key, const gint64 *values, guint n)
 /* ---- parts */
 
 static void
-write_extent (const Writer *writer, guint64 size, gboolean has_shape, guint32 first_dim, guint32 n_dims, GememDtype dtype)
+write_extent (const Writer *writer, guint64 size, gboolean has_shape, guint32 first_dim,
+              guint32 n_dims, GememDtype dtype)
 {
   write_int_field (writer->out, "size", (gint64) size);
   if (has_shape)
@@ -128,7 +132,9 @@ static gboolean
 in_order (const GememConsumer *consumers, guint32 n)
 {
   for (guint32 i = 1; i < n; i++)
-    if (consumers[i].node < consumers[i - 1].node || (consumers[i].node == consumers[i - 1].node && consumers[i].input < consumers[i - 1].input))
+    if (consumers[i].node < consumers[i - 1].node
+        || (consumers[i].node == consumers[i - 1].node
+            && consumers[i].input < consumers[i - 1].input))
       return FALSE;
   return TRUE;
 }
@@ -144,7 +150,8 @@ write_consumers (const Writer *writer, guint32 tensor)
   write_key (writer->out, "consumers");
   g_string_append_c (writer->out, '[');
   for (guint32 i = 0; i < n; i++)
-    write_end (writer, gemem_graph_node (writer->graph, consumers[i].node)->name, consumers[i].input);
+    write_end (writer, gemem_graph_node (writer->graph, consumers[i].node)->name,
+               consumers[i].input);
   g_string_append_c (writer->out, ']');
 }
 
@@ -155,11 +162,13 @@ write_output (const Writer *writer, guint32 number)
 
   write_key (writer->out, NULL);
   g_string_append_c (writer->out, '{');
-  write_extent (writer, tensor->size, tensor->has_shape, tensor->first_dim, tensor->n_dims, tensor->dtype);
+  write_extent (writer, tensor->size, tensor->has_shape, tensor->first_dim, tensor->n_dims,
+                tensor->dtype);
   if (writer->variables != NULL && writer->variables[number] != NULL)
     write_text_field (writer->out, "variable", writer->variables[number]);
   else if (tensor->variable != GEMEM_NONE)
-    write_text_field (writer->out, "variable", gemem_graph_variable (writer->graph, tensor->variable)->name);
+    write_text_field (writer->out, "variable",
+                      gemem_graph_variable (writer->graph, tensor->variable)->name);
   if (tensor->reuse_input >= 0)
     write_int_field (writer->out, "reuse_input", tensor->reuse_input);
   write_consumers (writer, number);
@@ -177,7 +186,8 @@ write_input (const Writer *writer, const GememNodeInput *input)
       write_end (writer, gemem_graph_node (writer->graph, tensor->node)->name, tensor->index);
     }
   else if (input->variable != GEMEM_NONE)
-    write_text_field (writer->out, NULL, gemem_graph_variable (writer->graph, input->variable)->name);
+    write_text_field (writer->out, NULL,
+                      gemem_graph_variable (writer->graph, input->variable)->name);
   else
     {
       write_key (writer->out, NULL);
@@ -219,7 +229,8 @@ write_node_lists (const Writer *writer, guint32 id, const GememNode *node)
       write_key (out, "blocks");
       g_string_append_c (out, '[');
       for (guint32 i = 0; i < node->n_blocks; i++)
-        write_text_field (out, NULL, gemem_graph_block (writer->graph, node->first_block + i)->name);
+        write_text_field (out, NULL,
+                          gemem_graph_block (writer->graph, node->first_block + i)->name);
       g_string_append_c (out, ']');
     }
   write_key (out, "inputs");
@@ -268,11 +279,13 @@ write_variable (const Writer *writer, guint32 number)
 
   g_string_append (writer->out, number > 0 ? ",\n{" : "\n{");
   write_text_field (writer->out, "name", variable->name);
-  write_extent (writer, variable->size, variable->has_shape, variable->first_dim, variable->n_dims, variable->dtype);
+  write_extent (writer, variable->size, variable->has_shape, variable->first_dim, variable->n_dims,
+                variable->dtype);
   if (variable->persistable)
     write_flag_field (writer->out, "persistable", TRUE);
   if (variable->parameter != GEMEM_NONE)
-    write_text_field (writer->out, "gradient_of", gemem_graph_variable (writer->graph, variable->parameter)->name);
+    write_text_field (writer->out, "gradient_of",
+                      gemem_graph_variable (writer->graph, variable->parameter)->name);
   if (!variable->is_tensor)
     write_text_field (writer->out, "kind", "other");
   g_string_append_c (writer->out, '}');
@@ -288,9 +301,13 @@ write_new_variables (const Writer *writer)
     {
       const char *name = writer->variables[t];
 
-      if (name == NULL || gemem_graph_find_variable (writer->graph, name) != GEMEM_NONE || !g_hash_table_add (written, (gpointer) name))
+      if (name == NULL || gemem_graph_find_variable (writer->graph, name) != GEMEM_NONE
+          || !g_hash_table_add (written, (gpointer) name))
         continue;
-      g_string_append (writer->out, gemem_graph_n_variables (writer->graph) + g_hash_table_size (written) > 1 ? ",\n{" : "\n{");
+      g_string_append (writer->out,
+                       gemem_graph_n_variables (writer->graph) + g_hash_table_size (written) > 1
+                           ? ",\n{"
+                           : "\n{");
       write_text_field (writer->out, "name", name);
       write_int_field (writer->out, "size", (gint64) gemem_graph_tensor (writer->graph, t)->size);
       g_string_append_c (writer->out, '}');
@@ -333,7 +350,8 @@ write_head (const Writer *writer)
   if (gemem_graph_dynamic_root (writer->graph))
     write_flag_field (writer->out, "dynamic_shape_partitioned", TRUE);
   if (gemem_graph_release_first (writer->graph) >= 0)
-    write_flag_field (writer->out, "mem_release_first_reuse_first", gemem_graph_release_first (writer->graph) != 0);
+    write_flag_field (writer->out, "mem_release_first_reuse_first",
+                      gemem_graph_release_first (writer->graph) != 0);
 }
 
 void

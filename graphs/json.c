@@ -1,4 +1,5 @@
-/* json.c - graph format `gemem-graph`: our JSON, and what it shares with other formats that are JSON.
+/* json.c - graph format `gemem-graph`: our JSON, and what it shares with other formats that are
+ * JSON.
  *
  * Reading is json-read.c, writing json-write.c, the description doc/graph-format.md.
  */
@@ -22,7 +23,8 @@ skip_documents (GememJson *json, const char *name, guint n, GError **error)
       if (token >= 0 && gemem_json_skip (json, token, error))
         more = gemem_json_next_document (json, error);
       if (more == 0)
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: there is no graph #%u; the file has %u, counted from 0", name, n, i + 1);
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                     "%s: there is no graph #%u; the file has %u, counted from 0", name, n, i + 1);
       if (more != 1)
         return FALSE;
     }
@@ -35,13 +37,15 @@ gemem_graph_json_begin (GememInput *input, guint index, char **where, GError **e
   GememJson *json = gemem_json_new (input);
   int token = -1;
 
-  *where = index > 0 ? g_strdup_printf ("%s#%u", gemem_input_name (input), index) : g_strdup (gemem_input_name (input));
+  *where = index > 0 ? g_strdup_printf ("%s#%u", gemem_input_name (input), index)
+                     : g_strdup (gemem_input_name (input));
   if (skip_documents (json, gemem_input_name (input), index, error))
     token = gemem_json_next (json, error);
   if (token == GEMEM_JSON_BEGIN_OBJECT)
     return json;
   if (token >= 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: a graph is a JSON object {...}; this is something else", *where);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: a graph is a JSON object {...}; this is something else", *where);
   gemem_json_free (json);
   g_clear_pointer (where, g_free);
   return NULL;
@@ -106,18 +110,21 @@ scalar_text (const GememJsonTree *tree, guint32 entry, GError **error)
     case GEMEM_JSON_NUMBER:
       return gemem_json_tree_text (tree, entry);
     default:
-      gemem_json_tree_fail (tree, entry, error, "must be a string, a number, true, false, or a list of those");
+      gemem_json_tree_fail (tree, entry, error,
+                            "must be a string, a number, true, false, or a list of those");
       return NULL;
     }
 }
 
 gboolean
-gemem_graph_json_setting (GememGraph *graph, const GememJsonTree *tree, const char *key, guint32 entry, GError **error)
+gemem_graph_json_setting (GememGraph *graph, const GememJsonTree *tree, const char *key,
+                          guint32 entry, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   const gboolean list = gemem_json_tree_token (tree, entry) == GEMEM_JSON_BEGIN_ARRAY;
 
-  for (guint32 i = list ? gemem_json_tree_first (tree, entry) : entry; i != 0; i = list ? gemem_json_tree_next (tree, entry, i) : 0)
+  for (guint32 i = list ? gemem_json_tree_first (tree, entry) : entry; i != 0;
+       i = list ? gemem_json_tree_next (tree, entry, i) : 0)
     {
       const char *scalar = scalar_text (tree, i, error);
 
@@ -148,7 +155,8 @@ gemem_graph_json_dtype (const GememJsonTree *tree, guint32 entry, GememDtype *dt
     {
       g_autofree char *known = g_strjoinv (", ", (char **) gemem_dtype_names ());
 
-      return gemem_json_tree_fail (tree, entry, error, "'%s' is no element type; there are %s", name, known);
+      return gemem_json_tree_fail (tree, entry, error, "'%s' is no element type; there are %s",
+                                   name, known);
     }
   return TRUE;
 }

@@ -6,10 +6,34 @@
 
 /* By number; the numbers are part of ONNX. */
 static const char *const element_types[] = {
-  NULL,          "float32",    "uint8",       "int8",          "uint16",          "int16",       "int32",
-  "int64",       "string",     "bool",        "float16",       "float64",         "uint32",      "uint64",
-  "complex64",   "complex128", "bfloat16",    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-  "uint4",       "int4",       "float4_e2m1", "float8_e8m0",   "uint2",           "int2",        "float6_e2m3",
+  NULL,
+  "float32",
+  "uint8",
+  "int8",
+  "uint16",
+  "int16",
+  "int32",
+  "int64",
+  "string",
+  "bool",
+  "float16",
+  "float64",
+  "uint32",
+  "uint64",
+  "complex64",
+  "complex128",
+  "bfloat16",
+  "float8_e4m3fn",
+  "float8_e4m3fnuz",
+  "float8_e5m2",
+  "float8_e5m2fnuz",
+  "uint4",
+  "int4",
+  "float4_e2m1",
+  "float8_e8m0",
+  "uint2",
+  "int2",
+  "float6_e2m3",
   "float6_e3m2",
 };
 
@@ -29,30 +53,36 @@ onnx_fail (const OnnxImport *import, GError **error, const char *format, ...)
 /* ---- shapes */
 
 static gboolean
-take_element_type (OnnxImport *import, const char *name, gint32 number, GememDtype *dtype, GError **error)
+take_element_type (OnnxImport *import, const char *name, gint32 number, GememDtype *dtype,
+                   GError **error)
 {
   if (number <= 0 || (gsize) number >= G_N_ELEMENTS (element_types))
-    return onnx_fail (import, error, "tensor '%s': element type %d is not known; run shape inference, or update this program", name,
-                      number);
+    return onnx_fail (
+        import, error,
+        "tensor '%s': element type %d is not known; run shape inference, or update this program",
+        name, number);
   *dtype = gemem_dtype_find (element_types[number]);
   import->strings += gemem_dtype_bits (*dtype) == 0;
   return TRUE;
 }
 
 static gboolean
-take_dimension (OnnxImport *import, const char *name, guint index, const Onnx__TensorShapeProto__Dimension *dimension, GError **error)
+take_dimension (OnnxImport *import, const char *name, guint index,
+                const Onnx__TensorShapeProto__Dimension *dimension, GError **error)
 {
   const char *parameter = onnx_text (dimension->dim_param);
   const gint64 value = dimension->dim_value;
 
   if (*parameter != '\0')
-    return onnx_fail (
-        import, error,
-        "tensor '%s': dimension %u is '%s', not a number; fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed --dim_param '%s' "
-        "--dim_value N, then run shape inference",
-        name, index, parameter, parameter);
+    return onnx_fail (import, error,
+                      "tensor '%s': dimension %u is '%s', not a number; fix it: python -m "
+                      "onnxruntime.tools.make_dynamic_shape_fixed --dim_param '%s' "
+                      "--dim_value N, then run shape inference",
+                      name, index, parameter, parameter);
   if (!dimension->has_dim_value || value < 0)
-    return onnx_fail (import, error, "tensor '%s': dimension %u is not known; export the model with fixed shapes and run shape inference",
+    return onnx_fail (import, error,
+                      "tensor '%s': dimension %u is not known; export the model with fixed shapes "
+                      "and run shape inference",
                       name, index);
   g_array_append_val (import->dims, value);
   return TRUE;
@@ -66,11 +96,15 @@ onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype, GError
 
   g_array_set_size (import->dims, 0);
   if (type != NULL && tensor == NULL)
-    return onnx_fail (import, error, "tensor '%s': is a sequence, a map, optional or sparse; only dense tensors have a size that is known",
+    return onnx_fail (import, error,
+                      "tensor '%s': is a sequence, a map, optional or sparse; only dense tensors "
+                      "have a size that is known",
                       name);
   if (tensor == NULL || tensor->shape == NULL)
     return onnx_fail (import, error,
-                      "tensor '%s': has no shape; run shape inference (onnx.shape_inference.infer_shapes_path) and read its result", name);
+                      "tensor '%s': has no shape; run shape inference "
+                      "(onnx.shape_inference.infer_shapes_path) and read its result",
+                      name);
   for (gsize i = 0; i < tensor->shape->n_dim; i++)
     if (!take_dimension (import, name, (guint) i, tensor->shape->dim[i], error))
       return FALSE;
@@ -86,10 +120,12 @@ onnx_dims (const OnnxImport *import)
 }
 
 static gboolean
-take_bytes (const OnnxImport *import, const char *name, GememDtype dtype, guint64 *bytes, GError **error)
+take_bytes (const OnnxImport *import, const char *name, GememDtype dtype, guint64 *bytes,
+            GError **error)
 {
   return gemem_dtype_bytes (dtype, onnx_dims (import), import->dims->len, bytes)
-         || onnx_fail (import, error, "tensor '%s': more than 2^63 bytes; a dimension is wrong", name);
+         || onnx_fail (import, error, "tensor '%s': more than 2^63 bytes; a dimension is wrong",
+                       name);
 }
 
 void
@@ -113,7 +149,8 @@ onnx_free_value (gpointer data)
 }
 
 gboolean
-onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number, GError *unsized, GError **error)
+onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number,
+                GError *unsized, GError **error)
 {
   OnnxValue *value = g_new (OnnxValue, 1);
 
@@ -131,12 +168,15 @@ onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GErro
 
   if (!take_bytes (import, name, dtype, &bytes, error))
     return FALSE;
-  variable = gemem_graph_add_own_variable (import->graph, name, dtype, onnx_dims (import), import->dims->len, TRUE); /* subgraphs repeat names */
+  /* subgraphs repeat names */
+  variable = gemem_graph_add_own_variable (import->graph, name, dtype, onnx_dims (import),
+                                           import->dims->len, TRUE);
   return onnx_add_value (import, name, NULL, variable, NULL, error);
 }
 
 gboolean
-onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorProto *header, GError **error)
+onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorProto *header,
+                 GError **error)
 {
   GememDtype dtype;
 
@@ -144,7 +184,8 @@ onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorProto *
     return onnx_fail (import, error, "there is an initializer without a name; give it one");
   g_array_set_size (import->dims, 0);
   g_array_append_vals (import->dims, header->dims, (guint) header->n_dims);
-  return take_element_type (import, name, header->data_type, &dtype, error) && onnx_add_variable (import, name, dtype, error);
+  return take_element_type (import, name, header->data_type, &dtype, error)
+         && onnx_add_variable (import, name, dtype, error);
 }
 
 gboolean
@@ -159,7 +200,9 @@ onnx_add_input (const OnnxImport *import, const char *name, GError **error)
     }
   value = g_hash_table_lookup (import->values, name);
   if (value == NULL)
-    return onnx_fail (import, error, "tensor '%s': is read before it is made; nodes must be in an order of execution", name);
+    return onnx_fail (
+        import, error,
+        "tensor '%s': is read before it is made; nodes must be in an order of execution", name);
   if (value->unsized != NULL)
     {
       g_propagate_error (error, g_error_copy (value->unsized));
@@ -173,7 +216,8 @@ onnx_add_input (const OnnxImport *import, const char *name, GError **error)
 }
 
 gboolean
-onnx_add_output (OnnxImport *import, const char *name, guint32 number, const char *node, GError **error)
+onnx_add_output (OnnxImport *import, const char *name, guint32 number, const char *node,
+                 GError **error)
 {
   GememDtype dtype;
   GError *unsized = NULL;
@@ -184,7 +228,8 @@ onnx_add_output (OnnxImport *import, const char *name, guint32 number, const cha
       gemem_graph_add_output (import->graph, 0);
       return TRUE;
     }
-  if (onnx_take_shape (import, name, &dtype, &unsized) && take_bytes (import, name, dtype, &bytes, &unsized))
+  if (onnx_take_shape (import, name, &dtype, &unsized)
+      && take_bytes (import, name, dtype, &bytes, &unsized))
     {
       gemem_graph_add_output (import->graph, bytes);
       gemem_graph_set_shape (import->graph, dtype, onnx_dims (import), import->dims->len);

@@ -1,40 +1,50 @@
 /* onnx.c - ONNX models: format `onnx`.
  *
- * The nodes of the model in file order, which ONNX requires to be an order of execution.  Beside them:
- *   inputs        Data nodes, numbered by `index`; an input that is also an initializer is only the initializer
+ * The nodes of the model in file order, which ONNX requires to be an order of execution.  Beside
+ * them:
+ *   inputs        Data nodes, numbered by `index`; an input that is also an initializer is only the
+ *                 initializer
  *   outputs       a NetOutput node at the end
- *   initializers  variables that persist, and so do the results of Constant nodes; what they contain is never read
- *   views         Reshape, Flatten, Squeeze, Unsqueeze and Identity share the memory of input 0, as run times do; of a variable they
- *                 are left out, and who reads the view reads the variable
- *   subgraphs     of If, Loop, Scan: blocks behind their node, with Data and NetOutput of their own that name the input and output of the
- *                 node they stand for
- * Sizes are exact: dimensions x element type.  Both must be known for every tensor that is read: dimensions that are names or missing are
- * errors that say what to do.  What nobody reads (the mask of a Dropout) counts as no bytes without them, as do tensors of strings.
- * Workspaces are not part of ONNX.
+ *   initializers  variables that persist, and so do the results of Constant nodes; what they
+ *                 contain is never read
+ *   views         Reshape, Flatten, Squeeze, Unsqueeze and Identity share the memory of input 0, as
+ *                 run times do; of a variable they are left out, and who reads the view reads the
+ *                 variable
+ *   subgraphs     of If, Loop, Scan: blocks behind their node, with Data and NetOutput of their own
+ *                 that name the input and output of the node they stand for
+ * Sizes are exact: dimensions x element type.  Both must be known for every tensor that is read:
+ * dimensions that are names or missing are errors that say what to do.  What nobody reads (the mask
+ * of a Dropout) counts as no bytes without them, as do tensors of strings. Workspaces are not part
+ * of ONNX.
  *
- * Memory: the model without the contents of weights, and the graph.  Origin: the public ONNX specification (onnx.proto).
+ * Memory: the model without the contents of weights, and the graph.  Origin: the public ONNX
+ * specification (onnx.proto).
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/proto-read.h"
 #include "graphs/format.h"
 #include "graphs/onnx-import.h"
-#include "base/io/proto-read.h"
 
 extern const GememGraphFormat gemem_graph_format_onnx;
 
-static gboolean add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error);
+static gboolean add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type,
+                           GError **error);
 
 /* ---- nodes */
 
-/* Adds a node whose name is @wanted (its type if that is empty), or that and its number where it is taken. */
+/* Adds a node whose name is @wanted (its type if that is empty), or that and its number where it is
+ * taken. */
 static const char *
 add_named_node (OnnxImport *import, const char *wanted, const char *type)
 {
   const guint32 id = gemem_graph_n_nodes (import->graph);
-  g_autoptr (GString) name = g_string_new (*wanted != '\0' ? wanted : *type != '\0' ? type : "node");
+  g_autoptr (GString) name = g_string_new (*wanted != '\0' ? wanted
+                                           : *type != '\0' ? type
+                                                           : "node");
 
   while (g_hash_table_contains (import->names, name->str))
     g_string_append_printf (name, "#%u", id);
@@ -47,10 +57,11 @@ add_named_node (OnnxImport *import, const char *wanted, const char *type)
 static gboolean
 is_view (const Onnx__NodeProto *node)
 {
-  static const char *const views[] = { "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", NULL };
+  static const char *const views[] = { "Reshape",   "Flatten",  "Squeeze",
+                                       "Unsqueeze", "Identity", NULL };
 
-  return g_strv_contains (views, onnx_text (node->op_type)) && node->n_input > 0 && node->n_output == 1 && *node->input[0] != '\0'
-         && *node->output[0] != '\0';
+  return g_strv_contains (views, onnx_text (node->op_type)) && node->n_input > 0
+         && node->n_output == 1 && *node->input[0] != '\0' && *node->output[0] != '\0';
 }
 
 /* The value of a Constant: its tensor, else what shape inference says of its output. */
@@ -62,10 +73,12 @@ add_constant (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
   for (gsize i = 0; i < node->n_attribute; i++)
     if (node->attribute[i]->t != NULL)
       return onnx_add_weight (import, node->output[0], node->attribute[i]->t, error);
-  return onnx_take_shape (import, node->output[0], &dtype, error) && onnx_add_variable (import, node->output[0], dtype, error);
+  return onnx_take_shape (import, node->output[0], &dtype, error)
+         && onnx_add_variable (import, node->output[0], dtype, error);
 }
 
-/* Subgraphs of the node just added, in order: all blocks first, because they belong to the last node. */
+/* Subgraphs of the node just added, in order: all blocks first, because they belong to the last
+ * node. */
 static gboolean
 add_blocks (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 {
@@ -103,7 +116,8 @@ static gboolean
 add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 {
   const char *type = onnx_text (node->op_type);
-  const OnnxValue *viewed = is_view (node) ? g_hash_table_lookup (import->values, node->input[0]) : NULL;
+  const OnnxValue *viewed = is_view (node) ? g_hash_table_lookup (import->values, node->input[0])
+                                           : NULL;
   const char *name;
 
   if (strcmp (type, "Constant") == 0 && node->n_output == 1)
@@ -127,7 +141,8 @@ add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 static gboolean
 add_data (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
 {
-  const gint64 own = strcmp (owner_type, "Loop") == 0 ? 1 : 0; /* the first input of a Loop's body is its counter */
+  /* the first input of a Loop's body is its counter */
+  const gint64 own = strcmp (owner_type, "Loop") == 0 ? 1 : 0;
   gint64 index = 0;
 
   for (gsize i = 0; i < part->n_input; i++)
@@ -140,7 +155,8 @@ add_data (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_ty
       node = add_named_node (import, name, "Data");
       gemem_graph_edit_node (import->graph)->index = index;
       if (import->block != 0 && index >= own)
-        gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index, 1);
+        gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index,
+                                        1);
       index++;
       if (!onnx_add_output (import, name, 0, node, error))
         return FALSE;
@@ -149,9 +165,11 @@ add_data (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_ty
 }
 
 static gboolean
-add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
+add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type,
+                GError **error)
 {
-  const gint64 first = strcmp (owner_type, "Loop") == 0 ? -1 : 0; /* the first result of a Loop's body is its condition */
+  /* the first result of a Loop's body is its condition */
+  const gint64 first = strcmp (owner_type, "Loop") == 0 ? -1 : 0;
   g_autofree char *nested = g_strconcat (onnx_text (part->name), "/NetOutput", NULL);
 
   add_named_node (import, import->block == 0 ? "NetOutput" : nested, "NetOutput");
@@ -167,7 +185,8 @@ add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *ow
 
       g_array_append_val (import->dims, index);
     }
-  gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, onnx_dims (import), import->dims->len);
+  gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX,
+                                  onnx_dims (import), import->dims->len);
   return TRUE;
 }
 
@@ -175,11 +194,14 @@ static gboolean
 add_weights (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
 {
   for (gsize i = 0; i < part->n_initializer; i++)
-    if (!onnx_add_weight (import, onnx_text (part->initializer[i]->name), part->initializer[i], error))
+    if (!onnx_add_weight (import, onnx_text (part->initializer[i]->name), part->initializer[i],
+                          error))
       return FALSE;
   if (part->n_sparse_initializer > 0)
-    return onnx_fail (import, error, "graph '%s': has sparse initializers, whose size is not known; make them dense",
-                      onnx_text (part->name));
+    return onnx_fail (
+        import, error,
+        "graph '%s': has sparse initializers, whose size is not known; make them dense",
+        onnx_text (part->name));
   return TRUE;
 }
 
@@ -201,23 +223,32 @@ add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_t
       return FALSE;
   if (!add_net_output (import, part, owner_type, error))
     return FALSE;
-  for (; import->typed->len > typed; g_ptr_array_set_size (import->typed, (gint) import->typed->len - 1))
+  for (; import->typed->len > typed;
+       g_ptr_array_set_size (import->typed, (gint) import->typed->len - 1))
     g_hash_table_remove (import->types, g_ptr_array_index (import->typed, import->typed->len - 1));
-  for (; import->valued->len > valued; g_ptr_array_set_size (import->valued, (gint) import->valued->len - 1))
-    g_hash_table_remove (import->values, g_ptr_array_index (import->valued, import->valued->len - 1));
+  for (; import->valued->len > valued;
+       g_ptr_array_set_size (import->valued, (gint) import->valued->len - 1))
+    g_hash_table_remove (import->values,
+                         g_ptr_array_index (import->valued, import->valued->len - 1));
   return TRUE;
 }
 
 static void
 add_notes (OnnxImport *import, const Onnx__ModelProto *model)
 {
-  gemem_graph_note (import->graph, "source", "ONNX model, ir_version %" G_GINT64_FORMAT, model->ir_version);
+  gemem_graph_note (import->graph, "source", "ONNX model, ir_version %" G_GINT64_FORMAT,
+                    model->ir_version);
   if (model->producer_name != NULL)
-    gemem_graph_note (import->graph, "tool", "%s %s", model->producer_name, onnx_text (model->producer_version));
+    gemem_graph_note (import->graph, "tool", "%s %s", model->producer_name,
+                      onnx_text (model->producer_version));
   if (import->strings > 0)
-    gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " tensors of strings count as no bytes", import->strings);
+    gemem_graph_note (import->graph, "note",
+                      "%" G_GUINT64_FORMAT " tensors of strings count as no bytes",
+                      import->strings);
   if (import->unsized > 0)
-    gemem_graph_note (import->graph, "note", "%" G_GUINT64_FORMAT " outputs that nobody reads have no shape; they count as no bytes",
+    gemem_graph_note (import->graph, "note",
+                      "%" G_GUINT64_FORMAT
+                      " outputs that nobody reads have no shape; they count as no bytes",
                       import->unsized);
 }
 
@@ -238,7 +269,9 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
   if (model->graph != NULL && model->graph->n_node > 0)
     ok = add_graph (&import, model->graph, "", error);
   else
-    ok = onnx_fail (&import, error, model->graph == NULL ? "holds no graph; this is no ONNX model" : GEMEM_GRAPH_WITHOUT_NODES);
+    ok = onnx_fail (&import, error,
+                    model->graph == NULL ? "holds no graph; this is no ONNX model"
+                                         : GEMEM_GRAPH_WITHOUT_NODES);
   if (ok)
     {
       add_notes (&import, model);
@@ -260,7 +293,8 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
 static GememGraph *
 read_onnx (GememInput *input, guint index, GError **error)
 {
-  ProtobufCMessage *message = gemem_proto_read_only (input, &onnx__model_proto__descriptor, index, error);
+  ProtobufCMessage *message = gemem_proto_read_only (input, &onnx__model_proto__descriptor, index,
+                                                     error);
   GememGraph *graph;
 
   if (message == NULL)
@@ -270,13 +304,14 @@ read_onnx (GememInput *input, guint index, GError **error)
   return graph;
 }
 
-/* A model begins with its ir_version (1, 2... so far), in the files of all known writers; a short field follows. */
+/* A model begins with its ir_version (1, 2... so far), in the files of all known writers; a short
+ * field follows. */
 static int
 probe (const guint8 *head, gsize size)
 {
   return size >= 3 && head[0] == 0x08 && head[1] > 0 && head[1] < 0x40
-                 && (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x22 || head[2] == 0x28 || head[2] == 0x32 || head[2] == 0x3a
-                     || head[2] == 0x42)
+                 && (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x22 || head[2] == 0x28
+                     || head[2] == 0x32 || head[2] == 0x3a || head[2] == 0x42)
              ? 70
              : 0;
 }

@@ -1,19 +1,21 @@
 /* order.c - see order.h.
  *
- * Chains.  The nodes of a stream, in id order, run one after another: a chain.  So for every node it is enough to know, per chain, the
- * first node that runs after it.  A node without a stream (-1) has no next; if it follows some node by an edge it joins the chain of a
- * direct predecessor that is the chain's last so far, or opens a chain; if it follows nobody no query can be true for it and it needs none
- * (nor do data and constants, about which nobody asks).
+ * Chains.  The nodes of a stream, in id order, run one after another: a chain.  So for every node
+ * it is enough to know, per chain, the first node that runs after it.  A node without a stream (-1)
+ * has no next; if it follows some node by an edge it joins the chain of a direct predecessor that
+ * is the chain's last so far, or opens a chain; if it follows nobody no query can be true for it
+ * and it needs none (nor do data and constants, about which nobody asks).
  *
- * Blocks.  An owner (a node with blocks that hold nodes) runs nothing itself.  Who has an edge to the owner has one to the GATE, which knows
- * what all inner nodes reach; inner nodes join what the owner reaches.  On its stream an owner has a turn only if all that it
- * contains runs on that same stream; its next is then the first node behind its inside.
+ * Blocks.  An owner (a node with blocks that hold nodes) runs nothing itself.  Who has an edge to
+ * the owner has one to the GATE, which knows what all inner nodes reach; inner nodes join what the
+ * owner reaches.  On its stream an owner has a turn only if all that it contains runs on that same
+ * stream; its next is then the first node behind its inside.
  *
- * Rows are filled from the last id to the first; a row is final when its node's turn comes, except an owner's, which its consumers (of larger
- * ids than the inner nodes) fill beforehand.
+ * Rows are filled from the last id to the first; a row is final when its node's turn comes, except
+ * an owner's, which its consumers (of larger ids than the inner nodes) fill beforehand.
  *
- * Bound: at most MAX_CELLS entries.  Streams and chains beyond get no column; nodes there are then known to run only after nodes of the
- * same stream.  That errs on the safe side.
+ * Bound: at most MAX_CELLS entries.  Streams and chains beyond get no column; nodes there are then
+ * known to run only after nodes of the same stream.  That errs on the safe side.
  */
 #include "config.h"
 
@@ -28,14 +30,14 @@
 struct _GememGraphOrder
 {
   const GememGraph *graph;
-  guint32           n, n_chains;
-  guint32          *chain;    /* per node: column, or GEMEM_NONE                                   */
-  guint32          *previous; /* per node: the one before it in its chain, or GEMEM_NONE           */
-  guint32          *last;     /* per chain                                                         */
-  guint32          *first;    /* [node * n_chains + chain]: the first that runs after; or GEMEM_NONE */
-  guint8           *owner;    /* per node: has blocks that hold nodes                              */
-  gint64           *turn;     /* per node: the stream it has a turn on, or -1                      */
-  guint32           unordered; /* 1 + the last node that may write memory and is in no chain; 0: none */
+  guint32 n, n_chains;
+  guint32 *chain;    /* per node: column, or GEMEM_NONE */
+  guint32 *previous; /* per node: the one before it in its chain, or GEMEM_NONE */
+  guint32 *last;     /* per chain */
+  guint32 *first;    /* [node * n_chains + chain]: the first that runs after; or GEMEM_NONE */
+  guint8 *owner;     /* per node: has blocks that hold nodes */
+  gint64 *turn;      /* per node: the stream it has a turn on, or -1 */
+  guint32 unordered; /* 1 + the last node that may write memory and is in no chain; 0: none */
 };
 
 /* ---- who is where */
@@ -69,9 +71,11 @@ find_turns (GememGraphOrder *order)
       if (owner != GEMEM_NONE)
         order->owner[owner] = TRUE;
     }
-  for (guint32 id = 0; id < order->n; id++) /* an owner with anything inside on another stream has no turn */
+  for (guint32 id = 0; id < order->n;
+       id++) /* an owner with anything inside on another stream has no turn */
     if (!order->owner[id])
-      for (guint32 owner = owner_of (graph, id); owner != GEMEM_NONE; owner = owner_of (graph, owner))
+      for (guint32 owner = owner_of (graph, id); owner != GEMEM_NONE;
+           owner = owner_of (graph, owner))
         if (order->turn[owner] != order->turn[id])
           order->turn[owner] = -1;
 }
@@ -79,8 +83,12 @@ find_turns (GememGraphOrder *order)
 static gboolean
 never_asks_for_memory (const char *type)
 {
-  static const char *const types[] = { "Variable", "Const", "Constant", "MultiShape", "HorovodWait", "FileConstant", "ConstPlaceHolder",
-                                       "VariableV2", "Data", "RefData", "AippData", "AnnData", NULL };
+  static const char *const types[] = {
+    "Variable",    "Const",        "Constant",         "MultiShape",
+    "HorovodWait", "FileConstant", "ConstPlaceHolder", "VariableV2",
+    "Data",        "RefData",      "AippData",         "AnnData",
+    NULL
+  };
 
   return g_strv_contains (types, type);
 }
@@ -90,9 +98,9 @@ never_asks_for_memory (const char *type)
 typedef struct
 {
   GememGraphOrder *order;
-  GHashTable      *streams; /* gint64 -> chain + 1 */
-  GArray          *last;    /* guint32 per chain   */
-  guint32          limit;
+  GHashTable *streams; /* gint64 -> chain + 1 */
+  GArray *last;        /* guint32 per chain */
+  guint32 limit;
 } Chains;
 
 static void
@@ -129,7 +137,8 @@ chain_of_stream (Chains *chains, gint64 *stream)
   return chain;
 }
 
-/* For a node without a turn: a chain that ends at a direct predecessor, else a new one, else none. */
+/* For a node without a turn: a chain that ends at a direct predecessor, else a new one, else
+ * none. */
 static guint32
 chain_of_edges (Chains *chains, guint32 id)
 {
@@ -142,12 +151,14 @@ chain_of_edges (Chains *chains, guint32 id)
 
   for (guint32 i = 0; i < node->n_inputs + node->n_controls; i++)
     {
-      const guint32 tensor = i < node->n_inputs ? gemem_graph_inputs (graph, id)[i].tensor : GEMEM_NONE;
+      const guint32 tensor = i < node->n_inputs ? gemem_graph_inputs (graph, id)[i].tensor
+                                                : GEMEM_NONE;
       guint32 from, chain;
 
       if (i < node->n_inputs && tensor == GEMEM_NONE)
         continue;
-      from = i < node->n_inputs ? gemem_graph_tensor (graph, tensor)->node : gemem_graph_controls (graph, id)[i - node->n_inputs];
+      from = i < node->n_inputs ? gemem_graph_tensor (graph, tensor)->node
+                                : gemem_graph_controls (graph, id)[i - node->n_inputs];
       chain = chains->order->chain[from];
       if (!has_order_edge (from, id))
         continue;
@@ -159,7 +170,8 @@ chain_of_edges (Chains *chains, guint32 id)
   return follows ? new_chain (chains) : GEMEM_NONE;
 }
 
-/* Data of a subgraph that stands for an input of the owner to which nothing is connected: it has memory of its own. */
+/* Data of a subgraph that stands for an input of the owner to which nothing is connected: it has
+ * memory of its own. */
 static gboolean
 is_orphan (const GememGraph *graph, guint32 id)
 {
@@ -167,23 +179,28 @@ is_orphan (const GememGraph *graph, guint32 id)
   const guint32 owner = owner_of (graph, id);
   gint64 index;
 
-  return owner != GEMEM_NONE && gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index)
-         && (index < 0 || index >= gemem_graph_node (graph, owner)->n_inputs || gemem_graph_inputs (graph, owner)[index].tensor == GEMEM_NONE);
+  return owner != GEMEM_NONE
+         && gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index)
+         && (index < 0 || index >= gemem_graph_node (graph, owner)->n_inputs
+             || gemem_graph_inputs (graph, owner)[index].tensor == GEMEM_NONE);
 }
 
 static void
 find_chains (GememGraphOrder *order)
 {
-  Chains chains = { order, g_hash_table_new (g_int64_hash, g_int64_equal), g_array_new (FALSE, FALSE, sizeof (guint32)), 0 };
+  Chains chains = { order, g_hash_table_new (g_int64_hash, g_int64_equal),
+                    g_array_new (FALSE, FALSE, sizeof (guint32)), 0 };
 
   chains.limit = (guint32) MIN (MAX_CHAINS, MAX (1, MAX_CELLS / MAX (order->n, 1)));
   for (guint32 id = 0; id < order->n; id++)
     {
-      const guint32 chain = order->turn[id] != -1 ? chain_of_stream (&chains, &order->turn[id]) : chain_of_edges (&chains, id);
+      const guint32 chain = order->turn[id] != -1 ? chain_of_stream (&chains, &order->turn[id])
+                                                  : chain_of_edges (&chains, id);
 
       if (chain != GEMEM_NONE)
         append_to_chain (&chains, chain, id);
-      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id)->type) || is_orphan (order->graph, id))
+      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id)->type)
+               || is_orphan (order->graph, id))
         order->unordered = id + 1;
     }
   order->n_chains = chains.last->len;
@@ -209,9 +226,10 @@ join_row (const GememGraphOrder *order, guint32 *row, const guint32 *other)
 typedef struct
 {
   GememGraphOrder *order;
-  guint32        **gates;  /* per node: row of what is inside, for owners; or NULL */
-  guint32         *behind; /* per owner: first on its stream behind its inside; NOT_MET while no inner node was met */
-  guint32         *next;   /* per chain: the node that has the next turn            */
+  guint32 **gates; /* per node: row of what is inside, for owners; or NULL */
+  /* per owner: first on its stream behind its inside; NOT_MET while no inner node was met */
+  guint32 *behind;
+  guint32 *next; /* per chain: the node that has the next turn */
 } Fill;
 
 /* @row reaches @to, and whatever that means. */
@@ -247,7 +265,8 @@ reach_successors (const Fill *fill, guint32 id)
       reach (fill, row, gemem_graph_successors (graph, id)[i]);
 }
 
-/* The owners that @id waits for directly learn of it now: their inner nodes, of smaller ids than @id, ask before the owner's turn. */
+/* The owners that @id waits for directly learn of it now: their inner nodes, of smaller ids than
+ * @id, ask before the owner's turn. */
 static void
 tell_owners (const Fill *fill, guint32 id)
 {
@@ -257,7 +276,8 @@ tell_owners (const Fill *fill, guint32 id)
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
       const guint32 tensor = gemem_graph_inputs (graph, id)[i].tensor;
-      const guint32 from = tensor != GEMEM_NONE ? gemem_graph_tensor (graph, tensor)->node : GEMEM_NONE;
+      const guint32 from = tensor != GEMEM_NONE ? gemem_graph_tensor (graph, tensor)->node
+                                                : GEMEM_NONE;
 
       if (from != GEMEM_NONE && fill->order->owner[from] && has_order_edge (from, id))
         reach (fill, row_of (fill->order, from), id);
@@ -275,7 +295,8 @@ tell_owners (const Fill *fill, guint32 id)
 static void
 follow_owners (const Fill *fill, guint32 id)
 {
-  for (guint32 owner = owner_of (fill->order->graph, id); owner != GEMEM_NONE; owner = owner_of (fill->order->graph, owner))
+  for (guint32 owner = owner_of (fill->order->graph, id); owner != GEMEM_NONE;
+       owner = owner_of (fill->order->graph, owner))
     {
       const guint32 chain = fill->order->turn[owner] != -1 ? fill->order->chain[owner] : GEMEM_NONE;
 
@@ -289,7 +310,8 @@ follow_owners (const Fill *fill, guint32 id)
 static void
 enter_gates (const Fill *fill, guint32 id)
 {
-  for (guint32 owner = owner_of (fill->order->graph, id); owner != GEMEM_NONE; owner = owner_of (fill->order->graph, owner))
+  for (guint32 owner = owner_of (fill->order->graph, id); owner != GEMEM_NONE;
+       owner = owner_of (fill->order->graph, owner))
     {
       if (fill->gates[owner] == NULL)
         {
@@ -377,7 +399,8 @@ gemem_graph_order_after (const GememGraphOrder *order, guint32 later, guint32 ea
 
   if (chain != GEMEM_NONE)
     return row_of (order, earlier)[chain] <= later;
-  return order->turn[later] != -1 && order->turn[later] == order->turn[earlier] && later > earlier && !order->owner[earlier];
+  return order->turn[later] != -1 && order->turn[later] == order->turn[earlier] && later > earlier
+         && !order->owner[earlier];
 }
 
 guint32

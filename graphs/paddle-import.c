@@ -45,7 +45,8 @@ paddle_import_read (PaddleImport *import, guint32 variable)
     {
       const GememTensor *t = gemem_graph_tensor (import->graph, tensor);
 
-      gemem_graph_add_input (import->graph, gemem_graph_node (import->graph, t->node)->name, t->index);
+      gemem_graph_add_input (import->graph, gemem_graph_node (import->graph, t->node)->name,
+                             t->index);
     }
   else
     gemem_graph_add_variable_input (import->graph, variable);

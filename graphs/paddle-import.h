@@ -1,7 +1,9 @@
-/* paddle-import.h - what the readers of PaddlePaddle programs share: operators on named variables become nodes and tensors.
+/* paddle-import.h - what the readers of PaddlePaddle programs share: operators on named variables
+ * become nodes and tensors.
  *
- * Each output of an operator is a tensor that writes a variable.  An input is the tensor that wrote its variable last, in the order of the
- * nodes, else the variable itself.  "@EMPTY@" is a variable that nothing writes.
+ * Each output of an operator is a tensor that writes a variable.  An input is the tensor that wrote
+ * its variable last, in the order of the nodes, else the variable itself.  "@EMPTY@" is a variable
+ * that nothing writes.
  */
 #pragma once
 
@@ -12,8 +14,8 @@
 typedef struct
 {
   GememGraph *graph;
-  GArray     *dims;   /* gint64, scratch                                      */
-  GArray     *writer; /* guint32 by variable: the tensor that wrote it last */
+  GArray *dims;   /* gint64, scratch */
+  GArray *writer; /* guint32 by variable: the tensor that wrote it last */
 } PaddleImport;
 
 void paddle_import_init (PaddleImport *import, const char *name);

@@ -1,51 +1,58 @@
-/* paddle-model.c - PaddlePaddle's own program files (`__model__`, `*.pdmodel`): format `paddle-model`.
+/* paddle-model.c - PaddlePaddle's own program files (`__model__`, `*.pdmodel`): format
+ * `paddle-model`.
  *
- * A ProgramDesc, as save_inference_model() writes it and Program.desc.serialize_to_string() gives it.  Operator i of the program becomes
- * the node "op<i>", as in format paddle-program, that of block k "block<k>/op<i>"; see paddle-import.h for variables.  The operators of a block
- * follow the operator that runs it.  A name means the variable that the operator's block declares or (of a gradient block) its forward
- * block, else that of the block around it.  Names that several blocks declare get a number.
+ * A ProgramDesc, as save_inference_model() writes it and Program.desc.serialize_to_string() gives
+ * it.  Operator i of the program becomes the node "op<i>", as in format paddle-program, that of
+ * block k "block<k>/op<i>"; see paddle-import.h for variables.  The operators of a block follow the
+ * operator that runs it.  A name means the variable that the operator's block declares or (of a
+ * gradient block) its forward block, else that of the block around it.  Names that several blocks
+ * declare get a number.
  *
- * Sizes are dimensions x element type.  A dimension that is not known (-1) counts as 1, a product with one (-12) as 12.  What is no dense
- * tensor (arrays, selected rows, scopes) or has no shape counts as no bytes.  The provenance says how many there are of each.
+ * Sizes are dimensions x element type.  A dimension that is not known (-1) counts as 1, a product
+ * with one (-12) as 12.  What is no dense tensor (arrays, selected rows, scopes) or has no shape
+ * counts as no bytes.  The provenance says how many there are of each.
  * Attributes: op_role, op_role_var, force_cpu, and blocks.
  *
  * Invariants: every block is run by one operator; the block around it is that operator's.
- * Memory: the program and the graph.  O(names x depth of blocks), which is at most 100.  Origin: framework_pb2 of the wheels; paddle.md 5-8.
+ * Memory: the program and the graph.  O(names x depth of blocks), which is at most 100.  Origin:
+ * framework_pb2 of the wheels; paddle.md 5-8.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/proto-read.h"
 #include "graphs/format.h"
 #include "graphs/paddle-import.h"
 #include "graphs/paddle.pb-c.h"
-#include "base/io/proto-read.h"
 
 #define MAX_DEPTH 100
 #define LOD_TENSOR 7 /* type of a variable */
 
 /* By number; the numbers are part of the format. */
 static const char *const element_types[] = {
-  [0] = "bool",        [1] = "int16",          [2] = "int32",        [3] = "int64",  [4] = "float16", [5] = "float32",
-  [6] = "float64",     [19] = "uint64",        [20] = "uint8",       [21] = "int8",  [22] = "bfloat16",
-  [23] = "complex64",  [24] = "complex128",    [32] = "float8_e4m3fn", [33] = "float8_e5m2",
+  [0] = "bool",        [1] = "int16",          [2] = "int32",        [3] = "int64",
+  [4] = "float16",     [5] = "float32",        [6] = "float64",      [19] = "uint64",
+  [20] = "uint8",      [21] = "int8",          [22] = "bfloat16",    [23] = "complex64",
+  [24] = "complex128", [32] = "float8_e4m3fn", [33] = "float8_e5m2",
 };
 
 typedef struct
 {
-  PaddleImport                import;
-  const Paddle__ProgramDesc  *program;
-  const char                 *where;
-  GHashTable                **names;  /* by block, of those that are run: name -> number + 1 of the variable */
-  GArray                     *around; /* guint32: the blocks around the operator just read, innermost last */
-  guint32                     block;  /* of the graph: that new nodes belong to */
-  guint64                     open, products, shapeless, others; /* variables; products: dimensions */
+  PaddleImport import;
+  const Paddle__ProgramDesc *program;
+  const char *where;
+  GHashTable **names; /* by block, of those that are run: name -> number + 1 of the variable */
+  GArray *around;     /* guint32: the blocks around the operator just read, innermost last */
+  guint32 block;      /* of the graph: that new nodes belong to */
+  guint64 open, products, shapeless, others; /* variables; products: dimensions */
 } Model;
 
 static gboolean add_block (Model *model, guint32 number, GError **error);
 
-static gboolean G_GNUC_PRINTF (3, 4) fail (const Model *model, GError **error, const char *format, ...)
+static gboolean G_GNUC_PRINTF (3, 4)
+    fail (const Model *model, GError **error, const char *format, ...)
 {
   va_list args;
   g_autofree char *text = NULL;
@@ -66,7 +73,8 @@ text_of (const char *text)
 /* ---- variables */
 
 static gboolean
-add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tensor, gboolean persistable, guint32 *variable, GError **error)
+add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tensor,
+            gboolean persistable, guint32 *variable, GError **error)
 {
   const gint32 number = tensor->data_type;
   GArray *dims = model->import.dims;
@@ -75,12 +83,14 @@ add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tenso
   gboolean open = FALSE;
 
   if (number < 0 || (gsize) number >= G_N_ELEMENTS (element_types) || element_types[number] == NULL)
-    return fail (model, error, "variable '%s': element type %d is not known; update this program", name, number);
+    return fail (model, error, "variable '%s': element type %d is not known; update this program",
+                 name, number);
   dtype = gemem_dtype_find (element_types[number]);
   g_array_set_size (dims, 0);
   for (gsize i = 0; i < tensor->n_dims; i++)
     {
-      const gint64 dim = tensor->dims[i] < -1 && tensor->dims[i] > G_MININT64 ? -tensor->dims[i] : tensor->dims[i];
+      const gint64 dim = tensor->dims[i] < -1 && tensor->dims[i] > G_MININT64 ? -tensor->dims[i]
+                                                                              : tensor->dims[i];
 
       open |= dim == -1;
       model->products += dim != tensor->dims[i];
@@ -89,7 +99,9 @@ add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tenso
   model->open += open;
   if (!gemem_dtype_bytes (dtype, paddle_import_dims (&model->import), dims->len, &bytes))
     return fail (model, error, "variable '%s': more than 2^63 bytes; a dimension is wrong", name);
-  *variable = gemem_graph_add_own_variable (model->import.graph, name, dtype, paddle_import_dims (&model->import), dims->len, persistable);
+  *variable = gemem_graph_add_own_variable (model->import.graph, name, dtype,
+                                            paddle_import_dims (&model->import), dims->len,
+                                            persistable);
   return TRUE;
 }
 
@@ -103,14 +115,18 @@ add_variable (Model *model, GHashTable *names, const Paddle__VarDesc *declared, 
   guint32 variable = GEMEM_NONE;
 
   if (*name == '\0' || g_hash_table_contains (names, name))
-    return fail (model, error, "variable '%s': a block declares it twice, or it has no name; save the program again", name);
+    return fail (
+        model, error,
+        "variable '%s': a block declares it twice, or it has no name; save the program again",
+        name);
   if (tensor != NULL && tensor->tensor != NULL)
     {
       if (!add_tensor (model, name, tensor->tensor, persistable, &variable, error))
         return FALSE;
     }
   else
-    variable = gemem_graph_add_own_variable (model->import.graph, name, GEMEM_DTYPE_UNKNOWN, NULL, 0, persistable);
+    variable = gemem_graph_add_own_variable (model->import.graph, name, GEMEM_DTYPE_UNKNOWN, NULL,
+                                             0, persistable);
   gemem_graph_edit_variable (model->import.graph, variable)->is_tensor = dense;
   model->others += !dense;
   model->shapeless += dense && (tensor == NULL || tensor->tensor == NULL);
@@ -128,7 +144,8 @@ declare (Model *model, guint32 number, GError **error)
     if (!add_variable (model, names, block->vars[i], error))
       return FALSE;
   if (number == 0)
-    gemem_graph_add_variable (model->import.graph, PADDLE_NO_VARIABLE, GEMEM_DTYPE_UNKNOWN, NULL, 0, FALSE);
+    gemem_graph_add_variable (model->import.graph, PADDLE_NO_VARIABLE, GEMEM_DTYPE_UNKNOWN, NULL, 0,
+                              FALSE);
   paddle_import_take_variables (&model->import);
   return TRUE;
 }
@@ -137,7 +154,9 @@ declare (Model *model, guint32 number, GError **error)
 static guint32
 find_declared (const Model *model, gint64 number, const char *name)
 {
-  GHashTable *names = number >= 0 && (guint64) number < model->program->n_blocks ? model->names[number] : NULL;
+  GHashTable *names = number >= 0 && (guint64) number < model->program->n_blocks
+                          ? model->names[number]
+                          : NULL;
   const guint32 found = names != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (names, name)) : 0;
 
   return found != 0 ? found - 1 : GEMEM_NONE;
@@ -167,7 +186,8 @@ find_variable (const Model *model, const char *name)
 
 /* Has @take, a function of paddle-import.h, deal with each variable that @n lists of names name. */
 static gboolean
-take_names (Model *model, Paddle__OpDesc__Var *const *lists, gsize n, void (*take) (PaddleImport *import, guint32 variable), GError **error)
+take_names (Model *model, Paddle__OpDesc__Var *const *lists, gsize n,
+            void (*take) (PaddleImport *import, guint32 variable), GError **error)
 {
   for (gsize i = 0; i < n; i++)
     for (gsize k = 0; k < lists[i]->n_arguments; k++)
@@ -176,7 +196,9 @@ take_names (Model *model, Paddle__OpDesc__Var *const *lists, gsize n, void (*tak
         const guint32 variable = find_variable (model, name);
 
         if (variable == GEMEM_NONE)
-          return fail (model, error, "node '%s': variable '%s' is declared in no block that it sees; save the whole program",
+          return fail (model, error,
+                       "node '%s': variable '%s' is declared in no block that it sees; save the "
+                       "whole program",
                        gemem_graph_edit_node (model->import.graph)->name, name);
         take (&model->import, variable);
       }
@@ -189,9 +211,11 @@ add_role_variables (Model *model, const Paddle__OpDesc__Attr *attribute)
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
   for (gsize i = 0; i < attribute->n_strings; i++)
-    g_ptr_array_add (names, g_strndup ((const char *) attribute->strings[i].data, attribute->strings[i].len));
+    g_ptr_array_add (
+        names, g_strndup ((const char *) attribute->strings[i].data, attribute->strings[i].len));
   if (names->len > 0)
-    gemem_graph_add_attribute_texts (model->import.graph, GEMEM_ATTRIBUTE_OP_ROLE_VARS, (const char *const *) names->pdata, names->len);
+    gemem_graph_add_attribute_texts (model->import.graph, GEMEM_ATTRIBUTE_OP_ROLE_VARS,
+                                     (const char *const *) names->pdata, names->len);
 }
 
 /* Into @blocks (gint32) those that the operator runs. */
@@ -236,8 +260,9 @@ add_blocks (Model *model, const GArray *blocks, GError **error)
       char name[32];
 
       if (number <= 0 || (gsize) number >= model->program->n_blocks)
-        return fail (model, error, "node '%s': runs block %d, and there are %zu; save the whole program",
-                     gemem_graph_edit_node (model->import.graph)->name, number, model->program->n_blocks);
+        return fail (
+            model, error, "node '%s': runs block %d, and there are %zu; save the whole program",
+            gemem_graph_edit_node (model->import.graph)->name, number, model->program->n_blocks);
       g_snprintf (name, sizeof name, "block%d", number);
       gemem_graph_add_block (model->import.graph, name);
     }
@@ -267,14 +292,18 @@ add_op (Model *model, guint32 number, gsize position, GError **error)
   if (!take_names (model, op->inputs, op->n_inputs, paddle_import_read, error))
     return FALSE;
   take_attributes (model, op, blocks);
-  return take_names (model, op->outputs, op->n_outputs, paddle_import_write, error) && add_blocks (model, blocks, error);
+  return take_names (model, op->outputs, op->n_outputs, paddle_import_write, error)
+         && add_blocks (model, blocks, error);
 }
 
 static gboolean
 add_block (Model *model, guint32 number, GError **error)
 {
   if (model->names[number] != NULL || model->around->len == MAX_DEPTH)
-    return fail (model, error, "block %u: run by two operators, or nested more than %d deep; save the program again", number, MAX_DEPTH);
+    return fail (
+        model, error,
+        "block %u: run by two operators, or nested more than %d deep; save the program again",
+        number, MAX_DEPTH);
   if (!declare (model, number, error))
     return FALSE;
   g_array_append_val (model->around, number);
@@ -305,11 +334,14 @@ add_notes (const Model *model)
     left_out += model->names[i] == NULL;
   gemem_graph_note (graph, "source", "PaddlePaddle program");
   if (version > 0) /* 2006002: 2.6.2 */
-    gemem_graph_note (graph, "tool", "PaddlePaddle %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, version / 1000000,
-                      version / 1000 % 1000, version % 1000);
+    gemem_graph_note (graph, "tool",
+                      "PaddlePaddle %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT,
+                      version / 1000000, version / 1000 % 1000, version % 1000);
   count_note (graph, model->open,
-              "variables have a dimension that is not known (-1), which counts as 1; where it is the batch, save the program with a number");
-  count_note (graph, model->products, "dimensions are products with one that is not known (-12), which count as 12");
+              "variables have a dimension that is not known (-1), which counts as 1; where it is "
+              "the batch, save the program with a number");
+  count_note (graph, model->products,
+              "dimensions are products with one that is not known (-12), which count as 12");
   count_note (graph, model->shapeless, "tensors have no shape; they count as no bytes");
   count_note (graph, model->others, "variables are no dense tensors; they count as no bytes");
   count_note (graph, left_out, "blocks are run by no operator; they are left out");
@@ -325,7 +357,9 @@ import_program (GememInput *input, const Paddle__ProgramDesc *program, GError **
   paddle_import_init (&model.import, base);
   model.names = g_new0 (GHashTable *, program->n_blocks + 1);
   model.around = g_array_new (FALSE, FALSE, sizeof (guint32));
-  ok = program->n_blocks > 0 ? add_block (&model, 0, error) : fail (&model, error, "holds no block; this is no program of PaddlePaddle");
+  ok = program->n_blocks > 0
+           ? add_block (&model, 0, error)
+           : fail (&model, error, "holds no block; this is no program of PaddlePaddle");
   if (ok)
     {
       add_notes (&model);
@@ -346,7 +380,8 @@ import_program (GememInput *input, const Paddle__ProgramDesc *program, GError **
 static GememGraph *
 read_model (GememInput *input, guint index, GError **error)
 {
-  ProtobufCMessage *message = gemem_proto_read_only (input, &paddle__program_desc__descriptor, index, error);
+  ProtobufCMessage *message = gemem_proto_read_only (input, &paddle__program_desc__descriptor,
+                                                     index, error);
   GememGraph *graph;
 
   if (message == NULL)
@@ -360,12 +395,16 @@ read_model (GememInput *input, guint index, GError **error)
 static int
 probe (const guint8 *head, gsize size)
 {
-  static const guint8 begin[] = { 0x08, 0x00, 0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
+  static const guint8 begin[] = { 0x08, 0x00, 0x10, 0xff, 0xff, 0xff, 0xff,
+                                  0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
   gsize i = 1;
 
   while (i < size && i < 10 && (head[i] & 0x80) != 0) /* its length */
     i++;
-  return size > i + sizeof begin && head[0] == 0x0a && memcmp (head + i + 1, begin, sizeof begin) == 0 ? 95 : 0;
+  return size > i + sizeof begin && head[0] == 0x0a
+                 && memcmp (head + i + 1, begin, sizeof begin) == 0
+             ? 95
+             : 0;
 }
 
 const GememGraphFormat gemem_graph_format_paddle_model = {

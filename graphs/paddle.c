@@ -1,10 +1,13 @@
-/* paddle.c - graph format `paddle-program`: a straight-line PaddlePaddle program as JSON, read only.
+/* paddle.c - graph format `paddle-program`: a straight-line PaddlePaddle program as JSON, read
+ * only.
  *
- * {"name", "level", "skip_opt_set", "vars": {NAME: {"shape", "dtype", "persistable"}}, "ops": [{"type", "inputs", "outputs"}], "expect"}: the form of
- * the vectors of memory_optimize.  Operator i becomes the node "op<i>"; see paddle-import.h for variables.  `level` and `skip_opt_set` become
+ * {"name", "level", "skip_opt_set", "vars": {NAME: {"shape", "dtype", "persistable"}}, "ops":
+ * [{"type", "inputs", "outputs"}], "expect"}: the form of the vectors of memory_optimize.  Operator
+ * i becomes the node "op<i>"; see paddle-import.h for variables.  `level` and `skip_opt_set` become
  * settings; `expect` is for tests and passed over.
  *
- * Memory: the program as a tree, at most 16 bytes per value and its text, and the graph.  O(file).  Origin: paddle.md.
+ * Memory: the program as a tree, at most 16 bytes per value and its text, and the graph.  O(file). 
+ * Origin: paddle.md.
  */
 #include "config.h"
 
@@ -14,18 +17,41 @@
 #include "graphs/json.h"
 #include "graphs/paddle-import.h"
 
-enum { NAME, LEVEL, SKIP_OPT_SET, VARS, OPS, EXPECT, FIELDS };
-static const char *const fields[] = { "name", "level", "skip_opt_set", "vars", "ops", "expect", NULL };
+enum
+{
+  NAME,
+  LEVEL,
+  SKIP_OPT_SET,
+  VARS,
+  OPS,
+  EXPECT,
+  FIELDS
+};
+static const char *const fields[] = {
+  "name", "level", "skip_opt_set", "vars", "ops", "expect", NULL
+};
 
-enum { VAR_SHAPE, VAR_DTYPE, VAR_PERSISTABLE, VAR_FIELDS };
+enum
+{
+  VAR_SHAPE,
+  VAR_DTYPE,
+  VAR_PERSISTABLE,
+  VAR_FIELDS
+};
 static const char *const var_fields[] = { "shape", "dtype", "persistable", NULL };
 
-enum { OP_TYPE, OP_INPUTS, OP_OUTPUTS, OP_FIELDS };
+enum
+{
+  OP_TYPE,
+  OP_INPUTS,
+  OP_OUTPUTS,
+  OP_FIELDS
+};
 static const char *const op_fields[] = { "type", "inputs", "outputs", NULL };
 
 typedef struct
 {
-  PaddleImport   import;
+  PaddleImport import;
   GememJsonTree *tree;
 } Reader;
 
@@ -41,18 +67,24 @@ read_var (Reader *reader, guint32 entry, GError **error)
   guint64 bytes;
 
   if (*name == '\0' || gemem_graph_find_variable (reader->import.graph, name) != GEMEM_NONE)
-    return gemem_json_tree_fail (reader->tree, entry, error, *name == '\0' ? "a variable without name" : "given twice");
+    return gemem_json_tree_fail (reader->tree, entry, error,
+                                 *name == '\0' ? "a variable without name" : "given twice");
   if (!gemem_json_tree_fields (reader->tree, entry, var_fields, at, error))
     return FALSE;
   if (at[VAR_SHAPE] == 0 || at[VAR_DTYPE] == 0)
-    return gemem_json_tree_fail (reader->tree, entry, error, "%s: is missing", at[VAR_SHAPE] == 0 ? "shape" : "dtype");
+    return gemem_json_tree_fail (reader->tree, entry, error, "%s: is missing",
+                                 at[VAR_SHAPE] == 0 ? "shape" : "dtype");
   if (!gemem_graph_json_shape (reader->tree, at[VAR_SHAPE], reader->import.dims, error)
       || !gemem_graph_json_dtype (reader->tree, at[VAR_DTYPE], &dtype, error)
-      || (at[VAR_PERSISTABLE] != 0 && !gemem_json_tree_bool (reader->tree, at[VAR_PERSISTABLE], &persistable, error)))
+      || (at[VAR_PERSISTABLE] != 0
+          && !gemem_json_tree_bool (reader->tree, at[VAR_PERSISTABLE], &persistable, error)))
     return FALSE;
-  if (!gemem_dtype_bytes (dtype, paddle_import_dims (&reader->import), reader->import.dims->len, &bytes))
-    return gemem_json_tree_fail (reader->tree, at[VAR_SHAPE], error, "more than 2^63 bytes; a dimension is wrong");
-  gemem_graph_add_variable (reader->import.graph, name, dtype, paddle_import_dims (&reader->import), reader->import.dims->len, persistable);
+  if (!gemem_dtype_bytes (dtype, paddle_import_dims (&reader->import), reader->import.dims->len,
+                          &bytes))
+    return gemem_json_tree_fail (reader->tree, at[VAR_SHAPE], error,
+                                 "more than 2^63 bytes; a dimension is wrong");
+  gemem_graph_add_variable (reader->import.graph, name, dtype, paddle_import_dims (&reader->import),
+                            reader->import.dims->len, persistable);
   return TRUE;
 }
 
@@ -61,10 +93,12 @@ read_vars (Reader *reader, guint32 vars, GError **error)
 {
   if (!gemem_json_tree_is (reader->tree, vars, GEMEM_JSON_BEGIN_OBJECT, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (reader->tree, vars); i != 0; i = gemem_json_tree_next (reader->tree, vars, i))
+  for (guint32 i = gemem_json_tree_first (reader->tree, vars); i != 0;
+       i = gemem_json_tree_next (reader->tree, vars, i))
     if (!read_var (reader, i, error))
       return FALSE;
-  gemem_graph_add_variable (reader->import.graph, PADDLE_NO_VARIABLE, GEMEM_DTYPE_UNKNOWN, NULL, 0, FALSE);
+  gemem_graph_add_variable (reader->import.graph, PADDLE_NO_VARIABLE, GEMEM_DTYPE_UNKNOWN, NULL, 0,
+                            FALSE);
   paddle_import_take_variables (&reader->import);
   return TRUE;
 }
@@ -79,14 +113,18 @@ find_variable (const Reader *reader, guint32 entry, guint32 *variable, GError **
   if (!gemem_json_tree_name (reader->tree, entry, &name, error))
     return FALSE;
   *variable = gemem_graph_find_variable (reader->import.graph, name);
-  return *variable != GEMEM_NONE || gemem_json_tree_fail (reader->tree, entry, error, "variable '%s' is not in \"vars\"", name);
+  return *variable != GEMEM_NONE
+         || gemem_json_tree_fail (reader->tree, entry, error, "variable '%s' is not in \"vars\"",
+                                  name);
 }
 
 /* Has @take, a function of paddle-import.h, deal with each variable that @list names. */
 static gboolean
-read_names (Reader *reader, guint32 list, void (*take) (PaddleImport *import, guint32 variable), GError **error)
+read_names (Reader *reader, guint32 list, void (*take) (PaddleImport *import, guint32 variable),
+            GError **error)
 {
-  for (guint32 i = gemem_json_tree_first (reader->tree, list); i != 0; i = gemem_json_tree_next (reader->tree, list, i))
+  for (guint32 i = gemem_json_tree_first (reader->tree, list); i != 0;
+       i = gemem_json_tree_next (reader->tree, list, i))
     {
       guint32 variable;
 
@@ -115,7 +153,8 @@ read_op (Reader *reader, guint32 entry, guint position, GError **error)
     return FALSE;
   g_snprintf (name, sizeof name, "op%u", position);
   gemem_graph_add_node (reader->import.graph, name, type);
-  return read_names (reader, at[OP_INPUTS], paddle_import_read, error) && read_names (reader, at[OP_OUTPUTS], paddle_import_write, error);
+  return read_names (reader, at[OP_INPUTS], paddle_import_read, error)
+         && read_names (reader, at[OP_OUTPUTS], paddle_import_write, error);
 }
 
 /* ---- the program */
@@ -131,7 +170,8 @@ read_program (Reader *reader, GError **error)
   if (!gemem_json_tree_fields (tree, 0, fields, at, error))
     return FALSE;
   if (at[VARS] == 0 || at[OPS] == 0)
-    return gemem_json_tree_fail (tree, 0, error, "no \"%s\"; this is no program", at[VARS] == 0 ? "vars" : "ops");
+    return gemem_json_tree_fail (tree, 0, error, "no \"%s\"; this is no program",
+                                 at[VARS] == 0 ? "vars" : "ops");
   if (at[NAME] != 0)
     {
       if (!gemem_json_tree_name (tree, at[NAME], &name, error))
@@ -139,11 +179,14 @@ read_program (Reader *reader, GError **error)
       gemem_graph_set_name (reader->import.graph, name);
     }
   for (guint i = LEVEL; i <= SKIP_OPT_SET; i++)
-    if (at[i] != 0 && !gemem_graph_json_setting (reader->import.graph, tree, fields[i], at[i], error))
+    if (at[i] != 0
+        && !gemem_graph_json_setting (reader->import.graph, tree, fields[i], at[i], error))
       return FALSE;
-  if (!read_vars (reader, at[VARS], error) || !gemem_json_tree_is (tree, at[OPS], GEMEM_JSON_BEGIN_ARRAY, error))
+  if (!read_vars (reader, at[VARS], error)
+      || !gemem_json_tree_is (tree, at[OPS], GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (tree, at[OPS]); i != 0; i = gemem_json_tree_next (tree, at[OPS], i))
+  for (guint32 i = gemem_json_tree_first (tree, at[OPS]); i != 0;
+       i = gemem_json_tree_next (tree, at[OPS], i))
     if (!read_op (reader, i, position++, error))
       return FALSE;
   return gemem_graph_seal (reader->import.graph, gemem_json_tree_where (tree), error);
@@ -162,8 +205,8 @@ read_graph (GememInput *input, guint index, GError **error)
   paddle_import_init (&reader.import, base);
   reader.tree = gemem_json_tree_new ();
   gemem_json_tree_set_where (reader.tree, "%s", where);
-  if (!gemem_json_tree_read (reader.tree, json, GEMEM_JSON_BEGIN_OBJECT, error) || !gemem_graph_json_end (json, error)
-      || !read_program (&reader, error))
+  if (!gemem_json_tree_read (reader.tree, json, GEMEM_JSON_BEGIN_OBJECT, error)
+      || !gemem_graph_json_end (json, error) || !read_program (&reader, error))
     g_clear_pointer (&reader.import.graph, gemem_graph_unref);
   gemem_json_tree_free (reader.tree);
   paddle_import_clear (&reader.import);
@@ -184,7 +227,9 @@ probe (const guint8 *head, gsize size)
 }
 
 const GememGraphFormat gemem_graph_format_paddle = {
-  .base = { .name = "paddle-program", .summary = "a straight-line PaddlePaddle program as JSON, read only", .origin = "paddle.md" },
+  .base = { .name = "paddle-program",
+            .summary = "a straight-line PaddlePaddle program as JSON, read only",
+            .origin = "paddle.md" },
   .extensions = "json|jsonl",
   .probe = probe,
   .read = read_graph,

@@ -1,7 +1,8 @@
 /* seal.c - from a list of named nodes to a connected, checked graph.
  *
- * Connections are resolved by name, consumers and successors are laid out by counting, and what graph.h promises is checked; the first fault
- * is reported with the node and the field.  O(nodes + edges); naming a cycle costs one more walk.
+ * Connections are resolved by name, consumers and successors are laid out by counting, and what
+ * graph.h promises is checked; the first fault is reported with the node and the field.  O(nodes +
+ * edges); naming a cycle costs one more walk.
  */
 #include "config.h"
 
@@ -15,7 +16,7 @@ typedef struct
 {
   GememGraph *graph;
   const char *where;
-  GError    **error;
+  GError **error;
 } Seal;
 
 static GememNode *
@@ -30,7 +31,8 @@ tensor_at (const Seal *seal, guint32 tensor)
   return &g_array_index (seal->graph->tensors, GememTensor, tensor);
 }
 
-static gboolean fail (const Seal *seal, const char *node, const char *format, ...) G_GNUC_PRINTF (3, 4);
+static gboolean fail (const Seal *seal, const char *node, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 
 static gboolean
 fail (const Seal *seal, const char *node, const char *format, ...)
@@ -41,7 +43,8 @@ fail (const Seal *seal, const char *node, const char *format, ...)
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (seal->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: node '%s': %s", seal->where, node, text);
+  g_set_error (seal->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: node '%s': %s", seal->where, node,
+               text);
   return FALSE;
 }
 
@@ -56,8 +59,10 @@ connect_inputs (const Seal *seal)
 
       for (guint32 i = 0; i < node->n_inputs; i++)
         {
-          const GememWanted *wanted = &g_array_index (seal->graph->wanted_inputs, GememWanted, node->first_input + i);
-          GememNodeInput *input = &g_array_index (seal->graph->inputs, GememNodeInput, node->first_input + i);
+          const GememWanted *wanted = &g_array_index (seal->graph->wanted_inputs, GememWanted,
+                                                      node->first_input + i);
+          GememNodeInput *input = &g_array_index (seal->graph->inputs, GememNodeInput,
+                                                  node->first_input + i);
           const GememNode *producer;
           guint32 from;
 
@@ -65,11 +70,14 @@ connect_inputs (const Seal *seal)
             continue;
           from = gemem_graph_find_node (seal->graph, wanted->name);
           if (from == GEMEM_NONE)
-            return fail (seal, node->name, "input %u: comes from '%s', which is no node of this graph; add it, or write null", i, wanted->name);
+            return fail (
+                seal, node->name,
+                "input %u: comes from '%s', which is no node of this graph; add it, or write null",
+                i, wanted->name);
           producer = node_at (seal, from);
           if (wanted->index >= producer->n_outputs)
-            return fail (seal, node->name, "input %u: output %u of '%s' does not exist; it has %u", i, wanted->index, wanted->name,
-                         producer->n_outputs);
+            return fail (seal, node->name, "input %u: output %u of '%s' does not exist; it has %u",
+                         i, wanted->index, wanted->name, producer->n_outputs);
           input->tensor = producer->first_output + wanted->index;
           input->variable = tensor_at (seal, input->tensor)->variable;
         }
@@ -87,11 +95,13 @@ connect_controls (const Seal *seal)
 
       for (guint32 i = 0; i < node->n_controls; i++)
         {
-          const char *wanted = g_array_index (seal->graph->wanted_controls, const char *, node->first_control + i);
+          const char *wanted = g_array_index (seal->graph->wanted_controls, const char *,
+                                              node->first_control + i);
           const guint32 from = gemem_graph_find_node (seal->graph, wanted);
 
           if (from == GEMEM_NONE)
-            return fail (seal, node->name, "control %u: waits for '%s', which is no node of this graph", i, wanted);
+            return fail (seal, node->name,
+                         "control %u: waits for '%s', which is no node of this graph", i, wanted);
           g_array_index (seal->graph->controls, guint32, node->first_control + i) = from;
         }
     }
@@ -117,9 +127,11 @@ lay_out_successors (const Seal *seal)
   for (guint32 id = 0; id < seal->graph->nodes->len; id++)
     for (guint32 i = 0; i < node_at (seal, id)->n_controls; i++)
       {
-        GememNode *before = node_at (seal, g_array_index (seal->graph->controls, guint32, node_at (seal, id)->first_control + i));
+        GememNode *before = node_at (seal, g_array_index (seal->graph->controls, guint32,
+                                                          node_at (seal, id)->first_control + i));
 
-        g_array_index (seal->graph->successors, guint32, before->first_successor + before->n_successors++) = id;
+        g_array_index (seal->graph->successors, guint32,
+                       before->first_successor + before->n_successors++) = id;
       }
 }
 
@@ -148,21 +160,28 @@ take_consumers (const Seal *seal, guint32 tensor, guint32 first_wanted, guint8 *
 
   for (guint32 i = 0; i < t->n_consumers; i++)
     {
-      const GememWanted *wanted = &g_array_index (seal->graph->wanted_consumers, GememWanted, first_wanted + i);
+      const GememWanted *wanted = &g_array_index (seal->graph->wanted_consumers, GememWanted,
+                                                  first_wanted + i);
       const guint32 to = gemem_graph_find_node (seal->graph, wanted->name);
-      GememConsumer *consumer = &g_array_index (seal->graph->consumers, GememConsumer, t->first_consumer + i);
+      GememConsumer *consumer = &g_array_index (seal->graph->consumers, GememConsumer,
+                                                t->first_consumer + i);
       guint32 slot;
 
       if (to == GEMEM_NONE)
-        return fail (seal, name, "output %u: consumer '%s' is no node of this graph", t->index, wanted->name);
+        return fail (seal, name, "output %u: consumer '%s' is no node of this graph", t->index,
+                     wanted->name);
       slot = node_at (seal, to)->first_input + wanted->index;
-      if (wanted->index >= node_at (seal, to)->n_inputs || g_array_index (seal->graph->inputs, GememNodeInput, slot).tensor != tensor)
-        return fail (seal, name, "output %u: consumer '%s' input %u is not connected to it; consumers and inputs must agree", t->index, wanted->name,
-                     wanted->index);
+      if (wanted->index >= node_at (seal, to)->n_inputs
+          || g_array_index (seal->graph->inputs, GememNodeInput, slot).tensor != tensor)
+        return fail (seal, name,
+                     "output %u: consumer '%s' input %u is not connected to it; consumers and "
+                     "inputs must agree",
+                     t->index, wanted->name, wanted->index);
       if (seen[slot])
-        return fail (seal, name, "output %u: consumer '%s' input %u is listed twice", t->index, wanted->name, wanted->index);
+        return fail (seal, name, "output %u: consumer '%s' input %u is listed twice", t->index,
+                     wanted->name, wanted->index);
       seen[slot] = 1;
-      *consumer = (GememConsumer) { to, wanted->index };
+      *consumer = (GememConsumer){ to, wanted->index };
     }
   return TRUE;
 }
@@ -190,19 +209,23 @@ lay_out_consumers (const Seal *seal)
       if (!listed[t])
         continue;
       if (tensor->n_consumers != uses[t])
-        return fail (seal, node_at (seal, tensor->node)->name, "output %u: lists %u consumers, but %u inputs are connected to it", tensor->index,
-                     tensor->n_consumers, uses[t]);
+        return fail (seal, node_at (seal, tensor->node)->name,
+                     "output %u: lists %u consumers, but %u inputs are connected to it",
+                     tensor->index, tensor->n_consumers, uses[t]);
       if (!take_consumers (seal, t, first_wanted, seen))
         return FALSE;
     }
   for (guint32 id = 0; id < seal->graph->nodes->len; id++)
     for (guint32 i = 0; i < node_at (seal, id)->n_inputs; i++)
       {
-        const guint32 t = g_array_index (seal->graph->inputs, GememNodeInput, node_at (seal, id)->first_input + i).tensor;
+        const guint32 t = g_array_index (seal->graph->inputs, GememNodeInput,
+                                         node_at (seal, id)->first_input + i)
+                              .tensor;
 
         if (t != GEMEM_NONE && !listed[t])
-          g_array_index (seal->graph->consumers, GememConsumer, tensor_at (seal, t)->first_consumer + tensor_at (seal, t)->n_consumers++)
-              = (GememConsumer) { id, i };
+          g_array_index (seal->graph->consumers, GememConsumer,
+                         tensor_at (seal, t)->first_consumer
+                             + tensor_at (seal, t)->n_consumers++) = (GememConsumer){ id, i };
       }
   return TRUE;
 }
@@ -224,7 +247,8 @@ push_before (const Seal *seal, GArray *stack, guint32 *via, guint32 from, guint3
   g_array_append_val (stack, from);
 }
 
-/* @late feeds @early, which is listed before it: says whether @late also depends on @early (a cycle), and how. */
+/* @late feeds @early, which is listed before it: says whether @late also depends on @early (a
+ * cycle), and how. */
 static gboolean
 fail_order (const Seal *seal, guint32 early, guint32 late)
 {
@@ -243,20 +267,24 @@ fail_order (const Seal *seal, guint32 early, guint32 late)
       g_array_set_size (stack, stack->len - 1);
       for (guint32 i = 0; i < node->n_inputs; i++)
         {
-          const guint32 t = g_array_index (seal->graph->inputs, GememNodeInput, node->first_input + i).tensor;
+          const guint32 t =
+              g_array_index (seal->graph->inputs, GememNodeInput, node->first_input + i).tensor;
 
           if (t != GEMEM_NONE)
             push_before (seal, stack, via, tensor_at (seal, t)->node, id);
         }
       for (guint32 i = 0; i < node->n_controls; i++)
-        push_before (seal, stack, via, g_array_index (seal->graph->controls, guint32, node->first_control + i), id);
+        push_before (seal, stack, via,
+                     g_array_index (seal->graph->controls, guint32, node->first_control + i), id);
     }
   if (via[early] == GEMEM_NONE)
-    return fail (seal, node_at (seal, early)->name, "needs '%s', which is listed after it; list nodes in the order they run",
+    return fail (seal, node_at (seal, early)->name,
+                 "needs '%s', which is listed after it; list nodes in the order they run",
                  node_at (seal, late)->name);
   for (guint32 id = early; id != late && shown < 12; id = via[id], shown++)
     g_string_append_printf (path, "'%s' -> ", node_at (seal, id)->name);
-  g_string_append_printf (path, "%s'%s' -> '%s'", shown == 12 ? "... -> " : "", node_at (seal, late)->name, node_at (seal, early)->name);
+  g_string_append_printf (path, "%s'%s' -> '%s'", shown == 12 ? "... -> " : "",
+                          node_at (seal, late)->name, node_at (seal, early)->name);
   return fail (seal, node_at (seal, early)->name, "is part of a cycle: %s", path->str);
 }
 
@@ -269,7 +297,8 @@ check_order (const Seal *seal)
 
       for (guint32 i = 0; i < node->n_inputs; i++)
         {
-          const guint32 t = g_array_index (seal->graph->inputs, GememNodeInput, node->first_input + i).tensor;
+          const guint32 t =
+              g_array_index (seal->graph->inputs, GememNodeInput, node->first_input + i).tensor;
           const guint32 from = t != GEMEM_NONE ? tensor_at (seal, t)->node : 0;
 
           if (t != GEMEM_NONE && from >= id && !is_back_edge (node_at (seal, from)))
@@ -277,7 +306,8 @@ check_order (const Seal *seal)
         }
       for (guint32 i = 0; i < node->n_controls; i++)
         {
-          const guint32 from = g_array_index (seal->graph->controls, guint32, node->first_control + i);
+          const guint32 from = g_array_index (seal->graph->controls, guint32,
+                                              node->first_control + i);
 
           if (from >= id && !is_back_edge (node_at (seal, from)))
             return fail_order (seal, id, from);
@@ -296,9 +326,14 @@ check_blocks (const Seal *seal)
       const GememNode *node = node_at (seal, id);
 
       if (node->block >= seal->graph->blocks->len)
-        return fail (seal, node->name, "block: there is no block %u; the graph has %u", node->block, seal->graph->blocks->len);
-      if (node->block != 0 && g_array_index (seal->graph->blocks, GememBlockInfo, node->block).node >= id)
-        return fail (seal, node->name, "block: the node that runs block %u comes later; list it before the nodes of the block", node->block);
+        return fail (seal, node->name, "block: there is no block %u; the graph has %u", node->block,
+                     seal->graph->blocks->len);
+      if (node->block != 0
+          && g_array_index (seal->graph->blocks, GememBlockInfo, node->block).node >= id)
+        return fail (
+            seal, node->name,
+            "block: the node that runs block %u comes later; list it before the nodes of the block",
+            node->block);
     }
   return TRUE;
 }
@@ -311,10 +346,13 @@ check_tensor (const Seal *seal, const GememTensor *tensor, guint64 *sum)
   const GememNode *node = node_at (seal, tensor->node);
 
   if (tensor->size >= SIZE_LIMIT || (*sum += tensor->size) >= SIZE_LIMIT)
-    return fail (seal, node->name, "output %u: size: %" G_GUINT64_FORMAT " bytes (with all before it) overflow; the most is 2^62", tensor->index,
-                 tensor->size);
+    return fail (seal, node->name,
+                 "output %u: size: %" G_GUINT64_FORMAT
+                 " bytes (with all before it) overflow; the most is 2^62",
+                 tensor->index, tensor->size);
   if (tensor->reuse_input >= 0 && (guint32) tensor->reuse_input >= node->n_inputs)
-    return fail (seal, node->name, "output %u: reuse_input: input %d does not exist; it has %u", tensor->index, tensor->reuse_input, node->n_inputs);
+    return fail (seal, node->name, "output %u: reuse_input: input %d does not exist; it has %u",
+                 tensor->index, tensor->reuse_input, node->n_inputs);
   return TRUE;
 }
 
@@ -332,7 +370,9 @@ check_sizes (const Seal *seal)
         const guint64 size = gemem_graph_workspace (seal->graph, id, i);
 
         if (size >= SIZE_LIMIT || (sum += size) >= SIZE_LIMIT)
-          return fail (seal, node_at (seal, id)->name, "workspace %u: %" G_GUINT64_FORMAT " bytes (with all before it) overflow; the most is 2^62",
+          return fail (seal, node_at (seal, id)->name,
+                       "workspace %u: %" G_GUINT64_FORMAT
+                       " bytes (with all before it) overflow; the most is 2^62",
                        i, size);
       }
   return TRUE;
@@ -346,7 +386,8 @@ gemem_graph_seal (GememGraph *graph, const char *where, GError **error)
   g_assert (!graph->sealed);
   if (graph->duplicate != NULL)
     return fail (&seal, graph->duplicate, "name: given to two nodes; names must be unique");
-  if (!check_blocks (&seal) || !connect_inputs (&seal) || !connect_controls (&seal) || !check_sizes (&seal))
+  if (!check_blocks (&seal) || !connect_inputs (&seal) || !connect_controls (&seal)
+      || !check_sizes (&seal))
     return FALSE;
   lay_out_successors (&seal);
   if (!lay_out_consumers (&seal) || !check_order (&seal))

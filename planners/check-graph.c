@@ -1,25 +1,29 @@
-/* check-graph.c - the rules of graphs for plans (ge-static.md 9.1 to 9.3): who may follow whom on the same bytes, whatever the timing of the streams.
+/* check-graph.c - the rules of graphs for plans (ge-static.md 9.1 to 9.3): who may follow whom on
+ * the same bytes, whatever the timing of the streams.
  *
- * y may follow x if every starter of y's class is known to run after every user of x's (check-roles.h).  (9.1 asks for the writers of y's original
- * symbol only; but members of an extended one lie over each other, and what came before one must have come before all.)
+ * y may follow x if every starter of y's class is known to run after every user of x's
+ * (check-roles.h).  (9.1 asks for the writers of y's original symbol only; but members of an
+ * extended one lie over each other, and what came before one must have come before all.)
  *
- * Batch labels: one pass runs the nodes of one label and those without.  So there is a sweep per label, over its items and those
- * without; users and starters of other labels do not count in it.  Cost: O((items without label x labels + items) log items).
+ * Batch labels: one pass runs the nodes of one label and those without.  So there is a sweep per
+ * label, over its items and those without; users and starters of other labels do not count in it. 
+ * Cost: O((items without label x labels + items) log items).
  *
- * In place (8.3): an output may lie on an input of its own node where the node says so, if all other users are finished before it.
+ * In place (8.3): an output may lie on an input of its own node where the node says so, if all
+ * other users are finished before it.
  */
 #include "config.h"
 
+#include "graphs/inplace.h"
 #include "planners/check-private.h"
 #include "planners/check-roles.h"
 #include "planners/check-sweep.h"
-#include "graphs/inplace.h"
 
 typedef struct
 {
   GememCheck *check;
   GememRoles *roles;
-  guint32     now;   /* label of this sweep; 0: no labels in the graph */
+  guint32 now;       /* label of this sweep; 0: no labels in the graph */
   GHashTable *pairs; /* gint64: (earlier, later) already reported */
 } GraphCheck;
 
@@ -65,11 +69,17 @@ describe_item (gconstpointer data, guint32 i)
   const GememDemand *item = &self->roles->demands->items[i];
   const GememPlan *plan = self->check->plan;
   g_autofree char *name = gemem_graph_item_text (self->roles->graph, i);
-  g_autofree char *begin = item->flags & GEMEM_DEMAND_FROM_START ? g_strdup ("the start") : g_strdup_printf ("%u", begin_of (self, i));
-  g_autofree char *end = item->flags & GEMEM_DEMAND_TO_END ? g_strdup ("the end") : g_strdup_printf ("%u", end_of (self, i));
-  g_autofree char *bytes = plan->offsets[i] == GEMEM_NO_OFFSET ? g_strdup ("no bytes")
-                                                               : g_strdup_printf ("bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
-                                                                                  plan->offsets[i], plan->offsets[i] + plan->sizes[i]);
+  g_autofree char *begin = item->flags & GEMEM_DEMAND_FROM_START
+                               ? g_strdup ("the start")
+                               : g_strdup_printf ("%u", begin_of (self, i));
+  g_autofree char *end = item->flags & GEMEM_DEMAND_TO_END
+                             ? g_strdup ("the end")
+                             : g_strdup_printf ("%u", end_of (self, i));
+  g_autofree char *bytes = plan->offsets[i] == GEMEM_NO_OFFSET
+                               ? g_strdup ("no bytes")
+                               : g_strdup_printf (
+                                   "bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
+                                   plan->offsets[i], plan->offsets[i] + plan->sizes[i]);
 
   return g_strdup_printf ("'%s' (nodes %s to %s, %s)", name, begin, end, bytes);
 }
@@ -89,33 +99,39 @@ is_in_place (const GraphCheck *self, guint32 earlier, guint32 later)
     {
       const guint32 item = gemem_graph_input_item (self->roles->graph, id, i);
 
-      if (item != GEMEM_NONE && items[item].wide == items[earlier].wide && gemem_graph_may_overlay (self->roles->graph, id, i, output))
+      if (item != GEMEM_NONE && items[item].wide == items[earlier].wide
+          && gemem_graph_may_overlay (self->roles->graph, id, i, output))
         return TRUE;
     }
   return FALSE;
 }
 
-/* A user of @earlier that some starter of @later does not wait for, as *user and *starter; TRUE if there is none. */
+/* A user of @earlier that some starter of @later does not wait for, as *user and *starter; TRUE if
+ * there is none. */
 static gboolean
 may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *user, guint32 *starter)
 {
   const GememDemand *items = self->roles->demands->items;
   const guint32 used = items[earlier].wide, started = items[later].wide;
-  const GememPart *users = self->roles->users.parts + self->roles->users.first[used], *starters = self->roles->starters.parts + self->roles->starters.first[started];
+  const GememPart *users = self->roles->users.parts + self->roles->users.first[used],
+                  *starters = self->roles->starters.parts + self->roles->starters.first[started];
 
   for (guint32 u = 0; u < self->roles->users.n[used]; u++)
     for (guint32 s = 0; s < self->roles->starters.n[started]; s++)
       {
         *user = users[u].node;
         *starter = starters[s].node;
-        if (counts (self, users[u].label) && counts (self, starters[s].label) && !gemem_graph_order_after (self->roles->order, *starter, *user)
-            && !(*user == *starter && *user == items[later].node && is_in_place (self, earlier, later)))
+        if (counts (self, users[u].label) && counts (self, starters[s].label)
+            && !gemem_graph_order_after (self->roles->order, *starter, *user)
+            && !(*user == *starter && *user == items[later].node
+                 && is_in_place (self, earlier, later)))
           return FALSE;
       }
   return TRUE;
 }
 
-/* FALSE if this pair was reported before: bytes may be met in pieces, and in the sweeps of several labels. */
+/* FALSE if this pair was reported before: bytes may be met in pieces, and in the sweeps of several
+ * labels. */
 static gboolean
 is_new_pair (const GraphCheck *self, guint32 earlier, guint32 later)
 {
@@ -129,7 +145,8 @@ static gboolean
 meet_items (gpointer data, guint32 earlier, guint32 later)
 {
   const GraphCheck *self = data;
-  const GememDemand *x = &self->roles->demands->items[earlier], *y = &self->roles->demands->items[later];
+  const GememDemand *x = &self->roles->demands->items[earlier],
+                    *y = &self->roles->demands->items[later];
   const gboolean always = (x->flags & GEMEM_DEMAND_TO_END) || (y->flags & GEMEM_DEMAND_FROM_START);
   guint32 user, starter;
 
@@ -143,12 +160,16 @@ meet_items (gpointer data, guint32 earlier, guint32 later)
   if (!is_new_pair (self, earlier, later))
     return TRUE;
   if (always)
-    return gemem_check_report (self->check, GEMEM_VIOLATION_OVERLAP, earlier, later, "share bytes while both are alive");
+    return gemem_check_report (self->check, GEMEM_VIOLATION_OVERLAP, earlier, later,
+                               "share bytes while both are alive");
   if (user >= starter)
-    return gemem_check_report (self->check, GEMEM_VIOLATION_OVERLAP, earlier, later, "share bytes while both are alive: node '%s' still uses the first",
+    return gemem_check_report (self->check, GEMEM_VIOLATION_OVERLAP, earlier, later,
+                               "share bytes while both are alive: node '%s' still uses the first",
                                gemem_graph_node (self->roles->graph, user)->name);
-  return gemem_check_report (self->check, GEMEM_VIOLATION_STREAM, earlier, later, "share bytes, and nothing makes node '%s' wait for node '%s'",
-                             gemem_graph_node (self->roles->graph, starter)->name, gemem_graph_node (self->roles->graph, user)->name);
+  return gemem_check_report (self->check, GEMEM_VIOLATION_STREAM, earlier, later,
+                             "share bytes, and nothing makes node '%s' wait for node '%s'",
+                             gemem_graph_node (self->roles->graph, starter)->name,
+                             gemem_graph_node (self->roles->graph, user)->name);
 }
 
 /* ---- sweeps */
@@ -164,8 +185,11 @@ find_claims (const GraphCheck *self, const guint8 *sound)
     {
       const GememDemand *item = &self->roles->demands->items[i];
       const guint64 size = item->flags & GEMEM_DEMAND_PIECE ? item->bytes : plan->sizes[i];
-      const guint64 begin = item->flags & GEMEM_DEMAND_FROM_START ? 0 : (guint64) begin_of (self, i) + 1;
-      const GememClaim claim = { gemem_check_space (self->check, i), plan->offsets[i], plan->offsets[i] + size, begin, i };
+      const guint64 begin = item->flags & GEMEM_DEMAND_FROM_START
+                                ? 0
+                                : (guint64) begin_of (self, i) + 1;
+      const GememClaim claim = { gemem_check_space (self->check, i), plan->offsets[i],
+                                 plan->offsets[i] + size, begin, i };
 
       if (sound[i] && counts (self, self->roles->label[item->node]))
         g_array_append_val (claims, claim);
@@ -178,7 +202,8 @@ sweep_labels (GraphCheck *self, const guint8 *sound)
 {
   gboolean go_on = TRUE;
 
-  for (self->now = MIN (1, self->roles->n_labels); self->now <= self->roles->n_labels && go_on; self->now++)
+  for (self->now = MIN (1, self->roles->n_labels); self->now <= self->roles->n_labels && go_on;
+       self->now++)
     {
       g_autoptr (GArray) claims = find_claims (self, sound);
 
@@ -196,10 +221,12 @@ check_items (const GraphCheck *self, guint8 *sound)
   for (guint32 i = 0; i < self->roles->demands->n; i++)
     {
       const GememDemand *item = &self->roles->demands->items[i];
-      const gboolean anywhere = (item->flags & GEMEM_DEMAND_ANYWHERE) || (alignment > 1 && (guint64) item->inner % alignment != 0);
+      const gboolean anywhere = (item->flags & GEMEM_DEMAND_ANYWHERE)
+                                || (alignment > 1 && (guint64) item->inner % alignment != 0);
       gboolean is_sound = FALSE;
 
-      if ((item->flags & GEMEM_DEMAND_MEMORY) && !gemem_check_item (self->check, i, item->bytes, anywhere ? 1 : alignment, &is_sound))
+      if ((item->flags & GEMEM_DEMAND_MEMORY)
+          && !gemem_check_item (self->check, i, item->bytes, anywhere ? 1 : alignment, &is_sound))
         return FALSE;
       sound[i] = is_sound;
     }
@@ -210,16 +237,21 @@ static gboolean
 check_tie (const GraphCheck *self, const GememTie *tie)
 {
   static const GememViolationKind kinds[] = {
-    [GEMEM_TIE_REFERENCE] = GEMEM_VIOLATION_REFERENCE, [GEMEM_TIE_MERGED] = GEMEM_VIOLATION_REFERENCE, [GEMEM_TIE_NOPADDING] = GEMEM_VIOLATION_CONTINUOUS,
-    [GEMEM_TIE_PADDED] = GEMEM_VIOLATION_CONTINUOUS,   [GEMEM_TIE_POOL] = GEMEM_VIOLATION_FIXED,
+    [GEMEM_TIE_REFERENCE] = GEMEM_VIOLATION_REFERENCE,
+    [GEMEM_TIE_MERGED] = GEMEM_VIOLATION_REFERENCE,
+    [GEMEM_TIE_NOPADDING] = GEMEM_VIOLATION_CONTINUOUS,
+    [GEMEM_TIE_PADDED] = GEMEM_VIOLATION_CONTINUOUS,
+    [GEMEM_TIE_POOL] = GEMEM_VIOLATION_FIXED,
   };
   const GememPlan *plan = self->check->plan;
   const guint64 expected = plan->offsets[tie->first] + (guint64) tie->delta;
 
   if (gemem_check_space (self->check, tie->first) != gemem_check_space (self->check, tie->second))
-    return gemem_check_report (self->check, kinds[tie->kind], tie->first, tie->second, "belong together and lie in different spaces");
+    return gemem_check_report (self->check, kinds[tie->kind], tie->first, tie->second,
+                               "belong together and lie in different spaces");
   if (!tie->loose && plan->offsets[tie->second] != expected)
-    return gemem_check_report (self->check, kinds[tie->kind], tie->first, tie->second, "the second must begin at byte %" G_GUINT64_FORMAT, expected);
+    return gemem_check_report (self->check, kinds[tie->kind], tie->first, tie->second,
+                               "the second must begin at byte %" G_GUINT64_FORMAT, expected);
   return TRUE;
 }
 
@@ -241,7 +273,8 @@ gemem_check_graph (GememCheck *check, const GememGraph *graph)
 {
   g_autoptr (GememRoles) roles = gemem_roles_new (graph);
   g_autofree guint8 *sound = g_new0 (guint8, (gsize) roles->demands->n + 1);
-  GraphCheck self = { check, roles, 0, g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL) };
+  GraphCheck self = { check, roles, 0,
+                      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL) };
 
   check->describe = describe_item;
   check->data = &self;

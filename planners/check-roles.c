@@ -13,7 +13,8 @@ is_actor (const GememRoles *roles, guint32 node)
   return n->n_blocks == 0 && !gemem_node_is_data (n);
 }
 
-/* Per class: is there a member whose node runs?  Where not (an owner without inner outputs), its own nodes stand for those that do. */
+/* Per class: is there a member whose node runs?  Where not (an owner without inner outputs), its
+ * own nodes stand for those that do. */
 static guint8 *
 find_acted (const GememRoles *roles)
 {
@@ -28,7 +29,9 @@ static void
 add_part (const GememRoles *roles, GememParts *parts, guint32 class, guint32 node)
 {
   if (parts->parts != NULL) /* else only counting */
-    parts->parts[parts->first[class] + parts->n[class]] = (GememPart) { gemem_graph_order_chain (roles->order, node), roles->label[node], node };
+    parts->parts[parts->first[class] + parts->n[class]] = (GememPart){
+      gemem_graph_order_chain (roles->order, node), roles->label[node], node
+    };
   parts->n[class]++;
 }
 
@@ -41,7 +44,8 @@ collect (const GememRoles *roles, const guint8 *acted, GememParts *users, GememP
       const GememNode *node = gemem_graph_node (roles->graph, item->node);
       const guint32 o = i - gemem_node_item (node);
 
-      if (is_actor (roles, item->node) || !(acted[item->wide] || (item->flags & GEMEM_DEMAND_FROM_START)))
+      if (is_actor (roles, item->node)
+          || !(acted[item->wide] || (item->flags & GEMEM_DEMAND_FROM_START)))
         {
           add_part (roles, users, item->wide, item->node);
           add_part (roles, starters, item->wide, item->node);
@@ -51,9 +55,13 @@ collect (const GememRoles *roles, const guint8 *acted, GememParts *users, GememP
           add_part (roles, users, item->wide, item->memset);
           add_part (roles, starters, item->wide, item->memset);
         }
-      for (guint32 k = 0; o < node->n_outputs && k < gemem_graph_tensor (roles->graph, node->first_output + o)->n_consumers; k++)
+      for (guint32 k = 0;
+           o < node->n_outputs
+           && k < gemem_graph_tensor (roles->graph, node->first_output + o)->n_consumers;
+           k++)
         {
-          const guint32 reader = gemem_graph_consumers (roles->graph, node->first_output + o)[k].node;
+          const guint32 reader =
+              gemem_graph_consumers (roles->graph, node->first_output + o)[k].node;
 
           if (is_actor (roles, reader))
             add_part (roles, users, item->wide, reader);
@@ -78,7 +86,7 @@ compare_parts (gconstpointer a, gconstpointer b)
 static void
 reduce (GememParts *parts, guint32 n_classes, gboolean keep_last)
 {
-  for (guint32 class = 0; class < n_classes; class++)
+  for (guint32 class = 0; class < n_classes; class ++)
     {
       GememPart *part = parts->parts + parts->first[class];
       guint32 kept = 0;
@@ -87,8 +95,10 @@ reduce (GememParts *parts, guint32 n_classes, gboolean keep_last)
         qsort (part, parts->n[class], sizeof (GememPart), compare_parts);
       for (guint32 i = 0; i < parts->n[class]; i++)
         {
-          const gboolean same = kept > 0 && part[kept - 1].chain == part[i].chain && part[kept - 1].label == part[i].label
-                                && (part[i].chain != GEMEM_NONE || part[kept - 1].node == part[i].node);
+          const gboolean same = kept > 0 && part[kept - 1].chain == part[i].chain
+                                && part[kept - 1].label == part[i].label
+                                && (part[i].chain != GEMEM_NONE
+                                    || part[kept - 1].node == part[i].node);
 
           if (!same)
             part[kept++] = part[i];
@@ -104,7 +114,7 @@ lay_out (GememParts *parts, guint32 n_classes)
 {
   guint32 total = 0;
 
-  for (guint32 class = 0; class < n_classes; class++)
+  for (guint32 class = 0; class < n_classes; class ++)
     {
       parts->first[class] = total;
       total += parts->n[class];
@@ -119,8 +129,10 @@ find_parts (GememRoles *roles)
   const guint32 n = roles->demands->n;
   g_autofree guint8 *acted = find_acted (roles);
 
-  roles->users = (GememParts) { g_new (guint32, (gsize) n + 1), g_new0 (guint32, (gsize) n + 1), NULL };
-  roles->starters = (GememParts) { g_new (guint32, (gsize) n + 1), g_new0 (guint32, (gsize) n + 1), NULL };
+  roles->users = (GememParts){ g_new (guint32, (gsize) n + 1), g_new0 (guint32, (gsize) n + 1),
+                               NULL };
+  roles->starters = (GememParts){ g_new (guint32, (gsize) n + 1), g_new0 (guint32, (gsize) n + 1),
+                                  NULL };
   collect (roles, acted, &roles->users, &roles->starters);
   lay_out (&roles->users, n);
   lay_out (&roles->starters, n);

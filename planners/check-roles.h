@@ -1,17 +1,20 @@
-/* check-roles.h - which nodes use and which start what in a graph: the question behind "may y follow x".
+/* check-roles.h - which nodes use and which start what in a graph: the question behind "may y
+ * follow x".
  *
- * Users of a class (the extended symbol, `wide` of demand.h) are all nodes that read or write a member; starters are those that write one, and the memset
- * that clears it.  Of users on one chain (graphs/order.h) with one label only the last counts, of starters only the first, so both sets are at most as
- * large as there are chains and labels; nodes without a chain all count.
+ * Users of a class (the extended symbol, `wide` of demand.h) are all nodes that read or write a
+ * member; starters are those that write one, and the memset that clears it.  Of users on one chain
+ * (graphs/order.h) with one label only the last counts, of starters only the first, so both sets
+ * are at most as large as there are chains and labels; nodes without a chain all count.
  *
- * Neither are owners of subgraphs (their inner nodes are, by reference) and data nodes (written before the run, or by reference).
+ * Neither are owners of subgraphs (their inner nodes are, by reference) and data nodes (written
+ * before the run, or by reference).
  *
  * Cost: O(items + edges), each class sorted once.  Origin: ge-static.md 9.1, 9.2.
  */
 #pragma once
 
-#include "planners/demand.h"
 #include "graphs/order.h"
+#include "planners/demand.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -24,18 +27,18 @@ typedef struct
 /* The parts of class c: parts[first[c]] .. parts[first[c] + n[c]]. */
 typedef struct
 {
-  guint32   *first, *n;
+  guint32 *first, *n;
   GememPart *parts;
 } GememParts;
 
 typedef struct
 {
   const GememGraph *graph;
-  GememDemands     *demands;
-  GememGraphOrder  *order;
-  guint32          *label; /* per node: number of its batch label, from 1; 0: none */
-  guint32           n_labels;
-  GememParts        users, starters; /* by wide class */
+  GememDemands *demands;
+  GememGraphOrder *order;
+  guint32 *label; /* per node: number of its batch label, from 1; 0: none */
+  guint32 n_labels;
+  GememParts users, starters; /* by wide class */
 } GememRoles;
 
 GememRoles *gemem_roles_new (const GememGraph *graph);

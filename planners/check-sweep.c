@@ -3,16 +3,16 @@
 
 #include <stdlib.h>
 
-#include "planners/check-sweep.h"
 #include "base/slab.h"
 #include "base/tree.h"
+#include "planners/check-sweep.h"
 
 /* Bytes [node.size, end) of space node.group and who had them last. */
 typedef struct
 {
   GememTreeNode node;
-  guint64       end;
-  guint32       item;
+  guint64 end;
+  guint32 item;
 } Segment;
 
 typedef struct
@@ -80,7 +80,8 @@ settle (Map *map, const GememClaim *claim, GememClaimMeet meet, gpointer data)
 {
   GememTreeNode *node;
 
-  while ((node = first_touched (map, claim)) != NULL && node->group == claim->space && node->size < claim->end)
+  while ((node = first_touched (map, claim)) != NULL && node->group == claim->space
+         && node->size < claim->end)
     {
       if (!meet (data, segment_of (node)->item, claim->item))
         return FALSE;

@@ -1,4 +1,5 @@
-/* check.c - see check.h: what every plan must keep, and the sweep for plans of lifetimes; check-graph.c has the rules of graphs. */
+/* check.c - see check.h: what every plan must keep, and the sweep for plans of lifetimes;
+ * check-graph.c has the rules of graphs. */
 #include "config.h"
 
 #include "planners/check-private.h"
@@ -7,8 +8,9 @@
 const char *
 gemem_violation_name (GememViolationKind kind)
 {
-  static const char *const names[GEMEM_VIOLATION_COUNT]
-      = { "overlap", "stream", "alignment", "reference", "continuous", "fixed", "outside", "missing", "size" };
+  static const char *const names[GEMEM_VIOLATION_COUNT] = { "overlap",   "stream",     "alignment",
+                                                            "reference", "continuous", "fixed",
+                                                            "outside",   "missing",    "size" };
 
   return names[kind];
 }
@@ -21,7 +23,8 @@ free_violation (gpointer data)
 }
 
 gboolean
-gemem_check_report (GememCheck *check, GememViolationKind kind, guint32 first, guint32 second, const char *format, ...)
+gemem_check_report (GememCheck *check, GememViolationKind kind, guint32 first, guint32 second,
+                    const char *format, ...)
 {
   GememViolation *violation = g_new0 (GememViolation, 1);
   g_autofree char *one = check->describe (check->data, first);
@@ -35,7 +38,8 @@ gemem_check_report (GememCheck *check, GememViolationKind kind, guint32 first, g
   violation->kind = kind;
   violation->first = first;
   violation->second = second;
-  violation->text = g_strconcat (one, other != NULL ? " and " : "", other != NULL ? other : "", ": ", what, NULL);
+  violation->text = g_strconcat (one, other != NULL ? " and " : "", other != NULL ? other : "",
+                                 ": ", what, NULL);
   g_ptr_array_add (check->found, violation);
   return check->found->len < check->max;
 }
@@ -52,23 +56,28 @@ total_of_space (const GememPlan *plan, guint64 space)
 }
 
 gboolean
-gemem_check_item (GememCheck *check, guint32 item, guint64 bytes, guint64 alignment, gboolean *sound)
+gemem_check_item (GememCheck *check, guint32 item, guint64 bytes, guint64 alignment,
+                  gboolean *sound)
 {
   const GememPlan *plan = check->plan;
   const guint64 total = total_of_space (plan, gemem_check_space (check, item));
 
   *sound = FALSE;
   if (plan->offsets[item] == GEMEM_NO_OFFSET)
-    return gemem_check_report (check, GEMEM_VIOLATION_MISSING, item, GEMEM_NONE, "needs memory and has no offset");
+    return gemem_check_report (check, GEMEM_VIOLATION_MISSING, item, GEMEM_NONE,
+                               "needs memory and has no offset");
   if (plan->sizes[item] < bytes)
     return gemem_check_report (check, GEMEM_VIOLATION_SIZE, item, GEMEM_NONE,
-                               "has %" G_GUINT64_FORMAT " bytes and needs %" G_GUINT64_FORMAT, plan->sizes[item], bytes);
+                               "has %" G_GUINT64_FORMAT " bytes and needs %" G_GUINT64_FORMAT,
+                               plan->sizes[item], bytes);
   if (plan->offsets[item] > total || plan->sizes[item] > total - plan->offsets[item])
     return gemem_check_report (check, GEMEM_VIOLATION_OUTSIDE, item, GEMEM_NONE,
-                               "ends outside its space, which has %" G_GUINT64_FORMAT " bytes", total);
+                               "ends outside its space, which has %" G_GUINT64_FORMAT " bytes",
+                               total);
   *sound = TRUE;
   if (alignment > 1 && plan->offsets[item] % alignment != 0)
-    return gemem_check_report (check, GEMEM_VIOLATION_ALIGNMENT, item, GEMEM_NONE, "the offset is no multiple of %" G_GUINT64_FORMAT, alignment);
+    return gemem_check_report (check, GEMEM_VIOLATION_ALIGNMENT, item, GEMEM_NONE,
+                               "the offset is no multiple of %" G_GUINT64_FORMAT, alignment);
   return TRUE;
 }
 
@@ -76,7 +85,7 @@ gemem_check_item (GememCheck *check, guint32 item, guint64 bytes, guint64 alignm
 
 typedef struct
 {
-  GememCheck           *check;
+  GememCheck *check;
   const GememLifetimes *lifetimes;
 } LifetimesCheck;
 
@@ -87,9 +96,11 @@ describe_lifetime (gconstpointer data, guint32 item)
   const GememPlan *plan = lives->check->plan;
   const GememLifetime *life = gemem_lifetimes_get (lives->lifetimes, item);
 
-  return g_strdup_printf ("item %u (id %" G_GUINT64_FORMAT ", steps %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", bytes %" G_GUINT64_FORMAT
+  return g_strdup_printf ("item %u (id %" G_GUINT64_FORMAT ", steps %" G_GUINT64_FORMAT
+                          " to %" G_GUINT64_FORMAT ", bytes %" G_GUINT64_FORMAT
                           " to %" G_GUINT64_FORMAT ")",
-                          item, life->id, life->begin, life->safe_end, plan->offsets[item], plan->offsets[item] + plan->sizes[item]);
+                          item, life->id, life->begin, life->safe_end, plan->offsets[item],
+                          plan->offsets[item] + plan->sizes[item]);
 }
 
 static gboolean
@@ -97,8 +108,10 @@ meet_lifetimes (gpointer data, guint32 earlier, guint32 later)
 {
   const LifetimesCheck *lives = data;
 
-  if (gemem_lifetimes_get (lives->lifetimes, earlier)->safe_end > gemem_lifetimes_get (lives->lifetimes, later)->begin)
-    return gemem_check_report (lives->check, GEMEM_VIOLATION_OVERLAP, earlier, later, "share bytes while both are alive");
+  if (gemem_lifetimes_get (lives->lifetimes, earlier)->safe_end
+      > gemem_lifetimes_get (lives->lifetimes, later)->begin)
+    return gemem_check_report (lives->check, GEMEM_VIOLATION_OVERLAP, earlier, later,
+                               "share bytes while both are alive");
   lives->check->reused[later] = TRUE;
   return TRUE;
 }
@@ -107,7 +120,8 @@ static void
 check_lifetimes (GememCheck *check, const GememLifetimes *lifetimes)
 {
   LifetimesCheck lives = { check, lifetimes };
-  g_autoptr (GArray) claims = g_array_sized_new (FALSE, FALSE, sizeof (GememClaim), lifetimes->items->len);
+  g_autoptr (GArray)
+      claims = g_array_sized_new (FALSE, FALSE, sizeof (GememClaim), lifetimes->items->len);
   const GememPlan *plan = check->plan;
 
   check->describe = describe_lifetime;
@@ -115,10 +129,12 @@ check_lifetimes (GememCheck *check, const GememLifetimes *lifetimes)
   for (guint32 i = 0; i < lifetimes->items->len; i++)
     {
       const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
-      const GememClaim claim = { gemem_check_space (check, i), plan->offsets[i], plan->offsets[i] + plan->sizes[i], life->begin, i };
+      const GememClaim claim = { gemem_check_space (check, i), plan->offsets[i],
+                                 plan->offsets[i] + plan->sizes[i], life->begin, i };
       gboolean sound;
 
-      if (!gemem_check_item (check, i, life->size, life->alignment != 0 ? life->alignment : plan->alignment, &sound))
+      if (!gemem_check_item (check, i, life->size,
+                             life->alignment != 0 ? life->alignment : plan->alignment, &sound))
         return;
       if (sound)
         g_array_append_val (claims, claim);
@@ -137,13 +153,17 @@ describe_number (gconstpointer data G_GNUC_UNUSED, guint32 item)
 GPtrArray *
 gemem_plan_check (GememPlan *plan, const GememPlanInput *input, guint max)
 {
-  const guint32 n = input->graph != NULL ? gemem_graph_n_items (input->graph) : input->lifetimes->items->len;
+  const guint32 n = input->graph != NULL ? gemem_graph_n_items (input->graph)
+                                         : input->lifetimes->items->len;
   g_autofree guint8 *reused = g_new0 (guint8, (gsize) n + 1);
-  GememCheck check = { plan, g_ptr_array_new_with_free_func (free_violation), MAX (max, 1), reused, describe_number, NULL };
+  GememCheck check = {
+    plan, g_ptr_array_new_with_free_func (free_violation), MAX (max, 1), reused, describe_number,
+    NULL
+  };
 
   if (plan->n_items != n)
-    gemem_check_report (&check, GEMEM_VIOLATION_MISSING, MIN (n, plan->n_items), GEMEM_NONE, "the plan has %u items, what it plans has %u",
-                        plan->n_items, n);
+    gemem_check_report (&check, GEMEM_VIOLATION_MISSING, MIN (n, plan->n_items), GEMEM_NONE,
+                        "the plan has %u items, what it plans has %u", plan->n_items, n);
   else if (input->graph != NULL)
     gemem_check_graph (&check, input->graph);
   else
@@ -162,7 +182,9 @@ gemem_plan_verify (GememPlan *plan, const GememPlanInput *input, GError **error)
 
   if (first == NULL)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: unsafe plan, %u violation%s%s, the first: %s: %s", plan->planner, found->len,
-               found->len == 1 ? "" : "s", found->len == 1000 ? " or more" : "", gemem_violation_name (first->kind), first->text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "%s: unsafe plan, %u violation%s%s, the first: %s: %s", plan->planner, found->len,
+               found->len == 1 ? "" : "s", found->len == 1000 ? " or more" : "",
+               gemem_violation_name (first->kind), first->text);
   return FALSE;
 }

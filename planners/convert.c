@@ -1,17 +1,18 @@
 /* convert.c - between graphs and lifetimes; see planner.h.
  *
- * Batch labels: nodes of different labels never run in one pass, so their items may lie over one another; lifetimes cannot say that, and keep
- * them apart where their ids do not.  That costs memory, never safety.
+ * Batch labels: nodes of different labels never run in one pass, so their items may lie over one
+ * another; lifetimes cannot say that, and keep them apart where their ids do not.  That costs
+ * memory, never safety.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/demand.h"
-#include "planners/planner.h"
 #include "graphs/inplace.h"
 #include "graphs/order.h"
+#include "planners/demand.h"
+#include "planners/planner.h"
 
 #define SESSION_BIT (1u << 31)
 
@@ -32,18 +33,19 @@ gemem_space_unpack (guint32 space)
 /* What the lifetimes of a graph are read from. */
 typedef struct
 {
-  const GememGraph      *graph;
-  GememDemands          *demands;
-  const GememGraphOrder *order; /* NULL: one stream; ids say all              */
-  const char            *label; /* only nodes without label or with this one; NULL: all */
-  gboolean               tight; /* for the bound: nothing longer or larger than any plan must have it */
+  const GememGraph *graph;
+  GememDemands *demands;
+  const GememGraphOrder *order; /* NULL: one stream; ids say all */
+  const char *label;            /* only nodes without label or with this one; NULL: all */
+  gboolean tight; /* for the bound: nothing longer or larger than any plan must have it */
 } Reading;
 
 static gboolean
 has_several_streams (const GememGraph *graph)
 {
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
-    if (gemem_graph_node (graph, id)->stream != gemem_graph_node (graph, 0)->stream || gemem_graph_node (graph, id)->stream == -1)
+    if (gemem_graph_node (graph, id)->stream != gemem_graph_node (graph, 0)->stream
+        || gemem_graph_node (graph, id)->stream == -1)
       return TRUE;
   return FALSE;
 }
@@ -56,7 +58,8 @@ counts (const Reading *reading, guint32 node)
   return reading->label == NULL || *label == '\0' || strcmp (label, reading->label) == 0;
 }
 
-/* What gets one lifetime: a buffer; for the bound only what shares memory, since neighbours come and go one by one. */
+/* What gets one lifetime: a buffer; for the bound only what shares memory, since neighbours come
+ * and go one by one. */
 static guint32
 unit_of (const Reading *reading, const GememDemand *item)
 {
@@ -76,13 +79,16 @@ is_overwritten (const GememGraph *graph, const GememConsumer *reader)
 static void
 extend (const Reading *reading, GememLifetime *life, guint32 user, gboolean overwritten)
 {
-  const guint64 end = (guint64) user + !overwritten, safe = reading->order != NULL ? gemem_graph_order_safe (reading->order, &user, 1) : end;
+  const guint64 end = (guint64) user + !overwritten,
+                safe = reading->order != NULL ? gemem_graph_order_safe (reading->order, &user, 1)
+                                              : end;
 
   life->end = MAX (life->end, end);
   life->safe_end = MAX (life->safe_end, safe);
 }
 
-/* An owner of a subgraph takes no part itself, nor do data; lifetimes may count them, the bound may not. */
+/* An owner of a subgraph takes no part itself, nor do data; lifetimes may count them, the bound may
+ * not. */
 static gboolean
 takes_part (const Reading *reading, guint32 node)
 {
@@ -107,9 +113,12 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
   life->size = MAX (life->size, item->bytes + (reading->tight ? 0 : (guint64) item->inner));
   if (item->flags & GEMEM_DEMAND_TO_END)
     life->end = gemem_graph_n_nodes (graph);
-  if (!gemem_node_is_data (node) && takes_part (reading, item->node)) /* data was written before: only its readers count */
+  if (!gemem_node_is_data (node)
+      && takes_part (reading, item->node)) /* data was written before: only its readers count */
     extend (reading, life, item->node, FALSE);
-  for (guint32 i = 0; o < node->n_outputs && i < gemem_graph_tensor (graph, node->first_output + o)->n_consumers; i++)
+  for (guint32 i = 0;
+       o < node->n_outputs && i < gemem_graph_tensor (graph, node->first_output + o)->n_consumers;
+       i++)
     {
       const GememConsumer *reader = &gemem_graph_consumers (graph, node->first_output + o)[i];
 
@@ -142,7 +151,8 @@ number_units (const Reading *reading, GememLifetimes *lifetimes)
       const GememDemand *item = &demands->items[i];
       GememLifetime *life;
 
-      if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[unit_of (reading, item)] != GEMEM_NONE || !counts (reading, item->node))
+      if (!(item->flags & GEMEM_DEMAND_MEMORY) || numbers[unit_of (reading, item)] != GEMEM_NONE
+          || !counts (reading, item->node))
         continue;
       numbers[unit_of (reading, item)] = lifetimes->items->len;
       gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
@@ -168,7 +178,9 @@ read_lifetimes (const Reading *reading, guint32 **numbers)
 
       const guint32 number = (*numbers)[unit_of (reading, item)];
 
-      if (number != GEMEM_NONE && counts (reading, item->node)) /* users of members without memory of their own count too */
+      if (number != GEMEM_NONE
+          && counts (reading,
+                     item->node)) /* users of members without memory of their own count too */
         live (reading, i, gemem_lifetimes_get (lifetimes, number));
     }
   for (guint i = 0; i < lifetimes->items->len; i++)
@@ -181,16 +193,19 @@ GememLifetimes *
 gemem_graph_lifetimes (const GememGraph *graph, GememPlanPlace **places)
 {
   g_autoptr (GememDemands) demands = gemem_demands_new (graph);
-  g_autoptr (GememGraphOrder) order = has_several_streams (graph) ? gemem_graph_order_new (graph) : NULL;
+  g_autoptr (GememGraphOrder) order = has_several_streams (graph) ? gemem_graph_order_new (graph)
+                                                                  : NULL;
   g_autofree guint32 *numbers = NULL;
-  GememLifetimes *lifetimes = read_lifetimes (&(Reading) { graph, demands, order, NULL, FALSE }, &numbers);
+  GememLifetimes *lifetimes = read_lifetimes (&(Reading){ graph, demands, order, NULL, FALSE },
+                                              &numbers);
 
   *places = g_new0 (GememPlanPlace, (gsize) demands->n + 1);
   for (guint32 i = 0; i < demands->n; i++)
     {
       const GememDemand *item = &demands->items[i];
 
-      (*places)[i].lifetime = item->flags & GEMEM_DEMAND_MEMORY ? numbers[item->buffer] : GEMEM_NONE;
+      (*places)[i].lifetime = item->flags & GEMEM_DEMAND_MEMORY ? numbers[item->buffer]
+                                                                : GEMEM_NONE;
       (*places)[i].inner = (guint64) item->inner;
       (*places)[i].bytes = item->bytes;
     }
@@ -201,7 +216,8 @@ static guint64
 bound_of_pass (const GememGraph *graph, GememDemands *demands, const char *label, guint64 alignment)
 {
   g_autofree guint32 *numbers = NULL;
-  g_autoptr (GememLifetimes) lifetimes = read_lifetimes (&(Reading) { graph, demands, NULL, label, TRUE }, &numbers);
+  g_autoptr (GememLifetimes)
+      lifetimes = read_lifetimes (&(Reading){ graph, demands, NULL, label, TRUE }, &numbers);
 
   return gemem_lifetimes_lower_bound (lifetimes, alignment);
 }
@@ -228,7 +244,7 @@ gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment)
 typedef struct
 {
   const GememLifetime *life;
-  guint32              number;
+  guint32 number;
 } Begin;
 
 static int
@@ -280,7 +296,8 @@ find_readers (const Begin *begins, guint n, guint32 *first)
 }
 
 static void
-add_item (GememGraph *graph, guint i, const GememLifetime *life, const guint32 *readers, guint n_readers)
+add_item (GememGraph *graph, guint i, const GememLifetime *life, const guint32 *readers,
+          guint n_readers)
 {
   const gint64 type = (gint64) gemem_space_unpack (life->space);
   char name[32];
@@ -308,7 +325,7 @@ gemem_graph_from_lifetimes (const GememLifetimes *lifetimes, guint32 **order, GE
   g_autofree guint32 *lists = NULL;
 
   for (guint i = 0; i < n; i++)
-    begins[i] = (Begin) { gemem_lifetimes_get (lifetimes, i), i };
+    begins[i] = (Begin){ gemem_lifetimes_get (lifetimes, i), i };
   qsort (begins, n, sizeof (Begin), compare_begins);
   lists = find_readers (begins, n, first);
   *order = g_new (guint32, (gsize) n + 1);

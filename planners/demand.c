@@ -5,7 +5,9 @@
 
 #include "planners/demand.h"
 
-#define FARTHEST ((gint64) 1 << 61) /* ties that would put members farther apart are left to the checker to reject */
+#define FARTHEST \
+  ((gint64) 1 \
+   << 61) /* ties that would put members farther apart are left to the checker to reject */
 
 gboolean
 gemem_node_is_data (const GememNode *node)
@@ -24,8 +26,9 @@ gemem_node_is_graph_input (const GememNode *node)
 gboolean
 gemem_node_is_zero_memory (const GememNode *node)
 {
-  static const char *const types[]
-      = { "Variable", "VariableV2", "Const", "Constant", "MultiShape", "HorovodWait", "FileConstant", "ConstPlaceHolder", NULL };
+  static const char *const types[] = { "Variable",     "VariableV2",       "Const",
+                                       "Constant",     "MultiShape",       "HorovodWait",
+                                       "FileConstant", "ConstPlaceHolder", NULL };
 
   return g_strv_contains (types, node->type);
 }
@@ -76,7 +79,8 @@ join_buffers (GememDemands *demands, const GememTie *tie)
   GememDemand *items = demands->items;
   const guint32 a = buffer_of (demands, tie->first), b = buffer_of (demands, tie->second);
   const gint64 distance /* from root a to root b */
-      = (gint64) ((guint64) items[tie->first].inner + (guint64) tie->delta - (guint64) items[tie->second].inner);
+      = (gint64) ((guint64) items[tie->first].inner + (guint64) tie->delta
+                  - (guint64) items[tie->second].inner);
 
   if (a == b || distance > FARTHEST || distance < -FARTHEST)
     return;
@@ -100,7 +104,8 @@ join_classes (GememDemands *demands)
       if (!tie->loose)
         join_buffers (demands, tie);
     }
-  for (guint i = 0; i < demands->ties->len; i++) /* the operator's own distance is not known here: together with what it refers to */
+  for (guint i = 0; i < demands->ties->len;
+       i++) /* the operator's own distance is not known here: together with what it refers to */
     {
       GememTie tie = g_array_index (demands->ties, GememTie, i);
 
@@ -128,7 +133,8 @@ settle_classes (GememDemands *demands)
       lowest[item->buffer] = MIN (lowest[item->buffer], item->inner);
     }
   for (guint32 i = 0; i < demands->n; i++)
-    demands->items[i].inner = (gint64) ((guint64) demands->items[i].inner - (guint64) lowest[demands->items[i].buffer]);
+    demands->items[i].inner = (gint64) ((guint64) demands->items[i].inner
+                                        - (guint64) lowest[demands->items[i].buffer]);
 }
 
 /* ---- sizes */
@@ -141,7 +147,8 @@ is_on_chip (gint64 type)
 
 /* Entry @i of a list attribute of a node. */
 static gint64
-entry (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i, gint64 otherwise)
+entry (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i,
+       gint64 otherwise)
 {
   guint n;
   const gint64 *values = gemem_graph_ints (graph, node->attributes, key, &n);
@@ -170,11 +177,12 @@ output_bytes (const GememGraph *graph, const GememNode *node, guint32 tensor)
   const GememTensor *t = gemem_graph_tensor (graph, tensor);
   gint64 value;
 
-  if (gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_FFTS_SUB_TASK_TENSOR_SIZE, &value) && value >= 0
-      && !gemem_node_is_graph_input (node) && !feeds_graph_output (graph, tensor))
+  if (gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_FFTS_SUB_TASK_TENSOR_SIZE, &value)
+      && value >= 0 && !gemem_node_is_graph_input (node) && !feeds_graph_output (graph, tensor))
     return (guint64) value;
   if (t->size == 0 && gemem_graph_flag (graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE)
-      && gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_SIZE, &value) && value > 0)
+      && gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_SIZE, &value)
+      && value > 0)
     return (guint64) value;
   return t->size;
 }
@@ -184,25 +192,33 @@ lies_elsewhere (const GememGraph *graph, const GememNode *node, const GememTenso
 {
   gint64 scope;
 
-  return gemem_node_is_zero_memory (node) || gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY)
+  return gemem_node_is_zero_memory (node)
+         || gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY)
          || gemem_graph_has_attribute (graph, tensor->attributes, GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME)
-         || gemem_graph_has_attribute (graph, tensor->attributes, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME)
-         || (gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope) && scope == 2)
+         || gemem_graph_has_attribute (graph, tensor->attributes,
+                                       GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME)
+         || (gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE,
+                              &scope)
+             && scope == 2)
          || is_on_chip (entry (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, tensor->index, 0))
-         || (tensor->variable != GEMEM_NONE && gemem_graph_variable (graph, tensor->variable)->persistable);
+         || (tensor->variable != GEMEM_NONE
+             && gemem_graph_variable (graph, tensor->variable)->persistable);
 }
 
 /* ---- lives */
 
-/* The node that clears an output or workspace of @id at the start of the graph, if that is done centrally (6.1). */
+/* The node that clears an output or workspace of @id at the start of the graph, if that is done
+ * centrally (6.1). */
 static guint32
 central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32 index)
 {
   static const char *const types[] = { "MemSet", "AtomicAddrClean", NULL };
   const GememNode *node = gemem_graph_node (graph, id);
   guint n, step = workspace ? 2 : 1;
-  const gint64 *cleared = gemem_graph_ints (
-      graph, node->attributes, workspace ? GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO : GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
+  const gint64 *cleared = gemem_graph_ints (graph, node->attributes,
+                                            workspace ? GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO
+                                                      : GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX,
+                                            &n);
   gboolean listed = FALSE;
 
   for (guint i = 0; i < n; i += step)
@@ -211,12 +227,16 @@ central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NEED_GENTASK_ATOMIC))
     return GEMEM_NONE;
   for (guint32 i = 0; i < node->n_controls; i++)
-    if (g_strv_contains (types, gemem_graph_node (graph, gemem_graph_controls (graph, id)[i])->type))
+    if (g_strv_contains (types,
+                         gemem_graph_node (graph, gemem_graph_controls (graph, id)[i])->type))
       return gemem_graph_controls (graph, id)[i];
   return GEMEM_NONE;
 }
 
-enum { WHOLE_RUN = GEMEM_DEMAND_FROM_START | GEMEM_DEMAND_TO_END };
+enum
+{
+  WHOLE_RUN = GEMEM_DEMAND_FROM_START | GEMEM_DEMAND_TO_END
+};
 
 static void
 demand_output (GememDemands *demands, const GememGraph *graph, guint32 id, guint32 o)
@@ -236,7 +256,8 @@ demand_output (GememDemands *demands, const GememGraph *graph, guint32 id, guint
     item->flags |= GEMEM_DEMAND_TO_END;
   if (gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID))
     item->flags |= WHOLE_RUN;
-  if (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NO_REUSE_MEM_FLAG) && item->alias == gemem_node_output_item (node, o))
+  if (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NO_REUSE_MEM_FLAG)
+      && item->alias == gemem_node_output_item (node, o))
     item->flags |= WHOLE_RUN;
 }
 
@@ -250,10 +271,13 @@ demand_workspace (GememDemands *demands, const GememGraph *graph, guint32 id, gu
   item->node = id;
   item->bytes = gemem_graph_workspace (graph, id, w);
   item->memset = central_memset (graph, id, TRUE, w);
-  item->space = entry (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0) == (gint64) GEMEM_MEMORY_P2P ? GEMEM_MEMORY_P2P
-                : session                                                                              ? GEMEM_MEMORY_SESSION
-                                                                                                       : GEMEM_MEMORY_HBM;
-  if (item->bytes > 0 && !is_on_chip (entry (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, w, 0)))
+  item->space = entry (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0)
+                        == (gint64) GEMEM_MEMORY_P2P
+                    ? GEMEM_MEMORY_P2P
+                : session ? GEMEM_MEMORY_SESSION
+                          : GEMEM_MEMORY_HBM;
+  if (item->bytes > 0
+      && !is_on_chip (entry (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, w, 0)))
     item->flags |= GEMEM_DEMAND_MEMORY;
   if (session || entry (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, w, 1) == 0
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NO_REUSE_MEM_FLAG))
@@ -285,23 +309,28 @@ find_spaces (GememDemands *demands, const GememGraph *graph)
           gint64 type;
 
           widen_type (demands, item, entry (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, o, 0));
-          if (gemem_graph_int (graph, gemem_graph_tensor (graph, node->first_output + o)->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type))
+          if (gemem_graph_int (graph,
+                               gemem_graph_tensor (graph, node->first_output + o)->attributes,
+                               GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type))
             widen_type (demands, item, type);
         }
       for (guint32 i = 0; i < node->n_inputs; i++)
         if (gemem_graph_input_item (graph, id, i) != GEMEM_NONE)
-          widen_type (demands, gemem_graph_input_item (graph, id, i), entry (graph, node, GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE, i, 0));
+          widen_type (demands, gemem_graph_input_item (graph, id, i),
+                      entry (graph, node, GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE, i, 0));
     }
   for (guint32 i = 0; i < demands->n; i++)
     {
       const guint64 space = demands->items[demands->items[i].alias].space;
-      const gboolean own = space == GEMEM_MEMORY_P2P || space == GEMEM_MEMORY_HOST || space == GEMEM_MEMORY_HOST_SVM || space == GEMEM_MEMORY_SESSION;
+      const gboolean own = space == GEMEM_MEMORY_P2P || space == GEMEM_MEMORY_HOST
+                           || space == GEMEM_MEMORY_HOST_SVM || space == GEMEM_MEMORY_SESSION;
 
       demands->items[i].space = own ? space : GEMEM_MEMORY_HBM;
     }
 }
 
-/* Inputs are there from the start with all that shares their address; outputs stay to the end with all pieces. */
+/* Inputs are there from the start with all that shares their address; outputs stay to the end with
+ * all pieces. */
 static void
 share_lives (GememDemands *demands)
 {
@@ -313,8 +342,10 @@ share_lives (GememDemands *demands)
       demands->items[item->wide].flags |= item->flags & GEMEM_DEMAND_TO_END;
     }
   for (guint32 i = 0; i < demands->n; i++)
-    demands->items[i].flags |= (demands->items[demands->items[i].alias].flags & GEMEM_DEMAND_FROM_START)
-                               | (demands->items[demands->items[i].wide].flags & GEMEM_DEMAND_TO_END);
+    demands->items[i].flags |= (demands->items[demands->items[i].alias].flags
+                                & GEMEM_DEMAND_FROM_START)
+                               | (demands->items[demands->items[i].wide].flags
+                                  & GEMEM_DEMAND_TO_END);
 }
 
 /* A reference to something that lies elsewhere lies there too. */
@@ -327,7 +358,8 @@ follow_elsewhere (GememDemands *demands)
       const GememDemand *first = &demands->items[tie->first];
       GememDemand *second = &demands->items[tie->second];
 
-      if (tie->kind == GEMEM_TIE_REFERENCE && first->bytes > 0 && !(first->flags & GEMEM_DEMAND_MEMORY))
+      if (tie->kind == GEMEM_TIE_REFERENCE && first->bytes > 0
+          && !(first->flags & GEMEM_DEMAND_MEMORY))
         second->flags &= ~(guint32) GEMEM_DEMAND_MEMORY;
     }
 }
@@ -346,7 +378,8 @@ trim_members (GememDemands *demands, const GememGraph *graph)
         {
           const guint32 number = end == 0 ? tie->first : tie->second;
           const GememGraphItem item = gemem_graph_item (graph, number);
-          const guint64 bytes = gemem_graph_unpadded_size (graph, gemem_graph_node (graph, item.node)->first_output + item.index);
+          const guint64 bytes = gemem_graph_unpadded_size (
+              graph, gemem_graph_node (graph, item.node)->first_output + item.index);
 
           demands->items[number].bytes = MIN (demands->items[number].bytes, bytes);
           demands->items[number].flags |= GEMEM_DEMAND_PIECE;

@@ -1,14 +1,19 @@
-/* demand.h - what a graph demands of every plan: bytes, space and life of each item, and which items are tied together.
+/* demand.h - what a graph demands of every plan: bytes, space and life of each item, and which
+ * items are tied together.
  *
- * Why: converting a graph to lifetimes and checking a plan against a graph rest on the same reading of references, continuous memory,
- * graph inputs and outputs, cleared memory and pools; it is written down once, here.
+ * Why: converting a graph to lifetimes and checking a plan against a graph rest on the same reading
+ * of references, continuous memory, graph inputs and outputs, cleared memory and pools; it is
+ * written down once, here.
  *
- * Ties.  A tie says "`second` lies `delta` bytes after `first`".  Ties make three nested partitions of the items, each known by its
- * smallest item: ALIAS (one address class, the symbol of ge-static.md 1.6), WIDE (the extended symbol of 9.1: no-padding members
- * too; its members may overlap), BUFFER (everything whose distance is fixed: padded members too).
+ * Ties.  A tie says "`second` lies `delta` bytes after `first`".  Ties make three nested partitions
+ * of the items, each known by its smallest item: ALIAS (one address class, the symbol of
+ * ge-static.md 1.6), WIDE (the extended symbol of 9.1: no-padding members too; its members may
+ * overlap), BUFFER (everything whose distance is fixed: padded members too).
  *
- * Invariants: demands->items has an entry per item of the graph, in item order; ties are in node order.
- * Cost: time and memory linear in items, edges and attributes (but for the inverse Ackermann function).  Origin: ge-static.md 1.2, 1.6, 2.2, 2.9, 5, 6, 7.7, 9.
+ * Invariants: demands->items has an entry per item of the graph, in item order; ties are in node
+ * order.
+ * Cost: time and memory linear in items, edges and attributes (but for the inverse Ackermann
+ * function).  Origin: ge-static.md 1.2, 1.6, 2.2, 2.9, 5, 6, 7.7, 9.
  */
 #pragma once
 
@@ -21,46 +26,49 @@ GEMEM_BEGIN_DECLS
 
 typedef enum
 {
-  GEMEM_TIE_REFERENCE, /* `second` is an output that refers to `first`, an input: the same memory           */
-  GEMEM_TIE_MERGED,    /* both become one value further on: the same memory                                 */
-  GEMEM_TIE_NOPADDING, /* pieces of one buffer, one right behind the other, or at listed offsets            */
-  GEMEM_TIE_PADDED,    /* neighbours, each rounded up to 512 bytes                                          */
-  GEMEM_TIE_POOL,      /* of one buffer pool: the offsets in it are given                                   */
+  GEMEM_TIE_REFERENCE, /* `second` is an output that refers to `first`, an input: the same memory */
+  GEMEM_TIE_MERGED,    /* both become one value further on: the same memory */
+  GEMEM_TIE_NOPADDING, /* pieces of one buffer, one right behind the other, or at listed offsets */
+  GEMEM_TIE_PADDED,    /* neighbours, each rounded up to 512 bytes */
+  GEMEM_TIE_POOL,      /* of one buffer pool: the offsets in it are given */
 } GememTieKind;
 
 typedef struct
 {
   GememTieKind kind;
-  gboolean     loose; /* one class, but the operator itself decides about the distance */
-  guint32      first, second;
-  gint64       delta;
+  gboolean loose; /* one class, but the operator itself decides about the distance */
+  guint32 first, second;
+  gint64 delta;
 } GememTie;
 
 enum
 {
-  GEMEM_DEMAND_MEMORY = 1 << 0,     /* must have an offset                                                  */
-  GEMEM_DEMAND_FROM_START = 1 << 1, /* written before the first node runs: nobody may use its bytes before  */
-  GEMEM_DEMAND_TO_END = 1 << 2,     /* read after the last node: nobody may use its bytes afterwards        */
-  GEMEM_DEMAND_PIECE = 1 << 3,      /* a no-padding member: the bytes behind `bytes` may belong to the next one   */
-  GEMEM_DEMAND_ANYWHERE = 1 << 4,   /* the operator decides where: alignment and distance do not count            */
+  GEMEM_DEMAND_MEMORY = 1 << 0, /* must have an offset */
+  /* written before the first node runs: nobody may use its bytes before */
+  GEMEM_DEMAND_FROM_START = 1 << 1,
+  GEMEM_DEMAND_TO_END = 1 << 2, /* read after the last node: nobody may use its bytes afterwards */
+  /* a no-padding member: the bytes behind `bytes` may belong to the next one */
+  GEMEM_DEMAND_PIECE = 1 << 3,
+  /* the operator decides where: alignment and distance do not count */
+  GEMEM_DEMAND_ANYWHERE = 1 << 4,
 };
 
 typedef struct
 {
-  guint64 bytes;               /* that it needs from its offset on; without padding for no-padding members  */
-  guint64 space;               /* GEMEM_MEMORY_*                                                            */
-  gint64  inner;               /* distance from the lowest member of its buffer, >= 0                       */
+  guint64 bytes; /* that it needs from its offset on; without padding for no-padding members */
+  guint64 space; /* GEMEM_MEMORY_* */
+  gint64 inner;  /* distance from the lowest member of its buffer, >= 0 */
   guint32 node;
-  guint32 alias, wide, buffer; /* classes                                                                   */
-  guint32 memset;              /* node that clears it at the start of the graph, or GEMEM_NONE              */
-  guint32 flags;               /* GEMEM_DEMAND_*                                                            */
+  guint32 alias, wide, buffer; /* classes */
+  guint32 memset;              /* node that clears it at the start of the graph, or GEMEM_NONE */
+  guint32 flags;               /* GEMEM_DEMAND_* */
 } GememDemand;
 
 typedef struct
 {
-  guint32      n;
+  guint32 n;
   GememDemand *items;
-  GArray      *ties; /* GememTie */
+  GArray *ties; /* GememTie */
 } GememDemands;
 
 GememDemands *gemem_demands_new (const GememGraph *graph);
@@ -72,8 +80,10 @@ GArray *gemem_graph_ties (const GememGraph *graph);
 /* The item that input @i of @node is connected to; GEMEM_NONE. */
 guint32 gemem_graph_input_item (const GememGraph *graph, guint32 node, guint32 i);
 
-gboolean gemem_node_is_data (const GememNode *node);         /* of the graph itself or of a subgraph                      */
-gboolean gemem_node_is_graph_input (const GememNode *node);  /* Data and the like of the graph itself                     */
-gboolean gemem_node_is_zero_memory (const GememNode *node);  /* constants and variables: never memory of the feature map  */
+gboolean gemem_node_is_data (const GememNode *node); /* of the graph itself or of a subgraph */
+/* Data and the like of the graph itself */
+gboolean gemem_node_is_graph_input (const GememNode *node);
+/* constants and variables: never memory of the feature map */
+gboolean gemem_node_is_zero_memory (const GememNode *node);
 
 GEMEM_END_DECLS

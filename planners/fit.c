@@ -1,15 +1,18 @@
-/* fit.c - first fit and best fit over lifetimes in several orders: the heuristics of production systems, as baselines.
+/* fit.c - first fit and best fit over lifetimes in several orders: the heuristics of production
+ * systems, as baselines.
  *
- * Items are placed one after another, each at the lowest offset (first fit) or in the smallest gap with room (best fit, the lowest of equal ones, on top
- * if none has room) that is free during its whole life.  Orders, each ending with the item's number:
+ * Items are placed one after another, each at the lowest offset (first fit) or in the smallest gap
+ * with room (best fit, the lowest of equal ones, on top if none has room) that is free during its
+ * whole life.  Orders, each ending with the item's number:
  *   allocation  begin
  *   size        size descending, lifetime descending
  *   area        size x lifetime descending, size descending
  *   lifetime    lifetime descending, size descending
  *
- * Origin: offline-planning.md 3: first fit by size is TensorFlow Lite Micro's greedy planner and idealloc's fallback; best fit by size
- * XLA's kSpatial and TensorFlow Lite's arena; best fit by lifetime XLA's kTemporal; best fit by allocation MLIR's static planning.
- * 5.1 says what they reach on the MiniMalloc instances (tests/vectors/test-dsa-baselines.c).
+ * Origin: offline-planning.md 3: first fit by size is TensorFlow Lite Micro's greedy planner and
+ * idealloc's fallback; best fit by size XLA's kSpatial and TensorFlow Lite's arena; best fit by
+ * lifetime XLA's kTemporal; best fit by allocation MLIR's static planning. 5.1 says what they reach
+ * on the MiniMalloc instances (tests/vectors/test-dsa-baselines.c).
  * Cost: O(n log n) and what occupancy.h says.
  */
 #include "config.h"
@@ -30,20 +33,34 @@ typedef enum
 
 typedef struct
 {
-  int     order;
+  int order;
   guint64 alignment;
 } Params;
 
 static const GememParam params_in_order[] = {
-  { .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", .max = "1GiB", .help = "Offsets are multiples of this.",
+  { .name = "alignment",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "512",
+    .min = "1",
+    .max = "1GiB",
+    .help = "Offsets are multiples of this.",
     .offset = G_STRUCT_OFFSET (Params, alignment) },
   { NULL },
 };
 
 static const GememParam params_any_order[] = {
-  { .name = "order", .type = GEMEM_PARAM_CHOICE, .default_text = "size", .choices = "allocation|size|area|lifetime",
-    .help = "Which items are placed first.", .offset = G_STRUCT_OFFSET (Params, order) },
-  { .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", .max = "1GiB", .help = "Offsets are multiples of this.",
+  { .name = "order",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "size",
+    .choices = "allocation|size|area|lifetime",
+    .help = "Which items are placed first.",
+    .offset = G_STRUCT_OFFSET (Params, order) },
+  { .name = "alignment",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "512",
+    .min = "1",
+    .max = "1GiB",
+    .help = "Offsets are multiples of this.",
     .offset = G_STRUCT_OFFSET (Params, alignment) },
   { NULL },
 };
@@ -77,13 +94,13 @@ key_of (const GememLifetime *life, guint32 number, Order order)
   switch (order)
     {
     case ORDER_SIZE:
-      return (Key) { ~life->size, ~length, 0, number };
+      return (Key){ ~life->size, ~length, 0, number };
     case ORDER_AREA:
-      return (Key) { ~(guint64) (area >> 64), ~(guint64) area, ~life->size, number };
+      return (Key){ ~(guint64) (area >> 64), ~(guint64) area, ~life->size, number };
     case ORDER_LIFETIME:
-      return (Key) { ~length, ~life->size, 0, number };
+      return (Key){ ~length, ~life->size, 0, number };
     default:
-      return (Key) { life->begin, 0, 0, number };
+      return (Key){ life->begin, 0, 0, number };
     }
 }
 
@@ -92,7 +109,7 @@ key_of (const GememLifetime *life, guint32 number, Order order)
 typedef struct
 {
   guint64 *steps; /* ascending, different */
-  guint32  n;
+  guint32 n;
 } Columns;
 
 static int
@@ -124,18 +141,21 @@ find_columns (const GememLifetimes *lifetimes)
 static guint32
 column_of (const Columns *columns, guint64 step)
 {
-  const guint64 *found = bsearch (&step, columns->steps, columns->n, sizeof (guint64), compare_steps);
+  const guint64 *found = bsearch (&step, columns->steps, columns->n, sizeof (guint64),
+                                  compare_steps);
 
   return (guint32) (found - columns->steps);
 }
 
 /* ---- planning */
 
-typedef guint64 (*Fit) (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size, guint64 alignment);
+typedef guint64 (*Fit) (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size,
+                        guint64 alignment);
 
 /* The items of one space: their keys in the order of placing. */
 static guint64
-place_space (const GememLifetimes *lifetimes, const Columns *columns, const Key *keys, guint n, Fit fit, guint64 alignment, GememPlan *plan)
+place_space (const GememLifetimes *lifetimes, const Columns *columns, const Key *keys, guint n,
+             Fit fit, guint64 alignment, GememPlan *plan)
 {
   g_autoptr (GememOccupancy) occupancy = gemem_occupancy_new (MAX (columns->n, 1));
   guint64 top = 0;
@@ -144,7 +164,8 @@ place_space (const GememLifetimes *lifetimes, const Columns *columns, const Key 
     {
       const guint32 item = keys[i].number;
       const GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
-      const guint32 first = column_of (columns, life->begin), last = column_of (columns, life->safe_end);
+      const guint32 first = column_of (columns, life->begin),
+                    last = column_of (columns, life->safe_end);
       const guint64 unit = life->alignment != 0 ? life->alignment : alignment;
       const guint64 offset = fit (occupancy, first, last, life->size, unit);
 
@@ -160,8 +181,10 @@ place_space (const GememLifetimes *lifetimes, const Columns *columns, const Key 
 static int
 compare_spaces (gconstpointer a, gconstpointer b, gpointer lifetimes)
 {
-  const guint32 x = gemem_lifetimes_get ((const GememLifetimes *) lifetimes, ((const Key *) a)->number)->space;
-  const guint32 y = gemem_lifetimes_get ((const GememLifetimes *) lifetimes, ((const Key *) b)->number)->space;
+  const guint32 x =
+      gemem_lifetimes_get ((const GememLifetimes *) lifetimes, ((const Key *) a)->number)->space;
+  const guint32 y =
+      gemem_lifetimes_get ((const GememLifetimes *) lifetimes, ((const Key *) b)->number)->space;
 
   return x != y ? (x < y ? -1 : 1) : compare_keys (a, b);
 }
@@ -184,9 +207,11 @@ plan_fit (const GememPlanInput *input, Order order, Fit fit, guint64 alignment)
     {
       const guint32 space = gemem_lifetimes_get (lifetimes, keys[i].number)->space;
 
-      for (next = i; next < n && gemem_lifetimes_get (lifetimes, keys[next].number)->space == space; next++)
+      for (next = i; next < n && gemem_lifetimes_get (lifetimes, keys[next].number)->space == space;
+           next++)
         ;
-      gemem_plan_add_total (plan, space, place_space (lifetimes, &columns, keys + i, next - i, fit, alignment, plan));
+      gemem_plan_add_total (
+          plan, space, place_space (lifetimes, &columns, keys + i, next - i, fit, alignment, plan));
     }
   g_free (columns.steps);
   return plan;
@@ -197,35 +222,62 @@ plan_fit (const GememPlanInput *input, Order order, Fit fit, guint64 alignment)
 static GememPlan *
 plan_first_fit (gconstpointer params, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
 {
-  return plan_fit (input, (Order) ((const Params *) params)->order, gemem_occupancy_first_fit, ((const Params *) params)->alignment);
+  return plan_fit (input, (Order) ((const Params *) params)->order, gemem_occupancy_first_fit,
+                   ((const Params *) params)->alignment);
 }
 
 static GememPlan *
 plan_best_fit (gconstpointer params, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
 {
-  return plan_fit (input, (Order) ((const Params *) params)->order, gemem_occupancy_best_fit, ((const Params *) params)->alignment);
+  return plan_fit (input, (Order) ((const Params *) params)->order, gemem_occupancy_best_fit,
+                   ((const Params *) params)->alignment);
 }
 
-#define IN_ORDER(fit, word, ORDER, text, source)                                                                                                     \
-  static GememPlan *plan_##fit##_fit_by_##word (gconstpointer params, const GememPlanInput *input, GError **error G_GNUC_UNUSED)                      \
-  {                                                                                                                                                  \
-    return plan_fit (input, ORDER_##ORDER, gemem_occupancy_##fit##_fit, ((const Params *) params)->alignment);                                        \
-  }                                                                                                                                                  \
-  const GememPlanner gemem_##fit##_fit_by_##word                                                                                                     \
-      = { { #fit "-fit-by-" #word, NULL, text, source, params_in_order, sizeof (Params) }, 0, 512, plan_##fit##_fit_by_##word }
+#define IN_ORDER(fit, word, ORDER, text, source) \
+  static GememPlan *plan_##fit##_fit_by_##word (gconstpointer params, const GememPlanInput *input, \
+                                                GError **error G_GNUC_UNUSED) \
+  { \
+    return plan_fit (input, ORDER_##ORDER, gemem_occupancy_##fit##_fit, \
+                     ((const Params *) params)->alignment); \
+  } \
+  const GememPlanner gemem_##fit##_fit_by_##word = { { #fit "-fit-by-" #word, NULL, text, source, \
+                                                       params_in_order, sizeof (Params) }, \
+                                                     0, \
+                                                     512, \
+                                                     plan_##fit##_fit_by_##word }
 
-const GememPlanner gemem_first_fit = { { "first-fit", NULL, "Each item at the lowest offset that is free all its life, in an order to choose",
-                                         "offline-planning.md 3", params_any_order, sizeof (Params) },
-                                       0, 512, plan_first_fit };
-IN_ORDER (first, allocation, ALLOCATION, "First fit in the order of allocation", "offline-planning.md 3");
-IN_ORDER (first, size, SIZE, "First fit, largest first, as TensorFlow Lite Micro and idealloc's fallback do", "offline-planning.md 2, 3");
+const GememPlanner gemem_first_fit = {
+  { "first-fit", NULL,
+    "Each item at the lowest offset that is free all its life, in an order to choose",
+    "offline-planning.md 3", params_any_order, sizeof (Params) },
+  0,
+  512,
+  plan_first_fit
+};
+IN_ORDER (first, allocation, ALLOCATION, "First fit in the order of allocation",
+          "offline-planning.md 3");
+IN_ORDER (first, size, SIZE,
+          "First fit, largest first, as TensorFlow Lite Micro and idealloc's fallback do",
+          "offline-planning.md 2, 3");
 IN_ORDER (first, area, AREA, "First fit, largest size x lifetime first", "offline-planning.md 3");
 IN_ORDER (first, lifetime, LIFETIME, "First fit, longest-lived first", "offline-planning.md 3");
 
-const GememPlanner gemem_best_fit = { { "best-fit", NULL, "Each item in the smallest gap that has room all its life, in an order to choose",
-                                        "offline-planning.md 3", params_any_order, sizeof (Params) },
-                                      0, 512, plan_best_fit };
-IN_ORDER (best, allocation, ALLOCATION, "Best fit in the order of allocation, as MLIR's static planning does", "offline-planning.md 3");
-IN_ORDER (best, size, SIZE, "Best fit, largest first, as XLA's kSpatial and TensorFlow Lite's arena do", "offline-planning.md 3");
-IN_ORDER (best, area, AREA, "Best fit, largest size x lifetime first, as XLA's kSpatialTemporal does", "offline-planning.md 3");
-IN_ORDER (best, lifetime, LIFETIME, "Best fit, longest-lived first, as XLA's kTemporal does", "offline-planning.md 3");
+const GememPlanner gemem_best_fit = {
+  { "best-fit", NULL,
+    "Each item in the smallest gap that has room all its life, in an order to choose",
+    "offline-planning.md 3", params_any_order, sizeof (Params) },
+  0,
+  512,
+  plan_best_fit
+};
+IN_ORDER (best, allocation, ALLOCATION,
+          "Best fit in the order of allocation, as MLIR's static planning does",
+          "offline-planning.md 3");
+IN_ORDER (best, size, SIZE,
+          "Best fit, largest first, as XLA's kSpatial and TensorFlow Lite's arena do",
+          "offline-planning.md 3");
+IN_ORDER (best, area, AREA,
+          "Best fit, largest size x lifetime first, as XLA's kSpatialTemporal does",
+          "offline-planning.md 3");
+IN_ORDER (best, lifetime, LIFETIME, "Best fit, longest-lived first, as XLA's kTemporal does",
+          "offline-planning.md 3");

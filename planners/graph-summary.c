@@ -53,16 +53,19 @@ count_node (GememGraphSummary *summary, const GememGraph *graph, guint32 id)
 static void
 count_parts (GememGraphSummary *summary, const GememGraph *graph)
 {
-  g_autoptr (GHashTable) streams = g_hash_table_new (g_int64_hash, g_int64_equal), labels = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) streams = g_hash_table_new (g_int64_hash, g_int64_equal),
+                         labels = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {
       const GememNode *node = gemem_graph_node (graph, id);
 
       count_node (summary, graph, id);
-      count_group (summary->streams, streams, (gpointer) &node->stream, (GememGraphGroup) { NULL, node->stream, 0 });
+      count_group (summary->streams, streams, (gpointer) &node->stream,
+                   (GememGraphGroup){ NULL, node->stream, 0 });
       if (*node->batch_label != '\0')
-        count_group (summary->labels, labels, (gpointer) node->batch_label, (GememGraphGroup) { node->batch_label, 0, 0 });
+        count_group (summary->labels, labels, (gpointer) node->batch_label,
+                     (GememGraphGroup){ node->batch_label, 0, 0 });
     }
   g_array_sort (summary->streams, compare_streams);
   for (guint32 t = 0; t < gemem_graph_n_tensors (graph); t++)
@@ -90,7 +93,8 @@ measure_live (GememGraphSummary *summary, guint32 n_nodes)
   const GArray *items = summary->lifetimes->items;
   guint64 *live;
 
-  g_array_set_size (summary->live, n_nodes + 1); /* differences first; they wrap, their sums do not */
+  /* differences first; they wrap, their sums do not */
+  g_array_set_size (summary->live, n_nodes + 1);
   live = (guint64 *) (gpointer) summary->live->data;
   memset (live, 0, sizeof *live * summary->live->len);
   for (guint i = 0; i < items->len; i++)
@@ -122,7 +126,8 @@ find_largest (GememGraphSummary *summary, const GememGraph *graph, const GememPl
       if (item.size == 0 || at == GEMEM_GRAPH_LARGEST)
         continue;
       summary->n_largest = MIN (summary->n_largest + 1, GEMEM_GRAPH_LARGEST);
-      memmove (&summary->largest[at + 1], &summary->largest[at], sizeof item * (summary->n_largest - 1 - at));
+      memmove (&summary->largest[at + 1], &summary->largest[at],
+               sizeof item * (summary->n_largest - 1 - at));
       summary->largest[at] = item;
     }
 }

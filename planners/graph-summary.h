@@ -1,7 +1,8 @@
-/* graph-summary.h - what there is to say about a graph: its parts counted, and how much is alive when.
+/* graph-summary.h - what there is to say about a graph: its parts counted, and how much is alive
+ * when.
  *
- * Live bytes are those of the lifetimes that planners get (gemem_graph_lifetimes): tensors that share memory count once, steps are node ids, sizes
- * are exact.  O(graph + items log items).
+ * Live bytes are those of the lifetimes that planners get (gemem_graph_lifetimes): tensors that
+ * share memory count once, steps are node ids, sizes are exact.  O(graph + items log items).
  */
 #pragma once
 
@@ -13,9 +14,9 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  const char *label;  /* or NULL: a stream */
-  gint64      stream;
-  guint32     nodes;
+  const char *label; /* or NULL: a stream */
+  gint64 stream;
+  guint32 nodes;
 } GememGraphGroup;
 
 typedef struct
@@ -27,16 +28,16 @@ typedef struct
 
 typedef struct
 {
-  GArray         *streams, *labels; /* GememGraphGroup, by stream; by label in the order of the nodes */
-  guint32         attributes[GEMEM_ATTRIBUTE_COUNT]; /* nodes or tensors that have it     */
-  guint64         tensor_bytes, workspace_bytes, variable_bytes, persistable_bytes;
-  guint32         inputs, unconnected, controls, unused; /* unused: outputs that nothing reads */
+  GArray *streams, *labels; /* GememGraphGroup, by stream; by label in the order of the nodes */
+  guint32 attributes[GEMEM_ATTRIBUTE_COUNT]; /* nodes or tensors that have it */
+  guint64 tensor_bytes, workspace_bytes, variable_bytes, persistable_bytes;
+  guint32 inputs, unconnected, controls, unused; /* unused: outputs that nothing reads */
   GememLifetimes *lifetimes;
-  GArray         *live; /* guint64 by node: bytes alive while it runs */
-  guint32         peak; /* the first node at which most is alive; 0 in an empty graph */
-  guint64         lower_bound, lower_bound_512;
+  GArray *live; /* guint64 by node: bytes alive while it runs */
+  guint32 peak; /* the first node at which most is alive; 0 in an empty graph */
+  guint64 lower_bound, lower_bound_512;
   GememGraphLarge largest[GEMEM_GRAPH_LARGEST]; /* by size, then item */
-  guint           n_largest;
+  guint n_largest;
 } GememGraphSummary;
 
 /* Never fails; the result refers to texts of @graph. */

@@ -1,4 +1,5 @@
-/* no-reuse.c - every item has memory of its own: what a program costs without any planning; the upper end of every comparison.
+/* no-reuse.c - every item has memory of its own: what a program costs without any planning; the
+ * upper end of every comparison.
  *
  * Items lie in their order, each rounded up to the alignment.  O(n x spaces).
  */
@@ -13,7 +14,12 @@ typedef struct
 } Params;
 
 static const GememParam params[] = {
-  { .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", .max = "1GiB", .help = "Offsets are multiples of this.",
+  { .name = "alignment",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "512",
+    .min = "1",
+    .max = "1GiB",
+    .help = "Offsets are multiples of this.",
     .offset = G_STRUCT_OFFSET (Params, alignment) },
   { NULL },
 };
@@ -47,7 +53,8 @@ plan_no_reuse (gconstpointer data, const GememPlanInput *input, GError **error G
 
       plan->spaces[i] = life->space;
       plan->sizes[i] = life->size;
-      plan->offsets[i] = gemem_round_up (total->bytes, life->alignment != 0 ? life->alignment : alignment);
+      plan->offsets[i] = gemem_round_up (total->bytes,
+                                         life->alignment != 0 ? life->alignment : alignment);
       total->bytes = gemem_round_up (plan->offsets[i] + life->size, alignment);
     }
   for (guint i = 0; i < plan->totals->len; i++)
@@ -55,4 +62,8 @@ plan_no_reuse (gconstpointer data, const GememPlanInput *input, GError **error G
   return plan;
 }
 
-const GememPlanner gemem_no_reuse = { { "no-reuse", NULL, "Every item has memory of its own", "design.md 4", params, sizeof (Params) }, 0, 512, plan_no_reuse };
+const GememPlanner gemem_no_reuse = { { "no-reuse", NULL, "Every item has memory of its own",
+                                        "design.md 4", params, sizeof (Params) },
+                                      0,
+                                      512,
+                                      plan_no_reuse };

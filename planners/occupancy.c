@@ -14,7 +14,7 @@ typedef struct
 /* Disjoint ranges, ascending, none touching the next. */
 typedef struct
 {
-  Range  *ranges;
+  Range *ranges;
   guint32 n, room;
 } Ranges;
 
@@ -23,14 +23,17 @@ typedef struct
   const Range *at, *end;
 } Cursor;
 
-enum { MOST_SETS = 160 }; /* 2 x 32 nodes that make up an interval, 2 x 32 above them, and some */
+enum
+{
+  MOST_SETS = 160
+}; /* 2 x 32 nodes that make up an interval, 2 x 32 above them, and some */
 
 struct _GememOccupancy
 {
   guint32 width; /* of the tree: a power of two; node 1 is the root, node width + c column c */
   Ranges *own, *below;
-  Cursor  cursors[MOST_SETS];
-  guint   n_cursors;
+  Cursor cursors[MOST_SETS];
+  guint n_cursors;
 };
 
 /* ---- sets of ranges */
@@ -114,7 +117,8 @@ gemem_occupancy_free (GememOccupancy *occupancy)
 }
 
 void
-gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 start, guint64 end)
+gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 start,
+                      guint64 end)
 {
   const Range range = { start, end };
   guint32 low = first + occupancy->width, high = last + occupancy->width;
@@ -133,7 +137,8 @@ gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, gu
           add_range (&occupancy->below[high], range);
         }
     }
-  /* every node above one of these is above the first or the last column; it is told again, harmlessly, where it is one of these itself */
+  /* every node above one of these is above the first or the last column; it is told again,
+   * harmlessly, where it is one of these itself */
   for (above_low /= 2, above_high /= 2; above_low > 0; above_low /= 2, above_high /= 2)
     {
       add_range (&occupancy->below[above_low], range);
@@ -146,7 +151,7 @@ static void
 look_at (GememOccupancy *occupancy, const Ranges *set)
 {
   if (set->n > 0)
-    occupancy->cursors[occupancy->n_cursors++] = (Cursor) { set->ranges, set->ranges + set->n };
+    occupancy->cursors[occupancy->n_cursors++] = (Cursor){ set->ranges, set->ranges + set->n };
 }
 
 /* Cursors over all that is taken in columns [first, last). */
@@ -186,7 +191,8 @@ next_hole (GememOccupancy *occupancy, guint64 from, guint64 size, guint64 alignm
       Cursor *cursor = &occupancy->cursors[i];
       const guint64 before = offset;
 
-      while (cursor->at < cursor->end && (cursor->at->end <= offset || cursor->at->start < offset + size))
+      while (cursor->at < cursor->end
+             && (cursor->at->end <= offset || cursor->at->start < offset + size))
         {
           if (cursor->at->end > offset)
             offset = gemem_round_up (cursor->at->end, alignment);
@@ -210,21 +216,24 @@ hole_end (const GememOccupancy *occupancy)
 }
 
 guint64
-gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size, guint64 alignment)
+gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size,
+                           guint64 alignment)
 {
   look (occupancy, first, last);
   return next_hole (occupancy, 0, size, alignment);
 }
 
 guint64
-gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size, guint64 alignment)
+gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size,
+                          guint64 alignment)
 {
   guint64 best = G_MAXUINT64, best_offset = 0, from = 0;
 
   look (occupancy, first, last);
   for (;;)
     {
-      const guint64 offset = next_hole (occupancy, from, size, alignment), end = hole_end (occupancy);
+      const guint64 offset = next_hole (occupancy, from, size, alignment),
+                    end = hole_end (occupancy);
 
       if (end == G_MAXUINT64)
         return best != G_MAXUINT64 ? best_offset : offset;

@@ -1,13 +1,16 @@
-/* occupancy.h - which bytes are taken at any moment of an interval: rectangles in time and addresses, and the gaps between them.
+/* occupancy.h - which bytes are taken at any moment of an interval: rectangles in time and
+ * addresses, and the gaps between them.
  *
- * Why: greedy planners place items in any order of time and need the lowest (or smallest) hole that is free during a whole lifetime.  Looking at
- * every item that is alive meanwhile costs as much as there are conflicts, hundreds of millions for the large traces; this looks at merged
- * ranges.
+ * Why: greedy planners place items in any order of time and need the lowest (or smallest) hole that
+ * is free during a whole lifetime.  Looking at every item that is alive meanwhile costs as much as
+ * there are conflicts, hundreds of millions for the large traces; this looks at merged ranges.
  *
- * Method: a segment tree over time columns.  A rectangle is noted at the O(log n) nodes that make up its interval (`own`) and at those and all nodes
- * above (`below`), in each as part of a sorted set of disjoint ranges that merge when they touch.  What is taken in an interval is the union
- * of `below` of the nodes that make it up and `own` of the nodes above these: O(log n) sets.
- * Cost: taking O(log n) set updates; asking O(ranges in these sets), which merging keeps few.  Memory O(n log n) at worst.
+ * Method: a segment tree over time columns.  A rectangle is noted at the O(log n) nodes that make
+ * up its interval (`own`) and at those and all nodes above (`below`), in each as part of a sorted
+ * set of disjoint ranges that merge when they touch.  What is taken in an interval is the union of
+ * `below` of the nodes that make it up and `own` of the nodes above these: O(log n) sets.
+ * Cost: taking O(log n) set updates; asking O(ranges in these sets), which merging keeps few. 
+ * Memory O(n log n) at worst.
  */
 #pragma once
 
@@ -24,11 +27,16 @@ void gemem_occupancy_free (GememOccupancy *occupancy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememOccupancy, gemem_occupancy_free)
 
 /* Takes bytes [start, end) in columns [first, last); start < end, first < last. */
-void gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 start, guint64 end);
+void gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 start,
+                           guint64 end);
 
-/* The lowest multiple of @alignment from which @size bytes are free in all columns [first, last). */
-guint64 gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size, guint64 alignment);
-/* The same in the smallest gap between taken bytes that has room, the lowest of equal ones; above all taken bytes where none has. */
-guint64 gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size, guint64 alignment);
+/* The lowest multiple of @alignment from which @size bytes are free in all columns [first,
+ * last). */
+guint64 gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, guint32 last,
+                                   guint64 size, guint64 alignment);
+/* The same in the smallest gap between taken bytes that has room, the lowest of equal ones; above
+ * all taken bytes where none has. */
+guint64 gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last,
+                                  guint64 size, guint64 alignment);
 
 GEMEM_END_DECLS

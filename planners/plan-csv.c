@@ -1,6 +1,7 @@
 /* plan-csv.c - plans as MiniMalloc's tables with offsets; see plan-file.h.
  *
- * Ids differ within a table: of an id that comes again in time, all but the first are written "ID@BEGIN".
+ * Ids differ within a table: of an id that comes again in time, all but the first are written
+ * "ID@BEGIN".
  */
 #include "config.h"
 
@@ -19,8 +20,9 @@ append_row (GString *out, GHashTable *seen, const GememLifetime *lifetime, guint
   g_string_append_printf (out, "%" G_GUINT64_FORMAT, lifetime->id);
   if (again)
     g_string_append_printf (out, "@%" G_GUINT64_FORMAT, lifetime->begin);
-  g_string_append_printf (out, ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",", lifetime->begin, lifetime->safe_end,
-                          lifetime->size);
+  g_string_append_printf (out,
+                          ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",",
+                          lifetime->begin, lifetime->safe_end, lifetime->size);
   if (offset != GEMEM_NO_OFFSET)
     g_string_append_printf (out, "%" G_GUINT64_FORMAT, offset);
   g_string_append_c (out, '\n');
@@ -28,13 +30,15 @@ append_row (GString *out, GHashTable *seen, const GememLifetime *lifetime, guint
 
 /* Where each lifetime of a graph begins: its first item's offset, less its place inside. */
 static guint64 *
-lifetime_offsets (const GememPlan *plan, const GememLifetimes *lifetimes, const GememPlanPlace *places)
+lifetime_offsets (const GememPlan *plan, const GememLifetimes *lifetimes,
+                  const GememPlanPlace *places)
 {
   guint64 *offsets = g_new (guint64, (gsize) lifetimes->items->len + 1);
 
   memset (offsets, 0xff, sizeof (guint64) * lifetimes->items->len);
   for (guint32 i = plan->n_items; i-- > 0;)
-    if (places[i].lifetime != GEMEM_NONE && plan->offsets[i] != GEMEM_NO_OFFSET && plan->offsets[i] >= places[i].inner)
+    if (places[i].lifetime != GEMEM_NONE && plan->offsets[i] != GEMEM_NO_OFFSET
+        && plan->offsets[i] >= places[i].inner)
       offsets[places[i].lifetime] = plan->offsets[i] - places[i].inner;
   return offsets;
 }
@@ -43,14 +47,16 @@ void
 gemem_plan_write_csv (GString *out, const GememPlan *plan, const GememPlanInput *input)
 {
   g_autofree GememPlanPlace *places = NULL;
-  g_autoptr (GememLifetimes) made = input->graph != NULL ? gemem_graph_lifetimes (input->graph, &places) : NULL;
+  g_autoptr (GememLifetimes)
+      made = input->graph != NULL ? gemem_graph_lifetimes (input->graph, &places) : NULL;
   const GememLifetimes *lifetimes = made != NULL ? made : input->lifetimes;
   g_autofree guint64 *offsets = made != NULL ? lifetime_offsets (plan, made, places) : NULL;
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
 
   g_string_append (out, "id,lower,upper,size,offset\n");
   for (guint i = 0; i < lifetimes->items->len; i++)
-    append_row (out, seen, gemem_lifetimes_get (lifetimes, i), (offsets != NULL ? offsets : plan->offsets)[i]);
+    append_row (out, seen, gemem_lifetimes_get (lifetimes, i),
+                (offsets != NULL ? offsets : plan->offsets)[i]);
 }
 
 /* ---- reading */
@@ -58,9 +64,9 @@ gemem_plan_write_csv (GString *out, const GememPlan *plan, const GememPlanInput 
 typedef struct
 {
   GArray *rows;
-  gint64  first;  /* least begin */
+  gint64 first;   /* least begin */
   guint64 placed; /* rows with an offset */
-  char   *bad;    /* name of the first row whose offset is none */
+  char *bad;      /* name of the first row whose offset is none */
 } Reading;
 
 /* "12" and "12@34" are 12; other names count as the number of the row, from 1. */
@@ -81,12 +87,17 @@ add_row (const GememMinimallocRow *row, gpointer data)
 {
   Reading *reading = data;
   const guint32 number = reading->rows->len;
-  GememPlanRow item = { .id = id_of (row->name, number), .begin = (guint64) row->lower, .end = (guint64) row->upper, .size = row->size,
-                        .offset = row->has_offset ? (guint64) row->offset : GEMEM_NO_OFFSET, .number = number };
+  GememPlanRow item = { .id = id_of (row->name, number),
+                        .begin = (guint64) row->lower,
+                        .end = (guint64) row->upper,
+                        .size = row->size,
+                        .offset = row->has_offset ? (guint64) row->offset : GEMEM_NO_OFFSET,
+                        .number = number };
 
   if (row->alignment > 0 && (row->alignment & (row->alignment - 1)) == 0)
     item.alignment = (guint64) row->alignment;
-  if (row->has_offset && (row->offset < 0 || (guint64) row->offset >= GEMEM_PLAN_MAX) && reading->bad == NULL)
+  if (row->has_offset && (row->offset < 0 || (guint64) row->offset >= GEMEM_PLAN_MAX)
+      && reading->bad == NULL)
     reading->bad = g_strdup (row->name);
   reading->first = MIN (reading->first, row->lower);
   reading->placed += row->has_offset;
@@ -101,10 +112,12 @@ gemem_plan_read_csv (GememInput *input, GArray *rows, GError **error)
   gboolean ok = gemem_minimalloc_read (input, add_row, &reading, &behind, error);
 
   if (ok && reading.bad != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: buffer '%s': its offset is below 0 or above 2^62; correct the row",
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: buffer '%s': its offset is below 0 or above 2^62; correct the row",
                  gemem_input_name (input), reading.bad);
   else if (ok && reading.placed == 0 && rows->len > 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no buffer has an offset; this is a table of lifetimes, not yet a plan",
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: no buffer has an offset; this is a table of lifetimes, not yet a plan",
                  gemem_input_name (input));
   ok = ok && reading.bad == NULL && (reading.placed > 0 || rows->len == 0);
   for (guint i = 0; i < rows->len && reading.first < 0; i++) /* time counts from 0 */

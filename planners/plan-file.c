@@ -1,6 +1,7 @@
 /* plan-file.c - from a file to a plan of the given input; see plan-file.h.
  *
- * Rows of a file and lifetimes are matched by id; where an id comes again, the first row of that id in time is the first lifetime's.
+ * Rows of a file and lifetimes are matched by id; where an id comes again, the first row of that id
+ * in time is the first lifetime's.
  */
 #include "config.h"
 
@@ -42,7 +43,8 @@ rows_of (const GememLifetimes *lifetimes)
   for (guint i = 0; i < lifetimes->items->len; i++)
     {
       const GememLifetime *item = gemem_lifetimes_get (lifetimes, i);
-      const GememPlanRow row = { item->id, item->begin, item->end, item->size, item->alignment, GEMEM_NO_OFFSET, i };
+      const GememPlanRow row = { item->id,        item->begin,     item->end, item->size,
+                                 item->alignment, GEMEM_NO_OFFSET, i };
 
       g_array_append_val (rows, row);
     }
@@ -70,7 +72,8 @@ measure (GememPlan *plan)
     return;
   for (guint32 i = 0; i < plan->n_items; i++)
     {
-      const GememPlanTotal total = { plan->spaces != NULL ? plan->spaces[i] : 0, plan->offsets[i] + plan->sizes[i] };
+      const GememPlanTotal total = { plan->spaces != NULL ? plan->spaces[i] : 0,
+                                     plan->offsets[i] + plan->sizes[i] };
       guint t = 0;
 
       if (plan->offsets[i] == GEMEM_NO_OFFSET || plan->sizes[i] == 0)
@@ -79,10 +82,12 @@ measure (GememPlan *plan)
         t++;
       if (t == ends->len)
         g_array_append_val (ends, total);
-      g_array_index (ends, GememPlanTotal, t).bytes = MAX (g_array_index (ends, GememPlanTotal, t).bytes, total.bytes);
+      g_array_index (ends, GememPlanTotal, t).bytes = MAX (
+          g_array_index (ends, GememPlanTotal, t).bytes, total.bytes);
     }
   for (guint t = 0; t < ends->len; t++)
-    gemem_plan_add_total (plan, g_array_index (ends, GememPlanTotal, t).space, g_array_index (ends, GememPlanTotal, t).bytes);
+    gemem_plan_add_total (plan, g_array_index (ends, GememPlanTotal, t).space,
+                          g_array_index (ends, GememPlanTotal, t).bytes);
 }
 
 /* A plan of @n_items with what @head says besides. */
@@ -103,7 +108,8 @@ with_head (const GememPlan *head, guint32 n_items)
     }
   for (guint i = 0; i < head->candidates->len; i++)
     {
-      const GememPlanCandidate *candidate = &g_array_index (head->candidates, GememPlanCandidate, i);
+      const GememPlanCandidate *candidate = &g_array_index (head->candidates, GememPlanCandidate,
+                                                            i);
 
       gemem_plan_add_candidate (plan, candidate->name, candidate->total);
     }
@@ -112,20 +118,24 @@ with_head (const GememPlan *head, guint32 n_items)
 }
 
 static gboolean
-refuse_pair (const char *path, const GememPlanRow *wanted, const GememPlanRow *found, GError **error)
+refuse_pair (const char *path, const GememPlanRow *wanted, const GememPlanRow *found,
+             GError **error)
 {
   if (found == NULL || found->id != wanted->id)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: has nothing for allocation %" G_GUINT64_FORMAT " of steps %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
-                 "; name the input that was planned", path, wanted->id, wanted->begin, wanted->end);
+                 "%s: has nothing for allocation %" G_GUINT64_FORMAT " of steps %" G_GUINT64_FORMAT
+                 " to %" G_GUINT64_FORMAT "; name the input that was planned",
+                 path, wanted->id, wanted->begin, wanted->end);
   else
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: allocation %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT " bytes, but %" G_GUINT64_FORMAT
-                 " in the input; name the input that was planned", path, wanted->id, found->size, wanted->size);
+                 "%s: allocation %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT
+                 " bytes, but %" G_GUINT64_FORMAT " in the input; name the input that was planned",
+                 path, wanted->id, found->size, wanted->size);
   return FALSE;
 }
 
-/* Lifetimes of one space: the totals of the file are that of it, by whatever name the planner knows it. */
+/* Lifetimes of one space: the totals of the file are that of it, by whatever name the planner knows
+ * it. */
 static void
 join_totals (GememPlan *plan)
 {
@@ -149,7 +159,8 @@ has_spaces (const GememLifetimes *lifetimes)
 
 /* The offsets of @rows for @lifetimes. */
 static GememPlan *
-match (const char *path, const GememPlan *head, GArray *rows, const GememLifetimes *lifetimes, GError **error)
+match (const char *path, const GememPlan *head, GArray *rows, const GememLifetimes *lifetimes,
+       GError **error)
 {
   g_autoptr (GArray) wanted = rows_of (lifetimes);
   g_autoptr (GememPlan) plan = with_head (head, lifetimes->items->len);
@@ -164,8 +175,9 @@ match (const char *path, const GememPlan *head, GArray *rows, const GememLifetim
 
       if (want == NULL)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: has %u items, but the input only %u; name the input that was planned", path,
-                       rows->len, wanted->len);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "%s: has %u items, but the input only %u; name the input that was planned",
+                       path, rows->len, wanted->len);
           return NULL;
         }
       if (row == NULL || row->id != want->id || row->size != want->size)
@@ -219,7 +231,8 @@ fill_from_graph (GememPlan *plan, const GememGraph *graph)
     {
       const guint32 number = places[i].lifetime;
 
-      plan->spaces[i] = gemem_space_unpack (number != GEMEM_NONE ? gemem_lifetimes_get (lifetimes, number)->space : 0);
+      plan->spaces[i] = gemem_space_unpack (
+          number != GEMEM_NONE ? gemem_lifetimes_get (lifetimes, number)->space : 0);
       if (plan->offsets[i] != GEMEM_NO_OFFSET)
         plan->sizes[i] = number != GEMEM_NONE ? places[i].bytes : gemem_graph_item (graph, i).size;
     }

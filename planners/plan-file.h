@@ -1,13 +1,17 @@
 /* plan-file.h - plans in files: our JSON, and MiniMalloc's CSV with offsets.
  *
- * JSON: an object with "schema": "gemem-plan", "version": 1, planner, input, arena, lower_bound, alignment, totals {"0x2": bytes}, and what the
- * planner says besides (winner, candidates [[name, total]], feature_map_plus_tail, zero_copy, segments).  Plans of graphs: "outputs" and
- * "workspaces", each {node: [offset or null]}.  Plans of lifetimes: "items" [[id, begin, end, size, offset or null]].  The `expect` object of
- * vectors/ge-static is such a file as it stands: only the offsets are required.
- * CSV: a table of lifetimes (traces/minimalloc-table.h) with the column `offset`; an id that is no number counts as the number of its row, from 1.
+ * JSON: an object with "schema": "gemem-plan", "version": 1, planner, input, arena, lower_bound,
+ * alignment, totals {"0x2": bytes}, and what the planner says besides (winner, candidates [[name,
+ * total]], feature_map_plus_tail, zero_copy, segments).  Plans of graphs: "outputs" and
+ * "workspaces", each {node: [offset or null]}.  Plans of lifetimes: "items" [[id, begin, end, size,
+ * offset or null]].  The `expect` object of vectors/ge-static is such a file as it stands: only the
+ * offsets are required.
+ * CSV: a table of lifetimes (traces/minimalloc-table.h) with the column `offset`; an id that is no
+ * number counts as the number of its row, from 1.
  *
- * Invariants: what was written loads to the same offsets and totals; what is loaded is NOT checked yet (check.h).  A hostile file gives
- * GEMEM_ERROR_INPUT "FILE: field: what; what to do", and memory stays in proportion to file and input.
+ * Invariants: what was written loads to the same offsets and totals; what is loaded is NOT checked
+ * yet (check.h).  A hostile file gives GEMEM_ERROR_INPUT "FILE: field: what; what to do", and
+ * memory stays in proportion to file and input.
  * Cost: linear; matching of lifetimes O(n log n).
  */
 #pragma once
@@ -19,11 +23,13 @@ GEMEM_BEGIN_DECLS
 
 /* Appends @plan, made for @input (graph or lifetimes). */
 void gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput *input);
-/* A row per lifetime; of a graph per item, or group of items that lie together, `id` being the number of the first. */
+/* A row per lifetime; of a graph per item, or group of items that lie together, `id` being the
+ * number of the first. */
 void gemem_plan_write_csv (GString *out, const GememPlan *plan, const GememPlanInput *input);
 
-/* The plan at @path ("-": standard input) for @input, with an entry for each of its items: outputs and workspaces by the name of the node;
- * lifetimes by id (where ids come again: by their order in time) and size, in any order.  What the file leaves out has no offset.
+/* The plan at @path ("-": standard input) for @input, with an entry for each of its items: outputs
+ * and workspaces by the name of the node; lifetimes by id (where ids come again: by their order in
+ * time) and size, in any order.  What the file leaves out has no offset.
  * Errors: GEMEM_ERROR_FAILED (cannot be read), GEMEM_ERROR_INPUT. */
 GememPlan *gemem_plan_load (const char *path, const GememPlanInput *input, GError **error);
 

@@ -1,22 +1,40 @@
 /* plan-json-read.c - plans as JSON, read; see plan-file.h.
  *
- * Only offsets are required; what the file says of totals must fit together.  Cost: linear in the file, which is held whole. */
+ * Only offsets are required; what the file says of totals must fit together.  Cost: linear in the
+ * file, which is held whole. */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/plan-file-private.h"
 #include "base/io/json-tree.h"
+#include "planners/plan-file-private.h"
 
 enum
 {
-  FIELD_SCHEMA, FIELD_VERSION, FIELD_PLANNER, FIELD_INPUT, FIELD_ARENA, FIELD_LOWER_BOUND, FIELD_ALIGNMENT, FIELD_WINNER, FIELD_CANDIDATES,
-  FIELD_FEATURE_MAP, FIELD_ZERO_COPY, FIELD_TOTALS, FIELD_SEGMENTS, FIELD_OUTPUTS, FIELD_WORKSPACES, FIELD_ITEMS, N_FIELDS
+  FIELD_SCHEMA,
+  FIELD_VERSION,
+  FIELD_PLANNER,
+  FIELD_INPUT,
+  FIELD_ARENA,
+  FIELD_LOWER_BOUND,
+  FIELD_ALIGNMENT,
+  FIELD_WINNER,
+  FIELD_CANDIDATES,
+  FIELD_FEATURE_MAP,
+  FIELD_ZERO_COPY,
+  FIELD_TOTALS,
+  FIELD_SEGMENTS,
+  FIELD_OUTPUTS,
+  FIELD_WORKSPACES,
+  FIELD_ITEMS,
+  N_FIELDS
 };
 
 static const char *const fields[N_FIELDS + 1] = {
-  "schema", "version", "planner", "input", "arena", "lower_bound", "alignment", "winner", "candidates", "feature_map_plus_tail", "zero_copy",
-  "totals", "segments", "outputs", "workspaces", "items", NULL
+  "schema",      "version",   "planner",  "input",      "arena",
+  "lower_bound", "alignment", "winner",   "candidates", "feature_map_plus_tail",
+  "zero_copy",   "totals",    "segments", "outputs",    "workspaces",
+  "items",       NULL
 };
 
 /* An integer that is no offset behind 2^62. */
@@ -28,7 +46,8 @@ read_number (const GememJsonTree *tree, guint32 entry, guint64 *value, GError **
   if (!gemem_json_tree_int (tree, entry, 0, &number, error))
     return FALSE;
   *value = (guint64) number;
-  return *value < GEMEM_PLAN_MAX || gemem_json_tree_fail (tree, entry, error, "is too large; plans end below 2^62");
+  return *value < GEMEM_PLAN_MAX
+         || gemem_json_tree_fail (tree, entry, error, "is too large; plans end below 2^62");
 }
 
 /* @entry 0: not in the file. */
@@ -49,12 +68,15 @@ read_offset (const GememJsonTree *tree, guint32 entry, guint64 *offset, GError *
 
 /* "0x11" */
 static gboolean
-parse_space (const GememJsonTree *tree, guint32 entry, const char *text, guint64 *space, GError **error)
+parse_space (const GememJsonTree *tree, guint32 entry, const char *text, guint64 *space,
+             GError **error)
 {
-  const gsize digits = g_str_has_prefix (text, "0x") ? strspn (text + 2, "0123456789abcdefABCDEF") : 0;
+  const gsize digits = g_str_has_prefix (text, "0x") ? strspn (text + 2, "0123456789abcdefABCDEF")
+                                                     : 0;
 
   if (digits == 0 || digits > 16 || text[2 + digits] != '\0')
-    return gemem_json_tree_fail (tree, entry, error, "'%s' is no memory type; write it as \"0x2\"", text);
+    return gemem_json_tree_fail (tree, entry, error, "'%s' is no memory type; write it as \"0x2\"",
+                                 text);
   *space = g_ascii_strtoull (text + 2, NULL, 16);
   return TRUE;
 }
@@ -70,11 +92,14 @@ read_head (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GError
   if (at[FIELD_SCHEMA] != 0 && !gemem_json_tree_string (tree, at[FIELD_SCHEMA], &text, error))
     return FALSE;
   if (at[FIELD_SCHEMA] != 0 && strcmp (text, GEMEM_PLAN_SCHEMA) != 0)
-    return gemem_json_tree_fail (tree, at[FIELD_SCHEMA], error, "'%s' is not \"" GEMEM_PLAN_SCHEMA "\"; this is no plan", text);
+    return gemem_json_tree_fail (tree, at[FIELD_SCHEMA], error,
+                                 "'%s' is not \"" GEMEM_PLAN_SCHEMA "\"; this is no plan", text);
   if (!read_optional (tree, at[FIELD_VERSION], &version, error))
     return FALSE;
   if (version != GEMEM_PLAN_VERSION)
-    return gemem_json_tree_fail (tree, at[FIELD_VERSION], error, "this gemem knows version %d; use a newer gemem", GEMEM_PLAN_VERSION);
+    return gemem_json_tree_fail (tree, at[FIELD_VERSION], error,
+                                 "this gemem knows version %d; use a newer gemem",
+                                 GEMEM_PLAN_VERSION);
   if (at[FIELD_PLANNER] != 0)
     {
       if (!gemem_json_tree_string (tree, at[FIELD_PLANNER], &text, error))
@@ -100,15 +125,18 @@ read_candidates (const GememJsonTree *tree, guint32 list, GememPlan *plan, GErro
     return TRUE;
   if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 pair = gemem_json_tree_first (tree, list); pair != 0; pair = gemem_json_tree_next (tree, list, pair))
+  for (guint32 pair = gemem_json_tree_first (tree, list); pair != 0;
+       pair = gemem_json_tree_next (tree, list, pair))
     {
-      const guint32 name = gemem_json_tree_first (tree, pair), total = name != 0 ? gemem_json_tree_next (tree, pair, name) : 0;
+      const guint32 name = gemem_json_tree_first (tree, pair),
+                    total = name != 0 ? gemem_json_tree_next (tree, pair, name) : 0;
       const char *text;
       guint64 bytes;
 
       if (total == 0 || gemem_json_tree_next (tree, pair, total) != 0)
         return gemem_json_tree_fail (tree, pair, error, "a candidate is [name, total]");
-      if (!gemem_json_tree_string (tree, name, &text, error) || !read_number (tree, total, &bytes, error))
+      if (!gemem_json_tree_string (tree, name, &text, error)
+          || !read_number (tree, total, &bytes, error))
         return FALSE;
       gemem_plan_add_candidate (plan, text, bytes);
     }
@@ -126,11 +154,13 @@ read_totals (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GErr
     return TRUE; /* known when the offsets are */
   if (!gemem_json_tree_is (tree, at[FIELD_TOTALS], GEMEM_JSON_BEGIN_OBJECT, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (tree, at[FIELD_TOTALS]); i != 0; i = gemem_json_tree_next (tree, at[FIELD_TOTALS], i))
+  for (guint32 i = gemem_json_tree_first (tree, at[FIELD_TOTALS]); i != 0;
+       i = gemem_json_tree_next (tree, at[FIELD_TOTALS], i))
     {
       guint64 space, bytes;
 
-      if (!parse_space (tree, i, gemem_json_tree_key (tree, i), &space, error) || !read_number (tree, i, &bytes, error))
+      if (!parse_space (tree, i, gemem_json_tree_key (tree, i), &space, error)
+          || !read_number (tree, i, &bytes, error))
         return FALSE;
       for (guint t = 0; t < plan->totals->len; t++)
         if (g_array_index (plan->totals, GememPlanTotal, t).space == space)
@@ -140,8 +170,9 @@ read_totals (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GErr
         return gemem_json_tree_fail (tree, i, error, "the totals add up to more than 2^62");
     }
   if (at[FIELD_ARENA] != 0 && arena != plan->arena)
-    return gemem_json_tree_fail (tree, at[FIELD_ARENA], error, "%" G_GUINT64_FORMAT ", but the totals add up to %" G_GUINT64_FORMAT, arena,
-                                 plan->arena);
+    return gemem_json_tree_fail (
+        tree, at[FIELD_ARENA], error,
+        "%" G_GUINT64_FORMAT ", but the totals add up to %" G_GUINT64_FORMAT, arena, plan->arena);
   return TRUE;
 }
 
@@ -157,9 +188,12 @@ read_segment (const GememJsonTree *tree, guint32 entry, GememPlanSegment *segmen
   for (guint i = 0; names[i] != NULL; i++)
     if (at[i] == 0)
       return gemem_json_tree_fail (tree, entry, error, "%s is missing", names[i]);
-  return gemem_json_tree_string (tree, at[0], &text, error) && parse_space (tree, at[0], text, &segment->space, error)
-         && read_number (tree, at[1], &segment->base, error) && read_number (tree, at[2], &segment->size, error)
-         && gemem_json_tree_bool (tree, at[3], &segment->fixed, error) && gemem_json_tree_bool (tree, at[4], &segment->zero_copy, error);
+  return gemem_json_tree_string (tree, at[0], &text, error)
+         && parse_space (tree, at[0], text, &segment->space, error)
+         && read_number (tree, at[1], &segment->base, error)
+         && read_number (tree, at[2], &segment->size, error)
+         && gemem_json_tree_bool (tree, at[3], &segment->fixed, error)
+         && gemem_json_tree_bool (tree, at[4], &segment->zero_copy, error);
 }
 
 static gboolean
@@ -169,7 +203,8 @@ read_segments (const GememJsonTree *tree, guint32 list, GememPlan *plan, GError 
     return TRUE;
   if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (tree, list); i != 0; i = gemem_json_tree_next (tree, list, i))
+  for (guint32 i = gemem_json_tree_first (tree, list); i != 0;
+       i = gemem_json_tree_next (tree, list, i))
     {
       GememPlanSegment segment;
 
@@ -190,30 +225,37 @@ read_offsets (const GememJsonTree *tree, guint32 list, guint64 *offsets, guint32
 
   if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 entry = gemem_json_tree_first (tree, list); entry != 0; entry = gemem_json_tree_next (tree, list, entry), i++)
+  for (guint32 entry = gemem_json_tree_first (tree, list); entry != 0;
+       entry = gemem_json_tree_next (tree, list, entry), i++)
     if (i < n && offsets[i] != GEMEM_NO_OFFSET)
       return gemem_json_tree_fail (tree, list, error, "given twice");
     else if (i < n && !read_offset (tree, entry, &offsets[i], error))
       return FALSE;
-  return i == n || gemem_json_tree_fail (tree, list, error, "%u offsets, but the graph has %u; name the graph that was planned", i, n);
+  return i == n
+         || gemem_json_tree_fail (
+             tree, list, error, "%u offsets, but the graph has %u; name the graph that was planned",
+             i, n);
 }
 
 /* {node: [offset...]} into the items of the graph. */
 static gboolean
-read_nodes (const GememJsonTree *tree, guint32 object, const GememGraph *graph, gboolean workspaces, GememPlan *plan, GError **error)
+read_nodes (const GememJsonTree *tree, guint32 object, const GememGraph *graph, gboolean workspaces,
+            GememPlan *plan, GError **error)
 {
   if (object == 0)
     return TRUE;
   if (!gemem_json_tree_is (tree, object, GEMEM_JSON_BEGIN_OBJECT, error))
     return FALSE;
-  for (guint32 list = gemem_json_tree_first (tree, object); list != 0; list = gemem_json_tree_next (tree, object, list))
+  for (guint32 list = gemem_json_tree_first (tree, object); list != 0;
+       list = gemem_json_tree_next (tree, object, list))
     {
       const guint32 id = gemem_graph_find_node (graph, gemem_json_tree_key (tree, list));
       const GememNode *node = id != GEMEM_NONE ? gemem_graph_node (graph, id) : NULL;
       guint32 item, n;
 
       if (node == NULL)
-        return gemem_json_tree_fail (tree, list, error, "graph '%s' has no such node; name the graph that was planned",
+        return gemem_json_tree_fail (tree, list, error,
+                                     "graph '%s' has no such node; name the graph that was planned",
                                      gemem_graph_name (graph));
       item = workspaces ? gemem_node_workspace_item (node, 0) : gemem_node_output_item (node, 0);
       n = workspaces ? node->n_workspaces : node->n_outputs;
@@ -232,14 +274,18 @@ read_item (const GememJsonTree *tree, guint32 list, GememPlanRow *row, GError **
 
   if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 entry = gemem_json_tree_first (tree, list); entry != 0; entry = gemem_json_tree_next (tree, list, entry), i++)
+  for (guint32 entry = gemem_json_tree_first (tree, list); entry != 0;
+       entry = gemem_json_tree_next (tree, list, entry), i++)
     if (i >= G_N_ELEMENTS (places))
       return gemem_json_tree_fail (tree, list, error, "an item is [id, begin, end, size, offset]");
-    else if (i == 4 ? !read_offset (tree, entry, places[i], error) : !read_number (tree, entry, places[i], error))
+    else if (i == 4 ? !read_offset (tree, entry, places[i], error)
+                    : !read_number (tree, entry, places[i], error))
       return FALSE;
   if (i != G_N_ELEMENTS (places))
     return gemem_json_tree_fail (tree, list, error, "an item is [id, begin, end, size, offset]");
-  return row->begin < row->end || gemem_json_tree_fail (tree, list, error, "ends at %" G_GUINT64_FORMAT ", not after its begin", row->end);
+  return row->begin < row->end
+         || gemem_json_tree_fail (tree, list, error,
+                                  "ends at %" G_GUINT64_FORMAT ", not after its begin", row->end);
 }
 
 static gboolean
@@ -247,7 +293,8 @@ read_items (const GememJsonTree *tree, guint32 list, GArray *rows, GError **erro
 {
   if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (tree, list); i != 0; i = gemem_json_tree_next (tree, list, i))
+  for (guint32 i = gemem_json_tree_first (tree, list); i != 0;
+       i = gemem_json_tree_next (tree, list, i))
     {
       GememPlanRow row = { .number = rows->len };
 
@@ -259,21 +306,26 @@ read_items (const GememJsonTree *tree, guint32 list, GArray *rows, GError **erro
 }
 
 static gboolean
-read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, GArray *rows, GError **error)
+read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, GArray *rows,
+           GError **error)
 {
   guint32 at[N_FIELDS];
 
   if (!gemem_json_tree_fields (tree, 0, fields, at, error) || !read_head (tree, at, plan, error)
-      || !read_candidates (tree, at[FIELD_CANDIDATES], plan, error) || !read_totals (tree, at, plan, error)
+      || !read_candidates (tree, at[FIELD_CANDIDATES], plan, error)
+      || !read_totals (tree, at, plan, error)
       || !read_segments (tree, at[FIELD_SEGMENTS], plan, error))
     return FALSE;
   if (at[FIELD_ITEMS] != 0 && at[FIELD_OUTPUTS] == 0 && at[FIELD_WORKSPACES] == 0)
     return read_items (tree, at[FIELD_ITEMS], rows, error);
   if (at[FIELD_ITEMS] != 0 || at[FIELD_OUTPUTS] == 0)
-    return gemem_json_tree_fail (tree, 0, error, "a plan has outputs (of a graph) or items (of a trace)");
+    return gemem_json_tree_fail (tree, 0, error,
+                                 "a plan has outputs (of a graph) or items (of a trace)");
   if (graph == NULL)
-    return gemem_json_tree_fail (tree, at[FIELD_OUTPUTS], error, "the plan of a graph; name the graph behind it");
-  return read_nodes (tree, at[FIELD_OUTPUTS], graph, FALSE, plan, error) && read_nodes (tree, at[FIELD_WORKSPACES], graph, TRUE, plan, error);
+    return gemem_json_tree_fail (tree, at[FIELD_OUTPUTS], error,
+                                 "the plan of a graph; name the graph behind it");
+  return read_nodes (tree, at[FIELD_OUTPUTS], graph, FALSE, plan, error)
+         && read_nodes (tree, at[FIELD_WORKSPACES], graph, TRUE, plan, error);
 }
 
 GememPlan *
@@ -281,12 +333,14 @@ gemem_plan_read_json (GememInput *input, const GememGraph *graph, GArray *rows, 
 {
   GememJson *json = gemem_json_new (input);
   GememJsonTree *tree = gemem_json_tree_new ();
-  g_autoptr (GememPlan) plan = gemem_plan_new (gemem_input_name (input), graph != NULL ? gemem_graph_n_items (graph) : 0);
+  g_autoptr (GememPlan) plan = gemem_plan_new (gemem_input_name (input),
+                                               graph != NULL ? gemem_graph_n_items (graph) : 0);
   int token = gemem_json_next (json, error);
   gboolean ok;
 
   gemem_json_tree_set_where (tree, "%s", gemem_input_name (input));
-  ok = token >= 0 && gemem_json_tree_read (tree, json, token, error) && gemem_json_next (json, error) == GEMEM_JSON_END
+  ok = token >= 0 && gemem_json_tree_read (tree, json, token, error)
+       && gemem_json_next (json, error) == GEMEM_JSON_END
        && read_plan (tree, graph, plan, rows, error);
   gemem_json_tree_free (tree);
   gemem_json_free (json);

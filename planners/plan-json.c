@@ -1,8 +1,8 @@
 /* plan-json.c - plans as JSON, written; see plan-file.h.  A node or an item a line. */
 #include "config.h"
 
-#include "planners/plan-file-private.h"
 #include "base/io/json-text.h"
+#include "planners/plan-file-private.h"
 
 static void
 append_number (GString *out, const char *name, guint64 value)
@@ -32,7 +32,8 @@ append_candidates (GString *out, const GememPlan *plan)
   g_string_append (out, ",\n  \"candidates\": [");
   for (guint i = 0; i < plan->candidates->len; i++)
     {
-      const GememPlanCandidate *candidate = &g_array_index (plan->candidates, GememPlanCandidate, i);
+      const GememPlanCandidate *candidate = &g_array_index (plan->candidates, GememPlanCandidate,
+                                                            i);
 
       g_string_append (out, i > 0 ? ", [" : "[");
       gemem_json_append_string (out, candidate->name);
@@ -63,7 +64,8 @@ append_totals (GString *out, const GememPlan *plan)
     {
       const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
 
-      g_string_append_printf (out, "%s\"0x%" G_GINT64_MODIFIER "x\": %" G_GUINT64_FORMAT, i > 0 ? ", " : "", total->space, total->bytes);
+      g_string_append_printf (out, "%s\"0x%" G_GINT64_MODIFIER "x\": %" G_GUINT64_FORMAT,
+                              i > 0 ? ", " : "", total->space, total->bytes);
     }
   g_string_append (out, "}");
 }
@@ -76,16 +78,20 @@ append_segments (GString *out, const GememPlan *plan)
     {
       const GememPlanSegment *segment = &g_array_index (plan->segments, GememPlanSegment, i);
 
-      g_string_append_printf (out, "%s\n    {\"space\": \"0x%" G_GINT64_MODIFIER "x\", \"base\": %" G_GUINT64_FORMAT ", \"size\": %" G_GUINT64_FORMAT
-                              ", \"fixed\": %s, \"zero_copy\": %s}", i > 0 ? "," : "", segment->space, segment->base, segment->size,
-                              segment->fixed ? "true" : "false", segment->zero_copy ? "true" : "false");
+      g_string_append_printf (
+          out,
+          "%s\n    {\"space\": \"0x%" G_GINT64_MODIFIER "x\", \"base\": %" G_GUINT64_FORMAT
+          ", \"size\": %" G_GUINT64_FORMAT ", \"fixed\": %s, \"zero_copy\": %s}",
+          i > 0 ? "," : "", segment->space, segment->base, segment->size,
+          segment->fixed ? "true" : "false", segment->zero_copy ? "true" : "false");
     }
   g_string_append (out, plan->segments->len > 0 ? "\n  ]" : "]");
 }
 
 /* {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any. */
 static void
-append_nodes (GString *out, const char *name, const GememPlan *plan, const GememGraph *graph, gboolean workspaces)
+append_nodes (GString *out, const char *name, const GememPlan *plan, const GememGraph *graph,
+              gboolean workspaces)
 {
   gboolean first = TRUE;
 
@@ -93,7 +99,8 @@ append_nodes (GString *out, const char *name, const GememPlan *plan, const Gemem
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {
       const GememNode *node = gemem_graph_node (graph, id);
-      const guint32 item = workspaces ? gemem_node_workspace_item (node, 0) : gemem_node_output_item (node, 0);
+      const guint32 item = workspaces ? gemem_node_workspace_item (node, 0)
+                                      : gemem_node_output_item (node, 0);
       const guint32 n = workspaces ? node->n_workspaces : node->n_outputs;
 
       if (n == 0)
@@ -119,7 +126,9 @@ append_items (GString *out, const GememPlan *plan, const GememLifetimes *lifetim
     {
       const GememLifetime *item = gemem_lifetimes_get (lifetimes, i);
 
-      g_string_append_printf (out, "%s\n    [%" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", ",
+      g_string_append_printf (out,
+                              "%s\n    [%" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
+                              ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", ",
                               i > 0 ? "," : "", item->id, item->begin, item->end, item->size);
       append_offset (out, plan->offsets[i]);
       g_string_append (out, "]");
@@ -130,9 +139,11 @@ append_items (GString *out, const GememPlan *plan, const GememLifetimes *lifetim
 void
 gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput *input)
 {
-  g_string_append_printf (out, "{\n  \"schema\": \"" GEMEM_PLAN_SCHEMA "\",\n  \"version\": %d", GEMEM_PLAN_VERSION);
+  g_string_append_printf (out, "{\n  \"schema\": \"" GEMEM_PLAN_SCHEMA "\",\n  \"version\": %d",
+                          GEMEM_PLAN_VERSION);
   append_text (out, "planner", plan->planner);
-  append_text (out, "input", input->graph != NULL ? gemem_graph_name (input->graph) : input->lifetimes->name);
+  append_text (out, "input",
+               input->graph != NULL ? gemem_graph_name (input->graph) : input->lifetimes->name);
   append_number (out, "arena", plan->arena);
   append_number (out, "lower_bound", plan->lower_bound);
   append_number (out, "alignment", plan->alignment);

@@ -1,10 +1,10 @@
 /* plan-places.c - see plan-places.h. */
 #include "config.h"
 
+#include "base/idmap.h"
 #include "base/units.h"
 #include "planners/check.h"
 #include "planners/plan-places.h"
-#include "base/idmap.h"
 
 #define SPACE_ALIGNMENT 512 /* of spaces in the arena, and of what lies behind them */
 
@@ -43,15 +43,18 @@ end_of_spaces (const GememPlan *plan)
   guint64 end = 0;
 
   for (guint i = 0; i < plan->totals->len; i++)
-    end = (i > 0 ? gemem_align_up (end, SPACE_ALIGNMENT) : 0) + g_array_index (plan->totals, GememPlanTotal, i).bytes;
+    end = (i > 0 ? gemem_align_up (end, SPACE_ALIGNMENT) : 0)
+          + g_array_index (plan->totals, GememPlanTotal, i).bytes;
   return end;
 }
 
-/* The item that allocation @id of a lowered trace is, if it has bytes of its own in @plan; else GEMEM_NONE. */
+/* The item that allocation @id of a lowered trace is, if it has bytes of its own in @plan; else
+ * GEMEM_NONE. */
 static guint32
 planned_item (const GememPlan *plan, guint64 id)
 {
-  const gboolean planned = id >= 1 && id <= plan->n_items && plan->offsets[id - 1] != GEMEM_NO_OFFSET && plan->sizes[id - 1] > 0;
+  const gboolean planned = id >= 1 && id <= plan->n_items
+                           && plan->offsets[id - 1] != GEMEM_NO_OFFSET && plan->sizes[id - 1] > 0;
 
   return planned ? (guint32) (id - 1) : GEMEM_NONE;
 }
@@ -60,7 +63,7 @@ planned_item (const GememPlan *plan, guint64 id)
 typedef struct
 {
   GememIdMap *places; /* id -> offset */
-  guint64     end;
+  guint64 end;
 } Behind;
 
 static guint64
@@ -88,7 +91,8 @@ place_all (const GememPlan *plan, const GememPlanInput *input)
       const guint32 from = input->graph != NULL ? planned_item (plan, life->id) : i;
 
       places->sizes[i] = from != GEMEM_NONE ? MAX (plan->sizes[from], life->size) : life->size;
-      places->offsets[i] = from != GEMEM_NONE ? start_of_space (plan, from) + plan->offsets[from] : place_behind (&behind, life);
+      places->offsets[i] = from != GEMEM_NONE ? start_of_space (plan, from) + plan->offsets[from]
+                                              : place_behind (&behind, life);
     }
   gemem_plan_add_total (places, 0, behind.end);
   places->alignment = 1; /* the planner's was checked with its own input */
@@ -104,14 +108,16 @@ gemem_plan_places (GememPlan *plan, const GememPlanInput *input, GError **error)
   const GememPlanInput trace = { NULL, input->lifetimes, 1 };
   g_autoptr (GememPlan) places = NULL;
 
-  if (verify (plan, &own, "such a plan is never replayed; choose another planner or another file", error))
+  if (verify (plan, &own, "such a plan is never replayed; choose another planner or another file",
+              error))
     places = place_all (plan, input);
   gemem_plan_free (plan);
   if (places == NULL)
     return NULL;
   if (input->graph != NULL
       && !verify (places, &trace,
-                  "the plan of the graph does not fit how it was lowered; choose another --lower (inplace if the planner works in place), or plan the "
+                  "the plan of the graph does not fit how it was lowered; choose another --lower "
+                  "(inplace if the planner works in place), or plan the "
                   "trace itself with input=trace",
                   error))
     return NULL;

@@ -1,8 +1,8 @@
 /* plan-segments.c - see plan-segments.h.  Origin: ge-runtime.md 3.2; ge-static.md 8.1. */
 #include "config.h"
 
-#include "planners/plan-segments.h"
 #include "graphs/graph.h"
+#include "planners/plan-segments.h"
 
 static gboolean
 on_device (guint64 space)
@@ -45,7 +45,8 @@ items_of (const GememPlan *plan)
     {
       const GememPlanSegment item = { .base = plan->offsets[i], .size = plan->sizes[i] };
 
-      if (item.size > 0 && item.base != GEMEM_NO_OFFSET && (plan->spaces == NULL || on_device (plan->spaces[i])))
+      if (item.size > 0 && item.base != GEMEM_NO_OFFSET
+          && (plan->spaces == NULL || on_device (plan->spaces[i])))
         g_array_append_val (items, item);
     }
   g_array_sort (items, compare_bases);
@@ -81,7 +82,10 @@ gather (const GArray *cuts, guint64 split, guint64 total)
   for (guint i = 0; i < cuts->len; i++)
     {
       const GememPlanSegment *cut = &g_array_index (cuts, GememPlanSegment, i);
-      const GememPlanSegment next = { .space = cut->space, .base = last == NULL ? 0 : cut->base, .fixed = cut->fixed, .zero_copy = cut->zero_copy };
+      const GememPlanSegment next = { .space = cut->space,
+                                      .base = last == NULL ? 0 : cut->base,
+                                      .fixed = cut->fixed,
+                                      .zero_copy = cut->zero_copy };
 
       if (last != NULL && cut->base - last->base < split && cut->zero_copy == last->zero_copy)
         {

@@ -1,7 +1,9 @@
-/* plan.h - a memory plan: an offset for everything that needs memory, and what the planner says of it.
+/* plan.h - a memory plan: an offset for everything that needs memory, and what the planner says of
+ * it.
  *
- * Items are those of the input: the lifetimes of a trace, in order, or the items of a graph (graph.h: outputs and workspaces in node order).
- * Offsets are relative to the start of the item's space (memory type); spaces are separate.
+ * Items are those of the input: the lifetimes of a trace, in order, or the items of a graph
+ * (graph.h: outputs and workspaces in node order). Offsets are relative to the start of the item's
+ * space (memory type); spaces are separate.
  *
  * Invariants: a plan is believed only after gemem_plan_check() (check.h) accepted it.
  */
@@ -18,7 +20,7 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  char   *name;
+  char *name;
   guint64 total; /* bytes, the figure by which candidates are compared */
 } GememPlanCandidate;
 
@@ -31,29 +33,31 @@ typedef struct
 /* A piece of the plan that the run time may place by itself (ge-static.md 8.1). */
 typedef struct
 {
-  guint64  space, base, size;
+  guint64 space, base, size;
   gboolean fixed, zero_copy;
 } GememPlanSegment;
 
 typedef struct
 {
-  char    *planner; /* label: "ge-hybrid:memory_priority=yes" */
-  guint32  n_items;
+  char *planner; /* label: "ge-hybrid:memory_priority=yes" */
+  guint32 n_items;
   guint64 *offsets; /* per item */
-  guint64 *sizes;   /* per item: bytes that belong to it from its offset on, as checked and drawn; 0: none */
-  guint64 *spaces;  /* per item, or NULL: all in the one space of `totals` */
-  guint64  arena;   /* bytes in all: the sum of `totals` */
-  guint64  lower_bound; /* of the input, at `alignment` */
-  guint64  alignment;   /* what the planner rounds offsets to */
-  GArray  *totals;  /* GememPlanTotal, ascending by space */
+  /* per item: bytes that belong to it from its offset on, as checked and drawn; 0: none */
+  guint64 *sizes;
+  guint64 *spaces;     /* per item, or NULL: all in the one space of `totals` */
+  guint64 arena;       /* bytes in all: the sum of `totals` */
+  guint64 lower_bound; /* of the input, at `alignment` */
+  guint64 alignment;   /* what the planner rounds offsets to */
+  GArray *totals;      /* GememPlanTotal, ascending by space */
   /* What some planners say besides; empty otherwise. */
-  char    *winner;
-  GArray  *candidates; /* GememPlanCandidate, in the order tried */
-  guint64  zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
-  GArray  *segments;   /* GememPlanSegment, by base */
-  GPtrArray *log;      /* lines the real system prints, in order */
-  guint64  reused;     /* items placed on bytes that an earlier item had; filled by the checker */
-  guint64  time_ns;    /* planning time on the host; filled by who has a clock, never stored in comparable output */
+  char *winner;
+  GArray *candidates; /* GememPlanCandidate, in the order tried */
+  guint64 zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
+  GArray *segments;   /* GememPlanSegment, by base */
+  GPtrArray *log;     /* lines the real system prints, in order */
+  guint64 reused;     /* items placed on bytes that an earlier item had; filled by the checker */
+  /* planning time on the host; filled by who has a clock, never stored in comparable output */
+  guint64 time_ns;
 } GememPlan;
 
 /* Offsets all GEMEM_NO_OFFSET, sizes all 0. */

@@ -1,4 +1,5 @@
-/* planner.c - the registry of planners, and running one on whatever input there is; see planner.h. */
+/* planner.c - the registry of planners, and running one on whatever input there is; see
+ * planner.h. */
 #include "config.h"
 
 #include <string.h>
@@ -74,7 +75,8 @@ gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPl
 }
 
 static GememPlan *
-plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input, GError **error)
+plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params,
+                         const GememPlanInput *input, GError **error)
 {
   g_autofree GememPlanPlace *places = NULL;
   g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (input->graph, &places);
@@ -98,7 +100,8 @@ reorder (guint64 **values, const guint32 *order, guint32 n)
 
 /* The graph made from lifetimes has one output per node, and nothing else that counts. */
 static GememPlan *
-plan_lifetimes_by_graph (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input, GError **error)
+plan_lifetimes_by_graph (const GememPlanner *planner, gconstpointer params,
+                         const GememPlanInput *input, GError **error)
 {
   g_autofree guint32 *order = NULL;
   g_autoptr (GememGraph) graph = gemem_graph_from_lifetimes (input->lifetimes, &order, error);
@@ -129,10 +132,12 @@ run (const GememPlanner *planner, gconstpointer params, const GememPlanInput *in
 guint64
 gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment)
 {
-  return input->graph != NULL ? gemem_graph_lower_bound (input->graph, alignment) : gemem_lifetimes_lower_bound (input->lifetimes, alignment);
+  return input->graph != NULL ? gemem_graph_lower_bound (input->graph, alignment)
+                              : gemem_lifetimes_lower_bound (input->lifetimes, alignment);
 }
 
-/* An arena ends where its last item's place ends, as the lower bound counts it: rounded up like every other place. */
+/* An arena ends where its last item's place ends, as the lower bound counts it: rounded up like
+ * every other place. */
 static void
 round_totals (GememPlan *plan)
 {
@@ -151,7 +156,8 @@ GememPlan *
 gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GError **error)
 {
   const GememPlanner *planner = (const GememPlanner *) choice->named;
-  gpointer params = gemem_choice_params (choice, "planner", input->graph != NULL ? gemem_graph_settings (input->graph) : NULL, error);
+  gpointer params = gemem_choice_params (
+      choice, "planner", input->graph != NULL ? gemem_graph_settings (input->graph) : NULL, error);
   GememPlan *plan;
 
   if (params == NULL) /* the choice's own settings were checked when it was parsed */

@@ -1,6 +1,8 @@
-/* ties.c - the ties of a graph (demand.h): references and continuous memory, read from types, flags and attributes.
+/* ties.c - the ties of a graph (demand.h): references and continuous memory, read from types, flags
+ * and attributes.
  *
- * Origin: ge-static.md 1.6 (references, merge nodes, subgraphs), 5 (predicates and strides), 7.7 (buffer pools), 9.3 (what is checked).
+ * Origin: ge-static.md 1.6 (references, merge nodes, subgraphs), 5 (predicates and strides), 7.7
+ * (buffer pools), 9.3 (what is checked).
  */
 #include "config.h"
 
@@ -12,8 +14,8 @@
 typedef struct
 {
   const GememGraph *graph;
-  GArray           *ties;
-  GHashTable       *pools; /* "label\nid" -> item + 1 */
+  GArray *ties;
+  GHashTable *pools; /* "label\nid" -> item + 1 */
 } Ties;
 
 static gboolean
@@ -25,14 +27,18 @@ type_is (const GememNode *node, const char *const *types)
 guint32
 gemem_graph_input_item (const GememGraph *graph, guint32 node, guint32 i)
 {
-  const guint32 tensor = i < gemem_graph_node (graph, node)->n_inputs ? gemem_graph_inputs (graph, node)[i].tensor : GEMEM_NONE;
+  const guint32 tensor = i < gemem_graph_node (graph, node)->n_inputs
+                             ? gemem_graph_inputs (graph, node)[i].tensor
+                             : GEMEM_NONE;
   const GememTensor *t = tensor != GEMEM_NONE ? gemem_graph_tensor (graph, tensor) : NULL;
 
-  return t != NULL ? gemem_node_output_item (gemem_graph_node (graph, t->node), t->index) : GEMEM_NONE;
+  return t != NULL ? gemem_node_output_item (gemem_graph_node (graph, t->node), t->index)
+                   : GEMEM_NONE;
 }
 
 static void
-tie (const Ties *ties, GememTieKind kind, guint32 first, guint32 second, gint64 delta, gboolean loose)
+tie (const Ties *ties, GememTieKind kind, guint32 first, guint32 second, gint64 delta,
+     gboolean loose)
 {
   const GememTie new_tie = { kind, loose, first, second, delta };
 
@@ -60,7 +66,8 @@ number (const Ties *ties, GememAttributes attributes, GememAttributeKey key, gin
 static guint32
 referenced_input (const Ties *ties, guint32 id, guint32 o)
 {
-  static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile", NULL };
+  static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile",
+                                            NULL };
   static const char *const pass_through[] = { "Merge", "Reshape", NULL };
   const GememNode *node = gemem_graph_node (ties->graph, id);
   const GememTensor *tensor = gemem_graph_tensor (ties->graph, node->first_output + o);
@@ -75,7 +82,8 @@ referenced_input (const Ties *ties, guint32 id, guint32 o)
   if (tensor->reuse_input >= 0)
     return (guint32) tensor->reuse_input;
   if (flag (ties, node, GEMEM_ATTRIBUTE_OUTPUT_REUSE_INPUT)
-      && (flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_INPUT) || flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT)))
+      && (flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_INPUT)
+          || flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT)))
     return 0;
   return GEMEM_NONE;
 }
@@ -84,17 +92,21 @@ static void
 tie_outputs (const Ties *ties, guint32 id)
 {
   const GememNode *node = gemem_graph_node (ties->graph, id);
-  const gboolean custom = gemem_graph_has_attribute (ties->graph, node->attributes, GEMEM_ATTRIBUTE_CUSTOM_INPUT_OUTPUT_OFFSET);
+  const gboolean custom = gemem_graph_has_attribute (ties->graph, node->attributes,
+                                                     GEMEM_ATTRIBUTE_CUSTOM_INPUT_OUTPUT_OFFSET);
   const gboolean spread = flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT);
 
   for (guint32 o = 0; o < node->n_outputs; o++)
     {
       const guint32 input = referenced_input (ties, id, o);
-      const GememAttributes attributes = gemem_graph_tensor (ties->graph, node->first_output + o)->attributes;
+      const GememAttributes attributes =
+          gemem_graph_tensor (ties->graph, node->first_output + o)->attributes;
 
       if (input != GEMEM_NONE)
-        tie (ties, strcmp (node->type, "Merge") == 0 ? GEMEM_TIE_MERGED : GEMEM_TIE_REFERENCE, gemem_graph_input_item (ties->graph, id, input), gemem_node_output_item (node, o),
-             number (ties, attributes, GEMEM_ATTRIBUTE_INNER_OFFSET, 0), custom || (spread && o > 0));
+        tie (ties, strcmp (node->type, "Merge") == 0 ? GEMEM_TIE_MERGED : GEMEM_TIE_REFERENCE,
+             gemem_graph_input_item (ties->graph, id, input), gemem_node_output_item (node, o),
+             number (ties, attributes, GEMEM_ATTRIBUTE_INNER_OFFSET, 0),
+             custom || (spread && o > 0));
     }
 }
 
@@ -104,7 +116,8 @@ tie_merged (const Ties *ties, guint32 id)
 {
   static const char *const merges[] = { "Merge", "StreamMerge", NULL };
   const GememNode *node = gemem_graph_node (ties->graph, id);
-  const char *next = gemem_graph_text (ties->graph, node->attributes, GEMEM_ATTRIBUTE_NEXT_ITERATION);
+  const char *next = gemem_graph_text (ties->graph, node->attributes,
+                                       GEMEM_ATTRIBUTE_NEXT_ITERATION);
   const guint32 back = next != NULL ? gemem_graph_find_node (ties->graph, next) : GEMEM_NONE;
   guint32 first = GEMEM_NONE;
 
@@ -119,7 +132,8 @@ tie_merged (const Ties *ties, guint32 id)
       tie (ties, GEMEM_TIE_MERGED, first, item, 0, FALSE);
     }
   if (back != GEMEM_NONE && gemem_graph_node (ties->graph, back)->n_outputs > 0)
-    tie (ties, GEMEM_TIE_MERGED, first, gemem_node_output_item (gemem_graph_node (ties->graph, back), 0), 0, FALSE);
+    tie (ties, GEMEM_TIE_MERGED, first,
+         gemem_node_output_item (gemem_graph_node (ties->graph, back), 0), 0, FALSE);
 }
 
 /* Between a subgraph and the node that owns it. */
@@ -127,19 +141,24 @@ static void
 tie_to_owner (const Ties *ties, guint32 id)
 {
   const GememNode *node = gemem_graph_node (ties->graph, id);
-  const guint32 owner = node->block != 0 ? gemem_graph_block (ties->graph, node->block)->node : GEMEM_NONE;
+  const guint32 owner = node->block != 0 ? gemem_graph_block (ties->graph, node->block)->node
+                                         : GEMEM_NONE;
   const GememNode *parent = owner != GEMEM_NONE ? gemem_graph_node (ties->graph, owner) : NULL;
   const gint64 index = number (ties, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, -1);
   guint n;
-  const gint64 *outputs = gemem_graph_ints (ties->graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+  const gint64 *outputs = gemem_graph_ints (ties->graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
 
   if (parent == NULL)
     return;
-  if (index >= 0 && index < parent->n_inputs && node->n_outputs > 0 && strcmp (node->type, "NetOutput") != 0)
-    tie (ties, GEMEM_TIE_REFERENCE, gemem_graph_input_item (ties->graph, owner, (guint32) index), gemem_node_output_item (node, 0), 0, FALSE);
+  if (index >= 0 && index < parent->n_inputs && node->n_outputs > 0
+      && strcmp (node->type, "NetOutput") != 0)
+    tie (ties, GEMEM_TIE_REFERENCE, gemem_graph_input_item (ties->graph, owner, (guint32) index),
+         gemem_node_output_item (node, 0), 0, FALSE);
   for (guint i = 0; i < n && strcmp (node->type, "NetOutput") == 0; i++)
     if (outputs[i] >= 0 && outputs[i] < parent->n_outputs)
-      tie (ties, GEMEM_TIE_MERGED, gemem_graph_input_item (ties->graph, id, i), gemem_node_output_item (parent, (guint32) outputs[i]), 0, FALSE);
+      tie (ties, GEMEM_TIE_MERGED, gemem_graph_input_item (ties->graph, id, i),
+           gemem_node_output_item (parent, (guint32) outputs[i]), 0, FALSE);
 }
 
 /* Per variable of a program: the item that wrote it last, and the last node + 1 that reads it. */
@@ -148,8 +167,8 @@ typedef struct
   guint32 *writer, *read_at;
 } Variables;
 
-/* A variable that an operator writes over, or that operators of several blocks write, is one place.  One that is written anew may lie elsewhere than before: planners
- * rename it. */
+/* A variable that an operator writes over, or that operators of several blocks write, is one
+ * place.  One that is written anew may lie elsewhere than before: planners rename it. */
 static void
 tie_writers (const Ties *ties, const Variables *variables, guint32 id)
 {
@@ -162,9 +181,13 @@ tie_writers (const Ties *ties, const Variables *variables, guint32 id)
     {
       const guint32 variable = gemem_graph_tensor (ties->graph, node->first_output + o)->variable;
       const guint32 before = variable != GEMEM_NONE ? variables->writer[variable] : GEMEM_NONE;
-      const GememNode *writer = before != GEMEM_NONE ? gemem_graph_node (ties->graph, gemem_graph_item (ties->graph, before).node) : NULL;
+      const GememNode *writer = before != GEMEM_NONE ? gemem_graph_node (
+                                    ties->graph, gemem_graph_item (ties->graph, before).node)
+                                                     : NULL;
 
-      if (writer != NULL && (variables->read_at[variable] == id + 1 || writer->block != node->block || writer->n_blocks > 0 || node->n_blocks > 0))
+      if (writer != NULL
+          && (variables->read_at[variable] == id + 1 || writer->block != node->block
+              || writer->n_blocks > 0 || node->n_blocks > 0))
         tie (ties, GEMEM_TIE_MERGED, before, gemem_node_output_item (node, o), 0, FALSE);
       if (variable != GEMEM_NONE)
         variables->writer[variable] = gemem_node_output_item (node, o);
@@ -179,7 +202,8 @@ align (guint64 bytes)
   return (gint64) (gemem_round_up (bytes, GEMEM_DEMAND_ALIGN));
 }
 
-/* Bytes of a no-padding piece: dimensions before the one along which the pieces are put together count as 1 (5.6). */
+/* Bytes of a no-padding piece: dimensions before the one along which the pieces are put together
+ * count as 1 (5.6). */
 static gint64
 piece_bytes (const Ties *ties, const GememNode *node, guint32 tensor)
 {
@@ -188,14 +212,17 @@ piece_bytes (const Ties *ties, const GememNode *node, guint32 tensor)
   guint64 bytes;
 
   if (along > 0 && along < t->n_dims && t->dtype != GEMEM_DTYPE_UNKNOWN
-      && gemem_dtype_bytes (t->dtype, gemem_graph_dims (ties->graph, t->first_dim + (guint32) along), t->n_dims - (guint32) along, &bytes))
+      && gemem_dtype_bytes (t->dtype,
+                            gemem_graph_dims (ties->graph, t->first_dim + (guint32) along),
+                            t->n_dims - (guint32) along, &bytes))
     return (gint64) bytes;
   return (gint64) gemem_graph_unpadded_size (ties->graph, tensor);
 }
 
 /* A list on the producer of @tensor: the entry for that output. */
 static gboolean
-listed (const Ties *ties, const GememNode *node, GememAttributeKey key, guint32 index, gint64 *value)
+listed (const Ties *ties, const GememNode *node, GememAttributeKey key, guint32 index,
+        gint64 *value)
 {
   guint n;
   const gint64 *values = gemem_graph_ints (ties->graph, node->attributes, key, &n);
@@ -220,7 +247,8 @@ tie_nopadding_inputs (const Ties *ties, guint32 id)
       const GememTensor *t = tensor != GEMEM_NONE ? gemem_graph_tensor (ties->graph, tensor) : NULL;
 
       if (t != NULL && node->n_outputs > 0
-          && listed (ties, gemem_graph_node (ties->graph, t->node), GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS, t->index, &offset))
+          && listed (ties, gemem_graph_node (ties->graph, t->node),
+                     GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS, t->index, &offset))
         tie (ties, GEMEM_TIE_NOPADDING, gemem_node_output_item (node, 0), item, offset, FALSE);
       else
         tie (ties, GEMEM_TIE_NOPADDING, previous, item, stride, FALSE);
@@ -245,7 +273,9 @@ tie_padded_inputs (const Ties *ties, guint32 id)
 
       tie (ties, fused ? GEMEM_TIE_NOPADDING : GEMEM_TIE_PADDED, previous, item, stride, FALSE);
       previous = item;
-      fused = t != NULL && listed (ties, gemem_graph_node (ties->graph, t->node), GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &stride);
+      fused = t != NULL
+              && listed (ties, gemem_graph_node (ties->graph, t->node),
+                         GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &stride);
       if (t != NULL && !fused)
         stride = align (t->size);
     }
@@ -262,20 +292,25 @@ tie_nopadding_outputs (const Ties *ties, const GememNode *node)
 
       for (guint32 i = 0; i < next->n_consumers && !given; i++)
         {
-          const GememConsumer *consumer = &gemem_graph_consumers (ties->graph, node->first_output + o + 1)[i];
+          const GememConsumer *consumer = &gemem_graph_consumers (ties->graph,
+                                                                  node->first_output + o + 1)[i];
 
-          given = listed (ties, gemem_graph_node (ties->graph, consumer->node), GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS, consumer->input,
+          given = listed (ties, gemem_graph_node (ties->graph, consumer->node),
+                          GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS, consumer->input,
                           &offset);
         }
       if (given)
-        tie (ties, GEMEM_TIE_NOPADDING, gemem_node_output_item (node, 0), gemem_node_output_item (node, o + 1), offset, FALSE);
+        tie (ties, GEMEM_TIE_NOPADDING, gemem_node_output_item (node, 0),
+             gemem_node_output_item (node, o + 1), offset, FALSE);
       else
-        tie (ties, GEMEM_TIE_NOPADDING, gemem_node_output_item (node, o), gemem_node_output_item (node, o + 1),
-             piece_bytes (ties, node, node->first_output + o), FALSE);
+        tie (ties, GEMEM_TIE_NOPADDING, gemem_node_output_item (node, o),
+             gemem_node_output_item (node, o + 1), piece_bytes (ties, node, node->first_output + o),
+             FALSE);
     }
 }
 
-/* Outputs of global scope lie elsewhere; if an output is a reference, all are and none is moved (5.4, 5.6). */
+/* Outputs of global scope lie elsewhere; if an output is a reference, all are and none is moved
+ * (5.4, 5.6). */
 static void
 tie_padded_outputs (const Ties *ties, guint32 id)
 {
@@ -308,7 +343,8 @@ tie_continuous (const Ties *ties, guint32 id)
     tie_padded_inputs (ties, id);
   if (node->n_outputs > 1 && flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT))
     tie_nopadding_outputs (ties, node);
-  else if (node->n_outputs > 1 && flag (ties, node, GEMEM_ATTRIBUTE_CONTINUOUS_OUTPUT) && !flag (ties, node, GEMEM_ATTRIBUTE_REFERENCE))
+  else if (node->n_outputs > 1 && flag (ties, node, GEMEM_ATTRIBUTE_CONTINUOUS_OUTPUT)
+           && !flag (ties, node, GEMEM_ATTRIBUTE_REFERENCE))
     tie_padded_outputs (ties, id);
 }
 
@@ -323,7 +359,8 @@ tie_pool (const Ties *ties, guint32 id)
   guint32 first;
   char *key;
 
-  if (node->n_outputs == 0 || !gemem_graph_int (ties->graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID, &pool))
+  if (node->n_outputs == 0
+      || !gemem_graph_int (ties->graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID, &pool))
     return;
   key = g_strdup_printf ("%s\n%" G_GINT64_FORMAT, node->batch_label, pool);
   first = GPOINTER_TO_UINT (g_hash_table_lookup (ties->pools, key));
@@ -333,14 +370,19 @@ tie_pool (const Ties *ties, guint32 id)
       return;
     }
   g_free (key);
-  tie (ties, GEMEM_TIE_POOL, gemem_node_output_item (gemem_graph_node (ties->graph, first - 1), 0), gemem_node_output_item (node, 0),
-       offset - number (ties, gemem_graph_node (ties->graph, first - 1)->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_OFFSET, 0), FALSE);
+  tie (ties, GEMEM_TIE_POOL, gemem_node_output_item (gemem_graph_node (ties->graph, first - 1), 0),
+       gemem_node_output_item (node, 0),
+       offset
+           - number (ties, gemem_graph_node (ties->graph, first - 1)->attributes,
+                     GEMEM_ATTRIBUTE_BUFFER_POOL_OFFSET, 0),
+       FALSE);
 }
 
 GArray *
 gemem_graph_ties (const GememGraph *graph)
 {
-  const Ties ties = { graph, g_array_new (FALSE, FALSE, sizeof (GememTie)), g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL) };
+  const Ties ties = { graph, g_array_new (FALSE, FALSE, sizeof (GememTie)),
+                      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL) };
   g_autofree guint32 *writer = g_new (guint32, (gsize) gemem_graph_n_variables (graph) + 1);
   g_autofree guint32 *read_at = g_new0 (guint32, (gsize) gemem_graph_n_variables (graph) + 1);
   const Variables variables = { writer, read_at };

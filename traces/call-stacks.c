@@ -1,7 +1,8 @@
 /* call-stacks.c - see call-stacks.h.
  *
  * Two open-addressing tables of numbers, of frames and of stacks, over arrays that only grow.
- * Invariants: number n is at index n - 1 of its array; a stack's frames are pool[start .. start + length).
+ * Invariants: number n is at index n - 1 of its array; a stack's frames are pool[start .. start +
+ * length).
  */
 #include "config.h"
 
@@ -20,15 +21,15 @@ typedef struct
 typedef struct
 {
   guint32 *slots; /* number, or 0 */
-  guint32  mask;
+  guint32 mask;
 } Table;
 
 struct _GememCallStacks
 {
   GArray *frames; /* GememFrame */
-  GArray *stacks; /* Stack      */
+  GArray *stacks; /* Stack */
   GArray *pool;   /* guint32: numbers of frames */
-  Table   by_frame, by_stack;
+  Table by_frame, by_stack;
 };
 
 static guint32
@@ -125,7 +126,8 @@ settle (GememCallStacks *stacks, Stack *stack)
   Table *table = &stacks->by_stack;
   const guint32 *pool = (const guint32 *) stacks->pool->data, n = stacks->stacks->len;
 
-  for (guint32 slot = stack->hash & table->mask; table->slots[slot] != 0; slot = (slot + 1) & table->mask)
+  for (guint32 slot = stack->hash & table->mask; table->slots[slot] != 0;
+       slot = (slot + 1) & table->mask)
     {
       const Stack *known = &g_array_index (stacks->stacks, Stack, table->slots[slot] - 1);
       if (known->hash == stack->hash && known->length == stack->length
@@ -161,7 +163,7 @@ guint32
 gemem_call_stacks_extend (GememCallStacks *stacks, guint32 before, const guint32 *frames, guint n)
 {
   Stack stack = { .start = stacks->pool->len };
-  Stack first = before > 0 ? g_array_index (stacks->stacks, Stack, before - 1) : (Stack) { 0 };
+  Stack first = before > 0 ? g_array_index (stacks->stacks, Stack, before - 1) : (Stack){ 0 };
 
   if ((guint64) stack.start + first.length + n > MAX_POOL)
     return 0;

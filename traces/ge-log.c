@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "traces/ge-log.h"
 #include "base/io/scan.h"
+#include "traces/ge-log.h"
 
 #define MAX_TIME G_GUINT64_CONSTANT (0xfffffffe) /* "never released"; and above it "to the end" */
 
@@ -141,7 +141,8 @@ take_kind (Scan *scan, GememGeLogEntry *entry)
     return FALSE;
   entry->kind = (GememGeLogPiece){ scan->p, (gsize) (bracket - scan->p) };
   scan->p = bracket;
-  return (scan_equal (entry->kind.text, entry->kind.length, "output") || scan_equal (entry->kind.text, entry->kind.length, "workspace")
+  return (scan_equal (entry->kind.text, entry->kind.length, "output")
+          || scan_equal (entry->kind.text, entry->kind.length, "workspace")
           || scan_equal (entry->kind.text, entry->kind.length, "output_desc"))
          && take_number (scan, "[", &entry->index);
 }
@@ -174,10 +175,13 @@ take_entry (Scan *scan, GememGeLogEntry *entry)
   if (!take_piece (scan, " name[", "] optype[", &entry->node)) /* names may hold brackets */
     return FALSE;
   scan->p -= strlen ("optype[");
-  if (!take_piece (scan, "optype[", "]", &entry->type) || !take_kind (scan, entry) || !take_offset (scan, entry)
-      || !take_streams (scan, entry) || !take_number (scan, "memtype[", &entry->memory_type) || !take_number (scan, " size[", &entry->size)
-      || !take_number (scan, "realsize[", &entry->real_size) || !take_begin (scan, entry) || !take_end (scan, entry)
-      || !take_number (scan, "isref[", &reference) || !take_piece (scan, "batch[", "]", &entry->batch))
+  if (!take_piece (scan, "optype[", "]", &entry->type) || !take_kind (scan, entry)
+      || !take_offset (scan, entry) || !take_streams (scan, entry)
+      || !take_number (scan, "memtype[", &entry->memory_type)
+      || !take_number (scan, " size[", &entry->size)
+      || !take_number (scan, "realsize[", &entry->real_size) || !take_begin (scan, entry)
+      || !take_end (scan, entry) || !take_number (scan, "isref[", &reference)
+      || !take_piece (scan, "batch[", "]", &entry->batch))
     return FALSE;
   entry->reference = reference != 0;
   return TRUE;

@@ -1,10 +1,14 @@
 /* ge-plan-log.c - life times from the log of GE's static planner (ge-log.h): format `ge-plan-log`.
  *
- * What is delivered: for each output and workspace that GE placed, ALLOC at the begin of its life time and FREE behind its end, of
- * `realsize` bytes on the effective stream; names are tags, the memory type is the pool (0: HBM).  Time is logical: one step is one node,
- * graphs follow one another, each begun by a phase.  At the same moment frees come first, allocations in the order of the log.
- * Left out and noted: aliases (isref=1: they share what a line before placed), entries of no bytes, further entries for the same output.
- * Offsets are not delivered: they are places in a plan, not addresses.  The totals that GE logs are kept as provenance.
+ * What is delivered: for each output and workspace that GE placed, ALLOC at the begin of its life
+ * time and FREE behind its end, of `realsize` bytes on the effective stream; names are tags, the
+ * memory type is the pool (0: HBM).  Time is logical: one step is one node, graphs follow one
+ * another, each begun by a phase.  At the same moment frees come first, allocations in the order of
+ * the log.
+ * Left out and noted: aliases (isref=1: they share what a line before placed), entries of no bytes,
+ * further entries for the same output.
+ * Offsets are not delivered: they are places in a plan, not addresses.  The totals that GE logs are
+ * kept as provenance.
  *
  * Memory: an offline format, all life times are held (at most 2^24).  Origin: ge-static.md 11.2.
  */
@@ -14,8 +18,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "traces/ge-log.h"
 #include "base/io/input.h"
+#include "traces/ge-log.h"
 #include "traces/trace.h"
 
 #define MAX_LINE ((gsize) 1 << 20)
@@ -36,13 +40,13 @@ typedef struct
 typedef struct
 {
   GememTraceReader reader;
-  GememInput      *input;
-  GPtrArray       *parts;   /* Part, in the order of the log */
-  GHashTable      *by_name; /* graph -> Part                 */
-  GHashTable      *seen;    /* "GRAPH:NODE:KIND:INDEX"       */
-  GArray          *events;  /* of all, in order              */
-  gboolean         delivered;
-  guint64          aliases, empty, repeated;
+  GememInput *input;
+  GPtrArray *parts;    /* Part, in the order of the log */
+  GHashTable *by_name; /* graph -> Part */
+  GHashTable *seen;    /* "GRAPH:NODE:KIND:INDEX" */
+  GArray *events;      /* of all, in order */
+  gboolean delivered;
+  guint64 aliases, empty, repeated;
 } PlanLog;
 
 static void
@@ -54,7 +58,8 @@ free_part (gpointer data)
   g_free (part);
 }
 
-static gboolean G_GNUC_PRINTF (3, 4) fail (const PlanLog *log, GError **error, const char *format, ...)
+static gboolean G_GNUC_PRINTF (3, 4)
+    fail (const PlanLog *log, GError **error, const char *format, ...)
 {
   va_list args;
   g_autofree char *raw = NULL, *text = NULL;
@@ -63,8 +68,8 @@ static gboolean G_GNUC_PRINTF (3, 4) fail (const PlanLog *log, GError **error, c
   raw = g_strdup_vprintf (format, args);
   va_end (args);
   text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (log->input),
-               MAX (gemem_input_line_number (log->input), 1), text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (log->input), MAX (gemem_input_line_number (log->input), 1), text);
   return FALSE;
 }
 
@@ -97,34 +102,47 @@ find_part (PlanLog *log, const char *graph)
 static void
 add_lifetime (PlanLog *log, Part *part, const GememGeLogEntry *entry, const char *name)
 {
-  GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC, .time = entry->begin, .size = entry->real_size };
+  GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC,
+                            .time = entry->begin,
+                            .size = entry->real_size };
 
   event.id = g_hash_table_size (log->seen);
   event.tag = gemem_trace_info_intern (&log->reader.info, name);
   event.stream = (guint64) MAX (entry->stream, 0);
   event.pool = entry->memory_type == HBM ? 0 : (guint32) entry->memory_type;
   g_array_append_val (part->events, event);
-  event = (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = event.id, .size = event.size, .stream = event.stream, .pool = event.pool };
+  event = (GememTraceEvent){ .kind = GEMEM_EVENT_FREE,
+                             .id = event.id,
+                             .size = event.size,
+                             .stream = event.stream,
+                             .pool = event.pool };
   event.time = entry->end == G_MAXUINT64 ? G_MAXUINT64 : entry->end + 1;
   g_array_append_val (part->events, event);
-  part->steps = MAX (part->steps, 1 + MAX (entry->begin, entry->end == G_MAXUINT64 ? 0 : entry->end));
+  part->steps = MAX (part->steps,
+                     1 + MAX (entry->begin, entry->end == G_MAXUINT64 ? 0 : entry->end));
 }
 
 static gboolean
 take_entry (PlanLog *log, const GememGeLogEntry *entry, GError **error)
 {
-  g_autofree char *graph = piece_text (entry->graph), *node = piece_text (entry->node), *kind = piece_text (entry->kind);
+  g_autofree char *graph = piece_text (entry->graph), *node = piece_text (entry->node),
+                  *kind = piece_text (entry->kind);
   g_autofree char *name = g_strdup_printf ("%s:%s %" G_GUINT64_FORMAT, node, kind, entry->index);
 
-  if (entry->begin > G_MAXUINT32 || entry->real_size >= MAX_BYTES || entry->memory_type > G_MAXUINT32)
-    return fail (log, error, "a life time begins at %" G_GUINT64_FORMAT " or %" G_GUINT64_FORMAT " bytes are placed; no graph has so many",
+  if (entry->begin > G_MAXUINT32 || entry->real_size >= MAX_BYTES
+      || entry->memory_type > G_MAXUINT32)
+    return fail (log, error,
+                 "a life time begins at %" G_GUINT64_FORMAT " or %" G_GUINT64_FORMAT
+                 " bytes are placed; no graph has so many",
                  entry->begin, entry->real_size);
   if (entry->end < entry->begin)
     return fail (log, error,
-                 "the life time of '%s' ends at %" G_GUINT64_FORMAT ", before it begins at %" G_GUINT64_FORMAT "; fetch the log again",
+                 "the life time of '%s' ends at %" G_GUINT64_FORMAT
+                 ", before it begins at %" G_GUINT64_FORMAT "; fetch the log again",
                  name, entry->end, entry->begin);
   if (2 * g_hash_table_size (log->seen) >= MAX_EVENTS)
-    return fail (log, error, "more than %u life times, which must all be held; split the log", MAX_EVENTS / 2);
+    return fail (log, error, "more than %u life times, which must all be held; split the log",
+                 MAX_EVENTS / 2);
   log->aliases += entry->reference;
   if (entry->reference)
     return TRUE;
@@ -162,15 +180,19 @@ read_log (PlanLog *log, GError **error)
           gemem_trace_info_note (&log->reader.info, "plan", "%s", text);
           break;
         case GEMEM_GE_LOG_DAMAGED:
-          return fail (log, error, "the planner's line has no good '%.*s...]'; it may be cut, fetch the log again", (int) what.length,
-                       what.text);
+          return fail (
+              log, error,
+              "the planner's line has no good '%.*s...]'; it may be cut, fetch the log again",
+              (int) what.length, what.text);
         case GEMEM_GE_LOG_OTHER:
         default:
           log->reader.info.skipped++;
         }
     }
   if (result == 0 && log->parts->len == 0 && log->aliases + log->empty == 0)
-    return fail (log, error, "the log has no line of GE's planner ('[IMAS]Set ...'); set the log level to INFO and compile again");
+    return fail (log, error,
+                 "the log has no line of GE's planner ('[IMAS]Set ...'); set the log level to INFO "
+                 "and compile again");
   return result == 0;
 }
 
@@ -283,7 +305,8 @@ plan_log_open (GememInput *input, const GememReadOptions *options, GError **erro
       gemem_trace_info_note (info, "partial", "%s", damage->message);
     }
   put_in_order (log);
-  gemem_trace_info_note (info, "time", "logical, one step is one node of a graph; graphs follow one another");
+  gemem_trace_info_note (info, "time",
+                         "logical, one step is one node of a graph; graphs follow one another");
   add_note (log, log->aliases, "entries share the memory of others and are left out");
   add_note (log, log->empty, "entries have no bytes and are left out");
   add_note (log, log->repeated, "entries for an output that has one already are left out");

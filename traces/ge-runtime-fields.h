@@ -1,21 +1,22 @@
-/* ge-runtime-fields.h - the fields of a line of GE's run time, for ge-runtime-line.c and ge-runtime-prefix.c.
+/* ge-runtime-fields.h - the fields of a line of GE's run time, for ge-runtime-line.c and
+ * ge-runtime-prefix.c.
  *
- * A field is looked for by its name, from where reading is, so that other fields may come between; what is missing or no number makes the
- * line damaged, and its name is kept.  Private.
+ * A field is looked for by its name, from where reading is, so that other fields may come between;
+ * what is missing or no number makes the line damaged, and its name is kept.  Private.
  */
 #pragma once
 
 #include <string.h>
 
-#include "traces/ge-runtime-line.h"
 #include "base/io/scan.h"
+#include "traces/ge-runtime-line.h"
 
 #define GE_MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
 
 typedef struct
 {
   const char *start, *p, *end; /* of the line; where reading is */
-  GeLine     *line;
+  GeLine *line;
 } Scan;
 
 static inline const char *
@@ -27,10 +28,12 @@ find (const char *p, const char *end, const char *word)
 static inline gboolean
 begins (const Scan *scan, const char *word)
 {
-  return (gsize) (scan->end - scan->p) >= strlen (word) && memcmp (scan->p, word, strlen (word)) == 0;
+  return (gsize) (scan->end - scan->p) >= strlen (word)
+         && memcmp (scan->p, word, strlen (word)) == 0;
 }
 
-/* ---- fields: each goes to its name, wherever that follows; one that is missing is remembered, so that the line is damaged */
+/* ---- fields: each goes to its name, wherever that follows; one that is missing is remembered, so
+ * that the line is damaged */
 
 static inline void
 damaged (Scan *scan, const char *field)
@@ -59,7 +62,8 @@ take_number (Scan *scan, const char *field, guint64 *value)
   if (!seek (scan, field))
     return FALSE;
   scan_blanks (&scan->p, scan->end);
-  if (scan_uint (&scan->p, scan->end, value) && (scan->p == scan->end || !g_ascii_isalnum (*scan->p)))
+  if (scan_uint (&scan->p, scan->end, value)
+      && (scan->p == scan->end || !g_ascii_isalnum (*scan->p)))
     return TRUE;
   damaged (scan, field);
   return FALSE;

@@ -40,7 +40,8 @@ pool_malloc (Scan *scan)
   take_pool (scan, scan->p);
   scan->line->kind = GE_LINE_ALLOC;
   if (take_device (scan, "device_id:") && take_size (scan, " size:", &scan->line->size)
-      && take_size (scan, "allocate_size:", &scan->line->block) && take_pointer (scan, "mem_addr:", &scan->line->address))
+      && take_size (scan, "allocate_size:", &scan->line->block)
+      && take_pointer (scan, "mem_addr:", &scan->line->address))
     seek (scan, ".");
 }
 
@@ -54,7 +55,8 @@ pool_free (Scan *scan)
     seek (scan, ".");
 }
 
-/* Other modules may say "Malloc size:" too: without a pool and a whole number it is none of ours. */
+/* Other modules may say "Malloc size:" too: without a pool and a whole number it is none of
+ * ours. */
 static void
 pool_request (Scan *scan)
 {
@@ -68,7 +70,9 @@ static void
 pool_refused (Scan *scan)
 {
   take_pool (scan, scan->p);
-  scan->line->kind = find (scan->p, scan->end, "free memory from memory pool") != NULL ? GE_LINE_REFUSED : GE_LINE_OTHER;
+  scan->line->kind = find (scan->p, scan->end, "free memory from memory pool") != NULL
+                         ? GE_LINE_REFUSED
+                         : GE_LINE_OTHER;
 }
 
 /* ---- kernel trace */
@@ -78,7 +82,8 @@ memory_alloc (Scan *scan)
 {
   GeLine *line = scan->line;
 
-  if (!take_stream (scan, "stream") || !take_pointer (scan, "address ", &line->address) || !take_size (scan, "size ", &line->block))
+  if (!take_stream (scan, "stream") || !take_pointer (scan, "address ", &line->address)
+      || !take_size (scan, "size ", &line->block))
     return;
   line->size = line->block;
   line->kind = GE_LINE_ALLOC;
@@ -123,7 +128,8 @@ kernel_memory (Scan *scan)
 static void
 kernel_trace (Scan *scan)
 {
-  const char *name = find (scan->p, scan->end, "["), *memory = find (scan->p, scan->end, "][MEM]"), *sent, *waited;
+  const char *name = find (scan->p, scan->end, "["), *memory = find (scan->p, scan->end, "][MEM]"),
+             *sent, *waited;
 
   if (name == NULL)
     return;
@@ -154,9 +160,10 @@ driver_malloc (Scan *scan)
   const gboolean own = begins (scan, "aclrtMalloc") && find (scan->p, scan->end, paging) != NULL;
 
   scan->line->source = GE_SOURCE_DRIVER;
-  scan->line->kind = GE_LINE_UNUSED; /* static memory; or what an L1 pool takes from the bottom pool */
-  if (own && take_size (scan, " size=", &scan->line->size) && seek (scan, paging) && take_pointer (scan, "ptr=", &scan->line->address)
-      && take_device (scan, "device_id="))
+  /* static memory; or what an L1 pool takes from the bottom pool */
+  scan->line->kind = GE_LINE_UNUSED;
+  if (own && take_size (scan, " size=", &scan->line->size) && seek (scan, paging)
+      && take_pointer (scan, "ptr=", &scan->line->address) && take_device (scan, "device_id="))
     scan->line->kind = GE_LINE_ALLOC;
 }
 
@@ -217,8 +224,10 @@ logical (Scan *scan)
 {
   guint64 alloc;
 
-  if (!take_size (scan, "logical_addr:", &scan->line->logical) || !take_size (scan, "memory_size:", &scan->line->size)
-      || !take_pointer (scan, "active_addr:", &scan->line->address) || !take_number (scan, "alloc:", &alloc))
+  if (!take_size (scan, "logical_addr:", &scan->line->logical)
+      || !take_size (scan, "memory_size:", &scan->line->size)
+      || !take_pointer (scan, "active_addr:", &scan->line->address)
+      || !take_number (scan, "alloc:", &alloc))
     return;
   scan->line->alloc = alloc != 0;
   scan->line->kind = GE_LINE_LOGICAL;
@@ -227,7 +236,8 @@ logical (Scan *scan)
 static void
 graph (Scan *scan)
 {
-  if (take_small (scan, "graph_", &scan->line->number) && take_size (scan, "mem_size[", &scan->line->size))
+  if (take_small (scan, "graph_", &scan->line->number)
+      && take_size (scan, "mem_size[", &scan->line->size))
     scan->line->kind = GE_LINE_GRAPH;
 }
 
@@ -286,18 +296,19 @@ static const struct
 };
 
 /* The first mark of each letter; those of a letter stand together. */
-static const guint8 first[256] = {
-  ['M'] = 1, ['F'] = 4, ['['] = 7, ['R'] = 11, ['D'] = 12, ['r'] = 13, ['a'] = 14, ['L'] = 15, ['A'] = 16, ['d'] = 17
-};
+static const guint8 first[256] = { ['M'] = 1,  ['F'] = 4,  ['['] = 7,  ['R'] = 11, ['D'] = 12,
+                                   ['r'] = 13, ['a'] = 14, ['L'] = 15, ['A'] = 16, ['d'] = 17 };
 
 static const char *
 find_mark (const char *p, const char *end, guint *found)
 {
   for (; p < end; p++)
-    for (guint i = first[(guchar) *p]; i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p; i++)
+    for (guint i = first[(guchar) *p]; i != 0 && i < G_N_ELEMENTS (marks) && marks[i].text[0] == *p;
+         i++)
       {
         const gsize length = strlen (marks[i].text);
-        if (p[1 < end - p] == marks[i].text[1] && (gsize) (end - p) >= length && memcmp (p, marks[i].text, length) == 0)
+        if (p[1 < end - p] == marks[i].text[1] && (gsize) (end - p) >= length
+            && memcmp (p, marks[i].text, length) == 0)
           {
             *found = i;
             return p;

@@ -1,8 +1,9 @@
-/* ge-runtime-line.h - one line of the log of GE's run time: what it says, and where in the stack of pools it says it (ge-runtime.md 10).
+/* ge-runtime-line.h - one line of the log of GE's run time: what it says, and where in the stack of
+ * pools it says it (ge-runtime.md 10).
  *
- * A line is recognised by the first mark in it, wherever that stands: the prefix of slog may have any form.  Of the prefix only two
- * things are wanted, and neither must be there: the process, the digits of the first "(DIGITS," or "(DIGITS)", and the time,
- * YYYY-MM-DD-HH:MM:SS with fractions.
+ * A line is recognised by the first mark in it, wherever that stands: the prefix of slog may have
+ * any form.  Of the prefix only two things are wanted, and neither must be there: the process, the
+ * digits of the first "(DIGITS," or "(DIGITS)", and the time, YYYY-MM-DD-HH:MM:SS with fractions.
  * Nothing is copied: pieces point into the line.  O(line).
  */
 #pragma once
@@ -12,42 +13,42 @@
 /* What a line can say of requests; the better source first. */
 typedef enum
 {
-  GE_SOURCE_POOL,     /* Malloc block, Free block                                   */
-  GE_SOURCE_KERNEL,   /* [KernelTrace]...[MEM]                                      */
-  GE_SOURCE_PROFILER, /* [CannMemoryProfiler]                                       */
+  GE_SOURCE_POOL,     /* Malloc block, Free block */
+  GE_SOURCE_KERNEL,   /* [KernelTrace]...[MEM] */
+  GE_SOURCE_PROFILER, /* [CannMemoryProfiler] */
   GE_SOURCE_CALLER,   /* DeviceAllocator::Alloc: what upper pools ask the bottom pool for */
-  GE_SOURCE_DRIVER,   /* MallocMemory, RtMemAllocator::free: the bottom pool's own calls  */
+  GE_SOURCE_DRIVER,   /* MallocMemory, RtMemAllocator::free: the bottom pool's own calls */
   GE_SOURCE_COUNT
 } GeSource;
 
 typedef enum
 {
-  GE_LINE_OTHER,          /* not of these                                               */
-  GE_LINE_UNUSED,         /* of these, but tells nothing that is wanted                 */
-  GE_LINE_DAMAGED,        /* `text` is the field that is missing or no number           */
-  GE_LINE_ALLOC,          /* source; pool or stream; size, block size, address          */
-  GE_LINE_FREE,           /* source; pool or stream (kernel: not yet the end); address  */
-  GE_LINE_REQUEST,        /* pool, size: what an L1 or bottom pool is asked for         */
-  GE_LINE_REFUSED,        /* pool, if named: the ladder begins                          */
-  GE_LINE_RECYCLE,        /* stream, address: the block has come home                   */
-  GE_LINE_BORROW_RECYCLE, /* stream, address: nobody uses it, it stays with the stream  */
-  GE_LINE_WANDER,         /* stream (to), address                                       */
-  GE_LINE_EVENT_SENT,     /* event, stream                                              */
-  GE_LINE_EVENT_WAITED,   /* event, stream                                              */
-  GE_LINE_PHYSICAL,       /* size: bytes of pages that a range holds now                */
-  GE_LINE_MAP,            /* address                                                    */
-  GE_LINE_LOGICAL,        /* logical (offset), size, address; alloc                     */
-  GE_LINE_GRAPH,          /* number, size                                               */
-  GE_LINE_TOTAL,          /* size: memory of the device                                 */
-  GE_LINE_POLICY,         /* `text`: the static memory policy                           */
+  GE_LINE_OTHER,          /* not of these */
+  GE_LINE_UNUSED,         /* of these, but tells nothing that is wanted */
+  GE_LINE_DAMAGED,        /* `text` is the field that is missing or no number */
+  GE_LINE_ALLOC,          /* source; pool or stream; size, block size, address */
+  GE_LINE_FREE,           /* source; pool or stream (kernel: not yet the end); address */
+  GE_LINE_REQUEST,        /* pool, size: what an L1 or bottom pool is asked for */
+  GE_LINE_REFUSED,        /* pool, if named: the ladder begins */
+  GE_LINE_RECYCLE,        /* stream, address: the block has come home */
+  GE_LINE_BORROW_RECYCLE, /* stream, address: nobody uses it, it stays with the stream */
+  GE_LINE_WANDER,         /* stream (to), address */
+  GE_LINE_EVENT_SENT,     /* event, stream */
+  GE_LINE_EVENT_WAITED,   /* event, stream */
+  GE_LINE_PHYSICAL,       /* size: bytes of pages that a range holds now */
+  GE_LINE_MAP,            /* address */
+  GE_LINE_LOGICAL,        /* logical (offset), size, address; alloc */
+  GE_LINE_GRAPH,          /* number, size */
+  GE_LINE_TOTAL,          /* size: memory of the device */
+  GE_LINE_POLICY,         /* `text`: the static memory policy */
 } GeLineKind;
 
 typedef enum
 {
   GE_POOL_NONE,   /* the line names no pool */
-  GE_POOL_UPPER,  /* [allocator_N]          */
-  GE_POOL_BOTTOM, /* [rts_allocator_N]      */
-  GE_POOL_FFTS,   /* [ffts_allocator_N]     */
+  GE_POOL_UPPER,  /* [allocator_N] */
+  GE_POOL_BOTTOM, /* [rts_allocator_N] */
+  GE_POOL_FFTS,   /* [ffts_allocator_N] */
 } GePoolKind;
 
 #define GE_DEVICE_UNKNOWN G_MAXUINT32 /* the line names none, or -1 as the pools of streams do */
@@ -55,20 +56,20 @@ typedef enum
 
 typedef struct
 {
-  GeLineKind  kind;
-  GeSource    source;
-  GePoolKind  pool;
-  guint32     pool_number;
-  guint32     device;
-  guint64     process;       /* 0: not told                          */
-  guint64     size, block;   /* requested; of the block (0: unknown) */
-  guint64     address, logical, event, number;
-  gint64      stream;
-  gboolean    alloc;
-  gboolean    has_time;
-  guint64     time;          /* ns                                   */
-  const char *text;          /* kernel, policy, or the field of a damaged line */
-  gsize       length;
+  GeLineKind kind;
+  GeSource source;
+  GePoolKind pool;
+  guint32 pool_number;
+  guint32 device;
+  guint64 process;     /* 0: not told */
+  guint64 size, block; /* requested; of the block (0: unknown) */
+  guint64 address, logical, event, number;
+  gint64 stream;
+  gboolean alloc;
+  gboolean has_time;
+  guint64 time;     /* ns */
+  const char *text; /* kernel, policy, or the field of a damaged line */
+  gsize length;
 } GeLine;
 
 /* The line [p, end). */

@@ -1,20 +1,27 @@
 /* ge-runtime-log.c - the log of GE's run time as a trace: format `ge-runtime-log`.
  *
  * What is delivered:
- *  - requests, from one kind of line only, the best that the log has (GeSource), and of the pools only the uppermost
- *    (ge-runtime-survey.h), because the same block is logged at every level.  Pools are numbered on their device, and the number is the
- *    stream of their requests, since GE has a pool for each stream.  With the kernel trace the stream is that of the log plus 2^32 for
- *    each process before this one on the device; with the other sources it is the number of the process on its device.
- *  - in the kernel trace a block lives until it is recycled at home, or left with the stream that borrowed it: Free is STREAM_FREE,
- *    wandering is USE_ON_STREAM, events sent and waited for are EVENT_RECORD and EVENT_WAIT.  A log without any Recycle line ends blocks
- *    at Free.
- *  - a request that was refused for good: ALLOC flagged FAILED where the ladder began, and its FREE.
- *  - SEGMENT_ALLOC, SEGMENT_FREE: the bottom pool's own calls of the driver; SEGMENT_MAP: pages mapped.
- *  - GRAPH_LOAD with its segments, where the memory of a static graph is told; GRAPH_UNLOAD before another load of the same.
- * Everything else is counted in `skipped`: lines of other sources and of lower pools, static memory, what pools decide among themselves.
+ *  - requests, from one kind of line only, the best that the log has (GeSource), and of the pools
+ *    only the uppermost (ge-runtime-survey.h), because the same block is logged at every level. 
+ *    Pools are numbered on their device, and the number is the stream of their requests, since GE
+ *    has a pool for each stream.  With the kernel trace the stream is that of the log plus 2^32 for
+ *    each process before this one on the device; with the other sources it is the number of the
+ *    process on its device.
+ *  - in the kernel trace a block lives until it is recycled at home, or left with the stream that
+ *    borrowed it: Free is STREAM_FREE, wandering is USE_ON_STREAM, events sent and waited for are
+ *    EVENT_RECORD and EVENT_WAIT.  A log without any Recycle line ends blocks at Free.
+ *  - a request that was refused for good: ALLOC flagged FAILED where the ladder began, and its
+ *    FREE.
+ *  - SEGMENT_ALLOC, SEGMENT_FREE: the bottom pool's own calls of the driver; SEGMENT_MAP: pages
+ *    mapped.
+ *  - GRAPH_LOAD with its segments, where the memory of a static graph is told; GRAPH_UNLOAD before
+ *    another load of the same.
+ * Everything else is counted in `skipped`: lines of other sources and of lower pools, static
+ * memory, what pools decide among themselves.
  *
- * Devices are those of the lines; a line without one belongs to the first device that its process names, else 0.
- * Two passes.  Memory: what is live, and the survey.  Cost: tests/bench/bench-readers.c.  Origin: ge-runtime.md 10.
+ * Devices are those of the lines; a line without one belongs to the first device that its process
+ * names, else 0. Two passes.  Memory: what is live, and the survey.  Cost:
+ * tests/bench/bench-readers.c.  Origin: ge-runtime.md 10.
  */
 #include "config.h"
 
@@ -35,7 +42,8 @@ static GememIdMap *
 space_of (GeLog *log, const GePlace *place)
 {
   gboolean existed;
-  guint64 *index = gemem_idmap_insert (log->space_index, (guint64) place->index << 16 | place->device, &existed);
+  guint64 *index = gemem_idmap_insert (log->space_index,
+                                       (guint64) place->index << 16 | place->device, &existed);
 
   if (!existed)
     {
@@ -68,14 +76,17 @@ static gboolean
 take_alloc (GeLog *log, const GePlace *place)
 {
   const GeLine *line = place->line;
-  GememLogBlock block = { .size = line->size, .stream = place->stream, .address = line->address, .device = place->device };
+  GememLogBlock block = {
+    .size = line->size, .stream = place->stream, .address = line->address, .device = place->device
+  };
   GememTraceEvent *event;
 
   if (line->address == 0)
     return skip (log); /* requests of nothing get a null block */
   if (line->source == GE_SOURCE_CALLER)
     block.address = 0; /* an object of the host */
-  event = gemem_log_reader_alloc (&log->base, space_of (log, place), line->address, &block, line->time);
+  event = gemem_log_reader_alloc (&log->base, space_of (log, place), line->address, &block,
+                                  line->time);
   if (event == NULL)
     return FALSE;
   event->aux = line->block;
@@ -89,7 +100,8 @@ take_end (GeLog *log, const GePlace *place, gboolean expected)
 {
   const guint64 address = place->line->address;
 
-  gemem_log_reader_end (&log->base, space_of (log, place), address, GEMEM_EVENT_FREE, expected && address != 0, place->line->time);
+  gemem_log_reader_end (&log->base, space_of (log, place), address, GEMEM_EVENT_FREE,
+                        expected && address != 0, place->line->time);
   return TRUE;
 }
 
@@ -123,7 +135,8 @@ take_event (GeLog *log, const GePlace *place)
   else if (gemem_idmap_lookup (log->sent, key) == NULL)
     return skip (log);
   const GememEventKind kind = sent ? GEMEM_EVENT_EVENT_RECORD : GEMEM_EVENT_EVENT_WAIT;
-  GememTraceEvent *event = gemem_log_reader_add (&log->base, kind, place->device, place->line->time);
+  GememTraceEvent *event = gemem_log_reader_add (&log->base, kind, place->device,
+                                                 place->line->time);
   event->id = stream_of (place, (gint64) place->line->event);
   event->stream = stream_of (place, place->line->stream);
   return TRUE;
@@ -153,10 +166,12 @@ static gboolean
 take_segment (GeLog *log, const GePlace *place)
 {
   const GeLine *line = place->line;
-  const GememEventKind kind = line->kind == GE_LINE_ALLOC ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE;
+  const GememEventKind kind = line->kind == GE_LINE_ALLOC ? GEMEM_EVENT_SEGMENT_ALLOC
+                                                          : GEMEM_EVENT_SEGMENT_FREE;
   GememTraceEvent *event;
 
-  if (line->source != GE_SOURCE_DRIVER || line->address == 0 || (line->kind == GE_LINE_ALLOC && line->size == place->process->page))
+  if (line->source != GE_SOURCE_DRIVER || line->address == 0
+      || (line->kind == GE_LINE_ALLOC && line->size == place->process->page))
     return skip (log); /* a physical page is no range of addresses: its mapping is */
   event = gemem_log_reader_add (&log->base, kind, place->device, line->time);
   event->address = line->address;
@@ -169,7 +184,8 @@ take_map (GeLog *log, const GePlace *place)
 {
   if (place->process->page == 0 || place->line->address == 0)
     return skip (log);
-  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_SEGMENT_MAP, place->device, place->line->time);
+  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_SEGMENT_MAP, place->device,
+                                                 place->line->time);
   event->address = place->line->address;
   event->size = place->process->page;
   return TRUE;
@@ -195,7 +211,8 @@ take_request (GeLog *log, const GePlace *place)
   GePool *pool = gemem_ge_survey_pool (&log->survey, place->line, place->index);
 
   pool->asked = place->line->size;
-  g_array_index (log->survey.processes, GeProcess, place->index).asked = 1 + (guint) (pool - &g_array_index (log->survey.pools, GePool, 0));
+  g_array_index (log->survey.processes, GeProcess, place->index).asked =
+      1 + (guint) (pool - &g_array_index (log->survey.pools, GePool, 0));
   return skip (log);
 }
 
@@ -221,7 +238,8 @@ take_block (GeLog *log, GePlace *place)
     return below ? skip (log) : take_alloc (log, place);
   if (line->source == GE_SOURCE_KERNEL && log->survey.recycles > 0)
     return take_use (log, place, GEMEM_EVENT_STREAM_FREE);
-  return take_end (log, place, !below); /* what left its pool ends with the block below that it was cut from */
+  /* what left its pool ends with the block below that it was cut from */
+  return take_end (log, place, !below);
 }
 
 static gboolean
@@ -235,15 +253,17 @@ log_line (GememLineReader *reader, const char *p, const char *end)
   if (line.kind == GE_LINE_OTHER)
     return TRUE;
   if (line.kind == GE_LINE_DAMAGED)
-    return gemem_line_reader_fail (reader, "the line of GE's memory has no good '%.*s'; it may be cut, fetch the log again",
-                                   (int) line.length, line.text);
+    return gemem_line_reader_fail (
+        reader, "the line of GE's memory has no good '%.*s'; it may be cut, fetch the log again",
+        (int) line.length, line.text);
   place.process = gemem_ge_survey_process (&log->survey, &line, &place.index);
   place.device = line.device != GE_DEVICE_UNKNOWN ? line.device : place.process->device;
   switch (line.kind)
     {
     case GE_LINE_ALLOC:
     case GE_LINE_FREE:
-      return line.source == log->survey.source ? take_block (log, &place) : take_segment (log, &place);
+      return line.source == log->survey.source ? take_block (log, &place)
+                                               : take_segment (log, &place);
     case GE_LINE_REQUEST:
       return take_request (log, &place);
     case GE_LINE_REFUSED:
@@ -278,7 +298,8 @@ log_end (GememLineReader *reader)
 {
   GeLog *log = (GeLog *) reader;
 
-  gemem_log_reader_note (&log->base, log->sizeless, "refused requests are left out: their size is not told");
+  gemem_log_reader_note (&log->base, log->sizeless,
+                         "refused requests are left out: their size is not told");
   return gemem_log_reader_finish (reader);
 }
 
@@ -304,7 +325,8 @@ log_close (GememTraceReader *base)
 static void
 tell (GeLog *log)
 {
-  static const char *const sources[GE_SOURCE_COUNT] = { "pools", "kernel trace", "profiler", "calls of the bottom pool",
+  static const char *const sources[GE_SOURCE_COUNT] = { "pools", "kernel trace", "profiler",
+                                                        "calls of the bottom pool",
                                                         "calls of the driver" };
   const GeSurvey *survey = &log->survey;
   GememTraceInfo *info = &log->base.lines.base.info;
@@ -312,10 +334,12 @@ tell (GeLog *log)
 
   for (guint i = 0; i < survey->pools->len; i++)
     below += g_array_index (survey->pools, GePool, i).below;
-  gemem_trace_info_note (info, "source", "%s of %u process%s", sources[survey->source], survey->processes->len,
-                         survey->processes->len == 1 ? "" : "es");
+  gemem_trace_info_note (info, "source", "%s of %u process%s", sources[survey->source],
+                         survey->processes->len, survey->processes->len == 1 ? "" : "es");
   if (survey->source == GE_SOURCE_POOL)
-    gemem_trace_info_note (info, "pools", "%u, and %u below them whose blocks are not counted again", survey->pools->len - below, below);
+    gemem_trace_info_note (info, "pools",
+                           "%u, and %u below them whose blocks are not counted again",
+                           survey->pools->len - below, below);
   if (survey->policy != NULL)
     gemem_trace_info_note (info, "static memory policy", "%s", survey->policy);
   info->flags |= survey->timeless ? 0 : GEMEM_TRACE_HAS_TIME;
@@ -326,7 +350,9 @@ tell (GeLog *log)
     info->allocator = g_strdup (survey->pages ? "ge-expandable" : "ge-scalable");
   if (survey->total > 0)
     {
-      info->settings = info->allocator != NULL ? g_strdup_printf ("total=%" G_GUINT64_FORMAT, survey->total) : NULL;
+      info->settings = info->allocator != NULL
+                           ? g_strdup_printf ("total=%" G_GUINT64_FORMAT, survey->total)
+                           : NULL;
       info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, survey->total);
     }
 }
@@ -349,7 +375,8 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   if (ok && log->survey.known == 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:1: the log has no whole line of GE's run-time memory; set the log level to INFO and run again, "
+                   "%s:1: the log has no whole line of GE's run-time memory; set the log level to "
+                   "INFO and run again, "
                    "or read what the planner logged with --trace-format=ge-plan-log",
                    gemem_input_name (input));
       ok = FALSE;
@@ -383,7 +410,8 @@ is_slog (const char *p, const char *end)
   return end - p > 1 && p[0] == '(' && g_ascii_isdigit (p[1]);
 }
 
-/* A log may hold lines of GE's planner too; those are another format's, which says more.  Lines about memory may come late. */
+/* A log may hold lines of GE's planner too; those are another format's, which says more.  Lines
+ * about memory may come late. */
 static int
 probe (const guint8 *head, gsize size)
 {

@@ -1,6 +1,8 @@
-/* ge-runtime-prefix.c - what slog writes in front of a message: "[INFO] GE(PID,NAME):YYYY-MM-DD-HH:MM:SS.mmm.uuu [file.cc:LINE]TID ...".
+/* ge-runtime-prefix.c - what slog writes in front of a message: "[INFO]
+ * GE(PID,NAME):YYYY-MM-DD-HH:MM:SS.mmm.uuu [file.cc:LINE]TID ...".
  *
- * Its form is not GE's, so it is only searched for the two things that are of use (ge-runtime-line.h).
+ * Its form is not GE's, so it is only searched for the two things that are of use
+ * (ge-runtime-line.h).
  */
 #include "config.h"
 
@@ -12,7 +14,8 @@
 static void
 take_process (Scan *scan, const char *end)
 {
-  for (const char *p = memchr (scan->start, '(', (gsize) (end - scan->start)); p != NULL; p = memchr (p, '(', (gsize) (end - p)))
+  for (const char *p = memchr (scan->start, '(', (gsize) (end - scan->start)); p != NULL;
+       p = memchr (p, '(', (gsize) (end - p)))
     {
       guint64 process;
       p++;
@@ -50,11 +53,16 @@ take_clock (const char *p, const char *end, guint64 *ns)
   guint64 fraction = 0, unit = 100000000;
   GDate date;
 
-  if (!take_digits (&p, end, 4, "-", &year) || !take_digits (&p, end, 2, "-", &month) || !take_digits (&p, end, 2, "- T", &day)
-      || !take_digits (&p, end, 2, ":", &hour) || !take_digits (&p, end, 2, ":", &minute) || !take_digits (&p, end, 2, NULL, &second)
-      || !g_date_valid_dmy ((GDateDay) day, (GDateMonth) month, (GDateYear) year) || hour > 23 || minute > 59 || second > 60)
+  if (!take_digits (&p, end, 4, "-", &year) || !take_digits (&p, end, 2, "-", &month)
+      || !take_digits (&p, end, 2, "- T", &day) || !take_digits (&p, end, 2, ":", &hour)
+      || !take_digits (&p, end, 2, ":", &minute) || !take_digits (&p, end, 2, NULL, &second)
+      || !g_date_valid_dmy ((GDateDay) day, (GDateMonth) month, (GDateYear) year) || hour > 23
+      || minute > 59 || second > 60)
     return FALSE;
-  for (; p < end && (g_ascii_isdigit (*p) || ((*p == '.' || *p == ',') && p + 1 < end && g_ascii_isdigit (p[1]))); p++)
+  for (; p < end
+         && (g_ascii_isdigit (*p)
+             || ((*p == '.' || *p == ',') && p + 1 < end && g_ascii_isdigit (p[1])));
+       p++)
     if (g_ascii_isdigit (*p))
       {
         fraction += unit * (guint64) (*p - '0');
@@ -62,7 +70,9 @@ take_clock (const char *p, const char *end, guint64 *ns)
       }
   g_date_clear (&date, 1);
   g_date_set_dmy (&date, (GDateDay) day, (GDateMonth) month, (GDateYear) year);
-  *ns = ((guint64) g_date_get_julian (&date) * 86400 + hour * 3600 + minute * 60 + second) * 1000000000 + fraction;
+  *ns = ((guint64) g_date_get_julian (&date) * 86400 + hour * 3600 + minute * 60 + second)
+            * 1000000000
+        + fraction;
   return TRUE;
 }
 

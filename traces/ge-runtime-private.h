@@ -1,4 +1,5 @@
-/* ge-runtime-private.h - the second pass over a log of GE's run time, for ge-runtime-log.c and ge-runtime-static.c. */
+/* ge-runtime-private.h - the second pass over a log of GE's run time, for ge-runtime-log.c and
+ * ge-runtime-static.c. */
 #pragma once
 
 #include "traces/ge-runtime-survey.h"
@@ -7,34 +8,34 @@
 /* Segments of the static graph that is being loaded. */
 typedef struct
 {
-  GArray  *segments; /* GememTraceEvent                              */
-  guint64  end;
-  gboolean placed;   /* they are as placed: better ones may follow   */
+  GArray *segments; /* GememTraceEvent */
+  guint64 end;
+  gboolean placed; /* they are as placed: better ones may follow */
 } GeListing;
 
 typedef struct
 {
   GememLogReader base;
-  GeSurvey       survey;
-  GPtrArray     *spaces;      /* blocks by address, of a process on a device */
-  GememIdMap    *space_index; /* process, device -> index                    */
-  GeListing     *listings;    /* of each process                             */
-  GememIdMap    *graphs;      /* process, number -> id                       */
-  GememIdMap    *sent;        /* process, event                              */
-  GString       *scratch;
-  guint64        last_graph;
-  guint64        sizeless;    /* refused requests whose size is not told     */
-  guint          refusals;    /* lines so far                                */
+  GeSurvey survey;
+  GPtrArray *spaces;       /* blocks by address, of a process on a device */
+  GememIdMap *space_index; /* process, device -> index */
+  GeListing *listings;     /* of each process */
+  GememIdMap *graphs;      /* process, number -> id */
+  GememIdMap *sent;        /* process, event */
+  GString *scratch;
+  guint64 last_graph;
+  guint64 sizeless; /* refused requests whose size is not told */
+  guint refusals;   /* lines so far */
 } GeLog;
 
 /* Where a line belongs. */
 typedef struct
 {
-  const GeLine    *line;
-  guint            index; /* of the process */
+  const GeLine *line;
+  guint index; /* of the process */
   const GeProcess *process;
-  guint32          device;
-  guint64          stream;
+  guint32 device;
+  guint64 stream;
 } GePlace;
 
 /* LOGICAL and GRAPH lines. */

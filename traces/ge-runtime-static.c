@@ -1,7 +1,9 @@
-/* ge-runtime-static.c - static graphs in a log of GE's run time: the segments of one that is loaded, and the load.
+/* ge-runtime-static.c - static graphs in a log of GE's run time: the segments of one that is
+ * loaded, and the load.
  *
- * The segments are listed before they are placed and again behind, then merged; the first listing is the one that was asked for.  The line
- * "InitFeatureMapAndP2PMem graph_N" then says which graph it is, and ends the load.  Memory: the segments of one graph for each process.
+ * The segments are listed before they are placed and again behind, then merged; the first listing
+ * is the one that was asked for.  The line "InitFeatureMapAndP2PMem graph_N" then says which graph
+ * it is, and ends the load.  Memory: the segments of one graph for each process.
  * Origin: ge-runtime.md 3, 10.
  */
 #include "config.h"
@@ -13,7 +15,9 @@ gemem_ge_runtime_logical (GeLog *log, const GePlace *place)
 {
   const GeLine *line = place->line;
   GeListing *listing = &log->listings[place->index];
-  GememTraceEvent event = { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .address = line->logical, .size = line->size };
+  GememTraceEvent event = { .kind = GEMEM_EVENT_GRAPH_SEGMENT,
+                            .address = line->logical,
+                            .size = line->size };
 
   if (listing->segments == NULL)
     listing->segments = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
@@ -36,10 +40,13 @@ gemem_ge_runtime_graph (GeLog *log, const GePlace *place)
   const guint segments = listing->segments != NULL ? listing->segments->len : 0;
   g_autofree char *name = g_strdup_printf ("graph_%" G_GUINT64_FORMAT, line->number);
   gboolean loaded;
-  guint64 *id = gemem_idmap_insert (log->graphs, (guint64) place->index << 32 | line->number, &loaded), size = line->size;
+  guint64 *id = gemem_idmap_insert (log->graphs, (guint64) place->index << 32 | line->number,
+                                    &loaded),
+          size = line->size;
 
   if (loaded)
-    gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_UNLOAD, place->device, line->time)->id = *id;
+    gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_UNLOAD, place->device, line->time)->id =
+        *id;
   else
     *id = ++log->last_graph;
   for (guint i = 0; i < segments; i++)
@@ -48,7 +55,8 @@ gemem_ge_runtime_graph (GeLog *log, const GePlace *place)
       if ((segment->aux & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0)
         size = MAX (size, segment->address + segment->size);
     }
-  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_LOAD, place->device, line->time);
+  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_LOAD, place->device,
+                                                 line->time);
   event->id = *id;
   event->size = size;
   event->aux = segments;
@@ -56,7 +64,8 @@ gemem_ge_runtime_graph (GeLog *log, const GePlace *place)
   for (guint i = 0; i < segments; i++)
     {
       const GememTraceEvent *segment = &g_array_index (listing->segments, GememTraceEvent, i);
-      event = gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_SEGMENT, place->device, line->time);
+      event = gemem_log_reader_add (&log->base, GEMEM_EVENT_GRAPH_SEGMENT, place->device,
+                                    line->time);
       event->id = *id;
       event->address = segment->address;
       event->size = segment->size;

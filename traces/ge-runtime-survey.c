@@ -6,14 +6,15 @@
 #include "base/error.h"
 #include "traces/ge-runtime-survey.h"
 
-#define MOST 65536u /* processes, pools */
+#define MOST 65536u   /* processes, pools */
 #define POLICY_MAX 16 /* letters of a policy; one in GE */
 #define PAGE_MIN (G_GUINT64_CONSTANT (2) << 20)
 
 static gboolean
 too_many (GememInput *input, const char *what, GError **error)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": more than %u %s in one log; split it",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s:%" G_GUINT64_FORMAT ": more than %u %s in one log; split it",
                gemem_input_name (input), gemem_input_line_number (input), MOST, what);
   return FALSE;
 }
@@ -38,25 +39,30 @@ number_of (GememIdMap *map, guint64 key, guint next, gboolean *existed)
 GeProcess *
 gemem_ge_survey_process (const GeSurvey *survey, const GeLine *line, guint *index)
 {
-  *index = (guint) * (guint64 *)gemem_idmap_lookup (survey->process_index, line->process);
+  *index = (guint) * (guint64 *) gemem_idmap_lookup (survey->process_index, line->process);
   return &g_array_index (survey->processes, GeProcess, *index);
 }
 
 GePool *
 gemem_ge_survey_pool (const GeSurvey *survey, const GeLine *line, guint process)
 {
-  return &g_array_index (survey->pools, GePool, *(guint64 *)gemem_idmap_lookup (survey->pool_index, pool_key (line, process)));
+  return &g_array_index (
+      survey->pools, GePool,
+      *(guint64 *) gemem_idmap_lookup (survey->pool_index, pool_key (line, process)));
 }
 
 GePool *
 gemem_ge_survey_refused (const GeSurvey *survey, const GeLine *line, guint process)
 {
   const guint asked = g_array_index (survey->processes, GeProcess, process).asked;
-  const guint64 *named = line->pool != GE_POOL_NONE ? gemem_idmap_lookup (survey->pool_index, pool_key (line, process)) : NULL;
+  const guint64 *named = line->pool != GE_POOL_NONE
+                             ? gemem_idmap_lookup (survey->pool_index, pool_key (line, process))
+                             : NULL;
 
   if (named != NULL)
     return &g_array_index (survey->pools, GePool, *named);
-  return line->pool == GE_POOL_NONE && asked > 0 ? &g_array_index (survey->pools, GePool, asked - 1) : NULL;
+  return line->pool == GE_POOL_NONE && asked > 0 ? &g_array_index (survey->pools, GePool, asked - 1)
+                                                 : NULL;
 }
 
 /* ---- lines */
@@ -78,9 +84,11 @@ put_above (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line
   for (guint i = 0; i < GE_RECENT; i++)
     {
       const GeRecent *recent = &process->recent[i];
-      GePool *other = recent->pool > 0 ? &g_array_index (survey->pools, GePool, recent->pool - 1) : NULL;
+      GePool *other = recent->pool > 0 ? &g_array_index (survey->pools, GePool, recent->pool - 1)
+                                       : NULL;
       if (other != NULL && recent->pool - 1 != index && recent->address == line->address
-          && (other->device == device || other->device == GE_DEVICE_UNKNOWN || device == GE_DEVICE_UNKNOWN))
+          && (other->device == device || other->device == GE_DEVICE_UNKNOWN
+              || device == GE_DEVICE_UNKNOWN))
         other->below = TRUE;
     }
 }
@@ -124,7 +132,8 @@ take_pool (GeSurvey *survey, GememInput *input, guint process, const GeLine *lin
 {
   GeProcess *own = &g_array_index (survey->processes, GeProcess, process);
   gboolean existed;
-  const guint index = number_of (survey->pool_index, pool_key (line, process), survey->pools->len, &existed);
+  const guint index = number_of (survey->pool_index, pool_key (line, process), survey->pools->len,
+                                 &existed);
   GePool *pool;
 
   if (!existed)
@@ -181,7 +190,8 @@ static gboolean
 take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **error)
 {
   gboolean existed;
-  const guint index = number_of (survey->process_index, line->process, survey->processes->len, &existed);
+  const guint index = number_of (survey->process_index, line->process, survey->processes->len,
+                                 &existed);
   GeProcess *process;
 
   if (!existed)
@@ -210,7 +220,9 @@ take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **err
     take_policy (survey, line);
   if (line->kind == GE_LINE_REFUSED)
     take_refusal (survey, index, line);
-  if (((line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE) && line->source == GE_SOURCE_POOL) || line->kind == GE_LINE_REQUEST)
+  if (((line->kind == GE_LINE_ALLOC || line->kind == GE_LINE_FREE)
+       && line->source == GE_SOURCE_POOL)
+      || line->kind == GE_LINE_REQUEST)
     return take_pool (survey, input, index, line, error);
   return TRUE;
 }
@@ -223,8 +235,12 @@ conclude (GeSurvey *survey)
   for (guint i = 0; i < survey->processes->len; i++)
     {
       GeProcess *process = &g_array_index (survey->processes, GeProcess, i);
-      process->number = (guint) ((GeDevice *)gemem_idmap_insert (survey->devices, process->device, NULL))->processes++;
-      process->page = process->page >= PAGE_MIN && (process->page & (process->page - 1)) == 0 ? process->page : 0;
+      process->number = (guint) ((GeDevice *) gemem_idmap_insert (survey->devices, process->device,
+                                                                  NULL))
+                            ->processes++;
+      process->page = process->page >= PAGE_MIN && (process->page & (process->page - 1)) == 0
+                          ? process->page
+                          : 0;
       survey->pages |= process->page > 0;
       process->asked = 0; /* the second pass follows the requests again */
     }
@@ -237,7 +253,9 @@ conclude (GeSurvey *survey)
       if (pool->device == GE_DEVICE_UNKNOWN)
         pool->device = process->device;
       if (!pool->below)
-        pool->number = (guint) ((GeDevice *)gemem_idmap_insert (survey->devices, pool->device, NULL))->pools++;
+        pool->number = (guint) ((GeDevice *) gemem_idmap_insert (survey->devices, pool->device,
+                                                                 NULL))
+                           ->pools++;
     }
   for (survey->source = 0; survey->source < GE_SOURCE_DRIVER && survey->lines[survey->source] == 0;)
     survey->source++;
@@ -260,7 +278,8 @@ gemem_ge_survey_read (GeSurvey *survey, GememInput *input, GError **error)
     {
       GeLine line;
       gemem_ge_runtime_line (text, text + length, &line);
-      if (line.kind != GE_LINE_OTHER && line.kind != GE_LINE_DAMAGED && !take_line (survey, input, &line, error))
+      if (line.kind != GE_LINE_OTHER && line.kind != GE_LINE_DAMAGED
+          && !take_line (survey, input, &line, error))
         return FALSE;
     }
   conclude (survey);

@@ -1,4 +1,5 @@
-/* initial.c - see initial.h.  Events pass untouched, and uncopied, once all blocks that were left out are freed. */
+/* initial.c - see initial.h.  Events pass untouched, and uncopied, once all blocks that were left
+ * out are freed. */
 #include "config.h"
 
 #include "base/idmap.h"
@@ -6,10 +7,10 @@
 
 struct _GememInitialFilter
 {
-  GememIdMap      *left_out; /* ids */
+  GememIdMap *left_out; /* ids */
   GememTraceEvent *kept;
-  gsize            room;
-  gboolean         begun; /* an event that is not initial was seen */
+  gsize room;
+  gboolean begun; /* an event that is not initial was seen */
 };
 
 GememInitialFilter *

@@ -11,12 +11,14 @@
 #include "traces/journal-file.h"
 #include "traces/journal-format.h"
 
-/* Whether a file may have @size bytes: beyond its limit a process gets a signal, which it does not expect of us. */
+/* Whether a file may have @size bytes: beyond its limit a process gets a signal, which it does not
+ * expect of us. */
 static bool
 may_have (off_t size)
 {
   struct rlimit limit;
-  return getrlimit (RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || (rlim_t) size <= limit.rlim_cur;
+  return getrlimit (RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
+         || (rlim_t) size <= limit.rlim_cur;
 }
 
 void *
@@ -28,9 +30,11 @@ gemem_journal_map (const char *path, uint32_t number, int flags)
 
   if (fd < 0)
     return NULL;
-  int problem = may_have (place + JOURNAL_BLOCK) ? posix_fallocate (fd, place, JOURNAL_BLOCK) : EFBIG;
+  int problem = may_have (place + JOURNAL_BLOCK) ? posix_fallocate (fd, place, JOURNAL_BLOCK)
+                                                 : EFBIG;
   if (problem == 0)
-    block = mmap (NULL, JOURNAL_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, place);
+    block = mmap (NULL, JOURNAL_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+                  place);
   if (problem == 0 && block == MAP_FAILED)
     problem = errno;
   close (fd);

@@ -1,14 +1,19 @@
-/* journal-format.h - what the writers of journals and their reader share: the layout of a .gmj file.
+/* journal-format.h - what the writers of journals and their reader share: the layout of a .gmj
+ * file.
  *
- * A journal is what libgemem-record.so (traces/record) writes inside the process under recording, through shared memory, so that every
- * record is in the file when the process dies, however it dies.  It holds calls, not events: journal.c makes events of them.
+ * A journal is what libgemem-record.so (traces/record) writes inside the process under recording,
+ * through shared memory, so that every record is in the file when the process dies, however it
+ * dies.  It holds calls, not events: journal.c makes events of them.
  *
- * Layout: blocks of 64 KiB, in the byte order of the machine.  Block 0 is the header.  Every other block is an array of slots of 64 bytes:
- * slot 0 is the block's own header, the others are records.  A block is filled by one thread at a time; threads number their records from
- * one counter, so that the order of all of them is known.  A record is there when its `call` is not 0: that is written last.
+ * Layout: blocks of 64 KiB, in the byte order of the machine.  Block 0 is the header.  Every other
+ * block is an array of slots of 64 bytes: slot 0 is the block's own header, the others are
+ * records.  A block is filled by one thread at a time; threads number their records from one
+ * counter, so that the order of all of them is known.  A record is there when its `call` is not 0:
+ * that is written last.
  *
- * Invariants: numbers below never change their meaning; within a block `sequence` grows; no record of a block comes before the block's
- * `first`, which grows with the number of the block.  No GLib here: the library inside other programs has none.
+ * Invariants: numbers below never change their meaning; within a block `sequence` grows; no record
+ * of a block comes before the block's `first`, which grows with the number of the block.  No GLib
+ * here: the library inside other programs has none.
  */
 #pragma once
 
@@ -28,38 +33,40 @@
 typedef enum
 {
   JOURNAL_NOTHING = 0,
-  JOURNAL_ALLOC = 1,           /* p address, q size                                                   */
-  JOURNAL_ALLOC_ASYNC = 2,     /* p address, q size, r stream; from the device's current pool         */
-  JOURNAL_ALLOC_POOL = 3,      /* p address, q size, r stream, s pool                                 */
-  JOURNAL_ALLOC_MANAGED = 4,   /* p address, q size                                                   */
-  JOURNAL_ALLOC_HOST = 5,      /* p address, q size; device is JOURNAL_HOST                           */
-  JOURNAL_ALLOC_FAILED = 6,    /* q size, r stream, s free bytes of the device: it was out of memory  */
-  JOURNAL_FREE = 7,            /* p address                                                           */
-  JOURNAL_FREE_ASYNC = 8,      /* p address, r stream                                                 */
-  JOURNAL_CREATE = 9,          /* p handle, q size: physical memory                                   */
-  JOURNAL_RETAIN = 10,         /* p handle, q address at which it is mapped                           */
-  JOURNAL_RELEASE = 11,        /* p handle                                                            */
-  JOURNAL_MAP = 12,            /* p address, q size, r handle                                         */
-  JOURNAL_UNMAP = 13,          /* p address, q size                                                   */
-  JOURNAL_POOL_CREATE = 14,    /* p pool                                                              */
-  JOURNAL_POOL_DESTROY = 15,   /* p pool                                                              */
-  JOURNAL_POOL_TRIM = 16,      /* p pool, q bytes to keep                                             */
-  JOURNAL_POOL_SET = 17,       /* p pool, now the device's current one                                */
-  JOURNAL_POOL_DEFAULT = 18,   /* p pool: one of the device, its default one unless the program made it */
-  JOURNAL_STREAM_SYNC = 19,    /* r stream                                                            */
-  JOURNAL_STREAM_DESTROY = 20, /* r stream                                                            */
-  JOURNAL_EVENT_RECORD = 21,   /* p event, r stream                                                   */
-  JOURNAL_EVENT_WAIT = 22,     /* p event, r stream                                                   */
-  JOURNAL_EVENT_DESTROY = 23,  /* p event                                                             */
+  JOURNAL_ALLOC = 1,         /* p address, q size */
+  JOURNAL_ALLOC_ASYNC = 2,   /* p address, q size, r stream; from the device's current pool */
+  JOURNAL_ALLOC_POOL = 3,    /* p address, q size, r stream, s pool */
+  JOURNAL_ALLOC_MANAGED = 4, /* p address, q size */
+  JOURNAL_ALLOC_HOST = 5,    /* p address, q size; device is JOURNAL_HOST */
+  JOURNAL_ALLOC_FAILED = 6, /* q size, r stream, s free bytes of the device: it was out of memory */
+  JOURNAL_FREE = 7,         /* p address */
+  JOURNAL_FREE_ASYNC = 8,   /* p address, r stream */
+  JOURNAL_CREATE = 9,       /* p handle, q size: physical memory */
+  JOURNAL_RETAIN = 10,      /* p handle, q address at which it is mapped */
+  JOURNAL_RELEASE = 11,     /* p handle */
+  JOURNAL_MAP = 12,         /* p address, q size, r handle */
+  JOURNAL_UNMAP = 13,       /* p address, q size */
+  JOURNAL_POOL_CREATE = 14, /* p pool */
+  JOURNAL_POOL_DESTROY = 15, /* p pool */
+  JOURNAL_POOL_TRIM = 16,    /* p pool, q bytes to keep */
+  JOURNAL_POOL_SET = 17,     /* p pool, now the device's current one */
+  /* p pool: one of the device, its default one unless the program made it */
+  JOURNAL_POOL_DEFAULT = 18,
+  JOURNAL_STREAM_SYNC = 19,    /* r stream */
+  JOURNAL_STREAM_DESTROY = 20, /* r stream */
+  JOURNAL_EVENT_RECORD = 21,   /* p event, r stream */
+  JOURNAL_EVENT_WAIT = 22,     /* p event, r stream */
+  JOURNAL_EVENT_DESTROY = 23,  /* p event */
   JOURNAL_DEVICE_SYNC = 24,
-  JOURNAL_DEVICE_RESET = 25,   /* all memory of the device is gone                                    */
-  JOURNAL_CONTEXT_DESTROY = 26, /* p context: its memory is gone                                      */
-  JOURNAL_STRING = 27,         /* p number, from 1, q bytes; the text is in the slots that follow     */
-  JOURNAL_EVENT_SYNC = 28,     /* p event: the host knows that it is done                             */
-  JOURNAL_ARRAY = 29,          /* p handle, q bytes of its elements, s context                        */
-  JOURNAL_REGISTER = 30,       /* p address, q size: the program's own memory, pinned                 */
-  JOURNAL_LEFT_OUT = 31,       /* p address or handle, 0: none; q JournalLeft                         */
-  JOURNAL_EVENT = 32,          /* an event of a trace, as it is, in the slot that follows (allocators at work) */
+  JOURNAL_DEVICE_RESET = 25,    /* all memory of the device is gone */
+  JOURNAL_CONTEXT_DESTROY = 26, /* p context: its memory is gone */
+  JOURNAL_STRING = 27,     /* p number, from 1, q bytes; the text is in the slots that follow */
+  JOURNAL_EVENT_SYNC = 28, /* p event: the host knows that it is done */
+  JOURNAL_ARRAY = 29,      /* p handle, q bytes of its elements, s context */
+  JOURNAL_REGISTER = 30,   /* p address, q size: the program's own memory, pinned */
+  JOURNAL_LEFT_OUT = 31,   /* p address or handle, 0: none; q JournalLeft */
+  /* an event of a trace, as it is, in the slot that follows (allocators at work) */
+  JOURNAL_EVENT = 32,
   JOURNAL_CALL_COUNT
 } JournalCall;
 
@@ -67,24 +74,24 @@ typedef enum
 typedef enum
 {
   JOURNAL_LEFT_GRAPH = 1,      /* memory that graphs have while they run */
-  JOURNAL_LEFT_GRAPH_FREE = 2, /* its free, by a graph                   */
-  JOURNAL_LEFT_FOREIGN = 3,    /* memory of another process              */
-  JOURNAL_LEFT_ARRAY = 4,      /* an array whose size is not known       */
+  JOURNAL_LEFT_GRAPH_FREE = 2, /* its free, by a graph */
+  JOURNAL_LEFT_FOREIGN = 3,    /* memory of another process */
+  JOURNAL_LEFT_ARRAY = 4,      /* an array whose size is not known */
   JOURNAL_LEFT_MAPPED = 5,     /* memory mapped to arrays piece by piece */
   JOURNAL_LEFT_COUNT
 } JournalLeft;
 
 typedef struct
 {
-  uint64_t sequence; /* over all threads, from 1                 */
-  uint64_t time;     /* ns, CLOCK_MONOTONIC                      */
+  uint64_t sequence; /* over all threads, from 1 */
+  uint64_t time;     /* ns, CLOCK_MONOTONIC */
   uint64_t p, q, r;
-  uint64_t s;        /* ALLOC: the context                       */
-  uint32_t thread;   /* from 1, in the order of their first call */
-  uint32_t stack;    /* string, 0: none                          */
+  uint64_t s;      /* ALLOC: the context */
+  uint32_t thread; /* from 1, in the order of their first call */
+  uint32_t stack;  /* string, 0: none */
   uint16_t device;
   uint16_t zero;
-  uint32_t call;     /* JournalCall                              */
+  uint32_t call; /* JournalCall */
 } JournalRecord;
 
 /* Slot 0 of a block. */
@@ -98,28 +105,29 @@ typedef struct
 typedef struct
 {
   uint64_t bytes; /* total memory; 0: there is no such device, or nothing is known */
-  char     name[120];
+  char name[120];
 } JournalDevice;
 
 typedef struct
 {
-  char     magic[8];
+  char magic[8];
   uint32_t version, slot_size;
   uint64_t start; /* CLOCK_MONOTONIC when the journal was begun */
   uint32_t pid, parent;
-  uint32_t driver;      /* cuDriverGetVersion(), 0: unknown     */
-  uint32_t command_size; /* bytes of `command`                   */
+  uint32_t driver;       /* cuDriverGetVersion(), 0: unknown */
+  uint32_t command_size; /* bytes of `command` */
   uint64_t unused[3];
   uint64_t sequence; /* the last number given out; a cache line of its own */
-  uint64_t lost;     /* calls that could not be recorded         */
+  uint64_t lost;     /* calls that could not be recorded */
   uint64_t unused2[6];
   JournalDevice devices[JOURNAL_MAX_DEVICES];
-  char     command[JOURNAL_MAX_TEXT]; /* arguments, each with its NUL, perhaps cut off */
-  /* What a recording of an allocator at work says of itself, as the facts of a trace; "" and 0 elsewhere. */
+  char command[JOURNAL_MAX_TEXT]; /* arguments, each with its NUL, perhaps cut off */
+  /* What a recording of an allocator at work says of itself, as the facts of a trace; "" and 0
+   * elsewhere. */
   uint32_t flags, unused3;
-  char     allocator[256], settings[JOURNAL_MAX_TEXT], device[512], made_on[256];
+  char allocator[256], settings[JOURNAL_MAX_TEXT], device[512], made_on[256];
 } JournalHeader;
 
-_Static_assert (sizeof (JournalRecord) == JOURNAL_SLOT, "a record is a slot");
-_Static_assert (sizeof (JournalBlock) == JOURNAL_SLOT, "the header of a block is a slot");
-_Static_assert (sizeof (JournalHeader) <= JOURNAL_BLOCK, "the header fits into its block");
+_Static_assert(sizeof (JournalRecord) == JOURNAL_SLOT, "a record is a slot");
+_Static_assert(sizeof (JournalBlock) == JOURNAL_SLOT, "the header of a block is a slot");
+_Static_assert(sizeof (JournalHeader) <= JOURNAL_BLOCK, "the header fits into its block");

@@ -1,7 +1,9 @@
-/* journal-physical.c - physical memory of the virtual-memory calls: who holds it (journal-state.c says what it is).
+/* journal-physical.c - physical memory of the virtual-memory calls: who holds it (journal-state.c
+ * says what it is).
  *
- * Invariants: a piece of memory is freed when its last handle is released and its last mapping gone, in whatever order; handles and addresses
- * that are not known (of memory from another process) change nothing.  Cost: a few look-ups for each handle or mapping.
+ * Invariants: a piece of memory is freed when its last handle is released and its last mapping
+ * gone, in whatever order; handles and addresses that are not known (of memory from another
+ * process) change nothing.  Cost: a few look-ups for each handle or mapping.
  */
 #include "config.h"
 

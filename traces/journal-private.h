@@ -1,4 +1,5 @@
-/* journal-private.h - the state behind journal-state.c and journal-physical.c, and what they share. */
+/* journal-private.h - the state behind journal-state.c and journal-physical.c, and what they
+ * share. */
 #pragma once
 
 #include "base/idmap.h"
@@ -40,28 +41,31 @@ typedef struct
 struct _JournalState
 {
   GememTraceInfo *info;
-  GememIdMap *blocks;   /* address -> JournalLive     */
-  GememIdMap *physical; /* id -> JournalPhysical      */
-  GememIdMap *handles;  /* handle -> id               */
-  GememIdMap *mappings; /* address -> JournalMapping  */
+  GememIdMap *blocks;                     /* address -> JournalLive */
+  GememIdMap *physical;                   /* id -> JournalPhysical */
+  GememIdMap *handles;                    /* handle -> id */
+  GememIdMap *mappings;                   /* address -> JournalMapping */
   GememIdMap *streams, *events, *threads; /* -> guint64 number */
-  GememIdMap *pools;    /* handle -> JournalPool      */
-  GememIdMap *foreign;  /* addresses and handles that are left out, until they are freed */
-  GememIdMap *strings;  /* number -> tag of its text  */
-  GememIdMap *tags;     /* kind, thread, stack -> tag */
-  guint64     last_id, last_stream, last_event, last_pool, last_time;
-  guint64     unknown, unseen; /* frees of memory not known; frees that were not seen */
-  guint64     left_out[JOURNAL_LEFT_COUNT];
-  guint64     current_pool[JOURNAL_MAX_DEVICES];
-  GArray     *out;
-  guint64     time;
+  GememIdMap *pools;                      /* handle -> JournalPool */
+  GememIdMap *foreign; /* addresses and handles that are left out, until they are freed */
+  GememIdMap *strings; /* number -> tag of its text */
+  GememIdMap *tags;    /* kind, thread, stack -> tag */
+  guint64 last_id, last_stream, last_event, last_pool, last_time;
+  guint64 unknown, unseen; /* frees of memory not known; frees that were not seen */
+  guint64 left_out[JOURNAL_LEFT_COUNT];
+  guint64 current_pool[JOURNAL_MAX_DEVICES];
+  GArray *out;
+  guint64 time;
 };
 
 /* A new event, valid until the next one. */
-GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id);
+GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device,
+                               guint64 id);
 /* Gives out the memory of @record as a new block; its id. */
-guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address, JournalKind kind);
-/* A free of @key (address or handle) that is no block: left out, and counted if nobody knows what it was. */
+guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
+                            JournalKind kind);
+/* A free of @key (address or handle) that is no block: left out, and counted if nobody knows what
+ * it was. */
 void journal_unknown_free (JournalState *state, guint64 key);
 
 /* journal-physical.c: the calls of these names. */

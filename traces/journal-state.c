@@ -1,15 +1,19 @@
 /* journal-state.c - what recorded CUDA calls mean as events (journal.h).
  *
- * Memory is a block from the call that gave it to the one that took it back.  Physical memory of the virtual-memory calls is a block from
- * cuMemCreate until it is returned, which is when neither a handle nor a mapping holds it any more; where it is mapped is not told.  A
- * free on another stream than the allocation's is a use on that stream and a free.  What the end of a device or a context takes with it is
- * freed there, in the order of its allocation.  An address given out again while a block is live there: its free was not seen (memory
- * returned by a call that is not recorded), it is freed first.
+ * Memory is a block from the call that gave it to the one that took it back.  Physical memory of
+ * the virtual-memory calls is a block from cuMemCreate until it is returned, which is when neither
+ * a handle nor a mapping holds it any more; where it is mapped is not told.  A free on another
+ * stream than the allocation's is a use on that stream and a free.  What the end of a device or a
+ * context takes with it is freed there, in the order of its allocation.  An address given out again
+ * while a block is live there: its free was not seen (memory returned by a call that is not
+ * recorded), it is freed first.
  *
- * Handles become small numbers in the order in which they are first seen, so that two recordings of a program can be compared: streams (0:
- * the default one), events, pools (0: the device's own, current one at first).
+ * Handles become small numbers in the order in which they are first seen, so that two recordings of
+ * a program can be compared: streams (0: the default one), events, pools (0: the device's own,
+ * current one at first).
  *
- * Invariants: what trace.h promises of ids, frees and waits.  Memory: what is live, and a tag for each kind, thread and stack there is.
+ * Invariants: what trace.h promises of ids, frees and waits.  Memory: what is live, and a tag for
+ * each kind, thread and stack there is.
  */
 #include "config.h"
 
@@ -39,9 +43,9 @@ journal_state_new (GememTraceInfo *info)
 void
 journal_state_free (JournalState *state)
 {
-  GememIdMap *const maps[] = { state->blocks, state->physical, state->handles, state->mappings, state->streams,
-                               state->events, state->pools,    state->threads, state->strings,  state->tags,
-                               state->foreign };
+  GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
+                               state->streams, state->events,   state->pools,   state->threads,
+                               state->strings, state->tags,     state->foreign };
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
   g_free (state);
@@ -106,16 +110,19 @@ tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
   guint64 threads = gemem_idmap_count (state->threads);
   guint64 thread = number_of (state->threads, record->thread, &threads) - 1;
   gboolean existed;
-  guint64 *tag = gemem_idmap_insert (state->tags, thread << 35 | (guint64) kind << 32 | record->stack, &existed);
+  guint64 *tag = gemem_idmap_insert (state->tags,
+                                     thread << 35 | (guint64) kind << 32 | record->stack, &existed);
 
   if (existed)
     return (guint32) *tag;
   g_autoptr (GString) text = g_string_new (kinds[kind]);
   if (thread > 0)
     g_string_append_printf (text, "%sthread %" G_GUINT64_FORMAT, text->len > 0 ? ", " : "", thread);
-  const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->strings, record->stack) : NULL;
+  const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->strings, record->stack)
+                                            : NULL;
   if (stack != NULL && *stack != GEMEM_NO_TAG)
-    g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", (const char *) g_ptr_array_index (state->info->strings, *stack));
+    g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "",
+                            (const char *) g_ptr_array_index (state->info->strings, *stack));
   *tag = gemem_trace_info_intern (state->info, text->str);
   return (guint32) *tag;
 }
@@ -136,7 +143,8 @@ journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 
 }
 
 guint64
-journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address, JournalKind kind)
+journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
+                    JournalKind kind)
 {
   guint64 stream = stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
@@ -154,7 +162,8 @@ journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 ad
 static gboolean
 belongs_to_context (guint32 call)
 {
-  return call == JOURNAL_ALLOC || call == JOURNAL_ALLOC_MANAGED || call == JOURNAL_ALLOC_HOST || call == JOURNAL_REGISTER || call == JOURNAL_ARRAY;
+  return call == JOURNAL_ALLOC || call == JOURNAL_ALLOC_MANAGED || call == JOURNAL_ALLOC_HOST
+         || call == JOURNAL_REGISTER || call == JOURNAL_ARRAY;
 }
 
 static JournalKind
@@ -178,7 +187,8 @@ alloc (JournalState *state, const JournalRecord *record)
       state->unseen++;
     }
   gemem_idmap_remove (state->foreign, record->p, NULL);
-  block->id = journal_emit_alloc (state, record, record->call == JOURNAL_ARRAY ? 0 : record->p, kind_of (record->call));
+  block->id = journal_emit_alloc (state, record, record->call == JOURNAL_ARRAY ? 0 : record->p,
+                                  kind_of (record->call));
   block->device = g_array_index (state->out, GememTraceEvent, state->out->len - 1).device;
   block->stream = record->r;
   block->context = belongs_to_context (record->call) ? record->s : 0;
@@ -247,7 +257,8 @@ end_of (JournalState *state, guint64 device, guint64 context)
     {
       const JournalLive *block = record;
       Ending end = { block->id, address, block->device };
-      if (block->device == device || (device == G_MAXUINT64 && context != 0 && block->context == context))
+      if (block->device == device
+          || (device == G_MAXUINT64 && context != 0 && block->context == context))
         g_array_append_val (ending, end);
     }
   g_array_sort (ending, compare_endings);
@@ -278,11 +289,13 @@ wait_for_event (JournalState *state, const JournalRecord *record)
 static void
 record_event (JournalState *state, const JournalRecord *record)
 {
-  guint64 id = number_of (state->events, record->p, &state->last_event), stream = stream_of (state, record);
+  guint64 id = number_of (state->events, record->p, &state->last_event),
+          stream = stream_of (state, record);
   journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
-/* The host waits for an event: as a stream of its own would, on which there is nothing else, and for which it waits then. */
+/* The host waits for an event: as a stream of its own would, on which there is nothing else, and
+ * for which it waits then. */
 static void
 sync_event (JournalState *state, const JournalRecord *record)
 {
@@ -323,7 +336,8 @@ pool_call (JournalState *state, const JournalRecord *record)
       break;
     case JOURNAL_POOL_DEFAULT:
       if (gemem_idmap_lookup (state->pools, record->p) == NULL)
-        *(JournalPool *) gemem_idmap_insert (state->pools, record->p, NULL) = (JournalPool){ 0, record->device };
+        *(JournalPool *) gemem_idmap_insert (state->pools, record->p,
+                                             NULL) = (JournalPool){ 0, record->device };
       break;
     case JOURNAL_POOL_SET:
       if (record->device < JOURNAL_MAX_DEVICES)
@@ -436,13 +450,17 @@ journal_state_end (JournalState *state)
 
   for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
     if (left[i] != NULL && state->left_out[i] > 0)
-      gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i], left[i]);
+      gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i],
+                             left[i]);
   if (state->unknown > 0)
     gemem_trace_info_note (state->info, "note",
-                           "%" G_GUINT64_FORMAT " frees of memory that was not seen to be allocated are left out", state->unknown);
+                           "%" G_GUINT64_FORMAT
+                           " frees of memory that was not seen to be allocated are left out",
+                           state->unknown);
   if (state->unseen > 0)
     gemem_trace_info_note (state->info, "note",
                            "%" G_GUINT64_FORMAT
-                           " blocks were freed by calls that are not recorded; they end where their address is given out again",
+                           " blocks were freed by calls that are not recorded; they end where "
+                           "their address is given out again",
                            state->unseen);
 }

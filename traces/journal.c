@@ -1,12 +1,15 @@
-/* journal.c - reads journals of the recorder: format `journal` (layout: journal-format.h; calls to events: journal-state.c).
+/* journal.c - reads journals of the recorder: format `journal` (layout: journal-format.h; calls to
+ * events: journal-state.c).
  *
- * `gemem-record` makes a .gmt of each journal when the program has ended; where it could not (it was killed too), every command reads the
- * journal itself, which is as complete as the process came.  The blocks of all threads are merged by their numbers: one cursor for each
- * block that may hold the next record.
+ * `gemem-record` makes a .gmt of each journal when the program has ended; where it could not (it
+ * was killed too), every command reads the journal itself, which is as complete as the process
+ * came.  The blocks of all threads are merged by their numbers: one cursor for each block that may
+ * hold the next record.
  *
- * Invariants: what is delivered grows in number; a block that was claimed but not begun, and an incomplete one at the end of the file,
- * hold nothing; a journal that contradicts itself is refused, naming the block.  Written and read on machines of one byte order. Memory:
- * what is used of a block for each thread that was recording at the time, and what journal-state.c needs.
+ * Invariants: what is delivered grows in number; a block that was claimed but not begun, and an
+ * incomplete one at the end of the file, hold nothing; a journal that contradicts itself is
+ * refused, naming the block.  Written and read on machines of one byte order. Memory: what is used
+ * of a block for each thread that was recording at the time, and what journal-state.c needs.
  */
 #include "config.h"
 
@@ -21,35 +24,36 @@
 /* A block whose records are not all delivered. */
 typedef struct
 {
-  guint64        key; /* sequence of its next record */
+  guint64 key; /* sequence of its next record */
   JournalRecord *slots;
-  guint          slot, n; /* where it is, of how many that are used */
-  guint          number;  /* of the block */
+  guint slot, n; /* where it is, of how many that are used */
+  guint number;  /* of the block */
 } Cursor;
 
 typedef struct
 {
   GememTraceReader base;
-  GememInput      *input;
+  GememInput *input;
   GememReadOptions options;
-  guint64          start, last; /* time of the journal's beginning; number of the last record */
-  guint            blocks, next_block;
-  Cursor           ahead; /* the next block, read but perhaps not begun; slots: NULL if there is none */
-  guint64          ahead_first;
-  GArray          *cursors;
-  JournalState    *state;
-  GArray          *events;
-  gboolean         ended;
+  guint64 start, last; /* time of the journal's beginning; number of the last record */
+  guint blocks, next_block;
+  Cursor ahead; /* the next block, read but perhaps not begun; slots: NULL if there is none */
+  guint64 ahead_first;
+  GArray *cursors;
+  JournalState *state;
+  GArray *events;
+  gboolean ended;
 } JournalReader;
 
 static gboolean G_GNUC_PRINTF (4, 5)
-damaged (const JournalReader *reader, guint block, GError **error, const char *format, ...)
+    damaged (const JournalReader *reader, guint block, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: block %u: %s; record again, or read what is whole with --allow-partial",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: block %u: %s; record again, or read what is whole with --allow-partial",
                gemem_input_name (reader->input), block, text);
   return FALSE;
 }
@@ -70,7 +74,8 @@ set_slot (Cursor *cursor, guint slot)
   return TRUE;
 }
 
-/* How many slots of a block are used: no file makes us keep what it does not have itself (holes take no room on the disk). */
+/* How many slots of a block are used: no file makes us keep what it does not have itself (holes
+ * take no room on the disk). */
 static guint
 used_slots (const guint8 *data)
 {
@@ -113,7 +118,8 @@ read_ahead (JournalReader *reader, GError **error)
   return TRUE;
 }
 
-/* The cursor with the next record of all; NULL at the end.  *@until: it has all records before this number. */
+/* The cursor with the next record of all; NULL at the end.  *@until: it has all records before this
+ * number. */
 static Cursor *
 next_cursor (JournalReader *reader, guint64 *until, GError **error)
 {
@@ -152,14 +158,16 @@ next_cursor (JournalReader *reader, guint64 *until, GError **error)
 
 /* Takes the event behind @record. */
 static gboolean
-take_event (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots, GError **error)
+take_event (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots,
+            GError **error)
 {
   GememTraceEvent event;
 
   if (cursor->slot + 1 >= cursor->n)
     return damaged (reader, cursor->number, error, "its event is not there");
   memcpy (&event, record + 1, sizeof event);
-  if (event.kind == 0 || event.kind >= GEMEM_EVENT_KIND_COUNT || event.size >= G_GUINT64_CONSTANT (1) << 60 || event.tag != GEMEM_NO_TAG)
+  if (event.kind == 0 || event.kind >= GEMEM_EVENT_KIND_COUNT
+      || event.size >= G_GUINT64_CONSTANT (1) << 60 || event.tag != GEMEM_NO_TAG)
     return damaged (reader, cursor->number, error, "its event is impossible");
   g_array_append_val (reader->events, event);
   ++*slots;
@@ -168,11 +176,13 @@ take_event (JournalReader *reader, const Cursor *cursor, const JournalRecord *re
 
 /* Takes the string behind @record; *@slots are those it has. */
 static gboolean
-take_string (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots, GError **error)
+take_string (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots,
+             GError **error)
 {
   guint64 size = record->q, needed = (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
 
-  if (size == 0 || size > JOURNAL_MAX_TEXT || cursor->slot + 1 + needed > cursor->n || record->p == 0 || record->p > G_MAXUINT32)
+  if (size == 0 || size > JOURNAL_MAX_TEXT || cursor->slot + 1 + needed > cursor->n
+      || record->p == 0 || record->p > G_MAXUINT32)
     return damaged (reader, cursor->number, error, "its string is impossible");
   g_autofree char *text = g_strndup ((const char *) (record + 1), size);
   journal_state_add_string (reader->state, (guint32) record->p, text);
@@ -186,18 +196,21 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
   const JournalRecord *record = &cursor->slots[cursor->slot];
 
   if (record->sequence <= reader->last)
-    return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " stands behind call %" G_GUINT64_FORMAT, record->sequence,
-                    reader->last);
+    return damaged (reader, cursor->number, error,
+                    "call %" G_GUINT64_FORMAT " stands behind call %" G_GUINT64_FORMAT,
+                    record->sequence, reader->last);
   if (record->call >= JOURNAL_CALL_COUNT)
     return damaged (reader, cursor->number, error, "there is no call of kind %u", record->call);
   if (record->q >= G_GUINT64_CONSTANT (1) << 60)
-    return damaged (reader, cursor->number, error, "a size of %" G_GUINT64_FORMAT " bytes is impossible", record->q);
+    return damaged (reader, cursor->number, error,
+                    "a size of %" G_GUINT64_FORMAT " bytes is impossible", record->q);
   reader->last = record->sequence;
   if (record->call == JOURNAL_STRING)
     return take_string (reader, cursor, record, slots, error);
   if (record->call == JOURNAL_EVENT)
     return take_event (reader, cursor, record, slots, error);
-  journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start), reader->events);
+  journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start),
+                      reader->events);
   return TRUE;
 }
 
@@ -222,7 +235,8 @@ fill (JournalReader *reader, GError **error)
       if (cursor->key == until)
         {
           reader->ended = TRUE;
-          return damaged (reader, cursor->number, error, "call %" G_GUINT64_FORMAT " is there twice", until);
+          return damaged (reader, cursor->number, error,
+                          "call %" G_GUINT64_FORMAT " is there twice", until);
         }
       while (cursor->slots != NULL && cursor->key < until && reader->events->len < BATCH)
         {
@@ -235,7 +249,8 @@ fill (JournalReader *reader, GError **error)
           set_slot (cursor, cursor->slot + slots);
         }
       if (cursor->slots == NULL)
-        g_array_remove_index_fast (reader->cursors, (guint) (cursor - (Cursor *) (gpointer) reader->cursors->data));
+        g_array_remove_index_fast (reader->cursors,
+                                   (guint) (cursor - (Cursor *) (gpointer) reader->cursors->data));
     }
   return TRUE;
 }
@@ -262,7 +277,8 @@ journal_next (GememTraceReader *base, const GememTraceEvent **events, GError **e
           gemem_trace_info_note (&base->info, "partial", "%s", problem->message);
           g_clear_error (&problem);
         }
-      n = gemem_trace_filter_device ((GememTraceEvent *) (gpointer) reader->events->data, reader->events->len, reader->options.device);
+      n = gemem_trace_filter_device ((GememTraceEvent *) (gpointer) reader->events->data,
+                                     reader->events->len, reader->options.device);
     }
   *events = (const GememTraceEvent *) (gconstpointer) reader->events->data;
   return n;
@@ -281,7 +297,9 @@ note_command (GememTraceInfo *info, const JournalHeader *header)
     {
       const char *stop = memchr (at, '\0', (gsize) (end - at));
       g_autofree char *word = g_strndup (at, (gsize) ((stop != NULL ? stop : end) - at));
-      gboolean plain = *word != '\0' && strspn (word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-./=:,+@%") == strlen (word);
+      gboolean plain = *word != '\0'
+                       && strspn (word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-./=:,+@%")
+                              == strlen (word);
       g_autofree char *quoted = plain ? NULL : g_shell_quote (word);
       g_string_append_printf (line, "%s%s", line->len > 0 ? " " : "", plain ? word : quoted);
       at += strlen (word) + 1;
@@ -305,13 +323,15 @@ note_devices (GememTraceInfo *info, const JournalHeader *header)
         continue;
       g_autofree char *name = g_strndup (device->name, sizeof device->name);
       g_autofree char *readable = g_strescape (name, "\"\\");
-      gemem_trace_info_note (info, "gpu", "%u: %s, %" G_GUINT64_FORMAT " bytes", i, readable, device->bytes);
+      gemem_trace_info_note (info, "gpu", "%u: %s, %" G_GUINT64_FORMAT " bytes", i, readable,
+                             device->bytes);
       least = MIN (least, device->bytes);
     }
   if (least != G_MAXUINT64)
     info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, least);
   if (header->driver != 0)
-    gemem_trace_info_note (info, "driver", "CUDA %u.%u", header->driver / 1000, header->driver % 1000 / 10);
+    gemem_trace_info_note (info, "driver", "CUDA %u.%u", header->driver / 1000,
+                           header->driver % 1000 / 10);
 }
 
 static char *
@@ -347,7 +367,8 @@ read_header (JournalReader *reader, GError **error)
 
   if (!gemem_input_size (reader->input, &size))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: a journal is read from a file, not from a pipe and not compressed", name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: a journal is read from a file, not from a pipe and not compressed", name);
       return FALSE;
     }
   gssize got = gemem_input_fill (reader->input, sizeof *header, &data, error);
@@ -355,15 +376,17 @@ read_header (JournalReader *reader, GError **error)
     return FALSE;
   if ((gsize) got < sizeof *header || memcmp (data, JOURNAL_MAGIC, 8) != 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: this is no journal of gemem-record; name the right format", name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: this is no journal of gemem-record; name the right format", name);
       return FALSE;
     }
   header = g_memdup2 (data, sizeof *header);
   if (header->version != JOURNAL_VERSION || header->slot_size != JOURNAL_SLOT)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: version %u of the journal, and this gemem knows version %d; use the one that recorded it", name, header->version,
-                   JOURNAL_VERSION);
+                   "%s: version %u of the journal, and this gemem knows version %d; use the one "
+                   "that recorded it",
+                   name, header->version, JOURNAL_VERSION);
       return FALSE;
     }
   GememTraceInfo *info = &reader->base.info;
@@ -376,7 +399,9 @@ read_header (JournalReader *reader, GError **error)
   if (header->lost > 0)
     {
       info->flags |= GEMEM_TRACE_TRUNCATED;
-      gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " calls could not be recorded; was the disk full?", header->lost);
+      gemem_trace_info_note (
+          info, "note", "%" G_GUINT64_FORMAT " calls could not be recorded; was the disk full?",
+          header->lost);
     }
   return TRUE;
 }

@@ -1,7 +1,8 @@
 /* kineto-initial.c - see kineto-initial.h.
  *
- * The pages of the file's blocks may be more than what was reserved leaves room for: blocks that the file never names lie between them.  Then
- * pages count for less, step by step (Detail), until what is left over holds all of GEMEM_KINETO_BEFORE; the last step always does.
+ * The pages of the file's blocks may be more than what was reserved leaves room for: blocks that
+ * the file never names lie between them.  Then pages count for less, step by step (Detail), until
+ * what is left over holds all of GEMEM_KINETO_BEFORE; the last step always does.
  */
 #include "config.h"
 
@@ -11,7 +12,9 @@
 #include "traces/kineto-initial.h"
 
 #define PAGE (G_GUINT64_CONSTANT (2) << 20)
-#define SMALL (G_GUINT64_CONSTANT (1) << 20) /* the largest block of small segments, and the largest rest that stays with a block */
+#define SMALL \
+  (G_GUINT64_CONSTANT (1) \
+   << 20) /* the largest block of small segments, and the largest rest that stays with a block */
 #define HIGHEST (G_GUINT64_CONSTANT (1) << 62) /* no device has addresses beyond */
 
 typedef struct
@@ -21,22 +24,22 @@ typedef struct
 
 typedef struct
 {
-  guint64  start, end;
+  guint64 start, end;
   gboolean small;
 } Span;
 
 typedef struct
 {
   GememTreeNode node; /* size: where it begins */
-  guint64       end;
+  guint64 end;
 } Segment;
 
 /* What the segments are made of. */
 typedef enum
 {
-  DETAIL_ALL,    /* the pages of all blocks                                        */
-  DETAIL_SMALL,  /* the pages of the blocks from before, and of all small blocks   */
-  DETAIL_BLOCKS, /* the blocks from before themselves                              */
+  DETAIL_ALL,    /* the pages of all blocks */
+  DETAIL_SMALL,  /* the pages of the blocks from before, and of all small blocks */
+  DETAIL_BLOCKS, /* the blocks from before themselves */
   DETAIL_NONE
 } Detail;
 
@@ -65,7 +68,8 @@ static int
 compare_spans (gconstpointer a, gconstpointer b)
 {
   const Span *x = a, *y = b;
-  return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : (x->end > y->end) - (x->end < y->end);
+  return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+                              : (x->end > y->end) - (x->end < y->end);
 }
 
 /* Sorts @spans and makes one of those that overlap, or touch and are of one kind. */
@@ -79,7 +83,8 @@ merge (GArray *spans)
     {
       const Span span = g_array_index (spans, Span, i);
       Span *last = keep > 0 ? &g_array_index (spans, Span, keep - 1) : NULL;
-      if (last == NULL || span.start > last->end || (span.start == last->end && span.small != last->small))
+      if (last == NULL || span.start > last->end
+          || (span.start == last->end && span.small != last->small))
         {
           g_array_index (spans, Span, keep++) = span;
           continue;
@@ -115,7 +120,8 @@ is_small (guint64 size)
   return size <= SMALL;
 }
 
-/* Where the pages of a block end.  What is left behind a large one is more than 1 MiB, or it would have been given away with it. */
+/* Where the pages of a block end.  What is left behind a large one is more than 1 MiB, or it would
+ * have been given away with it. */
 static guint64
 pages_end (guint64 address, guint64 size)
 {
@@ -176,7 +182,8 @@ gemem_kineto_obtained_at (guint64 address, guint64 block, guint64 size)
 }
 
 void
-gemem_kineto_initial_obtain (GememKinetoInitial *initial, guint64 address, guint64 block, guint64 size)
+gemem_kineto_initial_obtain (GememKinetoInitial *initial, guint64 address, guint64 block,
+                             guint64 size)
 {
   Segment *segment;
 
@@ -205,7 +212,8 @@ static int
 compare_blocks (gconstpointer a, gconstpointer b)
 {
   const Block *x = a, *y = b;
-  return x->address != y->address ? (x->address > y->address) - (x->address < y->address) : (x->id > y->id) - (x->id < y->id);
+  return x->address != y->address ? (x->address > y->address) - (x->address < y->address)
+                                  : (x->id > y->id) - (x->id < y->id);
 }
 
 /* FALSE if blocks overlap or lie where no memory is. */
@@ -217,7 +225,8 @@ blocks_are_sound (const GememKinetoInitial *initial)
   for (guint i = 0; i < initial->blocks->len; i++)
     {
       const Block *block = &g_array_index (initial->blocks, Block, i);
-      if (block->address < end || block->address >= HIGHEST || block->size > HIGHEST - block->address)
+      if (block->address < end || block->address >= HIGHEST
+          || block->size > HIGHEST - block->address)
         return FALSE;
       end = block->address + block->size;
     }
@@ -236,8 +245,8 @@ lay_out (const GememKinetoInitial *initial, Detail detail, GArray *spans)
       const Block *block = &g_array_index (initial->blocks, Block, i);
       const guint64 end = block->address + block->size;
       const gboolean exact = detail == DETAIL_BLOCKS;
-      add_span (spans, exact ? block->address : page_start (block->address), exact ? end : pages_end (block->address, block->size),
-                is_small (block->size));
+      add_span (spans, exact ? block->address : page_start (block->address),
+                exact ? end : pages_end (block->address, block->size), is_small (block->size));
     }
   for (guint i = 0; detail != DETAIL_BLOCKS && i < initial->pages->len; i++)
     {
@@ -256,7 +265,11 @@ lay_out (const GememKinetoInitial *initial, Detail detail, GArray *spans)
 static GememTraceEvent *
 add_event (GArray *events, GememEventKind kind, guint16 device, guint64 address, guint64 size)
 {
-  const GememTraceEvent event = { .kind = (guint8) kind, .device = device, .address = address, .size = size, .flags = GEMEM_EVENT_INITIAL };
+  const GememTraceEvent event = { .kind = (guint8) kind,
+                                  .device = device,
+                                  .address = address,
+                                  .size = size,
+                                  .flags = GEMEM_EVENT_INITIAL };
 
   g_array_append_val (events, event);
   return &g_array_index (events, GememTraceEvent, events->len - 1);
@@ -271,14 +284,16 @@ add_segments (GArray *events, guint16 device, const GArray *spans)
       const Span *span = &g_array_index (spans, Span, i);
       const guint64 step = span->small ? PAGE : span->end - span->start;
       for (guint64 start = span->start; start < span->end; start += step)
-        add_event (events, GEMEM_EVENT_SEGMENT_ALLOC, device, start, MIN (step, span->end - start))->flags |= span->small ? GEMEM_EVENT_SMALL : 0;
+        add_event (events, GEMEM_EVENT_SEGMENT_ALLOC, device, start, MIN (step, span->end - start))
+            ->flags |= span->small ? GEMEM_EVENT_SMALL : 0;
     }
 }
 
 static void
 add_block (GArray *events, guint16 device, const Block *block)
 {
-  GememTraceEvent *event = add_event (events, GEMEM_EVENT_ALLOC, device, block->address, block->size);
+  GememTraceEvent *event = add_event (events, GEMEM_EVENT_ALLOC, device, block->address,
+                                      block->size);
 
   event->id = block->id;
   event->aux = device != GEMEM_DEVICE_HOST ? block->size : 0;
@@ -293,21 +308,25 @@ add_reserved (const GememKinetoInitial *initial, guint16 device, guint64 rest, G
   guint64 bytes = 0;
   Detail detail = DETAIL_ALL;
 
-  if (!initial->knows_reserved || initial->reserved > HIGHEST - MIN (above, HIGHEST) || !blocks_are_sound (initial))
+  if (!initial->knows_reserved || initial->reserved > HIGHEST - MIN (above, HIGHEST)
+      || !blocks_are_sound (initial))
     return 0;
   for (; detail < DETAIL_NONE; detail++)
-    if ((bytes = lay_out (initial, detail, spans)) <= initial->reserved && initial->reserved - bytes >= rest)
+    if ((bytes = lay_out (initial, detail, spans)) <= initial->reserved
+        && initial->reserved - bytes >= rest)
       break;
   if (detail == DETAIL_NONE)
     return 0;
   add_segments (events, device, spans);
   if (initial->reserved > bytes)
-    add_event (events, GEMEM_EVENT_SEGMENT_ALLOC, device, above, initial->reserved - bytes)->flags |= GEMEM_EVENT_AMBIGUOUS;
+    add_event (events, GEMEM_EVENT_SEGMENT_ALLOC, device, above, initial->reserved - bytes)
+        ->flags |= GEMEM_EVENT_AMBIGUOUS;
   return above;
 }
 
 guint64
-gemem_kineto_initial_finish (GememKinetoInitial *initial, guint16 device, guint32 tag, guint64 *last_id, GArray *events)
+gemem_kineto_initial_finish (GememKinetoInitial *initial, guint16 device, guint32 tag,
+                             guint64 *last_id, GArray *events)
 {
   Block rest = { 0, 0, initial->knows_allocated ? initial->allocated : 0 };
 

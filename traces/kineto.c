@@ -1,13 +1,16 @@
-/* kineto.c - the [memory] events of a torch.profiler trace (Chrome trace JSON with profile_memory=True): format `kineto`.
+/* kineto.c - the [memory] events of a torch.profiler trace (Chrome trace JSON with
+ * profile_memory=True): format `kineto`.
  *
- * The events are not in order of time, a thread stands behind the other; a stable sort by `ts` makes every free meet its allocation.
- * So the memory events are held as records of 48 bytes until the file is read (at most 2^26 of them, 3 GiB); everything else is
- * passed over as it comes.
+ * The events are not in order of time, a thread stands behind the other; a stable sort by `ts`
+ * makes every free meet its allocation. So the memory events are held as records of 48 bytes until
+ * the file is read (at most 2^26 of them, 3 GiB); everything else is passed over as it comes.
  *
- * What is delivered: what was live before (kineto-initial.h), ALLOC and FREE (a free is logged when it is requested; no streams), OOM for
- * [OutOfMemory]; where `Total Reserved` changes, a segment of the difference, which is a sum: the trace does not have GEMEM_TRACE_HAS_SEGMENTS.
- * A segment for an allocation is where that block is; of others the address is not known.  Sizes of CUDA events are block sizes
- * (GEMEM_TRACE_BLOCK_SIZES), of host events requests.  A second free of an address in a row is counted as skipped.
+ * What is delivered: what was live before (kineto-initial.h), ALLOC and FREE (a free is logged when
+ * it is requested; no streams), OOM for [OutOfMemory]; where `Total Reserved` changes, a segment of
+ * the difference, which is a sum: the trace does not have GEMEM_TRACE_HAS_SEGMENTS. A segment for
+ * an allocation is where that block is; of others the address is not known.  Sizes of CUDA events
+ * are block sizes (GEMEM_TRACE_BLOCK_SIZES), of host events requests.  A second free of an address
+ * in a row is counted as skipped.
  *
  * Origin: peers.md 2.2.
  */
@@ -33,15 +36,15 @@ extern const GememTraceFormat gemem_format_kineto;
 
 typedef struct
 {
-  gint64  time; /* ns; later: since the first event   */
+  gint64 time; /* ns; later: since the first event */
   guint64 address;
   guint64 size;
   guint64 total;    /* Total Allocated after it; later: the id */
-  gint64  reserved; /* Total Reserved after it; later: how much more that is */
-  guint32 sequence; /* among the memory events of the file     */
+  gint64 reserved;  /* Total Reserved after it; later: how much more that is */
+  guint32 sequence; /* among the memory events of the file */
   guint16 device;
-  guint8  kind;
-  guint8  has_total : 1, has_reserved : 1;
+  guint8 kind;
+  guint8 has_total : 1, has_reserved : 1;
 } Record;
 
 G_STATIC_ASSERT (sizeof (Record) == 48);
@@ -50,46 +53,47 @@ G_STATIC_ASSERT (sizeof (Record) == 48);
 typedef struct
 {
   gboolean memory, oom, has_time, has_type, has_address, has_bytes, has_total, has_reserved;
-  gint64   time;
-  guint64  type, address, bytes, total, reserved;
-  gint64   device;
+  gint64 time;
+  guint64 type, address, bytes, total, reserved;
+  gint64 device;
   gboolean negative;
 } Fields;
 
 typedef struct
 {
   GememTraceReader reader;
-  GememInput      *input;
+  GememInput *input;
   GememReadOptions options;
-  GememJson       *json;
-  Record          *records;
-  gsize            n, capacity, at;
-  GArray          *initial; /* GememTraceEvent */
-  gsize            initial_at;
-  guint64          memory; /* memory events of the file             */
-  guint64          other;  /* trace events that are no memory events */
-  guint64          type;  /* of the accelerator, 0: none seen       */
-  gboolean         found; /* a list of trace events                 */
-  GememTraceEvent  batch[BATCH];
+  GememJson *json;
+  Record *records;
+  gsize n, capacity, at;
+  GArray *initial; /* GememTraceEvent */
+  gsize initial_at;
+  guint64 memory; /* memory events of the file */
+  guint64 other;  /* trace events that are no memory events */
+  guint64 type;   /* of the accelerator, 0: none seen */
+  gboolean found; /* a list of trace events */
+  GememTraceEvent batch[BATCH];
 } Kineto;
 
 static gboolean G_GNUC_PRINTF (3, 4)
-fail (const Kineto *kineto, GError **error, const char *format, ...)
+    fail (const Kineto *kineto, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
   g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (kineto->input),
-               gemem_json_line (kineto->json), text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (kineto->input), gemem_json_line (kineto->json), text);
   return FALSE;
 }
 
 /* ---- one event */
 
 static gboolean
-read_number (Kineto *kineto, const char *name, int scale, guint64 *magnitude, gboolean *negative, gboolean *has, GError **error)
+read_number (Kineto *kineto, const char *name, int scale, guint64 *magnitude, gboolean *negative,
+             gboolean *has, GError **error)
 {
   int token = gemem_json_next (kineto->json, error);
   if (token < 0)
@@ -97,7 +101,8 @@ read_number (Kineto *kineto, const char *name, int scale, guint64 *magnitude, gb
   if (token != GEMEM_JSON_NUMBER) /* some writers quote numbers; then they are not for reading */
     return gemem_json_skip (kineto->json, token, error);
   if (!gemem_json_scaled (kineto->json, scale, magnitude, negative))
-    return fail (kineto, error, "\"%s\" is %.40s, which is out of range; the trace is damaged", name, gemem_json_text (kineto->json));
+    return fail (kineto, error, "\"%s\" is %.40s, which is out of range; the trace is damaged",
+                 name, gemem_json_text (kineto->json));
   *has = TRUE;
   return TRUE;
 }
@@ -131,7 +136,8 @@ read_argument (Kineto *kineto, Fields *fields, GError **error)
       return TRUE;
     }
   if (strcmp (key, "Bytes") == 0)
-    return read_number (kineto, "Bytes", 0, &fields->bytes, &fields->negative, &fields->has_bytes, error);
+    return read_number (kineto, "Bytes", 0, &fields->bytes, &fields->negative, &fields->has_bytes,
+                        error);
   if (strcmp (key, "Total Allocated") == 0)
     return read_total (kineto, "Total Allocated", &fields->total, &fields->has_total, error);
   if (strcmp (key, "Total Reserved") == 0)
@@ -163,8 +169,13 @@ read_arguments (Kineto *kineto, Fields *fields, GError **error)
 static gboolean
 keep (Kineto *kineto, const Fields *fields, GError **error)
 {
-  Record record = { .time = fields->time, .address = fields->address, .size = fields->bytes, .total = fields->total,
-                    .reserved = (gint64) fields->reserved, .sequence = (guint32) kineto->n, .has_total = fields->has_total != 0,
+  Record record = { .time = fields->time,
+                    .address = fields->address,
+                    .size = fields->bytes,
+                    .total = fields->total,
+                    .reserved = (gint64) fields->reserved,
+                    .sequence = (guint32) kineto->n,
+                    .has_total = fields->has_total != 0,
                     .has_reserved = fields->has_reserved != 0 };
 
   kineto->memory++;
@@ -174,20 +185,29 @@ keep (Kineto *kineto, const Fields *fields, GError **error)
                  : !fields->has_type ? "Device Type"
                                      : "Bytes");
   if (!fields->has_address && !fields->oom)
+    return fail (kineto, error,
+                 "memory events without Addr, as PyTorch wrote them in 2021, do not tell which "
+                 "block is freed; record again with a newer one");
+  if (fields->bytes >= MAX_SIZE)
+    return fail (kineto, error,
+                 "%" G_GUINT64_FORMAT
+                 " bytes are more than any allocator could serve; the trace is damaged",
+                 fields->bytes);
+  if (fields->type != 0 && fields->device < 0)
     return fail (
         kineto, error,
-        "memory events without Addr, as PyTorch wrote them in 2021, do not tell which block is freed; record again with a newer one");
-  if (fields->bytes >= MAX_SIZE)
-    return fail (kineto, error, "%" G_GUINT64_FORMAT " bytes are more than any allocator could serve; the trace is damaged", fields->bytes);
-  if (fields->type != 0 && fields->device < 0)
-    return fail (kineto, error, "a memory event of an accelerator without a usable Device Id; the trace is damaged");
+        "a memory event of an accelerator without a usable Device Id; the trace is damaged");
   if (kineto->n == MAX_RECORDS)
-    return fail (kineto, error, "more than %" G_GSIZE_FORMAT " memory events, which must all be held to sort them; record fewer steps",
+    return fail (kineto, error,
+                 "more than %" G_GSIZE_FORMAT
+                 " memory events, which must all be held to sort them; record fewer steps",
                  MAX_RECORDS);
   if (fields->type != 0 && kineto->type == 0)
     kineto->type = fields->type;
   record.device = (guint16) (fields->type == 0 ? HOST : fields->device);
-  record.kind = fields->oom ? GEMEM_EVENT_OOM : fields->negative ? GEMEM_EVENT_FREE : GEMEM_EVENT_ALLOC;
+  record.kind = fields->oom        ? GEMEM_EVENT_OOM
+                : fields->negative ? GEMEM_EVENT_FREE
+                                   : GEMEM_EVENT_ALLOC;
   if ((fields->type != 0 && fields->type != kineto->type) || (fields->bytes == 0 && !fields->oom))
     {
       kineto->reader.info.skipped++; /* another kind of accelerator, or nothing */
@@ -250,9 +270,12 @@ read_event (Kineto *kineto, GError **error)
 
 /* ---- the file */
 
-#define RECORD_INSTEAD "record with export_chrome_trace() and profile_memory=True, or torch.cuda.memory._dump_snapshot()"
+#define RECORD_INSTEAD \
+  "record with export_chrome_trace() and profile_memory=True, or " \
+  "torch.cuda.memory._dump_snapshot()"
 
-/* A list in a list: what export_memory_timeline() writes, [times, sizes] or, if raw, [[time, action, bytes, category], ...]; FALSE with @error. */
+/* A list in a list: what export_memory_timeline() writes, [times, sizes] or, if raw, [[time,
+ * action, bytes, category], ...]; FALSE with @error. */
 static gboolean
 refuse_timeline (Kineto *kineto, GError **error)
 {
@@ -272,9 +295,13 @@ refuse_timeline (Kineto *kineto, GError **error)
   if (token < 0)
     return FALSE;
   if (token == GEMEM_JSON_BEGIN_ARRAY && numbers > 0)
-    return fail (kineto, error, "a timeline of export_memory_timeline() has only sums by category, no blocks; " RECORD_INSTEAD);
+    return fail (kineto, error,
+                 "a timeline of export_memory_timeline() has only sums by category, no "
+                 "blocks; " RECORD_INSTEAD);
   if (token == GEMEM_JSON_NUMBER && numbers == 4)
-    return fail (kineto, error, "a raw timeline of export_memory_timeline() does not say which block is freed; " RECORD_INSTEAD);
+    return fail (kineto, error,
+                 "a raw timeline of export_memory_timeline() does not say which block is "
+                 "freed; " RECORD_INSTEAD);
   return fail (kineto, error, "a trace event that is no object; this is no Chrome trace");
 }
 
@@ -312,17 +339,21 @@ read_file (Kineto *kineto, GError **error)
           gboolean events = strcmp (gemem_json_text (kineto->json), "traceEvents") == 0;
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
-          if (events && token == GEMEM_JSON_BEGIN_ARRAY ? !read_events (kineto, error) : !gemem_json_skip (kineto->json, token, error))
+          if (events && token == GEMEM_JSON_BEGIN_ARRAY
+                  ? !read_events (kineto, error)
+                  : !gemem_json_skip (kineto->json, token, error))
             return FALSE;
         }
       if (token < 0)
         return FALSE;
     }
   else
-    return token >= 0 && fail (kineto, error, "neither an object nor a list; this is no Chrome trace");
+    return token >= 0
+           && fail (kineto, error, "neither an object nor a list; this is no Chrome trace");
   if (gemem_json_next (kineto->json, error) < 0)
     return FALSE;
-  return kineto->found || fail (kineto, error, "no \"traceEvents\"; this is no trace of torch.profiler");
+  return kineto->found
+         || fail (kineto, error, "no \"traceEvents\"; this is no trace of torch.profiler");
 }
 
 /* ---- selection, order, ids */
@@ -357,10 +388,10 @@ compare_records (const void *a, const void *b)
 
 typedef struct
 {
-  GememIdMap        *blocks; /* address -> Block */
+  GememIdMap *blocks; /* address -> Block */
   GememKinetoInitial initial;
-  guint64            allocated, reserved;
-  guint64            mismatches, sizes;
+  guint64 allocated, reserved;
+  guint64 mismatches, sizes;
 } Device;
 
 /* What was last at an address. */
@@ -382,15 +413,18 @@ check_allocated (Device *device, const Record *record)
   if (!initial->knows_allocated)
     {
       initial->knows_allocated = TRUE;
-      initial->allocated = alloc ? record->total - MIN (record->size, record->total) : record->total + record->size;
+      initial->allocated = alloc ? record->total - MIN (record->size, record->total)
+                                 : record->total + record->size;
     }
   else
-    device->mismatches += (alloc ? device->allocated + record->size : device->allocated - record->size) != record->total;
+    device->mismatches += (alloc ? device->allocated + record->size
+                                 : device->allocated - record->size)
+                          != record->total;
   device->allocated = record->total;
 }
 
-/* How Total Reserved changed; a request that fails can have returned what was cached.  Whether it did so at the first event is not told: it did, if
- * nothing was allocated before. */
+/* How Total Reserved changed; a request that fails can have returned what was cached.  Whether it
+ * did so at the first event is not told: it did, if nothing was allocated before. */
 static void
 check_reserved (Device *device, Record *record)
 {
@@ -421,7 +455,8 @@ pair_free (Device *device, Record *record, guint64 *last_id)
   if (existed)
     device->sizes += block->size != record->size;
   else
-    gemem_kineto_initial_add (&device->initial, block->id = ++*last_id, record->address, record->size);
+    gemem_kineto_initial_add (&device->initial, block->id = ++*last_id, record->address,
+                              record->size);
   record->total = block->id;
   block->id = 0;
   return 1;
@@ -444,15 +479,18 @@ pair (Kineto *kineto, Device *device, Record *record, guint64 *last_id, GError *
   if (block->id != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:event %u: 0x%" G_GINT64_MODIFIER "x is allocated while it is live (ts %" G_GINT64_FORMAT
+                   "%s:event %u: 0x%" G_GINT64_MODIFIER
+                   "x is allocated while it is live (ts %" G_GINT64_FORMAT
                    " ns); a free is missing in the trace, or two traces were joined",
-                   gemem_input_name (kineto->input), record->sequence, record->address, record->time);
+                   gemem_input_name (kineto->input), record->sequence, record->address,
+                   record->time);
       return -1;
     }
   block->size = record->size;
   record->total = block->id = ++*last_id;
   if (record->reserved > 0)
-    gemem_kineto_initial_obtain (&device->initial, record->address, record->size, (guint64) record->reserved);
+    gemem_kineto_initial_obtain (&device->initial, record->address, record->size,
+                                 (guint64) record->reserved);
   if (device->initial.knows_reserved)
     gemem_kineto_initial_use (&device->initial, record->address, record->size);
   return 1;
@@ -464,11 +502,15 @@ note_device (Kineto *kineto, const char *name, const Device *device)
   GememTraceInfo *info = &kineto->reader.info;
 
   if (device->mismatches > 0)
-    gemem_trace_info_note (info, "note", "%s: Total Allocated differs from the running sum at %" G_GUINT64_FORMAT " events", name,
-                           device->mismatches);
+    gemem_trace_info_note (info, "note",
+                           "%s: Total Allocated differs from the running sum at %" G_GUINT64_FORMAT
+                           " events",
+                           name, device->mismatches);
   if (device->sizes > 0)
-    gemem_trace_info_note (info, "note", "%s: %" G_GUINT64_FORMAT " blocks are freed with another size than they were allocated with", name,
-                           device->sizes);
+    gemem_trace_info_note (info, "note",
+                           "%s: %" G_GUINT64_FORMAT
+                           " blocks are freed with another size than they were allocated with",
+                           name, device->sizes);
 }
 
 /* What @device had before its first event. */
@@ -481,14 +523,19 @@ settle_initial (Kineto *kineto, guint16 number, const char *name, Device *device
   guint64 rest;
 
   initial->knows_reserved &= initial->reserved >= MAX (initial->allocated, 1);
-  rest = gemem_kineto_initial_finish (initial, number, gemem_trace_info_intern (info, GEMEM_KINETO_BEFORE), last_id, kineto->initial);
+  rest = gemem_kineto_initial_finish (initial, number,
+                                      gemem_trace_info_intern (info, GEMEM_KINETO_BEFORE), last_id,
+                                      kineto->initial);
   if (kineto->initial->len == before)
     return;
   info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
   info->ambiguities += rest > 0;
   if (rest > 0)
-    gemem_trace_info_note (info, "before", "%s: %" G_GUINT64_FORMAT " bytes are live in blocks that the file does not name; they are one block '%s'", name,
-                           rest, GEMEM_KINETO_BEFORE);
+    gemem_trace_info_note (
+        info, "before",
+        "%s: %" G_GUINT64_FORMAT
+        " bytes are live in blocks that the file does not name; they are one block '%s'",
+        name, rest, GEMEM_KINETO_BEFORE);
 }
 
 /* Numbers the events, starts time at 0, and finds out what was there before. */
@@ -525,7 +572,8 @@ settle (Kineto *kineto, GError **error)
     if (devices[i].blocks != NULL)
       {
         const guint16 number = (guint16) (i <= MAX_DEVICES ? i : HOST);
-        g_autofree char *name = number == HOST ? g_strdup ("host") : g_strdup_printf ("device %u", number);
+        g_autofree char *name = number == HOST ? g_strdup ("host")
+                                               : g_strdup_printf ("device %u", number);
         settle_initial (kineto, number, name, &devices[i], &last_id);
         note_device (kineto, name, &devices[i]);
         gemem_kineto_initial_clear (&devices[i].initial);
@@ -534,7 +582,9 @@ settle (Kineto *kineto, GError **error)
   info->events += kineto->initial->len;
   info->skipped += unknown;
   if (unknown > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " frees of what was freed already are left out", unknown);
+    gemem_trace_info_note (info, "note",
+                           "%" G_GUINT64_FORMAT " frees of what was freed already are left out",
+                           unknown);
   return result >= 0;
 }
 
@@ -551,9 +601,11 @@ load (Kineto *kineto, GError **error)
     }
   if (kineto->memory == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: none of its %" G_GUINT64_FORMAT " trace events is about memory; record again with profile(..., profile_memory=True)",
-                   gemem_input_name (kineto->input), kineto->other);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+          "%s: none of its %" G_GUINT64_FORMAT
+          " trace events is about memory; record again with profile(..., profile_memory=True)",
+          gemem_input_name (kineto->input), kineto->other);
       return FALSE;
     }
   info->skipped += kineto->other;
@@ -581,8 +633,12 @@ load (Kineto *kineto, GError **error)
 static void
 deliver (const Record *record, gboolean blocks, GememTraceEvent *event)
 {
-  *event = (GememTraceEvent){ .time = (guint64) record->time, .id = record->total, .size = record->size, .address = record->address,
-                              .device = record->device, .kind = record->kind };
+  *event = (GememTraceEvent){ .time = (guint64) record->time,
+                              .id = record->total,
+                              .size = record->size,
+                              .address = record->address,
+                              .device = record->device,
+                              .kind = record->kind };
   event->aux = blocks && record->kind == GEMEM_EVENT_ALLOC ? record->size : 0;
 }
 
@@ -594,7 +650,9 @@ deliver_segment (const Record *record, GememTraceEvent *event)
   const guint64 size = more ? (guint64) record->reserved : -(guint64) record->reserved;
   const gboolean placed = more && record->kind == GEMEM_EVENT_ALLOC;
 
-  *event = (GememTraceEvent){ .time = (guint64) record->time, .size = size, .device = record->device,
+  *event = (GememTraceEvent){ .time = (guint64) record->time,
+                              .size = size,
+                              .device = record->device,
                               .kind = more ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE };
   if (placed)
     event->address = gemem_kineto_obtained_at (record->address, record->size, size);
@@ -669,7 +727,8 @@ probe (const guint8 *head, gsize size)
     i++;
   if (i == size || (head[i] != '{' && head[i] != '['))
     return 0;
-  if (contains (head, size, "\"traceEvents\"") || contains (head, size, "\"schemaVersion\"") || contains (head, size, "\"[memory]\""))
+  if (contains (head, size, "\"traceEvents\"") || contains (head, size, "\"schemaVersion\"")
+      || contains (head, size, "\"[memory]\""))
     return 90;
   return contains (head, size, "\"ph\"") ? 60 : 5;
 }

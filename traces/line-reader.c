@@ -1,4 +1,5 @@
-/* line-reader.c - batches, errors and partial reading for line-oriented formats (see line-reader.h).
+/* line-reader.c - batches, errors and partial reading for line-oriented formats (see
+ * line-reader.h).
  *
  * Invariants: memory is one line, one batch, and the events of one line.
  */
@@ -10,7 +11,8 @@
 #include "traces/line-reader.h"
 
 void
-gemem_line_reader_init (GememLineReader *reader, const char *format, GememInput *input, const GememReadOptions *options)
+gemem_line_reader_init (GememLineReader *reader, const char *format, GememInput *input,
+                        const GememReadOptions *options)
 {
   reader->base.next = gemem_line_reader_next;
   reader->input = input;
@@ -52,13 +54,15 @@ gemem_line_reader_fail (GememLineReader *reader, const char *format, ...)
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
   g_clear_error (&reader->failure);
-  reader->failure = g_error_new (GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (reader->input),
+  reader->failure = g_error_new (GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+                                 gemem_input_name (reader->input),
                                  gemem_input_line_number (reader->input), text);
   return FALSE;
 }
 
 gboolean
-gemem_line_reader_fail_at (GememLineReader *reader, const char *p, const char *end, const char *what)
+gemem_line_reader_fail_at (GememLineReader *reader, const char *p, const char *end,
+                           const char *what)
 {
   g_autofree char *text = g_strndup (p, (gsize) MIN (end - p, 40));
   g_autofree char *valid = g_utf8_make_valid (text, -1);
@@ -98,7 +102,8 @@ gemem_line_reader_step (GememLineReader *reader)
 static gssize
 give_up (GememLineReader *reader, GError **error)
 {
-  if (reader->options.allow_partial && g_error_matches (reader->failure, GEMEM_ERROR, GEMEM_ERROR_INPUT))
+  if (reader->options.allow_partial
+      && g_error_matches (reader->failure, GEMEM_ERROR, GEMEM_ERROR_INPUT))
     {
       reader->base.info.flags |= GEMEM_TRACE_TRUNCATED;
       reader->base.info.events = 0;
@@ -116,7 +121,8 @@ gemem_line_reader_next (GememTraceReader *base, const GememTraceEvent **events, 
 
   for (;;)
     {
-      while (reader->failure == NULL && reader->used < LINE_READER_BATCH && gemem_line_reader_step (reader))
+      while (reader->failure == NULL && reader->used < LINE_READER_BATCH
+             && gemem_line_reader_step (reader))
         ;
       gboolean any = reader->used > 0;
       gssize n = gemem_trace_filter_device (reader->events, reader->used, reader->options.device);

@@ -4,7 +4,8 @@
 #include "traces/log-reader.h"
 
 void
-gemem_log_reader_init (GememLogReader *log, const char *format, GememInput *input, const GememReadOptions *options)
+gemem_log_reader_init (GememLogReader *log, const char *format, GememInput *input,
+                       const GememReadOptions *options)
 {
   gemem_line_reader_init (&log->lines, format, input, options);
   log->lines.end = gemem_log_reader_finish;
@@ -41,7 +42,8 @@ gemem_log_reader_add (GememLogReader *log, GememEventKind kind, guint64 device, 
 }
 
 GememTraceEvent *
-gemem_log_reader_add_block (GememLogReader *log, GememEventKind kind, const GememLogBlock *block, guint64 time)
+gemem_log_reader_add_block (GememLogReader *log, GememEventKind kind, const GememLogBlock *block,
+                            guint64 time)
 {
   GememTraceEvent *event = gemem_log_reader_add (log, kind, block->device, time);
 
@@ -53,7 +55,8 @@ gemem_log_reader_add_block (GememLogReader *log, GememEventKind kind, const Geme
 }
 
 GememTraceEvent *
-gemem_log_reader_alloc (GememLogReader *log, GememIdMap *blocks, guint64 key, GememLogBlock *block, guint64 time)
+gemem_log_reader_alloc (GememLogReader *log, GememIdMap *blocks, guint64 key, GememLogBlock *block,
+                        guint64 time)
 {
   gboolean live;
   GememLogBlock *place = gemem_idmap_insert (blocks, key, &live);
@@ -62,7 +65,8 @@ gemem_log_reader_alloc (GememLogReader *log, GememIdMap *blocks, guint64 key, Ge
     {
       gemem_line_reader_fail (&log->lines,
                               "0x%" G_GINT64_MODIFIER
-                              "x is allocated while it is live; lines are missing, or the logs of several processes were mixed; "
+                              "x is allocated while it is live; lines are missing, or the logs of "
+                              "several processes were mixed; "
                               "use --allow-partial to end the old block here",
                               key);
       return NULL;
@@ -76,7 +80,8 @@ gemem_log_reader_alloc (GememLogReader *log, GememIdMap *blocks, guint64 key, Ge
 }
 
 void
-gemem_log_reader_end (GememLogReader *log, GememIdMap *blocks, guint64 key, GememEventKind kind, gboolean expected, guint64 time)
+gemem_log_reader_end (GememLogReader *log, GememIdMap *blocks, guint64 key, GememEventKind kind,
+                      gboolean expected, guint64 time)
 {
   GememLogBlock block;
 
@@ -118,8 +123,13 @@ gemem_log_reader_finish (GememLineReader *reader)
 
   if (log->unknown > 0)
     reader->base.info.flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
-  gemem_log_reader_note (log, log->unknown, "frees of blocks that this log never allocated are left out");
-  gemem_log_reader_note (log, log->replaced, "blocks were still live when their address was allocated again, and end there");
-  gemem_log_reader_note (log, log->late, "lines are earlier than the line before on their device, their times were raised");
+  gemem_log_reader_note (log, log->unknown,
+                         "frees of blocks that this log never allocated are left out");
+  gemem_log_reader_note (
+      log, log->replaced,
+      "blocks were still live when their address was allocated again, and end there");
+  gemem_log_reader_note (
+      log, log->late,
+      "lines are earlier than the line before on their device, their times were raised");
   return TRUE;
 }

@@ -1,8 +1,9 @@
 /* memory-viz.c - the snapshot inside a page of torch.cuda._memory_viz: format `memory-viz`.
  *
- * The page holds the pickle as base64 in its first `"base64": "..."`; it is decoded as it is read and goes through the same reader as
- * a pickle of its own.  The writer pads it with zero bytes, which lie behind STOP and are never looked at.
- * Pages of 2022/23 hold `alloc_data` instead, without addresses and segments; they are refused by name, and so are those of
+ * The page holds the pickle as base64 in its first `"base64": "..."`; it is decoded as it is read
+ * and goes through the same reader as a pickle of its own.  The writer pads it with zero bytes,
+ * which lie behind STOP and are never looked at. Pages of 2022/23 hold `alloc_data` instead,
+ * without addresses and segments; they are refused by name, and so are those of
  * export_memory_timeline(), which hold a picture.
  *
  * Memory: one window of decoded bytes.  Origin: peers.md 2.1.
@@ -21,11 +22,11 @@
 typedef struct
 {
   GememInput *input;
-  guint8     *buffer;
-  gsize       start, end, capacity;
-  guint32     bits; /* of an unfinished group */
-  guint       n_bits;
-  gboolean    escaped, padded, ended;
+  guint8 *buffer;
+  gsize start, end, capacity;
+  guint32 bits; /* of an unfinished group */
+  guint n_bits;
+  gboolean escaped, padded, ended;
 } Page;
 
 extern const GememTraceFormat gemem_format_memory_viz;
@@ -33,8 +34,8 @@ extern const GememTraceFormat gemem_format_memory_viz;
 static gssize
 fail (const Page *page, gsize at, GError **error, const char *what)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s", gemem_input_name (page->input),
-               gemem_input_offset (page->input) + at, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (page->input), gemem_input_offset (page->input) + at, what);
   return -1;
 }
 
@@ -81,16 +82,22 @@ find_text (Page *page, GError **error)
           at += strlen ("base64");
         }
       old_page |= memmem (data, size, "alloc_data", strlen ("alloc_data")) != NULL;
-      picture |= memmem (data, size, "GPU Memory Timeline HTML", strlen ("GPU Memory Timeline HTML")) != NULL; /* its title */
+      /* its title */
+      picture |= memmem (data, size, "GPU Memory Timeline HTML",
+                         strlen ("GPU Memory Timeline HTML"))
+                 != NULL;
       if (size < CHUNK)
         break;
       gemem_input_consume (page->input, size - MAX_PATTERN);
     }
   return fail (page, 0, error,
-               picture ? "a page of export_memory_timeline() holds only a picture; record with export_chrome_trace() and profile_memory=True, or "
-                         "torch.cuda.memory._dump_snapshot()"
-               : old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from"
-                        : "no \"base64\" text in this page; read the pickle it was made from, or fetch the file again if a server sent this")
+               picture    ? "a page of export_memory_timeline() holds only a picture; record with "
+                            "export_chrome_trace() and profile_memory=True, or "
+                            "torch.cuda.memory._dump_snapshot()"
+               : old_page ? "a page of 2022/23 (alloc_data) has neither addresses nor segments; "
+                            "read the pickle it was made from"
+                          : "no \"base64\" text in this page; read the pickle it was made from, or "
+                            "fetch the file again if a server sent this")
          == 0;
 }
 
@@ -115,12 +122,17 @@ decode_other (Page *page, guint8 c, gsize at, GError **error)
   if (c == '"' || c == '\'')
     {
       page->ended = TRUE;
-      return page->n_bits < 6 || fail (page, at, error, "the base64 text ends inside a group; the page was cut off or edited") == 0;
+      return page->n_bits < 6
+             || fail (page, at, error,
+                      "the base64 text ends inside a group; the page was cut off or edited")
+                    == 0;
     }
   if (c == '=')
     page->padded = TRUE;
   else if (c != '\\' || page->escaped)
-    return fail (page, at, error, "this character does not belong into base64; the page was cut off or edited") == 0;
+    return fail (page, at, error,
+                 "this character does not belong into base64; the page was cut off or edited")
+           == 0;
   page->escaped = c == '\\';
   return TRUE;
 }
@@ -165,7 +177,8 @@ page_fill (gpointer data, gsize used, gsize want, const guint8 **bytes, GError *
       if (n < 0)
         return -1;
       if (n == 0)
-        return fail (page, 0, error, "the page ends inside the base64 text; it was cut off, fetch it again");
+        return fail (page, 0, error,
+                     "the page ends inside the base64 text; it was cut off, fetch it again");
       memmove (page->buffer, page->buffer + page->start, page->end - page->start);
       page->end -= page->start;
       page->start = 0;
@@ -217,14 +230,19 @@ probe (const guint8 *head, gsize size)
     i++;
   if (i == size || head[i] != '<')
     return 0;
-  return contains (head, size, "local_files") || contains (head, size, "MemoryViz") || contains (head, size, "alloc_data") ? 95 : 20;
+  return contains (head, size, "local_files") || contains (head, size, "MemoryViz")
+                 || contains (head, size, "alloc_data")
+             ? 95
+             : 20;
 }
 
 static GememTraceReader *
 page_open (GememInput *input, const GememReadOptions *options, GError **error)
 {
   Page *page = g_new0 (Page, 1);
-  GememSnapshotBytes bytes = { { page_fill, page, gemem_input_name (input) }, page_rewind, page_close, input };
+  GememSnapshotBytes bytes = {
+    { page_fill, page, gemem_input_name (input) }, page_rewind, page_close, input
+  };
 
   page->input = input;
   page->capacity = 2 * CHUNK;

@@ -1,8 +1,9 @@
 /* minimalloc-csv.c - lifetimes of buffers (minimalloc-table.h) as a trace: format `minimalloc-csv`.
  *
- * What is delivered: ALLOC at `lower` and FREE at `upper`, in order of time; at the same moment frees come first, each in the order of the
- * file.  Ids are row numbers from 1, names are tags.  Time is logical: one step is one ns, the first event is at 0.
- * Gaps, hints, offsets and alignments have no place in an event; they are left out and noted.
+ * What is delivered: ALLOC at `lower` and FREE at `upper`, in order of time; at the same moment
+ * frees come first, each in the order of the file.  Ids are row numbers from 1, names are tags. 
+ * Time is logical: one step is one ns, the first event is at 0. Gaps, hints, offsets and alignments
+ * have no place in an event; they are left out and noted.
  *
  * Memory: an offline format, all lifetimes are held (at most 2^24).  Origin: peers.md 2.4.
  */
@@ -20,7 +21,7 @@ extern const GememTraceFormat gemem_format_minimalloc_csv;
 
 typedef struct
 {
-  gint64  lower, upper;
+  gint64 lower, upper;
   guint64 size;
   guint32 tag;
 } Lifetime;
@@ -28,28 +29,29 @@ typedef struct
 /* One end of a lifetime. */
 typedef struct
 {
-  gint64   time;
-  guint32  row;
+  gint64 time;
+  guint32 row;
   gboolean begin;
 } Edge;
 
 typedef struct
 {
   GememTraceReader reader;
-  GememInput      *input;
+  GememInput *input;
   /* Rows with something that is left out. */
-  guint64          alignments, hints, gaps, offsets, behind;
-  GArray          *lifetimes;
-  Edge            *edges;
-  gsize            n_edges, at;
-  GememTraceEvent  batch[BATCH];
+  guint64 alignments, hints, gaps, offsets, behind;
+  GArray *lifetimes;
+  Edge *edges;
+  gsize n_edges, at;
+  GememTraceEvent batch[BATCH];
 } Minimalloc;
 
 static void
 add_lifetime (const GememMinimallocRow *row, gpointer data)
 {
   Minimalloc *minimalloc = data;
-  Lifetime lifetime = { row->lower, row->upper, row->size, gemem_trace_info_intern (&minimalloc->reader.info, row->name) };
+  Lifetime lifetime = { row->lower, row->upper, row->size,
+                        gemem_trace_info_intern (&minimalloc->reader.info, row->name) };
 
   minimalloc->alignments += row->alignment > 1;
   minimalloc->hints += row->hint >= 0;
@@ -81,8 +83,8 @@ make_edges (Minimalloc *minimalloc)
   for (guint i = 0; i < n; i++)
     {
       const Lifetime *lifetime = &g_array_index (minimalloc->lifetimes, Lifetime, i);
-      minimalloc->edges[2 * i] = (Edge) { lifetime->lower, i, TRUE };
-      minimalloc->edges[2 * i + 1] = (Edge) { lifetime->upper, i, FALSE };
+      minimalloc->edges[2 * i] = (Edge){ lifetime->lower, i, TRUE };
+      minimalloc->edges[2 * i + 1] = (Edge){ lifetime->upper, i, FALSE };
     }
   qsort (minimalloc->edges, minimalloc->n_edges, sizeof (Edge), compare_edges);
 }
@@ -98,7 +100,8 @@ static void
 add_notes (Minimalloc *minimalloc)
 {
   gemem_trace_info_note (&minimalloc->reader.info, "time", "logical, one step is 1 ns");
-  add_note (minimalloc, minimalloc->alignments, "buffers have alignment above 1, which is left out");
+  add_note (minimalloc, minimalloc->alignments,
+            "buffers have alignment above 1, which is left out");
   add_note (minimalloc, minimalloc->hints, "buffers have a hint, which is left out");
   add_note (minimalloc, minimalloc->gaps, "buffers have gaps (taken as in use), which is left out");
   add_note (minimalloc, minimalloc->offsets, "buffers have an offset, which is left out");

@@ -28,32 +28,36 @@ typedef enum
 static const struct
 {
   const char *name;
-  Column      column;
+  Column column;
 } columns[] = {
-  { "id", COLUMN_ID },         { "buffer", COLUMN_ID },           { "buffer_id", COLUMN_ID }, { "lower", COLUMN_LOWER },
-  { "start", COLUMN_LOWER },   { "begin", COLUMN_LOWER },         { "upper", COLUMN_UPPER },  { "end", COLUMN_END },
-  { "size", COLUMN_SIZE },     { "alignment", COLUMN_ALIGNMENT }, { "hint", COLUMN_HINT },    { "gaps", COLUMN_GAPS },
+  { "id", COLUMN_ID },         { "buffer", COLUMN_ID },
+  { "buffer_id", COLUMN_ID },  { "lower", COLUMN_LOWER },
+  { "start", COLUMN_LOWER },   { "begin", COLUMN_LOWER },
+  { "upper", COLUMN_UPPER },   { "end", COLUMN_END },
+  { "size", COLUMN_SIZE },     { "alignment", COLUMN_ALIGNMENT },
+  { "hint", COLUMN_HINT },     { "gaps", COLUMN_GAPS },
   { "offset", COLUMN_OFFSET },
 };
 
 typedef struct
 {
   GememInput *input;
-  Column      kinds[N_COLUMNS]; /* of each column of the file */
-  guint       n_columns, n_rows;
+  Column kinds[N_COLUMNS]; /* of each column of the file */
+  guint n_columns, n_rows;
   GHashTable *names;
 } Table;
 
 static gboolean G_GNUC_PRINTF (3, 4)
-fail (const Table *table, GError **error, const char *format, ...)
+    fail (const Table *table, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
   g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (table->input),
-               MAX (gemem_input_line_number (table->input), 1), text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (table->input), MAX (gemem_input_line_number (table->input), 1),
+               text);
   return FALSE;
 }
 
@@ -97,15 +101,20 @@ read_header (Table *table, const char *line, gsize size, GError **error)
       Column column = find_column (field, length);
       if (column == N_COLUMNS)
         return fail (table, error,
-                     "column \"%.*s\" is not known; known are id, lower, upper (or end), size, alignment, hint, gaps, offset",
+                     "column \"%.*s\" is not known; known are id, lower, upper (or end), size, "
+                     "alignment, hint, gaps, offset",
                      (int) MIN (length, 40), field);
       if (have[column])
-        return fail (table, error, "column \"%.*s\" is there twice; remove one", (int) length, field);
+        return fail (table, error, "column \"%.*s\" is there twice; remove one", (int) length,
+                     field);
       have[column] = TRUE;
       table->kinds[table->n_columns++] = column;
     }
-  if (!have[COLUMN_ID] || !have[COLUMN_LOWER] || !have[COLUMN_SIZE] || have[COLUMN_UPPER] == have[COLUMN_END])
-    return fail (table, error, "the header must name id, lower, size and one of upper and end; this is no table of lifetimes");
+  if (!have[COLUMN_ID] || !have[COLUMN_LOWER] || !have[COLUMN_SIZE]
+      || have[COLUMN_UPPER] == have[COLUMN_END])
+    return fail (table, error,
+                 "the header must name id, lower, size and one of upper and end; this is no table "
+                 "of lifetimes");
   return TRUE;
 }
 
@@ -150,7 +159,8 @@ take_name (Table *table, const char *field, gsize length, GError **error)
 
 /* The integer field @text of @column into @row. */
 static gboolean
-take_integer (const Table *table, Column column, const char *text, gsize length, GememMinimallocRow *row, GError **error)
+take_integer (const Table *table, Column column, const char *text, gsize length,
+              GememMinimallocRow *row, GError **error)
 {
   const gboolean time = column == COLUMN_LOWER || column == COLUMN_UPPER || column == COLUMN_END;
   gint64 value = 0;
@@ -158,11 +168,14 @@ take_integer (const Table *table, Column column, const char *text, gsize length,
   if (length == 0 && !time && column != COLUMN_SIZE)
     return TRUE;
   if (!parse_integer (text, length, &value))
-    return fail (table, error, "\"%.*s\" is no integer of 64 bits; correct the row", (int) MIN (length, 40), text);
+    return fail (table, error, "\"%.*s\" is no integer of 64 bits; correct the row",
+                 (int) MIN (length, 40), text);
   if (column == COLUMN_SIZE && (value < 0 || (guint64) value >= MAX_SIZE))
-    return fail (table, error, "a size of %" G_GINT64_FORMAT " bytes; it must be from 0 to 2^60", value);
+    return fail (table, error, "a size of %" G_GINT64_FORMAT " bytes; it must be from 0 to 2^60",
+                 value);
   if (time && ABS (value) >= MAX_TIME)
-    return fail (table, error, "a time of %" G_GINT64_FORMAT "; it must be within 2^60 steps of 0", value);
+    return fail (table, error, "a time of %" G_GINT64_FORMAT "; it must be within 2^60 steps of 0",
+                 value);
   if (column == COLUMN_LOWER)
     row->lower = value;
   else if (time)
@@ -182,7 +195,8 @@ take_integer (const Table *table, Column column, const char *text, gsize length,
 }
 
 static gboolean
-take_field (Table *table, Column column, const char *field, gsize length, GememMinimallocRow *row, GError **error)
+take_field (Table *table, Column column, const char *field, gsize length, GememMinimallocRow *row,
+            GError **error)
 {
   if (column == COLUMN_ID)
     return (row->name = take_name (table, field, length, error)) != NULL;
@@ -210,12 +224,17 @@ read_row (Table *table, const char *line, gsize size, GememMinimallocRow *row, G
         return FALSE;
     }
   if (i < table->n_columns || at != NULL)
-    return fail (table, error, "the row has %s columns than the header; correct it or fetch the file again", at != NULL ? "more" : "fewer");
+    return fail (table, error,
+                 "the row has %s columns than the header; correct it or fetch the file again",
+                 at != NULL ? "more" : "fewer");
   if (row->lower >= row->upper)
-    return fail (table, error, "the buffer ends at %" G_GINT64_FORMAT ", not after its start at %" G_GINT64_FORMAT "; correct the row",
+    return fail (table, error,
+                 "the buffer ends at %" G_GINT64_FORMAT ", not after its start at %" G_GINT64_FORMAT
+                 "; correct the row",
                  row->upper, row->lower);
   if (table->n_rows++ == MAX_ROWS)
-    return fail (table, error, "more than %u lifetimes, which must all be held; split the table", MAX_ROWS);
+    return fail (table, error, "more than %u lifetimes, which must all be held; split the table",
+                 MAX_ROWS);
   return TRUE;
 }
 
@@ -230,7 +249,8 @@ read_rows (Table *table, GememMinimallocFunc func, gpointer data, guint64 *behin
 
   while ((result = gemem_input_line (table->input, MAX_LINE, &line, &length, error)) > 0)
     {
-      const gboolean whole = gemem_input_offset (table->input) > gemem_input_line_offset (table->input) + length;
+      const gboolean whole = gemem_input_offset (table->input)
+                             > gemem_input_line_offset (table->input) + length;
       const gboolean header = table->n_columns == 0;
 
       ended |= length == 0;
@@ -240,7 +260,9 @@ read_rows (Table *table, GememMinimallocFunc func, gpointer data, guint64 *behin
       if (header && !read_header (table, line, length, error))
         return FALSE;
       if (!whole)
-        return fail (table, error, "the last line has no end; the table may be cut off, add the line end or fetch it again");
+        return fail (table, error,
+                     "the last line has no end; the table may be cut off, add the line end or "
+                     "fetch it again");
       if (!header && !read_row (table, line, length, &row, error))
         return FALSE;
       if (!header)
@@ -252,7 +274,8 @@ read_rows (Table *table, GememMinimallocFunc func, gpointer data, guint64 *behin
 }
 
 gboolean
-gemem_minimalloc_read (GememInput *input, GememMinimallocFunc func, gpointer data, guint64 *behind, GError **error)
+gemem_minimalloc_read (GememInput *input, GememMinimallocFunc func, gpointer data, guint64 *behind,
+                       GError **error)
 {
   g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Table table = { .input = input, .names = names };

@@ -1,10 +1,12 @@
-/* minimalloc-table.h - the table of lifetimes that MiniMalloc and others write, a row at a time: for traces and for plans.
+/* minimalloc-table.h - the table of lifetimes that MiniMalloc and others write, a row at a time:
+ * for traces and for plans.
  *
  *   id,lower,upper,size,offset
  *   b1,0,3,4,0
  *
- * Columns come in any order: id (buffer, buffer_id), lower (start, begin), upper or end, size, and optionally alignment, hint, gaps,
- * offset.  Intervals are half-open, except that `end` is the last moment itself.  A blank line ends the table.
+ * Columns come in any order: id (buffer, buffer_id), lower (start, begin), upper or end, size, and
+ * optionally alignment, hint, gaps, offset.  Intervals are half-open, except that `end` is the last
+ * moment itself.  A blank line ends the table.
  *
  * Memory: the names, which must differ, of at most 2^24 rows.  Origin: peers.md 2.4.
  */
@@ -14,18 +16,19 @@
 
 typedef struct
 {
-  const char *name; /* valid UTF-8; until the callback returns                   */
-  gint64      lower, upper;
-  guint64     size;
-  gint64      alignment, hint, offset; /* where the row has none: 0, -1, -1      */
-  gboolean    has_gaps, has_offset;
+  const char *name; /* valid UTF-8; until the callback returns */
+  gint64 lower, upper;
+  guint64 size;
+  gint64 alignment, hint, offset; /* where the row has none: 0, -1, -1 */
+  gboolean has_gaps, has_offset;
 } GememMinimallocRow;
 
 typedef void (*GememMinimallocFunc) (const GememMinimallocRow *row, gpointer data);
 
-/* Calls @func for every row up to the blank line; *behind: lines after it.  Errors: GEMEM_ERROR_INPUT "FILE:LINE: ..."; rows before the
- * damage were delivered. */
-gboolean gemem_minimalloc_read (GememInput *input, GememMinimallocFunc func, gpointer data, guint64 *behind, GError **error);
+/* Calls @func for every row up to the blank line; *behind: lines after it.  Errors:
+ * GEMEM_ERROR_INPUT "FILE:LINE: ..."; rows before the damage were delivered. */
+gboolean gemem_minimalloc_read (GememInput *input, GememMinimallocFunc func, gpointer data,
+                                guint64 *behind, GError **error);
 
 /* Confidence 0..100 that @head begins such a table. */
 int gemem_minimalloc_probe (const guint8 *head, gsize size);

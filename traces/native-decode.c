@@ -1,12 +1,14 @@
-/* native-decode.c - the payload of a native chunk back into events (layout: native-format.h, doc/trace-formats.md).
+/* native-decode.c - the payload of a native chunk back into events (layout: native-format.h,
+ * doc/trace-formats.md).
  *
- * native_decoder_start() checks the whole directory and unpacks the columns; native_decode() then makes the events of the chunk, 1024
- * at a time so that they stay in the cache.  For each batch the places of each kind are listed once, without a branch; then
- * every stored column is decoded densely and scattered to its places.  A column that is not stored costs nothing but the
- * clearing of the event.
+ * native_decoder_start() checks the whole directory and unpacks the columns; native_decode() then
+ * makes the events of the chunk, 1024 at a time so that they stay in the cache.  For each batch the
+ * places of each kind are listed once, without a branch; then every stored column is decoded
+ * densely and scattered to its places.  A column that is not stored costs nothing but the clearing
+ * of the event.
  *
- * Invariants: nothing outside payload and arena is read whatever the payload says; memory is bounded by the limits of native-format.h
- * (about 6 MiB).
+ * Invariants: nothing outside payload and arena is read whatever the payload says; memory is
+ * bounded by the limits of native-format.h (about 6 MiB).
  * Cost: see tests/bench/bench-traces.c.
  */
 #include "config.h"
@@ -23,36 +25,36 @@
 
 typedef struct
 {
-  NativeField   field;
-  NativeCoding  coding;
-  guint8        width;
-  gboolean      packed;
-  guint32       stored;
-  guint64       base, step;
+  NativeField field;
+  NativeCoding coding;
+  guint8 width;
+  gboolean packed;
+  guint32 stored;
+  guint64 base, step;
   const guint8 *data;
-  guint64      *table;
+  guint64 *table;
 } Column;
 
 typedef struct
 {
-  guint8  kind;
+  guint8 kind;
   guint32 count, done;
-  guint   column_count;
-  Column  columns[NATIVE_FIELD_COUNT];
+  guint column_count;
+  Column columns[NATIVE_FIELD_COUNT];
 } Group;
 
 struct _NativeDecoder
 {
-  ZSTD_DCtx      *zstd;
-  guint8         *arena;
-  gsize           arena_size;
-  guint           group_count;
-  Group           groups[GROUPS_MAX];
-  guint8          group_of_kind[256];
-  guint32         n, done, strings;
-  guint32         found[GROUPS_MAX + 1];
-  guint16         places[GROUPS_MAX + 1][BATCH];
-  guint64         values[BATCH];
+  ZSTD_DCtx *zstd;
+  guint8 *arena;
+  gsize arena_size;
+  guint group_count;
+  Group groups[GROUPS_MAX];
+  guint8 group_of_kind[256];
+  guint32 n, done, strings;
+  guint32 found[GROUPS_MAX + 1];
+  guint16 places[GROUPS_MAX + 1][BATCH];
+  guint64 values[BATCH];
   GememTraceEvent events[BATCH];
 };
 
@@ -105,7 +107,8 @@ read_column (Column *column, const guint8 *head, guint32 count)
   column->step = native_get64 (head + 16);
   if (head[0] > NATIVE_TABLE || head[2] > NATIVE_PACKED)
     return "a column has an unknown coding";
-  if ((column->coding == NATIVE_OFFSET || column->coding == NATIVE_DELTA) && (column->width < 1 || column->width > 8))
+  if ((column->coding == NATIVE_OFFSET || column->coding == NATIVE_DELTA)
+      && (column->width < 1 || column->width > 8))
     return "a column has an impossible width";
   if (!column->packed && column->stored != raw_size (column, count))
     return "a column has the wrong size";
@@ -158,9 +161,10 @@ read_directory (NativeDecoder *decoder, const guint8 *head, const guint8 *end)
       const char *problem = read_group (decoder, group, &head, end);
       if (problem != NULL)
         return problem;
-      if (g == 0 ? group->kind != 0 || group->count != decoder->n || group->column_count == 0 || group->columns[0].field.offset
-                                                                                                   != native_common_fields[0].offset
-                 : group->kind <= decoder->groups[g - 1].kind || group->kind >= GEMEM_EVENT_KIND_COUNT || group->count > decoder->n)
+      if (g == 0 ? group->kind != 0 || group->count != decoder->n || group->column_count == 0
+                       || group->columns[0].field.offset != native_common_fields[0].offset
+                 : group->kind <= decoder->groups[g - 1].kind
+                       || group->kind >= GEMEM_EVENT_KIND_COUNT || group->count > decoder->n)
         return "the directory contradicts itself";
       decoder->group_of_kind[group->kind] = (guint8) g;
       total += g > 0 ? group->count : 0;
@@ -171,9 +175,11 @@ read_directory (NativeDecoder *decoder, const guint8 *head, const guint8 *end)
 
 /* ---- unpacking */
 
-/* Calls nothing for linear columns; others get their data unpacked in the arena or, when stored raw, where they are. */
+/* Calls nothing for linear columns; others get their data unpacked in the arena or, when stored
+ * raw, where they are. */
 static const char *
-unpack_column (NativeDecoder *decoder, Column *column, guint32 count, const guint8 **data, gsize *left, guint8 **arena)
+unpack_column (NativeDecoder *decoder, Column *column, guint32 count, const guint8 **data,
+               gsize *left, guint8 **arena)
 {
   gsize raw = raw_size (column, count);
 
@@ -208,7 +214,8 @@ unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
   gsize need = 0;
   for (guint g = 0; g < decoder->group_count; g++)
     for (guint c = 0; c < decoder->groups[g].column_count; c++)
-      need += raw_size (&decoder->groups[g].columns[c], decoder->groups[g].count) + 8 + TABLE_SIZE * 8;
+      need += raw_size (&decoder->groups[g].columns[c], decoder->groups[g].count) + 8
+              + TABLE_SIZE * 8;
   if (need > decoder->arena_size)
     {
       g_free (decoder->arena);
@@ -220,7 +227,8 @@ unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
     for (guint c = 0; c < decoder->groups[g].column_count; c++)
       {
         Column *column = &decoder->groups[g].columns[c];
-        const char *problem = unpack_column (decoder, column, decoder->groups[g].count, &data, &left, &arena);
+        const char *problem = unpack_column (decoder, column, decoder->groups[g].count, &data,
+                                             &left, &arena);
         if (problem != NULL)
           return problem;
       }
@@ -228,7 +236,8 @@ unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
 }
 
 const char *
-native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n, guint32 strings)
+native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
+                      guint32 strings)
 {
   decoder->n = decoder->done = 0;
   if (size < 8)
@@ -249,7 +258,7 @@ native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
 
 /* ---- decoding */
 
-#define PLANE(k) ((guint64) data[(k) * stride + i] << 8 * (k))
+#define PLANE(k) ((guint64) data[(k) *stride + i] << 8 * (k))
 #define PLANES(width, expression) \
   case width: \
     for (guint32 i = 0; i < m; i++) \
@@ -258,7 +267,8 @@ native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
 
 /* values[i] = little-endian integer of the i-th bytes of @width planes that lie @stride apart. */
 static void
-join_planes (guint64 *restrict values, const guint8 *restrict data, gsize stride, guint width, guint32 m)
+join_planes (guint64 *restrict values, const guint8 *restrict data, gsize stride, guint width,
+             guint32 m)
 {
   switch (width)
     {
@@ -271,11 +281,13 @@ join_planes (guint64 *restrict values, const guint8 *restrict data, gsize stride
       PLANES (7, PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3) | PLANE (4) | PLANE (5) | PLANE (6));
     default:
       for (guint32 i = 0; i < m; i++)
-        values[i] = PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3) | PLANE (4) | PLANE (5) | PLANE (6) | PLANE (7);
+        values[i] = PLANE (0) | PLANE (1) | PLANE (2) | PLANE (3) | PLANE (4) | PLANE (5)
+                    | PLANE (6) | PLANE (7);
     }
 }
 
-/* The @m values of @column from number @from on, in decoder->values.  In order: a delta column remembers the last one in `base`. */
+/* The @m values of @column from number @from on, in decoder->values.  In order: a delta column
+ * remembers the last one in `base`. */
 static void
 decode_column (NativeDecoder *decoder, Column *column, guint32 count, guint32 from, guint32 m)
 {
@@ -388,7 +400,8 @@ native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **pr
         {
           Column *column = &group->columns[c];
           decode_column (decoder, column, group->count, group->done, decoder->found[g]);
-          if (column->field.offset == G_STRUCT_OFFSET (GememTraceEvent, tag) && !tags_known (decoder, decoder->found[g]))
+          if (column->field.offset == G_STRUCT_OFFSET (GememTraceEvent, tag)
+              && !tags_known (decoder, decoder->found[g]))
             {
               *problem = "a tag is not in the string table";
               return -1;

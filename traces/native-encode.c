@@ -1,10 +1,13 @@
-/* native-encode.c - turns up to 65536 events into the payload of a native chunk (layout: native-format.h, doc/trace-formats.md).
+/* native-encode.c - turns up to 65536 events into the payload of a native chunk (layout:
+ * native-format.h, doc/trace-formats.md).
  *
- * For each column every coding that applies is made and packed, and the smallest is kept (the first among equals), so the choice
- * depends on the data only.  zstd sees one column at a time, by byte planes: the high bytes of ids and sizes are nearly constant and
- * the repetitions of training steps line up.
+ * For each column every coding that applies is made and packed, and the smallest is kept (the first
+ * among equals), so the choice depends on the data only.  zstd sees one column at a time, by byte
+ * planes: the high bytes of ids and sizes are nearly constant and the repetitions of training steps
+ * line up.
  *
- * Invariants: same events, same zstd: same bytes.  Cost: up to three passes of zstd per column; memory a few MiB.
+ * Invariants: same events, same zstd: same bytes.  Cost: up to three passes of zstd per column;
+ * memory a few MiB.
  */
 #include "config.h"
 
@@ -20,21 +23,21 @@
 typedef struct
 {
   NativeCoding coding;
-  guint8       width, flags;
-  guint64      base, step;
-  gsize        size;
+  guint8 width, flags;
+  guint64 base, step;
+  gsize size;
 } Column;
 
 struct _NativeEncoder
 {
   ZSTD_CCtx *zstd;
-  guint16   *places;     /* of the events of the kind in work */
-  guint64   *values;     /* of the column in work             */
-  guint64   *numbers;    /* what a candidate stores of them   */
-  guint8    *raw;        /* a candidate as planes or table    */
-  guint8    *packed;     /* the candidate as zstd             */
-  guint8    *best;       /* the best candidate so far         */
-  gsize      packed_size;
+  guint16 *places;  /* of the events of the kind in work */
+  guint64 *values;  /* of the column in work */
+  guint64 *numbers; /* what a candidate stores of them */
+  guint8 *raw;      /* a candidate as planes or table */
+  guint8 *packed;   /* the candidate as zstd */
+  guint8 *best;     /* the best candidate so far */
+  gsize packed_size;
   GByteArray *directory, *data;
 };
 
@@ -118,11 +121,13 @@ zigzag (guint64 difference)
   return difference << 1 ^ (guint64) - (gint64) (difference >> 63);
 }
 
-/* Keeps @column with the bytes in `raw`, packed if that saves an eighth, when it is smaller than @best. */
+/* Keeps @column with the bytes in `raw`, packed if that saves an eighth, when it is smaller than
+ * @best. */
 static void
 consider (NativeEncoder *encoder, Column column, Column *best)
 {
-  gsize packed = ZSTD_compress2 (encoder->zstd, encoder->packed, encoder->packed_size, encoder->raw, column.size);
+  gsize packed = ZSTD_compress2 (encoder->zstd, encoder->packed, encoder->packed_size, encoder->raw,
+                                 column.size);
   const guint8 *bytes = encoder->raw;
 
   if (!ZSTD_isError (packed) && packed < column.size - column.size / 8)
@@ -198,11 +203,14 @@ try_table (NativeEncoder *encoder, gsize n, Column *best)
   for (gsize i = 0; i < entries; i++)
     native_put64 (encoder->raw + i * 8, table[i]);
   memmove (encoder->raw + entries * 8, bytes, n);
-  Column column = { .coding = NATIVE_TABLE, .width = (guint8) (entries - 1), .size = entries * 8 + n };
+  Column column = { .coding = NATIVE_TABLE,
+                    .width = (guint8) (entries - 1),
+                    .size = entries * 8 + n };
   consider (encoder, column, best);
 }
 
-/* Chooses a coding for the @n gathered values and appends the column; FALSE if all are 0 and nothing was stored. */
+/* Chooses a coding for the @n gathered values and appends the column; FALSE if all are 0 and
+ * nothing was stored. */
 static gboolean
 encode_column (NativeEncoder *encoder, gsize n)
 {
@@ -240,7 +248,8 @@ encode_column (NativeEncoder *encoder, gsize n)
 }
 
 static void
-encode_group (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, guint8 kind, const NativeField *fields, guint field_count)
+encode_group (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, guint8 kind,
+              const NativeField *fields, guint field_count)
 {
   guint8 head[NATIVE_GROUP_SIZE] = { kind };
   guint place = encoder->directory->len;

@@ -1,16 +1,19 @@
-/* native-format.h - what the reader and the writer of .gmt files share: block layout and column coding.
+/* native-format.h - what the reader and the writer of .gmt files share: block layout and column
+ * coding.
  *
- * doc/trace-formats.md describes every byte.  In short: an 8-byte magic and version, then blocks (information, strings, chunks of
- * events, footer with the index), each with a 32-byte header and a checksum over header and payload, then a trailer that says
- * where the footer is.  Everything is little-endian.
+ * doc/trace-formats.md describes every byte.  In short: an 8-byte magic and version, then blocks
+ * (information, strings, chunks of events, footer with the index), each with a 32-byte header and a
+ * checksum over header and payload, then a trailer that says where the footer is.  Everything is
+ * little-endian.
  *
- * A chunk is stored by columns.  Kind, time and device are columns over all its events; the other fields are columns of each kind,
- * so a field that a kind does not use is all zero and is not stored.  A column is linear (first + i * step), or fixed-width
- * integers stored as byte planes (offset from a base, zigzag difference from the value before), or indices of a table of up to
- * 256 values; what zstd makes smaller is stored by zstd.
+ * A chunk is stored by columns.  Kind, time and device are columns over all its events; the other
+ * fields are columns of each kind, so a field that a kind does not use is all zero and is not
+ * stored.  A column is linear (first + i * step), or fixed-width integers stored as byte planes
+ * (offset from a base, zigzag difference from the value before), or indices of a table of up to 256
+ * values; what zstd makes smaller is stored by zstd.
  *
- * Invariants: the numbers below are part of the format; sizes read from a file are checked against the limits here before
- * anything is allocated.
+ * Invariants: the numbers below are part of the format; sizes read from a file are checked against
+ * the limits here before anything is allocated.
  */
 #pragma once
 
@@ -19,7 +22,8 @@
 #include "base/macros.h"
 #include "traces/trace.h"
 
-#define NATIVE_MAGIC "\x89GMT\r\n\x1a\n" /* like PNG's: shows text-mode damage and cut bits at once */
+#define NATIVE_MAGIC \
+  "\x89GMT\r\n\x1a\n" /* like PNG's: shows text-mode damage and cut bits at once */
 #define NATIVE_END_MAGIC "GMTEND\r\n"
 #define NATIVE_VERSION 1
 #define NATIVE_HEADER_SIZE 24
@@ -28,11 +32,11 @@
 #define NATIVE_FOOTER_SIZE 32 /* in front of its entries */
 #define NATIVE_TRAILER_SIZE 16
 
-#define NATIVE_CHUNK_EVENTS 65536               /* events per chunk, at most and by default   */
-#define NATIVE_MAX_STRING ((gsize) 1 << 20)     /* bytes of one string                        */
-#define NATIVE_MAX_STRINGS_RAW ((gsize) 4 << 20) /* bytes of a block of strings                */
-#define NATIVE_MAX_INFO ((gsize) 16 << 20)      /* bytes of an information block              */
-#define NATIVE_MAX_CHUNK ((gsize) 8 << 20)      /* bytes of a stored chunk                    */
+#define NATIVE_CHUNK_EVENTS 65536                /* events per chunk, at most and by default */
+#define NATIVE_MAX_STRING ((gsize) 1 << 20)      /* bytes of one string */
+#define NATIVE_MAX_STRINGS_RAW ((gsize) 4 << 20) /* bytes of a block of strings */
+#define NATIVE_MAX_INFO ((gsize) 16 << 20)       /* bytes of an information block */
+#define NATIVE_MAX_CHUNK ((gsize) 8 << 20)       /* bytes of a stored chunk */
 
 /* Block types; the bytes in the file read INFO, STRS, EVTS, FOOT. */
 #define NATIVE_INFO GUINT32_FROM_LE (0x4f464e49)
@@ -43,14 +47,14 @@
 /* Fields of the information block. */
 typedef enum
 {
-  NATIVE_INFO_FLAGS = 1,       /* u32 GEMEM_TRACE_*  */
-  NATIVE_INFO_AMBIGUITIES = 2, /* u64                */
-  NATIVE_INFO_SKIPPED = 3,     /* u64                */
-  NATIVE_INFO_SHA256 = 4,      /* text from here on  */
+  NATIVE_INFO_FLAGS = 1,       /* u32 GEMEM_TRACE_* */
+  NATIVE_INFO_AMBIGUITIES = 2, /* u64 */
+  NATIVE_INFO_SKIPPED = 3,     /* u64 */
+  NATIVE_INFO_SHA256 = 4,      /* text from here on */
   NATIVE_INFO_ALLOCATOR = 5,
   NATIVE_INFO_SETTINGS = 6,
   NATIVE_INFO_DEVICE = 7,
-  NATIVE_INFO_PROVENANCE = 8, /* repeated           */
+  NATIVE_INFO_PROVENANCE = 8, /* repeated */
 } NativeInfoField;
 
 typedef struct
@@ -90,40 +94,50 @@ native_put64 (guint8 *p, guint64 value)
 typedef struct _NativeEncoder NativeEncoder;
 
 NativeEncoder *native_encoder_new (void);
-void           native_encoder_free (NativeEncoder *encoder);
-/* Appends the payload of a chunk of @n events (1..NATIVE_CHUNK_EVENTS) to @payload; their tags are already the file's. */
-void           native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, GByteArray *payload);
+void native_encoder_free (NativeEncoder *encoder);
+/* Appends the payload of a chunk of @n events (1..NATIVE_CHUNK_EVENTS) to @payload; their tags are
+ * already the file's. */
+void native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n,
+                    GByteArray *payload);
 
 /* ---- native-decode.c */
 
 typedef struct _NativeDecoder NativeDecoder;
 
 NativeDecoder *native_decoder_new (void);
-void           native_decoder_free (NativeDecoder *decoder);
-/* Starts a chunk of @n events; @payload must stay in place until the last native_decode().  NULL, or what is wrong with it. */
-const char    *native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n, guint32 strings);
-/* The next events of the chunk, valid until the next call: a count, 0 at its end, -1 with *@problem if it contradicts itself. */
-gssize         native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem);
+void native_decoder_free (NativeDecoder *decoder);
+/* Starts a chunk of @n events; @payload must stay in place until the last native_decode().  NULL,
+ * or what is wrong with it. */
+const char *native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
+                                  guint32 n, guint32 strings);
+/* The next events of the chunk, valid until the next call: a count, 0 at its end, -1 with *@problem
+ * if it contradicts itself. */
+gssize native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem);
 
 /* ---- native-writer.c */
 
-/* gemem_trace_create() of the native format; @chunk_events 1..NATIVE_CHUNK_EVENTS (the tests want small ones). */
-GememTraceWriter *gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk_events, GError **error);
+/* gemem_trace_create() of the native format; @chunk_events 1..NATIVE_CHUNK_EVENTS (the tests want
+ * small ones). */
+GememTraceWriter *gemem_native_create (const char *path, const GememTraceInfo *info,
+                                       guint32 chunk_events, GError **error);
 
 /* ---- column layout, for both coders */
 
 typedef enum
 {
-  NATIVE_LINEAR = 0, /* base + i * step                                   */
-  NATIVE_OFFSET = 1, /* base + unsigned of `width` bytes                  */
-  NATIVE_DELTA = 2,  /* the value before + zigzag of `width` bytes; the one before the first is `base` */
-  NATIVE_TABLE = 3,  /* table[byte]; `width` + 1 entries of 8 bytes precede the bytes */
+  NATIVE_LINEAR = 0, /* base + i * step */
+  NATIVE_OFFSET = 1, /* base + unsigned of `width` bytes */
+  /* the value before + zigzag of `width` bytes; the one before the first is `base` */
+  NATIVE_DELTA = 2,
+  NATIVE_TABLE = 3, /* table[byte]; `width` + 1 entries of 8 bytes precede the bytes */
 } NativeCoding;
 
 #define NATIVE_PACKED 1 /* column flag: the data are a zstd frame */
 
-#define NATIVE_COLUMN_SIZE 24 /* u8 coding, u8 width, u8 flags, u8 0, u32 stored size, u64 base, u64 step */
-#define NATIVE_GROUP_SIZE 8   /* u8 kind (0: all events), u8 columns present (bits), u16 0, u32 count     */
+#define NATIVE_COLUMN_SIZE \
+  24 /* u8 coding, u8 width, u8 flags, u8 0, u32 stored size, u64 base, u64 step */
+#define NATIVE_GROUP_SIZE \
+  8 /* u8 kind (0: all events), u8 columns present (bits), u16 0, u32 count */
 
 typedef struct
 {
@@ -139,10 +153,15 @@ enum
   NATIVE_FIELD_COUNT = 8,
 };
 
-#define NATIVE_FIELD(name) { G_STRUCT_OFFSET (GememTraceEvent, name), sizeof (((GememTraceEvent *) NULL)->name) }
+#define NATIVE_FIELD(name) \
+  { \
+    G_STRUCT_OFFSET (GememTraceEvent, name), sizeof (((GememTraceEvent *) NULL)->name) \
+  }
 
 /* Bit i of a group's mask is column i. */
-static const NativeField native_common_fields[NATIVE_COMMON_COUNT] = { NATIVE_FIELD (kind), NATIVE_FIELD (time), NATIVE_FIELD (device) };
+static const NativeField native_common_fields[NATIVE_COMMON_COUNT] = { NATIVE_FIELD (kind),
+                                                                       NATIVE_FIELD (time),
+                                                                       NATIVE_FIELD (device) };
 static const NativeField native_kind_fields[NATIVE_FIELD_COUNT] = {
   NATIVE_FIELD (id),  NATIVE_FIELD (size), NATIVE_FIELD (address), NATIVE_FIELD (stream),
   NATIVE_FIELD (aux), NATIVE_FIELD (pool), NATIVE_FIELD (tag),     NATIVE_FIELD (flags),

@@ -1,10 +1,12 @@
 /* native-writer.c - writes .gmt files (layout: native-format.h, doc/trace-formats.md).
  *
- * Events are gathered into chunks; before a chunk come the strings that its events are the first to use.  The information block is
- * written at the start and, if counts or flags have changed meanwhile, once more at the end.
+ * Events are gathered into chunks; before a chunk come the strings that its events are the first to
+ * use.  The information block is written at the start and, if counts or flags have changed
+ * meanwhile, once more at the end.
  *
- * Invariants: the file holds each string once, in the order of first use, and only strings that are used; nothing depends on the time,
- * the machine or the place of the file; memory is one chunk and the string table.
+ * Invariants: the file holds each string once, in the order of first use, and only strings that are
+ * used; nothing depends on the time, the machine or the place of the file; memory is one chunk and
+ * the string table.
  */
 #include "config.h"
 
@@ -13,34 +15,35 @@
 
 #include "base/error.h"
 #include "base/io/checksum.h"
-#include "traces/native-format.h"
 #include "base/io/output.h"
+#include "traces/native-format.h"
 
 #define PACK_LEVEL 9 /* of strings and information: small, written once */
 
 typedef struct
 {
-  GememTraceWriter      base;
-  GememOutput          *output;
+  GememTraceWriter base;
+  GememOutput *output;
   const GememTraceInfo *info;
-  NativeEncoder        *encoder;
-  GememTraceEvent      *chunk;
-  guint32               used, chunk_events;
-  guint64               events;
-  GememTraceInfo        own;     /* its strings are the file's                     */
-  GArray               *tags;    /* guint32: string of `info` -> string of the file */
-  GByteArray           *strings; /* not yet written, `new_strings` of them         */
-  guint32               new_strings;
-  GByteArray           *payload, *first_info, *index;
-  guint64               total; /* checksum over the blocks' checksums */
-  gboolean              failed;
+  NativeEncoder *encoder;
+  GememTraceEvent *chunk;
+  guint32 used, chunk_events;
+  guint64 events;
+  GememTraceInfo own;  /* its strings are the file's */
+  GArray *tags;        /* guint32: string of `info` -> string of the file */
+  GByteArray *strings; /* not yet written, `new_strings` of them */
+  guint32 new_strings;
+  GByteArray *payload, *first_info, *index;
+  guint64 total; /* checksum over the blocks' checksums */
+  gboolean failed;
 } NativeWriter;
 
 /* ---- blocks */
 
 /* Writes a block and enters it in the index.  @raw: size before packing, 0 if not packed. */
 static gboolean
-write_block (NativeWriter *writer, guint32 type, gconstpointer payload, gsize size, guint32 raw, guint32 count, guint64 first, GError **error)
+write_block (NativeWriter *writer, guint32 type, gconstpointer payload, gsize size, guint32 raw,
+             guint32 count, guint64 first, GError **error)
 {
   guint8 head[NATIVE_BLOCK_HEADER_SIZE], entry[NATIVE_INDEX_ENTRY_SIZE], chain[8];
 
@@ -58,11 +61,13 @@ write_block (NativeWriter *writer, guint32 type, gconstpointer payload, gsize si
   g_byte_array_append (writer->index, entry, sizeof entry);
   native_put64 (chain, checksum);
   writer->total = gemem_checksum (chain, sizeof chain, writer->total);
-  return gemem_output_write (writer->output, head, sizeof head, error) && gemem_output_write (writer->output, payload, size, error);
+  return gemem_output_write (writer->output, head, sizeof head, error)
+         && gemem_output_write (writer->output, payload, size, error);
 }
 
 static gboolean
-write_packed_block (NativeWriter *writer, guint32 type, const GByteArray *raw, guint32 count, guint64 first, GError **error)
+write_packed_block (NativeWriter *writer, guint32 type, const GByteArray *raw, guint32 count,
+                    guint64 first, GError **error)
 {
   gsize bound = ZSTD_compressBound (raw->len);
   g_autofree guint8 *packed = g_malloc (bound);
@@ -118,7 +123,9 @@ write_info (NativeWriter *writer, const GByteArray *info, GError **error)
 {
   if (info->len > NATIVE_MAX_INFO)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: the provenance of the trace is longer than %" G_GSIZE_FORMAT " bytes; shorten it",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: the provenance of the trace is longer than %" G_GSIZE_FORMAT
+                   " bytes; shorten it",
                    gemem_output_name (writer->output), NATIVE_MAX_INFO);
       return FALSE;
     }
@@ -135,7 +142,8 @@ flush_strings (NativeWriter *writer, GError **error)
 
   if (count == 0)
     return TRUE;
-  done = write_packed_block (writer, NATIVE_STRINGS, writer->strings, count, writer->own.strings->len - count, error);
+  done = write_packed_block (writer, NATIVE_STRINGS, writer->strings, count,
+                             writer->own.strings->len - count, error);
   g_byte_array_set_size (writer->strings, 0);
   writer->new_strings = 0;
   return done;
@@ -153,21 +161,26 @@ flush_chunk (NativeWriter *writer, GError **error)
   g_byte_array_set_size (writer->payload, 0);
   native_encode (writer->encoder, writer->chunk, count, writer->payload);
   writer->used = 0;
-  return write_block (writer, NATIVE_EVENTS, writer->payload->data, writer->payload->len, 0, count, writer->events - count, error);
+  return write_block (writer, NATIVE_EVENTS, writer->payload->data, writer->payload->len, 0, count,
+                      writer->events - count, error);
 }
 
 /* Adds the source's string @tag to the file; *@own is its number there. */
 static gboolean
 add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
 {
-  const char *text = tag < writer->info->strings->len ? g_ptr_array_index (writer->info->strings, tag) : NULL;
+  const char *text = tag < writer->info->strings->len
+                         ? g_ptr_array_index (writer->info->strings, tag)
+                         : NULL;
   gsize length = text != NULL ? strlen (text) : 0;
   guint8 head[4];
 
   if (text == NULL || length > NATIVE_MAX_STRING)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: event %" G_GUINT64_FORMAT ": its tag %s; correct the source", gemem_output_name (writer->output),
-                   writer->events, text == NULL ? "is not in the string table" : "is longer than 1 MiB");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: event %" G_GUINT64_FORMAT ": its tag %s; correct the source",
+                   gemem_output_name (writer->output), writer->events,
+                   text == NULL ? "is not in the string table" : "is longer than 1 MiB");
       return FALSE;
     }
   if (writer->strings->len + 4 + length > NATIVE_MAX_STRINGS_RAW && !flush_strings (writer, error))
@@ -194,13 +207,15 @@ add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: event %" G_GUINT64_FORMAT ": there is no event kind %u; correct the source",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: event %" G_GUINT64_FORMAT ": there is no event kind %u; correct the source",
                    gemem_output_name (writer->output), writer->events, event->kind);
       return FALSE;
     }
   if (event->tag != GEMEM_NO_TAG)
     {
-      tag = event->tag < writer->tags->len ? g_array_index (writer->tags, guint32, event->tag) : GEMEM_NO_TAG;
+      tag = event->tag < writer->tags->len ? g_array_index (writer->tags, guint32, event->tag)
+                                           : GEMEM_NO_TAG;
       if (tag == GEMEM_NO_TAG && !add_string (writer, event->tag, &tag, error))
         return FALSE;
     }
@@ -272,11 +287,15 @@ native_finish (GememTraceWriter *base, GError **error)
 {
   NativeWriter *writer = (NativeWriter *) base;
   g_autoptr (GByteArray) info = encode_info (writer->info);
-  gboolean changed = info->len != writer->first_info->len || memcmp (info->data, writer->first_info->data, info->len) != 0;
+  gboolean changed = info->len != writer->first_info->len
+                     || memcmp (info->data, writer->first_info->data, info->len) != 0;
 
   if (writer->failed)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: an earlier write failed; nothing was kept", gemem_output_name (writer->output));
-  gboolean done = !writer->failed && flush_chunk (writer, error) && (!changed || write_info (writer, info, error)) && write_footer (writer, error);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                 "%s: an earlier write failed; nothing was kept",
+                 gemem_output_name (writer->output));
+  gboolean done = !writer->failed && flush_chunk (writer, error)
+                  && (!changed || write_info (writer, info, error)) && write_footer (writer, error);
   if (done)
     done = gemem_output_finish (writer->output, error);
   else
@@ -294,11 +313,13 @@ write_header (NativeWriter *writer, GError **error)
   native_put32 (head + 8, NATIVE_VERSION);
   native_put32 (head + 12, writer->chunk_events);
   native_put64 (head + 16, gemem_checksum (head, 16, 0));
-  return gemem_output_write (writer->output, head, sizeof head, error) && write_info (writer, writer->first_info, error);
+  return gemem_output_write (writer->output, head, sizeof head, error)
+         && write_info (writer, writer->first_info, error);
 }
 
 GememTraceWriter *
-gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk_events, GError **error)
+gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk_events,
+                     GError **error)
 {
   GememOutput *output = gemem_output_create (path, error);
 

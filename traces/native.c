@@ -1,12 +1,15 @@
-/* native.c - reads .gmt files, gemem's own trace format (layout: native-format.h, doc/trace-formats.md; design.md section 5).
+/* native.c - reads .gmt files, gemem's own trace format (layout: native-format.h,
+ * doc/trace-formats.md; design.md section 5).
  *
- * Blocks are read in their order, so a pipe will do.  Where the file can be moved in, the footer is read first: it tells the number of
- * events and the final information beforehand, and lets gemem_native_seek() find a chunk.  A footer that cannot be read is no
- * error there: reading in order will come to the damage and name it.
+ * Blocks are read in their order, so a pipe will do.  Where the file can be moved in, the footer is
+ * read first: it tells the number of events and the final information beforehand, and lets
+ * gemem_native_seek() find a chunk.  A footer that cannot be read is no error there: reading in
+ * order will come to the damage and name it.
  *
- * Invariants: a block's checksum is verified before anything in it is believed; counts and sizes are bounded before memory is taken; the
- * file must continue without a gap up to its trailer and end there.  With allow_partial whole chunks up to the first damage are
- * delivered and GEMEM_TRACE_TRUNCATED is set.
+ * Invariants: a block's checksum is verified before anything in it is believed; counts and sizes
+ * are bounded before memory is taken; the file must continue without a gap up to its trailer and
+ * end there.  With allow_partial whole chunks up to the first damage are delivered and
+ * GEMEM_TRACE_TRUNCATED is set.
  * Memory: one stored chunk, its unpacked columns, 1024 events, the string table.
  */
 #include "config.h"
@@ -28,16 +31,16 @@ typedef struct
 typedef struct
 {
   GememTraceReader base;
-  GememInput      *input;
+  GememInput *input;
   GememReadOptions options;
-  NativeDecoder   *decoder;
-  guint64          event;  /* number of the next event not yet decoded */
-  guint64          skip;   /* events to drop first, after a seek       */
-  guint            chunk;  /* chunks begun so far                      */
-  guint64          blocks; /* read in order                            */
-  guint64          total;  /* checksum over their checksums            */
-  gboolean         in_order, ended;
-  GArray          *index; /* IndexEntry; NULL: none                   */
+  NativeDecoder *decoder;
+  guint64 event;  /* number of the next event not yet decoded */
+  guint64 skip;   /* events to drop first, after a seek */
+  guint chunk;    /* chunks begun so far */
+  guint64 blocks; /* read in order */
+  guint64 total;  /* checksum over their checksums */
+  gboolean in_order, ended;
+  GArray *index; /* IndexEntry; NULL: none */
 } NativeReader;
 
 #define ADVICE "convert the source again, or read what is whole with --allow-partial"
@@ -48,7 +51,8 @@ typedef struct
 static gboolean
 damaged (NativeReader *reader, const char *part, const char *what, GError **error)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: event %" G_GUINT64_FORMAT ": %s %s; " ADVICE, gemem_input_name (reader->input),
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: event %" G_GUINT64_FORMAT ": %s %s; " ADVICE, gemem_input_name (reader->input),
                reader->event, part, what);
   return FALSE;
 }
@@ -76,7 +80,9 @@ block_limits (const NativeBlock *block)
     case NATIVE_EVENTS:
       return block->stored <= NATIVE_MAX_CHUNK && block->raw == 0;
     case NATIVE_FOOTER:
-      return block->raw == 0 && block->stored == NATIVE_FOOTER_SIZE + (guint64) block->count * NATIVE_INDEX_ENTRY_SIZE;
+      return block->raw == 0
+             && block->stored
+                    == NATIVE_FOOTER_SIZE + (guint64) block->count * NATIVE_INDEX_ENTRY_SIZE;
     default:
       return FALSE;
     }
@@ -114,7 +120,8 @@ read_block (NativeReader *reader, NativeBlock *block, const guint8 **payload, GE
   return TRUE;
 }
 
-/* The payload before packing, from @block; NULL if it does not unpack.  @unpacked owns the bytes, if new ones were needed. */
+/* The payload before packing, from @block; NULL if it does not unpack.  @unpacked owns the bytes,
+ * if new ones were needed. */
 static const guint8 *
 unpack_block (const NativeBlock *block, const guint8 *payload, guint8 **unpacked, gsize *size)
 {
@@ -124,7 +131,8 @@ unpack_block (const NativeBlock *block, const guint8 *payload, guint8 **unpacked
     return payload;
   *unpacked = g_malloc (block->raw);
   *size = block->raw;
-  return ZSTD_decompress (*unpacked, block->raw, payload, block->stored) == block->raw ? *unpacked : NULL;
+  return ZSTD_decompress (*unpacked, block->raw, payload, block->stored) == block->raw ? *unpacked
+                                                                                       : NULL;
 }
 
 /* ---- information */
@@ -188,14 +196,16 @@ take_info (NativeReader *reader, const NativeBlock *block, const guint8 *payload
   while (good && size > 0)
     {
       gsize length = size >= 5 ? native_get32 (data + 1) : G_MAXSIZE;
-      good = size >= 5 && length <= size - 5 && take_info_field (info, (NativeInfoField) data[0], data + 5, length);
+      good = size >= 5 && length <= size - 5
+             && take_info_field (info, (NativeInfoField) data[0], data + 5, length);
       if (good)
         {
           data += 5 + length;
           size -= 5 + length;
         }
     }
-  return good || block_damaged (reader, NATIVE_INFO, "is damaged (its fields are impossible)", error);
+  return good
+         || block_damaged (reader, NATIVE_INFO, "is damaged (its fields are impossible)", error);
 }
 
 /* ---- strings */
@@ -214,7 +224,8 @@ take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payl
   for (guint32 i = 0; good && i < block->count; i++)
     {
       gsize length = size >= 4 ? native_get32 (data) : 0;
-      good = length > 0 && length <= size - 4 && length <= NATIVE_MAX_STRING && memchr (data + 4, 0, length) == NULL;
+      good = length > 0 && length <= size - 4 && length <= NATIVE_MAX_STRING
+             && memchr (data + 4, 0, length) == NULL;
       if (!good)
         break;
       g_autofree char *text = g_strndup ((const char *) data + 4, length);
@@ -222,27 +233,33 @@ take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payl
       data += 4 + length;
       size -= 4 + length;
     }
-  return (good && size == 0) || block_damaged (reader, NATIVE_STRINGS, "is damaged (its strings are impossible)", error);
+  return (good && size == 0)
+         || block_damaged (reader, NATIVE_STRINGS, "is damaged (its strings are impossible)",
+                           error);
 }
 
 /* ---- the footer */
 
-/* Verifies the end of a file read in order: footer against what came, trailer, and nothing behind it. */
+/* Verifies the end of a file read in order: footer against what came, trailer, and nothing behind
+ * it. */
 static gboolean
 take_footer (NativeReader *reader, const guint8 *payload, guint64 place, GError **error)
 {
   const guint8 *data;
 
-  if (native_get64 (payload) != reader->event || (reader->in_order && (native_get64 (payload + 8) != reader->base.info.strings->len
-                                                                        || native_get64 (payload + 16) != reader->total
-                                                                        || native_get64 (payload + 24) != reader->blocks)))
+  if (native_get64 (payload) != reader->event
+      || (reader->in_order
+          && (native_get64 (payload + 8) != reader->base.info.strings->len
+              || native_get64 (payload + 16) != reader->total
+              || native_get64 (payload + 24) != reader->blocks)))
     return block_damaged (reader, NATIVE_FOOTER, "does not fit what comes before it", error);
   gssize available = gemem_input_fill (reader->input, NATIVE_TRAILER_SIZE + 1, &data, error);
   if (available < 0)
     return FALSE;
   if (available < NATIVE_TRAILER_SIZE)
     return damaged (reader, "the end of the file", "is cut off", error);
-  if (available > NATIVE_TRAILER_SIZE || native_get64 (data) != place || memcmp (data + 8, NATIVE_END_MAGIC, 8) != 0)
+  if (available > NATIVE_TRAILER_SIZE || native_get64 (data) != place
+      || memcmp (data + 8, NATIVE_END_MAGIC, 8) != 0)
     return damaged (reader, "the end of the file", "is damaged", error);
   reader->ended = TRUE;
   reader->base.info.events = reader->event;
@@ -263,7 +280,8 @@ start_chunk (NativeReader *reader, const NativeBlock *block, const guint8 *paylo
 {
   if (block->first != reader->event)
     return block_damaged (reader, block->type, "is not the one that must follow here", error);
-  const char *problem = native_decoder_start (reader->decoder, payload, block->stored, block->count, reader->base.info.strings->len);
+  const char *problem = native_decoder_start (reader->decoder, payload, block->stored, block->count,
+                                              reader->base.info.strings->len);
   if (problem == NULL)
     {
       reader->chunk++;
@@ -375,14 +393,16 @@ load_index (NativeReader *reader)
       || !gemem_input_seek (reader->input, size - NATIVE_TRAILER_SIZE, NULL)
       || gemem_input_fill (reader->input, NATIVE_TRAILER_SIZE, &data, NULL) != NATIVE_TRAILER_SIZE
       || memcmp (data + 8, NATIVE_END_MAGIC, 8) != 0 || native_get64 (data) > size
-      || !gemem_input_seek (reader->input, native_get64 (data), NULL) || !read_block (reader, &block, &data, NULL) || block.type != NATIVE_FOOTER)
+      || !gemem_input_seek (reader->input, native_get64 (data), NULL)
+      || !read_block (reader, &block, &data, NULL) || block.type != NATIVE_FOOTER)
     return;
   reader->base.info.events = native_get64 (data);
   reader->index = g_array_sized_new (FALSE, FALSE, sizeof (IndexEntry), block.count);
   for (guint32 i = 0; i < block.count; i++)
     {
       const guint8 *p = data + NATIVE_FOOTER_SIZE + (gsize) i * NATIVE_INDEX_ENTRY_SIZE;
-      IndexEntry entry = { native_get64 (p), native_get64 (p + 16), native_get32 (p + 8), native_get32 (p + 12) };
+      IndexEntry entry = { native_get64 (p), native_get64 (p + 16), native_get32 (p + 8),
+                           native_get32 (p + 12) };
       g_array_append_val (reader->index, entry);
     }
 }
@@ -398,7 +418,8 @@ load_final_info (NativeReader *reader)
     {
       const IndexEntry *entry = &g_array_index (reader->index, IndexEntry, i);
       if (entry->type == NATIVE_INFO)
-        return gemem_input_seek (reader->input, entry->offset, NULL) && read_block (reader, &block, &payload, NULL) && block.type == NATIVE_INFO
+        return gemem_input_seek (reader->input, entry->offset, NULL)
+               && read_block (reader, &block, &payload, NULL) && block.type == NATIVE_INFO
                && take_info (reader, &block, payload, NULL);
     }
   return TRUE;
@@ -414,9 +435,11 @@ load_strings_before (NativeReader *reader, guint64 offset, GError **error)
   for (guint i = 0; i < reader->index->len; i++)
     {
       const IndexEntry *entry = &g_array_index (reader->index, IndexEntry, i);
-      if (entry->type != NATIVE_STRINGS || entry->offset > offset || entry->first < reader->base.info.strings->len)
+      if (entry->type != NATIVE_STRINGS || entry->offset > offset
+          || entry->first < reader->base.info.strings->len)
         continue;
-      if (!gemem_input_seek (reader->input, entry->offset, error) || !read_block (reader, &block, &payload, error))
+      if (!gemem_input_seek (reader->input, entry->offset, error)
+          || !read_block (reader, &block, &payload, error))
         return FALSE;
       if (block.type != NATIVE_STRINGS)
         return block_damaged (reader, NATIVE_FOOTER, "points to the wrong place", error);
@@ -452,7 +475,9 @@ gemem_native_seek (GememTraceReader *base, guint64 event, GError **error)
 
   if (base->next != native_next || reader->index == NULL || event > base->info.events)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: cannot go to event %" G_GUINT64_FORMAT "; only within a whole, uncompressed native trace",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: cannot go to event %" G_GUINT64_FORMAT
+                   "; only within a whole, uncompressed native trace",
                    base->info.path, event);
       return FALSE;
     }
@@ -464,7 +489,8 @@ gemem_native_seek (GememTraceReader *base, guint64 event, GError **error)
   entry = find_chunk (reader, event, &before);
   if (entry == NULL)
     return block_damaged (reader, NATIVE_FOOTER, "does not list every chunk", error);
-  if (!load_strings_before (reader, entry->offset, error) || !gemem_input_seek (reader->input, entry->offset, error))
+  if (!load_strings_before (reader, entry->offset, error)
+      || !gemem_input_seek (reader->input, entry->offset, error))
     return FALSE;
   reader->event = entry->first;
   reader->chunk = before;
@@ -488,20 +514,25 @@ read_header (NativeReader *reader, GError **error)
     {
       gboolean similar = available >= 4 && memcmp (head, NATIVE_MAGIC, 4) == 0;
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: event 0: %s", name,
-                   !similar                          ? "this is not a native gemem trace; name the right format"
-                   : available < NATIVE_HEADER_SIZE ? "the header is cut off; copy the file again"
-                                                     : "the header was altered, as by a text-mode transfer; copy the file again in binary mode");
+                   !similar ? "this is not a native gemem trace; name the right format"
+                   : available < NATIVE_HEADER_SIZE
+                       ? "the header is cut off; copy the file again"
+                       : "the header was altered, as by a text-mode transfer; copy the file again "
+                         "in binary mode");
       return FALSE;
     }
   if (native_get32 (head + 8) > NATIVE_VERSION)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: version %u of the native format, and this gemem knows versions up to %d; use a newer gemem",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: version %u of the native format, and this gemem knows versions up to %d; "
+                   "use a newer gemem",
                    name, native_get32 (head + 8), NATIVE_VERSION);
       return FALSE;
     }
   if (native_get64 (head + 16) != gemem_checksum (head, 16, 0))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: event 0: the header is damaged (checksum); copy the file again", name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: event 0: the header is damaged (checksum); copy the file again", name);
       return FALSE;
     }
   gemem_input_consume (reader->input, NATIVE_HEADER_SIZE);
@@ -551,7 +582,8 @@ look_ahead (NativeReader *reader, GError **error)
     {
       g_clear_pointer (&reader->index, g_array_unref);
       reader->base.info.events = 0;
-      if (!gemem_input_seek (reader->input, NATIVE_HEADER_SIZE, error) || !read_block (reader, &block, &payload, error)
+      if (!gemem_input_seek (reader->input, NATIVE_HEADER_SIZE, error)
+          || !read_block (reader, &block, &payload, error)
           || !take_info (reader, &block, payload, error))
         return FALSE;
     }

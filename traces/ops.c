@@ -1,24 +1,30 @@
-/* ops.c - reads the plain list of operations (format "ops"), as people write it by hand and as the vector files hold it.
+/* ops.c - reads the plain list of operations (format "ops"), as people write it by hand and as the
+ * vector files hold it.
  *
- *   a ID SIZE [STREAM]     allocate SIZE bytes as ID            f ID [STREAM]     free ID            r     give back what is cached
- *   ... -> RESULT          the recorded decision, optional:     0xADDR size=BLOCK KEY=N... | NULL KEY=N... | ? | KEY=N...
- *   m NAME OFFSET:SIZE[:z]...   load a graph with these segments of static memory (z: zero-copy)     F     unload the graph loaded first
- *   # anything             comment; empty lines too are skipped
- *   # SYSTEM KEY=VALUE...  as first line: the allocator and settings that RESULT comes from
+ *   a ID SIZE [STREAM]     allocate SIZE bytes as ID f ID [STREAM] free ID r give back what is
+ *                          cached
+ *   ... -> RESULT          the recorded decision, optional: 0xADDR size=BLOCK KEY=N... | NULL
+ *                          KEY=N... | ? | KEY=N...
+ *   m NAME OFFSET:SIZE[:z]... load a graph with these segments of static memory (z: zero-copy) F
+ *   unload the graph loaded first # anything comment; empty lines too are skipped # SYSTEM
+ *   KEY=VALUE...  as first line: the allocator and settings that RESULT comes from
  *
- * Numbers are decimal or 0x.  ADDR and BLOCK become the event's address and aux; NULL and ? set GEMEM_EVENT_FAILED; the other figures
- * (reserved, pool, real, split, the word newva) are checked for syntax only: they belong to the tests.  The keys of the first line
- * that describe the device (capacity, device, base, step, reuse, va...) become info.device, the others info.settings; where there is
- * no capacity, `total` is it.  "# policy=2|4 total=N" becomes ge-active as built.  Graphs are numbered from 1 in the order of their loads.
- * GE's own first lines, "# single|two|exp --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
+ * Numbers are decimal or 0x.  ADDR and BLOCK become the event's address and aux; NULL and ? set
+ * GEMEM_EVENT_FAILED; the other figures (reserved, pool, real, split, the word newva) are checked
+ * for syntax only: they belong to the tests.  The keys of the first line that describe the device
+ * (capacity, device, base, step, reuse, va...) become info.device, the others info.settings; where
+ * there is no capacity, `total` is it.  "# policy=2|4 total=N" becomes ge-active as built.  Graphs
+ * are numbered from 1 in the order of their loads. GE's own first lines, "# single|two|exp
+ * --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
  *
- * Whether ids are alive is not judged here (`gemem-sim validate` does).  Memory: one line, 1024 events.
+ * Whether ids are alive is not judged here (`gemem-sim validate` does).  Memory: one line, 1024
+ * events.
  * Source: vectors/README.md; models.md.
  */
 #include "config.h"
 
-#include "traces/line-reader.h"
 #include "base/io/scan.h"
+#include "traces/line-reader.h"
 
 #define LONGEST_LINE ((gsize) 64 << 10)
 #define LOOK_AHEAD 4096
@@ -26,20 +32,23 @@
 typedef struct
 {
   GememLineReader lines;
-  guint64         loads, unloads; /* of graphs */
+  guint64 loads, unloads; /* of graphs */
 } OpsReader;
 
 /* ---- one operation */
 
 static gboolean
-parse_number (GememLineReader *reader, const char **p, const char *end, const char *what, guint64 *value)
+parse_number (GememLineReader *reader, const char **p, const char *end, const char *what,
+              guint64 *value)
 {
   scan_blanks (p, end);
   if (*p == end)
-    return gemem_line_reader_fail (reader, "the %s is missing; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'", what);
+    return gemem_line_reader_fail (
+        reader, "the %s is missing; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'", what);
   if (scan_uint_word (p, end, value))
     return TRUE;
-  g_autofree char *problem = g_strdup_printf ("is no %s: a number from 0 to 2^64-1; correct the line", what);
+  g_autofree char *problem = g_strdup_printf (
+      "is no %s: a number from 0 to 2^64-1; correct the line", what);
   return gemem_line_reader_fail_at (reader, *p, scan_word_end (*p, end), problem);
 }
 
@@ -54,7 +63,8 @@ parse_figure (GememLineReader *reader, GememTraceEvent *event, const char *p, co
   if (scan_equal (p, (gsize) (end - p), "newva"))
     return TRUE;
   if (equals == NULL || equals == p || !scan_uint_word (&number, end, &value))
-    return gemem_line_reader_fail_at (reader, p, end, "is no figure of a result (KEY=NUMBER); correct the line");
+    return gemem_line_reader_fail_at (reader, p, end,
+                                      "is no figure of a result (KEY=NUMBER); correct the line");
   if (event->kind == GEMEM_EVENT_ALLOC && scan_equal (p, (gsize) (equals - p), "size"))
     event->aux = value;
   return TRUE;
@@ -74,12 +84,16 @@ parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, co
       const char *stop = scan_word_end (p, end);
       gsize length = (gsize) (stop - p);
       const char *number = p;
-      if (first && (event->kind == GEMEM_EVENT_ALLOC ? scan_equal (p, length, "NULL") : event->kind == GEMEM_EVENT_FREE && scan_equal (p, length, "?")))
+      if (first
+          && (event->kind == GEMEM_EVENT_ALLOC
+                  ? scan_equal (p, length, "NULL")
+                  : event->kind == GEMEM_EVENT_FREE && scan_equal (p, length, "?")))
         event->flags |= GEMEM_EVENT_FAILED;
       else if (first && event->kind == GEMEM_EVENT_ALLOC)
         {
           if (length < 3 || p[1] != 'x' || !scan_uint_word (&number, stop, &event->address))
-            return gemem_line_reader_fail_at (reader, p, stop, "is neither an address (0x...) nor NULL; correct the line");
+            return gemem_line_reader_fail_at (
+                reader, p, stop, "is neither an address (0x...) nor NULL; correct the line");
         }
       else if (!parse_figure (reader, event, p, stop))
         return FALSE;
@@ -92,21 +106,28 @@ parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, co
 
 /* "OFFSET:SIZE[:z]" */
 static gboolean
-parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char *end, guint64 *most)
+parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char *end,
+               guint64 *most)
 {
   const char *number = p, *colon = memchr (p, ':', (gsize) (end - p));
   const char *second = colon != NULL ? memchr (colon + 1, ':', (gsize) (end - colon - 1)) : NULL;
   const char *stop = second != NULL ? second : end, *size_at = colon != NULL ? colon + 1 : end;
   guint64 offset, size, limit;
 
-  if (colon == NULL || !scan_uint_word (&number, colon, &offset) || !scan_uint_word (&size_at, stop, &size)
+  if (colon == NULL || !scan_uint_word (&number, colon, &offset)
+      || !scan_uint_word (&size_at, stop, &size)
       || (second != NULL && !scan_equal (second, (gsize) (end - second), ":z")))
-    return gemem_line_reader_fail_at (reader, p, end, "is no segment; write OFFSET:SIZE or OFFSET:SIZE:z");
+    return gemem_line_reader_fail_at (reader, p, end,
+                                      "is no segment; write OFFSET:SIZE or OFFSET:SIZE:z");
   if (__builtin_add_overflow (offset, size, &limit))
     return gemem_line_reader_fail_at (reader, p, end, "ends beyond 2^64; correct the line");
   *most = MAX (*most, limit);
-  *gemem_line_reader_add (reader) = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = graph, .address = offset, .size = size,
-                                                       .aux = second != NULL ? GEMEM_GRAPH_SEGMENT_ZERO_COPY : 0 };
+  *gemem_line_reader_add (
+      reader) = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT,
+                                   .id = graph,
+                                   .address = offset,
+                                   .size = size,
+                                   .aux = second != NULL ? GEMEM_GRAPH_SEGMENT_ZERO_COPY : 0 };
   return TRUE;
 }
 
@@ -131,11 +152,16 @@ parse_load (GememLineReader *reader, const char *p, const char *end)
       p = stop;
     }
   if (reader->used == load + 1)
-    return gemem_line_reader_fail (reader, "the graph has no segments; write 'm NAME OFFSET:SIZE[:z]...'");
+    return gemem_line_reader_fail (reader,
+                                   "the graph has no segments; write 'm NAME OFFSET:SIZE[:z]...'");
   if (!g_utf8_validate (tag, -1, NULL))
     return gemem_line_reader_fail (reader, "the name of the graph is not UTF-8; give it another");
-  reader->events[load] = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD, .id = graph, .size = size, .aux = reader->used - load - 1,
-                                            .tag = gemem_trace_info_intern (&reader->base.info, tag) };
+  reader->events[load] = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD,
+                                            .id = graph,
+                                            .size = size,
+                                            .aux = reader->used - load - 1,
+                                            .tag = gemem_trace_info_intern (&reader->base.info,
+                                                                            tag) };
   ((OpsReader *) reader)->loads++;
   return TRUE;
 }
@@ -146,7 +172,8 @@ parse_unload (GememLineReader *reader, const char *p, const char *end)
   scan_blanks (&p, end);
   if (p < end)
     return gemem_line_reader_fail_at (reader, p, end, "follows 'F'; nothing may");
-  *gemem_line_reader_add (reader) = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_UNLOAD, .id = ++((OpsReader *) reader)->unloads };
+  *gemem_line_reader_add (reader) = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_UNLOAD,
+                                                       .id = ++((OpsReader *) reader)->unloads };
   return TRUE;
 }
 
@@ -157,26 +184,31 @@ parse_operation (GememLineReader *reader, const char *p, const char *end)
 
   p = stop;
   if (stop - word != 1 || strchr ("afrmF", *word) == NULL || *word == '\0')
-    return gemem_line_reader_fail_at (reader, word, stop, "is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
+    return gemem_line_reader_fail_at (
+        reader, word, stop, "is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
   if (*word == 'm')
     return parse_load (reader, p, end);
   if (*word == 'F')
     return parse_unload (reader, p, end);
   GememTraceEvent *event = gemem_line_reader_add (reader);
-  event->kind = *word == 'a' ? GEMEM_EVENT_ALLOC : *word == 'f' ? GEMEM_EVENT_FREE : GEMEM_EVENT_TRIM;
+  event->kind = *word == 'a'   ? GEMEM_EVENT_ALLOC
+                : *word == 'f' ? GEMEM_EVENT_FREE
+                               : GEMEM_EVENT_TRIM;
   if (*word != 'r' && !parse_number (reader, &p, end, "id", &event->id))
     return FALSE;
   if (*word == 'a' && !parse_number (reader, &p, end, "size", &event->size))
     return FALSE;
   scan_blanks (&p, end);
-  if (*word != 'r' && p < end && *p != '-' && !parse_number (reader, &p, end, "stream", &event->stream))
+  if (*word != 'r' && p < end && *p != '-'
+      && !parse_number (reader, &p, end, "stream", &event->stream))
     return FALSE;
   scan_blanks (&p, end);
   if (p == end)
     return TRUE;
   stop = scan_word_end (p, end);
   if (!scan_equal (p, (gsize) (stop - p), "->"))
-    return gemem_line_reader_fail_at (reader, p, stop, "follows the operation; only '-> RESULT' may");
+    return gemem_line_reader_fail_at (reader, p, stop,
+                                      "follows the operation; only '-> RESULT' may");
   return parse_result (reader, event, stop, end);
 }
 
@@ -209,7 +241,8 @@ append_setting (GString *settings, const char *setting)
 static gboolean
 is_device_key (const char *setting)
 {
-  static const char *const keys[] = { "capacity=", "device=", "base=", "step=", "reuse=", "va=", "vabase=", "vastep=", "vareuse=" };
+  static const char *const keys[] = { "capacity=", "device=", "base=",   "step=",   "reuse=",
+                                      "va=",       "vabase=", "vastep=", "vareuse=" };
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
     if (g_str_has_prefix (setting, keys[i]))
       return TRUE;
@@ -277,7 +310,8 @@ take_policy_header (GememTraceInfo *info, char **words)
 static gboolean
 is_policy_header (char **words)
 {
-  return words[0] != NULL && words[1] != NULL && words[2] == NULL && g_str_has_prefix (words[0], "policy=") && g_str_has_prefix (words[1], "total=");
+  return words[0] != NULL && words[1] != NULL && words[2] == NULL
+         && g_str_has_prefix (words[0], "policy=") && g_str_has_prefix (words[1], "total=");
 }
 
 /* TRUE if the words are "SYSTEM KEY=VALUE..." with at least one setting, all of one style. */
@@ -287,10 +321,12 @@ is_header (char **words, gboolean *ge)
   if (words[0] == NULL || words[1] == NULL || strchr (words[0], '=') != NULL)
     return FALSE;
   *ge = g_str_has_prefix (words[1], "--");
-  if (*ge && strcmp (words[0], "single") != 0 && strcmp (words[0], "two") != 0 && strcmp (words[0], "exp") != 0)
+  if (*ge && strcmp (words[0], "single") != 0 && strcmp (words[0], "two") != 0
+      && strcmp (words[0], "exp") != 0)
     return FALSE;
   for (guint i = 1; words[i] != NULL; i++)
-    if (words[i][0] == '=' || strchr (words[i], '=') == NULL || g_str_has_prefix (words[i], "--") != *ge)
+    if (words[i][0] == '=' || strchr (words[i], '=') == NULL
+        || g_str_has_prefix (words[i], "--") != *ge)
       return FALSE;
   return TRUE;
 }
@@ -399,7 +435,9 @@ looks_like_operation (const char *p, const char *end)
     numbers++;
   if (p < end && !(end - p >= 2 && p[0] == '-' && p[1] == '>'))
     return FALSE;
-  return letter == 'a' ? numbers == 2 || numbers == 3 : letter == 'f' ? numbers == 1 || numbers == 2 : numbers == 0;
+  return letter == 'a'   ? numbers == 2 || numbers == 3
+         : letter == 'f' ? numbers == 1 || numbers == 2
+                         : numbers == 0;
 }
 
 /* Recognised by its first line that is neither empty nor a comment, if all of it is there. */
@@ -428,7 +466,8 @@ const GememTraceFormat gemem_format_ops = {
   .name = "ops",
   .aliases = "vec",
   .extensions = "ops|vec",
-  .summary = "plain operations 'a ID SIZE', 'f ID', 'r', 'm GRAPH OFFSET:SIZE', 'F', with recorded decisions or without",
+  .summary = "plain operations 'a ID SIZE', 'f ID', 'r', 'm GRAPH OFFSET:SIZE', 'F', with recorded "
+             "decisions or without",
   .origin = "vectors/README.md",
   .probe = ops_probe,
   .open = ops_open,

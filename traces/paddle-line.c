@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "traces/paddle-line.h"
 #include "base/io/scan.h"
+#include "traces/paddle-line.h"
 #include "traces/trace.h"
 
 #define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
@@ -35,7 +35,8 @@ take_size (Scan *scan, guint64 *value)
   return scan_uint (&scan->p, scan->end, value) && *value < MAX_SIZE;
 }
 
-/* 0x..., on Windows 16 digits without it; a null pointer may be (nil) or 0.  Nothing is taken where there is none. */
+/* 0x..., on Windows 16 digits without it; a null pointer may be (nil) or 0.  Nothing is taken where
+ * there is none. */
 static gboolean
 take_pointer (Scan *scan, guint64 *value)
 {
@@ -47,8 +48,8 @@ take_pointer (Scan *scan, guint64 *value)
   for (*value = 0; !null && scan->p < scan->end && g_ascii_isxdigit (*scan->p); scan->p++)
     *value = *value << 4 | (guint64) g_ascii_xdigit_value (*scan->p);
   n = (gsize) (scan->p - digits);
-  if ((null || (prefix ? n > 0 && n <= 16 : n == 16 || (n == 1 && *digits == '0'))) && *value < G_MAXUINT64 - MAX_SIZE
-      && (scan->p == scan->end || !g_ascii_isalnum (*scan->p)))
+  if ((null || (prefix ? n > 0 && n <= 16 : n == 16 || (n == 1 && *digits == '0')))
+      && *value < G_MAXUINT64 - MAX_SIZE && (scan->p == scan->end || !g_ascii_isalnum (*scan->p)))
     return TRUE;
   scan->p = begin;
   return FALSE;
@@ -95,14 +96,17 @@ allocate (Scan *scan)
   else if (take (scan, " from chunk size "))
     {
       finish (scan, take_size (scan, &line->block), PADDLE_LINE_BUDDY_REQUEST, "chunk size");
-      if (take (scan, ",")) /* ", remaining": a hit of auto growth, whose request was a line before */
+      if (take (scan,
+                ",")) /* ", remaining": a hit of auto growth, whose request was a line before */
         line->kind = PADDLE_LINE_OTHER;
     }
   else if (take (scan, " at address "))
     {
       gboolean good = take_pointer (scan, &line->address);
       scan_blanks (&scan->p, scan->end);
-      good = good && take (scan, ", stream: ") && (take_pointer (scan, &line->stream) || scan_uint (&scan->p, scan->end, &line->stream));
+      good = good && take (scan, ", stream: ")
+             && (take_pointer (scan, &line->stream)
+                 || scan_uint (&scan->p, scan->end, &line->stream));
       finish (scan, good, PADDLE_LINE_STREAM_ALLOC, "at address P, stream:");
     }
   else if (take (scan, " on "))
@@ -145,14 +149,15 @@ chunk_free (Scan *scan)
 static void
 stream_free (Scan *scan)
 {
-  finish (scan, take_pointer (scan, &scan->line->address), PADDLE_LINE_STREAM_FREE, "Try free allocation");
+  finish (scan, take_pointer (scan, &scan->line->address), PADDLE_LINE_STREAM_FREE,
+          "Try free allocation");
 }
 
 static void
 buddy_alloc (Scan *scan)
 {
-  const gboolean good =
-      take_pointer (scan, &scan->line->address) && take (scan, ", ") && take_size (scan, &scan->line->block) && take (scan, ")");
+  const gboolean good = take_pointer (scan, &scan->line->address) && take (scan, ", ")
+                        && take_size (scan, &scan->line->block) && take (scan, ")");
   finish (scan, good, PADDLE_LINE_BUDDY_ALLOC, "Left block");
 }
 
@@ -172,7 +177,8 @@ buddy_huge (Scan *scan)
 static void
 buddy_free (Scan *scan)
 {
-  finish (scan, take_pointer (scan, &scan->line->address), PADDLE_LINE_BUDDY_FREE, "Free from address");
+  finish (scan, take_pointer (scan, &scan->line->address), PADDLE_LINE_BUDDY_FREE,
+          "Free from address");
 }
 
 static void
@@ -220,7 +226,9 @@ static const struct
 };
 
 /* The first mark of each letter; those of a letter stand together. */
-static const guint8 first[256] = { ['A'] = 1, ['F'] = 4, ['L'] = 8, ['N'] = 9, ['R'] = 10, ['T'] = 11, ['p'] = 12 };
+static const guint8 first[256] = {
+  ['A'] = 1, ['F'] = 4, ['L'] = 8, ['N'] = 9, ['R'] = 10, ['T'] = 11, ['p'] = 12
+};
 
 /* Reads the first mark behind @p that has what belongs to it; returns where it stands, or NULL. */
 static const char *
@@ -289,11 +297,13 @@ read_prefix (const char *start, const char *end, PaddleLine *line)
     {
       guint hour, minute, second;
       guint64 day, unit = 100000000;
-      if (p[2] != ':' || p[5] != ':' || p[8] != '.' || !take_digits (p, 2, &hour) || !take_digits (p + 3, 2, &minute)
-          || !take_digits (p + 6, 2, &second) || !read_day (start, p, &day))
+      if (p[2] != ':' || p[5] != ':' || p[8] != '.' || !take_digits (p, 2, &hour)
+          || !take_digits (p + 3, 2, &minute) || !take_digits (p + 6, 2, &second)
+          || !read_day (start, p, &day))
         continue;
       line->has_time = TRUE;
-      line->time = (day * 86400 + hour * 3600 + minute * 60 + second) * G_GUINT64_CONSTANT (1000000000);
+      line->time = (day * 86400 + hour * 3600 + minute * 60 + second)
+                   * G_GUINT64_CONSTANT (1000000000);
       for (p += 9; p < end && g_ascii_isdigit (*p); p++, unit /= 10)
         line->time += unit * (guint64) (*p - '0');
       scan_blanks (&p, end);
@@ -325,8 +335,8 @@ gemem_paddle_probe (const guint8 *head, gsize size)
       const char *stop = memchr (p, '\n', (gsize) (end - p));
       PaddleLine line;
       gemem_paddle_line (p, stop != NULL ? stop : end, &line);
-      if (line.kind != PADDLE_LINE_OTHER && line.kind != PADDLE_LINE_DAMAGED && line.kind != PADDLE_LINE_PLACE_ALLOC
-          && line.kind != PADDLE_LINE_PLACE_REQUEST)
+      if (line.kind != PADDLE_LINE_OTHER && line.kind != PADDLE_LINE_DAMAGED
+          && line.kind != PADDLE_LINE_PLACE_ALLOC && line.kind != PADDLE_LINE_PLACE_REQUEST)
         return TRUE;
       p = stop != NULL ? stop + 1 : end;
     }

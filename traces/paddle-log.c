@@ -1,23 +1,28 @@
 /* paddle-log.c - the log of PaddlePaddle's allocators (GLOG_v=10) as a trace: format `paddle-log`.
  *
  * What is delivered:
- *  - auto growth: "Alloc S bytes, ptr = P" and "Free S bytes, ptr = P", with the size that the thread asked for in a line before it.  Where
- *    the stream-safe allocator above it logs too, its lines are the requests, since they name the stream: "Try free" is FREE_REQUESTED, the
- *    Free of auto growth below it FREE_COMPLETED (FREE at once in a log without those).
- *  - buddy: after "Allocate N bytes from chunk size S" the thread's next "Left block (P, S)" or "Allocated P from system allocator" is the
- *    block, "Free from address P" its end.  The address is what the user gets, P + 64.
- *  - places: "Allocate N bytes on PLACE" tells the device of the buddy's block that follows in the thread; where no buddy logs, it and
- *    "pointer=U" are the request.  The lines of buddy and auto growth name no device: it is 0, or where auto growth serves the
- *    GPU and a buddy the CPU, the host for the buddy.
- *  - a request that a thread never got, unless it asks again for as much at once (a retry): ALLOC and FREE flagged FAILED.
- *  - TRIM for "Release K chunks".  SEGMENT_ALLOC for chunks of auto growth, where all name their address, none is freed (frees do not say
- *    which), and no other allocator logs.
+ *  - auto growth: "Alloc S bytes, ptr = P" and "Free S bytes, ptr = P", with the size that the
+ *    thread asked for in a line before it.  Where the stream-safe allocator above it logs too, its
+ *    lines are the requests, since they name the stream: "Try free" is FREE_REQUESTED, the Free of
+ *    auto growth below it FREE_COMPLETED (FREE at once in a log without those).
+ *  - buddy: after "Allocate N bytes from chunk size S" the thread's next "Left block (P, S)" or
+ *    "Allocated P from system allocator" is the block, "Free from address P" its end.  The address
+ *    is what the user gets, P + 64.
+ *  - places: "Allocate N bytes on PLACE" tells the device of the buddy's block that follows in the
+ *    thread; where no buddy logs, it and "pointer=U" are the request.  The lines of buddy and auto
+ *    growth name no device: it is 0, or where auto growth serves the GPU and a buddy the CPU, the
+ *    host for the buddy.
+ *  - a request that a thread never got, unless it asks again for as much at once (a retry): ALLOC
+ *    and FREE flagged FAILED.
+ *  - TRIM for "Release K chunks".  SEGMENT_ALLOC for chunks of auto growth, where all name their
+ *    address, none is freed (frees do not say which), and no other allocator logs.
  *
- * Passed over: the temporary allocator of 1.3-1.5, which keeps blocks between the program and the allocator below (what it takes and really gives
- * back is in the lines of that one, and what it reuses never reaches it), and [cudaMalloc] and [cudaFree], which tell no address.
+ * Passed over: the temporary allocator of 1.3-1.5, which keeps blocks between the program and the
+ * allocator below (what it takes and really gives back is in the lines of that one, and what it
+ * reuses never reaches it), and [cudaMalloc] and [cudaFree], which tell no address.
  *
- * Two passes, because what failed, and which allocators are there, is known at the end.  Memory: what is live, the threads that ask, and
- * the lines of failed requests.  Origin: paddle.md 9.
+ * Two passes, because what failed, and which allocators are there, is known at the end.  Memory:
+ * what is live, the threads that ask, and the lines of failed requests.  Origin: paddle.md 9.
  */
 #include "config.h"
 
@@ -32,11 +37,11 @@ extern const GememTraceFormat gemem_format_paddle_log;
 typedef struct
 {
   GememLogReader base;
-  PaddleSurvey   survey;
-  GememIdMap    *threads; /* thread -> PaddleThread   */
-  GememIdMap    *blocks;  /* address -> GememLogBlock */
-  guint          failed;  /* of the survey's, so far  */
-  guint64        damaged; /* lines left out           */
+  PaddleSurvey survey;
+  GememIdMap *threads; /* thread -> PaddleThread */
+  GememIdMap *blocks;  /* address -> GememLogBlock */
+  guint failed;        /* of the survey's, so far */
+  guint64 damaged;     /* lines left out */
 } PaddleLog;
 
 static void
@@ -72,7 +77,8 @@ take_request (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
   thread->asks = buddy ? PADDLE_ASKS_BUDDY : PADDLE_ASKS_GROWTH;
   thread->size = line->size;
   thread->block = line->block;
-  if (log->failed == log->survey.failed->len || g_array_index (log->survey.failed, guint64, log->failed) != number)
+  if (log->failed == log->survey.failed->len
+      || g_array_index (log->survey.failed, guint64, log->failed) != number)
     return skip (log);
   log->failed++;
   gemem_log_reader_refuse (&log->base, &block, line->time);
@@ -111,10 +117,13 @@ static gboolean
 take_stream_alloc (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
 {
   const gboolean below = thread->got == line->address;
-  GememLogBlock block = { .size = below ? thread->got_size : line->size, .address = line->address, .stream = line->stream };
+  GememLogBlock block = { .size = below ? thread->got_size : line->size,
+                          .address = line->address,
+                          .stream = line->stream };
 
   thread->got = 0;
-  return take_block (log, line->address, &block, below ? thread->got_block : line->size, line->time);
+  return take_block (log, line->address, &block, below ? thread->got_block : line->size,
+                     line->time);
 }
 
 static gboolean
@@ -123,7 +132,8 @@ take_stream_free (PaddleLog *log, const PaddleLine *line)
   GememLogBlock *live = gemem_idmap_lookup (log->blocks, line->address);
 
   if (log->survey.growth_frees == 0 || live == NULL)
-    gemem_log_reader_end (&log->base, log->blocks, line->address, GEMEM_EVENT_FREE, TRUE, line->time);
+    gemem_log_reader_end (&log->base, log->blocks, line->address, GEMEM_EVENT_FREE, TRUE,
+                          line->time);
   else if (live->requested)
     return skip (log);
   else
@@ -138,16 +148,20 @@ static gboolean
 take_growth_free (PaddleLog *log, const PaddleLine *line)
 {
   const GememLogBlock *live = gemem_idmap_lookup (log->blocks, line->address);
-  const GememEventKind kind = live != NULL && live->requested ? GEMEM_EVENT_FREE_COMPLETED : GEMEM_EVENT_FREE;
+  const GememEventKind kind = live != NULL && live->requested ? GEMEM_EVENT_FREE_COMPLETED
+                                                              : GEMEM_EVENT_FREE;
 
-  gemem_log_reader_end (&log->base, log->blocks, line->address, kind, log->survey.streams == 0, line->time);
+  gemem_log_reader_end (&log->base, log->blocks, line->address, kind, log->survey.streams == 0,
+                        line->time);
   return TRUE;
 }
 
 static gboolean
 take_buddy_alloc (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
 {
-  GememLogBlock block = { .size = thread->size, .address = line->address + DESCRIPTOR, .device = device_of (log, thread, TRUE) };
+  GememLogBlock block = { .size = thread->size,
+                          .address = line->address + DESCRIPTOR,
+                          .device = device_of (log, thread, TRUE) };
   const guint64 rounded = line->kind == PADDLE_LINE_BUDDY_HUGE ? thread->block : line->block;
 
   if (thread->asks != PADDLE_ASKS_BUDDY)
@@ -170,7 +184,9 @@ take_place_request (PaddleLog *log, PaddleThread *thread, const PaddleLine *line
 static gboolean
 take_place_alloc (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
 {
-  GememLogBlock block = { .size = thread->place_size, .address = line->address, .device = device_of (log, thread, FALSE) };
+  GememLogBlock block = { .size = thread->place_size,
+                          .address = line->address,
+                          .device = device_of (log, thread, FALSE) };
   const gboolean served = thread->place == 0;
 
   thread->place = 0;
@@ -184,7 +200,8 @@ take_chunk (PaddleLog *log, const PaddleLine *line)
 {
   if (log->survey.hidden > 0)
     return skip (log);
-  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_SEGMENT_ALLOC, 0, line->time);
+  GememTraceEvent *event = gemem_log_reader_add (&log->base, GEMEM_EVENT_SEGMENT_ALLOC, 0,
+                                                 line->time);
   event->address = line->address;
   event->size = line->size;
   return TRUE;
@@ -210,19 +227,22 @@ take_line (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
     case PADDLE_LINE_BUDDY_HUGE:
       return take_buddy_alloc (log, thread, line);
     case PADDLE_LINE_BUDDY_FREE:
-      gemem_log_reader_end (&log->base, log->blocks, line->address, GEMEM_EVENT_FREE, TRUE, line->time);
+      gemem_log_reader_end (&log->base, log->blocks, line->address, GEMEM_EVENT_FREE, TRUE,
+                            line->time);
       return TRUE;
     case PADDLE_LINE_PLACE_REQUEST:
       return take_place_request (log, thread, line);
     case PADDLE_LINE_PLACE_ALLOC:
       return take_place_alloc (log, thread, line);
     case PADDLE_LINE_PLACE_FREE:
-      gemem_log_reader_end (&log->base, log->blocks, line->address, GEMEM_EVENT_FREE, log->survey.buddy == 0, line->time);
+      gemem_log_reader_end (&log->base, log->blocks, line->address, GEMEM_EVENT_FREE,
+                            log->survey.buddy == 0, line->time);
       return TRUE;
     case PADDLE_LINE_CHUNK:
       return take_chunk (log, line);
     case PADDLE_LINE_RELEASE:
-      gemem_log_reader_add (&log->base, GEMEM_EVENT_TRIM, device_of (log, thread, TRUE), line->time);
+      gemem_log_reader_add (&log->base, GEMEM_EVENT_TRIM, device_of (log, thread, TRUE),
+                            line->time);
       return TRUE;
     case PADDLE_LINE_CHUNK_FREE:
     case PADDLE_LINE_OTHER:
@@ -239,8 +259,11 @@ take_damaged (PaddleLog *log, const PaddleLine *line)
   GememLineReader *reader = &log->base.lines;
 
   if (!reader->options.allow_partial)
-    return gemem_line_reader_fail (reader, "the line of Paddle's allocators has no good '%s'; it is cut, or mixed with another; "
-                                   "use --allow-partial to leave such lines out", line->field);
+    return gemem_line_reader_fail (
+        reader,
+        "the line of Paddle's allocators has no good '%s'; it is cut, or mixed with another; "
+        "use --allow-partial to leave such lines out",
+        line->field);
   log->damaged++;
   reader->base.info.flags |= GEMEM_TRACE_TRUNCATED;
   return skip (log);
@@ -272,7 +295,8 @@ log_end (GememLineReader *reader)
 {
   PaddleLog *log = (PaddleLog *) reader;
 
-  gemem_log_reader_note (&log->base, log->damaged, "lines are cut or mixed with others and left out");
+  gemem_log_reader_note (&log->base, log->damaged,
+                         "lines are cut or mixed with others and left out");
   return gemem_log_reader_finish (reader);
 }
 
@@ -322,8 +346,10 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   log->blocks = gemem_log_blocks_new ();
   if (ok && log->survey.known == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:1: the log has no whole line of Paddle's allocators; run again with GLOG_v=10", gemem_input_name (input));
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+          "%s:1: the log has no whole line of Paddle's allocators; run again with GLOG_v=10",
+          gemem_input_name (input));
       ok = FALSE;
     }
   if (ok)

@@ -34,7 +34,8 @@ conclude (PaddleSurvey *survey)
 static void
 take_request (PaddleSurvey *survey, GememIdMap *threads, const PaddleLine *line, guint64 number)
 {
-  const guint64 asks = line->kind == PADDLE_LINE_GROWTH_REQUEST ? PADDLE_ASKS_GROWTH : PADDLE_ASKS_BUDDY;
+  const guint64 asks = line->kind == PADDLE_LINE_GROWTH_REQUEST ? PADDLE_ASKS_GROWTH
+                                                                : PADDLE_ASKS_BUDDY;
   PaddleThread *thread = gemem_idmap_insert (threads, line->thread, NULL);
 
   if (thread->asks == asks && thread->size == line->size)
@@ -54,11 +55,14 @@ take_line (PaddleSurvey *survey, GememIdMap *threads, const PaddleLine *line, gu
   survey->streams += line->kind == PADDLE_LINE_STREAM_ALLOC;
   survey->buddy += line->kind == PADDLE_LINE_BUDDY_ALLOC || line->kind == PADDLE_LINE_BUDDY_HUGE;
   survey->chunks += line->kind == PADDLE_LINE_CHUNK;
-  survey->hidden += (line->kind == PADDLE_LINE_CHUNK && line->address == 0) || line->kind == PADDLE_LINE_CHUNK_FREE
-                    || line->kind == PADDLE_LINE_BUDDY_REQUEST || line->kind == PADDLE_LINE_PLACE_REQUEST;
+  survey->hidden += (line->kind == PADDLE_LINE_CHUNK && line->address == 0)
+                    || line->kind == PADDLE_LINE_CHUNK_FREE
+                    || line->kind == PADDLE_LINE_BUDDY_REQUEST
+                    || line->kind == PADDLE_LINE_PLACE_REQUEST;
   if (line->kind == PADDLE_LINE_GROWTH_REQUEST || line->kind == PADDLE_LINE_BUDDY_REQUEST)
     take_request (survey, threads, line, number);
-  else if (line->kind == PADDLE_LINE_GROWTH_ALLOC || line->kind == PADDLE_LINE_BUDDY_ALLOC || line->kind == PADDLE_LINE_BUDDY_HUGE)
+  else if (line->kind == PADDLE_LINE_GROWTH_ALLOC || line->kind == PADDLE_LINE_BUDDY_ALLOC
+           || line->kind == PADDLE_LINE_BUDDY_HUGE)
     gemem_idmap_remove (threads, line->thread, NULL);
 }
 

@@ -1,8 +1,10 @@
-/* pickle-bytes.c - the bytes of a pickle, its strings, and how what is wrong with it is said (see pickle.h).
+/* pickle-bytes.c - the bytes of a pickle, its strings, and how what is wrong with it is said (see
+ * pickle.h).
  *
- * Strings are interned in one text and one open-addressing table of numbers; the words that are always the same are found by hash and
- * one comparison.
- * Invariants: text is NUL-terminated after each string; the first error of the source sticks and is told when its bytes are needed.
+ * Strings are interned in one text and one open-addressing table of numbers; the words that are
+ * always the same are found by hash and one comparison.
+ * Invariants: text is NUL-terminated after each string; the first error of the source sticks and is
+ * told when its bytes are needed.
  */
 #include "config.h"
 
@@ -99,8 +101,8 @@ gemem_pickle_fail (GememPickle *pickle, GError **error, const char *format, ...)
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s", pickle->source.name,
-               pickle->opcode_at, text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s",
+               pickle->source.name, pickle->opcode_at, text);
   return -1;
 }
 
@@ -114,7 +116,8 @@ gemem_pickle_fail_truncated (GememPickle *pickle, GError **error)
       return -1;
     }
   pickle->opcode_at = gemem_pickle_offset (pickle);
-  return gemem_pickle_fail (pickle, error, "the file ends in the middle of the pickle; it was cut off, fetch it again");
+  return gemem_pickle_fail (
+      pickle, error, "the file ends in the middle of the pickle; it was cut off, fetch it again");
 }
 
 int
@@ -122,7 +125,8 @@ gemem_pickle_fail_refused (GememPickle *pickle, guint8 opcode, GError **error)
 {
   return gemem_pickle_fail (
       pickle, error,
-      "opcode %s (0x%02x) is refused: a memory snapshot holds plain data only, and this could run code or is no pickle of "
+      "opcode %s (0x%02x) is refused: a memory snapshot holds plain data only, and this could run "
+      "code or is no pickle of "
       "protocol 2 to 5; do not load this file in Python either unless you trust it",
       gemem_pickle_opcode_name (opcode), opcode);
 }
@@ -130,13 +134,16 @@ gemem_pickle_fail_refused (GememPickle *pickle, guint8 opcode, GError **error)
 int
 gemem_pickle_fail_full (GememPickle *pickle, GError **error)
 {
-  return gemem_pickle_fail (pickle, error, "more than %u values wait on the stack; this is no memory snapshot", GEMEM_PICKLE_MAX_STACK);
+  return gemem_pickle_fail (pickle, error,
+                            "more than %u values wait on the stack; this is no memory snapshot",
+                            GEMEM_PICKLE_MAX_STACK);
 }
 
 int
 gemem_pickle_fail_operands (GememPickle *pickle, guint8 opcode, GError **error)
 {
-  return gemem_pickle_fail (pickle, error, "%s finds the wrong values on the stack; the pickle is damaged",
+  return gemem_pickle_fail (pickle, error,
+                            "%s finds the wrong values on the stack; the pickle is damaged",
                             gemem_pickle_opcode_name (opcode));
 }
 
@@ -210,10 +217,12 @@ gemem_pickle_intern (GememPickle *pickle, const guint8 *bytes, gsize length)
   if (length > GEMEM_PICKLE_MAX_STRING)
     return 0;
   guint32 hash = hash_bytes (bytes, length), slot;
-  for (slot = hash & pickle->table_mask; pickle->table[slot] != 0; slot = (slot + 1) & pickle->table_mask)
+  for (slot = hash & pickle->table_mask; pickle->table[slot] != 0;
+       slot = (slot + 1) & pickle->table_mask)
     {
       const String *string = &g_array_index (pickle->strings, String, pickle->table[slot]);
-      if (string->hash == hash && string->length == length && memcmp (pickle->text->data + string->offset, bytes, length) == 0)
+      if (string->hash == hash && string->length == length
+          && memcmp (pickle->text->data + string->offset, bytes, length) == 0)
         return pickle->table[slot];
     }
   if (pickle->text->len + length + 1 > MAX_TEXT || pickle->strings->len >= MAX_STRINGS)

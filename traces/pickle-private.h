@@ -1,5 +1,6 @@
-/* pickle-private.h - what the parts of the pickle reader share: pickle.c runs the opcodes, pickle-stack.c keeps stack and memo,
- * pickle-bytes.c fetches bytes, keeps strings and words the errors.
+/* pickle-private.h - what the parts of the pickle reader share: pickle.c runs the opcodes,
+ * pickle-stack.c keeps stack and memo, pickle-bytes.c fetches bytes, keeps strings and words the
+ * errors.
  */
 #pragma once
 
@@ -14,9 +15,9 @@
 /* GememPickleValue.state of a DICT; of a LIST: OPEN, or PAIR. */
 enum
 {
-  GEMEM_PICKLE_OPEN = 0, /* no items yet                          */
+  GEMEM_PICKLE_OPEN = 0, /* no items yet */
   GEMEM_PICKLE_DONE = 1, /* has its items (or came from the memo) */
-  GEMEM_PICKLE_KEPT = 2, /* was handed out as a record            */
+  GEMEM_PICKLE_KEPT = 2, /* was handed out as a record */
   GEMEM_PICKLE_PAIR = 3, /* all that is known of the list is its pair */
 };
 
@@ -30,54 +31,55 @@ typedef struct
 struct _GememPickle
 {
   GememPickleSource source;
-  const guint8     *start, *at, *end; /* bytes fetched, next byte, their end */
-  guint64           base;             /* offset of start                     */
-  guint64           opcode_at;        /* offset of the opcode being run      */
-  gboolean          ended;
-  GError           *failure; /* of the source, reported when its bytes are needed */
-  gboolean          started, stopped, current;
+  const guint8 *start, *at, *end; /* bytes fetched, next byte, their end */
+  guint64 base;                   /* offset of start */
+  guint64 opcode_at;              /* offset of the opcode being run */
+  gboolean ended;
+  GError *failure; /* of the source, reported when its bytes are needed */
+  gboolean started, stopped, current;
 
   GememPickleValue *stack;
-  guint32           top, capacity;
-  guint32           marks[GEMEM_PICKLE_MAX_NESTING];
-  guint             n_marks;
+  guint32 top, capacity;
+  guint32 marks[GEMEM_PICKLE_MAX_NESTING];
+  guint n_marks;
 
   guint32 *memo; /* type in the low 4 bits, above it the string, the number or the packed pair */
-  gsize    memo_size, memo_capacity;
+  gsize memo_size, memo_capacity;
 
   GByteArray *text;
-  GArray     *strings; /* String; [0] stands for all that were not kept */
-  guint32    *table;   /* open addressing: string number or 0           */
-  guint32     table_mask;
-  guint       n_keys; /* and words */
+  GArray *strings; /* String; [0] stands for all that were not kept */
+  guint32 *table;  /* open addressing: string number or 0 */
+  guint32 table_mask;
+  guint n_keys; /* and words */
 
-  GArray          *items; /* guint32: what the list handed out last got */
-  guint32          before;
+  GArray *items; /* guint32: what the list handed out last got */
+  guint32 before;
 
-  guint64          present;
+  guint64 present;
   GememPickleValue record[GEMEM_PICKLE_MAX_KEYS];
 };
 
 /* pickle-bytes.c */
 const char *gemem_pickle_opcode_name (guint8 opcode);
-int      gemem_pickle_fail (GememPickle *pickle, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
-int      gemem_pickle_fail_truncated (GememPickle *pickle, GError **error);
-int      gemem_pickle_fail_refused (GememPickle *pickle, guint8 opcode, GError **error);
-int      gemem_pickle_fail_full (GememPickle *pickle, GError **error);
-int      gemem_pickle_fail_operands (GememPickle *pickle, guint8 opcode, GError **error);
-void     gemem_pickle_refill (GememPickle *pickle);
+int gemem_pickle_fail (GememPickle *pickle, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+int gemem_pickle_fail_truncated (GememPickle *pickle, GError **error);
+int gemem_pickle_fail_refused (GememPickle *pickle, guint8 opcode, GError **error);
+int gemem_pickle_fail_full (GememPickle *pickle, GError **error);
+int gemem_pickle_fail_operands (GememPickle *pickle, guint8 opcode, GError **error);
+void gemem_pickle_refill (GememPickle *pickle);
 gboolean gemem_pickle_skip (GememPickle *pickle, guint64 n);
-void     gemem_pickle_grow_table (GememPickle *pickle);
-guint32  gemem_pickle_intern (GememPickle *pickle, const guint8 *bytes, gsize length);
+void gemem_pickle_grow_table (GememPickle *pickle);
+guint32 gemem_pickle_intern (GememPickle *pickle, const guint8 *bytes, gsize length);
 
 /* pickle-stack.c; 0: done, GEMEM_PICKLE_NEXT_*: something to hand out, -1: error */
 gboolean gemem_pickle_grow_stack (GememPickle *pickle);
-int      gemem_pickle_make_tuple (GememPickle *pickle, guint8 opcode, guint n, GError **error);
-int      gemem_pickle_tuple_to_mark (GememPickle *pickle, GError **error);
-int      gemem_pickle_pop (GememPickle *pickle, guint8 opcode, GError **error);
-int      gemem_pickle_fill_container (GememPickle *pickle, guint8 opcode, GError **error);
-int      gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError **error);
-int      gemem_pickle_memo_get (GememPickle *pickle, guint8 opcode, guint32 index, GError **error);
+int gemem_pickle_make_tuple (GememPickle *pickle, guint8 opcode, guint n, GError **error);
+int gemem_pickle_tuple_to_mark (GememPickle *pickle, GError **error);
+int gemem_pickle_pop (GememPickle *pickle, guint8 opcode, GError **error);
+int gemem_pickle_fill_container (GememPickle *pickle, guint8 opcode, GError **error);
+int gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError **error);
+int gemem_pickle_memo_get (GememPickle *pickle, guint8 opcode, guint32 index, GError **error);
 
 static inline guint64
 little (const guint8 *bytes, guint n)
@@ -113,9 +115,11 @@ static inline void
 merge_dict (GememPickle *pickle)
 {
   GememPickleValue *value = &pickle->stack[pickle->top - 1];
-  if (value->type == GEMEM_PICKLE_DICT && pickle->top - 1 > stack_floor (pickle) && value[-1].type == GEMEM_PICKLE_DICT
-      && value[-1].state == value->state && value[-1].number == value->number
-      && (value->number == 0 || value->number == GEMEM_PICKLE_ONCE) && value[-1].count < G_MAXUINT32)
+  if (value->type == GEMEM_PICKLE_DICT && pickle->top - 1 > stack_floor (pickle)
+      && value[-1].type == GEMEM_PICKLE_DICT && value[-1].state == value->state
+      && value[-1].number == value->number
+      && (value->number == 0 || value->number == GEMEM_PICKLE_ONCE)
+      && value[-1].count < G_MAXUINT32)
     {
       value[-1].count += value->count;
       pickle->top--;

@@ -1,12 +1,14 @@
 /* pickle-stack.c - the stack and the memo of the pickle machine (see pickle.h).
  *
- * The stack holds 16-byte values.  Containers stay on it as a type, a count and a number; their items are popped by SETITEM(S) and
- * APPEND(S) and forgotten, except that a dict's wanted values are copied to the record first, and the numbers of a list's items to
- * `items`.  Dicts that follow one another (the items of a list before its APPENDS, which some writers emit only once) share one stack
- * entry, unless they have numbers of their own.
+ * The stack holds 16-byte values.  Containers stay on it as a type, a count and a number; their
+ * items are popped by SETITEM(S) and APPEND(S) and forgotten, except that a dict's wanted values
+ * are copied to the record first, and the numbers of a list's items to `items`.  Dicts that follow
+ * one another (the items of a list before its APPENDS, which some writers emit only once) share one
+ * stack entry, unless they have numbers of their own.
  *
- * Invariants: no opcode reaches below the last mark; the memo never grows faster than the bytes read; stack[0 .. top) is initialised;
- * the memo entry of a container has the number that the container had last.
+ * Invariants: no opcode reaches below the last mark; the memo never grows faster than the bytes
+ * read; stack[0 .. top) is initialised; the memo entry of a container has the number that the
+ * container had last.
  */
 #include "config.h"
 
@@ -29,7 +31,8 @@ gemem_pickle_grow_stack (GememPickle *pickle)
 static gint64
 pack_pair (const GememPickleValue *values)
 {
-  if (values[0].type != GEMEM_PICKLE_INT || values[1].type != GEMEM_PICKLE_INT || ((values[0].integer | values[1].integer) >> 31) != 0)
+  if (values[0].type != GEMEM_PICKLE_INT || values[1].type != GEMEM_PICKLE_INT
+      || ((values[0].integer | values[1].integer) >> 31) != 0)
     return GEMEM_PICKLE_NO_PAIR;
   return values[0].integer << 32 | values[1].integer;
 }
@@ -37,7 +40,10 @@ pack_pair (const GememPickleValue *values)
 static inline guint32
 number_of (const GememPickleValue *value)
 {
-  return value->type == GEMEM_PICKLE_DICT || (value->type == GEMEM_PICKLE_LIST && value->state != GEMEM_PICKLE_PAIR) ? value->number : 0;
+  return value->type == GEMEM_PICKLE_DICT
+                 || (value->type == GEMEM_PICKLE_LIST && value->state != GEMEM_PICKLE_PAIR)
+             ? value->number
+             : 0;
 }
 
 static void
@@ -91,7 +97,8 @@ gemem_pickle_tuple_to_mark (GememPickle *pickle, GError **error)
   if (pickle->n_marks == 0)
     return gemem_pickle_fail_operands (pickle, 't', error);
   guint32 mark = pickle->marks[--pickle->n_marks];
-  gint64 pair = pickle->top - mark == 3 ? pack_pair (&pickle->stack[mark + 1]) : GEMEM_PICKLE_NO_PAIR;
+  gint64 pair = pickle->top - mark == 3 ? pack_pair (&pickle->stack[mark + 1])
+                                        : GEMEM_PICKLE_NO_PAIR;
   pickle->top = mark;
   GememPickleValue *value = push (pickle, GEMEM_PICKLE_TUPLE);
   if (value == NULL)
@@ -111,7 +118,9 @@ set_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
   if (stack[target].type != GEMEM_PICKLE_DICT || (pickle->top - first) % 2 != 0)
     return gemem_pickle_fail_operands (pickle, opcode, error);
   if (stack[target].state == GEMEM_PICKLE_KEPT)
-    return gemem_pickle_fail (pickle, error, "a dict gets its items in several parts; save the snapshot again with pickle.dump()");
+    return gemem_pickle_fail (
+        pickle, error,
+        "a dict gets its items in several parts; save the snapshot again with pickle.dump()");
   guint64 present = 0;
   const guint32 n_keys = MIN (pickle->n_keys, GEMEM_PICKLE_MAX_KEYS);
   for (guint32 i = first; i < pickle->top; i += 2)
@@ -179,7 +188,8 @@ append_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
     set_number (pickle, list, GEMEM_PICKLE_ONCE);
   else if (numbers != 0)
     keep_numbers (pickle, first);
-  else if (list->count == 0 && pickle->top - first == 2 && pack_pair (&pickle->stack[first]) != GEMEM_PICKLE_NO_PAIR)
+  else if (list->count == 0 && pickle->top - first == 2
+           && pack_pair (&pickle->stack[first]) != GEMEM_PICKLE_NO_PAIR)
     {
       list->pair = pack_pair (&pickle->stack[first]);
       list->state = GEMEM_PICKLE_PAIR;
@@ -215,7 +225,8 @@ gemem_pickle_fill_container (GememPickle *pickle, guint8 opcode, GError **error)
         return gemem_pickle_fail_operands (pickle, opcode, error);
       first = pickle->top - n;
     }
-  return opcode == 'u' || opcode == 's' ? set_items (pickle, opcode, first, error) : append_items (pickle, opcode, first, error);
+  return opcode == 'u' || opcode == 's' ? set_items (pickle, opcode, first, error)
+                                        : append_items (pickle, opcode, first, error);
 }
 
 /* ---- memo */
@@ -227,30 +238,38 @@ gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError
     return gemem_pickle_fail_operands (pickle, opcode, error);
   /* Every entry costs its writer a byte at least, so an honest index is below the offset. */
   if (index >= GEMEM_PICKLE_MAX_MEMO || index > gemem_pickle_offset (pickle))
-    return gemem_pickle_fail (pickle, error, "memo entry %" G_GUINT64_FORMAT " is out of bounds; the pickle is damaged or too large",
+    return gemem_pickle_fail (pickle, error,
+                              "memo entry %" G_GUINT64_FORMAT
+                              " is out of bounds; the pickle is damaged or too large",
                               index);
   if (index >= pickle->memo_capacity)
     {
       gsize capacity = MAX (pickle->memo_capacity * 2, 1024);
       capacity = MAX (capacity, (gsize) index + 1);
       pickle->memo = g_renew (guint32, pickle->memo, capacity);
-      memset (pickle->memo + pickle->memo_capacity, 0, (capacity - pickle->memo_capacity) * sizeof *pickle->memo);
+      memset (pickle->memo + pickle->memo_capacity, 0,
+              (capacity - pickle->memo_capacity) * sizeof *pickle->memo);
       pickle->memo_capacity = capacity;
     }
   GememPickleValue *value = &pickle->stack[pickle->top - 1];
   guint32 payload = 0;
   if (value->type == GEMEM_PICKLE_STRING)
     payload = value->string;
-  else if (value->type == GEMEM_PICKLE_DICT || (value->type == GEMEM_PICKLE_LIST && value->state != GEMEM_PICKLE_PAIR))
+  else if (value->type == GEMEM_PICKLE_DICT
+           || (value->type == GEMEM_PICKLE_LIST && value->state != GEMEM_PICKLE_PAIR))
     {
       payload = value->number;
       value->memo = (guint32) index + 1;
     }
-  else if (value->type == GEMEM_PICKLE_TUPLE && value->pair >> 45 == 0 && (value->pair & 0xffffc000) == 0)
-    payload = (guint32) 1 << 27 | (guint32) (value->pair >> 32 & 0x1fff) << 14 | (guint32) (value->pair & 0x3fff);
-  else if (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST && value->type != GEMEM_PICKLE_BYTES)
-    return gemem_pickle_fail (pickle, error, "%s of a number; no writer of snapshots does that, the pickle is damaged",
-                              gemem_pickle_opcode_name (opcode));
+  else if (value->type == GEMEM_PICKLE_TUPLE && value->pair >> 45 == 0
+           && (value->pair & 0xffffc000) == 0)
+    payload = (guint32) 1 << 27 | (guint32) (value->pair >> 32 & 0x1fff) << 14
+              | (guint32) (value->pair & 0x3fff);
+  else if (value->type != GEMEM_PICKLE_TUPLE && value->type != GEMEM_PICKLE_LIST
+           && value->type != GEMEM_PICKLE_BYTES)
+    return gemem_pickle_fail (
+        pickle, error, "%s of a number; no writer of snapshots does that, the pickle is damaged",
+        gemem_pickle_opcode_name (opcode));
   pickle->memo_size += pickle->memo[index] == 0;
   pickle->memo[index] = value->type | payload << 4;
   return 0;
@@ -261,7 +280,8 @@ gemem_pickle_memo_get (GememPickle *pickle, guint8 opcode, guint32 index, GError
 {
   guint32 entry = index < pickle->memo_capacity ? pickle->memo[index] : 0;
   if (entry == 0)
-    return gemem_pickle_fail (pickle, error, "%s of memo entry %u, which was never stored; the pickle is damaged",
+    return gemem_pickle_fail (pickle, error,
+                              "%s of memo entry %u, which was never stored; the pickle is damaged",
                               gemem_pickle_opcode_name (opcode), index);
   GememPickleValue *value = push (pickle, (GememPickleType) (entry & 15));
   if (value == NULL)
@@ -270,9 +290,12 @@ gemem_pickle_memo_get (GememPickle *pickle, guint8 opcode, guint32 index, GError
   if (value->type == GEMEM_PICKLE_STRING)
     value->string = payload;
   else if (value->type == GEMEM_PICKLE_TUPLE)
-    value->pair = payload >> 27 != 0 ? (gint64) (payload >> 14 & 0x1fff) << 32 | (payload & 0x3fff) : GEMEM_PICKLE_NO_PAIR;
+    value->pair = payload >> 27 != 0 ? (gint64) (payload >> 14 & 0x1fff) << 32 | (payload & 0x3fff)
+                                     : GEMEM_PICKLE_NO_PAIR;
   else if (payload == GEMEM_PICKLE_ONCE)
-    return gemem_pickle_fail (pickle, error, "an event, segment or block is repeated by a reference to it; no snapshot does that, the file was edited or made to harm");
+    return gemem_pickle_fail (pickle, error,
+                              "an event, segment or block is repeated by a reference to it; no "
+                              "snapshot does that, the file was edited or made to harm");
   else if (value->type == GEMEM_PICKLE_LIST)
     value->number = payload;
   else if (value->type == GEMEM_PICKLE_DICT)

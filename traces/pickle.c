@@ -1,7 +1,9 @@
 /* pickle.c - the pickle machine: which opcodes there are and what they do (see pickle.h).
  *
- * Invariants: every opcode checks that its argument is inside the bytes and its operands above the last mark.
- * Cost: one switch per opcode, no allocation per value; strings are hashed once per occurrence that is not a memo reference.
+ * Invariants: every opcode checks that its argument is inside the bytes and its operands above the
+ * last mark.
+ * Cost: one switch per opcode, no allocation per value; strings are hashed once per occurrence that
+ * is not a memo reference.
  */
 #include "config.h"
 
@@ -14,7 +16,8 @@
 static guint32
 little4 (const guint8 *bytes)
 {
-  return (guint32) bytes[0] | (guint32) bytes[1] << 8 | (guint32) bytes[2] << 16 | (guint32) bytes[3] << 24;
+  return (guint32) bytes[0] | (guint32) bytes[1] << 8 | (guint32) bytes[2] << 16
+         | (guint32) bytes[3] << 24;
 }
 
 /* ---- scalars */
@@ -93,10 +96,13 @@ start (GememPickle *pickle, GError **error)
                : gemem_pickle_fail_truncated (pickle, error);
   if (pickle->at[0] != 0x80)
     return gemem_pickle_fail (pickle, error,
-                              "this is no pickle of protocol 2 or later; save the snapshot with torch.cuda.memory._dump_snapshot()");
+                              "this is no pickle of protocol 2 or later; save the snapshot with "
+                              "torch.cuda.memory._dump_snapshot()");
   if (pickle->at[1] < 2 || pickle->at[1] > 5)
-    return gemem_pickle_fail (pickle, error, "pickle protocol %u is not known; save the snapshot again with protocol 2 to 5",
-                              pickle->at[1]);
+    return gemem_pickle_fail (
+        pickle, error,
+        "pickle protocol %u is not known; save the snapshot again with protocol 2 to 5",
+        pickle->at[1]);
   pickle->at += 2;
   pickle->started = TRUE;
   return 0;
@@ -108,13 +114,29 @@ argument_size (guint8 opcode)
 {
   switch (opcode)
     {
-    case 0x80: case 'K': case 'h': case 'q': case 0x8a: case 0x8c: case 'C': case 'U':
+    case 0x80:
+    case 'K':
+    case 'h':
+    case 'q':
+    case 0x8a:
+    case 0x8c:
+    case 'C':
+    case 'U':
       return 1;
     case 'M':
       return 2;
-    case 'J': case 'j': case 'r': case 0x8b: case 'X': case 'B':
+    case 'J':
+    case 'j':
+    case 'r':
+    case 0x8b:
+    case 'X':
+    case 'B':
       return 4;
-    case 'G': case 0x95: case 0x8d: case 0x8e: case 0x96:
+    case 'G':
+    case 0x95:
+    case 0x8d:
+    case 0x8e:
+    case 0x96:
       return 8;
     default:
       return 0;
@@ -134,18 +156,28 @@ run_argument (GememPickle *pickle, guint8 opcode, guint size, GError **error)
   switch (opcode)
     {
     case 0x80:
-      return n >= 2 && n <= 5 ? 0 : gemem_pickle_fail (pickle, error, "pickle protocol %u is not known; use 2 to 5", at[0]);
+      return n >= 2 && n <= 5
+                 ? 0
+                 : gemem_pickle_fail (pickle, error, "pickle protocol %u is not known; use 2 to 5",
+                                      at[0]);
     case 0x95: /* FRAME: a hint for buffering */
       return 0;
-    case 'q': case 'r':
+    case 'q':
+    case 'r':
       return gemem_pickle_memo_put (pickle, opcode, n, error);
     case 'j':
       return gemem_pickle_memo_get (pickle, opcode, (guint32) n, error);
-    case 0x8a: case 0x8b:
+    case 0x8a:
+    case 0x8b:
       return push_long (pickle, n, error);
-    case 'C': case 'B': case 0x8e: case 0x96:
+    case 'C':
+    case 'B':
+    case 0x8e:
+    case 0x96:
       return push_text (pickle, GEMEM_PICKLE_BYTES, n, error);
-    case 'X': case 0x8c: case 0x8d:
+    case 'X':
+    case 0x8c:
+    case 0x8d:
       return push_text (pickle, GEMEM_PICKLE_STRING, n, error);
     default:
       return gemem_pickle_fail_refused (pickle, opcode, error);
@@ -162,7 +194,8 @@ run_plain (GememPickle *pickle, guint8 opcode, GError **error)
     case 'N':
       value = push (pickle, GEMEM_PICKLE_NONE);
       break;
-    case 0x88: case 0x89:
+    case 0x88:
+    case 0x89:
       if ((value = push (pickle, GEMEM_PICKLE_BOOL)) != NULL)
         value->integer = opcode == 0x88;
       break;
@@ -175,16 +208,20 @@ run_plain (GememPickle *pickle, guint8 opcode, GError **error)
       break;
     case '(':
       if (pickle->n_marks == GEMEM_PICKLE_MAX_NESTING)
-        return gemem_pickle_fail (pickle, error, "objects are nested more than %u deep; this is no memory snapshot",
-                                  GEMEM_PICKLE_MAX_NESTING);
+        return gemem_pickle_fail (
+            pickle, error, "objects are nested more than %u deep; this is no memory snapshot",
+            GEMEM_PICKLE_MAX_NESTING);
       pickle->marks[pickle->n_marks++] = pickle->top;
       value = push (pickle, GEMEM_PICKLE_MARK);
       break;
-    case 0x85: case 0x86: case 0x87:
+    case 0x85:
+    case 0x86:
+    case 0x87:
       return gemem_pickle_make_tuple (pickle, opcode, opcode - 0x84u, error);
     case 't':
       return gemem_pickle_tuple_to_mark (pickle, error);
-    case '0': case '1':
+    case '0':
+    case '1':
       return gemem_pickle_pop (pickle, opcode, error);
     case '.':
       return stop (pickle, error);
@@ -194,7 +231,8 @@ run_plain (GememPickle *pickle, guint8 opcode, GError **error)
   return value != NULL ? 0 : gemem_pickle_fail_full (pickle, error);
 }
 
-/* Strings make up nearly all references to the memo; the rest of the cases is gemem_pickle_memo_get(). */
+/* Strings make up nearly all references to the memo; the rest of the cases is
+ * gemem_pickle_memo_get(). */
 static inline int
 get (GememPickle *pickle, guint8 opcode, guint32 index, GError **error)
 {
@@ -270,7 +308,10 @@ run (GememPickle *pickle, GError **error)
     case 0x94:
       pickle->at++;
       return gemem_pickle_memo_put (pickle, opcode, pickle->memo_size, error);
-    case 'u': case 'e': case 's': case 'a':
+    case 'u':
+    case 'e':
+    case 's':
+    case 'a':
       pickle->at++;
       return gemem_pickle_fill_container (pickle, opcode, error);
     default:
@@ -332,7 +373,8 @@ gemem_pickle_record (const GememPickle *pickle, guint64 *present)
 gint64
 gemem_pickle_pair (const GememPickleValue *value)
 {
-  gboolean known = value->type == GEMEM_PICKLE_TUPLE || (value->type == GEMEM_PICKLE_LIST && value->state == GEMEM_PICKLE_PAIR);
+  gboolean known = value->type == GEMEM_PICKLE_TUPLE
+                   || (value->type == GEMEM_PICKLE_LIST && value->state == GEMEM_PICKLE_PAIR);
   return known ? value->pair : GEMEM_PICKLE_NO_PAIR;
 }
 
@@ -359,8 +401,9 @@ gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path)
       {
         counting = FALSE;
         /* An empty dict that is an item beside this one has neither a mark nor a key above it. */
-        path->dicts +=
-            stack[i].state == GEMEM_PICKLE_OPEN && (stack[i + 1].type == GEMEM_PICKLE_MARK || stack[i + 1].type == GEMEM_PICKLE_STRING);
+        path->dicts += stack[i].state == GEMEM_PICKLE_OPEN
+                       && (stack[i + 1].type == GEMEM_PICKLE_MARK
+                           || stack[i + 1].type == GEMEM_PICKLE_STRING);
       }
   path->lists = MIN (lists, 2);
   path->position = lists >= 2 ? stack[value].count + lists - 2 : 0;
@@ -410,7 +453,8 @@ gemem_pickle_new (const GememPickleSource *source, const char *const *keys)
   pickle->table_mask = 511;
   gemem_pickle_grow_table (pickle);
   for (; keys[pickle->n_keys] != NULL; pickle->n_keys++)
-    gemem_pickle_intern (pickle, (const guint8 *) keys[pickle->n_keys], strlen (keys[pickle->n_keys]));
+    gemem_pickle_intern (pickle, (const guint8 *) keys[pickle->n_keys],
+                         strlen (keys[pickle->n_keys]));
   g_assert (pickle->strings->len == pickle->n_keys + 1);
   return pickle;
 }

@@ -1,8 +1,9 @@
 /* pytorch-record.c - see pytorch-record.h.
  *
- * Dicts come innermost first: history entries before their block, blocks before their segment.  So blocks wait in `pending` until the
- * segment tells its address and pool.
- * Invariants: every address and size handed out is in range, so that address + size does not overflow.
+ * Dicts come innermost first: history entries before their block, blocks before their segment.  So
+ * blocks wait in `pending` until the segment tells its address and pool.
+ * Invariants: every address and size handed out is in range, so that address + size does not
+ * overflow.
  */
 #include "config.h"
 
@@ -16,38 +17,138 @@
 
 enum /* what the pickle reader looks for: keys first, then the words that are values */
 {
-  K_SEGMENTS, K_DEVICE_TRACES, K_ALLOCATOR_SETTINGS, K_EXTERNAL_ANNOTATIONS,
-  K_DEVICE, K_ADDRESS, K_TOTAL_SIZE, K_STREAM, K_SEGMENT_TYPE, K_SEGMENT_POOL_ID, K_IS_EXPANDABLE,
-  K_SIZE, K_REQUESTED_SIZE, K_STATE, K_REAL_SIZE, K_ADDR, K_ACTION, K_TIME_US, K_DEVICE_FREE, K_POOL_ID, K_STAGE, K_NAME,
-  K_FRAMES, K_FILENAME, K_LINE,
-  K_CUDA_CONF, K_CONF, K_MAX_SPLIT_SIZE, K_GC_THRESHOLD, K_EXPANDABLE_SEGMENTS, K_GRAPH_REUSE, K_MAX_CACHED_SIZE,
-  K_COMPILE_CONTEXT, K_USER_METADATA, K_HOST_TRACES,
+  K_SEGMENTS,
+  K_DEVICE_TRACES,
+  K_ALLOCATOR_SETTINGS,
+  K_EXTERNAL_ANNOTATIONS,
+  K_DEVICE,
+  K_ADDRESS,
+  K_TOTAL_SIZE,
+  K_STREAM,
+  K_SEGMENT_TYPE,
+  K_SEGMENT_POOL_ID,
+  K_IS_EXPANDABLE,
+  K_SIZE,
+  K_REQUESTED_SIZE,
+  K_STATE,
+  K_REAL_SIZE,
+  K_ADDR,
+  K_ACTION,
+  K_TIME_US,
+  K_DEVICE_FREE,
+  K_POOL_ID,
+  K_STAGE,
+  K_NAME,
+  K_FRAMES,
+  K_FILENAME,
+  K_LINE,
+  K_CUDA_CONF,
+  K_CONF,
+  K_MAX_SPLIT_SIZE,
+  K_GC_THRESHOLD,
+  K_EXPANDABLE_SEGMENTS,
+  K_GRAPH_REUSE,
+  K_MAX_CACHED_SIZE,
+  K_COMPILE_CONTEXT,
+  K_USER_METADATA,
+  K_HOST_TRACES,
   K_DIVISIONS, /* 16 of them */
-  W_ALLOC = K_DIVISIONS + GEMEM_PYTORCH_SLOTS, W_FREE_REQUESTED, W_FREE_COMPLETED, W_SEGMENT_ALLOC, W_SEGMENT_FREE, W_SEGMENT_MAP, W_SEGMENT_UNMAP, W_OOM, W_SNAPSHOT, W_ANNOTATE,
-  W_ACTIVE_ALLOCATED, W_ACTIVE_PENDING, W_ACTIVE_AWAITING, W_INACTIVE, W_SMALL, W_START,
+  W_ALLOC = K_DIVISIONS + GEMEM_PYTORCH_SLOTS,
+  W_FREE_REQUESTED,
+  W_FREE_COMPLETED,
+  W_SEGMENT_ALLOC,
+  W_SEGMENT_FREE,
+  W_SEGMENT_MAP,
+  W_SEGMENT_UNMAP,
+  W_OOM,
+  W_SNAPSHOT,
+  W_ANNOTATE,
+  W_ACTIVE_ALLOCATED,
+  W_ACTIVE_PENDING,
+  W_ACTIVE_AWAITING,
+  W_INACTIVE,
+  W_SMALL,
+  W_START,
   N_WORDS
 };
 
 #define HAS(key) (G_GUINT64_CONSTANT (1) << (key))
 
-static const char *const keys[] = {
-  "segments", "device_traces", "allocator_settings", "external_annotations",
-  "device", "address", "total_size", "stream", "segment_type", "segment_pool_id", "is_expandable",
-  "size", "requested_size", "state", "real_size", "addr", "action", "time_us", "device_free", "pool_id", "stage", "name",
-  "frames", "filename", "line",
-  "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "max_split_size", "garbage_collection_threshold", "expandable_segments",
-  "graph_capture_record_stream_reuse", "max_cached_size", "compile_context", "user_metadata", "host_traces",
-  "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384", "32768",
-  "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom", "snapshot", "annotate",
-  "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "small", "START",
-  NULL
-};
+static const char *const keys[] = { "segments",
+                                    "device_traces",
+                                    "allocator_settings",
+                                    "external_annotations",
+                                    "device",
+                                    "address",
+                                    "total_size",
+                                    "stream",
+                                    "segment_type",
+                                    "segment_pool_id",
+                                    "is_expandable",
+                                    "size",
+                                    "requested_size",
+                                    "state",
+                                    "real_size",
+                                    "addr",
+                                    "action",
+                                    "time_us",
+                                    "device_free",
+                                    "pool_id",
+                                    "stage",
+                                    "name",
+                                    "frames",
+                                    "filename",
+                                    "line",
+                                    "PYTORCH_CUDA_ALLOC_CONF",
+                                    "PYTORCH_ALLOC_CONF",
+                                    "max_split_size",
+                                    "garbage_collection_threshold",
+                                    "expandable_segments",
+                                    "graph_capture_record_stream_reuse",
+                                    "max_cached_size",
+                                    "compile_context",
+                                    "user_metadata",
+                                    "host_traces",
+                                    "1",
+                                    "2",
+                                    "4",
+                                    "8",
+                                    "16",
+                                    "32",
+                                    "64",
+                                    "128",
+                                    "256",
+                                    "512",
+                                    "1024",
+                                    "2048",
+                                    "4096",
+                                    "8192",
+                                    "16384",
+                                    "32768",
+                                    "alloc",
+                                    "free_requested",
+                                    "free_completed",
+                                    "segment_alloc",
+                                    "segment_free",
+                                    "segment_map",
+                                    "segment_unmap",
+                                    "oom",
+                                    "snapshot",
+                                    "annotate",
+                                    "active_allocated",
+                                    "active_pending_free",
+                                    "active_awaiting_free",
+                                    "inactive",
+                                    "small",
+                                    "START",
+                                    NULL };
 
 G_STATIC_ASSERT (G_N_ELEMENTS (keys) == N_WORDS + 1);
 G_STATIC_ASSERT (W_ALLOC <= GEMEM_PICKLE_MAX_KEYS);
 
 void
-gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source, gboolean stacks)
+gemem_pytorch_records_init (GememPytorchRecords *records, const GememPickleSource *source,
+                            gboolean stacks)
 {
   memset (records, 0, sizeof *records);
   records->pickle = gemem_pickle_new (source, keys);
@@ -79,15 +180,15 @@ gemem_pytorch_records_devices (const GememPytorchRecords *records)
 }
 
 static gboolean G_GNUC_PRINTF (3, 4)
-fail (const GememPytorchRecords *records, GError **error, const char *format, ...)
+    fail (const GememPytorchRecords *records, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
   g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s", records->name,
-               gemem_pickle_offset (records->pickle), text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s",
+               records->name, gemem_pickle_offset (records->pickle), text);
   return FALSE;
 }
 
@@ -99,24 +200,32 @@ get (const GememPytorchRecords *records, guint key)
   return (records->present & HAS (key)) != 0 ? &records->values[key] : NULL;
 }
 
-/* A number in [0, @limit) under @key; @fallback if it is absent, unless @required names what must have it. */
+/* A number in [0, @limit) under @key; @fallback if it is absent, unless @required names what must
+ * have it. */
 static gboolean
-get_number (const GememPytorchRecords *records, guint key, guint64 limit, const char *required, guint64 fallback, guint64 *number,
-            GError **error)
+get_number (const GememPytorchRecords *records, guint key, guint64 limit, const char *required,
+            guint64 fallback, guint64 *number, GError **error)
 {
   const GememPickleValue *value = get (records, key);
 
   if (value == NULL && required == NULL)
     *number = fallback;
   else if (value == NULL)
-    return fail (records, error, "%s without \"%s\"; this is no snapshot of torch.cuda.memory", required, keys[key]);
+    return fail (records, error, "%s without \"%s\"; this is no snapshot of torch.cuda.memory",
+                 required, keys[key]);
   else if (value->type == GEMEM_PICKLE_BIG_INT)
-    return fail (records, error, "\"%s\" is an integer beyond 64 bits, which no allocator could serve; the snapshot is damaged", keys[key]);
+    return fail (records, error,
+                 "\"%s\" is an integer beyond 64 bits, which no allocator could serve; the "
+                 "snapshot is damaged",
+                 keys[key]);
   else if (value->type != GEMEM_PICKLE_INT)
-    return fail (records, error, "\"%s\" is not an integer; this is no snapshot of torch.cuda.memory", keys[key]);
+    return fail (records, error,
+                 "\"%s\" is not an integer; this is no snapshot of torch.cuda.memory", keys[key]);
   else if (value->integer < 0 || (guint64) value->integer >= limit)
-    return fail (records, error, "\"%s\" is %" G_GINT64_FORMAT ", which no allocator could serve; the snapshot is damaged", keys[key],
-                 value->integer);
+    return fail (records, error,
+                 "\"%s\" is %" G_GINT64_FORMAT
+                 ", which no allocator could serve; the snapshot is damaged",
+                 keys[key], value->integer);
   else
     *number = (guint64) value->integer;
   return TRUE;
@@ -127,29 +236,37 @@ static int
 get_word (const GememPytorchRecords *records, guint key)
 {
   const GememPickleValue *value = get (records, key);
-  return value != NULL && value->type == GEMEM_PICKLE_STRING ? gemem_pickle_string_key (records->pickle, value->string) : -1;
+  return value != NULL && value->type == GEMEM_PICKLE_STRING
+             ? gemem_pickle_string_key (records->pickle, value->string)
+             : -1;
 }
 
 static const char *
 get_text (const GememPytorchRecords *records, guint key)
 {
   const GememPickleValue *value = get (records, key);
-  return value != NULL && value->type == GEMEM_PICKLE_STRING ? gemem_pickle_string (records->pickle, value->string) : "";
+  return value != NULL && value->type == GEMEM_PICKLE_STRING
+             ? gemem_pickle_string (records->pickle, value->string)
+             : "";
 }
 
 static gboolean
 get_flag (const GememPytorchRecords *records, guint key)
 {
   const GememPickleValue *value = get (records, key);
-  return value != NULL && (value->type == GEMEM_PICKLE_BOOL || value->type == GEMEM_PICKLE_INT) && value->integer != 0;
+  return value != NULL && (value->type == GEMEM_PICKLE_BOOL || value->type == GEMEM_PICKLE_INT)
+         && value->integer != 0;
 }
 
-/* Stream handles may be any pointer; one with its top bit set is a negative number, or one of 9 bytes. */
+/* Stream handles may be any pointer; one with its top bit set is a negative number, or one of 9
+ * bytes. */
 static guint64
 get_stream (const GememPytorchRecords *records)
 {
   const GememPickleValue *value = get (records, K_STREAM);
-  return value != NULL && (value->type == GEMEM_PICKLE_INT || value->type == GEMEM_PICKLE_BIG_INT) ? (guint64) value->integer : 0;
+  return value != NULL && (value->type == GEMEM_PICKLE_INT || value->type == GEMEM_PICKLE_BIG_INT)
+             ? (guint64) value->integer
+             : 0;
 }
 
 /* (0, 0) is the default pool, 0; the others are numbered as they come. */
@@ -177,7 +294,10 @@ static guint32
 get_stack (const GememPytorchRecords *records)
 {
   const GememPickleValue *value = get (records, K_FRAMES);
-  return value != NULL && value->type == GEMEM_PICKLE_LIST && gemem_pickle_pair (value) == GEMEM_PICKLE_NO_PAIR ? value->number : 0;
+  return value != NULL && value->type == GEMEM_PICKLE_LIST
+                 && gemem_pickle_pair (value) == GEMEM_PICKLE_NO_PAIR
+             ? value->number
+             : 0;
 }
 
 /* ---- segments and blocks */
@@ -190,11 +310,14 @@ read_block (GememPytorchRecords *records, GError **error)
   guint64 history = records->history;
 
   records->history = 0;
-  if (state != W_ACTIVE_ALLOCATED && state != W_ACTIVE_PENDING && state != W_ACTIVE_AWAITING && state != W_INACTIVE)
-    return fail (records, error, "a block in state \"%s\"; this state is not known", get_text (records, K_STATE));
+  if (state != W_ACTIVE_ALLOCATED && state != W_ACTIVE_PENDING && state != W_ACTIVE_AWAITING
+      && state != W_INACTIVE)
+    return fail (records, error, "a block in state \"%s\"; this state is not known",
+                 get_text (records, K_STATE));
   if (!get_number (records, K_SIZE, GEMEM_PYTORCH_MAX_SIZE, "a block", 0, &block.block, error)
       || !get_number (records, K_ADDRESS, G_MAXINT64, NULL, 0, &block.address, error)
-      || !get_number (records, K_REQUESTED_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL, history != 0 ? history : block.block, &block.size, error))
+      || !get_number (records, K_REQUESTED_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL,
+                      history != 0 ? history : block.block, &block.size, error))
     return FALSE;
   records->keys.block |= records->present;
   block.freed = state == W_INACTIVE; /* until its segment is complete */
@@ -211,7 +334,8 @@ read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError *
 
   memset (segment, 0, sizeof *segment);
   if (!get_number (records, K_ADDRESS, G_MAXINT64, "a segment", 0, &segment->address, error)
-      || !get_number (records, K_TOTAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, "a segment", 0, &segment->size, error)
+      || !get_number (records, K_TOTAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, "a segment", 0, &segment->size,
+                      error)
       || !get_number (records, K_DEVICE, MAX_DEVICES, NULL, 0, &device, error))
     return FALSE;
   records->keys.segment |= records->present;
@@ -231,7 +355,9 @@ read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError *
       at = block.address + block.block;
       if (block.address < segment->address || at > segment->address + segment->size)
         return fail (records, error,
-                     "block 0x%" G_GINT64_MODIFIER "x lies outside of its segment 0x%" G_GINT64_MODIFIER "x; the snapshot is damaged",
+                     "block 0x%" G_GINT64_MODIFIER
+                     "x lies outside of its segment 0x%" G_GINT64_MODIFIER
+                     "x; the snapshot is damaged",
                      block.address, segment->address);
       if (block.freed)
         continue;
@@ -251,28 +377,40 @@ event_kind (int action)
 {
   switch (action)
     {
-    case W_ALLOC: return GEMEM_EVENT_ALLOC;
-    case W_FREE_REQUESTED: return GEMEM_EVENT_FREE_REQUESTED;
-    case W_FREE_COMPLETED: return GEMEM_EVENT_FREE_COMPLETED;
-    case W_SEGMENT_ALLOC: return GEMEM_EVENT_SEGMENT_ALLOC;
-    case W_SEGMENT_FREE: return GEMEM_EVENT_SEGMENT_FREE;
-    case W_SEGMENT_MAP: return GEMEM_EVENT_SEGMENT_MAP;
-    case W_SEGMENT_UNMAP: return GEMEM_EVENT_SEGMENT_UNMAP;
-    case W_OOM: return GEMEM_EVENT_OOM;
-    case W_SNAPSHOT: return GEMEM_EVENT_SNAPSHOT;
-    default: return (GememEventKind) 0;
+    case W_ALLOC:
+      return GEMEM_EVENT_ALLOC;
+    case W_FREE_REQUESTED:
+      return GEMEM_EVENT_FREE_REQUESTED;
+    case W_FREE_COMPLETED:
+      return GEMEM_EVENT_FREE_COMPLETED;
+    case W_SEGMENT_ALLOC:
+      return GEMEM_EVENT_SEGMENT_ALLOC;
+    case W_SEGMENT_FREE:
+      return GEMEM_EVENT_SEGMENT_FREE;
+    case W_SEGMENT_MAP:
+      return GEMEM_EVENT_SEGMENT_MAP;
+    case W_SEGMENT_UNMAP:
+      return GEMEM_EVENT_SEGMENT_UNMAP;
+    case W_OOM:
+      return GEMEM_EVENT_OOM;
+    case W_SNAPSHOT:
+      return GEMEM_EVENT_SNAPSHOT;
+    default:
+      return (GememEventKind) 0;
     }
 }
 
 static gboolean
-read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint position, GError **error)
+read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint position,
+            GError **error)
 {
   GememTraceEvent *event = &record->event;
   gboolean sized, placed;
 
   memset (event, 0, sizeof *event);
   if (position >= MAX_DEVICES)
-    return fail (records, error, "events of device %u; at most %u devices are read", position, MAX_DEVICES);
+    return fail (records, error, "events of device %u; at most %u devices are read", position,
+                 MAX_DEVICES);
   if (records->counts->len <= position)
     g_array_set_size (records->counts, position + 1);
   record->device = position;
@@ -290,18 +428,22 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
       record->kind = GEMEM_PYTORCH_UNKNOWN;
       record->name = get_text (records, K_ACTION);
       return get (records, K_ACTION) != NULL
-             || fail (records, error, "an event without \"action\"; this is no snapshot of torch.cuda.memory");
+             || fail (records, error,
+                      "an event without \"action\"; this is no snapshot of torch.cuda.memory");
     }
   sized = event->kind != GEMEM_EVENT_OOM && event->kind != GEMEM_EVENT_SNAPSHOT;
   placed = sized;
-  if (!get_number (records, K_SIZE, sized ? GEMEM_PYTORCH_MAX_SIZE : G_MAXINT64, "an event", 0, &event->size, error)
-      || !get_number (records, K_ADDR, G_MAXINT64, placed ? "an event" : NULL, 0, &event->address, error)
+  if (!get_number (records, K_SIZE, sized ? GEMEM_PYTORCH_MAX_SIZE : G_MAXINT64, "an event", 0,
+                   &event->size, error)
+      || !get_number (records, K_ADDR, G_MAXINT64, placed ? "an event" : NULL, 0, &event->address,
+                      error)
       || !get_number (records, K_DEVICE_FREE, G_MAXINT64, NULL, 0, &event->aux, error)
       || !get_number (records, K_TIME_US, G_MAXINT64 / 1000, NULL, 0, &event->time, error))
     return FALSE;
   if (sized && (event->size == 0 || event->address == 0))
     return fail (records, error,
-                 "\"%s\" of %" G_GUINT64_FORMAT " bytes at address 0x%" G_GINT64_MODIFIER "x; neither can be 0, the snapshot is damaged",
+                 "\"%s\" of %" G_GUINT64_FORMAT " bytes at address 0x%" G_GINT64_MODIFIER
+                 "x; neither can be 0, the snapshot is damaged",
                  get_text (records, K_ACTION), event->size, event->address);
   if (!placed)
     event->address = 0;
@@ -312,7 +454,8 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
   if (record->has_pool)
     event->pool = get_pool (records, K_POOL_ID);
   event->stream = get_stream (records);
-  if (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP && event->size == GEMEM_PYTORCH_SMALL_SEGMENT)
+  if (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP
+      && event->size == GEMEM_PYTORCH_SMALL_SEGMENT)
     event->flags |= GEMEM_EVENT_SMALL;
   return TRUE;
 }
@@ -324,7 +467,8 @@ read_annotation (GememPytorchRecords *records, GememPytorchRecord *record, GErro
 
   memset (&record->event, 0, sizeof record->event);
   record->kind = GEMEM_PYTORCH_ANNOTATION;
-  record->device = device != NULL && device->type == GEMEM_PICKLE_INT && device->integer >= 0 && device->integer < MAX_DEVICES
+  record->device = device != NULL && device->type == GEMEM_PICKLE_INT && device->integer >= 0
+                           && device->integer < MAX_DEVICES
                        ? (guint) device->integer
                        : 0;
   record->begin = get_word (records, K_STAGE) == W_START;
@@ -359,7 +503,8 @@ read_settings (GememPytorchRecords *records)
   g_free (settings->configuration);
   settings->configuration = g_utf8_make_valid (configuration, -1);
   if (split != NULL && split->type == GEMEM_PICKLE_INT)
-    settings->max_split_size = split->integer < 0 || split->integer == G_MAXINT64 ? -1 : split->integer;
+    settings->max_split_size = split->integer < 0 || split->integer == G_MAXINT64 ? -1
+                                                                                  : split->integer;
   if (threshold != NULL && threshold->type == GEMEM_PICKLE_FLOAT)
     settings->garbage_collection_threshold = threshold->real;
   settings->expandable_segments = get_flag (records, K_EXPANDABLE_SEGMENTS);
@@ -367,7 +512,8 @@ read_settings (GememPytorchRecords *records)
 
 /* ---- call stacks */
 
-/* A frame gets a number, so that lists of frames, however often they are referred to, are numbers too. */
+/* A frame gets a number, so that lists of frames, however often they are referred to, are numbers
+ * too. */
 static void
 read_frame (GememPytorchRecords *records)
 {
@@ -385,7 +531,10 @@ read_frame (GememPytorchRecords *records)
     {
       const char *text = gemem_pickle_string (records->pickle, frame.name);
       records->last_name = frame.name;
-      records->last_flags = strstr (text, "empty_cache") != NULL || strstr (text, "emptyCache") != NULL ? GEMEM_PYTORCH_EMPTY_CACHE : 0;
+      records->last_flags = strstr (text, "empty_cache") != NULL
+                                    || strstr (text, "emptyCache") != NULL
+                                ? GEMEM_PYTORCH_EMPTY_CACHE
+                                : 0;
     }
   frame.flags = records->last_flags;
   gemem_pickle_set_number (records->pickle, gemem_call_stacks_frame (records->stacks, &frame));
@@ -397,7 +546,8 @@ read_frames (GememPytorchRecords *records)
   guint32 before;
   guint n;
   const guint32 *frames = gemem_pickle_items (records->pickle, &before, &n);
-  gemem_pickle_set_number (records->pickle, gemem_call_stacks_extend (records->stacks, before, frames, n));
+  gemem_pickle_set_number (records->pickle,
+                           gemem_call_stacks_extend (records->stacks, before, frames, n));
 }
 
 /* ---- which dict is it */
@@ -411,7 +561,8 @@ once (GememPytorchRecords *records)
 }
 
 static gboolean
-read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record, const GememPicklePath *path, GError **error)
+read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record,
+                  const GememPicklePath *path, GError **error)
 {
   guint64 history;
 
@@ -429,7 +580,8 @@ read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record, cons
 }
 
 gboolean
-gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *record, GError **error)
+gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *record,
+                            GError **error)
 {
   int result;
 
@@ -458,7 +610,9 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
           records->has_traces |= get (records, K_DEVICE_TRACES) != NULL;
           records->keys.file |= records->present;
         }
-      else if (path.section == K_SEGMENTS || path.section == -2) /* -2: torch.cuda.memory_snapshot() is a bare list of segments */
+      else if (path.section == K_SEGMENTS
+               || path.section
+                      == -2) /* -2: torch.cuda.memory_snapshot() is a bare list of segments */
         {
           ok = read_in_segments (records, record, &path, error);
           records->has_segments |= path.section == -2 && record->kind == GEMEM_PYTORCH_SEGMENT;
@@ -481,13 +635,16 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
   if (result < 0)
     return FALSE;
   if (!records->has_segments && !records->has_traces)
-    return fail (records, error, "neither \"segments\" nor \"device_traces\" in this pickle; it is no snapshot of torch.cuda.memory");
+    return fail (records, error,
+                 "neither \"segments\" nor \"device_traces\" in this pickle; it is no snapshot of "
+                 "torch.cuda.memory");
   return TRUE;
 }
 
 /* ---- the version */
 
-/* Sets the bit of @feature: in @possible if any dict of the kind was seen, in @seen if one had @key (@present: all keys they had). */
+/* Sets the bit of @feature: in @possible if any dict of the kind was seen, in @seen if one had @key
+ * (@present: all keys they had). */
 static void
 look (guint64 present, guint feature, guint key, guint *seen, guint *possible)
 {
@@ -506,12 +663,15 @@ gemem_pytorch_records_version (const GememPytorchRecords *records)
   look (records->keys.block, GEMEM_PYTORCH_HAS_BLOCK_ADDRESS, K_ADDRESS, &seen, &possible);
   look (records->keys.event, GEMEM_PYTORCH_HAS_TIME, K_TIME_US, &seen, &possible);
   look (records->keys.file, GEMEM_PYTORCH_HAS_SETTINGS, K_ALLOCATOR_SETTINGS, &seen, &possible);
-  look (records->keys.file, GEMEM_PYTORCH_HAS_ANNOTATIONS, K_EXTERNAL_ANNOTATIONS, &seen, &possible);
-  look (records->keys.event, GEMEM_PYTORCH_HAS_COMPILE_CONTEXT, K_COMPILE_CONTEXT, &seen, &possible);
+  look (records->keys.file, GEMEM_PYTORCH_HAS_ANNOTATIONS, K_EXTERNAL_ANNOTATIONS, &seen,
+        &possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_COMPILE_CONTEXT, K_COMPILE_CONTEXT, &seen,
+        &possible);
   look (records->keys.settings, GEMEM_PYTORCH_HAS_GRAPH_REUSE, K_GRAPH_REUSE, &seen, &possible);
   look (records->keys.event, GEMEM_PYTORCH_HAS_USER_METADATA, K_USER_METADATA, &seen, &possible);
   look (records->keys.event, GEMEM_PYTORCH_HAS_POOL_ID, K_POOL_ID, &seen, &possible);
-  look (records->keys.settings, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE, &seen, &possible);
+  look (records->keys.settings, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE, &seen,
+        &possible);
   look (records->keys.file, GEMEM_PYTORCH_HAS_HOST_TRACES, K_HOST_TRACES, &seen, &possible);
   if (configuration != NULL && strstr (configuration, "large_segment_size_mb") != NULL)
     seen |= 1u << GEMEM_PYTORCH_HAS_LARGE_SEGMENT;

@@ -39,8 +39,8 @@ is_release (guint kind)
 static gboolean
 is_of_request (const GememTraceEvent *event)
 {
-  return event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP || event->kind == GEMEM_EVENT_ALLOC
-         || event->kind == GEMEM_EVENT_OOM;
+  return event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP
+         || event->kind == GEMEM_EVENT_ALLOC || event->kind == GEMEM_EVENT_OOM;
 }
 
 /* Sizes are below 2^60, but a hostile file may have any number of them. */
@@ -50,9 +50,11 @@ plus (gint64 reserved, guint64 size)
   return (gint64) ((guint64) reserved + size);
 }
 
-/* Whether frees have stacks of their own: one that no request has tells; a free without its own has that of its block's request. */
+/* Whether frees have stacks of their own: one that no request has tells; a free without its own has
+ * that of its block's request. */
 static void
-look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean seen)
+look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack,
+               gboolean seen)
 {
   if (stack == 0)
     return;
@@ -74,9 +76,13 @@ look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, gui
 static void
 begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
 {
-  GememPytorchRelease run = { .pools = releases->pools->len, .whole = empties, .nameless = stack != 0 && !empties, .before = releases->reserved };
+  GememPytorchRelease run = { .pools = releases->pools->len,
+                              .whole = empties,
+                              .nameless = stack != 0 && !empties,
+                              .before = releases->reserved };
 
-  run.completions = (guint32) MIN (releases->stack == stack ? releases->completions : 0, G_MAXUINT32);
+  run.completions = (guint32) MIN (releases->stack == stack ? releases->completions : 0,
+                                   G_MAXUINT32);
   run.event = releases->events - run.completions;
   g_array_append_val (releases->runs, run);
   releases->open = releases->uniform = TRUE;
@@ -86,7 +92,8 @@ begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
 static void
 add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
-  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
+  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease,
+                                             releases->runs->len - 1);
 
   releases->uniform &= stack == releases->stack;
   if (run->bytes == 0)
@@ -104,27 +111,35 @@ add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint3
 static void
 end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 stack)
 {
-  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->runs->len - 1);
-  const gboolean obtained = next != NULL && (next->kind == GEMEM_EVENT_SEGMENT_ALLOC || next->kind == GEMEM_EVENT_SEGMENT_MAP);
+  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease,
+                                             releases->runs->len - 1);
+  const gboolean obtained = next != NULL
+                            && (next->kind == GEMEM_EVENT_SEGMENT_ALLOC
+                                || next->kind == GEMEM_EVENT_SEGMENT_MAP);
 
   run->failed = next != NULL && next->kind == GEMEM_EVENT_OOM && next->size > 0;
   run->whole |= run->n_pools == 0;
   if (obtained || run->failed)
     run->asked = next->size;
-  if (releases->stack != 0 && releases->uniform && stack == releases->stack && (obtained || run->failed))
+  if (releases->stack != 0 && releases->uniform && stack == releases->stack
+      && (obtained || run->failed))
     run->cause = GEMEM_PYTORCH_RELEASE_REFUSED;
   else
-    run->cause = releases->stack != 0 || !releases->uniform ? GEMEM_PYTORCH_RELEASE_PROGRAM : GEMEM_PYTORCH_RELEASE_GUESSED;
+    run->cause = releases->stack != 0 || !releases->uniform ? GEMEM_PYTORCH_RELEASE_PROGRAM
+                                                            : GEMEM_PYTORCH_RELEASE_GUESSED;
   releases->open = FALSE;
 }
 
-/* A completion that a request or the program waited for, not one that comes with its free.  In a run: one of the same stack. */
+/* A completion that a request or the program waited for, not one that comes with its free.  In a
+ * run: one of the same stack. */
 static gboolean
 is_waited_for (const GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
-  if (event->kind != GEMEM_EVENT_FREE_COMPLETED || stack == 0 || (releases->open && stack != releases->stack))
+  if (event->kind != GEMEM_EVENT_FREE_COMPLETED || stack == 0
+      || (releases->open && stack != releases->stack))
     return FALSE;
-  return releases->last_kind != GEMEM_EVENT_FREE_REQUESTED || releases->last_address != event->address || releases->stack != stack;
+  return releases->last_kind != GEMEM_EVENT_FREE_REQUESTED
+         || releases->last_address != event->address || releases->stack != stack;
 }
 
 /* How many completions with one stack there are without another event between. */
@@ -153,7 +168,8 @@ count_reserved (GememPytorchReleases *releases, const GememTraceEvent *event)
 }
 
 void
-gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack, gboolean empties, gboolean seen)
+gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event,
+                              guint32 stack, gboolean empties, gboolean seen)
 {
   const gboolean release = is_release (event->kind);
 
@@ -185,14 +201,17 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
     {
       GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
 
-      if (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && !releases->own && plus (run->before, run->asked) <= releases->peak)
+      if (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && !releases->own
+          && plus (run->before, run->asked) <= releases->peak)
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
       if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && releases->stacks)
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
-      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED || (max_split_size != G_MAXUINT64 && (run->waits || run->first >= max_split_size)))
+      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED
+          || (max_split_size != G_MAXUINT64 && (run->waits || run->first >= max_split_size)))
         run->event += run->completions;
       releases->counts[run->cause]++;
-      releases->nameless += run->cause == GEMEM_PYTORCH_RELEASE_PROGRAM && run->nameless && releases->own;
+      releases->nameless += run->cause == GEMEM_PYTORCH_RELEASE_PROGRAM && run->nameless
+                            && releases->own;
       releases->added += run->n_pools;
       if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
         releases->added += run->whole;
@@ -205,16 +224,20 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
 static gboolean
 is_collection (const GememPytorchReleases *releases, const GememPytorchRelease *run)
 {
-  return run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && plus (run->before, run->asked) <= releases->peak;
+  return run->cause == GEMEM_PYTORCH_RELEASE_REFUSED
+         && plus (run->before, run->asked) <= releases->peak;
 }
 
-/* Garbage is collected when more than threshold * limit is reserved at a miss, until no more than that is: so that product is below what was
- * reserved at each collection, not below what was at a miss without one, and not below what a collection left. */
+/* Garbage is collected when more than threshold * limit is reserved at a miss, until no more than
+ * that is: so that product is below what was reserved at each collection, not below what was at a
+ * miss without one, and not below what a collection left. */
 guint64
-gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double threshold, guint64 initial)
+gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double threshold,
+                                    guint64 initial)
 {
   gint64 least = 0, below = G_MAXINT64;
-  const gint64 start = (gint64) MIN (initial, G_MAXINT64 / 4), peak = plus (start, (guint64) releases->peak);
+  const gint64 start = (gint64) MIN (initial, G_MAXINT64 / 4),
+               peak = plus (start, (guint64) releases->peak);
 
   for (guint i = 0; i < releases->runs->len; i++)
     {
@@ -252,7 +275,8 @@ gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double
 static gboolean
 before_run (GememPytorchReleases *releases, guint64 reserved, GememTraceEvent *added)
 {
-  const GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, releases->next);
+  const GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease,
+                                                   releases->next);
   const gboolean refused = run->cause == GEMEM_PYTORCH_RELEASE_REFUSED;
 
   if (releases->step < run->n_pools)
@@ -272,9 +296,13 @@ before_run (GememPytorchReleases *releases, guint64 reserved, GememTraceEvent *a
 }
 
 gboolean
-gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, const GememTraceEvent *event, guint64 reserved, GememTraceEvent *added)
+gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number,
+                               const GememTraceEvent *event, guint64 reserved,
+                               GememTraceEvent *added)
 {
-  const gboolean run = releases->next < releases->runs->len && g_array_index (releases->runs, GememPytorchRelease, releases->next).event == number;
+  const gboolean run = releases->next < releases->runs->len
+                       && g_array_index (releases->runs, GememPytorchRelease, releases->next).event
+                              == number;
   const gboolean fails = event->kind == GEMEM_EVENT_OOM && event->size > 0 && !releases->limited;
 
   if (!run && !fails)
@@ -289,7 +317,8 @@ gemem_pytorch_releases_before (GememPytorchReleases *releases, guint64 number, c
 }
 
 gboolean
-gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event, GememTraceEvent *added)
+gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceEvent *event,
+                               GememTraceEvent *added)
 {
   if (!releases->limited || event->kind == GEMEM_EVENT_FREE_COMPLETED
       || (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP))

@@ -1,7 +1,9 @@
-/* pytorch-settings.c - allocator_settings of a PyTorch snapshot: rounding, and the text that is offered as default parameters.
+/* pytorch-settings.c - allocator_settings of a PyTorch snapshot: rounding, and the text that is
+ * offered as default parameters.
  *
- * The snapshot holds the effective values of four settings and the string that PYTORCH_CUDA_ALLOC_CONF had.  The values win; from the
- * string come only the settings that the values do not cover.
+ * The snapshot holds the effective values of four settings and the string that
+ * PYTORCH_CUDA_ALLOC_CONF had.  The values win; from the string come only the settings that the
+ * values do not cover.
  * Origin: peers.md 1a.3 (rounding), 1a.11 (options), 2.1 (allocator_settings).
  */
 #include "config.h"
@@ -61,7 +63,8 @@ append_divisions (GString *text, const GememPytorchSettings *settings)
   for (guint i = 0; i < GEMEM_PYTORCH_SLOTS; i++)
     {
       any |= settings->divisions[i] > 1;
-      g_string_append_printf (list, "%s%u:%" G_GUINT64_FORMAT, i > 0 ? "," : "", 1u << i, settings->divisions[i]);
+      g_string_append_printf (list, "%s%u:%" G_GUINT64_FORMAT, i > 0 ? "," : "", 1u << i,
+                              settings->divisions[i]);
     }
   g_string_append_c (list, ']');
   if (any)
@@ -72,8 +75,9 @@ append_divisions (GString *text, const GememPytorchSettings *settings)
 static void
 append_configuration (GString *text, const char *configuration)
 {
-  static const char *const wanted[] = { "max_non_split_rounding_mb", "large_segment_size_mb", "per_process_memory_fraction",
-                                        "throw_on_cudamalloc_oom", NULL };
+  static const char *const wanted[] = { "max_non_split_rounding_mb", "large_segment_size_mb",
+                                        "per_process_memory_fraction", "throw_on_cudamalloc_oom",
+                                        NULL };
   g_auto (GStrv) parts = g_strsplit (configuration, ",", -1);
 
   for (guint i = 0; parts[i] != NULL; i++)
@@ -98,7 +102,8 @@ gemem_pytorch_settings_text (const GememPytorchSettings *settings)
     {
       guint64 size = (guint64) settings->max_split_size;
       gboolean whole = size % GEMEM_MIB == 0;
-      g_snprintf (number, sizeof number, "%" G_GUINT64_FORMAT "%s", whole ? size / GEMEM_MIB : size, whole ? "" : "B");
+      g_snprintf (number, sizeof number, "%" G_GUINT64_FORMAT "%s", whole ? size / GEMEM_MIB : size,
+                  whole ? "" : "B");
       append (text, "max_split_size_mb", number);
     }
   if (settings->garbage_collection_threshold > 0 && settings->garbage_collection_threshold < 1)
@@ -106,7 +111,9 @@ gemem_pytorch_settings_text (const GememPytorchSettings *settings)
       g_ascii_formatd (number, sizeof number, "%.15g", settings->garbage_collection_threshold);
       append (text, "garbage_collection_threshold", number);
     }
-  if (settings->memory_limit > 0 && (settings->configuration == NULL || strstr (settings->configuration, "per_process_memory_fraction") == NULL))
+  if (settings->memory_limit > 0
+      && (settings->configuration == NULL
+          || strstr (settings->configuration, "per_process_memory_fraction") == NULL))
     {
       g_snprintf (number, sizeof number, "%" G_GUINT64_FORMAT, settings->memory_limit);
       append (text, "memory_limit", number);

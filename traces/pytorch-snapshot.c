@@ -1,15 +1,20 @@
-/* pytorch-snapshot.c - reads torch.cuda.memory snapshots (_dump_snapshot, _snapshot): format `pytorch-snapshot`.
+/* pytorch-snapshot.c - reads torch.cuda.memory snapshots (_dump_snapshot, _snapshot): format
+ * `pytorch-snapshot`.
  *
- * What of the past is in the file must be known before the first event can be handed out, so the file is read twice: the first pass
- * checks every event and works out the initial state of each device (pytorch-state.h), the second delivers.  Another pass lies
- * between them only if the size of an initial block must be inferred from later addresses.
+ * What of the past is in the file must be known before the first event can be handed out, so the
+ * file is read twice: the first pass checks every event and works out the initial state of each
+ * device (pytorch-state.h), the second delivers.  Another pass lies between them only if the size
+ * of an initial block must be inferred from later addresses.
  *
- * What is delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or SEGMENT_MAP for ranges of expandable
- * segments, then ALLOC with the block size in `aux`, then FREE_REQUESTED for blocks that waited for streams), then the events of device
- * 0, 1, ...  Annotations that begin (optimizer steps, user marks) become PHASE events, and what segments were released for becomes
- * TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses of blocks become ids 1, 2, 3...
+ * What is delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or
+ * SEGMENT_MAP for ranges of expandable segments, then ALLOC with the block size in `aux`, then
+ * FREE_REQUESTED for blocks that waited for streams), then the events of device 0, 1, ... 
+ * Annotations that begin (optimizer steps, user marks) become PHASE events, and what segments were
+ * released for becomes TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses of blocks
+ * become ids 1, 2, 3...
  *
- * Memory: what is live, plus the pickle's memo (4 bytes per object that was memoised).  Origin: peers.md 2.1.
+ * Memory: what is live, plus the pickle's memo (4 bytes per object that was memoised).  Origin:
+ * peers.md 2.1.
  */
 #include "config.h"
 
@@ -34,34 +39,34 @@ typedef struct
 {
   GememPytorchState state;
   GememPytorchReleases releases;
-  GememIdMap       *ids; /* address -> id */
-  GArray           *phases;
-  guint             phase;       /* next one */
-  guint64           first, last; /* us */
-  guint64           events, backwards;
-  guint64           delivered; /* events */
-  guint64           reserved;  /* by the events delivered */
+  GememIdMap *ids; /* address -> id */
+  GArray *phases;
+  guint phase;         /* next one */
+  guint64 first, last; /* us */
+  guint64 events, backwards;
+  guint64 delivered; /* events */
+  guint64 reserved;  /* by the events delivered */
 } Device;
 
 typedef struct
 {
-  GememTraceReader    reader;
-  GememSnapshotBytes  bytes;
-  GememReadOptions    options;
+  GememTraceReader reader;
+  GememSnapshotBytes bytes;
+  GememReadOptions options;
   GememPytorchRecords records;
-  gboolean            open; /* records */
-  GPtrArray          *devices;
-  guint64             origin; /* us since 1970 of time 0 */
-  gboolean            has_time, truncated, expandable, names_pools;
-  guint64             phases, phases_lost, unknown;
-  char               *unknown_action; /* the first */
-  guint64             last_id;
-  guint               initial_device;  /* next device whose initial state to deliver */
-  guint               step, at;        /* within it                                  */
-  guint64             accepted, taken; /* event records of the first pass, of the second */
-  GememPytorchRecord  held;            /* the event to deliver after the phases before it */
-  gboolean            holding, ended;
-  GememTraceEvent     batch[BATCH];
+  gboolean open; /* records */
+  GPtrArray *devices;
+  guint64 origin; /* us since 1970 of time 0 */
+  gboolean has_time, truncated, expandable, names_pools;
+  guint64 phases, phases_lost, unknown;
+  char *unknown_action; /* the first */
+  guint64 last_id;
+  guint initial_device;    /* next device whose initial state to deliver */
+  guint step, at;          /* within it */
+  guint64 accepted, taken; /* event records of the first pass, of the second */
+  GememPytorchRecord held; /* the event to deliver after the phases before it */
+  gboolean holding, ended;
+  GememTraceEvent batch[BATCH];
 } Snapshot;
 
 /* ---- devices */
@@ -122,14 +127,18 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
 
   if (!gemem_pytorch_state_event (&device->state, &record->event, &reason))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: %s", snapshot->bytes.source.name,
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: %s", snapshot->bytes.source.name,
                    record->device, record->index, reason->message);
       return FALSE;
     }
-  gemem_pytorch_releases_event (&device->releases, &record->event, record->stack,
-                                (gemem_call_stacks_flags (snapshot->records.stacks, record->stack) & GEMEM_PYTORCH_EMPTY_CACHE) != 0,
-                                record->event.kind == GEMEM_EVENT_FREE_REQUESTED && !device->releases.own
-                                    && gemem_pytorch_state_saw (&device->state, record->event.address));
+  gemem_pytorch_releases_event (
+      &device->releases, &record->event, record->stack,
+      (gemem_call_stacks_flags (snapshot->records.stacks, record->stack)
+       & GEMEM_PYTORCH_EMPTY_CACHE)
+          != 0,
+      record->event.kind == GEMEM_EVENT_FREE_REQUESTED && !device->releases.own
+          && gemem_pytorch_state_saw (&device->state, record->event.address));
   if (device->events++ == 0)
     device->first = time;
   else if (time < device->last)
@@ -137,7 +146,8 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
   device->last = MAX (device->last, time);
   snapshot->has_time &= record->has_time;
   snapshot->names_pools |= record->has_pool;
-  snapshot->expandable |= record->event.kind == GEMEM_EVENT_SEGMENT_MAP || record->event.kind == GEMEM_EVENT_SEGMENT_UNMAP;
+  snapshot->expandable |= record->event.kind == GEMEM_EVENT_SEGMENT_MAP
+                          || record->event.kind == GEMEM_EVENT_SEGMENT_UNMAP;
   return TRUE;
 }
 
@@ -173,7 +183,8 @@ first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **err
           gemem_pytorch_state_final_segment (&device->state, &record->segment);
           snapshot->expandable |= record->segment.expandable;
           for (guint i = 0; i < snapshot->records.blocks->len; i++)
-            gemem_pytorch_state_final_block (&device->state, &g_array_index (snapshot->records.blocks, GememPytorchBlock, i));
+            gemem_pytorch_state_final_block (
+                &device->state, &g_array_index (snapshot->records.blocks, GememPytorchBlock, i));
         }
       return TRUE;
     case GEMEM_PYTORCH_EVENT:
@@ -209,7 +220,8 @@ first_pass (Snapshot *snapshot, GError **error)
   if (!begin_pass (snapshot, TRUE, error))
     return FALSE;
   do
-    if (!gemem_pytorch_records_next (&snapshot->records, &record, &damage) || !first_record (snapshot, &record, &damage))
+    if (!gemem_pytorch_records_next (&snapshot->records, &record, &damage)
+        || !first_record (snapshot, &record, &damage))
       {
         if (!snapshot->options.allow_partial || snapshot->accepted == 0)
           {
@@ -252,7 +264,8 @@ static int
 compare_phases (gconstpointer a, gconstpointer b)
 {
   const Phase *x = a, *y = b;
-  return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->tag > y->tag) - (x->tag < y->tag);
+  return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+                            : (x->tag > y->tag) - (x->tag < y->tag);
 }
 
 /* Keeps the phases that begin while the device's events run, in order of time. */
@@ -263,7 +276,8 @@ settle_phases (Snapshot *snapshot, Device *device)
   for (guint i = 0; i < device->phases->len; i++)
     {
       Phase phase = g_array_index (device->phases, Phase, i);
-      if (snapshot->has_time && device->events > 0 && phase.time >= device->first && phase.time <= device->last)
+      if (snapshot->has_time && device->events > 0 && phase.time >= device->first
+          && phase.time <= device->last)
         g_array_index (device->phases, Phase, keep++) = phase;
     }
   snapshot->reader.info.skipped += device->phases->len - keep;
@@ -288,43 +302,57 @@ add_facts (Snapshot *snapshot, guint number)
   info->ambiguities += ambiguous;
   if (ambiguous > 0)
     gemem_trace_info_note (info, "ambiguous",
-                           "device %u: of the sizes of initial blocks %" G_GUINT64_FORMAT " are inferred from later addresses, %" G_GUINT64_FORMAT
+                           "device %u: of the sizes of initial blocks %" G_GUINT64_FORMAT
+                           " are inferred from later addresses, %" G_GUINT64_FORMAT
                            " are guessed to be the rounded request",
                            number, state->inferred, ambiguous - state->inferred);
   info->events += initial + device->events + device->phases->len + device->releases.added;
   if (initial > 0)
     info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
   if (device->backwards > 0)
-    gemem_trace_info_note (info, "note", "device %u: the clock ran backwards at %" G_GUINT64_FORMAT " events, whose times were raised",
+    gemem_trace_info_note (info, "note",
+                           "device %u: the clock ran backwards at %" G_GUINT64_FORMAT
+                           " events, whose times were raised",
                            number, device->backwards);
   if (state->unexplained > 0)
     gemem_trace_info_note (info, "note",
-                           "device %u: %" G_GUINT64_FORMAT " blocks are live after the last event, but not in the final segments", number,
-                           state->unexplained);
+                           "device %u: %" G_GUINT64_FORMAT
+                           " blocks are live after the last event, but not in the final segments",
+                           number, state->unexplained);
 }
 
 /* What segments were released for, where any was. */
 static void
-note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases, gboolean collects, gboolean names_pools)
+note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases,
+               gboolean collects, gboolean names_pools)
 {
-  const guint64 guessed = releases->counts[GEMEM_PYTORCH_RELEASE_GUESSED], refused = releases->counts[GEMEM_PYTORCH_RELEASE_REFUSED];
+  const guint64 guessed = releases->counts[GEMEM_PYTORCH_RELEASE_GUESSED],
+                refused = releases->counts[GEMEM_PYTORCH_RELEASE_REFUSED];
   const guint64 program = releases->counts[GEMEM_PYTORCH_RELEASE_PROGRAM] + guessed;
   g_autoptr (GString) text = g_string_new (NULL);
 
   if (program > 0)
-    g_string_append_printf (text, "the program emptied the cache (trim): %" G_GUINT64_FORMAT, program);
+    g_string_append_printf (text, "the program emptied the cache (trim): %" G_GUINT64_FORMAT,
+                            program);
   if (guessed > 0)
-    g_string_append_printf (text, ", of these guessed for want of call stacks: %" G_GUINT64_FORMAT, guessed);
+    g_string_append_printf (text, ", of these guessed for want of call stacks: %" G_GUINT64_FORMAT,
+                            guessed);
   if (refused > 0)
-    g_string_append_printf (text, "%sthe allocator gave back memory as the device refused a request%s: %" G_GUINT64_FORMAT, text->len > 0 ? "; " : "",
-                            collects ? ", or as garbage_collection_threshold says" : "", refused);
+    g_string_append_printf (
+        text,
+        "%sthe allocator gave back memory as the device refused a request%s: %" G_GUINT64_FORMAT,
+        text->len > 0 ? "; " : "", collects ? ", or as garbage_collection_threshold says" : "",
+        refused);
   if (releases->failed > 0)
-    g_string_append_printf (text, "%srequests that ran out of memory: %" G_GUINT64_FORMAT, text->len > 0 ? "; " : "", releases->failed);
+    g_string_append_printf (text, "%srequests that ran out of memory: %" G_GUINT64_FORMAT,
+                            text->len > 0 ? "; " : "", releases->failed);
   if (releases->nameless > 0 && !names_pools)
-    gemem_trace_info_note (info, "note",
-                           "device %u: releases of the program that name no empty_cache: %" G_GUINT64_FORMAT
-                           "; if private pools ended there, it is not known what was in them, as only PyTorch 2.12 and later says so",
-                           number, releases->nameless);
+    gemem_trace_info_note (
+        info, "note",
+        "device %u: releases of the program that name no empty_cache: %" G_GUINT64_FORMAT
+        "; if private pools ended there, it is not known what was in them, as only PyTorch 2.12 "
+        "and later says so",
+        number, releases->nameless);
   if (text->len > 0)
     gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
 }
@@ -337,7 +365,8 @@ settle (Snapshot *snapshot, GError **error)
   GememPytorchSettings *settings = &snapshot->records.settings;
   guint open = 0;
 
-  const gboolean collects = settings->garbage_collection_threshold > 0; /* another pass begins with settings of its own */
+  /* another pass begins with settings of its own */
+  const gboolean collects = settings->garbage_collection_threshold > 0;
 
   settings->expandable_segments |= snapshot->expandable; /* it can be switched at run time */
 
@@ -358,25 +387,35 @@ settle (Snapshot *snapshot, GError **error)
       g_autoptr (GError) reason = NULL;
       if (!gemem_pytorch_state_finish (&device->state, settings, snapshot->truncated, &reason))
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s", snapshot->bytes.source.name, i, reason->message);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s",
+                       snapshot->bytes.source.name, i, reason->message);
           return FALSE;
         }
-      gemem_pytorch_releases_finish (&device->releases, settings->max_split_size >= 0 ? (guint64) settings->max_split_size : G_MAXUINT64);
+      gemem_pytorch_releases_finish (&device->releases, settings->max_split_size >= 0
+                                                            ? (guint64) settings->max_split_size
+                                                            : G_MAXUINT64);
       for (guint s = 0; s < device->state.segments->len; s++)
         device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
       if (settings->memory_limit == 0)
-        settings->memory_limit = gemem_pytorch_releases_infer_limit (&device->releases, settings->garbage_collection_threshold, device->reserved);
+        settings->memory_limit = gemem_pytorch_releases_infer_limit (
+            &device->releases, settings->garbage_collection_threshold, device->reserved);
       open += device->state.open;
       settle_phases (snapshot, device);
     }
   info->settings = gemem_pytorch_settings_text (settings);
   if (settings->memory_limit > 0)
-    gemem_trace_info_note (info, "note", "memory_limit=%" G_GUINT64_FORMAT " is inferred from when garbage was collected; if the program's is known, give it",
-                           settings->memory_limit);
+    gemem_trace_info_note (
+        info, "note",
+        "memory_limit=%" G_GUINT64_FORMAT
+        " is inferred from when garbage was collected; if the program's is known, give it",
+        settings->memory_limit);
   if (open > 0 && !tail_pass (snapshot, error))
     return FALSE;
   if (snapshot->accepted == 0)
-    gemem_trace_info_note (info, "note", "the snapshot holds a state and no events; call torch.cuda.memory._record_memory_history() before what is to be recorded");
+    gemem_trace_info_note (
+        info, "note",
+        "the snapshot holds a state and no events; call torch.cuda.memory._record_memory_history() "
+        "before what is to be recorded");
   snapshot->has_time &= snapshot->accepted > 0;
   snapshot->origin = G_MAXUINT64;
   for (guint i = 0; i < snapshot->devices->len; i++)
@@ -389,12 +428,16 @@ settle (Snapshot *snapshot, GError **error)
       note_releases (info, i, &device->releases, collects, snapshot->names_pools);
     }
   info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
-                 | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0) | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
+                 | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0)
+                 | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
   if (snapshot->unknown > 0)
-    gemem_trace_info_note (info, "note", "events with an unknown action are left out: %" G_GUINT64_FORMAT ", the first has \"%.40s\"", snapshot->unknown,
-                           snapshot->unknown_action);
+    gemem_trace_info_note (info, "note",
+                           "events with an unknown action are left out: %" G_GUINT64_FORMAT
+                           ", the first has \"%.40s\"",
+                           snapshot->unknown, snapshot->unknown_action);
   if (snapshot->phases_lost > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out", snapshot->phases_lost, MAX_PHASES);
+    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out",
+                           snapshot->phases_lost, MAX_PHASES);
   return TRUE;
 }
 
@@ -427,14 +470,17 @@ initial_block (GememTraceEvent *event, const GememPytorchBlock *block)
   event->aux = block->block;
   event->stream = block->stream;
   event->pool = block->pool;
-  event->flags |= (block->small ? GEMEM_EVENT_SMALL : 0) | (block->ambiguous ? GEMEM_EVENT_AMBIGUOUS : 0);
+  event->flags |= (block->small ? GEMEM_EVENT_SMALL : 0)
+                  | (block->ambiguous ? GEMEM_EVENT_AMBIGUOUS : 0);
 }
 
-/* The next event of the initial state: segments, blocks, pending frees of a device, then the next device.  FALSE: none is left. */
+/* The next event of the initial state: segments, blocks, pending frees of a device, then the next
+ * device.  FALSE: none is left. */
 static gboolean
 next_initial (Snapshot *snapshot, GememTraceEvent *event)
 {
-  for (; snapshot->initial_device < snapshot->devices->len; snapshot->initial_device++, snapshot->step = snapshot->at = 0)
+  for (; snapshot->initial_device < snapshot->devices->len;
+       snapshot->initial_device++, snapshot->step = snapshot->at = 0)
     {
       Device *device = g_ptr_array_index (snapshot->devices, snapshot->initial_device);
       const GememPytorchState *state = &device->state;
@@ -445,7 +491,9 @@ next_initial (Snapshot *snapshot, GememTraceEvent *event)
         while (snapshot->at < (snapshot->step == 0 ? state->segments->len : state->blocks->len))
           {
             guint at = snapshot->at++;
-            const GememPytorchBlock *block = snapshot->step > 0 ? &g_array_index (state->blocks, GememPytorchBlock, at) : NULL;
+            const GememPytorchBlock *block = snapshot->step > 0 ? &g_array_index (
+                                                 state->blocks, GememPytorchBlock, at)
+                                                                : NULL;
             if (snapshot->step == 2 && !block->pending)
               continue;
             if (snapshot->step == 0)
@@ -487,7 +535,8 @@ phase_event (Snapshot *snapshot, guint number, GememTraceEvent *event)
 
 /* Turns a record into the event that is delivered: time and id. */
 static gboolean
-deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *event, GError **error)
+deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *event,
+         GError **error)
 {
   Device *device = get_device (snapshot, record->device);
   guint64 id = 0;
@@ -538,7 +587,8 @@ deliver_before (Snapshot *snapshot, GememTraceEvent *event)
   const GememTraceEvent *held = &snapshot->held.event;
   Device *device = get_device (snapshot, snapshot->held.device);
 
-  if (!gemem_pytorch_releases_before (&device->releases, device->delivered, held, device->reserved, event))
+  if (!gemem_pytorch_releases_before (&device->releases, device->delivered, held, device->reserved,
+                                      event))
     return FALSE;
   event->device = held->device;
   event->time = event_time (snapshot, device, held->time);
@@ -565,7 +615,8 @@ deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
   return 2;
 }
 
-/* The next record of the second pass that is an event of a wanted device becomes `held`; FALSE: error. */
+/* The next record of the second pass that is an event of a wanted device becomes `held`; FALSE:
+ * error. */
 static gboolean
 hold_next (Snapshot *snapshot, GError **error)
 {
@@ -578,7 +629,8 @@ hold_next (Snapshot *snapshot, GError **error)
         return FALSE;
       snapshot->holding = held->kind == GEMEM_PYTORCH_EVENT && wanted (snapshot, held->device);
       snapshot->taken += held->kind == GEMEM_PYTORCH_EVENT || held->kind == GEMEM_PYTORCH_UNKNOWN;
-      snapshot->ended = held->kind == GEMEM_PYTORCH_END || (snapshot->taken == snapshot->accepted && !snapshot->holding);
+      snapshot->ended = held->kind == GEMEM_PYTORCH_END
+                        || (snapshot->taken == snapshot->accepted && !snapshot->holding);
     }
   return TRUE;
 }
@@ -599,7 +651,8 @@ snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, GError 
       if (!snapshot->holding)
         break;
       Device *device = get_device (snapshot, snapshot->held.device);
-      if (device->phase < device->phases->len && g_array_index (device->phases, Phase, device->phase).time <= snapshot->held.event.time)
+      if (device->phase < device->phases->len
+          && g_array_index (device->phases, Phase, device->phase).time <= snapshot->held.event.time)
         phase_event (snapshot, snapshot->held.device, &snapshot->batch[n++]);
       else if (deliver_before (snapshot, &snapshot->batch[n]))
         n++;
@@ -627,8 +680,8 @@ snapshot_close (GememTraceReader *reader)
 }
 
 GememTraceReader *
-gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes, const GememReadOptions *options,
-                             GError **error)
+gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes,
+                             const GememReadOptions *options, GError **error)
 {
   Snapshot *snapshot = g_new0 (Snapshot, 1);
 
@@ -640,7 +693,8 @@ gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshot
   snapshot->has_time = TRUE;
   snapshot->devices = g_ptr_array_new_with_free_func (device_free);
   gemem_trace_info_init (&snapshot->reader.info, format->name, bytes->source.name);
-  if (first_pass (snapshot, error) && settle (snapshot, error) && begin_pass (snapshot, FALSE, error))
+  if (first_pass (snapshot, error) && settle (snapshot, error)
+      && begin_pass (snapshot, FALSE, error))
     return &snapshot->reader;
   snapshot_close (&snapshot->reader);
   return NULL;
@@ -678,13 +732,18 @@ probe (const guint8 *head, gsize size)
 {
   if (size < 2 || head[0] != 0x80 || head[1] < 2 || head[1] > 5)
     return 0;
-  return contains (head, size, "segments") || contains (head, size, "device_traces") || contains (head, size, "segment_type") ? 95 : 50;
+  return contains (head, size, "segments") || contains (head, size, "device_traces")
+                 || contains (head, size, "segment_type")
+             ? 95
+             : 50;
 }
 
 static GememTraceReader *
 snapshot_open (GememInput *input, const GememReadOptions *options, GError **error)
 {
-  GememSnapshotBytes bytes = { { fill_input, input, gemem_input_name (input) }, rewind_input, close_input, input };
+  GememSnapshotBytes bytes = {
+    { fill_input, input, gemem_input_name (input) }, rewind_input, close_input, input
+  };
   return gemem_pytorch_snapshot_open (&gemem_format_pytorch_snapshot, &bytes, options, error);
 }
 

@@ -1,4 +1,5 @@
-/* pytorch-snapshot.h - opens a snapshot wherever its pickle lies: a file of its own, or inside a page. */
+/* pytorch-snapshot.h - opens a snapshot wherever its pickle lies: a file of its own, or inside a
+ * page. */
 #pragma once
 
 #include "traces/pickle.h"
@@ -14,7 +15,8 @@ typedef struct
 } GememSnapshotBytes;
 
 /* Takes over @bytes in all cases. */
-GememTraceReader *gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes,
+GememTraceReader *gemem_pytorch_snapshot_open (const GememTraceFormat *format,
+                                               const GememSnapshotBytes *bytes,
                                                const GememReadOptions *options, GError **error);
 
 extern const GememTraceFormat gemem_format_pytorch_snapshot;

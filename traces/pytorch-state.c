@@ -1,8 +1,9 @@
 /* pytorch-state.c - the state before the first event of a PyTorch snapshot (see pytorch-state.h).
  *
- * Invariants: the maps hold what is live by the events; `segments` and `blocks` only grow until finish and are sorted afterwards; no
- * decision depends on the order in which a map is walked.
- * Cost: O(1) per event in the first pass, O(log blocks) in the second, O(n log n) for the final state.
+ * Invariants: the maps hold what is live by the events; `segments` and `blocks` only grow until
+ * finish and are sorted afterwards; no decision depends on the order in which a map is walked.
+ * Cost: O(1) per event in the first pass, O(log blocks) in the second, O(n log n) for the final
+ * state.
  */
 #include "config.h"
 
@@ -19,8 +20,7 @@ typedef struct
   guint64 start, end;
 } Range;
 
-static gboolean G_GNUC_PRINTF (2, 3)
-fail (GError **error, const char *format, ...)
+static gboolean G_GNUC_PRINTF (2, 3) fail (GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
@@ -109,7 +109,8 @@ range_missing (GememPytorchState *state, Range range, const GememPytorchSegment 
   guint64 at = range.start;
   for (guint i = range_find (state->mapped, range.start); at < range.end; i++)
     {
-      Range next = i < state->mapped->len ? g_array_index (state->mapped, Range, i) : (Range) { range.end, range.end };
+      Range next = i < state->mapped->len ? g_array_index (state->mapped, Range, i)
+                                          : (Range){ range.end, range.end };
       guint64 stop = MIN (next.start, range.end);
       if (stop > at)
         {
@@ -131,7 +132,7 @@ range_remove (GArray *ranges, Range range)
       if (found->start >= range.end)
         return;
       Range right = { range.end, found->end };
-      gboolean keep_left = found->start < range.start, keep_right = found->end > range.end;
+      gboolean keep_left = found->start<range.start, keep_right = found->end> range.end;
       if (keep_left)
         {
           found->end = range.start;
@@ -154,9 +155,11 @@ range_remove (GArray *ranges, Range range)
 static guint64
 add_initial_block (GememPytorchState *state, const GememTraceEvent *event, gboolean pending)
 {
-  GememPytorchBlock block = {
-    .address = event->address, .size = event->size, .stream = event->stream, .pending = pending, .freed = pending
-  };
+  GememPytorchBlock block = { .address = event->address,
+                              .size = event->size,
+                              .stream = event->stream,
+                              .pending = pending,
+                              .freed = pending };
   g_array_append_val (state->blocks, block);
   return (guint64) state->blocks->len << 1 | 1;
 }
@@ -169,7 +172,10 @@ event_free (GememPytorchState *state, const GememTraceEvent *event, GError **err
   if (event->kind == GEMEM_EVENT_FREE_REQUESTED)
     {
       if (mark != NULL && (*mark & 1) != 0)
-        return fail (error, "block 0x%" G_GINT64_MODIFIER "x is freed a second time; the recording is damaged", event->address);
+        return fail (error,
+                     "block 0x%" G_GINT64_MODIFIER
+                     "x is freed a second time; the recording is damaged",
+                     event->address);
       state->requested++;
       if (mark != NULL)
         *mark |= 1;
@@ -191,7 +197,10 @@ event_free (GememPytorchState *state, const GememTraceEvent *event, GError **err
 static gboolean
 event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **error)
 {
-  GememPytorchSegment segment = { .address = event->address, .size = event->size, .stream = event->stream, .pool = event->pool,
+  GememPytorchSegment segment = { .address = event->address,
+                                  .size = event->size,
+                                  .stream = event->stream,
+                                  .pool = event->pool,
                                   .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
   Range range = { event->address, event->address + event->size };
   gboolean existed;
@@ -201,7 +210,10 @@ event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **
     case GEMEM_EVENT_SEGMENT_ALLOC:
       *(guint64 *) gemem_idmap_insert (state->held, event->address, &existed) = state->events + 1;
       if (existed)
-        return fail (error, "segment 0x%" G_GINT64_MODIFIER "x is allocated a second time; the recording is damaged", event->address);
+        return fail (error,
+                     "segment 0x%" G_GINT64_MODIFIER
+                     "x is allocated a second time; the recording is damaged",
+                     event->address);
       return TRUE;
     case GEMEM_EVENT_SEGMENT_FREE:
       if (!gemem_idmap_remove (state->held, event->address, NULL))
@@ -209,7 +221,10 @@ event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **
       return TRUE;
     case GEMEM_EVENT_SEGMENT_MAP:
       if (!range_add (state->mapped, range))
-        return fail (error, "range 0x%" G_GINT64_MODIFIER "x is mapped a second time; the recording is damaged", event->address);
+        return fail (error,
+                     "range 0x%" G_GINT64_MODIFIER
+                     "x is mapped a second time; the recording is damaged",
+                     event->address);
       return TRUE;
     default: /* GEMEM_EVENT_SEGMENT_UNMAP */
       segment.expandable = TRUE;
@@ -236,7 +251,10 @@ gemem_pytorch_state_event (GememPytorchState *state, const GememTraceEvent *even
           *mark = 0;
         }
       else if (existed)
-        ok = fail (error, "0x%" G_GINT64_MODIFIER "x is allocated while it is live; the recording is damaged or has a gap", event->address);
+        ok = fail (error,
+                   "0x%" G_GINT64_MODIFIER
+                   "x is allocated while it is live; the recording is damaged or has a gap",
+                   event->address);
       break;
     case GEMEM_EVENT_FREE_REQUESTED:
     case GEMEM_EVENT_FREE_COMPLETED:
@@ -267,14 +285,16 @@ gemem_pytorch_state_saw (const GememPytorchState *state, guint64 address)
 static int
 compare_segments (gconstpointer a, gconstpointer b)
 {
-  guint64 x = ((const GememPytorchSegment *) a)->address, y = ((const GememPytorchSegment *) b)->address;
+  guint64 x = ((const GememPytorchSegment *) a)->address,
+          y = ((const GememPytorchSegment *) b)->address;
   return (x > y) - (x < y);
 }
 
 static int
 compare_blocks (gconstpointer a, gconstpointer b)
 {
-  guint64 x = ((const GememPytorchBlock *) a)->address, y = ((const GememPytorchBlock *) b)->address;
+  guint64 x = ((const GememPytorchBlock *) a)->address,
+          y = ((const GememPytorchBlock *) b)->address;
   return (x > y) - (x < y);
 }
 
@@ -284,10 +304,13 @@ finish_segments (GememPytorchState *state, GError **error)
   for (guint i = 0; i < state->final_segments->len; i++)
     {
       GememPytorchSegment *segment = &g_array_index (state->final_segments, GememPytorchSegment, i);
-      const guint64 *event = segment->expandable ? NULL : gemem_idmap_lookup (state->held, segment->address);
+      const guint64 *event = segment->expandable
+                                 ? NULL
+                                 : gemem_idmap_lookup (state->held, segment->address);
       segment->since = event != NULL ? *event - 1 : 0;
       if (segment->expandable)
-        range_missing (state, (Range) { segment->address, segment->address + segment->size }, segment);
+        range_missing (state, (Range){ segment->address, segment->address + segment->size },
+                       segment);
       else if (event == NULL)
         g_array_append_vals (state->segments, segment, 1);
       if (segment->pool != 0)
@@ -299,8 +322,11 @@ finish_segments (GememPytorchState *state, GError **error)
     {
       const GememPytorchSegment *segment = &g_array_index (state->segments, GememPytorchSegment, i);
       if (segment[-1].address + segment[-1].size > segment->address)
-        return fail (error, "before the first event the segments at 0x%" G_GINT64_MODIFIER "x and 0x%" G_GINT64_MODIFIER
-                     "x overlap; segments and events of this file do not belong together", segment[-1].address, segment->address);
+        return fail (error,
+                     "before the first event the segments at 0x%" G_GINT64_MODIFIER
+                     "x and 0x%" G_GINT64_MODIFIER
+                     "x overlap; segments and events of this file do not belong together",
+                     segment[-1].address, segment->address);
     }
   return TRUE;
 }
@@ -322,31 +348,37 @@ finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
       else if (mark != NULL && *mark >> 1 != 0)
         g_array_index (state->blocks, GememPytorchBlock, (*mark >> 1) - 1).block = block->block;
     }
-  if (!state->completes && !truncated && state->requested > waiting) /* free they are, and no event said so */
+  if (!state->completes && !truncated
+      && state->requested > waiting) /* free they are, and no event said so */
     {
       state->skips_completions = TRUE;
       explained += state->requested - waiting;
     }
-  state->unexplained = truncated ? 0 : gemem_idmap_count (state->live) - MIN (explained, gemem_idmap_count (state->live));
+  state->unexplained = truncated ? 0
+                                 : gemem_idmap_count (state->live)
+                                       - MIN (explained, gemem_idmap_count (state->live));
   g_array_sort (state->blocks, compare_blocks);
   for (guint i = 1; i < state->blocks->len; i++)
     {
       const GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, i);
       if (block[-1].address == block->address)
         return fail (error,
-                     "two blocks at 0x%" G_GINT64_MODIFIER "x are live before the first event; segments and events of this file do not "
+                     "two blocks at 0x%" G_GINT64_MODIFIER
+                     "x are live before the first event; segments and events of this file do not "
                      "belong together, or actions were left out (skip_actions)",
                      block->address);
     }
   return TRUE;
 }
 
-/* Size of one initial block; @end: start of the next block in the segment, or the end of the segment. */
+/* Size of one initial block; @end: start of the next block in the segment, or the end of the
+ * segment. */
 static void
-deduce_size (GememPytorchState *state, GememPytorchBlock *block, const GememPytorchSegment *segment, guint64 end,
-             const GememPytorchSettings *settings)
+deduce_size (GememPytorchState *state, GememPytorchBlock *block, const GememPytorchSegment *segment,
+             guint64 end, const GememPytorchSettings *settings)
 {
-  guint64 rounded = gemem_pytorch_settings_round (settings, block->size), room = end - block->address;
+  guint64 rounded = gemem_pytorch_settings_round (settings, block->size),
+          room = end - block->address;
 
   if (block->block != 0)
     block->ambiguous = block->block > room;
@@ -371,7 +403,8 @@ deduce_size (GememPytorchState *state, GememPytorchBlock *block, const GememPyto
 }
 
 gboolean
-gemem_pytorch_state_finish (GememPytorchState *state, const GememPytorchSettings *settings, gboolean truncated, GError **error)
+gemem_pytorch_state_finish (GememPytorchState *state, const GememPytorchSettings *settings,
+                            gboolean truncated, GError **error)
 {
   if (!finish_segments (state, error) || !finish_blocks (state, truncated, error))
     return FALSE;
@@ -388,7 +421,8 @@ gemem_pytorch_state_finish (GememPytorchState *state, const GememPytorchSettings
         }
       if (s == state->segments->len || segment->address > block->address)
         {
-          block->block = block->block != 0 ? block->block : gemem_pytorch_settings_round (settings, block->size);
+          block->block = block->block != 0 ? block->block
+                                           : gemem_pytorch_settings_round (settings, block->size);
           block->ambiguous = TRUE; /* in no segment */
           continue;
         }
@@ -427,7 +461,8 @@ block_below (const GememPytorchState *state, guint64 address)
 void
 gemem_pytorch_state_look (GememPytorchState *state, const GememTraceEvent *event)
 {
-  if (state->open == 0 || (event->kind != GEMEM_EVENT_ALLOC && event->kind != GEMEM_EVENT_FREE_COMPLETED))
+  if (state->open == 0
+      || (event->kind != GEMEM_EVENT_ALLOC && event->kind != GEMEM_EVENT_FREE_COMPLETED))
     return;
   gint64 index = block_below (state, event->address);
   if (index < 0)
@@ -466,6 +501,7 @@ gemem_pytorch_state_pool (const GememPytorchState *state, guint64 address, guint
     }
   if (low == 0)
     return 0;
-  const GememPytorchSegment *segment = &g_array_index (state->pool_segments, GememPytorchSegment, low - 1);
+  const GememPytorchSegment *segment = &g_array_index (state->pool_segments, GememPytorchSegment,
+                                                       low - 1);
   return address - segment->address < segment->size && event >= segment->since ? segment->pool : 0;
 }

@@ -7,8 +7,8 @@
 
 static const struct
 {
-  guint       minor;
-  gboolean    optional; /* absence says nothing */
+  guint minor;
+  gboolean optional; /* absence says nothing */
   const char *where, *what;
 } features[GEMEM_PYTORCH_FEATURES] = {
   [GEMEM_PYTORCH_HAS_BLOCK_ADDRESS] = { 1, FALSE, "blocks have", "address" },
@@ -51,12 +51,14 @@ gemem_pytorch_version_infer (guint seen, guint possible)
   for (int f = GEMEM_PYTORCH_FEATURES - 1; f > present; f--)
     if ((possible >> f & 1) != 0 && !features[f].optional)
       absent = f;
-  append_range (text, present >= 0 ? features[present].minor : 0, absent >= 0 ? features[absent].minor - 1 : NEWEST);
+  append_range (text, present >= 0 ? features[present].minor : 0,
+                absent >= 0 ? features[absent].minor - 1 : NEWEST);
   g_string_append (text, " (inferred: ");
   if (present >= 0)
     g_string_append_printf (text, "%s %s", features[present].where, features[present].what);
   if (absent >= 0)
-    g_string_append_printf (text, "%sno %s", present >= 0 ? ", but " : "there is ", features[absent].what);
+    g_string_append_printf (text, "%sno %s", present >= 0 ? ", but " : "there is ",
+                            features[absent].what);
   if (present < 0 && absent < 0)
     g_string_append (text, "nothing in the file tells");
   g_string_append_c (text, ')');

@@ -3,14 +3,16 @@
  *   Thread,Time,Action,Pointer,Size,Stream
  *   2342727,15:47:02.841961,allocate,0x10012400000,1048576,0
  *
- * Variants: a colon before the fraction of a second, streams in decimal or hexadecimal, `allocate failure` with a null pointer, and the
- * log of RMM before 0.15 (Event Type,Device ID,Address,...).  The time is a clock without a date: more than half a day backwards is
- * midnight, up to a second backwards is two threads racing for the log (the order of the file is the order of the calls).
+ * Variants: a colon before the fraction of a second, streams in decimal or hexadecimal, `allocate
+ * failure` with a null pointer, and the log of RMM before 0.15 (Event Type,Device ID,Address,...). 
+ * The time is a clock without a date: more than half a day backwards is midnight, up to a second
+ * backwards is two threads racing for the log (the order of the file is the order of the calls).
  *
- * What is delivered: ALLOC and FREE with the stream; OOM for a failure.  The thread is dropped.  Python puts `.dev<k>` into the name
- * of the file, which then tells the device.
+ * What is delivered: ALLOC and FREE with the stream; OOM for a failure.  The thread is dropped. 
+ * Python puts `.dev<k>` into the name of the file, which then tells the device.
  *
- * Memory: the live pointers.  Cost: rows are scanned where they lie in the window of the input, nothing is copied.
+ * Memory: the live pointers.  Cost: rows are scanned where they lie in the window of the input,
+ * nothing is copied.
  * Origin: peers.md 2.3.
  */
 #include "config.h"
@@ -31,8 +33,8 @@
 #define DAY (86400 * SECOND)
 
 static const char header[] = "Thread,Time,Action,Pointer,Size,Stream";
-static const char old_header[] =
-    "Event Type,Device ID,Address,Stream,Size (bytes),Free Memory,Total Memory,Current Allocs,Start,End,Elapsed,Location";
+static const char old_header[] = "Event Type,Device ID,Address,Stream,Size (bytes),Free "
+                                 "Memory,Total Memory,Current Allocs,Start,End,Elapsed,Location";
 
 extern const GememTraceFormat gemem_format_rmm_csv;
 
@@ -46,37 +48,38 @@ typedef enum
 
 typedef struct
 {
-  Action  action;
+  Action action;
   guint64 time, pointer, size, stream, device;
 } Row;
 
 typedef struct
 {
   GememTraceReader reader;
-  GememInput      *input;
+  GememInput *input;
   GememReadOptions options;
-  gboolean         old;
-  guint64          line;
-  guint64          clock, days, origin, last; /* ns; clock: as last read */
-  gboolean         started, ended;
-  guint64          device, late, unknown, nothing;
-  GememIdMap      *live[MAX_DEVICES]; /* pointer -> id */
-  guint64          last_id;
-  GememTraceEvent  batch[BATCH + 1]; /* a row makes two events at most */
+  gboolean old;
+  guint64 line;
+  guint64 clock, days, origin, last; /* ns; clock: as last read */
+  gboolean started, ended;
+  guint64 device, late, unknown, nothing;
+  GememIdMap *live[MAX_DEVICES]; /* pointer -> id */
+  guint64 last_id;
+  GememTraceEvent batch[BATCH + 1]; /* a row makes two events at most */
 } Rmm;
 
-static gboolean G_GNUC_PRINTF (3, 4)
-fail (const Rmm *rmm, GError **error, const char *format, ...)
+static gboolean G_GNUC_PRINTF (3, 4) fail (const Rmm *rmm, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (rmm->input), rmm->line, text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (rmm->input), rmm->line, text);
   return FALSE;
 }
 
-/* ---- fields; each scanner stops by itself at the end of the line and returns NULL if there is no such field */
+/* ---- fields; each scanner stops by itself at the end of the line and returns NULL if there is no
+ * such field */
 
 static inline const char *
 scan_decimal (const char *at, guint64 *value)
@@ -136,7 +139,8 @@ scan_two (const char *at, guint64 limit, char end, guint64 *value)
 {
   guint tens = (guint) (at[0] - '0'), ones = tens <= 9 ? (guint) (at[1] - '0') : 10;
   *value = tens * 10 + ones;
-  return ones <= 9 && *value < limit && (end == '\0' || at[2] == end) ? at + 2 + (end != '\0') : NULL;
+  return ones <= 9 && *value < limit && (end == '\0' || at[2] == end) ? at + 2 + (end != '\0')
+                                                                      : NULL;
 }
 
 /* HH:MM:SS, then a fraction behind '.' or ':'. */
@@ -145,7 +149,8 @@ scan_clock (const char *at, guint64 *ns)
 {
   guint64 hours, minutes, seconds, unit = SECOND / 10;
 
-  if ((at = scan_two (at, 24, ':', &hours)) == NULL || (at = scan_two (at, 60, ':', &minutes)) == NULL
+  if ((at = scan_two (at, 24, ':', &hours)) == NULL
+      || (at = scan_two (at, 60, ':', &minutes)) == NULL
       || (at = scan_two (at, 61, '\0', &seconds)) == NULL)
     return NULL;
   *ns = (hours * 3600 + minutes * 60 + seconds) * SECOND;
@@ -195,15 +200,19 @@ scan_row (const Rmm *rmm, const char *line, Row *row, GError **error)
   while (*at != ',' && *at != '\n') /* the thread */
     at++;
   if ((at = scan_comma (at)) == NULL)
-    return fail (rmm, error, "no row of six columns; the log is damaged, cut the line out or use --allow-partial");
+    return fail (
+        rmm, error,
+        "no row of six columns; the log is damaged, cut the line out or use --allow-partial");
   if ((at = scan_comma (scan_clock (at, &row->time))) == NULL)
     return fail (rmm, error, "the time is not HH:MM:SS with a fraction; the log is damaged");
   if ((at = scan_comma (scan_action (at, &row->action))) == NULL)
-    return fail (rmm, error, "the action is none of allocate, free and allocate failure; the log is damaged");
+    return fail (rmm, error,
+                 "the action is none of allocate, free and allocate failure; the log is damaged");
   if ((at = scan_comma (scan_pointer (at, &row->pointer))) == NULL)
     return fail (rmm, error, "the pointer is no hexadecimal number; the log is damaged");
   if ((next = scan_comma (scan_decimal (at, &row->size))) == NULL || row->size >= MAX_SIZE)
-    return fail (rmm, error, "the size is %s; the log is damaged", *at == '-' ? "negative" : "no number of bytes below 2^60");
+    return fail (rmm, error, "the size is %s; the log is damaged",
+                 *at == '-' ? "negative" : "no number of bytes below 2^60");
   at = scan_stream (next, &row->stream);
   if (at == NULL || (*at != '\n' && (at[0] != '\r' || at[1] != '\n')))
     return fail (rmm, error, "the stream is no number, or more columns follow; the log is damaged");
@@ -214,8 +223,14 @@ scan_row (const Rmm *rmm, const char *line, Row *row, GError **error)
 static gboolean
 scan_old_row (const Rmm *rmm, const char *line, Row *row, GError **error)
 {
-  static const struct { const char *word; Action action; } actions[] = {
-    { "Alloc,", ACTION_ALLOCATE }, { "Free,", ACTION_FREE }, { "Realloc,", ACTION_REALLOCATE },
+  static const struct
+  {
+    const char *word;
+    Action action;
+  } actions[] = {
+    { "Alloc,", ACTION_ALLOCATE },
+    { "Free,", ACTION_FREE },
+    { "Realloc,", ACTION_REALLOCATE },
   };
   const char *at = NULL;
   guint64 ignored;
@@ -227,9 +242,12 @@ scan_old_row (const Rmm *rmm, const char *line, Row *row, GError **error)
         row->action = actions[i].action;
       }
   if (at == NULL)
-    return fail (rmm, error, "the event type is none of Alloc, Realloc and Free; the log is damaged");
-  if ((at = scan_comma (scan_decimal (at, &row->device))) == NULL || (at = scan_comma (scan_pointer (at, &row->pointer))) == NULL
-      || (at = scan_comma (scan_stream (at, &row->stream))) == NULL || (at = scan_comma (scan_decimal (at, &row->size))) == NULL)
+    return fail (rmm, error,
+                 "the event type is none of Alloc, Realloc and Free; the log is damaged");
+  if ((at = scan_comma (scan_decimal (at, &row->device))) == NULL
+      || (at = scan_comma (scan_pointer (at, &row->pointer))) == NULL
+      || (at = scan_comma (scan_stream (at, &row->stream))) == NULL
+      || (at = scan_comma (scan_decimal (at, &row->size))) == NULL)
     return fail (rmm, error, "device, address, stream or size is no number; the log is damaged");
   if (row->size >= MAX_SIZE || row->device >= MAX_DEVICES)
     return fail (rmm, error, "device or size is out of range; the log is damaged");
@@ -258,12 +276,15 @@ advance_clock (Rmm *rmm, guint64 clock, GError **error)
       rmm->days++;
       rmm->clock = clock;
     }
-  else if (clock > rmm->clock || rmm->old || rmm->clock - clock <= SECOND) /* threads racing, perhaps around midnight */
+  else if (clock > rmm->clock || rmm->old
+           || rmm->clock - clock <= SECOND) /* threads racing, perhaps around midnight */
     rmm->late++;
   else
-    return fail (rmm, error,
-                 "time runs %" G_GUINT64_FORMAT ".%03u s backwards; logs were joined or sorted otherwise, split them or sort them by time",
-                 (rmm->clock - clock) / SECOND, (guint) ((rmm->clock - clock) % SECOND / 1000000));
+    return fail (
+        rmm, error,
+        "time runs %" G_GUINT64_FORMAT
+        ".%03u s backwards; logs were joined or sorted otherwise, split them or sort them by time",
+        (rmm->clock - clock) / SECOND, (guint) ((rmm->clock - clock) % SECOND / 1000000));
   rmm->last = rmm->clock + rmm->days * DAY - rmm->origin;
   return TRUE;
 }
@@ -296,7 +317,8 @@ free_row (Rmm *rmm, const Row *row, guint *n, GError **error)
   if (!rmm->options.allow_partial)
     return fail (rmm, error,
                  "0x%" G_GINT64_MODIFIER
-                 "x is freed, but not live by this log; if the log starts in the middle, use --allow-partial to leave such frees out",
+                 "x is freed, but not live by this log; if the log starts in the middle, use "
+                 "--allow-partial to leave such frees out",
                  row->pointer);
   rmm->unknown++;
   rmm->reader.info.skipped++;
@@ -318,7 +340,8 @@ take_row (Rmm *rmm, const Row *row, guint *n, GError **error)
     }
   if (rmm->live[row->device] == NULL)
     rmm->live[row->device] = gemem_idmap_new (sizeof (guint64));
-  if (row->action == ACTION_FAILURE || (row->pointer == 0 && row->size > 0 && row->action != ACTION_FREE))
+  if (row->action == ACTION_FAILURE
+      || (row->pointer == 0 && row->size > 0 && row->action != ACTION_FREE))
     {
       add_event (rmm, n, GEMEM_EVENT_OOM, row, 0)->address = 0;
       return TRUE;
@@ -334,14 +357,17 @@ take_row (Rmm *rmm, const Row *row, guint *n, GError **error)
   if (row->action == ACTION_REALLOCATE)
     {
       if (gemem_idmap_lookup (rmm->live[row->device], row->pointer) == NULL)
-        return fail (rmm, error, "a Realloc to another address does not tell which block it frees; this log cannot be replayed");
+        return fail (rmm, error,
+                     "a Realloc to another address does not tell which block it frees; this log "
+                     "cannot be replayed");
       if (!free_row (rmm, row, n, error))
         return FALSE;
     }
   guint64 *id = gemem_idmap_insert (rmm->live[row->device], row->pointer, &existed);
   if (existed)
     return fail (rmm, error,
-                 "0x%" G_GINT64_MODIFIER "x is allocated while it is live; a free is missing, or the logs of several resources were joined",
+                 "0x%" G_GINT64_MODIFIER "x is allocated while it is live; a free is missing, or "
+                 "the logs of several resources were joined",
                  row->pointer);
   *id = ++rmm->last_id;
   add_event (rmm, n, GEMEM_EVENT_ALLOC, row, *id);
@@ -355,13 +381,19 @@ note_end (Rmm *rmm)
 {
   GememTraceInfo *info = &rmm->reader.info;
   if (rmm->late > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " rows are a little earlier than the row before, their times were raised",
-                           rmm->late);
+    gemem_trace_info_note (
+        info, "note",
+        "%" G_GUINT64_FORMAT
+        " rows are a little earlier than the row before, their times were raised",
+        rmm->late);
   if (rmm->unknown > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " frees of pointers that this log never allocated are left out",
+    gemem_trace_info_note (info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " frees of pointers that this log never allocated are left out",
                            rmm->unknown);
   if (rmm->nothing > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " rows with a null pointer are left out", rmm->nothing);
+    gemem_trace_info_note (
+        info, "note", "%" G_GUINT64_FORMAT " rows with a null pointer are left out", rmm->nothing);
 }
 
 /* The end of the log: FALSE with an error if it is in the middle of a row. */
@@ -374,12 +406,15 @@ finish (Rmm *rmm, const char *data, gsize size, GError **error)
     if (!g_ascii_isspace (data[i]))
       {
         rmm->line++;
-        return fail (rmm, error, "the last line has no end; the log was cut off, fetch it again or use --allow-partial");
+        return fail (
+            rmm, error,
+            "the last line has no end; the log was cut off, fetch it again or use --allow-partial");
       }
   return TRUE;
 }
 
-/* Takes whole lines from the window until the batch is full.  FALSE: error; *@used: bytes of the lines taken. */
+/* Takes whole lines from the window until the batch is full.  FALSE: error; *@used: bytes of the
+ * lines taken. */
 static gboolean
 take_lines (Rmm *rmm, const char *data, gsize size, gsize *used, guint *n, GError **error)
 {
@@ -443,7 +478,9 @@ rmm_next (GememTraceReader *reader, const GememTraceEvent **events, GError **err
       if (n > 0 || used > 0)
         continue;
       if ((gsize) size >= MAX_LINE)
-        fail (rmm, &damage, "the next line is longer than %" G_GSIZE_FORMAT " bytes; this is no log of RMM", MAX_LINE);
+        fail (rmm, &damage,
+              "the next line is longer than %" G_GSIZE_FORMAT " bytes; this is no log of RMM",
+              MAX_LINE);
       else if (gemem_input_fill (rmm->input, (gsize) size + 1, &data, &damage) >= 0)
         finish (rmm, (const char *) data, (gsize) size, &damage);
     }
@@ -482,7 +519,9 @@ read_header (Rmm *rmm, GError **error)
     return fail (rmm, error, "the file is empty; name a log of RMM");
   rmm->old = is_header (line, length, old_header);
   if (!rmm->old && !is_header (line, length, header))
-    return fail (rmm, error, "the first line is not \"%s\"; this is no log of RMM, or the line was cut off", header);
+    return fail (rmm, error,
+                 "the first line is not \"%s\"; this is no log of RMM, or the line was cut off",
+                 header);
   return TRUE;
 }
 
@@ -522,7 +561,8 @@ probe (const guint8 *head, gsize size)
   static const char old_start[] = "Event Type,Device ID,Address,";
   if (size >= sizeof header - 1 && memcmp (head, header, sizeof header - 1) == 0)
     return 100;
-  return size >= sizeof old_start - 1 && memcmp (head, old_start, sizeof old_start - 1) == 0 ? 100 : 0;
+  return size >= sizeof old_start - 1 && memcmp (head, old_start, sizeof old_start - 1) == 0 ? 100
+                                                                                             : 0;
 }
 
 const GememTraceFormat gemem_format_rmm_csv = {

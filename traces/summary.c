@@ -1,10 +1,11 @@
-/* summary.c - see summary.h.  One idmap record per live block, one DeviceSummary per device; nothing grows with the trace. */
+/* summary.c - see summary.h.  One idmap record per live block, one DeviceSummary per device;
+ * nothing grows with the trace. */
 #include "config.h"
 
 #include <string.h>
 
-#include "base/units.h"
 #include "base/idmap.h"
+#include "base/units.h"
 #include "traces/summary.h"
 
 typedef struct
@@ -21,9 +22,9 @@ typedef struct
 
 typedef struct
 {
-  GememIdMap *live;   /* id -> LiveBlock */
-  GArray     *states; /* DeviceState, by device */
-  gboolean    has_time;
+  GememIdMap *live; /* id -> LiveBlock */
+  GArray *states;   /* DeviceState, by device */
+  gboolean has_time;
 } Pass;
 
 static void
@@ -173,7 +174,8 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
 GememTraceSummary *
 gemem_trace_summarise (GememTraceReader *reader, GError **error)
 {
-  Pass pass = { gemem_idmap_new (sizeof (LiveBlock)), g_array_new (FALSE, FALSE, sizeof (DeviceState)),
+  Pass pass = { gemem_idmap_new (sizeof (LiveBlock)),
+                g_array_new (FALSE, FALSE, sizeof (DeviceState)),
                 (reader->info.flags & GEMEM_TRACE_HAS_TIME) != 0 };
   GememTraceSummary *summary = g_new0 (GememTraceSummary, 1);
   const GememTraceEvent *events;

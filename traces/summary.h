@@ -1,6 +1,7 @@
 /* summary.h - facts about a trace in one pass with bounded memory: what `gemem-sim info` shows.
  *
- * Bounded by what is live in the trace.  Lower bounds are given for several alignments, since every allocator rounds differently.
+ * Bounded by what is live in the trace.  Lower bounds are given for several alignments, since every
+ * allocator rounds differently.
  */
 #pragma once
 
@@ -21,23 +22,25 @@ typedef struct
   guint16 device;
   guint64 events, by_kind[GEMEM_EVENT_KIND_COUNT];
   guint64 initial_blocks, initial_bytes;
-  guint64 requested_bytes;              /* sum over ALLOCs                                       */
-  guint64 first_time, last_time;        /* ns                                                    */
+  guint64 requested_bytes;       /* sum over ALLOCs */
+  guint64 first_time, last_time; /* ns */
   guint64 peak_live, peak_live_seq, peak_live_time, peak_live_blocks;
-  guint64 peak_blocks;                  /* most blocks alive at once                             */
-  guint64 graph_bytes, largest_graph;   /* static memory: sum over the loads of graphs; the most of one. In no other figure, as policies share it */
-  guint64 lower_bound_256, lower_bound_512; /* max over time of live bytes, each rounded up         */
-  guint64 peak_reserved;                /* recorded segments; 0 if there are none                */
+  guint64 peak_blocks; /* most blocks alive at once */
+  /* static memory: sum over the loads of graphs; the most of one. In no other figure, as policies
+   * share it */
+  guint64 graph_bytes, largest_graph;
+  guint64 lower_bound_256, lower_bound_512; /* max over time of live bytes, each rounded up */
+  guint64 peak_reserved;                    /* recorded segments; 0 if there are none */
   guint64 end_live, end_blocks;
-  GememHistogram sizes;                 /* requested bytes per ALLOC                             */
-  GememHistogram lifetimes_events;      /* events between ALLOC and FREE                         */
-  GememHistogram lifetimes_ns;          /* when the trace has times                              */
-  GArray *streams;                      /* GememStreamSummary, by stream                         */
+  GememHistogram sizes;            /* requested bytes per ALLOC */
+  GememHistogram lifetimes_events; /* events between ALLOC and FREE */
+  GememHistogram lifetimes_ns;     /* when the trace has times */
+  GArray *streams;                 /* GememStreamSummary, by stream */
 } GememDeviceSummary;
 
 typedef struct
 {
-  guint64    events;
+  guint64 events;
   GPtrArray *devices; /* GememDeviceSummary, ascending */
 } GememTraceSummary;
 

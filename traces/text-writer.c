@@ -1,6 +1,8 @@
-/* text-writer.c - writes the text twin: one event a line, every field that is not 0 (grammar: text.c and doc/trace-formats.md).
+/* text-writer.c - writes the text twin: one event a line, every field that is not 0 (grammar:
+ * text.c and doc/trace-formats.md).
  *
- * Invariants: reading the file back gives the same events and information; same trace, same bytes; the last line counts the events.
+ * Invariants: reading the file back gives the same events and information; same trace, same bytes;
+ * the last line counts the events.
  * Cost: about 50 bytes and 100 ns per event.
  */
 #include "config.h"
@@ -13,12 +15,12 @@
 
 typedef struct
 {
-  GememTraceWriter      base;
-  GememOutput          *output;
+  GememTraceWriter base;
+  GememOutput *output;
   const GememTraceInfo *info;
-  GString              *first_header, *line;
-  guint64               events;
-  gboolean              failed;
+  GString *first_header, *line;
+  guint64 events;
+  gboolean failed;
 } TextWriter;
 
 /* ---- parts of a line */
@@ -199,8 +201,9 @@ write_event (TextWriter *writer, const GememTraceEvent *event, GError **error)
     problem = "its tag is not in the string table";
   if (problem != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: event %" G_GUINT64_FORMAT ": %s; correct the source", gemem_output_name (writer->output),
-                   writer->events, problem);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: event %" G_GUINT64_FORMAT ": %s; correct the source",
+                   gemem_output_name (writer->output), writer->events, problem);
       return FALSE;
     }
   format_event (writer->line, event, g_ptr_array_index (writer->info->strings, event->tag));
@@ -249,7 +252,9 @@ text_finish (GememTraceWriter *base, GError **error)
     g_string_truncate (end, 0);
   g_string_append_printf (end, "# end: %" G_GUINT64_FORMAT "\n", writer->events);
   if (writer->failed)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: an earlier write failed; nothing was kept", gemem_output_name (writer->output));
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                 "%s: an earlier write failed; nothing was kept",
+                 gemem_output_name (writer->output));
   gboolean done = !writer->failed && gemem_output_write (writer->output, end->str, end->len, error);
   g_string_free (end, TRUE);
   if (done)
@@ -263,9 +268,11 @@ text_finish (GememTraceWriter *base, GError **error)
 GememTraceWriter *
 gemem_text_create (const char *path, const GememTraceInfo *info, GError **error)
 {
-  static const char comment[]
-      = "## A gemem trace as text, loss-free both ways (doc/trace-formats.md). One event a line: KIND [ID] [KEY=VALUE]...; what is 0 is left out.\n"
-        "## size, block (as rounded by the recorded allocator), free: bytes; addr, stream, pool: as recorded; t: ns since the start.\n";
+  static const char comment[] =
+      "## A gemem trace as text, loss-free both ways (doc/trace-formats.md). One event a line: "
+      "KIND [ID] [KEY=VALUE]...; what is 0 is left out.\n"
+      "## size, block (as rounded by the recorded allocator), free: bytes; addr, stream, pool: as "
+      "recorded; t: ns since the start.\n";
   GememOutput *output = gemem_output_create (path, error);
 
   if (output == NULL)

@@ -1,22 +1,26 @@
-/* text.c - reads the text twin of the native format (format "text"): one event a line, loss-free both ways.
+/* text.c - reads the text twin of the native format (format "text"): one event a line, loss-free
+ * both ways.
  *
  *   # gemem-trace: 1                          first line: magic and version
  *   ## anything                               comment; empty lines too are skipped
- *   # KEY: VALUE                              information: flags, ambiguities, skipped, sha256, allocator, settings, device, provenance
+ *   # KEY: VALUE                              information: flags, ambiguities, skipped, sha256,
+ *                                             allocator, settings, device, provenance
  *   KIND [ID] [KEY=VALUE]...                  an event; what is left out is 0:
- *       size=N  block=N free=N aux=N (one field)  addr=N  stream=N  pool=N  device=N|host  t=NS  flags=NAME,...  tag="..."
+ *       size=N  block=N free=N aux=N (one field) addr=N stream=N pool=N device=N|host t=NS
+ *               flags=NAME,...  tag="..."
  *   # end: N                                  last line: the number of events
  *
- * Numbers are decimal or 0x; strings stand in double quotes with \" \\ \n \r \t \xHH.  Information after the events replaces all
- * that came before them (counts that were not known at the start).
+ * Numbers are decimal or 0x; strings stand in double quotes with \" \\ \n \r \t \xHH.  Information
+ * after the events replaces all that came before them (counts that were not known at the start).
  *
- * Invariants: a file without its "# end" line is truncated; the events before an error are delivered, then the error; memory is one line,
- * 1024 events and the strings.  Cost: see tests/bench/bench-traces.c.
+ * Invariants: a file without its "# end" line is truncated; the events before an error are
+ * delivered, then the error; memory is one line, 1024 events and the strings.  Cost: see
+ * tests/bench/bench-traces.c.
  */
 #include "config.h"
 
-#include "traces/line-reader.h"
 #include "base/io/scan.h"
+#include "traces/line-reader.h"
 #include "traces/text-format.h"
 
 #define LONGEST_LINE ((gsize) 8 << 20) /* a tag of 1 MiB, every byte escaped, and the rest */
@@ -24,8 +28,8 @@
 typedef struct
 {
   GememLineReader lines;
-  GString        *scratch; /* an unquoted string */
-  gboolean        final_header, ended;
+  GString *scratch; /* an unquoted string */
+  gboolean final_header, ended;
 } TextReader;
 
 #define fail(reader, ...) gemem_line_reader_fail (&(reader)->lines, __VA_ARGS__)
@@ -88,12 +92,14 @@ parse_string (TextReader *reader, const char **p, const char *end)
       if (c == '"')
         return TRUE;
       if (c == '\0' || !unescape (reader, p, end))
-        return fail_at (reader, start, end, "contains an unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH");
+        return fail_at (reader, start, end,
+                        "contains an unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH");
     }
 }
 
 static gboolean
-parse_flags (TextReader *reader, const char **p, const char *end, const char *const *names, guint count, guint32 *flags)
+parse_flags (TextReader *reader, const char **p, const char *end, const char *const *names,
+             guint count, guint32 *flags)
 {
   const char *stop = scan_word_end (*p, end);
 
@@ -141,7 +147,9 @@ find_field (const char *name, gsize length)
     case 1:
       return *name == 't' ? FIELD_TIME : FIELD_NONE;
     case 3:
-      return memcmp (name, "tag", 3) == 0 ? FIELD_TAG : memcmp (name, "aux", 3) == 0 ? FIELD_AUX : FIELD_NONE;
+      return memcmp (name, "tag", 3) == 0   ? FIELD_TAG
+             : memcmp (name, "aux", 3) == 0 ? FIELD_AUX
+                                            : FIELD_NONE;
     case 4:
       return memcmp (name, "size", 4) == 0   ? FIELD_SIZE
              : memcmp (name, "addr", 4) == 0 ? FIELD_ADDRESS
@@ -149,9 +157,13 @@ find_field (const char *name, gsize length)
              : memcmp (name, "free", 4) == 0 ? FIELD_AUX
                                              : FIELD_NONE;
     case 5:
-      return memcmp (name, "block", 5) == 0 ? FIELD_AUX : memcmp (name, "flags", 5) == 0 ? FIELD_FLAGS : FIELD_NONE;
+      return memcmp (name, "block", 5) == 0   ? FIELD_AUX
+             : memcmp (name, "flags", 5) == 0 ? FIELD_FLAGS
+                                              : FIELD_NONE;
     case 6:
-      return memcmp (name, "stream", 6) == 0 ? FIELD_STREAM : memcmp (name, "device", 6) == 0 ? FIELD_DEVICE : FIELD_NONE;
+      return memcmp (name, "stream", 6) == 0   ? FIELD_STREAM
+             : memcmp (name, "device", 6) == 0 ? FIELD_DEVICE
+                                               : FIELD_NONE;
     default:
       return FIELD_NONE;
     }
@@ -160,10 +172,16 @@ find_field (const char *name, gsize length)
 static gboolean
 store_number (TextReader *reader, GememTraceEvent *event, Field field, guint64 value)
 {
-  guint64 limit = field == FIELD_POOL ? G_MAXUINT32 : field == FIELD_DEVICE ? G_MAXUINT16 : G_MAXUINT64;
+  guint64 limit = field == FIELD_POOL     ? G_MAXUINT32
+                  : field == FIELD_DEVICE ? G_MAXUINT16
+                                          : G_MAXUINT64;
 
   if (value > limit)
-    return fail (reader, "%" G_GUINT64_FORMAT " is too large for its field, which holds up to %" G_GUINT64_FORMAT "; correct the line", value, limit);
+    return fail (reader,
+                 "%" G_GUINT64_FORMAT
+                 " is too large for its field, which holds up to %" G_GUINT64_FORMAT
+                 "; correct the line",
+                 value, limit);
   switch (field)
     {
     case FIELD_SIZE:
@@ -197,7 +215,8 @@ store_number (TextReader *reader, GememTraceEvent *event, Field field, guint64 v
 
 /* The value behind "KEY=". */
 static gboolean
-parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char **p, const char *end)
+parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char **p,
+             const char *end)
 {
   const char *start = *p;
   guint32 flags;
@@ -215,7 +234,9 @@ parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char
       if (!parse_flags (reader, p, end, text_event_flags, G_N_ELEMENTS (text_event_flags), &flags))
         return FALSE;
       event->flags = (guint8) flags;
-      return flags <= G_MAXUINT8 || fail_at (reader, start, scan_word_end (start, end), "has more flags than an event can; correct the line");
+      return flags <= G_MAXUINT8
+             || fail_at (reader, start, scan_word_end (start, end),
+                         "has more flags than an event can; correct the line");
     }
   if (field == FIELD_DEVICE && scan_equal (*p, (gsize) (scan_word_end (*p, end) - *p), "host"))
     {
@@ -224,7 +245,8 @@ parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char
       return TRUE;
     }
   if (!scan_uint_word (p, end, &value))
-    return fail_at (reader, start, scan_word_end (start, end), "is not a number from 0 to 2^64-1; correct the line");
+    return fail_at (reader, start, scan_word_end (start, end),
+                    "is not a number from 0 to 2^64-1; correct the line");
   return store_number (reader, event, field, value);
 }
 
@@ -243,7 +265,8 @@ parse_event (TextReader *reader, const char *p, const char *end)
   if (p < end && g_ascii_isdigit (*p))
     {
       if (!scan_uint_word (&p, end, &event->id))
-        return fail_at (reader, p, scan_word_end (p, end), "is not an id from 0 to 2^64-1; correct the line");
+        return fail_at (reader, p, scan_word_end (p, end),
+                        "is not an id from 0 to 2^64-1; correct the line");
       scan_blanks (&p, end);
     }
   while (p < end)
@@ -251,9 +274,11 @@ parse_event (TextReader *reader, const char *p, const char *end)
       const char *equals = memchr (p, '=', (gsize) (end - p));
       Field field = equals != NULL ? find_field (p, (gsize) (equals - p)) : FIELD_NONE;
       if (field == FIELD_NONE)
-        return fail_at (reader, p, scan_word_end (p, end), "is no field of an event; see doc/trace-formats.md");
+        return fail_at (reader, p, scan_word_end (p, end),
+                        "is no field of an event; see doc/trace-formats.md");
       if (seen & 1u << field)
-        return fail_at (reader, p, scan_word_end (p, end), "gives a field a second time; correct the line");
+        return fail_at (reader, p, scan_word_end (p, end),
+                        "gives a field a second time; correct the line");
       seen |= 1u << field;
       p = equals + 1;
       if (!parse_value (reader, event, field, &p, end))
@@ -284,7 +309,9 @@ parse_end (TextReader *reader, const char *p, const char *end)
 {
   guint64 events;
   if (!scan_uint_word (&p, end, &events) || events != reader->lines.count)
-    return fail (reader, "the last line counts other events than the %" G_GUINT64_FORMAT " before it; a part is missing, fetch the file again",
+    return fail (reader,
+                 "the last line counts other events than the %" G_GUINT64_FORMAT
+                 " before it; a part is missing, fetch the file again",
                  reader->lines.count);
   reader->ended = TRUE;
   return TRUE;
@@ -336,7 +363,8 @@ parse_info (TextReader *reader, const char *p, const char *end)
       forget_info (info);
     }
   if (scan_equal (key, length, "flags"))
-    good = parse_flags (reader, &p, end, text_trace_flags, G_N_ELEMENTS (text_trace_flags), &info->flags);
+    good = parse_flags (reader, &p, end, text_trace_flags, G_N_ELEMENTS (text_trace_flags),
+                        &info->flags);
   else if (scan_equal (key, length, "ambiguities") || scan_equal (key, length, "skipped"))
     good = scan_uint_word (&p, end, *key == 'a' ? &info->ambiguities : &info->skipped)
            || fail_at (reader, p, end, "is not a number from 0 to 2^64-1; correct the line");
@@ -363,10 +391,11 @@ static gboolean
 text_end (GememLineReader *lines)
 {
   return ((TextReader *) lines)->ended
-         || gemem_line_reader_fail (lines,
-                                    "the file stops without its last line '# end: %" G_GUINT64_FORMAT
-                                    "'; it is truncated: fetch it again, or read what is there with --allow-partial",
-                                    lines->count);
+         || gemem_line_reader_fail (
+             lines,
+             "the file stops without its last line '# end: %" G_GUINT64_FORMAT
+             "'; it is truncated: fetch it again, or read what is there with --allow-partial",
+             lines->count);
 }
 
 static void
@@ -384,21 +413,27 @@ read_first_line (TextReader *reader)
   const char *line = NULL;
   gsize length = 0, magic = strlen (TEXT_MAGIC);
   guint64 version;
-  int got = gemem_input_line (reader->lines.input, LONGEST_LINE, &line, &length, &reader->lines.failure);
+  int got = gemem_input_line (reader->lines.input, LONGEST_LINE, &line, &length,
+                              &reader->lines.failure);
 
   if (got < 0)
     return FALSE;
   if (got == 0 || length < magic || memcmp (line, TEXT_MAGIC, magic) != 0)
-    return fail (reader, "the first line is not '" TEXT_MAGIC "%d'; this is not a gemem trace as text", TEXT_VERSION);
+    return fail (reader,
+                 "the first line is not '" TEXT_MAGIC "%d'; this is not a gemem trace as text",
+                 TEXT_VERSION);
   const char *p = line + magic, *end = line + length;
   if (!scan_uint_word (&p, end, &version) || p != end || version == 0)
     return fail_at (reader, line + magic, end, "is no version; correct the line");
   return version <= TEXT_VERSION
-         || fail (reader, "version %" G_GUINT64_FORMAT " of the text format, and this gemem knows versions up to %d; use a newer gemem", version,
-                  TEXT_VERSION);
+         || fail (reader,
+                  "version %" G_GUINT64_FORMAT
+                  " of the text format, and this gemem knows versions up to %d; use a newer gemem",
+                  version, TEXT_VERSION);
 }
 
-/* Reads up to the first event, so that the information is there; damage behind the first line waits for next(). */
+/* Reads up to the first event, so that the information is there; damage behind the first line waits
+ * for next(). */
 static GememTraceReader *
 text_open (GememInput *input, const GememReadOptions *options, GError **error)
 {
@@ -424,7 +459,8 @@ text_open (GememInput *input, const GememReadOptions *options, GError **error)
 static int
 text_probe (const guint8 *head, gsize size)
 {
-  return size >= strlen (TEXT_MAGIC) && memcmp (head, TEXT_MAGIC, strlen (TEXT_MAGIC)) == 0 ? 100 : 0;
+  return size >= strlen (TEXT_MAGIC) && memcmp (head, TEXT_MAGIC, strlen (TEXT_MAGIC)) == 0 ? 100
+                                                                                            : 0;
 }
 
 const GememTraceFormat gemem_format_text = {

@@ -1,20 +1,23 @@
-/* trace.c - the registry of trace formats, recognition by content, and what all readers and writers share (trace.h).
+/* trace.c - the registry of trace formats, recognition by content, and what all readers and writers
+ * share (trace.h).
  *
- * The formats come from formats.def and nowhere else.  A file is recognised by its first 4096 decompressed bytes: each format says
- * how sure it is, the surest wins, a fitting file name breaks a tie, then the order of the list.
+ * The formats come from formats.def and nowhere else.  A file is recognised by its first 4096
+ * decompressed bytes: each format says how sure it is, the surest wins, a fitting file name breaks
+ * a tie, then the order of the list.
  *
- * Invariants: the string table begins with "" and holds each string once; an input that was handed over is closed on every path.
+ * Invariants: the string table begins with "" and holds each string once; an input that was handed
+ * over is closed on every path.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/input.h"
+#include "base/io/unrecognised.h"
 #include "base/params.h"
 #include "traces/initial.h"
-#include "base/io/input.h"
 #include "traces/trace.h"
-#include "base/io/unrecognised.h"
 
 #define PROBE_SIZE 4096
 
@@ -69,7 +72,8 @@ gemem_event_kind_name (GememEventKind kind)
 GememEventKind
 gemem_event_kind_from_name (const char *name, gsize length)
 {
-  if (memchr (name, '\0', length) != NULL) /* else a prefix with zero bytes behind would match beyond its end */
+  if (memchr (name, '\0', length)
+      != NULL) /* else a prefix with zero bytes behind would match beyond its end */
     return (GememEventKind) 0;
   for (guint kind = 1; kind < GEMEM_EVENT_KIND_COUNT; kind++)
     if (strncmp (kind_names[kind], name, length) == 0 && kind_names[kind][length] == '\0')
@@ -110,8 +114,9 @@ find (const char *name, const char *others, GError **error)
     if (gemem_name_is (formats[i]->name, formats[i]->aliases, name))
       return formats[i];
   near = gemem_suggest (name, (const char *const *) names);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no such %s; %s%s%sknown formats: %s", name,
-               others != NULL ? "format of traces or graphs" : "trace format", near != NULL ? "did you mean " : "", near != NULL ? near : "",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no such %s; %s%s%sknown formats: %s",
+               name, others != NULL ? "format of traces or graphs" : "trace format",
+               near != NULL ? "did you mean " : "", near != NULL ? near : "",
                near != NULL ? "? " : "", all);
   return NULL;
 }
@@ -160,15 +165,19 @@ recognise (GememInput *input, const char *others, GError **error)
         continue;
       int confidence = formats[i]->probe (head, MIN ((gsize) size, PROBE_SIZE));
       gboolean hinted = extension != NULL && gemem_name_listed (formats[i]->extensions, extension);
-      /* A file that looks like nothing is still read as what its name says: that reader knows which line is wrong. */
-      int score = 2 * (confidence == 0 && hinted ? 1 : confidence) + (confidence > 0 && hinted ? 1 : 0);
+      /* A file that looks like nothing is still read as what its name says: that reader knows which
+       * line is wrong. */
+      int score = 2 * (confidence == 0 && hinted ? 1 : confidence)
+                  + (confidence > 0 && hinted ? 1 : 0);
       if (score > best_score)
         {
           best = formats[i];
           best_score = score;
         }
     }
-  if (best == NULL || (best_score <= 2 && gemem_is_foreign (head, (gsize) size))) /* at most its name spoke for it */
+  if (best == NULL
+      || (best_score <= 2
+          && gemem_is_foreign (head, (gsize) size))) /* at most its name spoke for it */
     {
       g_autofree char *names = format_names (FALSE, others);
       gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", names, error);
@@ -178,16 +187,19 @@ recognise (GememInput *input, const char *others, GError **error)
 }
 
 GememTraceReader *
-gemem_trace_open_input (GememInput *input, const char *format, const GememReadOptions *options, GError **error)
+gemem_trace_open_input (GememInput *input, const char *format, const GememReadOptions *options,
+                        GError **error)
 {
   static const GememReadOptions defaults = GEMEM_READ_OPTIONS_DEFAULT;
   const GememReadOptions *chosen = options != NULL ? options : &defaults;
-  const GememTraceFormat *found = format != NULL ? find (format, chosen->others, error) : recognise (input, chosen->others, error);
+  const GememTraceFormat *found = format != NULL ? find (format, chosen->others, error)
+                                                 : recognise (input, chosen->others, error);
 
   if (found != NULL && found->open == NULL)
     {
       g_autofree char *names = format_names (FALSE, NULL);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: this format can only be written; name one of: %s", found->name, names);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: this format can only be written; name one of: %s", found->name, names);
       found = NULL;
     }
   if (found == NULL)
@@ -204,7 +216,8 @@ gemem_trace_open_input (GememInput *input, const char *format, const GememReadOp
 }
 
 GememTraceReader *
-gemem_trace_open (const char *path, const char *format, const GememReadOptions *options, GError **error)
+gemem_trace_open (const char *path, const char *format, const GememReadOptions *options,
+                  GError **error)
 {
   GememInput *input = gemem_input_open (path, error);
   return input != NULL ? gemem_trace_open_input (input, format, options, error) : NULL;
@@ -242,20 +255,25 @@ format_for_path (const char *path, GError **error)
     if (formats[i]->create != NULL && gemem_name_listed (formats[i]->extensions, dot + 1))
       return formats[i];
   g_autofree char *names = format_names (TRUE, NULL);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: the name does not tell the format to write; end it in .gmt or .txt, or name one of: %s", path,
-               names);
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+      "%s: the name does not tell the format to write; end it in .gmt or .txt, or name one of: %s",
+      path, names);
   return NULL;
 }
 
 GememTraceWriter *
-gemem_trace_create (const char *path, const char *format, const GememTraceInfo *info, GError **error)
+gemem_trace_create (const char *path, const char *format, const GememTraceInfo *info,
+                    GError **error)
 {
-  const GememTraceFormat *found = format != NULL ? gemem_trace_format_find (format, error) : format_for_path (path, error);
+  const GememTraceFormat *found = format != NULL ? gemem_trace_format_find (format, error)
+                                                 : format_for_path (path, error);
 
   if (found != NULL && found->create == NULL)
     {
       g_autofree char *names = format_names (TRUE, NULL);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: this format can only be read; name one of: %s", found->name, names);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: this format can only be read; name one of: %s", found->name, names);
       found = NULL;
     }
   if (found == NULL)
@@ -337,13 +355,16 @@ gemem_trace_info_intern (GememTraceInfo *info, const char *string)
     info->string_index = g_hash_table_new (g_str_hash, g_str_equal);
   /* Strings that a reader put into the table by itself are found as well. */
   for (; info->indexed < info->strings->len; info->indexed++)
-    if (!g_hash_table_contains (info->string_index, g_ptr_array_index (info->strings, info->indexed)))
-      g_hash_table_insert (info->string_index, g_ptr_array_index (info->strings, info->indexed), GUINT_TO_POINTER (info->indexed));
+    if (!g_hash_table_contains (info->string_index,
+                                g_ptr_array_index (info->strings, info->indexed)))
+      g_hash_table_insert (info->string_index, g_ptr_array_index (info->strings, info->indexed),
+                           GUINT_TO_POINTER (info->indexed));
   if (g_hash_table_lookup_extended (info->string_index, string, NULL, &found))
     return GPOINTER_TO_UINT (found);
   guint32 index = info->strings->len;
   g_ptr_array_add (info->strings, g_strdup (string));
-  g_hash_table_insert (info->string_index, g_ptr_array_index (info->strings, index), GUINT_TO_POINTER (index));
+  g_hash_table_insert (info->string_index, g_ptr_array_index (info->strings, index),
+                       GUINT_TO_POINTER (index));
   info->indexed = index + 1;
   return index;
 }
@@ -356,7 +377,8 @@ gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device)
   if (device < 0)
     return n;
   for (gssize i = 0; i < n; i++)
-    if (events[i].device == device || events[i].kind == GEMEM_EVENT_STEP || events[i].kind == GEMEM_EVENT_PHASE)
+    if (events[i].device == device || events[i].kind == GEMEM_EVENT_STEP
+        || events[i].kind == GEMEM_EVENT_PHASE)
       events[kept++] = events[i];
   return kept;
 }
@@ -366,7 +388,8 @@ gemem_trace_info_provenance (const GememTraceInfo *info)
 {
   GPtrArray *provenance = copy_strings (info->provenance);
 
-  if (info->format == NULL || strcmp (info->format, "native") == 0 || strcmp (info->format, "text") == 0)
+  if (info->format == NULL || strcmp (info->format, "native") == 0
+      || strcmp (info->format, "text") == 0)
     return provenance;
   for (guint i = 0; i < provenance->len; i++)
     if (g_str_has_prefix (g_ptr_array_index (provenance, i), "format: "))

@@ -1,18 +1,21 @@
 /* trace.h - the event model, and the reader and writer interfaces of every trace format.
  *
  * A trace is an ordered stream of events.  Readers hand them out a batch at a time and keep memory
- * bounded by what is live in the trace (design.md section 5 and promise 3); nothing here holds a whole trace.
+ * bounded by what is live in the trace (design.md section 5 and promise 3); nothing here holds a
+ * whole trace.
  *
  * Invariants of what a reader delivers:
- *  - ids are integers that name one allocation; an id is alive from its ALLOC to its FREE (or FREE_COMPLETED) and
- *    is not used again while alive.  Formats that name blocks by pointer map pointers to ids 1, 2, 3...
- *  - `address` is what was recorded (0: unknown); it is ground truth for comparison, never a decision's input
- *    (except the addresses of segments under the `recorded` device policy).
- *  - events flagged GEMEM_EVENT_INITIAL come before all others: the state found when the recording began, first
- *    SEGMENT_ALLOCs, then ALLOCs, each in address order, per device.
- *  - time is in ns from the start of the trace and does not run backwards per device (readers sort, or refuse); absent: all 0
- *    and GEMEM_TRACE_HAS_TIME not set.
- *  - several devices: the events of a device are in order; devices may follow one another or interleave.
+ *  - ids are integers that name one allocation; an id is alive from its ALLOC to its FREE (or
+ *    FREE_COMPLETED) and is not used again while alive.  Formats that name blocks by pointer map
+ *    pointers to ids 1, 2, 3...
+ *  - `address` is what was recorded (0: unknown); it is ground truth for comparison, never a
+ *    decision's input (except the addresses of segments under the `recorded` device policy).
+ *  - events flagged GEMEM_EVENT_INITIAL come before all others: the state found when the recording
+ *    began, first SEGMENT_ALLOCs, then ALLOCs, each in address order, per device.
+ *  - time is in ns from the start of the trace and does not run backwards per device (readers sort,
+ *    or refuse); absent: all 0 and GEMEM_TRACE_HAS_TIME not set.
+ *  - several devices: the events of a device are in order; devices may follow one another or
+ *    interleave.
  */
 #pragma once
 
@@ -26,56 +29,72 @@ GEMEM_BEGIN_DECLS
 /* The numbers are part of the native format: never renumber. */
 typedef enum
 {
-  GEMEM_EVENT_ALLOC = 1,          /* id, size, stream, pool, tag; address and aux (block size) as recorded      */
-  GEMEM_EVENT_FREE = 2,           /* id; requested and completed at once                                        */
-  GEMEM_EVENT_FREE_REQUESTED = 3, /* id; the program let go; streams may still use it                           */
-  GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses it any more                                             */
-  GEMEM_EVENT_USE_ON_STREAM = 5,  /* id, stream: work that uses the block was queued there (record_stream)      */
-  GEMEM_EVENT_STREAM_SYNC = 6,    /* stream: the host waited for it                                             */
-  GEMEM_EVENT_EVENT_RECORD = 7,   /* id = event id, stream; aux = 1 + the stream that will wait, 0: not said     */
-  GEMEM_EVENT_EVENT_WAIT = 8,     /* id = event id, stream waits for what was recorded last under that id       */
+  GEMEM_EVENT_ALLOC = 1, /* id, size, stream, pool, tag; address and aux (block size) as recorded */
+  GEMEM_EVENT_FREE = 2,  /* id; requested and completed at once */
+  GEMEM_EVENT_FREE_REQUESTED = 3, /* id; the program let go; streams may still use it */
+  GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses it any more */
+  /* id, stream: work that uses the block was queued there (record_stream) */
+  GEMEM_EVENT_USE_ON_STREAM = 5,
+  GEMEM_EVENT_STREAM_SYNC = 6, /* stream: the host waited for it */
+  /* id = event id, stream; aux = 1 + the stream that will wait, 0: not said */
+  GEMEM_EVENT_EVENT_RECORD = 7,
+  /* id = event id, stream waits for what was recorded last under that id */
+  GEMEM_EVENT_EVENT_WAIT = 8,
   GEMEM_EVENT_DEVICE_SYNC = 9,
-  GEMEM_EVENT_GRAPH_LOAD = 10,    /* id = graph, size = static memory; aux = GRAPH_SEGMENT events that follow   */
-  GEMEM_EVENT_GRAPH_RUN = 11,     /* id = graph, stream: a run begins                                           */
-  GEMEM_EVENT_GRAPH_UNLOAD = 12,  /* id = graph                                                                 */
-  GEMEM_EVENT_STEP = 13,          /* id = step number: a training step or an iteration begins                   */
-  GEMEM_EVENT_PHASE = 14,         /* tag = name: a phase begins                                                 */
-  GEMEM_EVENT_TRIM = 15,          /* empty_cache / Release / recycle, by the program                            */
-  GEMEM_EVENT_OOM = 16,           /* size (rounded), aux = device free bytes; as recorded                       */
-  GEMEM_EVENT_SEGMENT_ALLOC = 17, /* address, size, stream: the recorded allocator's own device calls           */
+  /* id = graph, size = static memory; aux = GRAPH_SEGMENT events that follow */
+  GEMEM_EVENT_GRAPH_LOAD = 10,
+  GEMEM_EVENT_GRAPH_RUN = 11,    /* id = graph, stream: a run begins */
+  GEMEM_EVENT_GRAPH_UNLOAD = 12, /* id = graph */
+  GEMEM_EVENT_STEP = 13,         /* id = step number: a training step or an iteration begins */
+  GEMEM_EVENT_PHASE = 14,        /* tag = name: a phase begins */
+  GEMEM_EVENT_TRIM = 15,         /* empty_cache / Release / recycle, by the program */
+  GEMEM_EVENT_OOM = 16,          /* size (rounded), aux = device free bytes; as recorded */
+  /* address, size, stream: the recorded allocator's own device calls */
+  GEMEM_EVENT_SEGMENT_ALLOC = 17,
   GEMEM_EVENT_SEGMENT_FREE = 18,
   GEMEM_EVENT_SEGMENT_MAP = 19,
   GEMEM_EVENT_SEGMENT_UNMAP = 20,
-  GEMEM_EVENT_SNAPSHOT = 21,      /* size = total active bytes at that moment                                   */
-  GEMEM_EVENT_MEMSET = 22,        /* id, size, stream: the first `size` bytes of a live block are set to aux (a byte) */
-  GEMEM_EVENT_GRAPH_SEGMENT = 23, /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_*     */
-  GEMEM_EVENT_GRAPH_RUN_END = 24, /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
-  GEMEM_EVENT_STREAM_FREE = 25,   /* id, stream: what that stream had of the block is let go (counted references); it lives until its FREE */
-  GEMEM_EVENT_DEVICE_LIMIT = 26,  /* size: bytes that the recorded device had for the allocator from here on, to judge by what it
-                                     refused; 0: no longer known.  An OOM between is a request that failed for it */
-  GEMEM_EVENT_POOL_RELEASE = 27,  /* pool: the program let go of that private pool; aux = 1: its cache goes back now */
+  GEMEM_EVENT_SNAPSHOT = 21, /* size = total active bytes at that moment */
+  /* id, size, stream: the first `size` bytes of a live block are set to aux (a byte) */
+  GEMEM_EVENT_MEMSET = 22,
+  /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_* */
+  GEMEM_EVENT_GRAPH_SEGMENT = 23,
+  /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
+  GEMEM_EVENT_GRAPH_RUN_END = 24,
+  /* id, stream: what that stream had of the block is let go (counted references); it lives until
+   * its FREE */
+  GEMEM_EVENT_STREAM_FREE = 25,
+  /* size: bytes that the recorded device had for the allocator from here on, to judge by what it
+   * refused; 0: no longer known.  An OOM between is a request that failed for it */
+  GEMEM_EVENT_DEVICE_LIMIT = 26,
+  /* pool: the program let go of that private pool; aux = 1: its cache goes back now */
+  GEMEM_EVENT_POOL_RELEASE = 27,
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 
 /* Kinds of segments of a graph's static memory (aux of GRAPH_SEGMENT). */
 enum
 {
-  GEMEM_GRAPH_SEGMENT_ZERO_COPY = 1 << 0, /* inputs and outputs that the caller's memory may replace            */
-  GEMEM_GRAPH_SEGMENT_NO_ALLOC = 1 << 1,  /* needs no memory of its own: only an address                        */
-  GEMEM_GRAPH_SEGMENT_FIXED = 1 << 2,     /* must have the same address in all graphs                           */
-  GEMEM_GRAPH_SEGMENT_SUBGRAPH = 1 << 3,  /* of a static subgraph of a dynamic graph: dynamic memory, for each run */
+  /* inputs and outputs that the caller's memory may replace */
+  GEMEM_GRAPH_SEGMENT_ZERO_COPY = 1 << 0,
+  GEMEM_GRAPH_SEGMENT_NO_ALLOC = 1 << 1, /* needs no memory of its own: only an address */
+  GEMEM_GRAPH_SEGMENT_FIXED = 1 << 2,    /* must have the same address in all graphs */
+  /* of a static subgraph of a dynamic graph: dynamic memory, for each run */
+  GEMEM_GRAPH_SEGMENT_SUBGRAPH = 1 << 3,
 };
 
 /* Flags of one event. */
 enum
 {
-  GEMEM_EVENT_INITIAL = 1 << 0,   /* state from before the recording                                            */
-  GEMEM_EVENT_AMBIGUOUS = 1 << 1, /* size or place was inferred by the reader                                   */
-  GEMEM_EVENT_SMALL = 1 << 2,     /* segment or block of a small pool, as recorded                              */
-  GEMEM_EVENT_FAILED = 1 << 3,    /* an ALLOC the recorded allocator refused (out of memory); FREE of such an id */
+  GEMEM_EVENT_INITIAL = 1 << 0,   /* state from before the recording */
+  GEMEM_EVENT_AMBIGUOUS = 1 << 1, /* size or place was inferred by the reader */
+  GEMEM_EVENT_SMALL = 1 << 2,     /* segment or block of a small pool, as recorded */
+  /* an ALLOC the recorded allocator refused (out of memory); FREE of such an id */
+  GEMEM_EVENT_FAILED = 1 << 3,
 };
 
-/* The id under which the static memory of a graph is a block, where it is one (sim/engine/graphs.h): out of the way of the ids of blocks. */
+/* The id under which the static memory of a graph is a block, where it is one
+ * (sim/engine/graphs.h): out of the way of the ids of blocks. */
 #define GEMEM_GRAPH_BLOCK_ID(graph) ((graph) ^ G_GUINT64_CONSTANT (1) << 63)
 
 #define GEMEM_DEVICE_HOST 0xffff /* GememTraceEvent.device of CPU memory */
@@ -84,17 +103,17 @@ enum
 /* One event; 64 bytes.  Unused fields are 0. */
 typedef struct
 {
-  guint64 time;    /* ns since the start of the trace                                       */
+  guint64 time; /* ns since the start of the trace */
   guint64 id;
   guint64 size;    /* bytes as requested (GEMEM_TRACE_BLOCK_SIZES: as rounded by the recorder) */
-  guint64 address; /* recorded                                                              */
-  guint64 stream;  /* handle as recorded; 0 = default                                       */
-  guint64 aux;     /* ALLOC: recorded block size (0: unknown); OOM: device free             */
-  guint32 pool;    /* 0 = default pool                                                      */
-  guint32 tag;     /* string table index                                                    */
+  guint64 address; /* recorded */
+  guint64 stream;  /* handle as recorded; 0 = default */
+  guint64 aux;     /* ALLOC: recorded block size (0: unknown); OOM: device free */
+  guint32 pool;    /* 0 = default pool */
+  guint32 tag;     /* string table index */
   guint16 device;
-  guint8  kind;    /* GememEventKind                                                        */
-  guint8  flags;
+  guint8 kind; /* GememEventKind */
+  guint8 flags;
   guint32 reserved;
 } GememTraceEvent;
 
@@ -107,10 +126,10 @@ enum
   GEMEM_TRACE_HAS_ADDRESSES = 1 << 1,
   GEMEM_TRACE_HAS_SEGMENTS = 1 << 2,
   GEMEM_TRACE_BLOCK_SIZES = 1 << 3,      /* sizes are rounded block sizes (Kineto), not requests */
-  GEMEM_TRACE_STARTS_IN_MIDDLE = 1 << 4, /* initial state present, or known to be missing        */
-  GEMEM_TRACE_TRUNCATED = 1 << 5,        /* read with allow_partial: the end is missing          */
-  GEMEM_TRACE_HAS_COMPLETION = 1 << 6,   /* frees come as FREE_REQUESTED / FREE_COMPLETED pairs  */
-  GEMEM_TRACE_IS_VECTOR = 1 << 7,        /* carries the expected decisions of a named allocator  */
+  GEMEM_TRACE_STARTS_IN_MIDDLE = 1 << 4, /* initial state present, or known to be missing */
+  GEMEM_TRACE_TRUNCATED = 1 << 5,        /* read with allow_partial: the end is missing */
+  GEMEM_TRACE_HAS_COMPLETION = 1 << 6,   /* frees come as FREE_REQUESTED / FREE_COMPLETED pairs */
+  GEMEM_TRACE_IS_VECTOR = 1 << 7,        /* carries the expected decisions of a named allocator */
 };
 
 typedef struct _GememTraceInfo GememTraceInfo;
@@ -118,20 +137,21 @@ typedef struct _GememTraceInfo GememTraceInfo;
 /* Facts known after opening (and, for counts, after the last event).  Owned by the reader. */
 struct _GememTraceInfo
 {
-  const char *format;      /* name of the format read                                                        */
-  char       *path;
-  guint32     flags;       /* GEMEM_TRACE_*                                                                  */
-  guint64     events;      /* number of events if known beforehand, else 0; with those that without_initial leaves out */
-  guint64     ambiguities; /* initial blocks whose place or size had to be guessed                           */
-  guint64     skipped;     /* source events with nothing to replay (operators, kernels, host memory...)      */
-  char       *sha256;      /* of the recorded source's bytes, hex (kept by native and text); NULL: unknown   */
-  GPtrArray  *provenance;  /* "key: value" strings, in order: source, tool, options...                       */
-  char       *allocator;   /* allocator the recording was made with ("pytorch-caching"), or NULL             */
-  char       *settings;    /* its settings, "key=value,...", offered as default parameters; or NULL          */
-  char       *device;      /* device settings, "capacity=...,address=bump"; or NULL                          */
-  GPtrArray  *strings;     /* tags; [0] is ""                                                                */
-  GHashTable *string_index; /* private: where gemem_trace_info_intern() finds them                          */
-  guint32     indexed;      /* private: how many of them it knows                                            */
+  const char *format; /* name of the format read */
+  char *path;
+  guint32 flags; /* GEMEM_TRACE_* */
+  /* number of events if known beforehand, else 0; with those that without_initial leaves out */
+  guint64 events;
+  guint64 ambiguities; /* initial blocks whose place or size had to be guessed */
+  guint64 skipped; /* source events with nothing to replay (operators, kernels, host memory...) */
+  char *sha256; /* of the recorded source's bytes, hex (kept by native and text); NULL: unknown */
+  GPtrArray *provenance; /* "key: value" strings, in order: source, tool, options... */
+  char *allocator;       /* allocator the recording was made with ("pytorch-caching"), or NULL */
+  char *settings;        /* its settings, "key=value,...", offered as default parameters; or NULL */
+  char *device;          /* device settings, "capacity=...,address=bump"; or NULL */
+  GPtrArray *strings;    /* tags; [0] is "" */
+  GHashTable *string_index; /* private: where gemem_trace_info_intern() finds them */
+  guint32 indexed;          /* private: how many of them it knows */
 };
 
 typedef struct _GememTraceFormat GememTraceFormat;
@@ -140,65 +160,80 @@ typedef struct _GememInput GememInput; /* input.h: a byte stream, gz/zst transpa
 
 typedef struct
 {
-  gboolean allow_partial; /* deliver what is readable of a damaged file, set GEMEM_TRACE_TRUNCATED       */
-  int      device;        /* only this device; -1: all (CUDA devices if there are any, else the host)    */
-  gboolean without_initial; /* leave out the state from before the recording, and what is about its blocks (initial.h) */
-  const char *torch;      /* "2.11": the PyTorch that wrote a snapshot; NULL: as the file tells           */
-  const char *others;     /* "a, b": what the caller can read beside traces, for messages; NULL: nothing */
+  /* deliver what is readable of a damaged file, set GEMEM_TRACE_TRUNCATED */
+  gboolean allow_partial;
+  int device; /* only this device; -1: all (CUDA devices if there are any, else the host) */
+  /* leave out the state from before the recording, and what is about its blocks (initial.h) */
+  gboolean without_initial;
+  const char *torch; /* "2.11": the PyTorch that wrote a snapshot; NULL: as the file tells */
+  /* "a, b": what the caller can read beside traces, for messages; NULL: nothing */
+  const char *others;
 } GememReadOptions;
 
-#define GEMEM_READ_OPTIONS_DEFAULT { FALSE, -1, FALSE, NULL, NULL }
+#define GEMEM_READ_OPTIONS_DEFAULT \
+  { \
+    FALSE, -1, FALSE, NULL, NULL \
+  }
 
 /* A format: one file and one line in formats.def. */
 struct _GememTraceFormat
 {
-  const char *name;       /* "pytorch-snapshot"                      */
-  const char *aliases;    /* '|' separated, or NULL                  */
-  const char *extensions; /* "pickle|pkl", a hint only               */
-  const char *summary;    /* one line                                */
-  const char *origin;     /* "peers.md 2.1"                          */
+  const char *name;       /* "pytorch-snapshot" */
+  const char *aliases;    /* '|' separated, or NULL */
+  const char *extensions; /* "pickle|pkl", a hint only */
+  const char *summary;    /* one line */
+  const char *origin;     /* "peers.md 2.1" */
   /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */
   int (*probe) (const guint8 *head, gsize size);
   /* Takes ownership of @input in all cases.  NULL for write-only formats. */
   GememTraceReader *(*open) (GememInput *input, const GememReadOptions *options, GError **error);
   /* NULL for read-only formats.  Writes to @path atomically (complete, or not there). */
-  struct _GememTraceWriter *(*create) (const char *path, const GememTraceInfo *info, GError **error);
+  struct _GememTraceWriter *(*create) (const char *path, const GememTraceInfo *info,
+                                       GError **error);
 };
 
 /* Every reader embeds this first. */
 struct _GememTraceReader
 {
   const GememTraceFormat *format;
-  GememTraceInfo          info;
+  GememTraceInfo info;
   /* The next events, valid until the next call: n > 0, 0 at the end, -1 with @error set.
    * Errors: GEMEM_ERROR_INPUT "FILE:LINE-or-EVENT: what; what to do". */
   gssize (*next) (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
   void (*close) (GememTraceReader *reader); /* frees the reader's own parts and the reader itself */
-  struct _GememInitialFilter *filter; /* private to trace.c: GememReadOptions.without_initial, or NULL */
+  /* private to trace.c: GememReadOptions.without_initial, or NULL */
+  struct _GememInitialFilter *filter;
 };
 
 typedef struct _GememTraceWriter GememTraceWriter;
 struct _GememTraceWriter
 {
   const GememTraceFormat *format;
-  gboolean (*write) (GememTraceWriter *writer, const GememTraceEvent *events, gsize n, GError **error);
-  /* Completes the file (footer, rename into place) and frees the writer; on error the file is removed. */
+  gboolean (*write) (GememTraceWriter *writer, const GememTraceEvent *events, gsize n,
+                     GError **error);
+  /* Completes the file (footer, rename into place) and frees the writer; on error the file is
+   * removed. */
   gboolean (*finish) (GememTraceWriter *writer, GError **error);
   /* Removes what was written and frees the writer. */
   void (*discard) (GememTraceWriter *writer);
 };
 
-/* Opens @path ("-": standard input), recognised by content unless @format names one (NULL: recognise). */
-GememTraceReader *gemem_trace_open (const char *path, const char *format, const GememReadOptions *options, GError **error);
+/* Opens @path ("-": standard input), recognised by content unless @format names one (NULL:
+ * recognise). */
+GememTraceReader *gemem_trace_open (const char *path, const char *format,
+                                    const GememReadOptions *options, GError **error);
 /* The same over @input, which it takes over. */
-GememTraceReader *gemem_trace_open_input (GememInput *input, const char *format, const GememReadOptions *options, GError **error);
+GememTraceReader *gemem_trace_open_input (GememInput *input, const char *format,
+                                          const GememReadOptions *options, GError **error);
 gssize gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
 void gemem_trace_close (GememTraceReader *reader);
 
-/* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an error).
- * @info must stay alive until finish or discard: its strings may grow meanwhile, and the flags and counts it has at the end
- * are the ones that the file carries. */
-GememTraceWriter *gemem_trace_create (const char *path, const char *format, const GememTraceInfo *info, GError **error);
+/* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an
+ * error).
+ * @info must stay alive until finish or discard: its strings may grow meanwhile, and the flags and
+ * counts it has at the end are the ones that the file carries. */
+GememTraceWriter *gemem_trace_create (const char *path, const char *format,
+                                      const GememTraceInfo *info, GError **error);
 
 /* All formats, in the order of formats.def; NULL-terminated. */
 const GememTraceFormat *const *gemem_trace_formats (void);
@@ -212,13 +247,15 @@ GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 void gemem_trace_info_init (GememTraceInfo *info, const char *format, const char *path);
 void gemem_trace_info_clear (GememTraceInfo *info);
 void gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from);
-void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format, ...) G_GNUC_PRINTF (3, 4);
+void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 /* Index of @string in the table, added if new (linear in nothing: hashed). */
 guint32 gemem_trace_info_intern (GememTraceInfo *info, const char *string);
-/* Drops the events of other devices than @device (steps and phases stay; -1: drops none); returns how many are left. */
+/* Drops the events of other devices than @device (steps and phases stay; -1: drops none); returns
+ * how many are left. */
 gssize gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device);
-/* The provenance that a file written from @info carries: that of @info, with the format it was read from named once.
- * Free with g_ptr_array_unref(). */
+/* The provenance that a file written from @info carries: that of @info, with the format it was read
+ * from named once. Free with g_ptr_array_unref(). */
 GPtrArray *gemem_trace_info_provenance (const GememTraceInfo *info);
 
 GEMEM_END_DECLS

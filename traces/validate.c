@@ -1,7 +1,7 @@
 /* validate.c - see validate.h.
  *
- * State: one record per live block (found by id) and, when addresses are recorded, a tree of live address ranges and one of recorded segments per
- * device.  Every event costs O(log live).
+ * State: one record per live block (found by id) and, when addresses are recorded, a tree of live
+ * address ranges and one of recorded segments per device.  Every event costs O(log live).
  */
 #include "config.h"
 
@@ -14,32 +14,32 @@
 typedef struct
 {
   GememTreeNode node;
-  guint64       end;
-  guint64       id;
+  guint64 end;
+  guint64 id;
 } Range;
 
 typedef struct
 {
-  Range   *range;     /* NULL: no recorded address  */
-  guint64  requested; /* seq + 1 of FREE_REQUESTED; 0: none */
-  guint64  seq;
+  Range *range;      /* NULL: no recorded address */
+  guint64 requested; /* seq + 1 of FREE_REQUESTED; 0: none */
+  guint64 seq;
 } LiveBlock;
 
 typedef struct
 {
   const char *name; /* for messages */
-  guint32     flags;
-  GPtrArray  *findings; /* by kind; NULL where there is none */
-  GememIdMap *live;     /* id -> LiveBlock */
-  GememTree   blocks, segments;
-  GememSlab   ranges;
-  guint64     serial;
-  GArray     *last_time; /* guint64, by device */
-  GememIdMap *graphs;    /* graph -> guint64: 1 while it runs */
-  GememTraceEvent load;  /* of the graph whose segments come  */
-  GememIdSet  recorded;  /* stream events */
-  guint64     missing, load_end; /* segments still to come, end of those that came */
-  gboolean    initial;           /* some event is of the initial state */
+  guint32 flags;
+  GPtrArray *findings; /* by kind; NULL where there is none */
+  GememIdMap *live;    /* id -> LiveBlock */
+  GememTree blocks, segments;
+  GememSlab ranges;
+  guint64 serial;
+  GArray *last_time;         /* guint64, by device */
+  GememIdMap *graphs;        /* graph -> guint64: 1 while it runs */
+  GememTraceEvent load;      /* of the graph whose segments come */
+  GememIdSet recorded;       /* stream events */
+  guint64 missing, load_end; /* segments still to come, end of those that came */
+  gboolean initial;          /* some event is of the initial state */
 } Pass;
 
 static const struct
@@ -80,7 +80,8 @@ finding_free (gpointer data)
   g_free (finding);
 }
 
-static void find (Pass *pass, GememFindingKind kind, guint64 seq, const char *format, ...) G_GNUC_PRINTF (4, 5);
+static void find (Pass *pass, GememFindingKind kind, guint64 seq, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
 
 /* Counts one more finding of @kind; the first one keeps its text. */
 static void
@@ -126,7 +127,8 @@ range_touching (GememTree *tree, guint64 device, guint64 start, guint64 end)
 {
   GememTreeNode *node = gemem_tree_lower_bound (tree, device, start, 0);
   GememTreeNode *before = gemem_tree_before (tree, device, start, 0);
-  if (before != NULL && before->group == device && GEMEM_TREE_ENTRY (before, Range, node)->end > start)
+  if (before != NULL && before->group == device
+      && GEMEM_TREE_ENTRY (before, Range, node)->end > start)
     return GEMEM_TREE_ENTRY (before, Range, node);
   if (node != NULL && node->group == device && node->size < end)
     return GEMEM_TREE_ENTRY (node, Range, node);
@@ -166,18 +168,23 @@ static void
 check_address (Pass *pass, const GememTraceEvent *event, guint64 seq, LiveBlock *block)
 {
   guint64 end;
-  if (event->address == 0 || __builtin_add_overflow (event->address, MAX (event->aux, event->size), &end) || end == event->address)
+  if (event->address == 0
+      || __builtin_add_overflow (event->address, MAX (event->aux, event->size), &end)
+      || end == event->address)
     return;
   Range *other = range_touching (&pass->blocks, event->device, event->address, end);
   if (other != NULL)
     find (pass, GEMEM_FINDING_OVERLAP, seq,
-          "block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER "x overlaps live block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER
+          "block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER
+          "x overlaps live block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER
           "x; frees are missing, or two recordings were mixed",
           event->id, event->address, other->id, other->node.size);
-  if ((pass->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0 && !covered (&pass->segments, event->device, event->address, end))
+  if ((pass->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0
+      && !covered (&pass->segments, event->device, event->address, end))
     find (pass, GEMEM_FINDING_OUTSIDE_SEGMENT, seq,
-          "block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER "x lies in no recorded segment; segment events are missing", event->id,
-          event->address);
+          "block %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER
+          "x lies in no recorded segment; segment events are missing",
+          event->id, event->address);
   block->range = range_insert (pass, &pass->blocks, event->device, event->address, end, event->id);
 }
 
@@ -194,20 +201,30 @@ on_alloc (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
   gboolean existed;
   if (event->size == 0)
-    find (pass, GEMEM_FINDING_ZERO_SIZE, seq, "block %" G_GUINT64_FORMAT " has 0 bytes; such a request is skipped, but PaddlePaddle until 1.5 gives a block", event->id);
+    find (pass, GEMEM_FINDING_ZERO_SIZE, seq,
+          "block %" G_GUINT64_FORMAT
+          " has 0 bytes; such a request is skipped, but PaddlePaddle until 1.5 gives a block",
+          event->id);
   if (event->size >= G_GUINT64_CONSTANT (1) << 60)
-    find (pass, GEMEM_FINDING_HUGE_SIZE, seq, "block %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT " bytes; a negative size written as unsigned?",
+    find (pass, GEMEM_FINDING_HUGE_SIZE, seq,
+          "block %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT
+          " bytes; a negative size written as unsigned?",
           event->id, event->size);
   if (event->flags & GEMEM_EVENT_AMBIGUOUS)
     find (pass, GEMEM_FINDING_AMBIGUOUS, seq,
-          "size or place of block %" G_GUINT64_FORMAT " from before the recording was inferred; exact addresses may differ", event->id);
+          "size or place of block %" G_GUINT64_FORMAT
+          " from before the recording was inferred; exact addresses may differ",
+          event->id);
   if (event->flags & GEMEM_EVENT_INITIAL)
-    find (pass, GEMEM_FINDING_INITIAL_STATE, seq, "blocks were alive before the recording began; they are replayed first");
+    find (pass, GEMEM_FINDING_INITIAL_STATE, seq,
+          "blocks were alive before the recording began; they are replayed first");
   if (event->flags & GEMEM_EVENT_FAILED)
     return;
   if (gemem_idmap_lookup (pass->live, event->id) != NULL)
     {
-      find (pass, GEMEM_FINDING_DOUBLE_ALLOC, seq, "block %" G_GUINT64_FORMAT " is allocated again while alive; its free is missing", event->id);
+      find (pass, GEMEM_FINDING_DOUBLE_ALLOC, seq,
+            "block %" G_GUINT64_FORMAT " is allocated again while alive; its free is missing",
+            event->id);
       forget (pass, event->id);
     }
   LiveBlock block = { .seq = seq };
@@ -223,14 +240,19 @@ on_free (Pass *pass, const GememTraceEvent *event, guint64 seq)
     return;
   if (block == NULL)
     {
-      find (pass, GEMEM_FINDING_ORPHAN_FREE, seq,
-            "block %" G_GUINT64_FORMAT " is freed but was not alive; the start is missing, or the recorder's buffer overflowed", event->id);
+      find (
+          pass, GEMEM_FINDING_ORPHAN_FREE, seq,
+          "block %" G_GUINT64_FORMAT
+          " is freed but was not alive; the start is missing, or the recorder's buffer overflowed",
+          event->id);
       return;
     }
   if (event->kind == GEMEM_EVENT_FREE_REQUESTED)
     {
       if (block->requested != 0)
-        find (pass, GEMEM_FINDING_DOUBLE_FREE, seq, "the free of block %" G_GUINT64_FORMAT " was requested before, at event %" G_GUINT64_FORMAT,
+        find (pass, GEMEM_FINDING_DOUBLE_FREE, seq,
+              "the free of block %" G_GUINT64_FORMAT
+              " was requested before, at event %" G_GUINT64_FORMAT,
               event->id, block->requested - 1);
       block->requested = seq + 1;
       return;
@@ -252,9 +274,12 @@ on_load (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
   gboolean existed;
 
-  *(guint64 *) gemem_idmap_insert (pass->graphs, event->id, &existed) = graph_state (event->device, FALSE);
+  *(guint64 *) gemem_idmap_insert (pass->graphs, event->id, &existed) = graph_state (event->device,
+                                                                                     FALSE);
   if (existed)
-    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is loaded again while loaded; its unload is missing", event->id);
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "graph %" G_GUINT64_FORMAT " is loaded again while loaded; its unload is missing",
+          event->id);
   pass->load = *event;
   pass->missing = event->aux;
   pass->load_end = 0;
@@ -267,19 +292,21 @@ on_graph_segment (Pass *pass, const GememTraceEvent *event, guint64 seq)
 
   if (pass->missing == 0 || event->id != pass->load.id || event->device != pass->load.device)
     {
-      find (pass, GEMEM_FINDING_GRAPH, seq, "a segment of graph %" G_GUINT64_FORMAT " does not follow its load", event->id);
+      find (pass, GEMEM_FINDING_GRAPH, seq,
+            "a segment of graph %" G_GUINT64_FORMAT " does not follow its load", event->id);
       return;
     }
   pass->missing--;
   if (event->address < pass->load_end)
     find (pass, GEMEM_FINDING_GRAPH, seq,
-          "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT " overlaps or precedes the one before it; sort them by offset",
+          "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT
+          " overlaps or precedes the one before it; sort them by offset",
           event->id, event->address);
   if (__builtin_add_overflow (event->address, event->size, &end)
       || (end > pass->load.size && (event->aux & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0))
     find (pass, GEMEM_FINDING_GRAPH, seq,
-          "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT " does not fit the graph's static memory of %" G_GUINT64_FORMAT
-          " bytes",
+          "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT
+          " does not fit the graph's static memory of %" G_GUINT64_FORMAT " bytes",
           event->id, event->address, pass->load.size);
   else
     pass->load_end = end;
@@ -291,9 +318,12 @@ on_run (Pass *pass, const GememTraceEvent *event, guint64 seq)
   guint64 *state = gemem_idmap_lookup (pass->graphs, event->id);
 
   if (state == NULL || *state >> 1 != event->device)
-    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is run but not loaded on device %u; its load is missing", event->id, event->device);
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "graph %" G_GUINT64_FORMAT " is run but not loaded on device %u; its load is missing",
+          event->id, event->device);
   else if (event->kind == GEMEM_EVENT_GRAPH_RUN_END && (*state & 1) == 0)
-    find (pass, GEMEM_FINDING_GRAPH, seq, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
   else
     *state = graph_state (event->device, event->kind == GEMEM_EVENT_GRAPH_RUN);
 }
@@ -307,22 +337,28 @@ on_graph (Pass *pass, const GememTraceEvent *event, guint64 seq)
       return;
     }
   if (pass->missing > 0)
-    find (pass, GEMEM_FINDING_GRAPH, seq, "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT " of its segments", pass->load.id,
-          pass->missing);
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT " of its segments",
+          pass->load.id, pass->missing);
   pass->missing = 0;
   if (event->kind == GEMEM_EVENT_GRAPH_LOAD)
     on_load (pass, event, seq);
   else if (event->kind != GEMEM_EVENT_GRAPH_UNLOAD)
     on_run (pass, event, seq);
   else if (!gemem_idmap_remove (pass->graphs, event->id, NULL))
-    find (pass, GEMEM_FINDING_GRAPH, seq, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded; was it unloaded twice?", event->id);
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "graph %" G_GUINT64_FORMAT " is unloaded but not loaded; was it unloaded twice?",
+          event->id);
 }
 
 static void
 on_wait (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
-  if ((pass->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) == 0 && !gemem_idset_contains (&pass->recorded, event->id))
-    find (pass, GEMEM_FINDING_EVENT, seq, "stream %" G_GUINT64_FORMAT " waits for event %" G_GUINT64_FORMAT ", which was never recorded; its record is missing",
+  if ((pass->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) == 0
+      && !gemem_idset_contains (&pass->recorded, event->id))
+    find (pass, GEMEM_FINDING_EVENT, seq,
+          "stream %" G_GUINT64_FORMAT " waits for event %" G_GUINT64_FORMAT
+          ", which was never recorded; its record is missing",
           event->stream, event->id);
 }
 
@@ -335,7 +371,9 @@ check_time (Pass *pass, const GememTraceEvent *event, guint64 seq)
     g_array_set_size (pass->last_time, event->device + 1u);
   guint64 *last = &g_array_index (pass->last_time, guint64, event->device);
   if (event->time < *last)
-    find (pass, GEMEM_FINDING_TIME_BACKWARDS, seq, "time %" G_GUINT64_FORMAT " ns comes after %" G_GUINT64_FORMAT " ns; sort the recording by time",
+    find (pass, GEMEM_FINDING_TIME_BACKWARDS, seq,
+          "time %" G_GUINT64_FORMAT " ns comes after %" G_GUINT64_FORMAT
+          " ns; sort the recording by time",
           event->time, *last);
   *last = event->time;
 }
@@ -390,25 +428,31 @@ conclude (Pass *pass, const GememTraceInfo *info, const GError *broken)
 {
   guint64 left = gemem_idmap_count (pass->live);
   if (pass->missing > 0)
-    find (pass, GEMEM_FINDING_GRAPH, G_MAXUINT64, "the trace ends before the load of graph %" G_GUINT64_FORMAT " has all its segments", pass->load.id);
+    find (pass, GEMEM_FINDING_GRAPH, G_MAXUINT64,
+          "the trace ends before the load of graph %" G_GUINT64_FORMAT " has all its segments",
+          pass->load.id);
   if (left > 0)
     {
-      find (pass, GEMEM_FINDING_NEVER_FREED, G_MAXUINT64, "blocks are alive at the end of the trace");
+      find (pass, GEMEM_FINDING_NEVER_FREED, G_MAXUINT64,
+            "blocks are alive at the end of the trace");
       ((GememFinding *) pass->findings->pdata[GEMEM_FINDING_NEVER_FREED])->count = left;
     }
   if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && !pass->initial)
     find (pass, GEMEM_FINDING_OVERFLOW, G_MAXUINT64,
-          "the recording starts in the middle and does not say what was alive; live and peak are too low by that. Record from the start, or with a larger buffer");
+          "the recording starts in the middle and does not say what was alive; live and peak are "
+          "too low by that. Record from the start, or with a larger buffer");
   if (broken != NULL)
     find (pass, GEMEM_FINDING_TRUNCATED, G_MAXUINT64, "%s", broken->message);
   else if (info->flags & GEMEM_TRACE_TRUNCATED)
-    find (pass, GEMEM_FINDING_TRUNCATED, G_MAXUINT64, "the end of the trace is missing; only whole events were read");
+    find (pass, GEMEM_FINDING_TRUNCATED, G_MAXUINT64,
+          "the end of the trace is missing; only whole events were read");
 }
 
 GPtrArray *
 gemem_trace_validate (GememTraceReader *reader, GError **error)
 {
-  Pass pass = { .name = reader->info.path, .live = gemem_idmap_new (sizeof (LiveBlock)),
+  Pass pass = { .name = reader->info.path,
+                .live = gemem_idmap_new (sizeof (LiveBlock)),
                 .graphs = gemem_idmap_new (sizeof (guint64)) };
   gemem_idset_init (&pass.recorded);
   g_autoptr (GError) broken = NULL;

@@ -1,6 +1,7 @@
 /* validate.h - is this trace whole and consistent?  What `gemem-sim validate` says.
  *
- * One pass, memory bounded by what is live.  Every finding names its event; the first of each kind carries the explanation.
+ * One pass, memory bounded by what is live.  Every finding names its event; the first of each kind
+ * carries the explanation.
  */
 #pragma once
 
@@ -11,20 +12,24 @@ GEMEM_BEGIN_DECLS
 
 typedef enum
 {
-  GEMEM_FINDING_ORPHAN_FREE,     /* free of an id that is not alive: the recording starts in the middle, or the ring buffer overflowed */
-  GEMEM_FINDING_DOUBLE_ALLOC,    /* alloc of an id that is alive                                                                      */
-  GEMEM_FINDING_DOUBLE_FREE,     /* free requested twice                                                                              */
-  GEMEM_FINDING_OVERLAP,         /* recorded addresses of two live blocks overlap                                                     */
-  GEMEM_FINDING_OUTSIDE_SEGMENT, /* a recorded address lies in no recorded segment                                                    */
+  /* free of an id that is not alive: the recording starts in the middle, or the ring buffer
+   * overflowed */
+  GEMEM_FINDING_ORPHAN_FREE,
+  GEMEM_FINDING_DOUBLE_ALLOC,    /* alloc of an id that is alive */
+  GEMEM_FINDING_DOUBLE_FREE,     /* free requested twice */
+  GEMEM_FINDING_OVERLAP,         /* recorded addresses of two live blocks overlap */
+  GEMEM_FINDING_OUTSIDE_SEGMENT, /* a recorded address lies in no recorded segment */
   GEMEM_FINDING_TIME_BACKWARDS,
   GEMEM_FINDING_ZERO_SIZE,
-  GEMEM_FINDING_HUGE_SIZE,       /* 2^60 bytes or more                                                                                */
-  GEMEM_FINDING_NEVER_FREED,     /* alive at the end (a note, not an error)                                                           */
-  GEMEM_FINDING_INITIAL_STATE,   /* blocks from before the recording (a note)                                                         */
-  GEMEM_FINDING_AMBIGUOUS,       /* initial blocks whose place or size was inferred (a note)                                          */
-  GEMEM_FINDING_OVERFLOW,        /* the recorder's ring buffer overflowed: events are missing                                         */
-  GEMEM_FINDING_GRAPH,           /* run or unloaded but not loaded, loaded twice, segments that overlap, are missing or do not fit         */
-  GEMEM_FINDING_EVENT,           /* a stream waits for an event that was never recorded                                               */
+  GEMEM_FINDING_HUGE_SIZE,     /* 2^60 bytes or more */
+  GEMEM_FINDING_NEVER_FREED,   /* alive at the end (a note, not an error) */
+  GEMEM_FINDING_INITIAL_STATE, /* blocks from before the recording (a note) */
+  GEMEM_FINDING_AMBIGUOUS,     /* initial blocks whose place or size was inferred (a note) */
+  GEMEM_FINDING_OVERFLOW,      /* the recorder's ring buffer overflowed: events are missing */
+  /* run or unloaded but not loaded, loaded twice, segments that overlap, are missing or do not
+   * fit */
+  GEMEM_FINDING_GRAPH,
+  GEMEM_FINDING_EVENT, /* a stream waits for an event that was never recorded */
   GEMEM_FINDING_TRUNCATED,
   GEMEM_FINDING_COUNT
 } GememFindingKind;
@@ -32,16 +37,17 @@ typedef enum
 typedef struct
 {
   GememFindingKind kind;
-  gboolean         error;  /* or only a note */
-  guint64          count;
-  guint64          seq;    /* of the first; G_MAXUINT64: of the trace as a whole */
-  char            *text;   /* about the first: what, and what to do */
+  gboolean error; /* or only a note */
+  guint64 count;
+  guint64 seq; /* of the first; G_MAXUINT64: of the trace as a whole */
+  char *text;  /* about the first: what, and what to do */
 } GememFinding;
 
 const char *gemem_finding_name (GememFindingKind kind); /* "orphan free" */
 
-/* Reads @reader to its end; findings in the order of GememFindingKind.  NULL with @error only when the trace cannot be read at all;
- * a trace that breaks off is a finding (TRUNCATED) with the reader's message. */
+/* Reads @reader to its end; findings in the order of GememFindingKind.  NULL with @error only when
+ * the trace cannot be read at all; a trace that breaks off is a finding (TRUNCATED) with the
+ * reader's message. */
 GPtrArray *gemem_trace_validate (GememTraceReader *reader, GError **error);
 
 GEMEM_END_DECLS

@@ -1,6 +1,7 @@
 /* fuse-collect.c - the gradients of a graph, for fusing; see fuse-gradients.h.
  *
- * Apart from grouping, because that knows no graphs.  Names are the graph's and live as long as it.  O(nodes + pairs).
+ * Apart from grouping, because that knows no graphs.  Names are the graph's and live as long as
+ * it.  O(nodes + pairs).
  * Origin: paddle.md 6 (op_role_var of every operator whose role has the Backward bit).
  */
 #include "config.h"
@@ -9,17 +10,20 @@
 #include "workloads/fuse-gradients.h"
 
 static gboolean
-fill (const GememGraph *graph, const char *node, const char *param, const char *grad, GememGradient *gradient, GError **error)
+fill (const GememGraph *graph, const char *node, const char *param, const char *grad,
+      GememGradient *gradient, GError **error)
 {
-  const guint32 p = gemem_graph_find_variable (graph, param), g = gemem_graph_find_variable (graph, grad);
+  const guint32 p = gemem_graph_find_variable (graph, param),
+                g = gemem_graph_find_variable (graph, grad);
   const GememVariable *of, *variable;
   guint64 bytes = 0;
 
   if (p == GEMEM_NONE || g == GEMEM_NONE)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: node '%s': op_role_var: no variable '%s'; add it to the variables of the graph", gemem_graph_name (graph), node,
-                   p == GEMEM_NONE ? param : grad);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+          "%s: node '%s': op_role_var: no variable '%s'; add it to the variables of the graph",
+          gemem_graph_name (graph), node, p == GEMEM_NONE ? param : grad);
       return FALSE;
     }
   of = gemem_graph_variable (graph, p);
@@ -27,16 +31,21 @@ fill (const GememGraph *graph, const char *node, const char *param, const char *
   if (variable->parameter != GEMEM_NONE && variable->parameter != p)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: node '%s': op_role_var: '%s' is not the gradient of '%s' but of '%s'; correct one of them",
-                   gemem_graph_name (graph), node, grad, param, gemem_graph_variable (graph, variable->parameter)->name);
+                   "%s: node '%s': op_role_var: '%s' is not the gradient of '%s' but of '%s'; "
+                   "correct one of them",
+                   gemem_graph_name (graph), node, grad, param,
+                   gemem_graph_variable (graph, variable->parameter)->name);
       return FALSE;
     }
   if (variable->is_tensor
       && (!variable->has_shape || gemem_dtype_bits (variable->dtype) == 0
-          || !gemem_dtype_bytes (variable->dtype, gemem_graph_dims (graph, variable->first_dim), variable->n_dims, &bytes)))
+          || !gemem_dtype_bytes (variable->dtype, gemem_graph_dims (graph, variable->first_dim),
+                                 variable->n_dims, &bytes)))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: variable '%s': the number of its elements is not known; give shape and dtype", gemem_graph_name (graph), grad);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+          "%s: variable '%s': the number of its elements is not known; give shape and dtype",
+          gemem_graph_name (graph), grad);
       return FALSE;
     }
   *gradient = (GememGradient){ .param = of->name,
@@ -58,15 +67,17 @@ gemem_fuse_collect (const GememGraph *graph, GError **error)
     {
       const GememNode *node = gemem_graph_node (graph, i);
       guint n = 0;
-      const char *const *names = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
+      const char *const *names = gemem_graph_texts (graph, node->attributes,
+                                                    GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
 
       if (!(node->role & GEMEM_ROLE_BACKWARD))
         continue;
       if (n % 2 != 0)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                       "%s: node '%s': op_role_var: %u names are not pairs; give parameter and gradient in turn", gemem_graph_name (graph),
-                       node->name, n);
+                       "%s: node '%s': op_role_var: %u names are not pairs; give parameter and "
+                       "gradient in turn",
+                       gemem_graph_name (graph), node->name, n);
           return NULL;
         }
       for (guint k = 0; k < n; k += 2)
@@ -75,7 +86,7 @@ gemem_fuse_collect (const GememGraph *graph, GError **error)
 
           if (!fill (graph, node->name, names[k], names[k + 1], &gradient, error))
             return NULL;
-          if (g_hash_table_add (seen, (gpointer)gradient.grad))
+          if (g_hash_table_add (seen, (gpointer) gradient.grad))
             g_array_append_val (gradients, gradient);
         }
     }

@@ -1,15 +1,16 @@
 /* fuse-gradients.c - groups and layout of fused gradients; see fuse-gradients.h.
  *
- * A group is a GArray of gradient numbers.  Grouping makes a GPtrArray of them: layers, then layers merged, then, from 1.6 on, split by
- * element type; the layout walks the groups in the version's order.  Origin: paddle.md 6.1, 6.2.
+ * A group is a GArray of gradient numbers.  Grouping makes a GPtrArray of them: layers, then layers
+ * merged, then, from 1.6 on, split by element type; the layout walks the groups in the version's
+ * order.  Origin: paddle.md 6.1, 6.2.
  */
 #include "config.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "workloads/fuse-gradients.h"
 
 #define LIMIT (G_GUINT64_CONSTANT (1) << 62)
@@ -47,24 +48,26 @@ new_group (GPtrArray *groups)
 static GPtrArray *
 new_groups (void)
 {
-  return g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
+  return g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
 }
 
-/* What stands before the first dot; without a dot, the whole name, or in 1.4 one layer for all such names ("." is no name's part). */
+/* What stands before the first dot; without a dot, the whole name, or in 1.4 one layer for all such
+ * names ("." is no name's part). */
 static char *
 layer_name (const Fuse *fuse, const char *param)
 {
   const char *dot = strchr (param, '.');
 
   if (dot != NULL)
-    return g_strndup (param, (gsize)(dot - param));
+    return g_strndup (param, (gsize) (dot - param));
   return g_strdup (fuse->options->version == GEMEM_FUSE_1_4 ? "." : param);
 }
 
 static GPtrArray *
 group_by_layer (const Fuse *fuse, const GArray *fused)
 {
-  g_autoptr (GHashTable) layers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL); /* name: group */
+  /* name: group */
+  g_autoptr (GHashTable) layers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   GPtrArray *groups = new_groups ();
 
   for (guint i = 0; i < fused->len; i++)
@@ -124,7 +127,8 @@ merge_by_size (const Fuse *fuse, GPtrArray *layers)
 
           g_array_append_vals (group, layer->data, layer->len);
           bytes += counted_bytes (fuse, layer);
-          full = (double)bytes >= limit || (!by_bytes && options->groups_size > 1 && group->len > options->groups_size);
+          full = (double) bytes >= limit
+                 || (!by_bytes && options->groups_size > 1 && group->len > options->groups_size);
         }
     }
   g_ptr_array_unref (layers);
@@ -135,7 +139,9 @@ merge_by_size (const Fuse *fuse, GPtrArray *layers)
 static GPtrArray *
 merge_by_count (const Fuse *fuse, GPtrArray *parts)
 {
-  const guint size = fuse->options->groups_size == -1 ? parts->len : (guint)MIN (fuse->options->groups_size, G_MAXUINT);
+  const guint size = fuse->options->groups_size == -1
+                         ? parts->len
+                         : (guint) MIN (fuse->options->groups_size, G_MAXUINT);
   GPtrArray *groups = new_groups ();
   GArray *group = NULL;
 
@@ -154,7 +160,8 @@ merge_by_count (const Fuse *fuse, GPtrArray *parts)
 static gint
 by_names (gconstpointer a, gconstpointer b, gpointer gradients)
 {
-  const GememGradient *x = (const GememGradient *)gradients + *(const guint *)a, *y = (const GememGradient *)gradients + *(const guint *)b;
+  const GememGradient *x = (const GememGradient *) gradients + *(const guint *) a,
+                      *y = (const GememGradient *) gradients + *(const guint *) b;
   const int params = strcmp (x->param, y->param);
 
   return params != 0 ? params : strcmp (x->grad, y->grad);
@@ -189,7 +196,8 @@ static gboolean
 one_dtype (const Fuse *fuse, const GArray *fused)
 {
   for (guint i = 1; i < fused->len; i++)
-    if (fuse->gradients[g_array_index (fused, guint, i)].dtype != fuse->gradients[g_array_index (fused, guint, 0)].dtype)
+    if (fuse->gradients[g_array_index (fused, guint, i)].dtype
+        != fuse->gradients[g_array_index (fused, guint, 0)].dtype)
       return FALSE;
   return TRUE;
 }
@@ -204,7 +212,7 @@ make_groups (const Fuse *fuse, GArray *fused, gboolean split)
     {
       groups = new_groups ();
       g_array_append_vals (new_group (groups), fused->data, fused->len);
-      g_array_sort_with_data (g_ptr_array_index (groups, 0), by_names, (gpointer)fuse->gradients);
+      g_array_sort_with_data (g_ptr_array_index (groups, 0), by_names, (gpointer) fuse->gradients);
     }
   else
     groups = group_by_layer (fuse, fused);
@@ -231,7 +239,8 @@ padded (const Fuse *fuse, const GememGradient *gradient)
 }
 
 static void
-lay_out_group (const Fuse *fuse, const GArray *group, guint number, gboolean new_buffer, GememFusion *fusion)
+lay_out_group (const Fuse *fuse, const GArray *group, guint number, gboolean new_buffer,
+               GememFusion *fusion)
 {
   for (guint i = 0; i < group->len; i++)
     {
@@ -260,14 +269,19 @@ check_options (const GememFuseOptions *options, GError **error)
 {
   const gboolean first = options->version == GEMEM_FUSE_1_4;
 
-  if (first && !(options->memory_size >= 0 && options->memory_size <= G_MAXUINT32 && trunc (options->memory_size) == options->memory_size))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "fuse_parameter_memory_size: not a number of bytes of 32 bits; give 0 (off) to %u",
+  if (first
+      && !(options->memory_size >= 0 && options->memory_size <= G_MAXUINT32
+           && trunc (options->memory_size) == options->memory_size))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "fuse_parameter_memory_size: not a number of bytes of 32 bits; give 0 (off) to %u",
                  G_MAXUINT32);
   else if (!isfinite (options->memory_size))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "fuse_parameter_memory_size: not a number of MiB; give a finite one");
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "fuse_parameter_memory_size: not a number of MiB; give a finite one");
   else if (first && (options->groups_size == 0 || options->groups_size < -1))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "fuse_parameter_groups_size: %" G_GINT64_FORMAT " is no number of groups; give -1 (one group), 1 (no merging) or more",
+                 "fuse_parameter_groups_size: %" G_GINT64_FORMAT
+                 " is no number of groups; give -1 (one group), 1 (no merging) or more",
                  options->groups_size);
   else
     return TRUE;
@@ -289,17 +303,23 @@ check_sizes (const Fuse *fuse, GError **error)
       if (gradient->sparse && fuse->options->version == GEMEM_FUSE_1_6)
         continue;
       if (gradient->sparse)
-        problem = "it is not a dense tensor, which this version does not fuse; take version 1.6 or leave it out";
+        problem = "it is not a dense tensor, which this version does not fuse; take version 1.6 or "
+                  "leave it out";
       else if (bits == 0 || bits % 8 != 0)
         problem = "its element type has no whole bytes; give another dtype";
       else if (gradient->elements > LIMIT / bits || gradient->param_bytes > LIMIT
-               || (total += MAX (gradient->elements * (bits / 8), gradient->param_bytes) + 16384 * (bits / 8)) > LIMIT)
+               || (total += MAX (gradient->elements * (bits / 8), gradient->param_bytes)
+                            + 16384 * (bits / 8))
+                      > LIMIT)
         problem = "sizes do not fit in 62 bits; correct the number of elements";
-      else if (fuse->options->version != GEMEM_FUSE_1_6 && gradient->dtype != fuse->gradients[0].dtype)
-        problem = "gradients are of several element types, which this version does not fuse; take version 1.6";
+      else if (fuse->options->version != GEMEM_FUSE_1_6
+               && gradient->dtype != fuse->gradients[0].dtype)
+        problem = "gradients are of several element types, which this version does not fuse; take "
+                  "version 1.6";
       if (problem != NULL)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "gradient '%s': %s", gradient->grad, problem);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "gradient '%s': %s", gradient->grad,
+                       problem);
           return FALSE;
         }
     }
@@ -307,7 +327,8 @@ check_sizes (const Fuse *fuse, GError **error)
 }
 
 GememFusion *
-gemem_fuse_gradients (const GememGradient *gradients, guint n, const GememFuseOptions *options, GError **error)
+gemem_fuse_gradients (const GememGradient *gradients, guint n, const GememFuseOptions *options,
+                      GError **error)
 {
   const Fuse fuse = { gradients, n, options };
   g_autoptr (GArray) fused = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -323,7 +344,8 @@ gemem_fuse_gradients (const GememGradient *gradients, guint n, const GememFuseOp
   fusion->left_out = g_array_new (FALSE, FALSE, sizeof (guint));
   for (guint i = 0; i < n; i++)
     {
-      const gboolean out = options->version == GEMEM_FUSE_1_6 && (options->n_places < 2 || gradients[i].sparse);
+      const gboolean out = options->version == GEMEM_FUSE_1_6
+                           && (options->n_places < 2 || gradients[i].sparse);
 
       g_array_append_val (out ? fusion->left_out : fused, i);
     }

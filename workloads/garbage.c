@@ -16,7 +16,8 @@ collect (GememGarbage *garbage, GememLower *lower)
 static gboolean
 more_from_this_node (const GememLower *lower)
 {
-  return lower->dead + 1 < lower->n_dying && gemem_lower_storage (lower, lower->dying[lower->dead + 1])->end == lower->moment;
+  return lower->dead + 1 < lower->n_dying
+         && gemem_lower_storage (lower, lower->dying[lower->dead + 1])->end == lower->moment;
 }
 
 void
@@ -29,7 +30,8 @@ gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage)
       g_array_append_val (garbage->queue, storage);
       garbage->sum += (size + garbage->unit - 1) / garbage->unit * garbage->unit + garbage->extra;
     }
-  if (!more_from_this_node (lower) && garbage->queue->len > 0 && (garbage->threshold <= 1 || garbage->sum >= garbage->threshold))
+  if (!more_from_this_node (lower) && garbage->queue->len > 0
+      && (garbage->threshold <= 1 || garbage->sum >= garbage->threshold))
     collect (garbage, lower);
 }
 
@@ -73,9 +75,13 @@ static guint64
 unpadded (const GememGraph *graph, const GememStorage *storage)
 {
   const guint32 slot = (guint32) (storage->id - 1);
-  const GememGraphItem item = slot < gemem_graph_n_items (graph) ? gemem_graph_item (graph, slot) : (GememGraphItem){ .workspace = TRUE };
+  const GememGraphItem item = slot < gemem_graph_n_items (graph)
+                                  ? gemem_graph_item (graph, slot)
+                                  : (GememGraphItem){ .workspace = TRUE };
 
-  return item.workspace ? storage->size : gemem_graph_unpadded_size (graph, gemem_graph_node (graph, item.node)->first_output + item.index);
+  return item.workspace ? storage->size
+                        : gemem_graph_unpadded_size (
+                            graph, gemem_graph_node (graph, item.node)->first_output + item.index);
 }
 
 static gboolean
@@ -83,7 +89,8 @@ is_candidate (const GememLower *lower, guint32 i)
 {
   const GememStorage *storage = gemem_lower_storage (lower, i);
 
-  return !storage->kept && !storage->workspace && storage->end <= gemem_graph_n_nodes (lower->graph);
+  return !storage->kept && !storage->workspace
+         && storage->end <= gemem_graph_n_nodes (lower->graph);
 }
 
 /* Sums of hostile sizes end there. */
@@ -105,7 +112,9 @@ list_candidates (const GememLower *lower, guint64 *total)
 
       if (!is_candidate (lower, user->storage))
         continue;
-      const Candidate candidate = { unpadded (lower->graph, gemem_lower_storage (lower, user->storage)), user->node, user->storage };
+      const Candidate candidate = { unpadded (lower->graph,
+                                              gemem_lower_storage (lower, user->storage)),
+                                    user->node, user->storage };
       g_array_append_val (candidates, candidate);
       *total = add (*total, candidate.size);
     }

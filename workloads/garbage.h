@@ -1,11 +1,14 @@
-/* garbage.h - PaddlePaddle's garbage collector as lowerings use it: a queue with a threshold, and the choice of what is collected at all.
+/* garbage.h - PaddlePaddle's garbage collector as lowerings use it: a queue with a threshold, and
+ * the choice of what is collected at all.
  *
- * After each node the tensors it was the last to use become garbage together; then, once per node, if the queue has `threshold` bytes or
- * more, all of it goes and the sum starts at 0.  A threshold of at most 1 byte lets everything go at once.  What is left goes at the end of
- * the step.
- * Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in program order) are collected, taken
- * while the sum of those taken is below (i64) (F x the sum of all); 0: none, 1: all.  Both sums count a tensor once for each of its last
- * operators (last-users.h).  One of which not every last operator is taken stays: nobody counts it down to zero.
+ * After each node the tensors it was the last to use become garbage together; then, once per node,
+ * if the queue has `threshold` bytes or more, all of it goes and the sum starts at 0.  A threshold
+ * of at most 1 byte lets everything go at once.  What is left goes at the end of the step.
+ * Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in
+ * program order) are collected, taken while the sum of those taken is below (i64) (F x the sum of
+ * all); 0: none, 1: all.  Both sums count a tensor once for each of its last operators
+ * (last-users.h).  One of which not every last operator is taken stays: nobody counts it down to
+ * zero.
  * Origin: paddle.md 1.2 (reported sizes), 5.1, 5.3, E19.
  */
 #pragma once
@@ -15,13 +18,15 @@
 typedef struct
 {
   guint64 threshold, sum;
-  guint64 unit, extra; /* as the allocator reports bytes: rounded up to a multiple, and so many more */
-  GArray *queue;       /* guint32, storages */
-  guint8 *spared;      /* by storage: not collected; NULL: all are */
+  /* as the allocator reports bytes: rounded up to a multiple, and so many more */
+  guint64 unit, extra;
+  GArray *queue;  /* guint32, storages */
+  guint8 *spared; /* by storage: not collected; NULL: all are */
   void (*release) (GememLower *lower, guint32 storage); /* its memory may go */
 } GememGarbage;
 
-void gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold, double fraction);
+void gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold,
+                         double fraction);
 void gemem_garbage_clear (GememGarbage *garbage);
 /* @storage had its last user: to be called from GememLower.let_go. */
 void gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage);

@@ -1,24 +1,35 @@
-/* ge-session.c - generator `ge-session`: static graphs that run in turn, and the requests of a dynamic-shape graph between the runs and
- * during them.
+/* ge-session.c - generator `ge-session`: static graphs that run in turn, and the requests of a
+ * dynamic-shape graph between the runs and during them.
  *
- * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions.  Before the runs of every turn a
- * dynamic-shape graph of `dynamic` operators runs; the full size of each operator's output is drawn once, and every execution draws
- * one shape, a share of it, for all of them. An operator allocates its output and lets go of its input, the output before; some
- * outputs are kept to the end of the execution (as for a backward pass), some are carried over to a later one (as caches of keys and
- * values).  `during` operators of the same graph run while each static graph runs. Two streams: operators alternate.  An operator
- * that reads what the other stream made waits for it (EVENT_RECORD, EVENT_WAIT), uses it there (USE_ON_STREAM), and both streams let
- * go of it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for stream 1.
+ * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions. 
+ * Before the runs of every turn a dynamic-shape graph of `dynamic` operators runs; the full size of
+ * each operator's output is drawn once, and every execution draws one shape, a share of it, for all
+ * of them. An operator allocates its output and lets go of its input, the output before; some
+ * outputs are kept to the end of the execution (as for a backward pass), some are carried over to a
+ * later one (as caches of keys and values).  `during` operators of the same graph run while each
+ * static graph runs. Two streams: operators alternate.  An operator that reads what the other
+ * stream made waits for it (EVENT_RECORD, EVENT_WAIT), uses it there (USE_ON_STREAM), and both
+ * streams let go of it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for
+ * stream 1.
  *
- * Every draw has a stream of its own, so that changing one distribution leaves the others' draws alone.  Memory: the operators and
- * what is live.  Cost: O(1) per event.  Origin: ge-runtime.md 2, 3, 7.
+ * Every draw has a stream of its own, so that changing one distribution leaves the others' draws
+ * alone.  Memory: the operators and what is live.  Cost: O(1) per event.  Origin: ge-runtime.md 2,
+ * 3, 7.
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "workloads/session.h"
 
-enum { FIXED, UNIFORM, LOG_UNIFORM, GROWING, SHRINKING };
+enum
+{
+  FIXED,
+  UNIFORM,
+  LOG_UNIFORM,
+  GROWING,
+  SHRINKING
+};
 
 typedef struct
 {
@@ -31,37 +42,154 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "steps", .type = GEMEM_PARAM_UINT, .default_text = "10", .min = "1", .max = "1000000000", FIELD (session.steps),
+  { .name = "steps",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "10",
+    .min = "1",
+    .max = "1000000000",
+    FIELD (session.steps),
     .help = "How often every graph has its turn." },
-  { .name = "runs", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "1000000", FIELD (session.runs), .help = "Runs of a graph in a turn." },
-  { .name = "loaded", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "10000", .special = "all=0", FIELD (session.loaded),
-    .help = "Static graphs loaded at once, at most: the one loaded longest is unloaded for the next; 0: all." },
-  { .name = "asynchronous", .type = GEMEM_PARAM_BOOL, .default_text = "no", FIELD (session.asynchronous), .help = "The host does not wait for the runs." },
-  { .name = "graphs", .type = GEMEM_PARAM_UINT, .default_text = "4", .max = "10000", FIELD (graphs), .help = "Static graphs; 0: dynamic requests alone." },
-  { .name = "sizes", .type = GEMEM_PARAM_CHOICE, .default_text = "log-uniform", .choices = "fixed|uniform|log-uniform|growing|shrinking", FIELD (sizes),
-    .help = "Static memory of the graphs, between size_min and size_max (fixed: size_max; growing, shrinking: even steps from one to the other)." },
-  { .name = "size_min", .type = GEMEM_PARAM_SIZE, .default_text = "64MiB", .min = "1", FIELD (size_min), .help = "Least static memory of a graph." },
-  { .name = "size_max", .type = GEMEM_PARAM_SIZE, .default_text = "1GiB", .min = "1", .max = "1PiB", FIELD (size_max), .help = "Most static memory of a graph." },
-  { .name = "segments", .type = GEMEM_PARAM_UINT, .default_text = "4", .min = "1", .max = "10000", FIELD (segments),
+  { .name = "runs",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1",
+    .min = "1",
+    .max = "1000000",
+    FIELD (session.runs),
+    .help = "Runs of a graph in a turn." },
+  { .name = "loaded",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "10000",
+    .special = "all=0",
+    FIELD (session.loaded),
+    .help = "Static graphs loaded at once, at most: the one loaded longest is unloaded for the "
+            "next; 0: all." },
+  { .name = "asynchronous",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    FIELD (session.asynchronous),
+    .help = "The host does not wait for the runs." },
+  { .name = "graphs",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "4",
+    .max = "10000",
+    FIELD (graphs),
+    .help = "Static graphs; 0: dynamic requests alone." },
+  { .name = "sizes",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "log-uniform",
+    .choices = "fixed|uniform|log-uniform|growing|shrinking",
+    FIELD (sizes),
+    .help = "Static memory of the graphs, between size_min and size_max (fixed: size_max; growing, "
+            "shrinking: even steps from one to the other)." },
+  { .name = "size_min",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "64MiB",
+    .min = "1",
+    FIELD (size_min),
+    .help = "Least static memory of a graph." },
+  { .name = "size_max",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "1GiB",
+    .min = "1",
+    .max = "1PiB",
+    FIELD (size_max),
+    .help = "Most static memory of a graph." },
+  { .name = "segments",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "4",
+    .min = "1",
+    .max = "10000",
+    FIELD (segments),
     .help = "Segments of a graph, at most, besides the fixed and the zero-copy one." },
-  { .name = "zero_copy", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "100", FIELD (zero_copy), .help = "Percent of a graph that are its inputs and outputs." },
-  { .name = "fixed", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "100", FIELD (fixed), .help = "Percent of a graph that must have the same address in all graphs." },
-  { .name = "run_time", .type = GEMEM_PARAM_TIME, .default_text = "1ms", FIELD (run_time), .help = "Time of a run of a static graph." },
-  { .name = "dynamic", .type = GEMEM_PARAM_UINT, .default_text = "50", .max = "1000000", FIELD (dynamic),
-    .help = "Operators of the dynamic-shape graph, which runs before the runs of every turn; 0: there is none." },
-  { .name = "during", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "1000000", FIELD (during), .help = "How many of its operators run while a static graph runs." },
-  { .name = "op_min", .type = GEMEM_PARAM_SIZE, .default_text = "64KiB", .min = "1", FIELD (op_min), .help = "Smallest output of an operator at full shape." },
-  { .name = "op_max", .type = GEMEM_PARAM_SIZE, .default_text = "64MiB", .min = "1", .max = "1PiB", FIELD (op_max),
+  { .name = "zero_copy",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "100",
+    FIELD (zero_copy),
+    .help = "Percent of a graph that are its inputs and outputs." },
+  { .name = "fixed",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "100",
+    FIELD (fixed),
+    .help = "Percent of a graph that must have the same address in all graphs." },
+  { .name = "run_time",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "1ms",
+    FIELD (run_time),
+    .help = "Time of a run of a static graph." },
+  { .name = "dynamic",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "50",
+    .max = "1000000",
+    FIELD (dynamic),
+    .help = "Operators of the dynamic-shape graph, which runs before the runs of every turn; 0: "
+            "there is none." },
+  { .name = "during",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "1000000",
+    FIELD (during),
+    .help = "How many of its operators run while a static graph runs." },
+  { .name = "op_min",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "64KiB",
+    .min = "1",
+    FIELD (op_min),
+    .help = "Smallest output of an operator at full shape." },
+  { .name = "op_max",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "64MiB",
+    .min = "1",
+    .max = "1PiB",
+    FIELD (op_max),
     .help = "Largest output of an operator at full shape (log-uniform)." },
-  { .name = "shape_min", .type = GEMEM_PARAM_UINT, .default_text = "25", .min = "1", .max = "100", FIELD (shape_min),
+  { .name = "shape_min",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "25",
+    .min = "1",
+    .max = "100",
+    FIELD (shape_min),
     .help = "Smallest shape, percent of the full one; every execution draws one evenly." },
-  { .name = "kept", .type = GEMEM_PARAM_UINT, .default_text = "30", .max = "100", FIELD (kept), .help = "Percent of the outputs that live to the end of the execution." },
-  { .name = "carried", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "100", FIELD (carried), .help = "Percent of the kept outputs that live on after it." },
-  { .name = "carry", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "1000", FIELD (carry), .help = "Executions that those outlive." },
-  { .name = "trim", .type = GEMEM_PARAM_UINT, .default_text = "0", .special = "never=0", FIELD (trim),
-    .help = "After so many executions the host waits for them, and the pools give back what is idle (recycle); 0: never." },
-  { .name = "streams", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "2", FIELD (streams), .help = "Streams of the dynamic-shape graph." },
-  { .name = "interval", .type = GEMEM_PARAM_TIME, .default_text = "10us", FIELD (interval), .help = "Time between two operators." },
+  { .name = "kept",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "30",
+    .max = "100",
+    FIELD (kept),
+    .help = "Percent of the outputs that live to the end of the execution." },
+  { .name = "carried",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "100",
+    FIELD (carried),
+    .help = "Percent of the kept outputs that live on after it." },
+  { .name = "carry",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1",
+    .min = "1",
+    .max = "1000",
+    FIELD (carry),
+    .help = "Executions that those outlive." },
+  { .name = "trim",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .special = "never=0",
+    FIELD (trim),
+    .help = "After so many executions the host waits for them, and the pools give back what is "
+            "idle (recycle); 0: never." },
+  { .name = "streams",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1",
+    .min = "1",
+    .max = "2",
+    FIELD (streams),
+    .help = "Streams of the dynamic-shape graph." },
+  { .name = "interval",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "10us",
+    FIELD (interval),
+    .help = "Time between two operators." },
   { NULL }
 };
 
@@ -69,17 +197,17 @@ static const GememParam params[] = {
 typedef struct
 {
   guint64 id, stream;
-  guint64 due;  /* execution at whose end it goes */
+  guint64 due; /* execution at whose end it goes */
 } Output;
 
 typedef struct
 {
   GememSession session;
-  Params  params;
+  Params params;
   GememRng shapes, keeps, carries;
-  guint64 *full;       /* by operator: bytes of its output at full shape */
-  GArray  *kept;       /* Output */
-  guint64  executions;
+  guint64 *full; /* by operator: bytes of its output at full shape */
+  GArray *kept;  /* Output */
+  guint64 executions;
 } Reader;
 
 #define ROUNDING 512 /* of everything the compiler sizes */
@@ -118,7 +246,9 @@ cut (const Params *p, GememRng *rng, GememStaticGraph *graph, guint64 size)
 {
   for (guint64 left = p->segments; size > 0; left--)
     {
-      guint64 piece = left > 1 ? gemem_round_up (gemem_rng_range (rng, 1, MAX (size / left * 2, 1)), ROUNDING) : size;
+      guint64 piece = left > 1 ? gemem_round_up (gemem_rng_range (rng, 1, MAX (size / left * 2, 1)),
+                                                 ROUNDING)
+                               : size;
 
       piece = MIN (piece, size);
       gemem_static_graph_add (graph, piece, 0);
@@ -139,7 +269,8 @@ make_graphs (const Params *p, guint64 seed)
       g_autofree char *name = g_strdup_printf ("graph-%" G_GUINT64_FORMAT, i + 1);
       GememStaticGraph *graph = gemem_static_graph_new (name, p->run_time);
       const guint64 size = gemem_round_up (draw_size (p, &sizes, i), ROUNDING);
-      const guint64 fixed = percent (size, p->fixed), zero_copy = MIN (percent (size, p->zero_copy), size - fixed);
+      const guint64 fixed = percent (size, p->fixed),
+                    zero_copy = MIN (percent (size, p->zero_copy), size - fixed);
 
       gemem_static_graph_add (graph, fixed, GEMEM_GRAPH_SEGMENT_FIXED);
       cut (p, &segments, graph, size - fixed - zero_copy);
@@ -154,7 +285,11 @@ make_graphs (const Params *p, guint64 seed)
 static void
 append (Reader *reader, GememEventKind kind, guint64 id, guint64 stream, guint64 aux)
 {
-  const GememTraceEvent event = { .kind = (guint8) kind, .id = id, .stream = stream, .aux = aux, .time = reader->session.parent.time };
+  const GememTraceEvent event = { .kind = (guint8) kind,
+                                  .id = id,
+                                  .stream = stream,
+                                  .aux = aux,
+                                  .time = reader->session.parent.time };
 
   g_array_append_val (reader->session.parent.events, event);
 }
@@ -212,7 +347,8 @@ dispose (Reader *reader, Output *output)
       gemem_events_free (&reader->session.parent, output->id);
       return;
     }
-  output->due = reader->executions + (gemem_rng_below (&reader->carries, 100) < p->carried ? p->carry : 0);
+  output->due = reader->executions
+                + (gemem_rng_below (&reader->carries, 100) < p->carried ? p->carry : 0);
   g_array_append_val (reader->kept, *output);
 }
 
@@ -229,7 +365,8 @@ execute (Reader *reader, guint64 n)
   reader->executions++;
   for (guint64 i = 0; i < n; i++)
     {
-      const Output output = run_operator (reader, &last, percent (reader->full[i], shape), i % p->streams);
+      const Output output = run_operator (reader, &last, percent (reader->full[i], shape),
+                                          i % p->streams);
 
       dispose (reader, &last);
       last = output;
@@ -290,11 +427,14 @@ check (const Params *p, GError **error)
     least = "op_min", most = "op_max";
   else if (p->fixed + p->zero_copy > 100)
     g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                         "generator ge-session: fixed and zero_copy are more than 100 percent of a graph together; lower one of them");
+                         "generator ge-session: fixed and zero_copy are more than 100 percent of a "
+                         "graph together; lower one of them");
   else
     return TRUE;
   if (least != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "generator ge-session: %s is larger than %s; swap them or raise %s", least, most, most);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "generator ge-session: %s is larger than %s; swap them or raise %s", least, most,
+                 most);
   return FALSE;
 }
 
@@ -328,7 +468,8 @@ open_session (gconstpointer data, guint64 seed, GError **error)
 const GememGenerator gemem_generator_ge_session = {
   .base = {
     .name = "ge-session",
-    .summary = "Static graphs that run in turn, with the requests of a dynamic-shape graph between and during the runs",
+    .summary = "Static graphs that run in turn, with the requests of a dynamic-shape graph "
+               "between and during the runs",
     .origin = "gemem; ge-runtime.md 2, 3, 7",
     .params = params,
     .params_size = sizeof (Params),

@@ -1,6 +1,7 @@
 /* generator.c - the registry of generators and the reader they share; see generator.h.
  *
- * A piece of events is made when the last one has been read; nothing is kept but the piece and what the generator holds as live.
+ * A piece of events is made when the last one has been read; nothing is kept but the piece and what
+ * the generator holds as live.
  */
 #include "config.h"
 
@@ -53,7 +54,8 @@ gemem_generator_open (const char *spec, guint64 seed, GError **error)
       reader = ((const GememGenerator *) base)->open (params, seed, error);
       if (reader != NULL)
         {
-          gemem_trace_info_note (&reader->info, "generator", "%s%s%s", base->name, *described != '\0' ? ":" : "", described);
+          gemem_trace_info_note (&reader->info, "generator", "%s%s%s", base->name,
+                                 *described != '\0' ? ":" : "", described);
           gemem_trace_info_note (&reader->info, "seed", "%" G_GUINT64_FORMAT, seed);
         }
       gemem_choice_params_free (choice, params);
@@ -86,7 +88,8 @@ close_reader (GememTraceReader *parent)
 }
 
 gpointer
-gemem_generator_reader_new (gsize size, gboolean (*fill) (GememGeneratorReader *), void (*free_parts) (GememGeneratorReader *))
+gemem_generator_reader_new (gsize size, gboolean (*fill) (GememGeneratorReader *),
+                            void (*free_parts) (GememGeneratorReader *))
 {
   GememGeneratorReader *reader = g_malloc0 (size);
   gemem_trace_info_init (&reader->parent.info, "generator", "generated");
@@ -103,7 +106,11 @@ gemem_generator_reader_new (gsize size, gboolean (*fill) (GememGeneratorReader *
 guint64
 gemem_events_alloc (GememGeneratorReader *reader, guint64 size, guint64 stream)
 {
-  GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC, .id = reader->next_id++, .size = size, .stream = stream, .time = reader->time };
+  GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC,
+                            .id = reader->next_id++,
+                            .size = size,
+                            .stream = stream,
+                            .time = reader->time };
   g_array_append_val (reader->events, event);
   return event.id;
 }

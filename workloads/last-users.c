@@ -10,7 +10,8 @@
 typedef struct
 {
   guint32 storage, node;
-  guint32 number; /* of the storage among those with several users, by the first of them; GEMEM_NONE: it has one */
+  /* of the storage among those with several users, by the first of them; GEMEM_NONE: it has one */
+  guint32 number;
 } User;
 
 typedef struct
@@ -20,7 +21,7 @@ typedef struct
   guint32 *written; /* by storage: the last node that writes it */
   guint32 *seen;    /* by storage: 1 + the last user so far */
   guint32 *number;  /* by storage: 1 + User.number; 0: none */
-  GArray  *users;   /* User */
+  GArray *users;    /* User */
   guint64 *uses;    /* by node: a bit for each storage of the batch that it is a user of */
   guint64 *needed;  /* by node: a bit for each that has a user which needs this node */
 } Search;
@@ -46,7 +47,9 @@ add_users (Search *search, guint32 id)
   const GememNode *node = gemem_graph_node (search->graph, id);
 
   for (guint32 i = 0; i < node->n_inputs; i++)
-    add_user (search, gemem_lower_input_slot (search->graph, &gemem_graph_inputs (search->graph, id)[i]), id);
+    add_user (search,
+              gemem_lower_input_slot (search->graph, &gemem_graph_inputs (search->graph, id)[i]),
+              id);
   for (guint32 o = 0; o < node->n_outputs; o++)
     add_user (search, gemem_node_output_item (node, o), id);
 }
@@ -101,7 +104,9 @@ number_storages (Search *search)
 static guint64
 needed_by (const Search *search, guint32 later, guint32 last)
 {
-  return later <= last && gemem_lower_runs (search->lower->skipped, later) ? search->uses[later] | search->needed[later] : 0;
+  return later <= last && gemem_lower_runs (search->lower->skipped, later)
+             ? search->uses[later] | search->needed[later]
+             : 0;
 }
 
 static guint64
@@ -111,14 +116,17 @@ needed (const Search *search, guint32 id, guint32 last)
   guint64 bits = 0;
 
   for (guint32 o = 0; o < node->n_outputs; o++)
-    for (guint32 c = 0; c < gemem_graph_tensor (search->graph, node->first_output + o)->n_consumers; c++)
-      bits |= needed_by (search, gemem_graph_consumers (search->graph, node->first_output + o)[c].node, last);
+    for (guint32 c = 0; c < gemem_graph_tensor (search->graph, node->first_output + o)->n_consumers;
+         c++)
+      bits |= needed_by (
+          search, gemem_graph_consumers (search->graph, node->first_output + o)[c].node, last);
   for (guint32 s = 0; s < node->n_successors; s++)
     bits |= needed_by (search, gemem_graph_successors (search->graph, id)[s], last);
   return bits;
 }
 
-/* The users of [@begin, @end) are those of up to LANES storages: appends to @last who is left of them. */
+/* The users of [@begin, @end) are those of up to LANES storages: appends to @last who is left of
+ * them. */
 static void
 choose (Search *search, guint begin, guint end, GArray *last)
 {
@@ -152,18 +160,22 @@ choose_all (Search *search)
   GArray *last = g_array_new (FALSE, FALSE, sizeof (GememLastUser));
   guint begin, end;
 
-  for (begin = 0; begin < search->users->len && g_array_index (search->users, User, begin).number != GEMEM_NONE; begin = end)
+  for (begin = 0; begin < search->users->len
+                  && g_array_index (search->users, User, begin).number != GEMEM_NONE;
+       begin = end)
     {
       const guint32 batch = g_array_index (search->users, User, begin).number / LANES;
 
-      for (end = begin; end < search->users->len && g_array_index (search->users, User, end).number != GEMEM_NONE
+      for (end = begin; end < search->users->len
+                        && g_array_index (search->users, User, end).number != GEMEM_NONE
                         && g_array_index (search->users, User, end).number / LANES == batch;)
         end++;
       choose (search, begin, end, last);
     }
   for (; begin < search->users->len; begin++)
     {
-      const GememLastUser only = { g_array_index (search->users, User, begin).storage, g_array_index (search->users, User, begin).node };
+      const GememLastUser only = { g_array_index (search->users, User, begin).storage,
+                                   g_array_index (search->users, User, begin).node };
 
       g_array_append_val (last, only);
     }
@@ -174,9 +186,11 @@ GArray *
 gemem_last_users (const GememLower *lower)
 {
   const guint32 n_nodes = gemem_graph_n_nodes (lower->graph), n_storages = lower->storages->len;
-  g_autofree guint32 *written = g_new0 (guint32, (gsize) n_storages + 1), *seen = g_new0 (guint32, (gsize) n_storages + 1);
+  g_autofree guint32 *written = g_new0 (guint32, (gsize) n_storages + 1),
+                     *seen = g_new0 (guint32, (gsize) n_storages + 1);
   g_autofree guint32 *number = g_new0 (guint32, (gsize) n_storages + 1);
-  g_autofree guint64 *uses = g_new0 (guint64, (gsize) n_nodes + 1), *needed_bits = g_new0 (guint64, (gsize) n_nodes + 1);
+  g_autofree guint64 *uses = g_new0 (guint64, (gsize) n_nodes + 1),
+                     *needed_bits = g_new0 (guint64, (gsize) n_nodes + 1);
   g_autoptr (GArray) users = g_array_new (FALSE, FALSE, sizeof (User));
   Search search = { lower, lower->graph, written, seen, number, users, uses, needed_bits };
 

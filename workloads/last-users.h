@@ -1,11 +1,14 @@
-/* last-users.h - after which operators PaddlePaddle's graph executors count a variable down to garbage.
+/* last-users.h - after which operators PaddlePaddle's graph executors count a variable down to
+ * garbage.
  *
- * The users of a storage's last version, or who wrote it if nobody reads it; without those that some other of them needs, by data or control
- * edges: they come before it anyway.  A storage has as many last operators as there are left, and is garbage after all of them.  Streams do not
- * count: these executors run what is ready.
+ * The users of a storage's last version, or who wrote it if nobody reads it; without those that
+ * some other of them needs, by data or control edges: they come before it anyway.  A storage has as
+ * many last operators as there are left, and is garbage after all of them.  Streams do not count:
+ * these executors run what is ready.
  *
  * Method: a bit for each of 64 storages at a time is carried backwards along the edges.
- * Cost: O(nodes + edges), and O(edges between their users) for every 64 storages with several users after the last write.
+ * Cost: O(nodes + edges), and O(edges between their users) for every 64 storages with several users
+ * after the last write.
  * Origin: paddle.md 5.2, 5.3.
  */
 #pragma once

@@ -1,7 +1,9 @@
-/* lower-eager.c - lowering `eager`: memory is asked for when a node runs and let go right after its last user.
+/* lower-eager.c - lowering `eager`: memory is asked for when a node runs and let go right after its
+ * last user.
  *
- * Outputs and workspaces are allocated just before their node, workspaces go right after it, tensors after their last consumer has run;
- * tensors without consumers at once.  This is what frameworks with reference counts do; its live bytes are the least without moving work.
+ * Outputs and workspaces are allocated just before their node, workspaces go right after it,
+ * tensors after their last consumer has run; tensors without consumers at once.  This is what
+ * frameworks with reference counts do; its live bytes are the least without moving work.
  */
 #include "config.h"
 
@@ -27,8 +29,11 @@ open_eager (gconstpointer data, GememGraph *graph, GError **error)
 }
 
 const GememLowering gemem_lowering_eager = {
-  .base = { .name = "eager", .aliases = "reference-counting", .summary = "Tensors are let go right after their last use",
+  .base = { .name = "eager",
+            .aliases = "reference-counting",
+            .summary = "Tensors are let go right after their last use",
             .origin = "reference counts (PyTorch eager mode)",
-            .params = params, .params_size = sizeof (Params) },
+            .params = params,
+            .params_size = sizeof (Params) },
   .open = open_eager,
 };

@@ -1,7 +1,9 @@
-/* lower-gc.c - lowering `gc`: garbage is collected in batches, when its sum reaches a threshold; see garbage.h.
+/* lower-gc.c - lowering `gc`: garbage is collected in batches, when its sum reaches a threshold;
+ * see garbage.h.
  *
- * A variable that is written again is one memory from its first use to its last (5.2).  Of PaddlePaddle's rules only what any graph can tell is here;
- * its flags, eras and executors are those of the lowering `paddle`.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
+ * A variable that is written again is one memory from its first use to its last (5.2).  Of
+ * PaddlePaddle's rules only what any graph can tell is here; its flags, eras and executors are
+ * those of the lowering `paddle`.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
  */
 #include "config.h"
 
@@ -18,19 +20,30 @@ typedef struct
 
 static const GememParam params[] = {
   GEMEM_LOWER_PARAMS (Params),
-  { .name = "threshold", .type = GEMEM_PARAM_SIZE, .default_text = "0",
-    .sweep = "0|64MiB|256MiB|1GiB|never", .special = "never=" NEVER, .offset = G_STRUCT_OFFSET (Params, threshold),
-    .help = "Garbage is collected when it has this many bytes (FLAGS_eager_delete_tensor_gb, there in GiB); never: off." },
-  { .name = "memory_fraction_of_eager_deletion", .type = GEMEM_PARAM_DOUBLE, .default_text = "1",
-    .sweep = "0|0.25|0.5|0.75|0.9|1", .min = "0", .max = "1",
+  { .name = "threshold",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .sweep = "0|64MiB|256MiB|1GiB|never",
+    .special = "never=" NEVER,
+    .offset = G_STRUCT_OFFSET (Params, threshold),
+    .help = "Garbage is collected when it has this many bytes (FLAGS_eager_delete_tensor_gb, there "
+            "in GiB); never: off." },
+  { .name = "memory_fraction_of_eager_deletion",
+    .type = GEMEM_PARAM_DOUBLE,
+    .default_text = "1",
+    .sweep = "0|0.25|0.5|0.75|0.9|1",
+    .min = "0",
+    .max = "1",
     .aliases = "fraction|FLAGS_memory_fraction_of_eager_deletion",
-    .offset = G_STRUCT_OFFSET (Params, fraction), .help = "Collect only the largest tensors, up to this fraction of all bytes.  Default in P13-P3: 1." },
+    .offset = G_STRUCT_OFFSET (Params, fraction),
+    .help = "Collect only the largest tensors, up to this fraction of all bytes.  Default in "
+            "P13-P3: 1." },
   { NULL }
 };
 
 typedef struct
 {
-  GememLower   parent;
+  GememLower parent;
   GememGarbage garbage;
 } Reader;
 
@@ -70,7 +83,11 @@ open_gc (gconstpointer data, GememGraph *graph, GError **error)
 }
 
 const GememLowering gemem_lowering_gc = {
-  .base = { .name = "gc", .aliases = "garbage-collection", .summary = "Garbage is collected when it reaches a threshold",
-            .origin = "paddle.md 5.1-5.3", .params = params, .params_size = sizeof (Params) },
+  .base = { .name = "gc",
+            .aliases = "garbage-collection",
+            .summary = "Garbage is collected when it reaches a threshold",
+            .origin = "paddle.md 5.1-5.3",
+            .params = params,
+            .params_size = sizeof (Params) },
   .open = open_gc,
 };

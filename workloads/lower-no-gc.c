@@ -1,6 +1,7 @@
 /* lower-no-gc.c - lowering `no-gc`: tensors live to the end of the step; only workspaces go before.
  *
- * What a framework holds that keeps all variables in a scope until the run is over (PaddlePaddle with garbage collection off, paddle.md 5.1).
+ * What a framework holds that keeps all variables in a scope until the run is over (PaddlePaddle
+ * with garbage collection off, paddle.md 5.1).
  */
 #include "config.h"
 
@@ -24,8 +25,11 @@ open_no_gc (gconstpointer data, GememGraph *graph, GError **error)
 }
 
 const GememLowering gemem_lowering_no_gc = {
-  .base = { .name = "no-gc", .aliases = "none", .summary = "Tensors live to the end of the step",
+  .base = { .name = "no-gc",
+            .aliases = "none",
+            .summary = "Tensors live to the end of the step",
             .origin = "PaddlePaddle without garbage collection (paddle.md 5.1)",
-            .params = params, .params_size = sizeof (Params) },
+            .params = params,
+            .params_size = sizeof (Params) },
   .open = open_no_gc,
 };

@@ -1,7 +1,9 @@
-/* lower-paddle-params.c - the flags of PaddlePaddle's execution: defaults by era, and what has no effect where; see lower-paddle.h.
+/* lower-paddle-params.c - the flags of PaddlePaddle's execution: defaults by era, and what has no
+ * effect where; see lower-paddle.h.
  *
- * Where several releases share a preset the earlier form is the default (in-place pass and fusion of 1.4 for P14); `inplace_version` and
- * `fuse_version` choose another.  Origin: paddle.md 1.1, 1.2, 5.1, 5.3, 6.1, 7.
+ * Where several releases share a preset the earlier form is the default (in-place pass and fusion
+ * of 1.4 for P14); `inplace_version` and `fuse_version` choose another.  Origin: paddle.md 1.1,
+ * 1.2, 5.1, 5.3, 6.1, 7.
  */
 #include "config.h"
 
@@ -15,79 +17,118 @@ typedef GememLowerPaddle Params;
 #define IS_BY_PRESET_INT(value) ((value) == G_GINT64_CONSTANT (-4294967296))
 #define IS_BY_PRESET_REAL(value) ((value) < -1e299)
 
-enum { STRATEGY_DEFAULT, STRATEGY_LEGACY, STRATEGY_NAIVE_BEST_FIT, STRATEGY_AUTO_GROWTH, STRATEGY_THREAD_LOCAL };
-enum { VERSION_BY_PRESET, VERSION_1_4, VERSION_1_5, VERSION_1_6 };
+enum
+{
+  STRATEGY_DEFAULT,
+  STRATEGY_LEGACY,
+  STRATEGY_NAIVE_BEST_FIT,
+  STRATEGY_AUTO_GROWTH,
+  STRATEGY_THREAD_LOCAL
+};
+enum
+{
+  VERSION_BY_PRESET,
+  VERSION_1_4,
+  VERSION_1_5,
+  VERSION_1_6
+};
 
-#define ROW(field_name, kind, field) .name = field_name, .type = kind, .offset = G_STRUCT_OFFSET (Params, field)
+#define ROW(field_name, kind, field) \
+  .name = field_name, .type = kind, .offset = G_STRUCT_OFFSET (Params, field)
 /* A flag of Paddle: --env and the table of flags know it by the alias. */
 #define FLAG(field_name, kind, field) ROW (field_name, kind, field), .aliases = "FLAGS_" field_name
 #define VERSIONS .default_text = "preset", .choices = "preset|1.4|1.5|1.6|1.3=1.4"
 
 const GememParam gemem_lower_paddle_params[] = {
   GEMEM_LOWER_PARAMS (Params),
-  { ROW ("preset", GEMEM_PARAM_CHOICE, preset), .default_text = "P3", .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
-    .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x); sets the defaults below." },
+  { ROW ("preset", GEMEM_PARAM_CHOICE, preset), .default_text = "P3",
+    .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
+    .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 "
+            "(3.x); sets the defaults below." },
   { ROW ("place", GEMEM_PARAM_CHOICE, cpu), .default_text = "gpu", .choices = "gpu|cpu",
-    .help = "Where the program runs.  cpu: no stream is waited for, workspaces are freed at once, fused gradients are padded to 4 KiB." },
-  { ROW ("executor", GEMEM_PARAM_CHOICE, parallel), .default_text = "plain", .choices = "plain|parallel|Executor=plain|ParallelExecutor=parallel",
-    .help = "plain: operators one by one; parallel: ParallelExecutor or CompiledProgram, with their graph passes." },
+    .help = "Where the program runs.  cpu: no stream is waited for, workspaces are freed at once, "
+            "fused gradients are padded to 4 KiB." },
+  { ROW ("executor", GEMEM_PARAM_CHOICE, parallel), .default_text = "plain",
+    .choices = "plain|parallel|Executor=plain|ParallelExecutor=parallel",
+    .help = "plain: operators one by one; parallel: ParallelExecutor or CompiledProgram, with "
+            "their graph passes." },
   { FLAG ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "preset",
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
-    .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth multiples of 256, in naive_best_fit until 1.5 64 more "
-            "(preset: that of the version).  Default in P13-P14: legacy, P16: naive_best_fit, P2-P3: auto_growth." },
-  { FLAG ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb), .default_text = "preset",
-    .sweep = "-1|0|0.1|0.25|0.5|1|2|4",
-    .special = "preset=" BY_PRESET_REAL,
-    .min = "-8000000000", .max = "8000000000",
-    .help = "Garbage goes when there are this many GiB; 0: at once; negative: at the end of the run (inference builds: -1).  "
+    .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth "
+            "multiples of 256, in naive_best_fit until 1.5 64 more "
+            "(preset: that of the version).  Default in P13-P14: legacy, P16: naive_best_fit, "
+            "P2-P3: auto_growth." },
+  { FLAG ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb),
+    .default_text = "preset", .sweep = "-1|0|0.1|0.25|0.5|1|2|4",
+    .special = "preset=" BY_PRESET_REAL, .min = "-8000000000", .max = "8000000000",
+    .help = "Garbage goes when there are this many GiB; 0: at once; negative: at the end of the "
+            "run (inference builds: -1).  "
             "Default in P13-P14: -1, P16-P3: 0." },
-  { FLAG ("fast_eager_deletion_mode", GEMEM_PARAM_BOOL, fast_eager_deletion_mode), .default_text = "yes",
-    .help = "yes: garbage goes while the stream still works on it; no: when the stream has passed (see host_ahead).  Default in P13-P3: yes." },
-  { ROW ("host_ahead", GEMEM_PARAM_UINT, host_ahead), .default_text = "1", .sweep = "0|1|2|4|8|16", .max = "4294967295",
-    .help = "Operators that the host is ahead of the stream, which fast_eager_deletion_mode=no waits for (a model, no flag)." },
+  { FLAG ("fast_eager_deletion_mode", GEMEM_PARAM_BOOL, fast_eager_deletion_mode),
+    .default_text = "yes",
+    .help = "yes: garbage goes while the stream still works on it; no: when the stream has passed "
+            "(see host_ahead).  Default in P13-P3: yes." },
+  { ROW ("host_ahead", GEMEM_PARAM_UINT, host_ahead), .default_text = "1", .sweep = "0|1|2|4|8|16",
+    .max = "4294967295",
+    .help = "Operators that the host is ahead of the stream, which fast_eager_deletion_mode=no "
+            "waits for (a model, no flag)." },
   { ROW ("memory_fraction_of_eager_deletion", GEMEM_PARAM_DOUBLE, fraction), .default_text = "1",
     .sweep = "0|0.25|0.5|0.75|0.9|1", .min = "0", .max = "1",
     .aliases = "fraction|FLAGS_memory_fraction_of_eager_deletion",
-    .help = "Only the largest tensors are garbage, up to this fraction of all bytes (executor=parallel).  Default in P13-P3: 1." },
+    .help = "Only the largest tensors are garbage, up to this fraction of all bytes "
+            "(executor=parallel).  Default in P13-P3: 1." },
   { FLAG ("eager_delete_scope", GEMEM_PARAM_BOOL, eager_delete_scope), .default_text = "yes",
-    .help = "What is left at the end of a run goes then; no: in the background, here after the next run's first operator.  Default in P13-P3: yes." },
+    .help = "What is left at the end of a run goes then; no: in the background, here after the "
+            "next run's first operator.  Default in P13-P3: yes." },
   { ROW ("enable_inplace", GEMEM_PARAM_BOOL, enable_inplace), .default_text = "no",
-    .help = "BuildStrategy's in-place pass: outputs take over inputs that end there (executor=parallel)." },
-  { FLAG ("enable_inplace_whitelist", GEMEM_PARAM_BOOL, enable_inplace_whitelist), .default_text = "no",
-    .help = "1.3 and 1.4: only whitelisted operators work in place; 1.5, as the documentation has it: only the others; since 1.6: no such flag.  "
+    .help = "BuildStrategy's in-place pass: outputs take over inputs that end there "
+            "(executor=parallel)." },
+  { FLAG ("enable_inplace_whitelist", GEMEM_PARAM_BOOL, enable_inplace_whitelist),
+    .default_text = "no",
+    .help = "1.3 and 1.4: only whitelisted operators work in place; 1.5, as the documentation has "
+            "it: only the others; since 1.6: no such flag.  "
             "Default in P13-P14: no." },
   { ROW ("inplace_version", GEMEM_PARAM_CHOICE, inplace_version), VERSIONS,
     .help = "Release whose in-place pass it is (preset: 1.4 in P13 and P14, 1.6 later)." },
   { ROW ("fuse_all_reduce_ops", GEMEM_PARAM_BOOL, fuse_all_reduce_ops), .default_text = "no",
-    .help = "BuildStrategy's fusion of gradients: they lie in buffers that are allocated once (executor=parallel, since 1.4)." },
+    .help = "BuildStrategy's fusion of gradients: they lie in buffers that are allocated once "
+            "(executor=parallel, since 1.4)." },
   { ROW ("fuse_version", GEMEM_PARAM_CHOICE, fuse_version), VERSIONS,
     .help = "Release whose rules of fusion they are (preset: 1.4 in P14, 1.6 later)." },
-  { FLAG ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size), .default_text = "preset",
-    .sweep = "-1|0|1|4|16|32|64|128",
-    .special = "preset=" BY_PRESET_REAL,
+  { FLAG ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size),
+    .default_text = "preset", .sweep = "-1|0|1|4|16|32|64|128", .special = "preset=" BY_PRESET_REAL,
     .min = "-1e15", .max = "1e15",
-    .help = "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since 1.5 (negative: off; 0: off, since 1.6 one group of all).  "
+    .help = "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since "
+            "1.5 (negative: off; 0: off, since 1.6 one group of all).  "
             "Default in P14: 0, P16-P3: -1." },
-  { FLAG ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size), .default_text = "preset", .sweep = "-1|1|3|10|50",
-    .special = "preset=" BY_PRESET_INT,
+  { FLAG ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size),
+    .default_text = "preset", .sweep = "-1|1|3|10|50", .special = "preset=" BY_PRESET_INT,
     .min = "-2147483648", .max = "2147483647",
-    .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is closed (1: never; the documentation says 3), "
+    .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is "
+            "closed (1: never; the documentation says 3), "
             "where fuse_parameter_memory_size is above 0.  "
             "Default in P14: 3, P16-P3: 1." },
-  { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "preset=0", .max = "65536",
-    .help = "Devices that train together; since 1.6 a single one fuses nothing (preset: 1, since 1.6 2)." },
+  { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "preset=0",
+    .max = "65536",
+    .help = "Devices that train together; since 1.6 a single one fuses nothing (preset: 1, since "
+            "1.6 2)." },
   { FLAG ("init_allocated_mem", GEMEM_PARAM_BOOL, init_allocated_mem), .default_text = "no",
-    .help = "Every allocation of a buddy strategy is filled (0xEF), by its requested bytes; no address depends on it.  Default in P13-P3: no." },
-  { FLAG ("limit_of_tmp_allocation", GEMEM_PARAM_INT, limit_of_tmp_allocation), .default_text = "-1",
-    .sweep = "-1|1048576|16777216|67108864|268435456|1073741824", .min = "-1",
-    .help = "Bytes of returned workspaces above which they are really freed; 0 or -1: at the end of the run (removed in 1.6).  Default in P13-P14: -1." },
-  { ROW ("times_excess_than_required_tmp_allocation", GEMEM_PARAM_DOUBLE, times_excess), .default_text = "2",
-    .sweep = "1|1.25|1.5|2|4|8", .min = "0", .max = "1000000",
-    .aliases = "reuse_tmp_allocation_excess_fraction|FLAGS_times_excess_than_required_tmp_allocation|FLAGS_reuse_tmp_allocation_excess_fraction",
-    .help = "A returned workspace serves a request if it is less than this many times as large (removed in 1.6; the documentation calls it an "
+    .help = "Every allocation of a buddy strategy is filled (0xEF), by its requested bytes; no "
+            "address depends on it.  Default in P13-P3: no." },
+  { FLAG ("limit_of_tmp_allocation", GEMEM_PARAM_INT, limit_of_tmp_allocation),
+    .default_text = "-1", .sweep = "-1|1048576|16777216|67108864|268435456|1073741824", .min = "-1",
+    .help = "Bytes of returned workspaces above which they are really freed; 0 or -1: at the end "
+            "of the run (removed in 1.6).  Default in P13-P14: -1." },
+  { ROW ("times_excess_than_required_tmp_allocation", GEMEM_PARAM_DOUBLE, times_excess),
+    .default_text = "2", .sweep = "1|1.25|1.5|2|4|8", .min = "0", .max = "1000000",
+    .aliases = "reuse_tmp_allocation_excess_fraction|FLAGS_times_excess_than_required_tmp_"
+               "allocation|FLAGS_reuse_tmp_allocation_excess_fraction",
+    .help = "A returned workspace serves a request if it is less than this many times as large "
+            "(removed in 1.6; the documentation calls it an "
             "integer).  Default in P13-P14: 2." },
   { FLAG ("use_pinned_memory", GEMEM_PARAM_BOOL, use_pinned_memory), .default_text = "yes",
-    .help = "Host chunks are locked; no size and no address on the device depends on it.  Default in P13-P3: yes." },
+    .help = "Host chunks are locked; no size and no address on the device depends on it.  Default "
+            "in P13-P3: yes." },
   { NULL },
 };
 
@@ -104,19 +145,25 @@ resolve_strategy (Params *p, GError **error)
   const gboolean old = p->preset <= GEMEM_ERA_P14;
 
   if (p->cpu && p->allocator_strategy != STRATEGY_DEFAULT)
-    return usage (error, "allocator_strategy would have no effect: it chooses what serves the GPU; choose place=gpu");
+    return usage (error, "allocator_strategy would have no effect: it chooses what serves the GPU; "
+                         "choose place=gpu");
   p->unit = 1;
   p->extra = 0;
   if (p->cpu)
     return TRUE;
   if (p->allocator_strategy == STRATEGY_DEFAULT)
-    p->allocator_strategy = old ? STRATEGY_LEGACY : p->preset == GEMEM_ERA_P16 ? STRATEGY_NAIVE_BEST_FIT : STRATEGY_AUTO_GROWTH;
+    p->allocator_strategy = old                          ? STRATEGY_LEGACY
+                            : p->preset == GEMEM_ERA_P16 ? STRATEGY_NAIVE_BEST_FIT
+                                                         : STRATEGY_AUTO_GROWTH;
   if (p->allocator_strategy == STRATEGY_LEGACY && !old)
-    return usage (error, "allocator_strategy=legacy ended with 1.5; its allocator is naive_best_fit since then, or choose preset=P13 or P14");
+    return usage (error, "allocator_strategy=legacy ended with 1.5; its allocator is "
+                         "naive_best_fit since then, or choose preset=P13 or P14");
   if (p->allocator_strategy == STRATEGY_AUTO_GROWTH && old)
-    return usage (error, "allocator_strategy=auto_growth exists since 1.6; choose preset=P16 or later");
+    return usage (error,
+                  "allocator_strategy=auto_growth exists since 1.6; choose preset=P16 or later");
   if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && p->preset < GEMEM_ERA_P2)
-    return usage (error, "allocator_strategy=thread_local exists since 2.1; choose preset=P2 or later");
+    return usage (error,
+                  "allocator_strategy=thread_local exists since 2.1; choose preset=P2 or later");
   p->unit = p->allocator_strategy == STRATEGY_AUTO_GROWTH ? 256 : 1;
   p->extra = p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && old ? 64 : 0;
   return TRUE;
@@ -128,7 +175,8 @@ fills (const Params *p)
 {
   if (p->cpu)
     return p->preset <= GEMEM_ERA_P2;
-  return p->allocator_strategy != STRATEGY_AUTO_GROWTH && !(p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && p->preset <= GEMEM_ERA_P14);
+  return p->allocator_strategy != STRATEGY_AUTO_GROWTH
+         && !(p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && p->preset <= GEMEM_ERA_P14);
 }
 
 static gboolean
@@ -138,31 +186,47 @@ check (const Params *p, GError **error)
   const gboolean listed = p->enable_inplace && p->inplace_version != VERSION_1_6;
   const char *gpu_only = "is about the GPU; choose place=gpu";
   const char *why_not_fused = "places gradients; set fuse_all_reduce_ops=yes";
-  const char *why_not_collected = "counts where garbage is collected; set eager_delete_tensor_gb to 0 or more";
+  const char *why_not_collected =
+      "counts where garbage is collected; set eager_delete_tensor_gb to 0 or more";
   const GememFlag flags[] = {
     { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, collects, why_not_collected },
     { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, !p->cpu, gpu_only },
-    { "host_ahead", p->host_ahead != 1, !p->fast_eager_deletion_mode, "is waited for with fast_eager_deletion_mode=no only" },
-    { "memory_fraction_of_eager_deletion", p->fraction < 1, p->parallel, "is read by graph executors only; choose executor=parallel" },
+    { "host_ahead", p->host_ahead != 1, !p->fast_eager_deletion_mode,
+      "is waited for with fast_eager_deletion_mode=no only" },
+    { "memory_fraction_of_eager_deletion", p->fraction < 1, p->parallel,
+      "is read by graph executors only; choose executor=parallel" },
     { "memory_fraction_of_eager_deletion", p->fraction < 1, collects, why_not_collected },
-    { "enable_inplace", p->enable_inplace, p->parallel, "is a graph pass; choose executor=parallel" },
-    { "inplace_version", p->inplace_version != (old ? VERSION_1_4 : VERSION_1_6), p->enable_inplace, "says how enable_inplace=yes works; set that" },
+    { "enable_inplace", p->enable_inplace, p->parallel,
+      "is a graph pass; choose executor=parallel" },
+    { "inplace_version", p->inplace_version != (old ? VERSION_1_4 : VERSION_1_6), p->enable_inplace,
+      "says how enable_inplace=yes works; set that" },
     { "enable_inplace_whitelist", p->enable_inplace_whitelist, listed,
-      "is asked by the in-place pass until 1.5; set enable_inplace=yes, and preset=P14 or inplace_version=1.5" },
+      "is asked by the in-place pass until 1.5; set enable_inplace=yes, and preset=P14 or "
+      "inplace_version=1.5" },
     { "fuse_all_reduce_ops", p->fuse_all_reduce_ops, p->parallel && p->preset >= GEMEM_ERA_P14,
       "is a graph pass since 1.4; choose executor=parallel and preset=P14 or later" },
-    { "fuse_version", p->fuse_version != (old ? VERSION_1_4 : VERSION_1_6), p->fuse_all_reduce_ops, why_not_fused },
-    { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size), p->fuse_all_reduce_ops, why_not_fused },
-    { "fuse_parameter_groups_size", !IS_BY_PRESET_INT (p->fuse_parameter_groups_size), p->fuse_all_reduce_ops, why_not_fused },
-    { "fuse_parameter_groups_size", p->fuse_parameter_groups_size > 1, p->fuse_version == VERSION_1_4 || p->fuse_parameter_memory_size > 0,
-      "is asked since 1.5 where groups are merged by size; set fuse_parameter_memory_size above 0" },
+    { "fuse_version", p->fuse_version != (old ? VERSION_1_4 : VERSION_1_6), p->fuse_all_reduce_ops,
+      why_not_fused },
+    { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size),
+      p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_groups_size", !IS_BY_PRESET_INT (p->fuse_parameter_groups_size),
+      p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_groups_size", p->fuse_parameter_groups_size > 1,
+      p->fuse_version == VERSION_1_4 || p->fuse_parameter_memory_size > 0,
+      "is asked since 1.5 where groups are merged by size; set fuse_parameter_memory_size above "
+      "0" },
     { "places", p->places != 0, p->fuse_all_reduce_ops, why_not_fused },
-    { "places", p->places != 0, p->fuse_version == VERSION_1_6, "is asked since 1.6; choose fuse_version=1.6" },
+    { "places", p->places != 0, p->fuse_version == VERSION_1_6,
+      "is asked since 1.6; choose fuse_version=1.6" },
     { "init_allocated_mem", p->init_allocated_mem, fills (p),
-      p->cpu ? "fills what the buddy allocator gives, which the host has until 2.6; choose preset=P2 or earlier"
-             : "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit since 1.6, legacy before" },
-    { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, old, "was removed in 1.6; choose preset=P13 or P14" },
-    { "times_excess_than_required_tmp_allocation", p->times_excess != 2, old, "was removed in 1.6; choose preset=P13 or P14" },
+      p->cpu ? "fills what the buddy allocator gives, which the host has until 2.6; choose "
+               "preset=P2 or earlier"
+             : "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit "
+               "since 1.6, legacy before" },
+    { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, old,
+      "was removed in 1.6; choose preset=P13 or P14" },
+    { "times_excess_than_required_tmp_allocation", p->times_excess != 2, old,
+      "was removed in 1.6; choose preset=P13 or P14" },
     { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, !p->cpu, gpu_only },
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, !p->cpu, gpu_only },
   };
@@ -179,13 +243,16 @@ gemem_lower_paddle_resolve (Params *p, GError **error)
     return FALSE;
   if (IS_BY_PRESET_REAL (p->eager_delete_tensor_gb))
     p->eager_delete_tensor_gb = old ? -1 : 0;
-  p->threshold = p->eager_delete_tensor_gb < 0 ? -1 : (gint64) (p->eager_delete_tensor_gb * 1073741824.0);
+  p->threshold = p->eager_delete_tensor_gb < 0
+                     ? -1
+                     : (gint64) (p->eager_delete_tensor_gb * 1073741824.0);
   if (p->inplace_version == VERSION_BY_PRESET)
     p->inplace_version = old ? VERSION_1_4 : VERSION_1_6;
   if (p->fuse_version == VERSION_BY_PRESET)
     p->fuse_version = old ? VERSION_1_4 : VERSION_1_6;
   p->temporary = old && !p->cpu;
-  p->whitelist = !p->enable_inplace_whitelist ? GEMEM_WHITELIST_OFF
-                 : p->inplace_version == VERSION_1_4 ? GEMEM_WHITELIST_ONLY : GEMEM_WHITELIST_NOT;
+  p->whitelist = !p->enable_inplace_whitelist        ? GEMEM_WHITELIST_OFF
+                 : p->inplace_version == VERSION_1_4 ? GEMEM_WHITELIST_ONLY
+                                                     : GEMEM_WHITELIST_NOT;
   return check (p, error);
 }

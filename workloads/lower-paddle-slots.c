@@ -1,7 +1,8 @@
-/* lower-paddle-slots.c - which tensors are no candidates for collection, which lie in fused buffers, and which grow; see lower-paddle.h.
+/* lower-paddle-slots.c - which tensors are no candidates for collection, which lie in fused
+ * buffers, and which grow; see lower-paddle.h.
  *
- * Fed is what comes from outside without persisting, and what operators `feed` and `Data` make; fetched is what `fetch` and `NetOutput`
- * read.
+ * Fed is what comes from outside without persisting, and what operators `feed` and `Data` make;
+ * fetched is what `fetch` and `NetOutput` read.
  * Origin: paddle.md 1.3, 5.2, 6.  Cost: O(nodes + edges), and that of the fusion.
  */
 #include "config.h"
@@ -19,14 +20,16 @@ is_type (const GememNode *node, const char *a, const char *b)
 /* ---- to the end of the run */
 
 static void
-mark_input (const GememGraph *graph, const GememNode *node, const GememNodeInput *input, guint8 *slots)
+mark_input (const GememGraph *graph, const GememNode *node, const GememNodeInput *input,
+            guint8 *slots)
 {
   const guint32 slot = gemem_lower_input_slot (graph, input);
   const gboolean outside = input->tensor == GEMEM_NONE;
 
   if (slot != GEMEM_NONE
       && (outside || is_type (node, "fetch", "NetOutput")
-          || gemem_graph_node (graph, gemem_graph_tensor (graph, input->tensor)->node)->block != node->block))
+          || gemem_graph_node (graph, gemem_graph_tensor (graph, input->tensor)->node)->block
+                 != node->block))
     slots[slot] = GEMEM_SLOT_RUN;
 }
 
@@ -62,7 +65,8 @@ fuse_options (const GememLowerPaddle *p)
 }
 
 static void
-mark_fused (const GememGraph *graph, const GArray *gradients, const GememFusion *fusion, guint8 *slots)
+mark_fused (const GememGraph *graph, const GArray *gradients, const GememFusion *fusion,
+            guint8 *slots)
 {
   const guint32 n_items = gemem_graph_n_items (graph);
 
@@ -83,7 +87,8 @@ mark_fused (const GememGraph *graph, const GArray *gradients, const GememFusion 
 }
 
 static gboolean
-fuse (const GememLowerPaddle *p, const GememGraph *graph, guint8 *slots, GArray *buffers, GError **error)
+fuse (const GememLowerPaddle *p, const GememGraph *graph, guint8 *slots, GArray *buffers,
+      GError **error)
 {
   const GememFuseOptions options = fuse_options (p);
   g_autoptr (GArray) gradients = gemem_fuse_collect (graph, error);
@@ -93,11 +98,14 @@ fuse (const GememLowerPaddle *p, const GememGraph *graph, guint8 *slots, GArray 
     return FALSE;
   if (gradients->len == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: fuse_all_reduce_ops: no backward operator names a gradient (op_role_var); leave it out",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: fuse_all_reduce_ops: no backward operator names a gradient (op_role_var); "
+                   "leave it out",
                    gemem_graph_name (graph));
       return FALSE;
     }
-  fusion = gemem_fuse_gradients ((const GememGradient *) (gconstpointer) gradients->data, gradients->len, &options, error);
+  fusion = gemem_fuse_gradients ((const GememGradient *) (gconstpointer) gradients->data,
+                                 gradients->len, &options, error);
   if (fusion == NULL)
     return FALSE;
   for (guint i = 0; i < fusion->buffers->len; i++)
@@ -107,9 +115,11 @@ fuse (const GememLowerPaddle *p, const GememGraph *graph, guint8 *slots, GArray 
 }
 
 guint8 *
-gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph, GArray *buffers, GError **error)
+gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph, GArray *buffers,
+                          GError **error)
 {
-  g_autofree guint8 *slots = g_new0 (guint8, (gsize) gemem_graph_n_items (graph) + gemem_graph_n_variables (graph) + 1);
+  g_autofree guint8 *slots = g_new0 (guint8, (gsize) gemem_graph_n_items (graph)
+                                                 + gemem_graph_n_variables (graph) + 1);
 
   mark_run (graph, slots);
   if (params->fuse_all_reduce_ops && !fuse (params, graph, slots, buffers, error))
@@ -121,7 +131,7 @@ gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *grap
 
 typedef struct
 {
-  guint64 need, held;  /* of this version; of the versions before */
+  guint64 need, held;       /* of this version; of the versions before */
   guint32 moment, variable; /* where this version began, and what wrote it */
 } Version;
 
@@ -143,7 +153,8 @@ reads (const GememLower *lower, const GememNode *node, guint32 id, guint32 stora
 {
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 slot = gemem_lower_input_slot (lower->graph, &gemem_graph_inputs (lower->graph, id)[i]);
+      const guint32 slot = gemem_lower_input_slot (lower->graph,
+                                                   &gemem_graph_inputs (lower->graph, id)[i]);
       if (slot != GEMEM_NONE && lower->storage_of[slot] == storage)
         return TRUE;
     }
@@ -164,11 +175,11 @@ visit (const GememLower *lower, guint32 id, Version *versions, GArray *growth)
 
       if (version == NULL)
         continue;
-      if (version->need > 0 && variable != GEMEM_NONE && variable == version->variable && version->moment != id + 1
-          && !reads (lower, node, id, storage))
+      if (version->need > 0 && variable != GEMEM_NONE && variable == version->variable
+          && version->moment != id + 1 && !reads (lower, node, id, storage))
         end_version (growth, storage, version);
       if (version->need == 0)
-        *version = (Version) { 0, version->held, id + 1, variable };
+        *version = (Version){ 0, version->held, id + 1, variable };
       version->need = MAX (version->need, gemem_lower_item_size (lower->graph, node, item));
     }
 }
@@ -193,9 +204,13 @@ gemem_lower_paddle_growth (const GememLower *lower)
   for (guint32 v = 0; v < gemem_graph_n_variables (lower->graph); v++)
     {
       const guint32 storage = lower->storage_of[n_items + v];
-      if (storage != GEMEM_NONE && gemem_lower_storage (lower, storage)->id == (guint64) n_items + v + 1) /* comes from outside */
-        versions[storage] = (Version) { gemem_lower_storage (lower, storage)->kept ? gemem_lower_storage (lower, storage)->size
-                                                                                  : gemem_graph_variable (lower->graph, v)->size, 0, 0, v };
+      if (storage != GEMEM_NONE
+          && gemem_lower_storage (lower, storage)->id
+                 == (guint64) n_items + v + 1) /* comes from outside */
+        versions[storage] = (Version){ gemem_lower_storage (lower, storage)->kept
+                                           ? gemem_lower_storage (lower, storage)->size
+                                           : gemem_graph_variable (lower->graph, v)->size,
+                                       0, 0, v };
     }
   for (guint32 id = 0; id < gemem_graph_n_nodes (lower->graph); id++)
     if (gemem_lower_runs (lower->skipped, id))

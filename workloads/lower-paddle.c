@@ -1,27 +1,34 @@
-/* lower-paddle.c - lowering `paddle`: how PaddlePaddle executes a program, with the flags and defaults of five eras; see lower-paddle.h.
+/* lower-paddle.c - lowering `paddle`: how PaddlePaddle executes a program, with the flags and
+ * defaults of five eras; see lower-paddle.h.
  *
- * Operators run one by one on one host thread.  A tensor that nobody needs any more is garbage (garbage.h); without collection, and what
- * is no candidate, lives to the end of the run, when its scope goes.
- *   plain      an input whose buffer an operator does not need (attribute no_need_buffer) does not keep the tensor (since 1.4)
+ * Operators run one by one on one host thread.  A tensor that nobody needs any more is garbage
+ * (garbage.h); without collection, and what is no candidate, lives to the end of the run, when its
+ * scope goes.
+ *   plain      an input whose buffer an operator does not need (attribute no_need_buffer) does not
+ *              keep the tensor (since 1.4)
  *   parallel   fraction by size, in-place pass, fused gradients; every input counts
- * fast_eager_deletion_mode=no: the allocator hears of the free from a host callback, when the stream has passed; how far the host is
- * ahead is no flag of Paddle but `host_ahead`: garbage of operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor
- * uses a stream of its own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above
- * those of the nodes.  The frees are plain FREEs at that time, because allocators see nothing earlier.
- * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of a run empties its queue.
- * place=cpu: as on a GPU, but without waiting, without that queue, with the host's alignment of fused gradients, and with requested bytes
- * as sizes, which both the host's buddy and malloc report.
- * eager_delete_scope=no: "later" is after the first operator of the next run; the ids of every other step are shifted, so that both can
- * be alive.
+ * fast_eager_deletion_mode=no: the allocator hears of the free from a host callback, when the
+ * stream has passed; how far the host is ahead is no flag of Paddle but `host_ahead`: garbage of
+ * operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor uses a stream of
+ * its own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and
+ * EVENT_WAIT, ids above those of the nodes.  The frees are plain FREEs at that time, because
+ * allocators see nothing earlier.
+ * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of
+ * a run empties its queue. place=cpu: as on a GPU, but without waiting, without that queue, with
+ * the host's alignment of fused gradients, and with requested bytes as sizes, which both the host's
+ * buddy and malloc report. eager_delete_scope=no: "later" is after the first operator of the next
+ * run; the ids of every other step are shifted, so that both can be alive.
  *
- * A variable is one tensor from its first use to its last.  Written again with more bytes than it has, it lets go of its memory first and
- * takes new; with fewer it keeps what it has (1.3).  In graphs of several streams it has the largest size from the start.  With
- * persistable variables as with all.
+ * A variable is one tensor from its first use to its last.  Written again with more bytes than it
+ * has, it lets go of its memory first and takes new; with fewer it keeps what it has (1.3).  In
+ * graphs of several streams it has the largest size from the start.  With persistable variables as
+ * with all.
  *
- * Sizes that allocators report (1.2) are requested bytes, in auto_growth rounded.  The chunked best fit of P13 and P14 reports 64 more,
- * less what it loses to alignment: nothing where sizes are multiples of 64, up to 63 bytes of a tensor elsewhere, which only the allocator
- * knows and which are not subtracted here.  Nor is it known here which requests are too large for its chunks and reported as they are, or
- * when a background thread runs.  Origin: paddle.md 1.2, 1.3, 4-7.
+ * Sizes that allocators report (1.2) are requested bytes, in auto_growth rounded.  The chunked best
+ * fit of P13 and P14 reports 64 more, less what it loses to alignment: nothing where sizes are
+ * multiples of 64, up to 63 bytes of a tensor elsewhere, which only the allocator knows and which
+ * are not subtracted here.  Nor is it known here which requests are too large for its chunks and
+ * reported as they are, or when a background thread runs.  Origin: paddle.md 1.2, 1.3, 4-7.
  */
 #include "config.h"
 
@@ -38,20 +45,20 @@ typedef struct
 
 typedef struct
 {
-  GememLower       parent;
+  GememLower parent;
   GememLowerPaddle params;
-  GememGarbage     garbage;
-  GArray          *pending;  /* Pending, by `due`: waits for the stream      */
-  guint32          passed;   /* of them have gone                            */
-  guint32          recorded; /* moment of the last event of collection        */
-  guint64          stream;   /* of collection                                 */
-  gboolean         ran;      /* an operator, in this run                      */
-  GArray          *scope;    /* guint64: ids that the last run left           */
-  guint64          stride;   /* of ids, between steps                         */
-  GArray          *growth;   /* GememGrowth, by moment; NULL: nothing grows    */
-  guint32          grown;
-  GememTemporary  *temporary;
-  guint32         *block;    /* by storage of a workspace: whose memory it has */
+  GememGarbage garbage;
+  GArray *pending;  /* Pending, by `due`: waits for the stream */
+  guint32 passed;   /* of them have gone */
+  guint32 recorded; /* moment of the last event of collection */
+  guint64 stream;   /* of collection */
+  gboolean ran;     /* an operator, in this run */
+  GArray *scope;    /* guint64: ids that the last run left */
+  guint64 stride;   /* of ids, between steps */
+  GArray *growth;   /* GememGrowth, by moment; NULL: nothing grows */
+  guint32 grown;
+  GememTemporary *temporary;
+  guint32 *block; /* by storage of a workspace: whose memory it has */
 } Reader;
 
 static Reader *
@@ -65,7 +72,8 @@ reader_of (GememLower *lower)
 static guint64
 stream_now (const GememLower *lower)
 {
-  return (guint64) MAX (gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, lower->moment - 1)), 0);
+  return (guint64) MAX (
+      gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, lower->moment - 1)), 0);
 }
 
 /* ParallelExecutor's collector: its own stream waits for what is queued. */
@@ -121,7 +129,8 @@ take_workspace (GememLower *lower, guint32 storage)
   Reader *reader = reader_of (lower);
   const GememStorage *wanted = gemem_lower_storage (lower, storage);
 
-  if (gemem_temporary_take (reader->temporary, wanted->stream, wanted->size, &reader->block[storage]))
+  if (gemem_temporary_take (reader->temporary, wanted->stream, wanted->size,
+                            &reader->block[storage]))
     return;
   reader->block[storage] = storage;
   gemem_lower_allocate (lower, storage);
@@ -157,7 +166,8 @@ static void
 drop_scope (Reader *reader)
 {
   for (guint i = 0; i < reader->scope->len; i++)
-    gemem_lower_event (&reader->parent, GEMEM_EVENT_FREE, g_array_index (reader->scope, guint64, i));
+    gemem_lower_event (&reader->parent, GEMEM_EVENT_FREE,
+                       g_array_index (reader->scope, guint64, i));
   g_array_set_size (reader->scope, 0);
 }
 
@@ -284,7 +294,8 @@ set_up (Reader *reader)
   reader->pending = g_array_new (FALSE, FALSE, sizeof (Pending));
   reader->scope = g_array_new (FALSE, FALSE, sizeof (guint64));
   reader->stream = collecting_stream (lower->graph);
-  reader->stride = (guint64) gemem_graph_n_items (lower->graph) + gemem_graph_n_variables (lower->graph) + lower->storages->len;
+  reader->stride = (guint64) gemem_graph_n_items (lower->graph)
+                   + gemem_graph_n_variables (lower->graph) + lower->storages->len;
   reader->growth = lower->waited_at == NULL ? gemem_lower_paddle_growth (lower) : NULL;
   lower->fill = p->init_allocated_mem ? FILL : 0;
   lower->let_go = p->threshold >= 0 ? add_garbage : NULL;
@@ -295,7 +306,8 @@ set_up (Reader *reader)
   if (!p->temporary)
     return;
   reader->block = g_new0 (guint32, (gsize) lower->storages->len + 1);
-  reader->temporary = gemem_temporary_new (p->limit_of_tmp_allocation, p->times_excess, &temporary_hooks, lower);
+  reader->temporary = gemem_temporary_new (p->limit_of_tmp_allocation, p->times_excess,
+                                           &temporary_hooks, lower);
   lower->take_workspace = take_workspace;
   lower->give_workspace = give_workspace;
 }
@@ -309,7 +321,8 @@ open_paddle (gconstpointer data, GememGraph *graph, GError **error)
   g_autofree guint8 *slots = NULL;
   Reader *reader;
 
-  if (!gemem_lower_paddle_resolve (&p, error) || (slots = gemem_lower_paddle_slots (&p, graph, buffers, error)) == NULL)
+  if (!gemem_lower_paddle_resolve (&p, error)
+      || (slots = gemem_lower_paddle_slots (&p, graph, buffers, error)) == NULL)
     return NULL;
   rules.slots = slots;
   rules.buffers = buffers;
@@ -324,12 +337,17 @@ open_paddle (gconstpointer data, GememGraph *graph, GError **error)
   set_up (reader);
   grow_until (reader, 0);
   if (!p.use_pinned_memory)
-    gemem_trace_info_note (&reader->parent.parent.parent.info, "use_pinned_memory", "no: host chunks are not locked; nothing on the device depends on it");
+    gemem_trace_info_note (&reader->parent.parent.parent.info, "use_pinned_memory",
+                           "no: host chunks are not locked; nothing on the device depends on it");
   return &reader->parent.parent.parent;
 }
 
 const GememLowering gemem_lowering_paddle = {
-  .base = { .name = "paddle", .aliases = "paddlepaddle", .summary = "PaddlePaddle's executors, with the flags and defaults of five eras",
-            .origin = "paddle.md 1.3, 4-7", .params = gemem_lower_paddle_params, .params_size = sizeof (GememLowerPaddle) },
+  .base = { .name = "paddle",
+            .aliases = "paddlepaddle",
+            .summary = "PaddlePaddle's executors, with the flags and defaults of five eras",
+            .origin = "paddle.md 1.3, 4-7",
+            .params = gemem_lower_paddle_params,
+            .params_size = sizeof (GememLowerPaddle) },
   .open = open_paddle,
 };

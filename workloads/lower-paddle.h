@@ -1,7 +1,8 @@
-/* lower-paddle.h - parameters of the lowering `paddle`, and which tensors PaddlePaddle's executors treat in which way.
+/* lower-paddle.h - parameters of the lowering `paddle`, and which tensors PaddlePaddle's executors
+ * treat in which way.
  *
- * Every flag bears its name in Paddle; a default that differs by era follows `preset`.  A flag that would have no effect as things are
- * is refused.
+ * Every flag bears its name in Paddle; a default that differs by era follows `preset`.  A flag that
+ * would have no effect as things are is refused.
  * Origin: paddle.md 1.1, 5-7.
  */
 #pragma once
@@ -21,30 +22,30 @@ typedef enum
 typedef struct
 {
   GememLowerParams common;
-  int      preset;   /* GememPaddleEra */
+  int preset;        /* GememPaddleEra */
   gboolean cpu;      /* place; 0: gpu */
   gboolean parallel; /* executor; 0: plain */
-  int      allocator_strategy;
-  double   eager_delete_tensor_gb;
+  int allocator_strategy;
+  double eager_delete_tensor_gb;
   gboolean fast_eager_deletion_mode;
-  guint64  host_ahead;
-  double   fraction;
+  guint64 host_ahead;
+  double fraction;
   gboolean eager_delete_scope;
   gboolean enable_inplace, enable_inplace_whitelist;
-  int      inplace_version;
+  int inplace_version;
   gboolean fuse_all_reduce_ops;
-  int      fuse_version;
-  double   fuse_parameter_memory_size;
-  gint64   fuse_parameter_groups_size;
-  guint64  places;
+  int fuse_version;
+  double fuse_parameter_memory_size;
+  gint64 fuse_parameter_groups_size;
+  guint64 places;
   gboolean init_allocated_mem, use_pinned_memory;
-  gint64   limit_of_tmp_allocation;
-  double   times_excess;
+  gint64 limit_of_tmp_allocation;
+  double times_excess;
   /* what follows from them */
-  gint64   threshold;      /* bytes; -1: nothing is collected */
-  guint64  unit, extra;    /* the allocator reports sizes in multiples of it, and so many bytes more */
-  int      whitelist;      /* GEMEM_WHITELIST_* */
-  gboolean temporary;      /* workspaces come from the temporary allocator */
+  gint64 threshold;    /* bytes; -1: nothing is collected */
+  guint64 unit, extra; /* the allocator reports sizes in multiples of it, and so many bytes more */
+  int whitelist;       /* GEMEM_WHITELIST_* */
+  gboolean temporary;  /* workspaces come from the temporary allocator */
 } GememLowerPaddle;
 
 extern const GememParam gemem_lower_paddle_params[];
@@ -52,13 +53,15 @@ extern const GememParam gemem_lower_paddle_params[];
 /* Replaces what says "by preset", fills in what follows.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_lower_paddle_resolve (GememLowerPaddle *params, GError **error);
 
-/* By slot, GEMEM_SLOT_*: what is fed, fetched or used by several blocks lives to the end of the run; gradients that are fused lie in the
- * buffers, whose
- * sizes are appended to @buffers (guint64).  Free with g_free().  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE (fuse-gradients.h; no
- * gradients). */
-guint8 *gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph, GArray *buffers, GError **error);
+/* By slot, GEMEM_SLOT_*: what is fed, fetched or used by several blocks lives to the end of the
+ * run; gradients that are fused lie in the buffers, whose sizes are appended to @buffers
+ * (guint64).  Free with g_free().  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE (fuse-gradients.h;
+ * no gradients). */
+guint8 *gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph,
+                                  GArray *buffers, GError **error);
 
-/* ---- tensors that are written again: a tensor keeps its memory while that is large enough (1.3) */
+/* ---- tensors that are written again: a tensor keeps its memory while that is large enough
+ * (1.3) */
 
 typedef struct
 {
@@ -66,5 +69,6 @@ typedef struct
   guint64 size;
 } GememGrowth;
 
-/* Where variables need more than they have, GArray of GememGrowth by moment; sizes in between are in nobody's list. */
+/* Where variables need more than they have, GArray of GememGrowth by moment; sizes in between are
+ * in nobody's list. */
 GArray *gemem_lower_paddle_growth (const GememLower *lower);

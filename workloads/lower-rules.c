@@ -1,7 +1,9 @@
-/* lower-rules.c - what the types and attributes of nodes say about memory, for lowerings; see lower.h.
+/* lower-rules.c - what the types and attributes of nodes say about memory, for lowerings; see
+ * lower.h.
  *
- * Only what can be seen at run time is here: who shares memory with whom, what is there for all steps, what is not in device memory, what is cleared.
- * How planners place things side by side is theirs.  Origin: ge-static.md 1.1, 1.6, 6.1, 7.5, 7.6.
+ * Only what can be seen at run time is here: who shares memory with whom, what is there for all
+ * steps, what is not in device memory, what is cleared. How planners place things side by side is
+ * theirs.  Origin: ge-static.md 1.1, 1.6, 6.1, 7.5, 7.6.
  */
 #include "config.h"
 
@@ -21,8 +23,9 @@ is_one_of (const char *type, const char *const *types)
 gboolean
 gemem_lower_is_constant (const GememNode *node)
 {
-  static const char *const types[]
-      = { "Variable", "VariableV2", "Const", "Constant", "MultiShape", "HorovodWait", "FileConstant", "ConstPlaceHolder", NULL };
+  static const char *const types[] = { "Variable",     "VariableV2",       "Const",
+                                       "Constant",     "MultiShape",       "HorovodWait",
+                                       "FileConstant", "ConstPlaceHolder", NULL };
 
   return is_one_of (node->type, types);
 }
@@ -55,9 +58,9 @@ id_of (const GememGraph *graph, const GememNode *node)
 typedef struct
 {
   const GememGraph *graph;
-  GememShareFunc    share;
-  gpointer          data;
-  gboolean          whole_variables;
+  GememShareFunc share;
+  gpointer data;
+  gboolean whole_variables;
 } Sharing;
 
 static guint32
@@ -80,8 +83,10 @@ static gint64
 input_of_same_name (const GememGraph *graph, const GememNode *node, guint32 output)
 {
   guint n_inputs, n_outputs;
-  const char *const *inputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
-  const char *const *outputs = gemem_graph_texts (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
+  const char *const *inputs = gemem_graph_texts (graph, node->attributes,
+                                                 GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
+  const char *const *outputs = gemem_graph_texts (graph, node->attributes,
+                                                  GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
 
   for (guint i = 0; output < n_outputs && i < n_inputs; i++)
     if (strcmp (inputs[i], outputs[output]) == 0)
@@ -100,7 +105,8 @@ is_nopadding_in (const GememGraph *graph, const GememNode *node)
 static gint64
 referenced_input (const GememGraph *graph, const GememNode *node, guint32 output)
 {
-  static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile", NULL };
+  static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile",
+                                            NULL };
   static const char *const first_only[] = { "Merge", "Reshape", NULL };
   const GememTensor *tensor = gemem_graph_tensor (graph, node->first_output + output);
   gint64 named;
@@ -109,7 +115,8 @@ referenced_input (const GememGraph *graph, const GememNode *node, guint32 output
     return output;
   if (output == 0 && is_one_of (node->type, first_only))
     return 0;
-  if (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_REFERENCE) && (named = input_of_same_name (graph, node, output)) >= 0)
+  if (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_REFERENCE)
+      && (named = input_of_same_name (graph, node, output)) >= 0)
     return named;
   if (tensor->reuse_input >= 0)
     return tensor->reuse_input;
@@ -124,11 +131,13 @@ referenced_input (const GememGraph *graph, const GememNode *node, guint32 output
 static guint32
 variable_slot (const Sharing *sharing, const GememTensor *tensor)
 {
-  static const GememAttributeKey keys[] = { GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME };
+  static const GememAttributeKey keys[] = { GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME,
+                                            GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME };
   const GememGraph *graph = sharing->graph;
   guint32 variable = tensor->variable;
 
-  if (variable != GEMEM_NONE && !sharing->whole_variables && !gemem_graph_variable (graph, variable)->persistable)
+  if (variable != GEMEM_NONE && !sharing->whole_variables
+      && !gemem_graph_variable (graph, variable)->persistable)
     variable = GEMEM_NONE;
   for (guint i = 0; i < G_N_ELEMENTS (keys) && variable == GEMEM_NONE; i++)
     {
@@ -138,7 +147,8 @@ variable_slot (const Sharing *sharing, const GememTensor *tensor)
   return variable != GEMEM_NONE ? gemem_graph_n_items (graph) + variable : GEMEM_NONE;
 }
 
-/* A node of a subgraph: its Data nodes are the owner's inputs, what goes into its NetOutput are the owner's outputs. */
+/* A node of a subgraph: its Data nodes are the owner's inputs, what goes into its NetOutput are the
+ * owner's outputs. */
 static void
 join_with_owner (const Sharing *sharing, const GememNode *node)
 {
@@ -146,17 +156,21 @@ join_with_owner (const Sharing *sharing, const GememNode *node)
   const GememNode *owner = gemem_graph_node (graph, gemem_graph_block (graph, node->block)->node);
   gint64 parent;
   guint n;
-  const gint64 *outputs = gemem_graph_ints (graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+  const gint64 *outputs = gemem_graph_ints (graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
 
   if (strcmp (node->type, "Data") == 0 && node->n_outputs > 0
       && gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &parent))
-    join (sharing, input_slot (graph, owner, parent), gemem_lower_tensor_slot (graph, node->first_output), FALSE);
+    join (sharing, input_slot (graph, owner, parent),
+          gemem_lower_tensor_slot (graph, node->first_output), FALSE);
   for (guint i = 0; strcmp (node->type, "NetOutput") == 0 && i < n; i++)
     if (outputs[i] >= 0 && outputs[i] < owner->n_outputs)
-      join (sharing, input_slot (graph, node, i), gemem_lower_tensor_slot (graph, owner->first_output + (guint32) outputs[i]), FALSE);
+      join (sharing, input_slot (graph, node, i),
+            gemem_lower_tensor_slot (graph, owner->first_output + (guint32) outputs[i]), FALSE);
 }
 
-/* The input of @node that is @variable, which the node writes again; GEMEM_NONE: it does not read it. */
+/* The input of @node that is @variable, which the node writes again; GEMEM_NONE: it does not read
+ * it. */
 static guint32
 version_before (const GememGraph *graph, const GememNode *node, guint32 variable)
 {
@@ -178,13 +192,18 @@ join_outputs (const Sharing *sharing, const GememNode *node)
       const guint32 slot = gemem_lower_tensor_slot (graph, node->first_output + o);
 
       join (sharing, input_slot (graph, node, referenced_input (graph, node, o)), slot, FALSE);
-      join (sharing, variable_slot (sharing, gemem_graph_tensor (graph, node->first_output + o)), slot, FALSE);
-      join (sharing, version_before (graph, node, gemem_graph_tensor (graph, node->first_output + o)->variable), slot, FALSE);
+      join (sharing, variable_slot (sharing, gemem_graph_tensor (graph, node->first_output + o)),
+            slot, FALSE);
+      join (sharing,
+            version_before (graph, node,
+                            gemem_graph_tensor (graph, node->first_output + o)->variable),
+            slot, FALSE);
     }
 }
 
 void
-gemem_lower_references (const GememGraph *graph, gboolean whole_variables, GememShareFunc share, gpointer data)
+gemem_lower_references (const GememGraph *graph, gboolean whole_variables, GememShareFunc share,
+                        gpointer data)
 {
   static const char *const merges[] = { "Merge", "StreamMerge", NULL };
   const Sharing sharing = { graph, share, data, whole_variables };
@@ -196,7 +215,8 @@ gemem_lower_references (const GememGraph *graph, gboolean whole_variables, Gemem
       join_outputs (&sharing, node);
       if (is_one_of (node->type, merges) || is_nopadding_in (graph, node))
         for (guint32 i = 1; i < node->n_inputs; i++)
-          join (&sharing, input_slot (graph, node, 0), input_slot (graph, node, i), is_nopadding_in (graph, node));
+          join (&sharing, input_slot (graph, node, 0), input_slot (graph, node, i),
+                is_nopadding_in (graph, node));
       if (node->block != 0)
         join_with_owner (&sharing, node);
     }
@@ -206,7 +226,8 @@ gboolean
 gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint32 input)
 {
   guint n;
-  const gint64 *shapes = gemem_graph_ints (graph, node->attributes, GEMEM_ATTRIBUTE_NO_NEED_BUFFER, &n);
+  const gint64 *shapes = gemem_graph_ints (graph, node->attributes, GEMEM_ATTRIBUTE_NO_NEED_BUFFER,
+                                           &n);
 
   for (guint i = 0; i < n; i++)
     if (shapes[i] == input)
@@ -217,7 +238,8 @@ gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint3
 /* ---- sizes */
 
 static gint64
-listed (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i, gint64 otherwise)
+listed (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i,
+        gint64 otherwise)
 {
   guint n;
   const gint64 *values = gemem_graph_ints (graph, node->attributes, key, &n);
@@ -230,7 +252,8 @@ is_on_device (gint64 type)
 {
   const guint64 t = (guint64) type;
 
-  return t != GEMEM_MEMORY_HOST && t != GEMEM_MEMORY_HOST_SVM && t != GEMEM_MEMORY_UB && t != GEMEM_MEMORY_L1;
+  return t != GEMEM_MEMORY_HOST && t != GEMEM_MEMORY_HOST_SVM && t != GEMEM_MEMORY_UB
+         && t != GEMEM_MEMORY_L1;
 }
 
 static guint64
@@ -240,7 +263,8 @@ output_size (const GememGraph *graph, const GememNode *node, guint32 output)
   gint64 type = GEMEM_MEMORY_DEFAULT;
 
   gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type);
-  if (gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY) || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_FORCE_CPU)
+  if (gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY)
+      || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_FORCE_CPU)
       || !is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, output, type)))
     return 0;
   return tensor->size;
@@ -253,20 +277,24 @@ gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 i
 
   if (i < node->n_outputs)
     return output_size (graph, node, i);
-  if (!is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, workspace, GEMEM_MEMORY_DEFAULT))
-      || !is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, workspace, GEMEM_MEMORY_DEFAULT)))
+  if (!is_on_device (
+          listed (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, workspace, GEMEM_MEMORY_DEFAULT))
+      || !is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, workspace,
+                                GEMEM_MEMORY_DEFAULT)))
     return 0;
   return gemem_graph_workspace (graph, id_of (graph, node), workspace);
 }
 
 guint64
-gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item, gboolean *self)
+gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item,
+                        gboolean *self)
 {
   const guint32 i = item - gemem_node_item (node);
   const gboolean output = i < node->n_outputs;
   guint n;
-  const gint64 *listed
-      = gemem_graph_ints (graph, node->attributes, output ? GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX : GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, &n);
+  const gint64 *listed = gemem_graph_ints (
+      graph, node->attributes,
+      output ? GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX : GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, &n);
 
   *self = gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NEED_GENTASK_ATOMIC);
   if (!*self && !gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_IS_ATOMIC_NODE))
@@ -285,7 +313,7 @@ gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 
 typedef struct
 {
   const char *label;
-  guint64     bytes;
+  guint64 bytes;
 } Batch;
 
 static guint64
@@ -333,7 +361,8 @@ choose_batch (const GArray *batches, const char *label)
     {
       const Batch *batch = &g_array_index (batches, Batch, b);
 
-      if (label != NULL ? strcmp (batch->label, label) == 0 : chosen == NULL || batch->bytes > chosen->bytes)
+      if (label != NULL ? strcmp (batch->label, label) == 0
+                        : chosen == NULL || batch->bytes > chosen->bytes)
         chosen = batch;
     }
   return chosen != NULL ? chosen->label : NULL;
@@ -350,8 +379,11 @@ gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped, 
     return TRUE;
   if (chosen == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "batch_label=%s: no node of %s has this label%s%s; leave it out to run the largest",
-                   label, gemem_graph_name (graph), batches->len > 0 ? ", one has " : "", batches->len > 0 ? g_array_index (batches, Batch, 0).label : "");
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "batch_label=%s: no node of %s has this label%s%s; leave it out to run the largest",
+          label, gemem_graph_name (graph), batches->len > 0 ? ", one has " : "",
+          batches->len > 0 ? g_array_index (batches, Batch, 0).label : "");
       return FALSE;
     }
   *skipped = g_new0 (guint8, (gsize) gemem_graph_n_nodes (graph) + 1);

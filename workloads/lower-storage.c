@@ -1,10 +1,14 @@
-/* lower-storage.c - the storages of a graph: which memory there is, from when to when, on which stream; see lower.h.
+/* lower-storage.c - the storages of a graph: which memory there is, from when to when, on which
+ * stream; see lower.h.
  *
- * Slots (items, then variables) that share memory are united; the one that allocates gives the storage its id, or in a no-padding concat its first
- * piece, which lies where the storage begins.  Then every node is visited once in order: what it makes begins there at the latest, what it
- * reads ends there at the earliest, and from other streams than the storage's own the end is known later.  In-place pairs are united in the same order, when all uses are known.
+ * Slots (items, then variables) that share memory are united; the one that allocates gives the
+ * storage its id, or in a no-padding concat its first piece, which lies where the storage begins. 
+ * Then every node is visited once in order: what it makes begins there at the latest, what it reads
+ * ends there at the earliest, and from other streams than the storage's own the end is known
+ * later.  In-place pairs are united in the same order, when all uses are known.
  *
- * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on the order of unions.
+ * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on
+ * the order of unions.
  * Cost: O((nodes + edges) log) time, 64 bytes a slot while it is made.
  */
 #include "config.h"
@@ -17,21 +21,21 @@
 typedef struct
 {
   GememStorage storage;
-  guint32      owner;    /* the slot that allocates; GEMEM_NONE until there is one */
-  guint32      start;    /* the slot whose memory begins where the storage does; GEMEM_NONE: any of them */
-  guint32      taken;    /* moment at which an output moved in */
-  guint8       streamed; /* `stream` is set */
-  guint8       bound;    /* to the end of the step, by the policy */
-  guint8       inner;    /* begins at a node that is no wrapper of a subgraph */
+  guint32 owner; /* the slot that allocates; GEMEM_NONE until there is one */
+  guint32 start; /* the slot whose memory begins where the storage does; GEMEM_NONE: any of them */
+  guint32 taken; /* moment at which an output moved in */
+  guint8 streamed; /* `stream` is set */
+  guint8 bound;    /* to the end of the step, by the policy */
+  guint8 inner;    /* begins at a node that is no wrapper of a subgraph */
 } Record;
 
 typedef struct
 {
   const GememGraph *graph;
   const GememStorageRules *rules;
-  guint32  n_slots;
+  guint32 n_slots;
   guint32 *root; /* union-find: parent of each slot, the smallest slot of a storage is its root */
-  Record  *records;
+  Record *records;
   guint32 *after; /* by node; NULL: one stream */
 } Builder;
 
@@ -92,7 +96,9 @@ make (Builder *builder, const GememNode *node, guint32 id, guint32 item)
   GememStorage *storage = &record->storage;
   const gboolean inner = node->n_blocks == 0;
   gboolean self = FALSE;
-  guint64 clear = builder->rules->clear != GEMEM_CLEAR_NONE ? gemem_lower_clear_size (builder->graph, node, item, &self) : 0;
+  guint64 clear = builder->rules->clear != GEMEM_CLEAR_NONE
+                      ? gemem_lower_clear_size (builder->graph, node, item, &self)
+                      : 0;
 
   storage->size = MAX (storage->size, gemem_lower_item_size (builder->graph, node, item));
   storage->clear = MAX (storage->clear, clear);
@@ -173,7 +179,8 @@ size_variables (Builder *builder)
       Record *record = record_of (builder, n_items + v);
 
       if (record->owner != GEMEM_NONE && record->owner >= n_items)
-        record->storage.size = MAX (record->storage.size, gemem_graph_variable (builder->graph, v)->size);
+        record->storage.size = MAX (record->storage.size,
+                                    gemem_graph_variable (builder->graph, v)->size);
     }
 }
 
@@ -204,20 +211,23 @@ times_read (Builder *builder, const GememNode *node, guint32 id, const Record *r
 
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 slot = gemem_lower_input_slot (builder->graph, &gemem_graph_inputs (builder->graph, id)[i]);
+      const guint32 slot = gemem_lower_input_slot (builder->graph,
+                                                   &gemem_graph_inputs (builder->graph, id)[i]);
       times += slot != GEMEM_NONE && record_of (builder, slot) == record;
     }
   return times;
 }
 
-/* Whether the output @to of a node may move into the input @from: it is born there, the input dies there, on the same stream only. */
+/* Whether the output @to of a node may move into the input @from: it is born there, the input dies
+ * there, on the same stream only. */
 static gboolean
 fits_in_place (const Record *from, const Record *to, guint32 moment)
 {
   const GememStorage *a = &from->storage, *b = &to->storage;
 
-  return from != to && !a->kept && !b->kept && a->size > 0 && a->size == b->size && a->end == moment && b->begin == moment && a->begin < moment
-         && a->complete == 0 && a->stream == b->stream && from->taken != moment && !to->bound;
+  return from != to && !a->kept && !b->kept && a->size > 0 && a->size == b->size && a->end == moment
+         && b->begin == moment && a->begin < moment && a->complete == 0 && a->stream == b->stream
+         && from->taken != moment && !to->bound;
 }
 
 static void
@@ -242,9 +252,11 @@ find_host (Builder *builder, const GememNode *node, guint32 id, guint32 output)
 
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 slot = gemem_lower_input_slot (builder->graph, &gemem_graph_inputs (builder->graph, id)[i]);
+      const guint32 slot = gemem_lower_input_slot (builder->graph,
+                                                   &gemem_graph_inputs (builder->graph, id)[i]);
 
-      if (slot != GEMEM_NONE && fits_in_place (record_of (builder, slot), to, id + 1) && gemem_graph_may_overlay (builder->graph, id, i, output)
+      if (slot != GEMEM_NONE && fits_in_place (record_of (builder, slot), to, id + 1)
+          && gemem_graph_may_overlay (builder->graph, id, i, output)
           && times_read (builder, node, id, record_of (builder, slot)) == 1)
         return slot;
     }
@@ -256,7 +268,8 @@ may_work_in_place (Builder *builder, const GememNode *node, guint32 id)
 {
   return gemem_lower_runs (builder->rules->skipped, id)
          && (builder->rules->whitelist == GEMEM_WHITELIST_OFF
-             || gemem_inplace_whitelisted (node->type) == (builder->rules->whitelist == GEMEM_WHITELIST_ONLY));
+             || gemem_inplace_whitelisted (node->type)
+                    == (builder->rules->whitelist == GEMEM_WHITELIST_ONLY));
 }
 
 static void
@@ -282,7 +295,9 @@ work_in_place (Builder *builder)
 static guint32
 namesake (const Record *record)
 {
-  return record->owner != GEMEM_NONE && record->start != GEMEM_NONE && !record->storage.kept ? record->start : record->owner;
+  return record->owner != GEMEM_NONE && record->start != GEMEM_NONE && !record->storage.kept
+             ? record->start
+             : record->owner;
 }
 
 static int
@@ -323,13 +338,15 @@ list (Builder *builder)
 
   for (guint i = 0; buffers != NULL && i < buffers->len; i++)
     {
-      const GememStorage storage
-          = { .id = (guint64) builder->n_slots + 1 + i, .size = g_array_index (buffers, guint64, i), .kept = TRUE };
+      const GememStorage storage = { .id = (guint64) builder->n_slots + 1 + i,
+                                     .size = g_array_index (buffers, guint64, i),
+                                     .kept = TRUE };
       g_array_append_val (storages, storage);
     }
 
   for (guint32 slot = 0; slot < builder->n_slots; slot++)
-    if (builder->root[slot] == slot && builder->records[slot].owner != GEMEM_NONE && builder->records[slot].storage.size > 0)
+    if (builder->root[slot] == slot && builder->records[slot].owner != GEMEM_NONE
+        && builder->records[slot].storage.size > 0)
       {
         GememStorage storage = builder->records[slot].storage;
 
@@ -346,12 +363,15 @@ list (Builder *builder)
 GArray *
 gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, guint32 **storage_of)
 {
-  Builder builder = { .graph = graph, .rules = rules, .n_slots = gemem_graph_n_items (graph) + gemem_graph_n_variables (graph) };
+  Builder builder = { .graph = graph,
+                      .rules = rules,
+                      .n_slots = gemem_graph_n_items (graph) + gemem_graph_n_variables (graph) };
   GArray *storages;
 
   builder.root = g_new (guint32, builder.n_slots + 1);
   builder.records = g_new0 (Record, builder.n_slots + 1);
-  builder.after = gemem_lower_has_streams (graph) ? gemem_lower_after (graph, rules->skipped) : NULL;
+  builder.after = gemem_lower_has_streams (graph) ? gemem_lower_after (graph, rules->skipped)
+                                                  : NULL;
   for (guint32 slot = 0; slot < builder.n_slots; slot++)
     {
       builder.root[slot] = slot;

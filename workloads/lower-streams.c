@@ -1,7 +1,8 @@
 /* lower-streams.c - which stream a node runs on, and when it is known to be done; see lower.h.
  *
- * A node is known to be done when a node starts that had to wait for it: the next on its stream, a consumer, a control successor.  What is known
- * through others is known later, since edges go from smaller ids to larger ones.  O(nodes + edges).
+ * A node is known to be done when a node starts that had to wait for it: the next on its stream, a
+ * consumer, a control successor.  What is known through others is known later, since edges go from
+ * smaller ids to larger ones.  O(nodes + edges).
  */
 #include "config.h"
 
@@ -20,7 +21,8 @@ gemem_lower_stream (const GememGraph *graph, const GememNode *node)
   return node->stream;
 }
 
-/* The first node after @id that waits for it, by data or without; the number of nodes if there is none. */
+/* The first node after @id that waits for it, by data or without; the number of nodes if there is
+ * none. */
 static guint32
 first_waiter (const GememGraph *graph, guint32 id, const guint8 *skipped)
 {

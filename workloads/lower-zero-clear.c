@@ -1,9 +1,12 @@
-/* lower-zero-clear.c - lowering `zero-clear`: like eager, and the memory that atomic nodes want cleared is set by memsets.
+/* lower-zero-clear.c - lowering `zero-clear`: like eager, and the memory that atomic nodes want
+ * cleared is set by memsets.
  *
- * Policy 0 (centralised): what is to be cleared is allocated at the head of the step and set there, so it is alive from then on; nodes with
- * need_gentask_atomic clear theirs themselves.  Policy 1 (separate): every atomic node does, just before it runs, and its memory is ordinary.
- * GE's one central memset works on a list of ranges; memory of an on-line allocator is not adjacent, so that each buffer is a range of
- * its own here, and an event.  Inputs to be cleared (atomic_input_index) are their producers' business and are left alone.
+ * Policy 0 (centralised): what is to be cleared is allocated at the head of the step and set there,
+ * so it is alive from then on; nodes with need_gentask_atomic clear theirs themselves.  Policy 1
+ * (separate): every atomic node does, just before it runs, and its memory is ordinary. GE's one
+ * central memset works on a list of ranges; memory of an on-line allocator is not adjacent, so that
+ * each buffer is a range of its own here, and an event.  Inputs to be cleared (atomic_input_index)
+ * are their producers' business and are left alone.
  * Origin: ge-static.md 6.1, 9.2 (ge.exec.atomicCleanPolicy).
  */
 #include "config.h"
@@ -18,9 +21,14 @@ typedef struct
 
 static const GememParam params[] = {
   GEMEM_LOWER_PARAMS (Params),
-  { .name = "atomic_clean_policy", .type = GEMEM_PARAM_CHOICE, .default_text = "0", .choices = "0|1|central=0|separate=1",
-    .aliases = "ge.exec.atomicCleanPolicy|policy", .offset = G_STRUCT_OFFSET (Params, policy),
-    .help = "0: all memory to be cleared is set at the head of the step; 1: each node clears its own just before it runs." },
+  { .name = "atomic_clean_policy",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "0",
+    .choices = "0|1|central=0|separate=1",
+    .aliases = "ge.exec.atomicCleanPolicy|policy",
+    .offset = G_STRUCT_OFFSET (Params, policy),
+    .help = "0: all memory to be cleared is set at the head of the step; 1: each node clears its "
+            "own just before it runs." },
   { NULL }
 };
 
@@ -28,7 +36,8 @@ static GememTraceReader *
 open_zero_clear (gconstpointer data, GememGraph *graph, GError **error)
 {
   const Params *p = data;
-  const GememStorageRules rules = { .clear = p->policy == 0 ? GEMEM_CLEAR_CENTRAL : GEMEM_CLEAR_SEPARATE };
+  const GememStorageRules rules = { .clear = p->policy == 0 ? GEMEM_CLEAR_CENTRAL
+                                                            : GEMEM_CLEAR_SEPARATE };
   GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
   if (lower != NULL)
@@ -37,7 +46,11 @@ open_zero_clear (gconstpointer data, GememGraph *graph, GError **error)
 }
 
 const GememLowering gemem_lowering_zero_clear = {
-  .base = { .name = "zero-clear", .aliases = "atomic-clean", .summary = "Like eager, with the memsets of atomic nodes",
-            .origin = "ge-static.md 6", .params = params, .params_size = sizeof (Params) },
+  .base = { .name = "zero-clear",
+            .aliases = "atomic-clean",
+            .summary = "Like eager, with the memsets of atomic nodes",
+            .origin = "ge-static.md 6",
+            .params = params,
+            .params_size = sizeof (Params) },
   .open = open_zero_clear,
 };

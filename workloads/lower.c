@@ -1,8 +1,11 @@
-/* lower.c - the reader of all lowerings: runs a graph node by node and says who asks for memory when; see lower.h.
+/* lower.c - the reader of all lowerings: runs a graph node by node and says who asks for memory
+ * when; see lower.h.
  *
- * The lists of storages (by begin, by end, by completion) are walked by cursors, once per step; nothing is kept per event.
+ * The lists of storages (by begin, by end, by completion) are walked by cursors, once per step;
+ * nothing is kept per event.
  *
- * Invariants: a storage is ABSENT, ALIVE, or LET_GO until its completion; all are ABSENT at the end of a step, but for those that are kept.
+ * Invariants: a storage is ABSENT, ALIVE, or LET_GO until its completion; all are ABSENT at the end
+ * of a step, but for those that are kept.
  */
 #include "config.h"
 
@@ -79,7 +82,8 @@ gemem_lower_free (GememLower *lower, guint32 i)
   const GememStorage *storage = gemem_lower_storage (lower, i);
   const gboolean known = storage->complete <= lower->moment;
 
-  gemem_lower_event (lower, known ? GEMEM_EVENT_FREE : GEMEM_EVENT_FREE_REQUESTED, event_id (lower, storage));
+  gemem_lower_event (lower, known ? GEMEM_EVENT_FREE : GEMEM_EVENT_FREE_REQUESTED,
+                     event_id (lower, storage));
   lower->state[i] = known ? ABSENT : LET_GO;
 }
 
@@ -107,7 +111,8 @@ complete_until (GememLower *lower, guint32 moment)
         return;
       if (lower->state[i] != LET_GO)
         continue;
-      gemem_lower_event (lower, GEMEM_EVENT_FREE_COMPLETED, event_id (lower, gemem_lower_storage (lower, i)));
+      gemem_lower_event (lower, GEMEM_EVENT_FREE_COMPLETED,
+                         event_id (lower, gemem_lower_storage (lower, i)));
       lower->state[i] = ABSENT;
     }
 }
@@ -117,9 +122,11 @@ bear (GememLower *lower)
 {
   const guint32 first = lower->born;
 
-  while (lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->begin == lower->moment)
+  while (lower->born < lower->storages->len
+         && gemem_lower_storage (lower, lower->born)->begin == lower->moment)
     {
-      const gboolean hooked = lower->take_workspace != NULL && gemem_lower_storage (lower, lower->born)->workspace;
+      const gboolean hooked = lower->take_workspace != NULL
+                              && gemem_lower_storage (lower, lower->born)->workspace;
 
       (hooked ? lower->take_workspace : gemem_lower_allocate) (lower, lower->born++);
     }
@@ -180,7 +187,8 @@ use_slot (GememLower *lower, guint32 slot, guint64 stream)
   const guint32 i = slot != GEMEM_NONE ? lower->storage_of[slot] : GEMEM_NONE;
   const GememStorage *storage = i != GEMEM_NONE ? gemem_lower_storage (lower, i) : NULL;
 
-  if (storage == NULL || storage->kept || storage->stream == stream || lower->state[i] != ALIVE || lower->used_at[i] == lower->moment)
+  if (storage == NULL || storage->kept || storage->stream == stream || lower->state[i] != ALIVE
+      || lower->used_at[i] == lower->moment)
     return;
   lower->used_at[i] = lower->moment;
   gemem_lower_event (lower, GEMEM_EVENT_USE_ON_STREAM, event_id (lower, storage))->stream = stream;
@@ -190,7 +198,10 @@ static void
 use_all (GememLower *lower, const GememNode *node, guint64 stream)
 {
   for (guint32 i = 0; i < node->n_inputs; i++)
-    use_slot (lower, gemem_lower_input_slot (lower->graph, &gemem_graph_inputs (lower->graph, lower->moment - 1)[i]), stream);
+    use_slot (lower,
+              gemem_lower_input_slot (lower->graph,
+                                      &gemem_graph_inputs (lower->graph, lower->moment - 1)[i]),
+              stream);
   for (guint32 o = 0; o < node->n_outputs; o++)
     use_slot (lower, gemem_node_output_item (node, o), stream);
 }
@@ -200,18 +211,22 @@ waits_elsewhere (const GememLower *lower, guint32 later, guint64 stream)
 {
   const gint64 to = gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, later));
 
-  return later >= lower->moment && gemem_lower_runs (lower->skipped, later) && to >= 0 && (guint64) to != stream;
+  return later >= lower->moment && gemem_lower_runs (lower->skipped, later) && to >= 0
+         && (guint64) to != stream;
 }
 
 static gboolean
 is_waited_for (const GememLower *lower, const GememNode *node, guint64 stream)
 {
   for (guint32 o = 0; o < node->n_outputs; o++)
-    for (guint32 c = 0; c < gemem_graph_tensor (lower->graph, node->first_output + o)->n_consumers; c++)
-      if (waits_elsewhere (lower, gemem_graph_consumers (lower->graph, node->first_output + o)[c].node, stream))
+    for (guint32 c = 0; c < gemem_graph_tensor (lower->graph, node->first_output + o)->n_consumers;
+         c++)
+      if (waits_elsewhere (
+              lower, gemem_graph_consumers (lower->graph, node->first_output + o)[c].node, stream))
         return TRUE;
   for (guint32 s = 0; s < node->n_successors; s++)
-    if (waits_elsewhere (lower, gemem_graph_successors (lower->graph, lower->moment - 1)[s], stream))
+    if (waits_elsewhere (lower, gemem_graph_successors (lower->graph, lower->moment - 1)[s],
+                         stream))
       return TRUE;
   return FALSE;
 }
@@ -245,7 +260,9 @@ begin_step (GememLower *lower)
   memset (lower->used_at, 0, sizeof (guint32) * lower->storages->len);
   if (lower->waited_at != NULL)
     memset (lower->waited_at, 0, sizeof (guint32) * gemem_graph_n_nodes (lower->graph));
-  for (lower->born = 0; lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->kept; lower->born++)
+  for (lower->born = 0;
+       lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->kept;
+       lower->born++)
     if (lower->step == 1 && lower->params.variables)
       gemem_lower_allocate (lower, lower->born);
   gemem_lower_event (lower, GEMEM_EVENT_STEP, lower->step);
@@ -337,7 +354,8 @@ sort_storages (GememLower *lower)
         lower->completing[lower->n_completing++] = i;
     }
   g_qsort_with_data (lower->dying, (gint) lower->n_dying, sizeof (guint32), compare_end, lower);
-  g_qsort_with_data (lower->completing, (gint) lower->n_completing, sizeof (guint32), compare_complete, lower);
+  g_qsort_with_data (lower->completing, (gint) lower->n_completing, sizeof (guint32),
+                     compare_complete, lower);
 }
 
 static void
@@ -366,14 +384,16 @@ describe (GememLower *lower)
 
   gemem_trace_info_clear (info);
   gemem_trace_info_init (info, "graph", gemem_graph_name (lower->graph));
-  info->flags = (lower->params.time_per_node > 0 ? GEMEM_TRACE_HAS_TIME : 0) | (lower->n_completing > 0 ? GEMEM_TRACE_HAS_COMPLETION : 0);
+  info->flags = (lower->params.time_per_node > 0 ? GEMEM_TRACE_HAS_TIME : 0)
+                | (lower->n_completing > 0 ? GEMEM_TRACE_HAS_COMPLETION : 0);
   for (guint i = 0; i < provenance->len; i++)
     g_ptr_array_add (info->provenance, g_strdup (provenance->pdata[i]));
   gemem_trace_info_note (info, "graph", "%s", gemem_graph_name (lower->graph));
 }
 
 gpointer
-gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules, GError **error)
+gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params,
+                 const GememStorageRules *rules, GError **error)
 {
   const guint32 n = gemem_graph_n_nodes (graph);
   GememStorageRules own = *rules;

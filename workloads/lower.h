@@ -1,19 +1,26 @@
-/* lower.h - what all lowerings share: the storages of a graph, and the reader that runs the graph node by node.
+/* lower.h - what all lowerings share: the storages of a graph, and the reader that runs the graph
+ * node by node.
  *
- * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge, parent and subgraph, a variable
- * that is updated, pieces of a no-padding concat) are one storage, as large as the largest of them.  Streams make nothing wait that the graph does not:
+ * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge,
+ * parent and subgraph, a variable that is updated, pieces of a no-padding concat) are one storage,
+ * as large as the largest of them.  Streams make nothing wait that the graph does not:
  *
- * Time is counted in MOMENTS: 0 is the head of a step, i + 1 is node i, n_nodes + 1 the end of the step.  Nodes run in the order of their ids; each
- * is queued on its stream, starts after its predecessors there and after what it waits for (EVENT_RECORD, EVENT_WAIT), and kernels finish in
- * the order of the ids.  When the host lets go of memory that only its own stream used, it may be used again at once (FREE): the
- * stream's order protects it.  When other streams used it (USE_ON_STREAM), the host lets go after the last user (FREE_REQUESTED), and
- * FREE_COMPLETED comes just before the first node that is known to run after all users on other streams: the next on the user's stream, or one that
- * waits for it.  At the end of a step of several streams the host waits for the device (DEVICE_SYNC).
+ * Time is counted in MOMENTS: 0 is the head of a step, i + 1 is node i, n_nodes + 1 the end of the
+ * step.  Nodes run in the order of their ids; each is queued on its stream, starts after its
+ * predecessors there and after what it waits for (EVENT_RECORD, EVENT_WAIT), and kernels finish in
+ * the order of the ids.  When the host lets go of memory that only its own stream used, it may be
+ * used again at once (FREE): the stream's order protects it.  When other streams used it
+ * (USE_ON_STREAM), the host lets go after the last user (FREE_REQUESTED), and FREE_COMPLETED comes
+ * just before the first node that is known to run after all users on other streams: the next on the
+ * user's stream, or one that waits for it.  At the end of a step of several streams the host waits
+ * for the device (DEVICE_SYNC).
  *
- * Nodes without a stream (-1) wait for nothing and use nothing.  Host memory, on-chip memory and empty tensors are left out.
- * Every block and loop body runs once per step; of nodes with batch labels those of one label run, as at run time (ge-static.md 4.3).
+ * Nodes without a stream (-1) wait for nothing and use nothing.  Host memory, on-chip memory and
+ * empty tensors are left out. Every block and loop body runs once per step; of nodes with batch
+ * labels those of one label run, as at run time (ge-static.md 4.3).
  *
- * Memory: some 60 bytes an item.  A step costs O(nodes + edges).  Origin: ge-static.md 1.3, 1.6, 2.3; paddle.md 5.
+ * Memory: some 60 bytes an item.  A step costs O(nodes + edges).  Origin: ge-static.md 1.3, 1.6,
+ * 2.3; paddle.md 5.
  */
 #pragma once
 
@@ -23,15 +30,16 @@
 
 typedef struct
 {
-  guint64 id;       /* in the trace */
+  guint64 id; /* in the trace */
   guint64 size;
-  guint64 clear;    /* bytes to be set when it is allocated; 0: none */
+  guint64 clear; /* bytes to be set when it is allocated; 0: none */
   guint64 stream;
-  guint32 begin;    /* moment before whose node it is allocated; 0: at the head */
-  guint32 end;      /* moment of the last user */
-  guint32 complete; /* moment at which users on other streams are known to be done; 0: there are none */
-  guint8  kept;     /* variables and constants: there for all steps */
-  guint8  workspace;
+  guint32 begin; /* moment before whose node it is allocated; 0: at the head */
+  guint32 end;   /* moment of the last user */
+  /* moment at which users on other streams are known to be done; 0: there are none */
+  guint32 complete;
+  guint8 kept; /* variables and constants: there for all steps */
+  guint8 workspace;
 } GememStorage;
 
 /* ---- lower-storage.c */
@@ -39,26 +47,33 @@ typedef struct
 enum
 {
   GEMEM_CLEAR_NONE,
-  GEMEM_CLEAR_CENTRAL,  /* what atomic nodes want cleared is there, and set, from the head of the step on */
-  GEMEM_CLEAR_SEPARATE, /* each just before its node                                                      */
+  /* what atomic nodes want cleared is there, and set, from the head of the step on */
+  GEMEM_CLEAR_CENTRAL,
+  GEMEM_CLEAR_SEPARATE, /* each just before its node */
 };
 
 typedef struct
 {
-  gboolean inplace; /* outputs take over the memory of inputs that end there, where the operator permits it (graphs/inplace.h) */
-  int      clear;   /* GEMEM_CLEAR_* */
-  gboolean whole_variables; /* a variable is one memory from its first use to its last, even where it is dead in between */
+  /* outputs take over the memory of inputs that end there, where the operator permits it
+   * (graphs/inplace.h) */
+  gboolean inplace;
+  int clear; /* GEMEM_CLEAR_* */
+  /* a variable is one memory from its first use to its last, even where it is dead in between */
+  gboolean whole_variables;
   const guint8 *skipped; /* by node: it does not run; NULL: all do */
-  const guint8 *slots; /* by slot: GEMEM_SLOT_*; NULL: all are plain */
-  gboolean buffers_only; /* an input whose buffer the operator does not need (attribute no_need_buffer) is no use of it */
-  int      whitelist; /* GEMEM_WHITELIST_*: which operators work in place */
-  const GArray *buffers; /* guint64: sizes of more memory that is kept, with ids above all slots; or NULL */
+  const guint8 *slots;   /* by slot: GEMEM_SLOT_*; NULL: all are plain */
+  /* an input whose buffer the operator does not need (attribute no_need_buffer) is no use of it */
+  gboolean buffers_only;
+  int whitelist; /* GEMEM_WHITELIST_*: which operators work in place */
+  /* guint64: sizes of more memory that is kept, with ids above all slots; or NULL */
+  const GArray *buffers;
 } GememStorageRules;
 
 enum
 {
   GEMEM_SLOT_PLAIN,
-  GEMEM_SLOT_RUN,       /* lives to the end of the step, and neither takes over memory nor gives its own */
+  /* lives to the end of the step, and neither takes over memory nor gives its own */
+  GEMEM_SLOT_RUN,
   GEMEM_SLOT_ELSEWHERE, /* a view of memory that is not the slot's own: it needs none */
 };
 
@@ -69,9 +84,10 @@ enum
   GEMEM_WHITELIST_NOT,  /* only others */
 };
 
-/* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item, then per variable: number of the
- * storage or GEMEM_NONE. */
-GArray *gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, guint32 **storage_of);
+/* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item,
+ * then per variable: number of the storage or GEMEM_NONE. */
+GArray *gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules,
+                            guint32 **storage_of);
 
 /* ---- lower-streams.c */
 
@@ -79,7 +95,8 @@ GArray *gemem_storages_new (const GememGraph *graph, const GememStorageRules *ru
 gint64 gemem_lower_stream (const GememGraph *graph, const GememNode *node);
 /* TRUE if there are two or more; -1 does not count. */
 gboolean gemem_lower_has_streams (const GememGraph *graph);
-/* By node: the moment at which it is known to be done; n_nodes + 1: the end of the step.  Free with g_free(). */
+/* By node: the moment at which it is known to be done; n_nodes + 1: the end of the step.  Free with
+ * g_free(). */
 guint32 *gemem_lower_after (const GememGraph *graph, const guint8 *skipped);
 
 /* ---- lower-rules.c: who shares memory with whom, what is not there, what does not run */
@@ -90,21 +107,26 @@ guint32 gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor);
 
 /* @first: the storage of both begins where @a does. */
 typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean first);
-/* Calls @share for every two slots that must share their memory.  Versions of a variable do where a node reads one and writes the next, or
- * (@whole_variables) all of them. */
-void gemem_lower_references (const GememGraph *graph, gboolean whole_variables, GememShareFunc share, gpointer data);
+/* Calls @share for every two slots that must share their memory.  Versions of a variable do where a
+ * node reads one and writes the next, or (@whole_variables) all of them. */
+void gemem_lower_references (const GememGraph *graph, gboolean whole_variables,
+                             GememShareFunc share, gpointer data);
 /* Bytes of an item in device memory; 0: it has none there. */
 guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item);
 /* FALSE: @node looks at the shape of its input @input only (attribute no_need_buffer). */
 gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint32 input);
 /* Const, Variable and the like: their outputs are there for all steps (ge-static.md 1.1). */
 gboolean gemem_lower_is_constant (const GememNode *node);
-/* Bytes that @node wants set in its output or workspace @item; 0: none.  @self: it clears them itself (ge-static.md 6.1). */
-guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item, gboolean *self);
+/* Bytes that @node wants set in its output or workspace @item; 0: none.  @self: it clears them
+ * itself (ge-static.md 6.1). */
+guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item,
+                                gboolean *self);
 
-/* The nodes that do not run because of their batch label; NULL: all run; free with g_free().  @label: the one that does; NULL: that with most bytes.
+/* The nodes that do not run because of their batch label; NULL: all run; free with g_free(). 
+ * @label: the one that does; NULL: that with most bytes.
  * Errors: GEMEM_ERROR_USAGE (there is no such label). */
-gboolean gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped, GError **error);
+gboolean gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped,
+                           GError **error);
 
 static inline gboolean
 gemem_lower_runs (const guint8 *skipped, guint32 node)
@@ -117,54 +139,76 @@ gemem_lower_runs (const guint8 *skipped, guint32 node)
 /* Parameters of all lowerings; first in the struct of each. */
 typedef struct
 {
-  guint64  steps;
+  guint64 steps;
   gboolean variables;
-  guint64  time_per_node;
-  char    *batch_label;
+  guint64 time_per_node;
+  char *batch_label;
 } GememLowerParams;
 
-#define GEMEM_LOWER_PARAMS(Type)                                                                                                                   \
-  { .name = "steps", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "1000000000", .offset = G_STRUCT_OFFSET (Type, common.steps), \
-    .help = "How often the graph runs." },                                                                                                           \
-  { .name = "variables", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .offset = G_STRUCT_OFFSET (Type, common.variables),                        \
-    .help = "Allocate variables that outlive a run, and constants, first and keep them to the end." },                                               \
-  { .name = "time_per_node", .type = GEMEM_PARAM_TIME, .default_text = "10us", .min = "0", .offset = G_STRUCT_OFFSET (Type, common.time_per_node),   \
-    .help = "Time between two nodes of the trace." },                                                                                               \
-  { .name = "batch_label", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (Type, common.batch_label),                                         \
-    .help = "Of nodes with a batch label those with this one run; without it, the label with most bytes." }
+#define GEMEM_LOWER_PARAMS(Type) \
+  { .name = "steps", \
+    .type = GEMEM_PARAM_UINT, \
+    .default_text = "1", \
+    .min = "1", \
+    .max = "1000000000", \
+    .offset = G_STRUCT_OFFSET (Type, common.steps), \
+    .help = "How often the graph runs." }, \
+      { .name = "variables", \
+        .type = GEMEM_PARAM_BOOL, \
+        .default_text = "yes", \
+        .offset = G_STRUCT_OFFSET (Type, common.variables), \
+        .help = "Allocate variables that outlive a run, and constants, first and keep them to " \
+                "the end." }, \
+      { .name = "time_per_node", \
+        .type = GEMEM_PARAM_TIME, \
+        .default_text = "10us", \
+        .min = "0", \
+        .offset = G_STRUCT_OFFSET (Type, common.time_per_node), \
+        .help = "Time between two nodes of the trace." }, \
+  { \
+    .name = "batch_label", .type = GEMEM_PARAM_STRING, \
+    .offset = G_STRUCT_OFFSET (Type, common.batch_label), \
+    .help = "Of nodes with a batch label those with this one run; without it, the label with " \
+            "most bytes." \
+  }
 
 typedef struct _GememLower GememLower;
 struct _GememLower
 {
   GememGeneratorReader parent;
-  GememGraph          *graph;
-  GememLowerParams     params;
-  GArray              *storages;    /* GememStorage by (begin, id)                          */
-  guint32             *storage_of;  /* by slot                                              */
-  guint32             *dying;       /* those that are not kept, by (end, workspaces first)  */
-  guint32             *completing;  /* those with users on other streams, by `complete`     */
-  guint32              n_dying, n_completing;
-  guint8              *state;       /* by storage                                           */
-  guint32             *used_at;     /* by storage: moment of the last USE_ON_STREAM         */
-  guint32             *waited_at;   /* by node: moment of the last EVENT_WAIT; NULL: one stream */
-  guint8              *skipped;     /* by node: does not run; NULL: all do                  */
-  guint64              step;        /* from 1 */
-  guint64              bias;        /* added to the ids of what is not kept: ids of a step that live into the next one stay apart */
-  guint8               fill;        /* all memory is set to it when it is allocated, by its requested size; 0: it is not */
-  guint32              moment, born, dead, completed; /* what comes next */
+  GememGraph *graph;
+  GememLowerParams params;
+  GArray *storages;    /* GememStorage by (begin, id) */
+  guint32 *storage_of; /* by slot */
+  guint32 *dying;      /* those that are not kept, by (end, workspaces first) */
+  guint32 *completing; /* those with users on other streams, by `complete` */
+  guint32 n_dying, n_completing;
+  guint8 *state;      /* by storage */
+  guint32 *used_at;   /* by storage: moment of the last USE_ON_STREAM */
+  guint32 *waited_at; /* by node: moment of the last EVENT_WAIT; NULL: one stream */
+  guint8 *skipped;    /* by node: does not run; NULL: all do */
+  guint64 step;       /* from 1 */
+  /* added to the ids of what is not kept: ids of a step that live into the next one stay apart */
+  guint64 bias;
+  /* all memory is set to it when it is allocated, by its requested size; 0: it is not */
+  guint8 fill;
+  guint32 moment, born, dead, completed; /* what comes next */
   /* The last user of a tensor's storage has run; NULL: all of them live to the end of the step. */
   void (*let_go) (GememLower *lower, guint32 storage);
   void (*before_node) (GememLower *lower); /* before the node of `moment` allocates; or NULL */
   /* Of a workspace that is needed, and that is not any more; NULL: memory of its own. */
   void (*take_workspace) (GememLower *lower, guint32 storage);
   void (*give_workspace) (GememLower *lower, guint32 storage);
-  void (*leave_step) (GememLower *lower); /* all nodes have run, nothing of what is left has gone; or NULL */
+  /* all nodes have run, nothing of what is left has gone; or NULL */
+  void (*leave_step) (GememLower *lower);
   void (*end_step) (GememLower *lower);   /* or NULL */
   void (*free_parts) (GememLower *lower); /* or NULL */
 };
 
-/* A zeroed reader of @size bytes (which embeds GememLower first).  Errors: GEMEM_ERROR_USAGE (a batch label that is not there). */
-gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params, const GememStorageRules *rules, GError **error);
+/* A zeroed reader of @size bytes (which embeds GememLower first).  Errors: GEMEM_ERROR_USAGE (a
+ * batch label that is not there). */
+gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params,
+                          const GememStorageRules *rules, GError **error);
 void gemem_lower_allocate (GememLower *lower, guint32 storage);
 /* The host lets go of @storage now. */
 void gemem_lower_free (GememLower *lower, guint32 storage);

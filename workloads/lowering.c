@@ -25,7 +25,8 @@ gemem_lowerings (void)
 static GememChoice *
 choose (const char *spec, GError **error)
 {
-  return gemem_named_choose ((const GememNamed *const *) lowerings, "lowering", spec != NULL ? spec : lowerings[0]->base.name, error);
+  return gemem_named_choose ((const GememNamed *const *) lowerings, "lowering",
+                             spec != NULL ? spec : lowerings[0]->base.name, error);
 }
 
 static GememTraceReader *
@@ -72,7 +73,8 @@ setting_of (const GPtrArray *choices, guint choice, guint setting)
   return ((const GememChoice *) choices->pdata[choice])->settings->pdata[setting];
 }
 
-/* The settings in which @choice differs from others of @choices, which have the same keys; its whole label where several lowerings are meant. */
+/* The settings in which @choice differs from others of @choices, which have the same keys; its
+ * whole label where several lowerings are meant. */
 static char *
 difference (const GPtrArray *choices, guint choice)
 {
@@ -81,9 +83,12 @@ difference (const GPtrArray *choices, guint choice)
 
   for (guint s = 0; s < own->settings->len; s++)
     for (guint other = 0; other < choices->len; other++)
-      if (strcmp (setting_of (choices, choice, s)->value, setting_of (choices, other, s)->value) != 0)
+      if (strcmp (setting_of (choices, choice, s)->value, setting_of (choices, other, s)->value)
+          != 0)
         {
-          g_string_append_printf (text, "%s%s=%s", text->len > 0 ? "," : "", setting_of (choices, choice, s)->key, setting_of (choices, choice, s)->value);
+          g_string_append_printf (text, "%s%s=%s", text->len > 0 ? "," : "",
+                                  setting_of (choices, choice, s)->key,
+                                  setting_of (choices, choice, s)->value);
           break;
         }
   for (guint other = 0; other < choices->len; other++)
@@ -95,7 +100,8 @@ difference (const GPtrArray *choices, guint choice)
 char **
 gemem_lowering_expand (const char *spec, char ***labels, GError **error)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   char **specs;
 
   if (!gemem_named_parse ((const GememNamed *const *) lowerings, "lowering", spec, choices, error))
@@ -104,7 +110,8 @@ gemem_lowering_expand (const char *spec, char ***labels, GError **error)
   *labels = g_new0 (char *, (gsize) choices->len + 1);
   for (guint i = 0; i < choices->len; i++)
     {
-      specs[i] = g_strdup (choices->len == 1 ? spec : ((const GememChoice *) choices->pdata[i])->label);
+      specs[i] = g_strdup (choices->len == 1 ? spec
+                                             : ((const GememChoice *) choices->pdata[i])->label);
       (*labels)[i] = difference (choices, i);
     }
   return specs;
@@ -132,7 +139,8 @@ object_as_lowering (const GPtrArray *settings, gpointer data)
 }
 
 char *
-gemem_lowering_with_variables (const char *spec, GememGraph *graph, const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out, GError **error)
+gemem_lowering_with_variables (const char *spec, GememGraph *graph, const GPtrArray *variables,
+                               GPtrArray *used, GPtrArray *left_out, GError **error)
 {
   GememChoice *choice = choose (spec, error);
   const guint before = choice != NULL ? choice->settings->len : 0;
@@ -141,13 +149,15 @@ gemem_lowering_with_variables (const char *spec, GememGraph *graph, const GPtrAr
 
   if (choice == NULL)
     return NULL;
-  gemem_settings_add_variables (choice->named->params, choice->settings, variables, used, left_out, object_as_lowering, &(Lowered) { choice, graph });
+  gemem_settings_add_variables (choice->named->params, choice->settings, variables, used, left_out,
+                                object_as_lowering, &(Lowered){ choice, graph });
   text = g_string_new (spec != NULL ? spec : choice->named->name);
   for (guint i = before; i < choice->settings->len; i++)
     {
       const GememSetting *variable = choice->settings->pdata[i];
       g_autofree char *quoted = gemem_settings_quote (variable->value);
-      g_string_append_printf (text, "%c%s=%s", strchr (text->str, ':') != NULL ? ',' : ':', variable->key, quoted);
+      g_string_append_printf (text, "%c%s=%s", strchr (text->str, ':') != NULL ? ',' : ':',
+                              variable->key, quoted);
     }
   params = gemem_choice_params (choice, "lowering", NULL, error); /* each value by itself */
   if (params != NULL)

@@ -1,9 +1,10 @@
 /* random.c - generator `random`: independent sizes and lifetimes from chosen distributions.
  *
- * Each allocation draws a size and the number of later allocations it survives; before each allocation those whose time has come
- * are freed, in the order of their end (ties: oldest first).  Mean live blocks = mean lifetime.  At the end everything is freed, unless drain=no.
- * Memory: the live blocks.  O(log live) per event.  Sizes and lifetimes come from streams of their own, so that changing one
- * distribution leaves the other's draws alone.
+ * Each allocation draws a size and the number of later allocations it survives; before each
+ * allocation those whose time has come are freed, in the order of their end (ties: oldest first). 
+ * Mean live blocks = mean lifetime.  At the end everything is freed, unless drain=no.
+ * Memory: the live blocks.  O(log live) per event.  Sizes and lifetimes come from streams of their
+ * own, so that changing one distribution leaves the other's draws alone.
  */
 #include "config.h"
 
@@ -13,7 +14,13 @@
 #include "base/units.h"
 #include "workloads/generator.h"
 
-enum { FIXED, UNIFORM, LOG_UNIFORM, GEOMETRIC };
+enum
+{
+  FIXED,
+  UNIFORM,
+  LOG_UNIFORM,
+  GEOMETRIC
+};
 
 typedef struct
 {
@@ -25,20 +32,70 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "events", .type = GEMEM_PARAM_UINT, .default_text = "100000", .min = "1", .aliases = "n", FIELD (events),
+  { .name = "events",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "100000",
+    .min = "1",
+    .aliases = "n",
+    FIELD (events),
     .help = "Number of allocations and frees before the final frees." },
-  { .name = "sizes", .type = GEMEM_PARAM_CHOICE, .default_text = "log-uniform", .choices = "fixed|uniform|log-uniform", FIELD (sizes),
+  { .name = "sizes",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "log-uniform",
+    .choices = "fixed|uniform|log-uniform",
+    FIELD (sizes),
     .help = "Distribution of sizes between size_min and size_max (fixed: size_max)." },
-  { .name = "size_min", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", FIELD (size_min), .help = "Smallest request." },
-  { .name = "size_max", .type = GEMEM_PARAM_SIZE, .default_text = "64MiB", .min = "1", .max = "1PiB", FIELD (size_max), .help = "Largest request." },
-  { .name = "size_step", .type = GEMEM_PARAM_SIZE, .default_text = "1", .min = "1", FIELD (size_step), .help = "Requests are rounded up to a multiple of this." },
-  { .name = "lifetimes", .type = GEMEM_PARAM_CHOICE, .default_text = "geometric", .choices = "fixed|uniform|log-uniform|geometric", FIELD (lifetimes),
+  { .name = "size_min",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "512",
+    .min = "1",
+    FIELD (size_min),
+    .help = "Smallest request." },
+  { .name = "size_max",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "64MiB",
+    .min = "1",
+    .max = "1PiB",
+    FIELD (size_max),
+    .help = "Largest request." },
+  { .name = "size_step",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "1",
+    .min = "1",
+    FIELD (size_step),
+    .help = "Requests are rounded up to a multiple of this." },
+  { .name = "lifetimes",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "geometric",
+    .choices = "fixed|uniform|log-uniform|geometric",
+    FIELD (lifetimes),
     .help = "Distribution of lifetimes, counted in allocations (fixed: first in, first out)." },
-  { .name = "lifetime", .type = GEMEM_PARAM_UINT, .default_text = "500", .min = "1", .max = "100000000", .aliases = "live", FIELD (lifetime),
-    .help = "Mean lifetime in allocations, which is the mean number of live blocks (uniform, log-uniform: twice this is the longest)." },
-  { .name = "streams", .type = GEMEM_PARAM_UINT, .default_text = "1", .min = "1", .max = "64", FIELD (streams), .help = "Streams, chosen evenly." },
-  { .name = "interval", .type = GEMEM_PARAM_TIME, .default_text = "10us", FIELD (interval), .help = "Time between allocations." },
-  { .name = "drain", .type = GEMEM_PARAM_BOOL, .default_text = "yes", FIELD (drain), .help = "Free what is left at the end." },
+  { .name = "lifetime",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "500",
+    .min = "1",
+    .max = "100000000",
+    .aliases = "live",
+    FIELD (lifetime),
+    .help = "Mean lifetime in allocations, which is the mean number of live blocks (uniform, "
+            "log-uniform: twice this is the longest)." },
+  { .name = "streams",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1",
+    .min = "1",
+    .max = "64",
+    FIELD (streams),
+    .help = "Streams, chosen evenly." },
+  { .name = "interval",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "10us",
+    FIELD (interval),
+    .help = "Time between allocations." },
+  { .name = "drain",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    FIELD (drain),
+    .help = "Free what is left at the end." },
   { NULL }
 };
 
@@ -54,7 +111,7 @@ typedef struct
   GememRng sizes, lifetimes, streams;
   GememTree live;
   GememSlab slab;
-  guint64 made;        /* events so far        */
+  guint64 made;        /* events so far */
   guint64 allocations; /* the clock of lifetimes */
 } Reader;
 
@@ -100,7 +157,9 @@ free_first (Reader *reader, GememTreeNode *node)
 static void
 allocate (Reader *reader)
 {
-  guint64 stream = reader->params.streams > 1 ? gemem_rng_below (&reader->streams, reader->params.streams) : 0;
+  guint64 stream = reader->params.streams > 1
+                       ? gemem_rng_below (&reader->streams, reader->params.streams)
+                       : 0;
   Live *live = gemem_slab_alloc (&reader->slab);
   live->node.address = gemem_events_alloc (&reader->parent, draw_size (reader), stream);
   live->node.size = ++reader->allocations + draw_lifetime (reader);
@@ -124,7 +183,8 @@ fill (GememGeneratorReader *parent)
       reader->made++;
     }
   if (reader->made >= reader->params.events && reader->params.drain)
-    for (GememTreeNode *first; parent->events->len < PIECE && (first = gemem_tree_first (&reader->live)) != NULL;)
+    for (GememTreeNode *first;
+         parent->events->len < PIECE && (first = gemem_tree_first (&reader->live)) != NULL;)
       free_first (reader, first);
   return parent->events->len > 0;
 }
@@ -143,7 +203,8 @@ open_random (gconstpointer data, guint64 seed, GError **error)
   if (p->size_min > p->size_max)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "generator random: size_min=%" G_GUINT64_FORMAT " is larger than size_max=%" G_GUINT64_FORMAT "; swap them or raise size_max",
+                   "generator random: size_min=%" G_GUINT64_FORMAT
+                   " is larger than size_max=%" G_GUINT64_FORMAT "; swap them or raise size_max",
                    p->size_min, p->size_max);
       return NULL;
     }

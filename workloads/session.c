@@ -31,7 +31,9 @@ gemem_static_graph_free (GememStaticGraph *graph)
 gboolean
 gemem_static_graph_add (GememStaticGraph *graph, guint64 size, guint32 flags)
 {
-  const GememTraceEvent segment = { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .address = graph->end, .size = size, .aux = flags };
+  const GememTraceEvent segment = {
+    .kind = GEMEM_EVENT_GRAPH_SEGMENT, .address = graph->end, .size = size, .aux = flags
+  };
   GememTraceEvent *load;
 
   if (size == 0)
@@ -162,7 +164,8 @@ gemem_session_new (gsize size, GPtrArray *graphs, const GememSessionParams *para
 
       for (guint e = 0; e < graph->load->len; e++)
         g_array_index (graph->load, GememTraceEvent, e).id = i + 1;
-      g_array_index (graph->load, GememTraceEvent, 0).tag = gemem_trace_info_intern (&session->parent.parent.info, graph->name);
+      g_array_index (graph->load, GememTraceEvent, 0).tag = gemem_trace_info_intern (
+          &session->parent.parent.info, graph->name);
     }
   return session;
 }

@@ -1,12 +1,14 @@
 /* session.h - a session of static graphs as a trace: graphs are loaded, run in turn, and unloaded.
  *
- * A STATIC GRAPH is what the run time sees of a compiled graph: its static memory, cut into segments (ge-runtime.md 3.2).  In every
- * step each graph has its turn: it is loaded if it is not (the one loaded longest makes room where only so many may be loaded),
- * runs, and stays.  A run is synchronous (GRAPH_RUN_END: the host waited for it) or not; before a graph that may still run is
- * unloaded the host waits for its stream. At the end all are unloaded.  Who knows more than graphs adds events before a run and
- * during it (`before`, `during`).
+ * A STATIC GRAPH is what the run time sees of a compiled graph: its static memory, cut into
+ * segments (ge-runtime.md 3.2).  In every step each graph has its turn: it is loaded if it is not
+ * (the one loaded longest makes room where only so many may be loaded), runs, and stays.  A run is
+ * synchronous (GRAPH_RUN_END: the host waited for it) or not; before a graph that may still run is
+ * unloaded the host waits for its stream. At the end all are unloaded.  Who knows more than graphs
+ * adds events before a run and during it (`before`, `during`).
  *
- * Memory: the graphs and the events of one turn.  Cost: O(1) per event.  Origin: ge-runtime.md 3, 7.
+ * Memory: the graphs and the events of one turn.  Cost: O(1) per event.  Origin: ge-runtime.md 3,
+ * 7.
  */
 #pragma once
 
@@ -17,7 +19,7 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  char   *name;
+  char *name;
   GArray *load;     /* GememTraceEvent: GRAPH_LOAD, then its GRAPH_SEGMENTs */
   guint64 end;      /* of the segments so far */
   guint64 run_time; /* ns of a run */
@@ -25,33 +27,36 @@ typedef struct
 
 GememStaticGraph *gemem_static_graph_new (const char *name, guint64 run_time);
 void gemem_static_graph_free (GememStaticGraph *graph);
-/* Appends a segment of @size bytes behind the last; @flags: GEMEM_GRAPH_SEGMENT_*.  Empty ones are left out.  FALSE: 2^60 bytes or more in all. */
+/* Appends a segment of @size bytes behind the last; @flags: GEMEM_GRAPH_SEGMENT_*.  Empty ones are
+ * left out.  FALSE: 2^60 bytes or more in all. */
 gboolean gemem_static_graph_add (GememStaticGraph *graph, guint64 size, guint32 flags);
 
 typedef struct
 {
-  guint64  steps;        /* how often every graph has its turn           */
-  guint64  runs;         /* in a row, each turn                          */
-  guint64  loaded;       /* graphs loaded at once, at most; 0: all       */
-  gboolean asynchronous; /* the host waits for no run                    */
+  guint64 steps;         /* how often every graph has its turn */
+  guint64 runs;          /* in a row, each turn */
+  guint64 loaded;        /* graphs loaded at once, at most; 0: all */
+  gboolean asynchronous; /* the host waits for no run */
 } GememSessionParams;
 
 typedef struct _GememSession GememSession;
 struct _GememSession
 {
   GememGeneratorReader parent;
-  GememSessionParams   params;
-  GPtrArray           *graphs;    /* GememStaticGraph; without graphs a step is one turn with nothing to run */
-  guint8              *is_loaded; /* by graph */
-  guint64              step;      /* from 1   */
-  guint                turn;      /* of the step: which graph is next */
-  void (*before) (GememSession *session);     /* before the runs of a turn, or NULL                                  */
-  void (*during) (GememSession *session);     /* in every run, or NULL                                               */
-  void (*end) (GememSession *session);        /* after the last turn, before the graphs are unloaded, or NULL        */
+  GememSessionParams params;
+  GPtrArray *graphs; /* GememStaticGraph; without graphs a step is one turn with nothing to run */
+  guint8 *is_loaded; /* by graph */
+  guint64 step;      /* from 1 */
+  guint turn;        /* of the step: which graph is next */
+  void (*before) (GememSession *session); /* before the runs of a turn, or NULL */
+  void (*during) (GememSession *session); /* in every run, or NULL */
+  /* after the last turn, before the graphs are unloaded, or NULL */
+  void (*end) (GememSession *session);
   void (*free_parts) (GememSession *session); /* or NULL */
 };
 
-/* A zeroed reader of @size bytes (which embeds GememSession first) over @graphs (GememStaticGraph, taken over), whose ids are 1, 2, ... in order. */
+/* A zeroed reader of @size bytes (which embeds GememSession first) over @graphs (GememStaticGraph,
+ * taken over), whose ids are 1, 2, ... in order. */
 gpointer gemem_session_new (gsize size, GPtrArray *graphs, const GememSessionParams *params);
 
 GEMEM_END_DECLS

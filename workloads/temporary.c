@@ -11,14 +11,14 @@ typedef struct
 
 typedef struct
 {
-  guint64    stream, wait_bytes;
+  guint64 stream, wait_bytes;
   GSequence *entries; /* Entry, by (size, turn) */
 } Queue;
 
 struct _GememTemporary
 {
-  gint64  limit;
-  double  times;
+  gint64 limit;
+  double times;
   guint64 turn;
   GArray *queues; /* Queue */
   const GememTemporaryHooks *hooks;
@@ -106,9 +106,11 @@ empty (GememTemporary *temporary, Queue *queue)
   GSequenceIter *iter;
 
   temporary->hooks->synchronise (temporary->data, queue->stream);
-  for (iter = g_sequence_get_begin_iter (queue->entries); !g_sequence_iter_is_end (iter); iter = g_sequence_iter_next (iter))
+  for (iter = g_sequence_get_begin_iter (queue->entries); !g_sequence_iter_is_end (iter);
+       iter = g_sequence_iter_next (iter))
     temporary->hooks->release (temporary->data, ((const Entry *) g_sequence_get (iter))->block);
-  g_sequence_remove_range (g_sequence_get_begin_iter (queue->entries), g_sequence_get_end_iter (queue->entries));
+  g_sequence_remove_range (g_sequence_get_begin_iter (queue->entries),
+                           g_sequence_get_end_iter (queue->entries));
   queue->wait_bytes = 0;
 }
 
@@ -118,7 +120,7 @@ gemem_temporary_give (GememTemporary *temporary, guint64 stream, guint64 size, g
   Queue *queue = queue_of (temporary, stream);
   Entry *entry = g_new (Entry, 1);
 
-  *entry = (Entry) { size, ++temporary->turn, block };
+  *entry = (Entry){ size, ++temporary->turn, block };
   g_sequence_insert_sorted (queue->entries, entry, compare_entries, NULL);
   queue->wait_bytes += size;
   if (temporary->limit > 0 && queue->wait_bytes > (guint64) temporary->limit)

@@ -1,14 +1,16 @@
-/* temporary.h - PaddlePaddle's temporary allocator (1.3-1.5): scratch memory of operators waits in a queue and is used again.
+/* temporary.h - PaddlePaddle's temporary allocator (1.3-1.5): scratch memory of operators waits in
+ * a queue and is used again.
  *
- * One queue per stream, ordered by size, first come first served among equals.  A request of n bytes takes the smallest block of n bytes
- * or more if
- * that has less than n x `times`; the block keeps its size.  A block that is given back is queued; when the queue then holds more than
- * `limit` bytes
- * (limit > 0), the stream is waited for and the whole queue really freed, smallest first.
+ * One queue per stream, ordered by size, first come first served among equals.  A request of n
+ * bytes takes the smallest block of n bytes or more if that has less than n x `times`; the block
+ * keeps its size.  A block that is given back is queued; when the queue then holds more than
+ * `limit` bytes (limit > 0), the stream is waited for and the whole queue really freed, smallest
+ * first.
  *
- * The lowering decides with it which workspaces of a graph are requests at all; a block is the number of the storage that was allocated
- * for it.
- * Sizes of blocks are those that the allocator below reports: requested bytes in legacy, 64 more in naive_best_fit (1.2).
+ * The lowering decides with it which workspaces of a graph are requests at all; a block is the
+ * number of the storage that was allocated for it.
+ * Sizes of blocks are those that the allocator below reports: requested bytes in legacy, 64 more in
+ * naive_best_fit (1.2).
  * Cost: O(log queued) a request.  Origin: paddle.md 4, E16.
  */
 #pragma once
@@ -28,13 +30,16 @@ typedef struct
 } GememTemporaryHooks;
 
 /* @limit: bytes, 0 or less: none.  @times >= 0. */
-GememTemporary *gemem_temporary_new (gint64 limit, double times, const GememTemporaryHooks *hooks, gpointer data);
+GememTemporary *gemem_temporary_new (gint64 limit, double times, const GememTemporaryHooks *hooks,
+                                     gpointer data);
 void gemem_temporary_free (GememTemporary *temporary);
 /* TRUE and *block: a queued block serves a request of @size bytes; it is no longer queued. */
-gboolean gemem_temporary_take (GememTemporary *temporary, guint64 stream, guint64 size, guint32 *block);
+gboolean gemem_temporary_take (GememTemporary *temporary, guint64 stream, guint64 size,
+                               guint32 *block);
 /* @block, of @size bytes as its allocator reports it, is not needed any more. */
 void gemem_temporary_give (GememTemporary *temporary, guint64 stream, guint64 size, guint32 block);
-/* The context waits: every queue that holds something is emptied, in the order in which streams came first. */
+/* The context waits: every queue that holds something is emptied, in the order in which streams
+ * came first. */
 void gemem_temporary_wait (GememTemporary *temporary);
 
 GEMEM_END_DECLS

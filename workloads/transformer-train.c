@@ -1,10 +1,14 @@
-/* transformer-train.c - generator `transformer-train`: the allocations of training a decoder-only transformer, step by step.
+/* transformer-train.c - generator `transformer-train`: the allocations of training a decoder-only
+ * transformer, step by step.
  *
- * What is modelled: parameters, gradients and optimizer state as tensors of their real shapes; per layer the activations that autograd keeps
- * (inputs of norms, projections, attention, feed-forward), the temporaries of each operation, gradients made in backward in
- * reverse order, recomputation of a layer's activations in backward instead of keeping them, zero_grad(set_to_none) at the start of a step.
- * What is not: kernels' own workspaces, fused operators, data loaders.  Sizes are exact products of the shape; nothing is random, the seed has no effect
- * unless jitter > 0, which varies the sequence length of each step.
+ * What is modelled: parameters, gradients and optimizer state as tensors of their real shapes; per
+ * layer the activations that autograd keeps (inputs of norms, projections, attention,
+ * feed-forward), the temporaries of each operation, gradients made in backward in reverse order,
+ * recomputation of a layer's activations in backward instead of keeping them,
+ * zero_grad(set_to_none) at the start of a step.
+ * What is not: kernels' own workspaces, fused operators, data loaders.  Sizes are exact products of
+ * the shape; nothing is random, the seed has no effect unless jitter > 0, which varies the sequence
+ * length of each step.
  *
  * Events per step: about 46 per layer; a piece is one step.  Memory: O(layers).
  */
@@ -13,7 +17,12 @@
 #include "base/rng.h"
 #include "workloads/generator.h"
 
-enum { NONE, SGD, ADAMW };
+enum
+{
+  NONE,
+  SGD,
+  ADAMW
+};
 
 typedef struct
 {
@@ -25,29 +34,105 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "layers", .type = GEMEM_PARAM_UINT, .default_text = "12", .min = "1", .max = "1000", FIELD (layers), .help = "Transformer blocks." },
-  { .name = "width", .type = GEMEM_PARAM_UINT, .default_text = "768", .min = "1", .max = "65536", .aliases = "d_model", FIELD (width), .help = "Model width." },
-  { .name = "heads", .type = GEMEM_PARAM_UINT, .default_text = "12", .min = "1", .max = "1024", FIELD (heads), .help = "Attention heads." },
-  { .name = "hidden", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "1048576", FIELD (hidden), .help = "Feed-forward width; 0: four times the width." },
-  { .name = "vocabulary", .type = GEMEM_PARAM_UINT, .default_text = "50257", .min = "1", .max = "10000000", FIELD (vocabulary), .help = "Vocabulary." },
-  { .name = "sequence", .type = GEMEM_PARAM_UINT, .default_text = "1024", .min = "1", .max = "10000000", FIELD (sequence), .help = "Tokens per sequence." },
-  { .name = "batch", .type = GEMEM_PARAM_UINT, .default_text = "4", .min = "1", .max = "100000", FIELD (batch), .help = "Sequences per step." },
-  { .name = "iterations", .type = GEMEM_PARAM_UINT, .default_text = "3", .min = "1", .aliases = "steps", FIELD (iterations), .help = "Training steps." },
-  { .name = "bytes", .type = GEMEM_PARAM_UINT, .default_text = "4", .min = "1", .max = "8", FIELD (bytes), .help = "Bytes per element of parameters and activations; optimizer state has 4." },
-  { .name = "optimizer", .type = GEMEM_PARAM_CHOICE, .default_text = "adamw", .choices = "none|sgd|adamw", FIELD (optimizer),
+  { .name = "layers",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "12",
+    .min = "1",
+    .max = "1000",
+    FIELD (layers),
+    .help = "Transformer blocks." },
+  { .name = "width",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "768",
+    .min = "1",
+    .max = "65536",
+    .aliases = "d_model",
+    FIELD (width),
+    .help = "Model width." },
+  { .name = "heads",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "12",
+    .min = "1",
+    .max = "1024",
+    FIELD (heads),
+    .help = "Attention heads." },
+  { .name = "hidden",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "1048576",
+    FIELD (hidden),
+    .help = "Feed-forward width; 0: four times the width." },
+  { .name = "vocabulary",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "50257",
+    .min = "1",
+    .max = "10000000",
+    FIELD (vocabulary),
+    .help = "Vocabulary." },
+  { .name = "sequence",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1024",
+    .min = "1",
+    .max = "10000000",
+    FIELD (sequence),
+    .help = "Tokens per sequence." },
+  { .name = "batch",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "4",
+    .min = "1",
+    .max = "100000",
+    FIELD (batch),
+    .help = "Sequences per step." },
+  { .name = "iterations",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "3",
+    .min = "1",
+    .aliases = "steps",
+    FIELD (iterations),
+    .help = "Training steps." },
+  { .name = "bytes",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "4",
+    .min = "1",
+    .max = "8",
+    FIELD (bytes),
+    .help = "Bytes per element of parameters and activations; optimizer state has 4." },
+  { .name = "optimizer",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "adamw",
+    .choices = "none|sgd|adamw",
+    FIELD (optimizer),
     .help = "none, sgd with momentum, or adamw; state is made in the first step." },
-  { .name = "recompute", .type = GEMEM_PARAM_BOOL, .default_text = "no", FIELD (recompute), .help = "Keep only the input of each layer and recompute the rest in backward." },
-  { .name = "flash", .type = GEMEM_PARAM_BOOL, .default_text = "yes", FIELD (flash), .help = "Attention without the sequence x sequence matrix." },
-  { .name = "jitter", .type = GEMEM_PARAM_UINT, .default_text = "0", .max = "90", FIELD (jitter), .help = "Sequence length varies by up to this many percent downwards from step to step." },
+  { .name = "recompute",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    FIELD (recompute),
+    .help = "Keep only the input of each layer and recompute the rest in backward." },
+  { .name = "flash",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    FIELD (flash),
+    .help = "Attention without the sequence x sequence matrix." },
+  { .name = "jitter",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .max = "90",
+    FIELD (jitter),
+    .help = "Sequence length varies by up to this many percent downwards from step to step." },
   { NULL }
 };
 
-enum { PARAMS_PER_LAYER = 8, KEPT_PER_LAYER = 12 };
+enum
+{
+  PARAMS_PER_LAYER = 8,
+  KEPT_PER_LAYER = 12
+};
 
 typedef struct
 {
-  guint64 weight[PARAMS_PER_LAYER], gradient[PARAMS_PER_LAYER], state[PARAMS_PER_LAYER][2]; /* ids; 0: none */
-  guint64 size[PARAMS_PER_LAYER];                                                           /* elements     */
+  /* ids; 0: none */
+  guint64 weight[PARAMS_PER_LAYER], gradient[PARAMS_PER_LAYER], state[PARAMS_PER_LAYER][2];
+  guint64 size[PARAMS_PER_LAYER]; /* elements */
   guint64 input, kept[KEPT_PER_LAYER];
 } Layer;
 
@@ -56,8 +141,8 @@ typedef struct
   GememGeneratorReader parent;
   Params p;
   GememRng rng;
-  Layer *layers; /* p.layers, then one for embedding and head */
-  guint64 step;  /* 0: parameters; 1..iterations: steps; then the end */
+  Layer *layers;            /* p.layers, then one for embedding and head */
+  guint64 step;             /* 0: parameters; 1..iterations: steps; then the end */
   guint64 tokens, sequence; /* of this step */
 } Reader;
 
@@ -103,9 +188,9 @@ forward_layer (Reader *reader, Layer *layer)
 {
   guint64 t = reader->tokens, w = reader->p.width, h = reader->p.hidden;
   guint64 *kept = layer->kept;
-  kept[0] = make (reader, t * w);      /* norm 1             */
-  kept[1] = make (reader, 2 * t);      /* its mean and rstd  */
-  kept[2] = make (reader, 3 * t * w);  /* q, k, v            */
+  kept[0] = make (reader, t * w);     /* norm 1 */
+  kept[1] = make (reader, 2 * t);     /* its mean and rstd */
+  kept[2] = make (reader, 3 * t * w); /* q, k, v */
   if (reader->p.flash)
     kept[3] = make (reader, t * reader->p.heads); /* log-sum-exp */
   else
@@ -114,16 +199,16 @@ forward_layer (Reader *reader, Layer *layer)
       kept[3] = make (reader, t * reader->p.heads * reader->sequence); /* softmax */
       drop (reader, &scores);
     }
-  kept[4] = make (reader, t * w);      /* attention output   */
+  kept[4] = make (reader, t * w); /* attention output */
   guint64 projection = make (reader, t * w);
-  kept[5] = make (reader, t * w);      /* residual 1         */
+  kept[5] = make (reader, t * w); /* residual 1 */
   drop (reader, &projection);
-  kept[6] = make (reader, t * w);      /* norm 2             */
+  kept[6] = make (reader, t * w); /* norm 2 */
   kept[7] = make (reader, 2 * t);
-  kept[8] = make (reader, t * h);      /* before activation  */
-  kept[9] = make (reader, t * h);      /* after activation   */
+  kept[8] = make (reader, t * h); /* before activation */
+  kept[9] = make (reader, t * h); /* after activation */
   guint64 down = make (reader, t * w);
-  kept[10] = make (reader, t * w);     /* residual 2: the next layer's input */
+  kept[10] = make (reader, t * w); /* residual 2: the next layer's input */
   drop (reader, &down);
 }
 
@@ -159,7 +244,8 @@ gradient (Reader *reader, Layer *layer, guint i)
     layer->gradient[i] = make (reader, layer->size[i]);
 }
 
-/* Backward through one layer: from the gradient of its output (freed) to that of its input (returned). */
+/* Backward through one layer: from the gradient of its output (freed) to that of its input
+ * (returned). */
 static guint64
 backward_layer (Reader *reader, Layer *layer, guint64 output_gradient)
 {
@@ -282,7 +368,8 @@ fill (GememGeneratorReader *parent)
     make_parameters (reader);
   else if (reader->step <= reader->p.iterations)
     {
-      guint64 less = reader->p.jitter > 0 ? gemem_rng_below (&reader->rng, reader->p.jitter + 1) : 0;
+      guint64 less = reader->p.jitter > 0 ? gemem_rng_below (&reader->rng, reader->p.jitter + 1)
+                                          : 0;
       reader->sequence = MAX (1, reader->p.sequence * (100 - less) / 100);
       reader->tokens = reader->sequence * reader->p.batch;
       gemem_events_mark (parent, GEMEM_EVENT_STEP, reader->step);
@@ -308,8 +395,10 @@ static gboolean
 sizes_fit (const Params *p)
 {
   guint64 tokens, largest = 0, product;
-  guint64 per_token = MAX (MAX (p->vocabulary, p->hidden), MAX (3 * p->width, p->flash ? p->heads : p->heads * p->sequence));
-  gboolean overflow = __builtin_mul_overflow (p->sequence, p->batch, &tokens) || __builtin_mul_overflow (tokens, per_token, &product)
+  guint64 per_token = MAX (MAX (p->vocabulary, p->hidden),
+                           MAX (3 * p->width, p->flash ? p->heads : p->heads * p->sequence));
+  gboolean overflow = __builtin_mul_overflow (p->sequence, p->batch, &tokens)
+                      || __builtin_mul_overflow (tokens, per_token, &product)
                       || __builtin_mul_overflow (product, p->bytes, &largest);
   return !overflow && largest < G_GUINT64_CONSTANT (1) << 60;
 }
@@ -323,7 +412,8 @@ open_transformer (gconstpointer data, guint64 seed, GError **error)
   if (!sizes_fit (&p))
     {
       g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                           "generator transformer-train: a tensor would have 2^60 bytes or more; lower batch, sequence, vocabulary or heads");
+                           "generator transformer-train: a tensor would have 2^60 bytes or more; "
+                           "lower batch, sequence, vocabulary or heads");
       return NULL;
     }
   Reader *reader = gemem_generator_reader_new (sizeof *reader, fill, free_parts);

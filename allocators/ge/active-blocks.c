@@ -1,4 +1,5 @@
-/* active-blocks.c - see active-blocks.h; the section numbers are those of shared/spec/ge-runtime.md. */
+/* active-blocks.c - see active-blocks.h; the section numbers are those of
+ * shared/spec/ge-runtime.md. */
 #include "config.h"
 
 #include "allocators/ge/active-blocks.h"
@@ -12,7 +13,7 @@
 void
 gemem_ge_active_init (GeActive *active, GememDevice *device, GeSessionRange *range)
 {
-  *active = (GeActive) { .device = device, .range = range };
+  *active = (GeActive){ .device = device, .range = range };
   active->blocks = g_array_new (FALSE, FALSE, sizeof (GeActiveBlock));
   active->segments = g_array_new (FALSE, FALSE, sizeof (GeActiveSegment));
   active->active = g_array_new (FALSE, FALSE, sizeof (GeActivePiece));
@@ -141,9 +142,12 @@ make_block (GeActive *active, GeActiveSegment *segment, guint64 stream)
   if (block.address == 0)
     {
       if (block.total > ROUNDING)
-        block.total = (block.total - 1) / ROUNDING * ROUNDING + ROUNDING; /* wraps to 0 only for what no device has */
+        block.total = (block.total - 1) / ROUNDING * ROUNDING
+                      + ROUNDING; /* wraps to 0 only for what no device has */
       block.plain = TRUE;
-      block.address = block.total >= segment->size ? gemem_device_malloc (active->device, block.total, stream) : 0;
+      block.address = block.total >= segment->size
+                          ? gemem_device_malloc (active->device, block.total, stream)
+                          : 0;
     }
   if (block.address == 0)
     return FALSE;
@@ -256,12 +260,14 @@ load (GeActive *active, const GememGraphSegment *segments, guint n, guint64 stre
   g_array_set_size (active->segments, 0);
   for (guint s = 0; s < n; s++)
     {
-      const GeActiveSegment segment = { segments[s].offset, segments[s].size, 0, segments[s].flags };
+      const GeActiveSegment segment = { segments[s].offset, segments[s].size, 0,
+                                        segments[s].flags };
       g_array_append_val (active->segments, segment);
     }
   place (active);
   merge (active);
-  if (allocate_rest (active, stream) && activate (active, stream) && SEGMENT (active, 0)->address != 0)
+  if (allocate_rest (active, stream) && activate (active, stream)
+      && SEGMENT (active, 0)->address != 0)
     return SEGMENT (active, 0)->address;
   gemem_ge_active_unload (active);
   return 0;

@@ -1,7 +1,9 @@
-/* active-blocks.h - GE's ActiveMemoryAllocator as it is built: the static graphs of a session share blocks.
+/* active-blocks.h - GE's ActiveMemoryAllocator as it is built: the static graphs of a session share
+ * blocks.
  *
- * What: the segments of a graph are put into the blocks that are there, largest into largest, as if nothing were in them, since graphs of a session
- * do not run at once; what does not fit gets new blocks.  Nothing is given back before the last graph is unloaded.
+ * What: the segments of a graph are put into the blocks that are there, largest into largest, as if
+ * nothing were in them, since graphs of a session do not run at once; what does not fit gets new
+ * blocks.  Nothing is given back before the last graph is unloaded.
  * Threads: load, unload, bind and unbind lock the device (recursively, as in the real system).
  * Invariants: `blocks` descend by size, among equals in order of age; used <= total.
  * Cost: O(blocks * segments) per load.  Origin: shared/spec/ge-runtime.md 3.
@@ -12,10 +14,10 @@
 
 typedef struct
 {
-  guint64  address, total;
-  guint64  used;  /* by the latest load                         */
-  gboolean fresh; /* made by the latest load                    */
-  gboolean plain; /* of the device, not of the session's range  */
+  guint64 address, total;
+  guint64 used;   /* by the latest load */
+  gboolean fresh; /* made by the latest load */
+  gboolean plain; /* of the device, not of the session's range */
 } GeActiveBlock;
 
 /* A segment of the latest load, or several that became one. */
@@ -29,29 +31,32 @@ typedef struct
 /* What a graph uses of a block, from the block's begin. */
 typedef struct
 {
-  guint64  address, used;
+  guint64 address, used;
   gboolean plain;
 } GeActivePiece;
 
 typedef struct
 {
-  GememDevice    *device;
+  GememDevice *device;
   GeSessionRange *range; /* policy 4; NULL: policy 2 */
-  GArray         *blocks;   /* GeActiveBlock                        */
-  GArray         *segments; /* GeActiveSegment: of the latest load  */
-  GArray         *active;   /* GeActivePiece: of the latest load    */
-  guint64         load_count, peak, max_address;
+  GArray *blocks;        /* GeActiveBlock */
+  GArray *segments;      /* GeActiveSegment: of the latest load */
+  GArray *active;        /* GeActivePiece: of the latest load */
+  guint64 load_count, peak, max_address;
 } GeActive;
 
 void gemem_ge_active_init (GeActive *active, GememDevice *device, GeSessionRange *range);
 void gemem_ge_active_clear (GeActive *active);
 
-/* MallocMemory: where the graph begins, its pages bound and set to 0 on @stream; 0: the device refused, and the graph is not loaded. */
-guint64 gemem_ge_active_load (GeActive *active, const GememGraphSegment *segments, guint n, guint64 stream);
+/* MallocMemory: where the graph begins, its pages bound and set to 0 on @stream; 0: the device
+ * refused, and the graph is not loaded. */
+guint64 gemem_ge_active_load (GeActive *active, const GememGraphSegment *segments, guint n,
+                              guint64 stream);
 /* FreeMemory: the last one gives everything back. */
 void gemem_ge_active_unload (GeActive *active);
 
-/* Pages under the pieces of a graph, before a run and after it; without a range nothing happens.  FALSE: the device refused. */
+/* Pages under the pieces of a graph, before a run and after it; without a range nothing happens. 
+ * FALSE: the device refused. */
 gboolean gemem_ge_active_bind (GeActive *active, const GArray *pieces);
 void gemem_ge_active_unbind (GeActive *active, const GArray *pieces);
 

@@ -1,9 +1,13 @@
-/* active.c - `ge-active`: memory of the Ascend Graph Engine under static memory policies 2 and 4, static graphs and dynamic requests together.
+/* active.c - `ge-active`: memory of the Ascend Graph Engine under static memory policies 2 and 4,
+ * static graphs and dynamic requests together.
  *
- * What: static memory of graphs is shared by the graphs of the session (static.h).  policy2=documented, what the user documentation says of
- * policy 2: one block, given back and replaced when a graph needs a bigger one, so that reserved is the maximum over the graphs (exact size).
- * Dynamic requests go to the stack of pools of ge-scalable (policy 2) or of ge-expandable (policy 4; its pages come from the same page pool).
- * The allocator alone: `ge` is the whole, which also unloads graphs before a load that would not fit (CheckFreeMemory).
+ * What: static memory of graphs is shared by the graphs of the session (static.h). 
+ * policy2=documented, what the user documentation says of policy 2: one block, given back and
+ * replaced when a graph needs a bigger one, so that reserved is the maximum over the graphs (exact
+ * size). Dynamic requests go to the stack of pools of ge-scalable (policy 2) or of ge-expandable
+ * (policy 4; its pages come from the same page pool).
+ * The allocator alone: `ge` is the whole, which also unloads graphs before a load that would not
+ * fit (CheckFreeMemory).
  * Cost: a load O(blocks * segments), a run O(its pages), dynamic requests as in their stack.
  * Origin: shared/spec/ge-runtime.md 3, 5.9, 7.2.
  */
@@ -14,7 +18,7 @@
 typedef struct
 {
   GeStackParams stack; /* first: the rows of the stack count from here */
-  int           policy, policy2;
+  int policy, policy2;
 } GeActiveParams;
 
 static const GememParam params[] = {
@@ -24,22 +28,32 @@ static const GememParam params[] = {
     .choices = "2|4",
     .aliases = "static_memory_policy",
     .offset = G_STRUCT_OFFSET (GeActiveParams, policy),
-    .help = "Static memory policy: graphs share device memory (2), or pages of 8 MiB in a virtual range, which dynamic memory may use between "
+    .help = "Static memory policy: graphs share device memory (2), or pages of 8 MiB in a virtual "
+            "range, which dynamic memory may use between "
             "runs (4)." },
   { .name = "policy2",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "documented",
     .choices = "documented|as-built",
     .offset = G_STRUCT_OFFSET (GeActiveParams, policy2),
-    .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger block (documented), or keep all blocks and "
+    .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger "
+            "block (documented), or keep all blocks and "
             "add what is missing, as the real system does (as-built). No effect on policy 4." },
   GE_STACK_POOLS_ROW,
   GE_STACK_PARAM_ROWS,
   { NULL }
 };
 
-enum { POLICY_2, POLICY_4 };
-enum { DOCUMENTED, AS_BUILT };
+enum
+{
+  POLICY_2,
+  POLICY_4
+};
+enum
+{
+  DOCUMENTED,
+  AS_BUILT
+};
 
 extern const GememAllocatorClass gemem_ge_active_class;
 
@@ -50,12 +64,14 @@ create (gconstpointer data, GememDevice *device, GError **error)
 {
   GeActiveParams p = *(const GeActiveParams *) data;
   const gboolean paged = p.policy == POLICY_4;
-  GeStaticOptions options = { .mode = paged || p.policy2 == AS_BUILT ? GE_STATIC_ACTIVE : GE_STATIC_DOCUMENTED };
+  GeStaticOptions options = { .mode = paged || p.policy2 == AS_BUILT ? GE_STATIC_ACTIVE
+                                                                     : GE_STATIC_DOCUMENTED };
   GememAllocator *stack;
   GeBeside *self;
 
   p.stack.stack = GE_STACK_TWO;
-  stack = gemem_ge_stack_create (&gemem_ge_active_class, &p.stack, paged ? GE_LARGE_PAGE : 0, device, error);
+  stack = gemem_ge_stack_create (&gemem_ge_active_class, &p.stack, paged ? GE_LARGE_PAGE : 0,
+                                 device, error);
   if (stack == NULL)
     return NULL;
   self = g_new0 (GeBeside, 1);
@@ -82,8 +98,10 @@ const GememAllocatorClass gemem_ge_active_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-active",
   .aliases = NULL,
-  .summary = "Ascend GE under policies 2 and 4: static graphs share memory, beside the dynamic pools",
-  .origin = "Ascend Graph Engine of 2026-08-21, ActiveMemoryAllocator, ExpandableActiveMemoryAllocator; ge-runtime.md 3, 5.9, 7.2",
+  .summary =
+      "Ascend GE under policies 2 and 4: static graphs share memory, beside the dynamic pools",
+  .origin = "Ascend Graph Engine of 2026-08-21, ActiveMemoryAllocator, "
+            "ExpandableActiveMemoryAllocator; ge-runtime.md 3, 5.9, 7.2",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY | GEMEM_CAP_GRAPHS,
   .alignment = 65536,
   .params = params,

@@ -7,13 +7,15 @@
 /* ---- graphs */
 
 gboolean
-gemem_ge_beside_graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+gemem_ge_beside_graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
+                            const GememGraphSegment *segments, guint n, guint64 *address)
 {
   return gemem_ge_static_load (&((GeBeside *) allocator)->memory, id, stream, segments, n, address);
 }
 
 gboolean
-gemem_ge_beside_graph_run (GememAllocator *allocator, guint64 id, G_GNUC_UNUSED guint64 stream, gboolean begin)
+gemem_ge_beside_graph_run (GememAllocator *allocator, guint64 id, G_GNUC_UNUSED guint64 stream,
+                           gboolean begin)
 {
   return gemem_ge_static_run (&((GeBeside *) allocator)->memory, id, begin);
 }
@@ -25,7 +27,8 @@ gemem_ge_beside_graph_unload (GememAllocator *allocator, guint64 id)
 }
 
 void
-gemem_ge_beside_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data)
+gemem_ge_beside_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func,
+                            gpointer data)
 {
   gemem_ge_static_walk_graph (&((GeBeside *) allocator)->memory, id, func, data);
 }
@@ -49,7 +52,8 @@ gemem_ge_beside_alloc (GememAllocator *allocator, const GememRequest *request, G
 }
 
 void
-gemem_ge_beside_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows)
+gemem_ge_beside_free (GememAllocator *allocator, const GememBlock *block,
+                      gboolean completion_follows)
 {
   gemem_ge_stack_free (&((GeBeside *) allocator)->stack->base, block, completion_follows);
 }
@@ -84,7 +88,8 @@ gemem_ge_beside_check (GememAllocator *allocator, GError **error)
 {
   GeBeside *self = (GeBeside *) allocator;
 
-  return gemem_ge_stack_check (&self->stack->base, error) && gemem_ge_static_check (&self->memory, allocator->klass->name, error);
+  return gemem_ge_stack_check (&self->stack->base, error)
+         && gemem_ge_static_check (&self->memory, allocator->klass->name, error);
 }
 
 void

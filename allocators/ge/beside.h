@@ -1,6 +1,8 @@
-/* beside.h - static memory of graphs (static.h) beside the dynamic memory of a stack of pools (stack.h): what ge-active and ge-fixed-base have in common.
+/* beside.h - static memory of graphs (static.h) beside the dynamic memory of a stack of pools
+ * (stack.h): what ge-active and ge-fixed-base have in common.
  *
- * Both parts keep their own books; here are the members of an allocator that answers for the two together.
+ * Both parts keep their own books; here are the members of an allocator that answers for the two
+ * together.
  * Cost: those of the parts; a walk sorts the spans of both.  Origin: shared/spec/ge-runtime.md 7.2.
  */
 #pragma once
@@ -12,21 +14,25 @@
 typedef struct
 {
   GememAllocator base;
-  GeStack       *stack;
-  GeStatic       memory;
+  GeStack *stack;
+  GeStatic memory;
 } GeBeside;
 
-gboolean gemem_ge_beside_graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n,
-                                     guint64 *address);
-gboolean gemem_ge_beside_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
-void     gemem_ge_beside_graph_unload (GememAllocator *allocator, guint64 id);
-void     gemem_ge_beside_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
-guint64  gemem_ge_beside_graph_bytes (GememAllocator *allocator);
-gboolean gemem_ge_beside_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block);
-void     gemem_ge_beside_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows);
-void     gemem_ge_beside_trim (GememAllocator *allocator);
-guint64  gemem_ge_beside_largest_free (GememAllocator *allocator, guint64 stream);
-void     gemem_ge_beside_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+gboolean gemem_ge_beside_graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
+                                     const GememGraphSegment *segments, guint n, guint64 *address);
+gboolean gemem_ge_beside_graph_run (GememAllocator *allocator, guint64 id, guint64 stream,
+                                    gboolean begin);
+void gemem_ge_beside_graph_unload (GememAllocator *allocator, guint64 id);
+void gemem_ge_beside_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func,
+                                 gpointer data);
+guint64 gemem_ge_beside_graph_bytes (GememAllocator *allocator);
+gboolean gemem_ge_beside_alloc (GememAllocator *allocator, const GememRequest *request,
+                                GememBlock *block);
+void gemem_ge_beside_free (GememAllocator *allocator, const GememBlock *block,
+                           gboolean completion_follows);
+void gemem_ge_beside_trim (GememAllocator *allocator);
+guint64 gemem_ge_beside_largest_free (GememAllocator *allocator, guint64 stream);
+void gemem_ge_beside_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
 gboolean gemem_ge_beside_check (GememAllocator *allocator, GError **error);
-void     gemem_ge_beside_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
-void     gemem_ge_beside_report (GememAllocator *allocator, GString *text);
+void gemem_ge_beside_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
+void gemem_ge_beside_report (GememAllocator *allocator, GString *text);

@@ -1,26 +1,38 @@
-/* bins.c - `ge-bins`: CachingAllocator, the pool of GE's old hybrid executor and of single operators, and NpuMemoryAllocator above it.
+/* bins.c - `ge-bins`: CachingAllocator, the pool of GE's old hybrid executor and of single
+ * operators, and NpuMemoryAllocator above it.
  *
- * What: seven bins by size; each asks the device for blocks of its own size, cuts and merges them (block-set.h), and is searched alone.  npu=yes is
- * what a program sees: padding, a CachingAllocator for each stream, and the out-of-memory ladder over them.  npu=no is one bare CachingAllocator.
- * Nothing goes back to the device but what the ladder, or trim, finds whole and free.
- * Where the specification is silent: the platform's padding is 32 bytes, the user's padding comes on top of it; the ladder's walk over
- * every known stream, in order of creation, has the own one among them; a stream that cannot be synchronised ends it (as in 2.1); bound to a stream, the
- * device is not asked twice.  A request whose size equals the only fitting block's, below the hint, is not served by it (nor by a new one).
+ * What: seven bins by size; each asks the device for blocks of its own size, cuts and merges them
+ * (block-set.h), and is searched alone.  npu=yes is what a program sees: padding, a
+ * CachingAllocator for each stream, and the out-of-memory ladder over them.  npu=no is one bare
+ * CachingAllocator. Nothing goes back to the device but what the ladder, or trim, finds whole and
+ * free.
+ * Where the specification is silent: the platform's padding is 32 bytes, the user's padding comes
+ * on top of it; the ladder's walk over every known stream, in order of creation, has the own one
+ * among them; a stream that cannot be synchronised ends it (as in 2.1); bound to a stream, the
+ * device is not asked twice.  A request whose size equals the only fitting block's, below the hint,
+ * is not served by it (nor by a new one).
  * Invariants: a block's bin is stream number * BINS + bin, and its root's.
- * Cost: O(log blocks) per event; the ladder O(blocks of one stream) per step.  Origin: shared/spec/ge-runtime.md 6.1.
+ * Cost: O(log blocks) per event; the ladder O(blocks of one stream) per step.  Origin:
+ * shared/spec/ge-runtime.md 6.1.
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "allocators/ge/block-set.h"
 #include "base/idmap.h"
+#include "base/units.h"
 
 #define TIB (1024 * GEMEM_GIB)
 #define BINS 7
 #define NPU_ALIGN 32
 
 /* The largest request of a bin, and what it takes from the device; the last bin's is no limit. */
-static const guint64 bin_sizes[BINS] = { 512 * GEMEM_KIB, 8 * GEMEM_MIB + 512, 32 * GEMEM_MIB + 512, 128 * GEMEM_MIB + 512, 256 * GEMEM_MIB + 512, 512 * GEMEM_MIB + 512, GEMEM_GIB };
+static const guint64 bin_sizes[BINS] = { 512 * GEMEM_KIB,
+                                         8 * GEMEM_MIB + 512,
+                                         32 * GEMEM_MIB + 512,
+                                         128 * GEMEM_MIB + 512,
+                                         256 * GEMEM_MIB + 512,
+                                         512 * GEMEM_MIB + 512,
+                                         GEMEM_GIB };
 
 enum
 {
@@ -31,19 +43,19 @@ enum
 typedef struct
 {
   gboolean npu;
-  guint64  platform_padding, padding;
-  int      hint;
+  guint64 platform_padding, padding;
+  int hint;
 } Params;
 
 typedef struct
 {
   GememAllocator base;
-  Params         params;
-  GeBlockSet     set;
-  GArray        *streams;   /* guint64: known streams in order of creation */
-  GememIdMap    *by_stream; /* stream -> guint64 number                    */
-  guint64        hint;      /* address of the block that was freed last    */
-  guint64        syncs, failures;
+  Params params;
+  GeBlockSet set;
+  GArray *streams;       /* guint64: known streams in order of creation */
+  GememIdMap *by_stream; /* stream -> guint64 number */
+  guint64 hint;          /* address of the block that was freed last */
+  guint64 syncs, failures;
 } Bins;
 
 static const GememParam params[] = {
@@ -51,25 +63,29 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
     .offset = G_STRUCT_OFFSET (Params, npu),
-    .help = "NpuMemoryAllocator: padding, a pool for each stream and the out-of-memory ladder; no: one bare CachingAllocator for all streams." },
+    .help = "NpuMemoryAllocator: padding, a pool for each stream and the out-of-memory ladder; no: "
+            "one bare CachingAllocator for all streams." },
   { .name = "platform_padding",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "32",
     .max = "1GiB",
     .offset = G_STRUCT_OFFSET (Params, platform_padding),
-    .help = "What the platform wants behind each block (npu=yes); requests are rounded to 32 bytes after it is added." },
+    .help = "What the platform wants behind each block (npu=yes); requests are rounded to 32 bytes "
+            "after it is added." },
   { .name = "padding",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
     .max = "1GiB",
     .offset = G_STRUCT_OFFSET (Params, padding),
-    .help = "Padding that the user asks for (npu=yes): one more, and rounded to a multiple of it; 0: none." },
+    .help = "Padding that the user asks for (npu=yes): one more, and rounded to a multiple of it; "
+            "0: none." },
   { .name = "hint",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "none",
     .choices = "none|latest",
     .offset = G_STRUCT_OFFSET (Params, hint),
-    .help = "Address that a block of exactly the right size should not lie below: none, or that of the block freed latest." },
+    .help = "Address that a block of exactly the right size should not lie below: none, or that of "
+            "the block freed latest." },
   { NULL }
 };
 
@@ -102,7 +118,8 @@ destroy (GememAllocator *allocator)
 
 /* ---- sizes */
 
-/* What CachingAllocator is asked for, in whole units; 0: an error in the real system, or more than can be counted. */
+/* What CachingAllocator is asked for, in whole units; 0: an error in the real system, or more than
+ * can be counted. */
 static guint64
 rounded_size (const Bins *self, guint64 size)
 {
@@ -185,7 +202,8 @@ free_after_synchronize (Bins *self, guint64 pool, guint64 *released)
   return TRUE;
 }
 
-/* One step of NpuMemoryAllocator's ladder: what @other has free goes back, then @own tries again.  FALSE: give up. */
+/* One step of NpuMemoryAllocator's ladder: what @other has free goes back, then @own tries again. 
+ * FALSE: give up. */
 static gboolean
 free_and_retry (Bins *self, guint64 own, guint64 other, guint64 size, GeBlock **block)
 {
@@ -232,12 +250,15 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
       self->failures++;
       return FALSE;
     }
-  *block = (GememBlock) { .address = found->node.address, .size = found->node.size, .handle = found };
+  *block = (GememBlock){ .address = found->node.address,
+                         .size = found->node.size,
+                         .handle = found };
   return TRUE;
 }
 
 static void
-release (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+release (GememAllocator *allocator, const GememBlock *block,
+         G_GNUC_UNUSED gboolean completion_follows)
 {
   Bins *self = (Bins *) allocator;
 
@@ -288,8 +309,10 @@ largest_free (GememAllocator *allocator, guint64 stream)
     return 0;
   for (guint bin = BINS; bin-- > 0;)
     {
-      const guint64 longest = gemem_ge_block_set_largest (&self->set, (number != NULL ? *number : 0) * BINS + bin, self->hint);
-      const guint64 size = unrounded_size (self, bin < BINS - 1 ? MIN (longest, bin_sizes[bin]) : longest);
+      const guint64 longest = gemem_ge_block_set_largest (
+          &self->set, (number != NULL ? *number : 0) * BINS + bin, self->hint);
+      const guint64 size = unrounded_size (self, bin < BINS - 1 ? MIN (longest, bin_sizes[bin])
+                                                                : longest);
 
       if (size > 0 && bin_of (rounded_size (self, size)) == bin)
         return size;
@@ -326,8 +349,10 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 const GememAllocatorClass gemem_ge_bins_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-bins",
-  .summary = "Ascend GE's older pool: seven bins by size, cut at half, given back after synchronisation",
-  .origin = "Ascend Graph Engine of 2026-08-21, CachingAllocator and NpuMemoryAllocator; ge-runtime.md 6.1",
+  .summary =
+      "Ascend GE's older pool: seven bins by size, cut at half, given back after synchronisation",
+  .origin = "Ascend Graph Engine of 2026-08-21, CachingAllocator and NpuMemoryAllocator; "
+            "ge-runtime.md 6.1",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
   .alignment = GE_BLOCK_UNIT,
   .params = params,

@@ -1,8 +1,8 @@
 /* block-set.c - see block-set.h. */
 #include "config.h"
 
-#include "base/units.h"
 #include "allocators/ge/block-set.h"
+#include "base/units.h"
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBlock, node)
 #define ROOT_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBlockRoot, by_address)
@@ -10,7 +10,7 @@
 void
 gemem_ge_block_set_init (GeBlockSet *set, GememDevice *device)
 {
-  *set = (GeBlockSet) { .device = device };
+  *set = (GeBlockSet){ .device = device };
   gemem_slab_init (&set->block_slab, sizeof (GeBlock));
   gemem_slab_init (&set->root_slab, sizeof (GeBlockRoot));
 }
@@ -155,7 +155,8 @@ gemem_ge_block_set_release (GeBlockSet *set, guint64 from, guint64 to)
   const guint64 before = set->obtained;
   GememTreeNode *next;
 
-  for (GememTreeNode *node = gemem_tree_lower_bound (&set->idle, from, 0, 0); node != NULL && node->group <= to; node = next)
+  for (GememTreeNode *node = gemem_tree_lower_bound (&set->idle, from, 0, 0);
+       node != NULL && node->group <= to; node = next)
     {
       next = gemem_tree_next (node);
       if (!is_whole (BLOCK_OF (node)))
@@ -181,7 +182,8 @@ gemem_ge_block_set_largest (const GeBlockSet *set, guint64 bin, guint64 hint)
 void
 gemem_ge_block_set_walk (const GeBlockSet *set, GememSpanFunc func, gpointer data)
 {
-  for (GememTreeNode *node = gemem_tree_first (&set->roots); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&set->roots); node != NULL;
+       node = gemem_tree_next (node))
     {
       const GeBlockRoot *root = ROOT_OF (node);
 
@@ -203,7 +205,8 @@ gemem_ge_block_set_walk (const GeBlockSet *set, GememSpanFunc func, gpointer dat
 static gboolean
 broken (GError **error, const char *what, guint64 address, const char *why)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: block 0x%" G_GINT64_MODIFIER "x %s", what, address, why);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: block 0x%" G_GINT64_MODIFIER "x %s",
+               what, address, why);
   return FALSE;
 }
 
@@ -233,7 +236,8 @@ check_root (const GeBlockRoot *root, const char *what, Totals *totals, GError **
       end += block->node.size;
     }
   if (end != root->by_address.address + root->bytes)
-    return broken (error, what, root->by_address.address, "and its neighbours do not make up what the device gave");
+    return broken (error, what, root->by_address.address,
+                   "and its neighbours do not make up what the device gave");
   totals->obtained += root->bytes;
   return TRUE;
 }
@@ -248,17 +252,22 @@ gemem_ge_block_set_check (const GeBlockSet *set, const char *what, GError **erro
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: a tree is out of order", what);
       return FALSE;
     }
-  for (GememTreeNode *node = gemem_tree_first (&set->roots); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&set->roots); node != NULL;
+       node = gemem_tree_next (node))
     if (!check_root (ROOT_OF (node), what, &totals, error))
       return FALSE;
-  for (GememTreeNode *node = gemem_tree_first (&set->idle); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&set->idle); node != NULL;
+       node = gemem_tree_next (node))
     if (BLOCK_OF (node)->occupied)
       return broken (error, what, node->address, "is handed out, and free");
-  if (totals.obtained == set->obtained && totals.occupied == set->occupied && totals.idle == set->idle.count && set->obtained <= set->device->held)
+  if (totals.obtained == set->obtained && totals.occupied == set->occupied
+      && totals.idle == set->idle.count && set->obtained <= set->device->held)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "%s: %" G_GUINT64_FORMAT " bytes with %" G_GUINT64_FORMAT " handed out and %" G_GUINT64_FORMAT " free blocks are counted, %" G_GUINT64_FORMAT
+               "%s: %" G_GUINT64_FORMAT " bytes with %" G_GUINT64_FORMAT
+               " handed out and %" G_GUINT64_FORMAT " free blocks are counted, %" G_GUINT64_FORMAT
                ", %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " are there",
-               what, set->obtained, set->occupied, set->idle.count, totals.obtained, totals.occupied, totals.idle);
+               what, set->obtained, set->occupied, set->idle.count, totals.obtained,
+               totals.occupied, totals.idle);
   return FALSE;
 }

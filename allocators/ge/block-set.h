@@ -1,11 +1,16 @@
-/* block-set.h - idle blocks ordered by size and address: what GE's allocators from before the ScalableAllocator are made of.
+/* block-set.h - idle blocks ordered by size and address: what GE's allocators from before the
+ * ScalableAllocator are made of.
  *
- * What: device blocks are cut from the low end, whatever is at most half of what was found; neighbours that are free merge; a device block goes
- * back only when somebody asks for it and it is one free block.  Blocks belong to a bin (the tree's group) and are searched within it.
- * Why one set for all bins: bins differ in nothing but what is asked of the device; one tree of device blocks makes the walk ordered.
- * Invariants: the blocks of a root cover it; no two neighbours are free; `idle` holds exactly the free blocks; `obtained` is the sum of the roots.
- * The first block of a root lies inside it and stays while the root lives, since a block absorbs those after it.
- * Cost: O(log blocks) per request; no heap allocation per event; 64 bytes per block.  Origin: shared/spec/ge-runtime.md 6.1, 6.2.
+ * What: device blocks are cut from the low end, whatever is at most half of what was found;
+ * neighbours that are free merge; a device block goes back only when somebody asks for it and it is
+ * one free block.  Blocks belong to a bin (the tree's group) and are searched within it.
+ * Why one set for all bins: bins differ in nothing but what is asked of the device; one tree of
+ * device blocks makes the walk ordered.
+ * Invariants: the blocks of a root cover it; no two neighbours are free; `idle` holds exactly the
+ * free blocks; `obtained` is the sum of the roots. The first block of a root lies inside it and
+ * stays while the root lives, since a block absorbs those after it.
+ * Cost: O(log blocks) per request; no heap allocation per event; 64 bytes per block.  Origin:
+ * shared/spec/ge-runtime.md 6.1, 6.2.
  */
 #pragma once
 
@@ -26,18 +31,18 @@ struct _GeBlock
 /* What one device call brought. */
 typedef struct
 {
-  GeBlock       first;
+  GeBlock first;
   GememTreeNode by_address; /* key (0, 0, address) */
-  guint64       bytes, stream;
+  guint64 bytes, stream;
 } GeBlockRoot;
 
 typedef struct
 {
   GememDevice *device;
-  GememTree    idle, roots;
-  GememSlab    block_slab, root_slab;
-  guint64      obtained; /* bytes of the roots                */
-  guint64      occupied; /* bytes of blocks that are handed out */
+  GememTree idle, roots;
+  GememSlab block_slab, root_slab;
+  guint64 obtained; /* bytes of the roots */
+  guint64 occupied; /* bytes of blocks that are handed out */
 } GeBlockSet;
 
 void gemem_ge_block_set_init (GeBlockSet *set, GememDevice *device);
@@ -49,12 +54,15 @@ guint64 gemem_ge_block_round (guint64 bytes);
 
 /* A free block of @bytes more in @bin, asked from the device for @stream.  FALSE: refused. */
 gboolean gemem_ge_block_set_grow (GeBlockSet *set, guint64 bin, guint64 bytes, guint64 stream);
-/* The first block of @bin not below (@size, @hint), or its low part if @size is at most half of it; NULL if there is none. */
+/* The first block of @bin not below (@size, @hint), or its low part if @size is at most half of it;
+ * NULL if there is none. */
 GeBlock *gemem_ge_block_set_take (GeBlockSet *set, guint64 bin, guint64 size, guint64 hint);
 void gemem_ge_block_set_give (GeBlockSet *set, GeBlock *block);
-/* Member of the classes that hand out blocks of a set: the neighbours, which give() may merge the block with. */
+/* Member of the classes that hand out blocks of a set: the neighbours, which give() may merge the
+ * block with. */
 void gemem_ge_block_set_prefetch (GememAllocator *allocator, const GememBlock *block);
-/* Returns the roots of bins @from to @to that are one free block, in the order of the set; how many bytes went. */
+/* Returns the roots of bins @from to @to that are one free block, in the order of the set; how many
+ * bytes went. */
 guint64 gemem_ge_block_set_release (GeBlockSet *set, guint64 from, guint64 to);
 
 /* The most units, in bytes, that take() would find with the same @hint; 0: none. */

@@ -1,10 +1,14 @@
-/* borrow.h - the borrow pool of a stream: blocks born on other streams that this one may use again before they go home.
+/* borrow.h - the borrow pool of a stream: blocks born on other streams that this one may use again
+ * before they go home.
  *
- * What: a request takes the smallest block that is large enough, among equal sizes the one that came last (the real system takes any, by the order of a
- * hash set; shared/spec/ge-runtime.md 11.9, and the class that it empties is the one that is erased, 2.5).  Events take home all blocks of a birth
- * stream, or those that came before some moment, in the order in which they came.
- * Invariants: a block is in the tree and in the list of its birth stream, or in neither; stamps ascend along a list.
- * Cost: O(log n) to insert, take and remove, O(1) to splice a list.  Origin: shared/spec/ge-runtime.md 2.5, 2.6.
+ * What: a request takes the smallest block that is large enough, among equal sizes the one that
+ * came last (the real system takes any, by the order of a hash set; shared/spec/ge-runtime.md 11.9,
+ * and the class that it empties is the one that is erased, 2.5).  Events take home all blocks of a
+ * birth stream, or those that came before some moment, in the order in which they came.
+ * Invariants: a block is in the tree and in the list of its birth stream, or in neither; stamps
+ * ascend along a list.
+ * Cost: O(log n) to insert, take and remove, O(1) to splice a list.  Origin:
+ * shared/spec/ge-runtime.md 2.5, 2.6.
  */
 #pragma once
 
@@ -14,28 +18,29 @@
 
 typedef enum
 {
-  GE_BLOCK_SPARE,    /* a wrapper without a block                                    */
-  GE_BLOCK_USED,     /* the program has it                                           */
-  GE_BLOCK_LEAVING,  /* the program let go; a completion follows                     */
-  GE_BLOCK_PENDING,  /* nobody holds it, but not all streams that matter know (2.4)  */
-  GE_BLOCK_BORROWED, /* in the borrow pool of `at`                                   */
-  GE_BLOCK_HOMEWARD, /* attached to an event that its birth stream will wait for     */
+  GE_BLOCK_SPARE,    /* a wrapper without a block */
+  GE_BLOCK_USED,     /* the program has it */
+  GE_BLOCK_LEAVING,  /* the program let go; a completion follows */
+  GE_BLOCK_PENDING,  /* nobody holds it, but not all streams that matter know (2.4) */
+  GE_BLOCK_BORROWED, /* in the borrow pool of `at` */
+  GE_BLOCK_HOMEWARD, /* attached to an event that its birth stream will wait for */
 } GeBlockState;
 
-/* MultiStreamMemBlock: the wrapper of a block of an L2 pool.  Wrappers are never given back to the host, since `version` must go on: local lists may
- * still name them. */
+/* MultiStreamMemBlock: the wrapper of a block of an L2 pool.  Wrappers are never given back to the
+ * host, since `version` must go on: local lists may still name them. */
 typedef struct _GeStreamBlock GeStreamBlock;
 struct _GeStreamBlock
 {
-  GeSpan        *span;
-  guint64        version;     /* counts the recycles */
-  guint8         birth;       /* number of the stream whose pool it is of         */
-  guint8         owner;       /* of the stream that asked for it last             */
-  guint8         at;          /* BORROWED: of the stream that may use it          */
-  guint8         state;       /* GeBlockState                                     */
-  gboolean       deferred;    /* its only holder let go; that counts when the program ends it, or another holder comes */
-  GeHolders      holders;
-  GememTreeNode  node;        /* BORROWED: by size, the latest first */
+  GeSpan *span;
+  guint64 version; /* counts the recycles */
+  guint8 birth;    /* number of the stream whose pool it is of */
+  guint8 owner;    /* of the stream that asked for it last */
+  guint8 at;       /* BORROWED: of the stream that may use it */
+  guint8 state;    /* GeBlockState */
+  /* its only holder let go; that counts when the program ends it, or another holder comes */
+  gboolean deferred;
+  GeHolders holders;
+  GememTreeNode node;         /* BORROWED: by size, the latest first */
   GeStreamBlock *prev, *next; /* PENDING, BORROWED, HOMEWARD: the list it is in; SPARE: next only */
 };
 
@@ -47,7 +52,7 @@ typedef struct
 
 typedef struct
 {
-  GememTree   tree;
+  GememTree tree;
   GeBlockList born[GE_STREAMS_MAX]; /* by birth stream */
 } GeBorrowPool;
 

@@ -1,18 +1,22 @@
-/* expandable-largest.c - the largest request that a pool with a virtual range serves without the device.
+/* expandable-largest.c - the largest request that a pool with a virtual range serves without the
+ * device.
  *
- * A request takes the top of the front span of the shortest layer that is long enough.  Where a block elsewhere has pages of it, that much is set aside
- * and the next span is looked at (5.4), so that a request may be served although its first candidate has no room: this is played through on a sketch.
- * Lengths that are asked about are those whose first or later candidate is ready from the top down; requests that gather idle pages (5.5) count as
- * needing the device.
- * Cost: O(spans + pages of the range); where a block is shown elsewhere, O(spans) times that.  Not on the event path.
+ * A request takes the top of the front span of the shortest layer that is long enough.  Where a
+ * block elsewhere has pages of it, that much is set aside and the next span is looked at (5.4), so
+ * that a request may be served although its first candidate has no room: this is played through on
+ * a sketch. Lengths that are asked about are those whose first or later candidate is ready from the
+ * top down; requests that gather idle pages (5.5) count as needing the device.
+ * Cost: O(spans + pages of the range); where a block is shown elsewhere, O(spans) times that.  Not
+ * on the event path.
  * Origin: shared/spec/ge-runtime.md 5.3 to 5.6.
  */
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
 
-/* TRUE if page @i of the range can be used in its place without a device call: it has memory there, or gets back what it had, wherever that was used
- * meanwhile, since its mapping is still there.  Records may have had the same memory: the first that is asked about has it in @claimed. */
+/* TRUE if page @i of the range can be used in its place without a device call: it has memory there,
+ * or gets back what it had, wherever that was used meanwhile, since its mapping is still there. 
+ * Records may have had the same memory: the first that is asked about has it in @claimed. */
 static gboolean
 is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 {
@@ -21,7 +25,8 @@ is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 
   if (record->page != GE_NO_PAGE)
     return record->ref > 0 || !record->using;
-  if (!record->recycled || record->last == GE_NO_PAGE || g_array_index (range->pages->pages, GePhysical, record->last).ref > 0
+  if (!record->recycled || record->last == GE_NO_PAGE
+      || g_array_index (range->pages->pages, GePhysical, record->last).ref > 0
       || gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->last)
     return FALSE;
   gemem_idmap_insert (claimed, record->last, &taken);
@@ -33,7 +38,8 @@ static guint32
 ready_at_top (const GePool *pool, const GeSpan *span)
 {
   const GeRange *range = &pool->expandable->range;
-  const guint64 begin = span->address, end = begin + ((guint64) span->pages << pool->config.page_shift);
+  const guint64 begin = span->address,
+                end = begin + ((guint64) span->pages << pool->config.page_shift);
   GememIdMap *claimed = gemem_idmap_new (0);
   guint64 low = end;
 
@@ -59,18 +65,18 @@ is_in_range (const GePool *pool, const GeSpan *span)
 
 typedef struct
 {
-  guint64  address;
-  guint32  pages;
+  guint64 address;
+  guint32 pages;
   gboolean in_range;
 } Idle;
 
 typedef struct
 {
-  const GePool  *pool;
+  const GePool *pool;
   const GeRange *range;
-  GArray        *idle;    /* Idle; of equal lengths the last is the front of the layer */
-  GememIdMap    *claimed; /* memory that pages of the range got back      */
-  GememIdMap    *backed;  /* set: pages of the range that got memory back */
+  GArray *idle;        /* Idle; of equal lengths the last is the front of the layer */
+  GememIdMap *claimed; /* memory that pages of the range got back */
+  GememIdMap *backed;  /* set: pages of the range that got memory back */
 } Sketch;
 
 /* Every idle span, each layer from its back to its front. */
@@ -79,7 +85,8 @@ idle_spans (const GePool *pool)
 {
   GArray *idle = g_array_new (FALSE, FALSE, sizeof (Idle));
 
-  for (guint32 k = gemem_ge_layers_next (&pool->layers, 1); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
+  for (guint32 k = gemem_ge_layers_next (&pool->layers, 1); k != GE_LAYER_NONE;
+       k = gemem_ge_layers_next (&pool->layers, k + 1))
     {
       const GeSpan *span = gemem_ge_layers_front (&pool->layers, k);
 
@@ -186,7 +193,8 @@ attempt (Sketch *s, guint32 k, guint *attempts)
       *attempts = 0;
       return SET_ASIDE;
     }
-  outcome = back (s, one.address + ((guint64) (one.pages - k) << shift) - s->range->base, (guint64) k << shift, &reuse);
+  outcome = back (s, one.address + ((guint64) (one.pages - k) << shift) - s->range->base,
+                  (guint64) k << shift, &reuse);
   if (outcome != SET_ASIDE)
     return outcome;
   held = (guint32) MIN (reuse >> shift, one.pages);
@@ -200,7 +208,8 @@ attempt (Sketch *s, guint32 k, guint *attempts)
 static gboolean
 is_served (const GePool *pool, const GArray *idle, guint32 k)
 {
-  Sketch s = { pool, &pool->expandable->range, g_array_copy ((GArray *) idle), gemem_idmap_new (0), gemem_idmap_new (0) };
+  Sketch s = { pool, &pool->expandable->range, g_array_copy ((GArray *) idle), gemem_idmap_new (0),
+               gemem_idmap_new (0) };
   Outcome outcome = SET_ASIDE;
   guint attempts = 0;
 
@@ -223,8 +232,10 @@ largest_at_once (const GePool *pool)
 {
   guint32 most = 0, shorter = 0;
 
-  /* A request of k pages takes the front of the first layer that is long enough: each layer answers for the lengths down to the next. */
-  for (guint32 k = gemem_ge_layers_next (&pool->layers, 1); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
+  /* A request of k pages takes the front of the first layer that is long enough: each layer answers
+   * for the lengths down to the next. */
+  for (guint32 k = gemem_ge_layers_next (&pool->layers, 1); k != GE_LAYER_NONE;
+       k = gemem_ge_layers_next (&pool->layers, k + 1))
     {
       const GeSpan *span = gemem_ge_layers_front (&pool->layers, k);
       const guint32 ready = is_in_range (pool, span) ? ready_at_top (pool, span) : k;

@@ -1,4 +1,5 @@
-/* expandable-pool.c - see expandable-pool.h; the section numbers are those of shared/spec/ge-runtime.md. */
+/* expandable-pool.c - see expandable-pool.h; the section numbers are those of
+ * shared/spec/ge-runtime.md. */
 #include "config.h"
 
 #include <string.h>
@@ -82,14 +83,17 @@ release_held (GePool *pool)
   g_ptr_array_set_size (x->held, 0);
 }
 
-/* @bytes of the top of @span, or all of it: pages of the range count whole, and may reach beyond a span that begins or ends within one. */
+/* @bytes of the top of @span, or all of it: pages of the range count whole, and may reach beyond a
+ * span that begins or ends within one. */
 static GeSpan *
 cut_top (GePool *pool, GeSpan *span, guint64 bytes)
 {
-  return gemem_ge_pool_cut (pool, span, (guint32) MIN (bytes >> pool->config.page_shift, span->pages));
+  return gemem_ge_pool_cut (pool, span,
+                            (guint32) MIN (bytes >> pool->config.page_shift, span->pages));
 }
 
-/* The candidate covers pages that are shown elsewhere: @reuse bytes of its top are set aside, so that the next one lies below. */
+/* The candidate covers pages that are shown elsewhere: @reuse bytes of its top are set aside, so
+ * that the next one lies below. */
 static void
 step_aside (GePool *pool, GeSpan *span, guint64 reuse)
 {
@@ -129,7 +133,8 @@ pop_new_va (GeExpandable *x, guint n)
   return v;
 }
 
-/* An idle block of @n pages all of which nobody uses now, or NULL.  Those looked at in vain go back to the front in the order seen. */
+/* An idle block of @n pages all of which nobody uses now, or NULL.  Those looked at in vain go back
+ * to the front in the order seen. */
 static GeNewVa *
 take_idle_new_va (GeExpandable *x, guint n)
 {
@@ -176,7 +181,8 @@ make_new_va (GePool *pool, const guint32 *records, guint n)
   return v;
 }
 
-/* The pages in the range's list, shown together, for the candidate @span, of whose place @reuse bytes are hidden. */
+/* The pages in the range's list, shown together, for the candidate @span, of whose place @reuse
+ * bytes are hidden. */
 static GeSpan *
 serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
 {
@@ -213,7 +219,8 @@ serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
 
 /* ---- requests */
 
-/* Steps 1 to 4 of 1.3: a candidate in no layer, not yet occupied; NULL when refused.  *again: a span was set aside, ask once more. */
+/* Steps 1 to 4 of 1.3: a candidate in no layer, not yet occupied; NULL when refused.  *again: a
+ * span was set aside, ask once more. */
 static GeSpan *
 find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
 {
@@ -238,7 +245,8 @@ find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
   return gemem_ge_pool_cut_or_fetch (pool, span, k);
 }
 
-/* @span with memory under it, or what serves instead; NULL when refused.  *again: an obstacle was set aside. */
+/* @span with memory under it, or what serves instead; NULL when refused.  *again: an obstacle was
+ * set aside. */
 static GeSpan *
 back (GePool *pool, GeSpan *span, gboolean *again)
 {
@@ -250,8 +258,10 @@ back (GePool *pool, GeSpan *span, gboolean *again)
   *again = FALSE;
   if (!gemem_ge_range_contains (&x->range, span->address))
     return span;
-  backing = gemem_ge_range_back (&x->range, span->address, (guint64) span->pages << pool->config.page_shift, &reuse);
-  pool->obtained += x->range.phys - phys; /* less after a failure: the difference wraps, the sum does not */
+  backing = gemem_ge_range_back (&x->range, span->address,
+                                 (guint64) span->pages << pool->config.page_shift, &reuse);
+  /* less after a failure: the difference wraps, the sum does not */
+  pool->obtained += x->range.phys - phys;
   switch (backing)
     {
     case GE_BACKED:
@@ -309,7 +319,8 @@ gemem_ge_expandable_free (GePool *pool, GeSpan *span)
       return;
     }
   if (gemem_ge_range_contains (&x->range, span->address))
-    gemem_ge_range_unback (&x->range, span->address, (guint64) span->pages << pool->config.page_shift);
+    gemem_ge_range_unback (&x->range, span->address,
+                           (guint64) span->pages << pool->config.page_shift);
   gemem_ge_pool_merge (pool, span);
 }
 
@@ -336,7 +347,8 @@ gemem_ge_expandable_recycle (GePool *pool, const GeSpan *span)
 
   if (!gemem_ge_range_contains (&x->range, span->address) && span->root != &x->root)
     return FALSE;
-  gemem_ge_range_recycle (&x->range, span->address, (guint64) span->pages << pool->config.page_shift);
+  gemem_ge_range_recycle (&x->range, span->address,
+                          (guint64) span->pages << pool->config.page_shift);
   pool->obtained -= phys - x->range.phys;
   return TRUE;
 }

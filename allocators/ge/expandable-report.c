@@ -1,8 +1,10 @@
-/* expandable-report.c - what a pool with a virtual range says of itself: where its memory is, and whether its books agree.
+/* expandable-report.c - what a pool with a virtual range says of itself: where its memory is, and
+ * whether its books agree.
  *
- * A page of the range may hold memory in its place, or lend it to a new-VA block, or have none; memory that no pool uses waits in the page pool
- * and is reported where it was last.  The check of the books includes what GE's own VA/PA self-check looks for (5.8): no page serves two blocks, and each
- * is mapped where its block is.  Cost: O(spans + pages of the range); not on the event path.
+ * A page of the range may hold memory in its place, or lend it to a new-VA block, or have none;
+ * memory that no pool uses waits in the page pool and is reported where it was last.  The check of
+ * the books includes what GE's own VA/PA self-check looks for (5.8): no page serves two blocks, and
+ * each is mapped where its block is.  Cost: O(spans + pages of the range); not on the event path.
  * Origin: shared/spec/ge-runtime.md 5.
  */
 #include "config.h"
@@ -102,9 +104,11 @@ count_refs (const GePool *pool)
 
   for (const GeSpan *span = pool->expandable->root.first; span != NULL; span = span->next)
     {
-      const guint64 offset = span->address - range->base, end = offset + ((guint64) span->pages << pool->config.page_shift);
+      const guint64 offset = span->address - range->base,
+                    end = offset + ((guint64) span->pages << pool->config.page_shift);
 
-      for (guint64 i = offset / range->page_size; span->occupied && !span->hidden && i * range->page_size < end; i++)
+      for (guint64 i = offset / range->page_size;
+           span->occupied && !span->hidden && i * range->page_size < end; i++)
         refs[i]++;
     }
   return refs;
@@ -117,12 +121,14 @@ check_record (const GeRange *range, guint32 i, guint32 refs, const char *what, G
   const gboolean backed = record->page != GE_NO_PAGE;
 
   if (record->ref != refs)
-    return REFUSE ("%s: page %u of the range is touched by %u blocks, its record says %u", what, i, refs, record->ref);
+    return REFUSE ("%s: page %u of the range is touched by %u blocks, its record says %u", what, i,
+                   refs, record->ref);
   if (refs > 0 && !(backed && record->using))
     return REFUSE ("%s: page %u of the range has a block but no memory", what, i);
   if (record->elsewhere && !(backed && record->using && refs == 0))
     return REFUSE ("%s: page %u of the range is shown elsewhere and used in its place", what, i);
-  if (backed && gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->page)
+  if (backed
+      && gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->page)
     return REFUSE ("%s: page %u of the range is not mapped in its place", what, i);
   return TRUE;
 }
@@ -137,9 +143,13 @@ check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError *
       const GeRecord *record = &range->records[v->records[i]];
 
       if (!record->elsewhere)
-        return REFUSE ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER "x, but not lent", what, v->records[i], address);
+        return REFUSE ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER
+                       "x, but not lent",
+                       what, v->records[i], address);
       if (gemem_ge_pages_at (range->pages, address) != record->page)
-        return REFUSE ("%s: page %u of the range is not mapped at 0x%" G_GINT64_MODIFIER "x, where it is lent to", what, v->records[i], address);
+        return REFUSE ("%s: page %u of the range is not mapped at 0x%" G_GINT64_MODIFIER
+                       "x, where it is lent to",
+                       what, v->records[i], address);
     }
   return TRUE;
 }
@@ -165,8 +175,10 @@ gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error)
       shown += v->span.occupied ? v->n : 0;
     }
   if (backed * x->range.page_size != x->range.phys || shown != elsewhere || x->held->len != 0)
-    return REFUSE ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT " shown elsewhere, %u spans aside; its books say %"
-                   G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " and none", what, backed, shown, x->held->len, x->range.phys / x->range.page_size,
+    return REFUSE ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT
+                   " shown elsewhere, %u spans aside; its books say %" G_GUINT64_FORMAT
+                   ", %" G_GUINT64_FORMAT " and none",
+                   what, backed, shown, x->held->len, x->range.phys / x->range.page_size,
                    elsewhere);
   return TRUE;
 }

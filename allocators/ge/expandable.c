@@ -1,8 +1,11 @@
-/* expandable.c - `ge-expandable`: the dynamic memory of the Ascend Graph Engine under static memory policies 3 and 4.
+/* expandable.c - `ge-expandable`: the dynamic memory of the Ascend Graph Engine under static memory
+ * policies 3 and 4.
  *
- * What: the same stack as ge-scalable, but each L1 pool serves from a reserved range of addresses and puts 8 MiB physical pages under the blocks
- * that are in use (expandable-pool.h).  Scattered idle pages are gathered under fresh addresses instead of taking new memory; pages of all
- * pools come from one page pool, which keeps them (pages.h).  A device without virtual memory leaves an ordinary ge-scalable.
+ * What: the same stack as ge-scalable, but each L1 pool serves from a reserved range of addresses
+ * and puts 8 MiB physical pages under the blocks that are in use (expandable-pool.h).  Scattered
+ * idle pages are gathered under fresh addresses instead of taking new memory; pages of all pools
+ * come from one page pool, which keeps them (pages.h).  A device without virtual memory leaves an
+ * ordinary ge-scalable.
  * Cost: O(1) plus the pages of the block per event.
  * Origin: shared/spec/ge-runtime.md sections 4 and 5.1 to 5.7.
  */
@@ -10,11 +13,7 @@
 
 #include "allocators/ge/stack.h"
 
-static const GememParam params[] = {
-  GE_STACK_POOLS_ROW,
-  GE_STACK_PARAM_ROWS,
-  { NULL }
-};
+static const GememParam params[] = { GE_STACK_POOLS_ROW, GE_STACK_PARAM_ROWS, { NULL } };
 
 extern const GememAllocatorClass gemem_ge_expandable_class;
 
@@ -31,8 +30,10 @@ const GememAllocatorClass gemem_ge_expandable_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-expandable",
   .aliases = NULL,
-  .summary = "Ascend GE dynamic memory under policy 3: a virtual range per pool, backed with 8 MiB pages",
-  .origin = "Ascend Graph Engine of 2026-08-21, CachingMemAllocator with ExpandableActiveMemoryAllocatorImp; ge-runtime.md 4, 5",
+  .summary =
+      "Ascend GE dynamic memory under policy 3: a virtual range per pool, backed with 8 MiB pages",
+  .origin = "Ascend Graph Engine of 2026-08-21, CachingMemAllocator with "
+            "ExpandableActiveMemoryAllocatorImp; ge-runtime.md 4, 5",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,
   .params = params,

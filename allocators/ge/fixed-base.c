@@ -1,10 +1,13 @@
-/* fixed-base.c - `ge-fixed-base`: the static memory of all graphs at one address (FixedBaseExpandableAllocator), dynamic memory as in ge-scalable.
+/* fixed-base.c - `ge-fixed-base`: the static memory of all graphs at one address
+ * (FixedBaseExpandableAllocator), dynamic memory as in ge-scalable.
  *
- * What a trace means here: all segments of every graph are fixed ones, so that each graph begins at the base of one range: graphs overlap on purpose, as
- * they never run at once, and the largest decides how much is backed.  Nothing goes back before the last graph is unloaded.
- * Ordinary requests are served by the pools of ge-scalable, so that live blocks never overlap.  Where the device refuses the range or its pages,
- * a graph has an allocation of its own (static.h).
- * Cost: a load O(pages that are added), requests as in ge-scalable.  Origin: shared/spec/ge-runtime.md 5.10, 7.2.
+ * What a trace means here: all segments of every graph are fixed ones, so that each graph begins at
+ * the base of one range: graphs overlap on purpose, as they never run at once, and the largest
+ * decides how much is backed.  Nothing goes back before the last graph is unloaded. Ordinary
+ * requests are served by the pools of ge-scalable, so that live blocks never overlap.  Where the
+ * device refuses the range or its pages, a graph has an allocation of its own (static.h).
+ * Cost: a load O(pages that are added), requests as in ge-scalable.  Origin:
+ * shared/spec/ge-runtime.md 5.10, 7.2.
  */
 #include "config.h"
 
@@ -15,19 +18,17 @@
 typedef struct
 {
   GeStackParams stack; /* first: the rows of the stack count from here */
-  GePageParams  pages;
+  GePageParams pages;
 } Params;
 
-static const GememParam params[] = {
-  GE_PAGE_SIZE_ROW (Params, pages),
-  GE_STACK_PARAM_ROWS,
-  { NULL }
-};
+static const GememParam params[] = { GE_PAGE_SIZE_ROW (Params, pages),
+                                     GE_STACK_PARAM_ROWS,
+                                     { NULL } };
 
 typedef struct
 {
   GeBeside beside;
-  GePages  pages; /* of the range, if they are large ones: small ones it has itself */
+  GePages pages; /* of the range, if they are large ones: small ones it has itself */
 } FixedBase;
 
 extern const GememAllocatorClass gemem_ge_fixed_base_class;
@@ -50,7 +51,8 @@ create (gconstpointer data, GememDevice *device, GError **error)
   self->beside.stack = (GeStack *) stack;
   gemem_ge_pages_init (&self->pages, device, GE_LARGE_PAGE, GE_1G_NO);
   options.pages = p.pages.page_size == GE_PAGE_SIZE_8M ? &self->pages : NULL;
-  options.total = gemem_ge_static_addresses (p.stack.total, device, self->beside.stack->config.threshold);
+  options.total = gemem_ge_static_addresses (p.stack.total, device,
+                                             self->beside.stack->config.threshold);
   gemem_ge_static_init (&self->beside.memory, device, &options);
   return &self->beside.base;
 }
@@ -69,7 +71,8 @@ destroy (GememAllocator *allocator)
 /* ---- graphs */
 
 static gboolean
-graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
+            const GememGraphSegment *segments, guint n, guint64 *address)
 {
   g_autofree GememGraphSegment *fixed = g_memdup2 (segments, n * sizeof (GememGraphSegment));
 

@@ -1,12 +1,17 @@
-/* ge.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic requests under one static memory policy.
+/* ge.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic
+ * requests under one static memory policy.
  *
- * What: the policy follows from the environment variable and the option together (policy.h), and says where each kind of memory comes from (7.2):
- *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and graphs.c for what surrounds it
- *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and P2P have pools of their own
- *   variables        a range of the session; RDMA a pool that never grows; weights a device call each; host memory nothing of the device: other-blocks.h
- * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory unless said otherwise.
- * The alignment promised is that of dynamic memory; variables and blocks of the RDMA pool begin at multiples of 512 bytes.
- * The process environment is not read here: GE_USE_STATIC_MEMORY is a parameter, which the command fills with --env.
+ * What: the policy follows from the environment variable and the option together (policy.h), and
+ * says where each kind of memory comes from (7.2):
+ *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and graphs.c
+ *                    for what surrounds it
+ *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and
+ *   P2P have pools of their own variables a range of the session; RDMA a pool that never grows;
+ *   weights a device call each; host memory nothing of the device: other-blocks.h
+ * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory
+ * unless said otherwise. The alignment promised is that of dynamic memory; variables and blocks of
+ * the RDMA pool begin at multiples of 512 bytes. The process environment is not read here:
+ * GE_USE_STATIC_MEMORY is a parameter, which the command fills with --env.
  * Cost: as in the parts.  Origin: shared/spec/ge-runtime.md 3.4, 7, 8.
  */
 #include "config.h"
@@ -23,37 +28,44 @@ static const GememParam params[] = {
     .choices = "2|3|4",
     .aliases = "ge.exec.staticMemoryPolicy",
     OWN (option),
-    .help = "Static memory policy, as option: 0, 1 (which is 2), 2, 3, 4 or unset. 2: static graphs share memory; 3: dynamic memory is "
+    .help = "Static memory policy, as option: 0, 1 (which is 2), 2, 3, 4 or unset. 2: static "
+            "graphs share memory; 3: dynamic memory is "
             "in virtual ranges; 4: both." },
   { .name = "GE_USE_STATIC_MEMORY",
     .type = GEMEM_PARAM_STRING,
     .default_text = GE_POLICY_UNSET,
     OWN (environment),
-    .help = "The same as environment variable (the environment itself is read with --env only); what either of the two switches on "
+    .help = "The same as environment variable (the environment itself is read with --env only); "
+            "what either of the two switches on "
             "is on." },
   { .name = "strict",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     OWN (strict),
-    .help = "Refuse what the documentation forbids: both of the above set; graphs that run concurrently under policies 2 and 4." },
+    .help = "Refuse what the documentation forbids: both of the above set; graphs that run "
+            "concurrently under policies 2 and 4." },
   { .name = "as_built",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     OWN (as_built),
-    .help = "Take over quirks of the real system: a policy that is none counts as 0, silently; static_model_addr_fixed leaves a graph's block "
+    .help = "Take over quirks of the real system: a policy that is none counts as 0, silently; "
+            "static_model_addr_fixed leaves a graph's block "
             "behind when it is unloaded." },
   { .name = "policy2",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "documented",
     .choices = "documented|as-built",
     OWN (policy2),
-    .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger block (documented), or keep all blocks and "
-            "add what is missing, as the real system does (as-built). No effect on other policies." },
+    .help =
+        "What policy 2 does when a graph needs more: release the memory and obtain a bigger block "
+        "(documented), or keep all blocks and "
+        "add what is missing, as the real system does (as-built). No effect on other policies." },
   { .name = "check_free_memory",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
     OWN (check_free_memory),
-    .help = "Policies 2 and 4: unload other graphs, the oldest first, while the estimate says that a graph does not fit (CheckFreeMemory); "
+    .help = "Policies 2 and 4: unload other graphs, the oldest first, while the estimate says that "
+            "a graph does not fit (CheckFreeMemory); "
             "they are loaded again when they are run." },
   { .name = "hccl_graphs",
     .type = GEMEM_PARAM_STRING,
@@ -74,25 +86,29 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     OWN (external),
-    .help = "The streams have an external allocator, here a device call per request: instead of the pools of HBM memory, and for fixed segments." },
+    .help = "The streams have an external allocator, here a device call per request: instead of "
+            "the pools of HBM memory, and for fixed segments." },
   { .name = "memory_types",
     .type = GEMEM_PARAM_STRING,
     OWN (memory_types),
-    .help = "What the pools of the trace stand for: [1=p2p,2=host,3=variable,4=weight,5=rdma]; hbm, dynamic memory, unless named. Host memory is "
+    .help = "What the pools of the trace stand for: [1=p2p,2=host,3=variable,4=weight,5=rdma]; "
+            "hbm, dynamic memory, unless named. Host memory is "
             "not the device's and is only counted." },
   { .name = "rdma_size",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "1GiB",
     .min = "512",
     OWN (rdma_size),
-    .help = "Bytes of the pool for remote memory access, which never grows; taken with the first request of an rdma pool." },
+    .help = "Bytes of the pool for remote memory access, which never grows; taken with the first "
+            "request of an rdma pool." },
   { .name = "variable_use_1g_huge_page",
     .type = GEMEM_PARAM_UINT,
     .default_text = "0",
     .max = "2",
     .aliases = "ge.variableUse1gHugePage",
     OWN (variable_option),
-    .help = "Pages of 1 GiB under variables: none (0), only memory of the driver's 1 GiB type (1), or that first and the 2 MiB type for good once "
+    .help = "Pages of 1 GiB under variables: none (0), only memory of the driver's 1 GiB type (1), "
+            "or that first and the 2 MiB type for good once "
             "it is refused (2)." },
   { .name = "atomic_clean_policy",
     .type = GEMEM_PARAM_UINT,
@@ -100,14 +116,19 @@ static const GememParam params[] = {
     .max = "1",
     .aliases = "ge.exec.atomicCleanPolicy",
     OWN (atomic_clean_policy),
-    .help = "Memory that is set to zero in one piece (0) or buffer by buffer (1). Has no effect here: it is decided when a graph is compiled; "
+    .help = "Memory that is set to zero in one piece (0) or buffer by buffer (1). Has no effect "
+            "here: it is decided when a graph is compiled; "
             "--lower=zero-clear:atomic_clean_policy=... does it." },
   GE_STACK_POOLS_ROW,
   GE_STACK_PARAM_ROWS,
   { NULL }
 };
 
-enum { DOCUMENTED, AS_BUILT };
+enum
+{
+  DOCUMENTED,
+  AS_BUILT
+};
 
 #define WHAT "allocator ge"
 
@@ -125,11 +146,15 @@ static GeStaticOptions
 static_options (const Ge *ge, const GeParams *p, guint64 total)
 {
   const gboolean shared = shares_static (ge) && !p->static_model_addr_fixed;
-  GeStaticOptions options = { .mode = GE_STATIC_OWN, .fixed = p->feature_base_refreshable ? GE_FIXED_APART : GE_FIXED_INSIDE, .total = total };
+  GeStaticOptions options = { .mode = GE_STATIC_OWN,
+                              .fixed = p->feature_base_refreshable ? GE_FIXED_APART
+                                                                   : GE_FIXED_INSIDE,
+                              .total = total };
 
   if (shared)
     {
-      options.mode = ge->policy == 4 || p->policy2 == AS_BUILT ? GE_STATIC_ACTIVE : GE_STATIC_DOCUMENTED;
+      options.mode = ge->policy == 4 || p->policy2 == AS_BUILT ? GE_STATIC_ACTIVE
+                                                               : GE_STATIC_DOCUMENTED;
       options.fixed = p->external ? GE_FIXED_APART : GE_FIXED_SHARED;
       options.pages = ge->hbm->pages != NULL && ge->policy == 4 ? ge->hbm->pages : NULL;
     }
@@ -140,9 +165,13 @@ static_options (const Ge *ge, const GeParams *p, guint64 total)
 static GeOtherOptions
 other_options (const Ge *ge, const GeParams *p, guint64 total)
 {
-  GeOtherOptions options = { .rdma_size = p->rdma_size, .variable_option = (Ge1gOption) p->variable_option, .total = total };
+  GeOtherOptions options = { .rdma_size = p->rdma_size,
+                             .variable_option = (Ge1gOption) p->variable_option,
+                             .total = total };
 
-  options.variable_page = p->variable_option != GE_1G_NO ? GE_HUGE_PAGE : ge->policy >= 3 ? GE_LARGE_PAGE : GE_SMALL_PAGE;
+  options.variable_page = p->variable_option != GE_1G_NO ? GE_HUGE_PAGE
+                          : ge->policy >= 3              ? GE_LARGE_PAGE
+                                                         : GE_SMALL_PAGE;
   return options;
 }
 
@@ -161,7 +190,9 @@ create_stacks (Ge *ge, const GeParams *p, GError **error)
   ge->hbm = (GeStack *) made;
   if (!gemem_ge_memory_types_have (ge->types, GE_MEMORY_P2P))
     return TRUE;
-  ge->p2p = (GeStack *) gemem_ge_stack_create (&gemem_ge_class, &stack, page, ge->base.device, NULL); /* what the first accepted */
+  /* what the first accepted */
+  ge->p2p = (GeStack *) gemem_ge_stack_create (&gemem_ge_class, &stack, page, ge->base.device,
+                                               NULL);
   gemem_ge_stack_share_ladder (ge->p2p, ge->hbm);
   return TRUE;
 }
@@ -194,7 +225,8 @@ create (gconstpointer data, GememDevice *device, GError **error)
   ge->external = p->external;
   ge->check_free_memory = p->check_free_memory && shares_static (ge) && !p->static_model_addr_fixed;
   if ((ge->types = gemem_ge_memory_types_parse (p->memory_types, WHAT, error)) == NULL
-      || (ge->hccl = gemem_ge_ids_parse (p->hccl_graphs, "hccl_graphs", WHAT, error)) == NULL || !create_stacks (ge, p, error))
+      || (ge->hccl = gemem_ge_ids_parse (p->hccl_graphs, "hccl_graphs", WHAT, error)) == NULL
+      || !create_stacks (ge, p, error))
     {
       free_lists (ge);
       return NULL;
@@ -241,7 +273,8 @@ alloc_from (Ge *ge, GeStack *stack, const GememRequest *request, GememBlock *blo
 gboolean
 gemem_ge_dynamic_alloc (Ge *ge, const GememRequest *request, GememBlock *block)
 {
-  return ge->external ? gemem_ge_other_alloc (&ge->others, GE_MEMORY_HBM, request, block) : alloc_from (ge, ge->hbm, request, block);
+  return ge->external ? gemem_ge_other_alloc (&ge->others, GE_MEMORY_HBM, request, block)
+                      : alloc_from (ge, ge->hbm, request, block);
 }
 
 void
@@ -269,7 +302,8 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
 }
 
 static void
-dynamic_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+dynamic_free (GememAllocator *allocator, const GememBlock *block,
+              G_GNUC_UNUSED gboolean completion_follows)
 {
   gemem_ge_dynamic_free ((Ge *) allocator, block);
 }
@@ -316,7 +350,8 @@ const GememAllocatorClass gemem_ge_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge",
   .aliases = NULL,
-  .summary = "Ascend GE as a whole: static graphs and dynamic memory under static memory policy 0 to 4",
+  .summary =
+      "Ascend GE as a whole: static graphs and dynamic memory under static memory policy 0 to 4",
   .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 3, 7, 8",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY | GEMEM_CAP_GRAPHS,
   .alignment = 65536,

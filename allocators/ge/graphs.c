@@ -1,11 +1,16 @@
-/* graphs.c - graphs of `ge`: routing of their segments, unloading of others to make room, order of their runs; see ge.h.
+/* graphs.c - graphs of `ge`: routing of their segments, unloading of others to make room, order of
+ * their runs; see ge.h.
  *
- * Segments of a static subgraph of a dynamic graph come from dynamic memory: for each run, until its end, the next run or the unload; fixed ones from
- * load to unload, under policy 4 from the session's fixed range instead.  All other segments are static memory.
- * CheckFreeMemory: before a load, need is estimated as what the feature map exceeds the memory that graphs share, and compared with what the device has
- * free beyond a reserve of 1/32.  Weights, part of the estimate in the real system, are requests of their own here.  While it does not fit, the graph that
- * was loaded first is unloaded; it is loaded again when it is run.  If all of that is not enough, the load is tried nevertheless.
- * Order of release: an unload synchronises the streams of the graph before its memory goes back, the replacement of the block of policy 2 the device.
+ * Segments of a static subgraph of a dynamic graph come from dynamic memory: for each run, until
+ * its end, the next run or the unload; fixed ones from load to unload, under policy 4 from the
+ * session's fixed range instead.  All other segments are static memory.
+ * CheckFreeMemory: before a load, need is estimated as what the feature map exceeds the memory that
+ * graphs share, and compared with what the device has free beyond a reserve of 1/32.  Weights, part
+ * of the estimate in the real system, are requests of their own here.  While it does not fit, the
+ * graph that was loaded first is unloaded; it is loaded again when it is run.  If all of that is
+ * not enough, the load is tried nevertheless.
+ * Order of release: an unload synchronises the streams of the graph before its memory goes back,
+ * the replacement of the block of policy 2 the device.
  */
 #include "config.h"
 
@@ -101,7 +106,8 @@ unload_static (Ge *ge, GeGraph *graph)
 static gboolean
 fits (const Ge *ge, guint64 bytes)
 {
-  const guint64 peak = gemem_ge_static_peak (&ge->memory), reserve = ge->total - (ge->total / 32 * 31 + ge->total % 32 * 31 / 32);
+  const guint64 peak = gemem_ge_static_peak (&ge->memory),
+                reserve = ge->total - (ge->total / 32 * 31 + ge->total % 32 * 31 / 32);
   GememDeviceInfo info = { 0 };
 
   gemem_device_info (ge->base.device, &info);
@@ -111,7 +117,8 @@ fits (const Ge *ge, guint64 bytes)
 static guint64
 need_of (const GeGraph *graph)
 {
-  return gemem_ge_static_need ((const GememGraphSegment *) (gconstpointer) graph->segments->data, graph->segments->len);
+  return gemem_ge_static_need ((const GememGraphSegment *) (gconstpointer) graph->segments->data,
+                               graph->segments->len);
 }
 
 static void
@@ -136,7 +143,8 @@ make_room (Ge *ge, const GeGraph *graph)
 static gboolean
 load_static (Ge *ge, GeGraph *graph, guint64 *address)
 {
-  const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer) graph->segments->data;
+  const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer)
+                                          graph->segments->data;
 
   if (graph->segments->len == 0)
     return TRUE;
@@ -144,7 +152,8 @@ load_static (Ge *ge, GeGraph *graph, guint64 *address)
     make_room (ge, graph);
   if (gemem_ge_static_replaces (&ge->memory, segments, graph->segments->len))
     wait_for (ge, G_MAXUINT64);
-  if (!gemem_ge_static_load (&ge->memory, graph->id, graph->stream, segments, graph->segments->len, address))
+  if (!gemem_ge_static_load (&ge->memory, graph->id, graph->stream, segments, graph->segments->len,
+                             address))
     return FALSE;
   graph->loaded = TRUE;
   g_queue_push_tail_link (&ge->loaded, &graph->link);
@@ -206,7 +215,9 @@ route (Ge *ge, GeGraph *graph, const GememGraphSegment *segment)
 {
   const guint32 kind = segment->flags & (SUBGRAPH | FIXED);
 
-  if ((kind & SUBGRAPH) == 0 || (kind == (SUBGRAPH | FIXED) && ge->memory.options.fixed == GE_FIXED_SHARED && ge->policy == 4))
+  if ((kind & SUBGRAPH) == 0
+      || (kind == (SUBGRAPH | FIXED) && ge->memory.options.fixed == GE_FIXED_SHARED
+          && ge->policy == 4))
     g_array_append_val (graph->segments, *segment);
   else if ((segment->flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) != 0)
     return TRUE; /* the dynamic graph's tensors are there already */
@@ -218,7 +229,8 @@ route (Ge *ge, GeGraph *graph, const GememGraphSegment *segment)
 }
 
 gboolean
-gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
+                     const GememGraphSegment *segments, guint n, guint64 *address)
 {
   Ge *ge = (Ge *) allocator;
   GeGraph *graph = graph_new (id, stream);
@@ -297,10 +309,12 @@ check_order (Ge *ge, const GeGraph *graph, guint64 stream)
     return TRUE;
   ge->concurrent_runs++;
   if (ge->strict)
-    ge->base.refusal = g_strdup_printf ("graph %" G_GUINT64_FORMAT " is run on stream %" G_GUINT64_FORMAT " while the run of graph %" G_GUINT64_FORMAT
-                                        " on stream %" G_GUINT64_FORMAT " has not ended; they share memory under static memory policy %u, "
-                                        "which the documentation forbids (strict=yes)",
-                                        graph->id, stream, ge->order.graph, ge->order.stream, ge->policy);
+    ge->base.refusal = g_strdup_printf (
+        "graph %" G_GUINT64_FORMAT " is run on stream %" G_GUINT64_FORMAT
+        " while the run of graph %" G_GUINT64_FORMAT " on stream %" G_GUINT64_FORMAT
+        " has not ended; they share memory under static memory policy %u, "
+        "which the documentation forbids (strict=yes)",
+        graph->id, stream, ge->order.graph, ge->order.stream, ge->policy);
   return !ge->strict;
 }
 
@@ -317,12 +331,14 @@ begin_run (Ge *ge, GeGraph *graph, guint64 stream)
         return FALSE;
       ge->reloaded++;
     }
-  if ((graph->loaded && !gemem_ge_static_run (&ge->memory, graph->id, TRUE)) || !take_workspaces (ge, graph, stream))
+  if ((graph->loaded && !gemem_ge_static_run (&ge->memory, graph->id, TRUE))
+      || !take_workspaces (ge, graph, stream))
     return FALSE;
   graph->run_stream = stream;
   graph->queued = TRUE;
   if (shares (ge, graph))
-    gemem_ge_run_order_begin (&ge->order, graph->id, stream); /* after all that the load waited for */
+    gemem_ge_run_order_begin (&ge->order, graph->id,
+                              stream); /* after all that the load waited for */
   return TRUE;
 }
 

@@ -55,7 +55,8 @@ gemem_ge_holders_access (GeHolders *holders, guint stream, GememSlab *wide)
 static inline guint32 *
 count_at (GeHolders *holders, guint stream)
 {
-  return G_UNLIKELY (holders->wide != NULL) ? &holders->wide->counts[stream] : &holders->counts[stream];
+  return G_UNLIKELY (holders->wide != NULL) ? &holders->wide->counts[stream]
+                                            : &holders->counts[stream];
 }
 
 void

@@ -1,11 +1,15 @@
-/* holders.h - who still holds a block, and what each stream knows of it: the counts and the bit matrix of GE's MultiStreamMemBlock.
+/* holders.h - who still holds a block, and what each stream knows of it: the counts and the bit
+ * matrix of GE's MultiStreamMemBlock.
  *
- * What: a count per stream, and a bit V[observer][t] "as far as stream `observer` knows, stream t still holds the block".  Access sets column t in
- * every row; when the last hold of s ends, s alone knows of it; events carry knowledge from row to row.
- * Why two forms: hardly any program has more than 8 streams, and then the matrix is one word and an operation a few instructions.  A block that a stream
- * with a higher number touches gets the wide form, from a slab, for as long as it lives; at most 64 streams.
- * Invariants: every row has the bits of all streams that hold the block, and no bit of a stream that never did; a row of zeros means that nobody
- * holds it.  Zeroed memory is a block nobody holds.
+ * What: a count per stream, and a bit V[observer][t] "as far as stream `observer` knows, stream t
+ * still holds the block".  Access sets column t in every row; when the last hold of s ends, s alone
+ * knows of it; events carry knowledge from row to row.
+ * Why two forms: hardly any program has more than 8 streams, and then the matrix is one word and an
+ * operation a few instructions.  A block that a stream with a higher number touches gets the wide
+ * form, from a slab, for as long as it lives; at most 64 streams.
+ * Invariants: every row has the bits of all streams that hold the block, and no bit of a stream
+ * that never did; a row of zeros means that nobody holds it.  Zeroed memory is a block nobody
+ * holds.
  * Cost: O(1) narrow, O(64) wide.  Origin: shared/spec/ge-runtime.md 2.4.
  */
 #pragma once
@@ -25,12 +29,12 @@ typedef struct
 
 typedef struct
 {
-  guint64        holding; /* bit t: stream t holds the block            */
-  guint64        total;   /* of all counts                              */
-  guint64        touched; /* bit t: it did, at some time since init     */
-  guint64        matrix;  /* byte s is the row of stream s; unless wide */
-  guint32        counts[GE_STREAMS_NARROW];
-  GeWideHolders *wide;    /* or NULL */
+  guint64 holding; /* bit t: stream t holds the block */
+  guint64 total;   /* of all counts */
+  guint64 touched; /* bit t: it did, at some time since init */
+  guint64 matrix;  /* byte s is the row of stream s; unless wide */
+  guint32 counts[GE_STREAMS_NARROW];
+  GeWideHolders *wide; /* or NULL */
 } GeHolders;
 
 /* Forgets everything; @wide: a slab of GeWideHolders. */

@@ -10,8 +10,8 @@
 
 struct _GeLeaf
 {
-  GeBits  used;    /* layers that hold a span      */
-  GeBits  created; /* layers that ever held a span */
+  GeBits used;    /* layers that hold a span */
+  GeBits created; /* layers that ever held a span */
   GeSpan *heads[LEAF_SIZE];
 };
 
@@ -81,7 +81,7 @@ gemem_ge_layers_init (GeLayers *layers, guint64 capacity)
   layers->n_leaves = (guint32) ((capacity + LEAF_MASK) >> LEAF_BITS);
   layers->leaves = g_new0 (GeLeaf *, layers->n_leaves);
   layers->used = g_new0 (GeBits, (layers->n_leaves + LEAF_MASK) >> LEAF_BITS);
-  layers->top = (GeBits) { 0 };
+  layers->top = (GeBits){ 0 };
 }
 
 void

@@ -1,12 +1,17 @@
-/* layers.h - the layers of a GE ScalableAllocator: for every length in pages a LIFO list of idle spans, and the ordered set of lengths.
+/* layers.h - the layers of a GE ScalableAllocator: for every length in pages a LIFO list of idle
+ * spans, and the ordered set of lengths.
  *
- * What: layer k holds the idle spans of exactly k pages, pushed and taken at the front.  `ids` of the specification is the set of
- * non-empty layers (Quick table) or of all layers that ever held a span (Seq table); both are searched by "smallest id >= k".
- * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and the search is on every allocation that is not
- * an exact hit.  Layers live in leaves of 4096 (256 MiB of lengths), made when first needed; each leaf has a two-level bitmap of its
- * layers, and the same bitmap twice more says which leaves hold anything.
- * Invariants: bit k is set iff layer k is not empty; a span is in a layer iff it is not occupied and its `pages` is the layer's number.
- * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 34 KiB for each 256 MiB of lengths in use.
+ * What: layer k holds the idle spans of exactly k pages, pushed and taken at the front.  `ids` of
+ * the specification is the set of non-empty layers (Quick table) or of all layers that ever held a
+ * span (Seq table); both are searched by "smallest id >= k".
+ * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and the search
+ * is on every allocation that is not an exact hit.  Layers live in leaves of 4096 (256 MiB of
+ * lengths), made when first needed; each leaf has a two-level bitmap of its layers, and the same
+ * bitmap twice more says which leaves hold anything.
+ * Invariants: bit k is set iff layer k is not empty; a span is in a layer iff it is not occupied
+ * and its `pages` is the layer's number.
+ * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 34 KiB for each 256
+ * MiB of lengths in use.
  * Origin: shared/spec/ge-runtime.md 1.2 and 1.4.
  */
 #pragma once
@@ -28,9 +33,9 @@ typedef struct
 typedef struct
 {
   GeLeaf **leaves;
-  GeBits  *used; /* leaves that hold a span; one GeBits for 4096 leaves */
-  GeBits   top;  /* of `used`, those that are not empty                 */
-  guint32  n_leaves;
+  GeBits *used; /* leaves that hold a span; one GeBits for 4096 leaves */
+  GeBits top;   /* of `used`, those that are not empty */
+  guint32 n_leaves;
 } GeLayers;
 
 /* Layers 0 to @capacity - 1, all empty. */
@@ -41,7 +46,8 @@ void gemem_ge_layers_clear (GeLayers *layers);
 GeSpan *gemem_ge_layers_front (const GeLayers *layers, guint32 pages);
 /* Puts @span in front of the layer of its length. */
 void gemem_ge_layers_push (GeLayers *layers, GeSpan *span);
-/* Takes @span out, wherever in its layer it is; its length must not have changed since it was pushed. */
+/* Takes @span out, wherever in its layer it is; its length must not have changed since it was
+ * pushed. */
 void gemem_ge_layers_remove (GeLayers *layers, GeSpan *span);
 
 /* The smallest non-empty layer >= @from, the largest <= @from; GE_LAYER_NONE if there is none. */

@@ -35,7 +35,8 @@ parse_pool (const char *text, GePoolType *pool)
   g_auto (GStrv) sides = g_strsplit (text, "=", 2);
   guint64 number;
 
-  if (g_strv_length (sides) != 2 || !gemem_parse_uint (sides[0], &number, NULL) || number > G_MAXUINT32)
+  if (g_strv_length (sides) != 2 || !gemem_parse_uint (sides[0], &number, NULL)
+      || number > G_MAXUINT32)
     return FALSE;
   pool->pool = (guint32) number;
   for (pool->type = 0; pool->type < GE_MEMORY_TYPES; pool->type++)
@@ -70,8 +71,9 @@ gemem_ge_memory_types_parse (const char *text, const char *what, GError **error)
         g_autofree char *known = g_strjoinv (", ", (char **) names);
 
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                     "%s: memory_types='%s': '%s' is not POOL=TYPE, or names a pool again; write [1=p2p,2=host], the types are %s", what, text,
-                     items[i], known);
+                     "%s: memory_types='%s': '%s' is not POOL=TYPE, or names a pool again; write "
+                     "[1=p2p,2=host], the types are %s",
+                     what, text, items[i], known);
         return NULL;
       }
   return g_steal_pointer (&types);
@@ -117,7 +119,9 @@ gemem_ge_ids_parse (const char *text, const char *name, const char *what, GError
 
       if (!gemem_parse_uint (g_strstrip (items[i]), &id, NULL))
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s='%s': '%s' is not the number of a graph; write [3,7]", what, name, text, items[i]);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s: %s='%s': '%s' is not the number of a graph; write [3,7]", what, name,
+                       text, items[i]);
           return NULL;
         }
       g_array_append_val (ids, id);

@@ -1,4 +1,5 @@
-/* memory-types.h - which kind of GE's memory a pool of a trace stands for: "[1=p2p,2=host,3=variable]"; pools that are not named are HBM.
+/* memory-types.h - which kind of GE's memory a pool of a trace stands for:
+ * "[1=p2p,2=host,3=variable]"; pools that are not named are HBM.
  *
  * Origin: shared/spec/ge-runtime.md 7.2, 8.
  */
@@ -19,11 +20,12 @@ typedef enum
 
 typedef struct
 {
-  guint32      pool;
+  guint32 pool;
   GeMemoryType type;
 } GePoolType;
 
-/* GArray of GePoolType; NULL or empty text: none.  @what stands in front of messages.  GEMEM_ERROR_USAGE. */
+/* GArray of GePoolType; NULL or empty text: none.  @what stands in front of messages. 
+ * GEMEM_ERROR_USAGE. */
 GArray *gemem_ge_memory_types_parse (const char *text, const char *what, GError **error);
 /* O(types). */
 GeMemoryType gemem_ge_memory_type_of (const GArray *types, guint32 pool);

@@ -9,10 +9,13 @@
 void
 gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device, const GeOtherOptions *options)
 {
-  *others = (GeOtherBlocks) { .device = device, .blocks = gemem_idmap_new (sizeof (GeOtherBlock)), .next_host = GEMEM_HOST_ADDRESS };
+  *others = (GeOtherBlocks){ .device = device,
+                             .blocks = gemem_idmap_new (sizeof (GeOtherBlock)),
+                             .next_host = GEMEM_HOST_ADDRESS };
   others->rdma_size = options->rdma_size;
   gemem_ge_rdma_init (&others->rdma, device);
-  gemem_ge_variables_init (&others->variables, device, options->variable_page, options->variable_option, options->total, TRUE);
+  gemem_ge_variables_init (&others->variables, device, options->variable_page,
+                           options->variable_option, options->total, TRUE);
 }
 
 /* Addresses are not used again. */
@@ -67,7 +70,8 @@ take (GeOtherBlocks *others, GeOtherBlock *other)
 }
 
 gboolean
-gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type, const GememRequest *request, GememBlock *block)
+gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type, const GememRequest *request,
+                      GememBlock *block)
 {
   GeOtherBlock other = { .size = request->size, .stream = request->stream, .type = type };
   const guint64 address = take (others, &other);
@@ -78,7 +82,7 @@ gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type, const GememReque
   others->count[type]++;
   others->bytes[type] += other.size;
   others->peak[type] = MAX (others->peak[type], others->bytes[type]);
-  *block = (GememBlock) { .address = address, .size = other.size };
+  *block = (GememBlock){ .address = address, .size = other.size };
   return TRUE;
 }
 
@@ -97,7 +101,8 @@ gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block)
       gemem_ge_rdma_free (&others->rdma, other.handle);
       return;
     case GE_MEMORY_VARIABLE:
-      gemem_ge_variables_free (&others->variables, &(GememBlock) { block->address, other.size, other.handle });
+      gemem_ge_variables_free (&others->variables,
+                               &(GememBlock){ block->address, other.size, other.handle });
       return;
     default:
       gemem_device_free (others->device, block->address, other.size);
@@ -115,8 +120,13 @@ walk_plain (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
   while (gemem_idmap_next (others->blocks, &position, &address, &record))
     {
       const GeOtherBlock *other = record;
-      const GememSpan span = { .address = address, .size = other->size, .segment = address, .segment_size = other->size, .stream = other->stream,
-                               .state = GEMEM_SPAN_LIVE, .user = address };
+      const GememSpan span = { .address = address,
+                               .size = other->size,
+                               .segment = address,
+                               .segment_size = other->size,
+                               .stream = other->stream,
+                               .state = GEMEM_SPAN_LIVE,
+                               .user = address };
 
       if (other->type == GE_MEMORY_HBM || other->type == GE_MEMORY_WEIGHT)
         func (&span, data);
@@ -134,7 +144,8 @@ gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer d
 gboolean
 gemem_ge_other_check (const GeOtherBlocks *others, const char *name, GError **error)
 {
-  return gemem_ge_block_set_check (&others->rdma.set, name, error) && gemem_ge_variables_check (&others->variables, name, error);
+  return gemem_ge_block_set_check (&others->rdma.set, name, error)
+         && gemem_ge_variables_check (&others->variables, name, error);
 }
 
 static void
@@ -160,13 +171,16 @@ gemem_ge_other_stats (const GeOtherBlocks *others, GememStatFunc func, gpointer 
       const struct
       {
         const char *name;
-        guint64     value;
+        guint64 value;
         const char *unit;
-      } rows[] = { { "bytes", others->bytes[type], "B" }, { "peak", others->peak[type], "B" }, { "count", others->count[type], "" } };
+      } rows[] = { { "bytes", others->bytes[type], "B" },
+                   { "peak", others->peak[type], "B" },
+                   { "count", others->count[type], "" } };
 
       for (guint i = 0; others->count[type] > 0 && i < G_N_ELEMENTS (rows); i++)
         {
-          g_autofree char *name = g_strdup_printf ("%s.%s", gemem_ge_memory_type_name ((GeMemoryType) type), rows[i].name);
+          g_autofree char *name = g_strdup_printf (
+              "%s.%s", gemem_ge_memory_type_name ((GeMemoryType) type), rows[i].name);
 
           func (name, rows[i].value, rows[i].unit, data);
         }

@@ -1,8 +1,9 @@
-/* other-blocks.h - blocks of `ge` that come from no stack of pools: a device call each (weights, file constants), the session's range of variables, the
- * RDMA pool, or host memory.
+/* other-blocks.h - blocks of `ge` that come from no stack of pools: a device call each (weights,
+ * file constants), the session's range of variables, the RDMA pool, or host memory.
  *
- * Host memory is new[] of exactly the size in the real system.  Here it has addresses of its own (GEMEM_HOST_ADDRESS), is counted, and costs nothing of
- * the device.  A block is known by its address.  Cost: O(1).  Origin: shared/spec/ge-runtime.md 2.8, 7.2, 8.
+ * Host memory is new[] of exactly the size in the real system.  Here it has addresses of its own
+ * (GEMEM_HOST_ADDRESS), is counted, and costs nothing of the device.  A block is known by its
+ * address.  Cost: O(1).  Origin: shared/spec/ge-runtime.md 2.8, 7.2, 8.
  */
 #pragma once
 
@@ -15,37 +16,41 @@
 typedef struct
 {
   guint64 size, stream;
-  guint64 type;   /* GeMemoryType; HBM: of an external allocator */
+  guint64 type;    /* GeMemoryType; HBM: of an external allocator */
   gpointer handle; /* of the RDMA pool or the variables */
 } GeOtherBlock;
 
 typedef struct
 {
   GememDevice *device;
-  GememIdMap  *blocks; /* address -> GeOtherBlock */
-  GeRdma       rdma;
-  guint64      rdma_size;
-  GeVariables  variables;
-  guint64      next_host;
-  guint64      bytes[GE_MEMORY_TYPES], peak[GE_MEMORY_TYPES], count[GE_MEMORY_TYPES];
+  GememIdMap *blocks; /* address -> GeOtherBlock */
+  GeRdma rdma;
+  guint64 rdma_size;
+  GeVariables variables;
+  guint64 next_host;
+  guint64 bytes[GE_MEMORY_TYPES], peak[GE_MEMORY_TYPES], count[GE_MEMORY_TYPES];
 } GeOtherBlocks;
 
 typedef struct
 {
-  guint64    rdma_size; /* bytes of the RDMA pool, taken with the first request of it */
-  guint64    variable_page;
+  guint64 rdma_size; /* bytes of the RDMA pool, taken with the first request of it */
+  guint64 variable_page;
   Ge1gOption variable_option;
-  guint64    total;     /* addresses to reserve for variables */
+  guint64 total; /* addresses to reserve for variables */
 } GeOtherOptions;
 
-void gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device, const GeOtherOptions *options);
+void gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device,
+                          const GeOtherOptions *options);
 void gemem_ge_other_clear (GeOtherBlocks *others);
 
-/* A block of exactly the request, or what the RDMA pool and the variables make of it; its handle is NULL. */
-gboolean gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type, const GememRequest *request, GememBlock *block);
-void     gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block);
+/* A block of exactly the request, or what the RDMA pool and the variables make of it; its handle is
+ * NULL. */
+gboolean gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type,
+                               const GememRequest *request, GememBlock *block);
+void gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block);
 
-/* The blocks on the device, and what the RDMA pool and the variables have beside them; in no order. */
+/* The blocks on the device, and what the RDMA pool and the variables have beside them; in no
+ * order. */
 void gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer data);
 gboolean gemem_ge_other_check (const GeOtherBlocks *others, const char *name, GError **error);
 /* For each type used so far. */

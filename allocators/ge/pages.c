@@ -7,7 +7,7 @@
 void
 gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size, Ge1gOption option)
 {
-  *pages = (GePages) { .device = device, .page_size = page_size, .option = option };
+  *pages = (GePages){ .device = device, .page_size = page_size, .option = option };
   pages->pages = g_array_new (FALSE, FALSE, sizeof (GePhysical));
   pages->free = g_array_new (FALSE, FALSE, sizeof (guint32));
   pages->mapped = gemem_idmap_new (sizeof (guint64));
@@ -225,13 +225,15 @@ gemem_ge_pages_give (GePages *pages, guint32 page)
   gemem_device_unlock (pages->device);
 }
 
-/* The driver's part of the option: the size is 1 GiB in both cases, the type of the memory differs, and is all that a driver may be out of. */
+/* The driver's part of the option: the size is 1 GiB in both cases, the type of the memory differs,
+ * and is all that a driver may be out of. */
 static GememPage
 create_page (GePages *pages)
 {
   GememPage page = gemem_device_create_page (pages->device, pages->page_size);
 
-  if (page != 0 || pages->page_size != GE_HUGE_PAGE || pages->option != GE_1G_FIRST || pages->fell_back)
+  if (page != 0 || pages->page_size != GE_HUGE_PAGE || pages->option != GE_1G_FIRST
+      || pages->fell_back)
     return page;
   pages->fell_back = TRUE;
   return gemem_device_create_page (pages->device, pages->page_size);
@@ -319,7 +321,8 @@ gemem_ge_pages_waits_at (const GePages *pages, guint32 page, guint64 address)
 static const char *
 first_problem (const GePages *pages)
 {
-  g_autofree guint32 *shown = g_new0 (guint32, pages->pages->len + 1), *stacked = g_new0 (guint32, pages->pages->len + 1);
+  g_autofree guint32 *shown = g_new0 (guint32, pages->pages->len + 1),
+                     *stacked = g_new0 (guint32, pages->pages->len + 1);
   gsize position = 0;
   guint64 address;
   gpointer page;

@@ -1,13 +1,19 @@
-/* pages.h - GE's PhysicalMemoryAllocator: physical pages of a device, shared by all pools and sessions, unmapped as late as possible.
+/* pages.h - GE's PhysicalMemoryAllocator: physical pages of a device, shared by all pools and
+ * sessions, unmapped as late as possible.
  *
- * What: a page that nobody uses waits on a stack and stays mapped where it was; whoever needs memory gets the page it had last, else the most
- * recently returned one, else a new one from the device.  Every range of addresses is a user of the pool of pages; pages go back to the device only
- * when the last user is gone, so that pools and sessions hand memory to each other without the driver.
- * One object may be given to any number of ranges, of several allocators and threads: every function takes the lock of the device
- * (gemem_device_lock), which the real system has as a recursive mutex.
- * Invariants: an address shows one page at most; `maps` counts the addresses that show a page; a page is on the stack once at most; without users
- * there are only pages that somebody did not give back.
- * Cost: O(1) per page taken, returned or mapped; release of a range O(its pages).  Origin: shared/spec/ge-runtime.md 4.
+ * What: a page that nobody uses waits on a stack and stays mapped where it was; whoever needs
+ * memory gets the page it had last, else the most recently returned one, else a new one from the
+ * device.  Every range of addresses is a user of the pool of pages; pages go back to the device
+ * only when the last user is gone, so that pools and sessions hand memory to each other without the
+ * driver.
+ * One object may be given to any number of ranges, of several allocators and threads: every
+ * function takes the lock of the device (gemem_device_lock), which the real system has as a
+ * recursive mutex.
+ * Invariants: an address shows one page at most; `maps` counts the addresses that show a page; a
+ * page is on the stack once at most; without users there are only pages that somebody did not give
+ * back.
+ * Cost: O(1) per page taken, returned or mapped; release of a range O(its pages).  Origin:
+ * shared/spec/ge-runtime.md 4.
  */
 #pragma once
 
@@ -16,49 +22,57 @@
 
 #define GE_NO_PAGE G_MAXUINT32
 
-#define GE_SMALL_PAGE (G_GUINT64_CONSTANT (2) << 20) /* kDrvPageSize                                        */
-#define GE_LARGE_PAGE (G_GUINT64_CONSTANT (8) << 20) /* kLargePageSize: wherever policy 3 or 4 is on        */
-#define GE_HUGE_PAGE (G_GUINT64_CONSTANT (1) << 30) /* kDrv1GPageSize: variables, if the option asks for it */
+#define GE_SMALL_PAGE (G_GUINT64_CONSTANT (2) << 20) /* kDrvPageSize */
+#define GE_LARGE_PAGE \
+  (G_GUINT64_CONSTANT (8) << 20) /* kLargePageSize: wherever policy 3 or 4 is on */
+#define GE_HUGE_PAGE \
+  (G_GUINT64_CONSTANT (1) << 30) /* kDrv1GPageSize: variables, if the option asks for it */
 
 /* Option ge.variableUse1gHugePage. */
 typedef enum
 {
   GE_1G_NO,
-  GE_1G_ONLY,  /* "1": pages of 1 GiB of the driver's 1G type, or failure                                    */
-  GE_1G_FIRST, /* "2": once the driver refuses the 1G type, this and all later pages (of 1 GiB still) are of the 2M type */
+  GE_1G_ONLY, /* "1": pages of 1 GiB of the driver's 1G type, or failure */
+  /* "2": once the driver refuses the 1G type, this and all later pages (of 1 GiB still) are of the
+   * 2M type */
+  GE_1G_FIRST,
 } Ge1gOption;
 
 typedef struct
 {
-  GememPage page; /* 0: given back to the device                                                    */
-  guint64   home; /* where it was last mapped for somebody who took it with gemem_ge_pages_take() */
-  guint32   ref;  /* users: 0 or 1           */
-  guint32   maps; /* addresses that show it  */
-  guint8    in_free;
+  GememPage page; /* 0: given back to the device */
+  guint64 home;   /* where it was last mapped for somebody who took it with gemem_ge_pages_take() */
+  guint32 ref;    /* users: 0 or 1 */
+  guint32 maps;   /* addresses that show it */
+  guint8 in_free;
 } GePhysical;
 
 typedef struct
 {
   GememDevice *device;
-  guint64      page_size;
-  Ge1gOption   option;
-  gboolean     fell_back; /* GE_1G_FIRST: to the 2M type */
-  guint64      users;
-  GArray      *pages;  /* GePhysical                                            */
-  GArray      *free;   /* guint32: stack; entries may have been taken meanwhile */
-  GememIdMap  *mapped; /* address -> guint64: the page it shows                 */
+  guint64 page_size;
+  Ge1gOption option;
+  gboolean fell_back; /* GE_1G_FIRST: to the 2M type */
+  guint64 users;
+  GArray *pages;      /* GePhysical */
+  GArray *free;       /* guint32: stack; entries may have been taken meanwhile */
+  GememIdMap *mapped; /* address -> guint64: the page it shows */
 } GePages;
 
 /* @option matters for pages of 1 GiB only. */
-void gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size, Ge1gOption option);
+void gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size,
+                          Ge1gOption option);
 /* Returns every page to the device.  The ranges must have been closed. */
 void gemem_ge_pages_clear (GePages *pages);
 
-/* Initialize: one more user.  The first one fixes the page size; FALSE when @page_size is another. */
+/* Initialize: one more user.  The first one fixes the page size; FALSE when @page_size is
+ * another. */
 gboolean gemem_ge_pages_enter (GePages *pages, guint64 page_size);
-/* Finalize without a range: the last user's leave returns to the device what nobody uses and no address shows. */
+/* Finalize without a range: the last user's leave returns to the device what nobody uses and no
+ * address shows. */
 void gemem_ge_pages_leave (GePages *pages);
-/* Initialize and ReserveMemAddress: the address of @size bytes, with one more user; 0, and nothing changed, when refused. */
+/* Initialize and ReserveMemAddress: the address of @size bytes, with one more user; 0, and nothing
+ * changed, when refused. */
 guint64 gemem_ge_pages_open (GePages *pages, guint64 page_size, guint64 size);
 /* Finalize: ends both. */
 void gemem_ge_pages_close (GePages *pages, guint64 address, guint64 size);
@@ -68,8 +82,9 @@ guint64 gemem_ge_pages_reserve (GePages *pages, guint64 size);
 /* ReleaseMemAddress: really unmaps what is mapped in the range, and releases it. */
 void gemem_ge_pages_release (GePages *pages, guint64 address, guint64 size);
 
-/* MallocPhysical, and MapMem: @last, the page that was at @address before, if nobody has it; else, with @reuse, a returned one; else a new one; mapped at
- * @address.  GE_NO_PAGE when the device refuses, and when somebody else has @last although @address does not show it any more. */
+/* MallocPhysical, and MapMem: @last, the page that was at @address before, if nobody has it; else,
+ * with @reuse, a returned one; else a new one; mapped at @address.  GE_NO_PAGE when the device
+ * refuses, and when somebody else has @last although @address does not show it any more. */
 guint32 gemem_ge_pages_take (GePages *pages, guint32 last, guint64 address, gboolean reuse);
 /* FreePhysical: the page stays with the pool, and mapped. */
 void gemem_ge_pages_give (GePages *pages, guint32 page);

@@ -1,9 +1,12 @@
-/* physical.c - `ge-physical`: GE's pool of physical pages by itself, each request a reserved range of its own with pages of the pool under it.
+/* physical.c - `ge-physical`: GE's pool of physical pages by itself, each request a reserved range
+ * of its own with pages of the pool under it.
  *
- * What a trace means here: a request opens a range of addresses of whole pages (and is a user of the pool of pages, as every range is), takes its pages from
- * the top down, those returned last first, and shows them there; freeing it gives the pages to the pool, ends their mappings and closes the range.
- * Ranges never overlap while they are open, so neither do live blocks.  The pool keeps its pages until the last request is freed; then all go back
- * to the driver.  A device without virtual memory serves nothing.
+ * What a trace means here: a request opens a range of addresses of whole pages (and is a user of
+ * the pool of pages, as every range is), takes its pages from the top down, those returned last
+ * first, and shows them there; freeing it gives the pages to the pool, ends their mappings and
+ * closes the range. Ranges never overlap while they are open, so neither do live blocks.  The pool
+ * keeps its pages until the last request is freed; then all go back to the driver.  A device
+ * without virtual memory serves nothing.
  * Invariants: the pages of a block are those that its addresses show.
  * Cost: O(pages of the block), every one of them a mapping.  Origin: shared/spec/ge-runtime.md 4.
  */
@@ -17,16 +20,16 @@ typedef struct _Block Block;
 struct _Block
 {
   guint64 address, size;
-  Block  *prev, *next;
+  Block *prev, *next;
 };
 
 typedef struct
 {
   GememAllocator base;
-  GePages        pages;
-  guint64        page_size, total;
-  Block         *blocks; /* newest first */
-  GememSlab      slab;
+  GePages pages;
+  guint64 page_size, total;
+  Block *blocks; /* newest first */
+  GememSlab slab;
 } Physical;
 
 typedef struct
@@ -34,10 +37,7 @@ typedef struct
   GePageParams pages;
 } Params;
 
-static const GememParam params[] = {
-  GE_PAGE_PARAM_ROWS (Params, pages),
-  { NULL }
-};
+static const GememParam params[] = { GE_PAGE_PARAM_ROWS (Params, pages), { NULL } };
 
 extern const GememAllocatorClass gemem_ge_physical_class;
 
@@ -114,12 +114,13 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
   if (block->next != NULL)
     block->next->prev = block;
   self->blocks = block;
-  *out = (GememBlock) { .address = address, .size = size, .handle = block };
+  *out = (GememBlock){ .address = address, .size = size, .handle = block };
   return TRUE;
 }
 
 static void
-free_block (GememAllocator *allocator, const GememBlock *given, G_GNUC_UNUSED gboolean completion_follows)
+free_block (GememAllocator *allocator, const GememBlock *given,
+            G_GNUC_UNUSED gboolean completion_follows)
 {
   Physical *self = (Physical *) allocator;
   Block *block = given->handle;
@@ -165,7 +166,9 @@ check (GememAllocator *allocator, GError **error)
     blocks++;
   if (blocks != self->pages.users)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "ge-physical: %" G_GUINT64_FORMAT " ranges, but the page pool has %" G_GUINT64_FORMAT " users",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "ge-physical: %" G_GUINT64_FORMAT
+                   " ranges, but the page pool has %" G_GUINT64_FORMAT " users",
                    blocks, self->pages.users);
       return FALSE;
     }

@@ -51,8 +51,9 @@ check_value (const char *name, const char *text, const char *what, GError **erro
   if (!is_set (text) || (strlen (text) == 1 && *text >= '0' && *text <= '4'))
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: %s='%s': not one of 0, 1, 2, 3, 4; choose one, leave it out, or give as_built=yes, with which it counts as 0 as in GE", what, name,
-               text);
+               "%s: %s='%s': not one of 0, 1, 2, 3, 4; choose one, leave it out, or give "
+               "as_built=yes, with which it counts as 0 as in GE",
+               what, name, text);
   return FALSE;
 }
 
@@ -66,7 +67,8 @@ gemem_ge_policy_check (const GePolicySources *sources, const char *what, GError 
   if (!sources->strict || !is_set (sources->environment) || !is_set (sources->option))
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: GE_USE_STATIC_MEMORY=%s and static_memory_policy=%s: the documentation forbids setting both; leave one out, or strict=yes", what,
-               sources->environment, sources->option);
+               "%s: GE_USE_STATIC_MEMORY=%s and static_memory_policy=%s: the documentation forbids "
+               "setting both; leave one out, or strict=yes",
+               what, sources->environment, sources->option);
   return FALSE;
 }

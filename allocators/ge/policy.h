@@ -1,6 +1,8 @@
-/* policy.h - GE's static memory policy, as it follows from the environment variable and the option together.
+/* policy.h - GE's static memory policy, as it follows from the environment variable and the option
+ * together.
  *
- * Two bits, each set by either source: static (values 1, 2, 4) and dynamic (3, 4); the policy is 0, 2, 3 or 4.  What is no such value counts as 0.
+ * Two bits, each set by either source: static (values 1, 2, 4) and dynamic (3, 4); the policy is 0,
+ * 2, 3 or 4.  What is no such value counts as 0.
  * Origin: shared/spec/ge-runtime.md 7.1.
  */
 #pragma once
@@ -16,8 +18,8 @@ guint gemem_ge_policy (const char *environment, const char *option);
 typedef struct
 {
   const char *environment, *option; /* GE_USE_STATIC_MEMORY, ge.exec.staticMemoryPolicy */
-  gboolean    strict;               /* not both */
-  gboolean    as_built;             /* any text, silently */
+  gboolean strict;                  /* not both */
+  gboolean as_built;                /* any text, silently */
 } GePolicySources;
 
 /* Whether the documentation allows this; GEMEM_ERROR_USAGE with @what ("allocator ge") in front. */

@@ -1,8 +1,11 @@
-/* pool-report.c - the statistics block of a GE pool as PrintDetails writes it, for reading side by side with a log.
+/* pool-report.c - the statistics block of a GE pool as PrintDetails writes it, for reading side by
+ * side with a log.
  *
- * What the formats are is written down (10); what some figures count is not, and is chosen so: `level` is the number of layers a pool has, and
- * the count beside it that of `ids`; a layer's size is that of one of its spans; spans are listed in ascending size, layers in ascending length.
- * The real system prints a pool's id in front of each line of a log; here a line with it comes before the block.
+ * What the formats are is written down (10); what some figures count is not, and is chosen so:
+ * `level` is the number of layers a pool has, and the count beside it that of `ids`; a layer's size
+ * is that of one of its spans; spans are listed in ascending size, layers in ascending length. The
+ * real system prints a pool's id in front of each line of a log; here a line with it comes before
+ * the block.
  * Origin: shared/spec/ge-runtime.md 1.8, 10.
  */
 #include "config.h"
@@ -25,7 +28,10 @@ append_size (GString *text, const char *label, guint64 bytes)
 
       if (bytes <= unit)
         continue;
-      g_string_append_printf (text, "(%s%c)", g_ascii_formatd (number, sizeof number, "%.2f", (double) bytes / (double) unit), letters[i]);
+      g_string_append_printf (
+          text, "(%s%c)",
+          g_ascii_formatd (number, sizeof number, "%.2f", (double) bytes / (double) unit),
+          letters[i]);
       return;
     }
 }
@@ -38,13 +44,17 @@ append_device_memory (GString *text, const GePool *pool)
   double percent = 0;
 
   if (pool->obtained > 0)
-    percent = pool->obtained < pool->real_theory_min ? 100.0 : 100.0 * (double) pool->real_theory_min / (double) pool->obtained;
-  g_string_append_printf (text, "Device memory   : [alloc count:" U64 " free count:" U64, pool->root_alloc_count, pool->root_free_count);
+    percent = pool->obtained < pool->real_theory_min
+                  ? 100.0
+                  : 100.0 * (double) pool->real_theory_min / (double) pool->obtained;
+  g_string_append_printf (text, "Device memory   : [alloc count:" U64 " free count:" U64,
+                          pool->root_alloc_count, pool->root_free_count);
   append_size (text, " total size:", pool->obtained);
   append_size (text, " new_va_size:", x != NULL ? x->new_va_size : 0);
   append_size (text, " real_theory_min:", pool->real_theory_min);
   append_size (text, " theory_min:", pool->theory_min);
-  g_string_append_printf (text, " reach theory rate:%s%%]\n", g_ascii_formatd (rate, sizeof rate, "%.2f", percent));
+  g_string_append_printf (text, " reach theory rate:%s%%]\n",
+                          g_ascii_formatd (rate, sizeof rate, "%.2f", percent));
 }
 
 /* ---- spans that are handed out */
@@ -89,7 +99,8 @@ collect_new_va (const GePool *pool, gboolean occupied)
 {
   GArray *pages = g_array_new (FALSE, FALSE, sizeof (guint64));
 
-  for (const GeNewVa *v = pool->expandable != NULL ? pool->expandable->all : NULL; v != NULL; v = v->all_next)
+  for (const GeNewVa *v = pool->expandable != NULL ? pool->expandable->all : NULL; v != NULL;
+       v = v->all_next)
     if (v->span.occupied == occupied)
       {
         const guint64 n = v->span.pages;
@@ -106,7 +117,8 @@ run_length (const GArray *pages, guint i)
 {
   guint n = 1;
 
-  while (i + n < pages->len && g_array_index (pages, guint64, i + n) == g_array_index (pages, guint64, i))
+  while (i + n < pages->len
+         && g_array_index (pages, guint64, i + n) == g_array_index (pages, guint64, i))
     n++;
   return n;
 }
@@ -137,8 +149,8 @@ append_spans (GString *text, const GePool *pool, const char *label, const GArray
 static void
 append_total (GString *text, const GePool *pool, const char *label, guint64 spans, guint64 pages)
 {
-  g_string_append_printf (text, "%s: [span count:" U64 " page count:" U64 " total size:" U64 "]\n", label, spans, pages,
-                          pages << pool->config.page_shift);
+  g_string_append_printf (text, "%s: [span count:" U64 " page count:" U64 " total size:" U64 "]\n",
+                          label, spans, pages, pages << pool->config.page_shift);
 }
 
 /* ---- layers */
@@ -148,15 +160,19 @@ append_layer (GString *text, const GePool *pool, const char *label, guint64 page
 {
   const guint64 size = pages << pool->config.page_shift;
 
-  g_string_append_printf (text, "    |-%s: [id:%-5" G_GUINT64_FORMAT " capacity:%-5" G_GUINT64_FORMAT " size:%-11" G_GUINT64_FORMAT " count:%-5"
-                                G_GUINT64_FORMAT "]\n",
-                          label, pages, size > pool->config.uncacheable ? 0 : pool->config.span_count_in_layer, size, count);
+  g_string_append_printf (text,
+                          "    |-%s: [id:%-5" G_GUINT64_FORMAT " capacity:%-5" G_GUINT64_FORMAT
+                          " size:%-11" G_GUINT64_FORMAT " count:%-5" G_GUINT64_FORMAT "]\n",
+                          label, pages,
+                          size > pool->config.uncacheable ? 0 : pool->config.span_count_in_layer,
+                          size, count);
 }
 
 static guint32
 next_id (const GePool *pool, guint32 from)
 {
-  return pool->config.quick ? gemem_ge_layers_next (&pool->layers, from) : gemem_ge_layers_next_created (&pool->layers, from);
+  return pool->config.quick ? gemem_ge_layers_next (&pool->layers, from)
+                            : gemem_ge_layers_next_created (&pool->layers, from);
 }
 
 static guint64
@@ -164,7 +180,8 @@ spans_in (const GePool *pool, guint32 layer)
 {
   guint64 n = 0;
 
-  for (const GeSpan *span = gemem_ge_layers_front (&pool->layers, layer); span != NULL; span = span->layer_next)
+  for (const GeSpan *span = gemem_ge_layers_front (&pool->layers, layer); span != NULL;
+       span = span->layer_next)
     n++;
   return n;
 }
@@ -176,7 +193,8 @@ append_layers (GString *text, const GePool *pool)
 
   for (guint32 k = next_id (pool, 0); k != GE_LAYER_NONE; k = next_id (pool, k + 1), ids++)
     spans += spans_in (pool, k);
-  g_string_append_printf (text, "Freed span layers: [level:" U64 ", count:" U64 "]\n", pool->layer_capacity, ids);
+  g_string_append_printf (text, "Freed span layers: [level:" U64 ", count:" U64 "]\n",
+                          pool->layer_capacity, ids);
   append_total (text, pool, "Freed", spans, pool->idle_pages);
   for (guint32 k = next_id (pool, 0); k != GE_LAYER_NONE; k = next_id (pool, k + 1))
     append_layer (text, pool, "layer", k, spans_in (pool, k));
@@ -185,12 +203,14 @@ append_layers (GString *text, const GePool *pool)
 void
 gemem_ge_pool_report (const GePool *pool, GString *text)
 {
-  g_autoptr (GArray) used = collect_used (pool), new_va = collect_new_va (pool, TRUE), idle = collect_new_va (pool, FALSE);
+  g_autoptr (GArray) used = collect_used (pool), new_va = collect_new_va (pool, TRUE),
+                     idle = collect_new_va (pool, FALSE);
   guint n;
 
   append_device_memory (text, pool);
-  g_string_append_printf (text, "Allocator memory: [alloc count:" U64 " free count:" U64 " recycle count:" U64 "]\n", pool->alloc_count,
-                          pool->free_count, pool->recycle_count);
+  g_string_append_printf (
+      text, "Allocator memory: [alloc count:" U64 " free count:" U64 " recycle count:" U64 "]\n",
+      pool->alloc_count, pool->free_count, pool->recycle_count);
   append_total (text, pool, "Using", used->len + new_va->len, sum_of (used) + sum_of (new_va));
   append_spans (text, pool, "span", used);
   append_spans (text, pool, "new_va_span", new_va);
@@ -212,7 +232,8 @@ gemem_ge_stack_report (GememAllocator *allocator, GString *text)
 
   if (self->stack != GE_STACK_SINGLE)
     {
-      g_string_append_printf (text, "[%sallocator_%u] device_id:%d\n", self->stack == GE_STACK_FIXED ? "" : "rts_", id++,
+      g_string_append_printf (text, "[%sallocator_%u] device_id:%d\n",
+                              self->stack == GE_STACK_FIXED ? "" : "rts_", id++,
                               allocator->device->ordinal);
       gemem_ge_pool_report (&self->bottom, text);
     }
@@ -220,7 +241,8 @@ gemem_ge_stack_report (GememAllocator *allocator, GString *text)
     {
       const GeL1 *l1 = g_ptr_array_index (self->pools, i);
 
-      g_string_append_printf (text, "[allocator_%u] device_id:%d stream:" U64, id++, allocator->device->ordinal, l1->stream);
+      g_string_append_printf (text, "[allocator_%u] device_id:%d stream:" U64, id++,
+                              allocator->device->ordinal, l1->stream);
       if (self->by_model != NULL)
         g_string_append_printf (text, " pool:%u", l1->model);
       g_string_append_c (text, '\n');

@@ -1,8 +1,8 @@
 /* range.c - see range.h; the section numbers are those of shared/spec/ge-runtime.md. */
 #include "config.h"
 
-#include "base/units.h"
 #include "allocators/ge/range.h"
+#include "base/units.h"
 
 gboolean
 gemem_ge_range_init (GeRange *range, GePages *pages, guint64 size)
@@ -13,7 +13,7 @@ gemem_ge_range_init (GeRange *range, GePages *pages, guint64 size)
 
   if (base == 0)
     return FALSE;
-  *range = (GeRange) { .pages = pages, .base = base, .size = rounded, .page_size = page };
+  *range = (GeRange){ .pages = pages, .base = base, .size = rounded, .page_size = page };
   range->n_records = (guint32) (rounded / page);
   range->records = g_new0 (GeRecord, range->n_records);
   for (guint32 i = 0; i < range->n_records; i++)
@@ -83,7 +83,8 @@ static gboolean
 obtain (GeRange *range, guint32 i)
 {
   GeRecord *record = &range->records[i];
-  const guint32 page = gemem_ge_pages_take (range->pages, record->last, range->base + i * range->page_size, TRUE);
+  const guint32 page = gemem_ge_pages_take (range->pages, record->last,
+                                            range->base + i * range->page_size, TRUE);
 
   if (page == GE_NO_PAGE)
     return FALSE;
@@ -95,7 +96,8 @@ obtain (GeRange *range, guint32 i)
   return TRUE;
 }
 
-/* One place fewer shows the page of record @i; after the last one the memory goes to the physical pool. */
+/* One place fewer shows the page of record @i; after the last one the memory goes to the physical
+ * pool. */
 static gboolean
 drop_map (GeRange *range, guint32 i)
 {
@@ -132,9 +134,9 @@ undo (GeRange *range, guint32 i)
 typedef struct
 {
   GeRange *range;
-  gint64   ib, ie; /* first and last page; `ib` rises when pages were gathered */
-  gint64   low;    /* the lowest page that the block counts as touched         */
-  guint64  need, tail, reuse, gathered;
+  gint64 ib, ie; /* first and last page; `ib` rises when pages were gathered */
+  gint64 low;    /* the lowest page that the block counts as touched */
+  guint64 need, tail, reuse, gathered;
   gboolean recycle;
 } Walk;
 
@@ -241,7 +243,8 @@ yield (Walk *w, gint64 in_use, guint64 bytes, guint64 *reuse)
   return GE_BACK_USING;
 }
 
-/* 5.5, the part about pages.  Pages that the walk touched before it gathered are not in the list; they wait for the next. */
+/* 5.5, the part about pages.  Pages that the walk touched before it gathered are not in the list;
+ * they wait for the next. */
 static GeBacking
 collect (Walk *w, guint64 *reuse)
 {
@@ -264,7 +267,8 @@ collect (Walk *w, guint64 *reuse)
   *reuse = w->reuse + w->tail;
   if (range->list->len == w->need)
     return GE_BACK_NEW_VA;
-  gemem_ge_range_push (range, (const guint32 *) (gconstpointer) range->list->data, range->list->len);
+  gemem_ge_range_push (range, (const guint32 *) (gconstpointer) range->list->data,
+                       range->list->len);
   return GE_BACK_FAILED;
 }
 
@@ -272,7 +276,9 @@ GeBacking
 gemem_ge_range_back (GeRange *range, guint64 address, guint64 bytes, guint64 *reuse)
 {
   const guint64 offset = address - range->base, end = offset + bytes;
-  Walk w = { .range = range, .ib = (gint64) (offset / range->page_size), .ie = (gint64) ((end - 1) / range->page_size) };
+  Walk w = { .range = range,
+             .ib = (gint64) (offset / range->page_size),
+             .ie = (gint64) ((end - 1) / range->page_size) };
   gboolean failed = FALSE;
 
   w.low = w.ie + 1;
@@ -370,7 +376,8 @@ gemem_ge_range_show (GeRange *range, const guint32 *records, guint n)
   if (address == 0)
     return 0;
   for (guint j = 0; j < n; j++)
-    if (!gemem_ge_pages_map (range->pages, address + j * range->page_size, range->records[records[j]].page))
+    if (!gemem_ge_pages_map (range->pages, address + j * range->page_size,
+                             range->records[records[j]].page))
       {
         gemem_ge_pages_release (range->pages, address, size);
         return 0;

@@ -1,10 +1,14 @@
-/* range.h - the backing of one virtual range with large physical pages: GE's ExpandableActiveMemoryAllocatorImp.
+/* range.h - the backing of one virtual range with large physical pages: GE's
+ * ExpandableActiveMemoryAllocatorImp.
  *
- * What: a pool cuts blocks from a reserved range of addresses; this puts physical pages under a block when it is handed out and keeps them
- * when it is freed.  Before new memory is taken, idle pages that lie elsewhere in the range may be gathered, to be shown at addresses of
- * their own (NEW_VA); a block that would cover pages which are shown elsewhere is refused (USING) and the pool looks further down.
- * Invariants: a page record counts the blocks that touch it (`ref`); `phys` is the number of pages held, in bytes; a record is on the free
- * stack once at most.  The order of the stack and the integer test of 5.3 decide addresses, and are kept to the letter.
+ * What: a pool cuts blocks from a reserved range of addresses; this puts physical pages under a
+ * block when it is handed out and keeps them when it is freed.  Before new memory is taken, idle
+ * pages that lie elsewhere in the range may be gathered, to be shown at addresses of their own
+ * (NEW_VA); a block that would cover pages which are shown elsewhere is refused (USING) and the
+ * pool looks further down.
+ * Invariants: a page record counts the blocks that touch it (`ref`); `phys` is the number of pages
+ * held, in bytes; a record is on the free stack once at most.  The order of the stack and the
+ * integer test of 5.3 decide addresses, and are kept to the letter.
  * Cost: O(pages of the block), amortised.  Origin: shared/spec/ge-runtime.md 5.1 to 5.7.
  */
 #pragma once
@@ -14,34 +18,36 @@
 /* One page of the range. */
 typedef struct
 {
-  guint32 page;      /* physical page, or GE_NO_PAGE                                  */
-  guint32 last;      /* the physical page it had before, or GE_NO_PAGE                */
-  guint32 ref;       /* blocks of the range that touch it                             */
-  guint32 maps;      /* places where its physical page is shown                       */
-  guint8  using;     /* handed out, in its place or (with ref 0) in a new-VA block    */
-  guint8  in_free;   /* on the free stack                                             */
-  guint8  recycled;  /* its memory was given back: next time it gets memory in place  */
-  guint8  elsewhere; /* a live new-VA block shows it                                  */
+  guint32 page;     /* physical page, or GE_NO_PAGE */
+  guint32 last;     /* the physical page it had before, or GE_NO_PAGE */
+  guint32 ref;      /* blocks of the range that touch it */
+  guint32 maps;     /* places where its physical page is shown */
+  guint8 using;     /* handed out, in its place or (with ref 0) in a new-VA block */
+  guint8 in_free;   /* on the free stack */
+  guint8 recycled;  /* its memory was given back: next time it gets memory in place */
+  guint8 elsewhere; /* a live new-VA block shows it */
 } GeRecord;
 
 typedef struct
 {
-  GePages  *pages;
-  guint64   base, size, page_size;
+  GePages *pages;
+  guint64 base, size, page_size;
   GeRecord *records;
-  guint32   n_records;
-  GArray   *free;       /* guint32: stack of records                       */
-  GArray   *list;       /* guint32: pa_list, records of the latest request */
-  guint64   phys;       /* bytes                                           */
-  guint64   theory_min; /* of the pool, at its latest success              */
+  guint32 n_records;
+  GArray *free;       /* guint32: stack of records */
+  GArray *list;       /* guint32: pa_list, records of the latest request */
+  guint64 phys;       /* bytes */
+  guint64 theory_min; /* of the pool, at its latest success */
 } GeRange;
 
 typedef enum
 {
   GE_BACKED,
-  GE_BACK_FAILED, /* the device refused; nothing is kept                                          */
-  GE_BACK_USING,  /* part of it is shown elsewhere; *reuse: bytes from the top that are in the way */
-  GE_BACK_NEW_VA, /* `list` holds the pages to show at new addresses; *reuse: bytes of the block that lose their home */
+  GE_BACK_FAILED, /* the device refused; nothing is kept */
+  GE_BACK_USING, /* part of it is shown elsewhere; *reuse: bytes from the top that are in the way */
+  /* `list` holds the pages to show at new addresses; *reuse: bytes of the block that lose their
+   * home */
+  GE_BACK_NEW_VA,
 } GeBacking;
 
 /* FALSE: the device has no virtual memory, or refuses; nothing is changed. */
@@ -58,7 +64,8 @@ gemem_ge_range_contains (const GeRange *range, guint64 address)
 GeBacking gemem_ge_range_back (GeRange *range, guint64 address, guint64 bytes, guint64 *reuse);
 /* The block is freed: its pages wait for the next. */
 void gemem_ge_range_unback (GeRange *range, guint64 address, guint64 bytes);
-/* Gives the memory of pages that only the idle span [@address, @address + @bytes) touches back to the physical pool. */
+/* Gives the memory of pages that only the idle span [@address, @address + @bytes) touches back to
+ * the physical pool. */
 void gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes);
 
 /* ---- new-VA blocks: lists of records whose pages are shown together elsewhere */

@@ -1,6 +1,8 @@
-/* rdma-pool.h - GE's RdmaPoolAllocator: one device block, taken once, that remote direct memory access is registered for.
+/* rdma-pool.h - GE's RdmaPoolAllocator: one device block, taken once, that remote direct memory
+ * access is registered for.
  *
- * What: best fit by (size, address); the low part of a block is handed out if that is at most half of it, else the whole; never grows.
+ * What: best fit by (size, address); the low part of a block is handed out if that is at most half
+ * of it, else the whole; never grows.
  * Cost: O(log blocks) per request.  Origin: shared/spec/ge-runtime.md 6.2.
  */
 #pragma once
@@ -16,7 +18,8 @@ void gemem_ge_rdma_init (GeRdma *rdma, GememDevice *device);
 /* Finalize: the block goes back, whatever is in use. */
 void gemem_ge_rdma_clear (GeRdma *rdma);
 
-/* InitMemory: FALSE if the device refuses (it may be tried again), or if the pool has its memory already. */
+/* InitMemory: FALSE if the device refuses (it may be tried again), or if the pool has its memory
+ * already. */
 gboolean gemem_ge_rdma_init_memory (GeRdma *rdma, guint64 size);
 /* NULL when nothing fits. */
 GeBlock *gemem_ge_rdma_alloc (GeRdma *rdma, guint64 size);

@@ -1,14 +1,14 @@
 /* rdma.c - `ge-rdma`: the pool for memory that other machines read and write (rdma-pool.h).
  *
- * The memory is obtained before the first request; if the device refuses it then, every request tries again.  Zero bytes count as 512: the
- * specification does not say, and the sibling in 6.1 does so.
+ * The memory is obtained before the first request; if the device refuses it then, every request
+ * tries again.  Zero bytes count as 512: the specification does not say, and the sibling in 6.1
+ * does so.
  * Cost: O(log blocks) per event.  Origin: shared/spec/ge-runtime.md 6.2.
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "allocators/ge/rdma-pool.h"
-
+#include "base/units.h"
 
 /* ---- the pool */
 
@@ -54,9 +54,9 @@ typedef struct
 typedef struct
 {
   GememAllocator base;
-  GeRdma         pool;
-  guint64        size;
-  guint64        failures;
+  GeRdma pool;
+  guint64 size;
+  guint64 failures;
 } Rdma;
 
 static const GememParam params[] = {
@@ -64,7 +64,8 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
     .offset = G_STRUCT_OFFSET (Params, size),
-    .help = "Bytes of the pool, which never grows (50%: half of the device); 0: 1 GiB, or half of the device where that is less." },
+    .help = "Bytes of the pool, which never grows (50%: half of the device); 0: 1 GiB, or half of "
+            "the device where that is less." },
   { NULL }
 };
 
@@ -98,12 +99,15 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
       self->failures++;
       return FALSE;
     }
-  *block = (GememBlock) { .address = found->node.address, .size = found->node.size, .handle = found };
+  *block = (GememBlock){ .address = found->node.address,
+                         .size = found->node.size,
+                         .handle = found };
   return TRUE;
 }
 
 static void
-release (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+release (GememAllocator *allocator, const GememBlock *block,
+         G_GNUC_UNUSED gboolean completion_follows)
 {
   gemem_ge_rdma_free (&((Rdma *) allocator)->pool, block->handle);
 }

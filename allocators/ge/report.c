@@ -1,6 +1,8 @@
-/* report.c - what `ge` says of itself: spans, invariants, statistics; see ge.h.  Not on the event path.
+/* report.c - what `ge` says of itself: spans, invariants, statistics; see ge.h.  Not on the event
+ * path.
  *
- * Dynamic blocks that are memory of graphs (static subgraphs) are no blocks of the program, and OVERHEAD like all static memory.
+ * Dynamic blocks that are memory of graphs (static subgraphs) are no blocks of the program, and
+ * OVERHEAD like all static memory.
  */
 #include "config.h"
 
@@ -42,12 +44,15 @@ gemem_ge_report_check (GememAllocator *allocator, GError **error)
   const Ge *ge = (const Ge *) allocator;
   const char *name = allocator->klass->name;
 
-  if (!gemem_ge_stack_check (&ge->hbm->base, error) || (ge->p2p != NULL && !gemem_ge_stack_check (&ge->p2p->base, error))
-      || !gemem_ge_other_check (&ge->others, name, error) || !gemem_ge_static_check (&ge->memory, name, error))
+  if (!gemem_ge_stack_check (&ge->hbm->base, error)
+      || (ge->p2p != NULL && !gemem_ge_stack_check (&ge->p2p->base, error))
+      || !gemem_ge_other_check (&ge->others, name, error)
+      || !gemem_ge_static_check (&ge->memory, name, error))
     return FALSE;
   if (ge->loaded.length == gemem_idmap_count (ge->memory.graphs))
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: %u graphs are listed as loaded, %" G_GUINT64_FORMAT " have static memory", name,
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "%s: %u graphs are listed as loaded, %" G_GUINT64_FORMAT " have static memory", name,
                ge->loaded.length, gemem_idmap_count (ge->memory.graphs));
   return FALSE;
 }
@@ -55,7 +60,7 @@ gemem_ge_report_check (GememAllocator *allocator, GError **error)
 typedef struct
 {
   GememStatFunc func;
-  gpointer      data;
+  gpointer data;
 } Prefixed;
 
 static void

@@ -6,7 +6,8 @@
 void
 gemem_ge_run_order_init (GeRunOrder *order)
 {
-  *order = (GeRunOrder) { .after = g_array_new (FALSE, FALSE, sizeof (guint64)), .events = gemem_idmap_new (0) };
+  *order = (GeRunOrder){ .after = g_array_new (FALSE, FALSE, sizeof (guint64)),
+                         .events = gemem_idmap_new (0) };
 }
 
 void
@@ -63,6 +64,7 @@ gemem_ge_run_order_record (GeRunOrder *order, guint64 event, guint64 stream)
 void
 gemem_ge_run_order_wait (GeRunOrder *order, guint64 event, guint64 stream)
 {
-  if (gemem_idmap_lookup (order->events, event) != NULL && !gemem_ge_run_order_follows (order, stream))
+  if (gemem_idmap_lookup (order->events, event) != NULL
+      && !gemem_ge_run_order_follows (order, stream))
     g_array_append_val (order->after, stream);
 }

@@ -1,8 +1,11 @@
 /* run-order.h - whether the runs of graphs that share memory follow one another.
  *
- * A run ends when the host has waited for it, or for its stream.  Until then work is after it only on its own stream, and on streams that waited for an
- * event which was recorded after it.  Runs that all follow one another are after the latest one if they are after any, so that one is enough to know.
- * Cost: O(streams that wait) per call.  Origin: shared/spec/ge-runtime.md 3.4, 7.3 (the rule); the bookkeeping is this project's.
+ * A run ends when the host has waited for it, or for its stream.  Until then work is after it only
+ * on its own stream, and on streams that waited for an event which was recorded after it.  Runs
+ * that all follow one another are after the latest one if they are after any, so that one is enough
+ * to know.
+ * Cost: O(streams that wait) per call.  Origin: shared/spec/ge-runtime.md 3.4, 7.3 (the rule); the
+ * bookkeeping is this project's.
  */
 #pragma once
 
@@ -10,10 +13,10 @@
 
 typedef struct
 {
-  gboolean    open;   /* the latest run has not ended */
-  guint64     graph, stream; /* of it */
-  GArray     *after;  /* guint64: streams whose further work comes after it */
-  GememIdMap *events; /* set of those whose mark comes after it */
+  gboolean open;         /* the latest run has not ended */
+  guint64 graph, stream; /* of it */
+  GArray *after;         /* guint64: streams whose further work comes after it */
+  GememIdMap *events;    /* set of those whose mark comes after it */
 } GeRunOrder;
 
 void gemem_ge_run_order_init (GeRunOrder *order);

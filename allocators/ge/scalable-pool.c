@@ -1,15 +1,17 @@
-/* scalable-pool.c - see scalable-pool.h; the section numbers below are those of shared/spec/ge-runtime.md. */
+/* scalable-pool.c - see scalable-pool.h; the section numbers below are those of
+ * shared/spec/ge-runtime.md. */
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
 #include "allocators/ge/scalable-private.h"
 
 void
-gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *lower, gpointer lower_data)
+gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *lower,
+                    gpointer lower_data)
 {
   guint64 minimum_pages = config->minimum >> config->page_shift;
 
-  *pool = (GePool) { .config = *config, .lower = lower, .lower_data = lower_data };
+  *pool = (GePool){ .config = *config, .lower = lower, .lower_data = lower_data };
   pool->page = G_GUINT64_CONSTANT (1) << config->page_shift;
   pool->layer_capacity = 1 + (config->threshold >> config->page_shift);
   /* A root block of the minimum size may be longer than the largest request. */
@@ -36,7 +38,8 @@ void
 gemem_ge_pool_clear (GePool *pool)
 {
   for (GeRoot *root = pool->roots; root != NULL; root = root->next)
-    pool->lower->free (pool->lower_data, root->first->address, (guint64) root->pages << pool->config.page_shift, root);
+    pool->lower->free (pool->lower_data, root->first->address,
+                       (guint64) root->pages << pool->config.page_shift, root);
   if (pool->expandable != NULL)
     gemem_ge_expandable_clear (pool);
   gemem_ge_layers_clear (&pool->layers);
@@ -53,8 +56,9 @@ bytes_of (const GePool *pool, const GeSpan *span)
 
 /* ---- idle spans */
 
-/* The front of the first layer that may be cut for @k pages (1.4), or NULL.  The Quick table looks at non-empty layers only and
- * knows no limit but 0; the Seq table counts the empty layers it passes. */
+/* The front of the first layer that may be cut for @k pages (1.4), or NULL.  The Quick table looks
+ * at non-empty layers only and knows no limit but 0; the Seq table counts the empty layers it
+ * passes. */
 GeSpan *
 gemem_ge_pool_find_longer (const GePool *pool, guint32 k)
 {
@@ -81,7 +85,8 @@ gemem_ge_pool_find_longer (const GePool *pool, guint32 k)
   return NULL;
 }
 
-/* Whether @span may be cut once @wanted pages in all have been asked of it: kDelaySplitRatio = 0.01 (1.5). */
+/* Whether @span may be cut once @wanted pages in all have been asked of it: kDelaySplitRatio = 0.01
+ * (1.5). */
 static inline gboolean
 is_splittable (const GeSpan *span, guint64 wanted)
 {
@@ -158,15 +163,17 @@ give_back (GePool *pool, GeSpan *span)
   gemem_slab_free (&pool->span_slab, span);
 }
 
-/* FetchNew (1.6, 1.9).  With something idle the threshold is a limit, so that the caller recycles and tries again; with nothing idle it
- * is not.  The subtraction wraps as the original's does when the threshold is below the minimum. */
+/* FetchNew (1.6, 1.9).  With something idle the threshold is a limit, so that the caller recycles
+ * and tries again; with nothing idle it is not.  The subtraction wraps as the original's does when
+ * the threshold is below the minimum. */
 static GeSpan *
 fetch_new (GePool *pool, guint32 k)
 {
   guint64 minimum_pages = pool->config.minimum >> pool->config.page_shift;
   guint64 pages = MAX (k, minimum_pages);
 
-  if (pool->obtained > pool->config.threshold - (pages << pool->config.page_shift) && pool->idle_pages > 0)
+  if (pool->obtained > pool->config.threshold - (pages << pool->config.page_shift)
+      && pool->idle_pages > 0)
     return NULL;
   GeSpan *span = obtain (pool, pages);
   if (span == NULL || pages == k)
@@ -185,7 +192,8 @@ expect_owner (GePool *pool)
   if (pool->config.shared == NULL && !pool->config.serialized
       && !g_atomic_pointer_compare_and_exchange (&pool->owner, NULL, g_thread_self ())
       && g_atomic_pointer_get (&pool->owner) != g_thread_self ())
-    g_error ("ge-scalable: a pool of one thread is used by a second one; give each thread a pool of its own (ge-runtime.md 1.11)");
+    g_error ("ge-scalable: a pool of one thread is used by a second one; give each thread a pool "
+             "of its own (ge-runtime.md 1.11)");
 #else
   (void) pool;
 #endif
@@ -325,7 +333,8 @@ gemem_ge_pool_recycle (GePool *pool)
   expect_owner (pool);
   if (pool->expandable != NULL)
     gemem_ge_expandable_drop_idle (pool);
-  for (guint32 k = gemem_ge_layers_next (&pool->layers, 0); k != GE_LAYER_NONE; k = gemem_ge_layers_next (&pool->layers, k + 1))
+  for (guint32 k = gemem_ge_layers_next (&pool->layers, 0); k != GE_LAYER_NONE;
+       k = gemem_ge_layers_next (&pool->layers, k + 1))
     {
       GeSpan *next;
       for (GeSpan *span = gemem_ge_layers_front (&pool->layers, k); span != NULL; span = next)
@@ -395,7 +404,8 @@ pool_lower_malloc (gpointer lower, guint64 bytes, GeRoot *root)
 }
 
 static void
-pool_lower_free (gpointer lower, G_GNUC_UNUSED guint64 address, G_GNUC_UNUSED guint64 bytes, GeRoot *root)
+pool_lower_free (gpointer lower, G_GNUC_UNUSED guint64 address, G_GNUC_UNUSED guint64 bytes,
+                 GeRoot *root)
 {
   lock (lower);
   gemem_ge_pool_free (lower, root->handle);
@@ -418,8 +428,8 @@ gemem_ge_pool_largest_idle (const GePool *pool, guint64 limit)
   exact = gemem_ge_layers_prev (&pool->layers, k);
   if (exact == k)
     return k;
-  /* Between two lengths in use the wish for the most pages is the likeliest to be granted, so only @k itself can do better than the
-   * exact hit. */
+  /* Between two lengths in use the wish for the most pages is the likeliest to be granted, so only
+   * @k itself can do better than the exact hit. */
   longer = gemem_ge_pool_find_longer (pool, k);
   if (longer != NULL && is_splittable (longer, (guint64) longer->tryl + k))
     return k;
@@ -433,7 +443,8 @@ gemem_ge_pool_growth_limit (const GePool *pool)
     return pool->layer_capacity - 1;
   if (pool->obtained >= pool->config.threshold)
     return 0;
-  return MIN (pool->layer_capacity - 1, (pool->config.threshold - pool->obtained) >> pool->config.page_shift);
+  return MIN (pool->layer_capacity - 1,
+              (pool->config.threshold - pool->obtained) >> pool->config.page_shift);
 }
 
 guint64

@@ -1,9 +1,9 @@
 /* session-range.c - see session-range.h. */
 #include "config.h"
 
-#include "base/units.h"
 #include "allocators/ge/session-range.h"
 #include "base/error.h"
+#include "base/units.h"
 
 #define NOWHERE (G_GUINT64_CONSTANT (1) << 63)
 
@@ -12,7 +12,9 @@ gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total, gbo
 {
   const guint64 page = pages->page_size;
 
-  *range = (GeSessionRange) { .pages = pages, .page_size = page, .total = gemem_round_up (total, page), .reuse = reuse };
+  *range = (GeSessionRange){
+    .pages = pages, .page_size = page, .total = gemem_round_up (total, page), .reuse = reuse
+  };
   range->records = g_array_new (FALSE, FALSE, sizeof (GeSessionPage));
 }
 
@@ -66,7 +68,8 @@ add_user (GeSessionRange *range, guint64 i)
 
   if (page->ref == 0)
     {
-      const guint32 taken = gemem_ge_pages_take (range->pages, page->last, range->base + i * range->page_size, range->reuse);
+      const guint32 taken = gemem_ge_pages_take (range->pages, page->last,
+                                                 range->base + i * range->page_size, range->reuse);
 
       if (taken == GE_NO_PAGE)
         return FALSE;
@@ -164,7 +167,8 @@ gemem_ge_session_share (GeSessionRange *range, guint64 bytes)
   guint64 address = 0;
 
   gemem_device_lock (range->pages->device);
-  if (reserve (range) && bytes <= range->size && (bytes <= range->used || append (range, bytes - range->used) != 0))
+  if (reserve (range) && bytes <= range->size
+      && (bytes <= range->used || append (range, bytes - range->used) != 0))
     {
       range->used_count++;
       address = range->base;
@@ -191,7 +195,8 @@ is_ready (const GeSessionRange *range, guint64 i)
   const guint64 address = range->base + i * range->page_size;
 
   return i < range->records->len
-         && (record (range, i)->ref > 0 || gemem_ge_pages_waits_at (range->pages, record (range, i)->last, address));
+         && (record (range, i)->ref > 0
+             || gemem_ge_pages_waits_at (range->pages, record (range, i)->last, address));
 }
 
 guint64
@@ -215,8 +220,9 @@ gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **
 
       if ((page->ref > 0) != (page->page != GE_NO_PAGE))
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: page %u of the session's range has %u users and %s memory", what, i, page->ref,
-                       page->ref > 0 ? "no" : "still");
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                       "%s: page %u of the session's range has %u users and %s memory", what, i,
+                       page->ref, page->ref > 0 ? "no" : "still");
           return FALSE;
         }
       phys += page->ref > 0 ? range->page_size : 0;
@@ -224,7 +230,9 @@ gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **
   if (phys == range->phys)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "%s: the session's range has %" G_GUINT64_FORMAT " bytes under it, %" G_GUINT64_FORMAT " were counted", what, phys, range->phys);
+               "%s: the session's range has %" G_GUINT64_FORMAT
+               " bytes under it, %" G_GUINT64_FORMAT " were counted",
+               what, phys, range->phys);
   return FALSE;
 }
 
@@ -234,7 +242,8 @@ gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **
 static gboolean
 is_home (const GePages *pages, guint32 page, guint64 address)
 {
-  return gemem_ge_pages_waits_at (pages, page, address) && g_array_index (pages->pages, GePhysical, page).home == address;
+  return gemem_ge_pages_waits_at (pages, page, address)
+         && g_array_index (pages->pages, GePhysical, page).home == address;
 }
 
 static GememSpanState
@@ -262,7 +271,9 @@ gemem_ge_session_walk (const GeSessionRange *range, GememSpanFunc func, gpointer
       for (i++; i < range->records->len && state_of (range, i) == span.state; i++)
         ;
       /* what lies behind the records has no memory */
-      span.size = i < range->records->len || span.state != GEMEM_SPAN_UNMAPPED ? range->base + i * page - span.address : end - span.address;
+      span.size = i < range->records->len || span.state != GEMEM_SPAN_UNMAPPED
+                      ? range->base + i * page - span.address
+                      : end - span.address;
       func (&span, data);
       span.address += span.size;
     }
@@ -275,7 +286,10 @@ gemem_ge_session_walk_lost (const GePages *pages, GememSpanFunc func, gpointer d
     {
       const GePhysical *physical = &g_array_index (pages->pages, GePhysical, i);
       const guint64 address = NOWHERE + i * pages->page_size;
-      const GememSpan span = { .address = address, .size = pages->page_size, .segment = address, .segment_size = pages->page_size,
+      const GememSpan span = { .address = address,
+                               .size = pages->page_size,
+                               .segment = address,
+                               .segment_size = pages->page_size,
                                .state = GEMEM_SPAN_FREE };
 
       if (physical->page != 0 && physical->ref == 0 && !is_home (pages, i, physical->home))

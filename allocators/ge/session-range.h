@@ -1,11 +1,13 @@
-/* session-range.h - GE's ExpandableActiveMemoryAllocator: one growing range of addresses of a session, and FixedBaseExpandableAllocator, which is
- * the same range handed out again and again.
+/* session-range.h - GE's ExpandableActiveMemoryAllocator: one growing range of addresses of a
+ * session, and FixedBaseExpandableAllocator, which is the same range handed out again and again.
  *
- * What: as many addresses as the device has memory are reserved at the first use; pages of a shared pool (pages.h) are put under what is used.
- * Pieces of it may give their pages back while they idle and take pages, perhaps others, before they are used again: addresses never change.
- * As in the real system all functions lock (recursively), here the device, so that several threads may have ranges on one device; a range's own books
- * are theirs who hold that lock.
- * Invariants: a page's `ref` is the number of bindings that touch it; it has memory exactly while ref > 0; `phys` is that memory in bytes.
+ * What: as many addresses as the device has memory are reserved at the first use; pages of a shared
+ * pool (pages.h) are put under what is used. Pieces of it may give their pages back while they idle
+ * and take pages, perhaps others, before they are used again: addresses never change. As in the
+ * real system all functions lock (recursively), here the device, so that several threads may have
+ * ranges on one device; a range's own books are theirs who hold that lock.
+ * Invariants: a page's `ref` is the number of bindings that touch it; it has memory exactly while
+ * ref > 0; `phys` is that memory in bytes.
  * Cost: O(pages of the piece).  Origin: shared/spec/ge-runtime.md 5.9, 5.10.
  */
 #pragma once
@@ -15,7 +17,7 @@
 
 typedef struct
 {
-  guint32 page; /* physical page, or GE_NO_PAGE                */
+  guint32 page; /* physical page, or GE_NO_PAGE */
   guint32 last; /* the physical page it had before, or GE_NO_PAGE */
   guint32 ref;
 } GeSessionPage;
@@ -23,15 +25,15 @@ typedef struct
 typedef struct
 {
   GePages *pages;
-  guint64  page_size;
-  guint64  total;       /* bytes to reserve                      */
+  guint64 page_size;
+  guint64 total;        /* bytes to reserve */
   gboolean reuse;       /* takes pages that others returned; else new ones, and those it had */
-  guint64  base, size;  /* 0: not reserved                       */
-  guint64  used;        /* bytes handed out                      */
-  guint64  used_count;  /* of gemem_ge_session_share()           */
-  guint64  phys;        /* bytes of the pages in use             */
+  guint64 base, size;   /* 0: not reserved */
+  guint64 used;         /* bytes handed out */
+  guint64 used_count;   /* of gemem_ge_session_share() */
+  guint64 phys;         /* bytes of the pages in use */
   gboolean unsupported; /* the device refused to reserve: all later requests are refused */
-  GArray  *records;     /* GeSessionPage: from the base to the highest page used so far */
+  GArray *records;      /* GeSessionPage: from the base to the highest page used so far */
 } GeSessionRange;
 
 /* @total: bytes of addresses, rounded up to the page size that @pages has now. */
@@ -57,7 +59,9 @@ guint64 gemem_ge_session_room (const GeSessionRange *range);
 /* A page has memory exactly while it has users; @what names the owner.  GEMEM_ERROR_INVARIANT. */
 gboolean gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **error);
 
-/* The pages of the range in order of their addresses: OVERHEAD where they are in use (graphs share them), FREE where they wait. */
+/* The pages of the range in order of their addresses: OVERHEAD where they are in use (graphs share
+ * them), FREE where they wait. */
 void gemem_ge_session_walk (const GeSessionRange *range, GememSpanFunc func, gpointer data);
-/* Pages that wait and show nowhere, as their range was given up: FREE, at addresses beyond all real ones (2^63 and up). */
+/* Pages that wait and show nowhere, as their range was given up: FREE, at addresses beyond all real
+ * ones (2^63 and up). */
 void gemem_ge_session_walk_lost (const GePages *pages, GememSpanFunc func, gpointer data);

@@ -1,12 +1,17 @@
-/* session.c - `ge-session-range`: requests of a trace as pieces of a session's growing range (ExpandableActiveMemoryAllocator), as GE's variables are.
+/* session.c - `ge-session-range`: requests of a trace as pieces of a session's growing range
+ * (ExpandableActiveMemoryAllocator), as GE's variables are.
  *
- * What a trace means here: every request is appended behind all before it and no address is used twice; freeing a piece gives nothing back, until
- * the last live one is freed: then pages go to the driver and addresses too, and the next request begins a new range.  So live blocks never overlap,
- * and a trace that always keeps something alive uses up the device, whatever it frees: the allocator shows what holding memory as variables costs.
- * variables=yes rounds sizes and hides 512 bytes before each variable, and does not take pages that a refused request had returned (7.4); variables=no
- * rounds to 512, as GE's compiler has done with all sizes that come here (5.9).
- * When the device refuses addresses, each request is an allocation of the device; with variable_use_1g_huge_page=1 it is refused.
- * Cost: O(pages of the block) per request; at the end of a range O(its pages).  Origin: shared/spec/ge-runtime.md 5.9, 7.4.
+ * What a trace means here: every request is appended behind all before it and no address is used
+ * twice; freeing a piece gives nothing back, until the last live one is freed: then pages go to the
+ * driver and addresses too, and the next request begins a new range.  So live blocks never overlap,
+ * and a trace that always keeps something alive uses up the device, whatever it frees: the
+ * allocator shows what holding memory as variables costs. variables=yes rounds sizes and hides 512
+ * bytes before each variable, and does not take pages that a refused request had returned (7.4);
+ * variables=no rounds to 512, as GE's compiler has done with all sizes that come here (5.9).
+ * When the device refuses addresses, each request is an allocation of the device; with
+ * variable_use_1g_huge_page=1 it is refused.
+ * Cost: O(pages of the block) per request; at the end of a range O(its pages).  Origin:
+ * shared/spec/ge-runtime.md 5.9, 7.4.
  */
 #include "config.h"
 
@@ -17,14 +22,14 @@
 typedef struct
 {
   GePageParams pages;
-  gboolean     variables;
-  guint64      total;
+  gboolean variables;
+  guint64 total;
 } Params;
 
 typedef struct
 {
   GememAllocator base;
-  GeVariables    variables;
+  GeVariables variables;
 } Session;
 
 static const GememParam params[] = {
@@ -32,7 +37,8 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
     .offset = G_STRUCT_OFFSET (Params, variables),
-    .help = "Requests are variables: 1024 bytes more than their size rounded up to 512, the program's address 512 bytes into that." },
+    .help = "Requests are variables: 1024 bytes more than their size rounded up to 512, the "
+            "program's address 512 bytes into that." },
   { .name = "total",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
@@ -53,8 +59,9 @@ create (gconstpointer data, GememDevice *device, G_GNUC_UNUSED GError **error)
 
   self->base.klass = &gemem_ge_session_range_class;
   self->base.device = device;
-  gemem_ge_variables_init (&self->variables, device, gemem_ge_page_params_size (&p->pages), (Ge1gOption) p->pages.option,
-                           gemem_ge_static_addresses (p->total, device, GE_TOTAL_UNKNOWN), p->variables);
+  gemem_ge_variables_init (
+      &self->variables, device, gemem_ge_page_params_size (&p->pages), (Ge1gOption) p->pages.option,
+      gemem_ge_static_addresses (p->total, device, GE_TOTAL_UNKNOWN), p->variables);
   return &self->base;
 }
 
@@ -68,11 +75,13 @@ destroy (GememAllocator *allocator)
 static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
-  return gemem_ge_variables_alloc (&((Session *) allocator)->variables, request->size, request->stream, block);
+  return gemem_ge_variables_alloc (&((Session *) allocator)->variables, request->size,
+                                   request->stream, block);
 }
 
 static void
-free_block (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+free_block (GememAllocator *allocator, const GememBlock *block,
+            G_GNUC_UNUSED gboolean completion_follows)
 {
   gemem_ge_variables_free (&((Session *) allocator)->variables, block);
 }
@@ -95,7 +104,8 @@ walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 static gboolean
 check (GememAllocator *allocator, GError **error)
 {
-  return gemem_ge_variables_check (&((Session *) allocator)->variables, allocator->klass->name, error);
+  return gemem_ge_variables_check (&((Session *) allocator)->variables, allocator->klass->name,
+                                   error);
 }
 
 static void
@@ -114,8 +124,10 @@ const GememAllocatorClass gemem_ge_session_range_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-session-range",
   .aliases = "ge-variables",
-  .summary = "Ascend GE variables: appended to one range of the session, all given back with the last",
-  .origin = "Ascend Graph Engine of 2026-08-21, ExpandableActiveMemoryAllocator; ge-runtime.md 5.9, 7.4",
+  .summary =
+      "Ascend GE variables: appended to one range of the session, all given back with the last",
+  .origin =
+      "Ascend Graph Engine of 2026-08-21, ExpandableActiveMemoryAllocator; ge-runtime.md 5.9, 7.4",
   .capabilities = GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 512,
   .params = params,

@@ -12,7 +12,11 @@ gemem_ge_spans_append (const GememSpan *span, gpointer spans)
 void
 gemem_ge_spans_append_whole (GArray *spans, guint64 address, guint64 size, GememSpanState state)
 {
-  const GememSpan span = { .address = address, .size = size, .segment = address, .segment_size = size, .state = state,
+  const GememSpan span = { .address = address,
+                           .size = size,
+                           .segment = address,
+                           .segment_size = size,
+                           .state = state,
                            .user = state == GEMEM_SPAN_LIVE ? address : 0 };
 
   if (size > 0)

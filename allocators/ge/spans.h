@@ -1,4 +1,5 @@
-/* spans.h - the spans that an allocator made of several parts reports: collected part by part, then put in the order of their addresses.
+/* spans.h - the spans that an allocator made of several parts reports: collected part by part, then
+ * put in the order of their addresses.
  *
  * Cost: O(n log n) for n spans.
  */
@@ -9,8 +10,10 @@
 /* A GememSpanFunc that appends to @spans, a GArray of GememSpan. */
 void gemem_ge_spans_append (const GememSpan *span, gpointer spans);
 /* Appends all of [@address, @address + @size) as one span and segment, unless it is empty. */
-void gemem_ge_spans_append_whole (GArray *spans, guint64 address, guint64 size, GememSpanState state);
+void gemem_ge_spans_append_whole (GArray *spans, guint64 address, guint64 size,
+                                  GememSpanState state);
 /* The same with memory that is no block. */
 void gemem_ge_spans_append_overhead (GArray *spans, guint64 address, guint64 size);
-/* Calls @func for each: segments in address order, spans in address order within a segment.  Sorts @spans. */
+/* Calls @func for each: segments in address order, spans in address order within a segment.  Sorts
+ * @spans. */
 void gemem_ge_spans_report (GArray *spans, GememSpanFunc func, gpointer data);

@@ -1,4 +1,5 @@
-/* stack-report.c - what a stack of GE pools says of itself: spans, invariants, statistics; see stack.h. */
+/* stack-report.c - what a stack of GE pools says of itself: spans, invariants, statistics; see
+ * stack.h. */
 #include "config.h"
 
 #include <string.h>
@@ -16,14 +17,17 @@ gemem_ge_stack_largest_pages (const GeStack *self, const GeL1 *l1, guint64 limit
   if (l1 != NULL)
     {
       longest = gemem_ge_pool_largest_idle (&l1->pool, limit);
-      pages = l1->pool.expandable != NULL ? gemem_ge_expandable_largest_backed (&l1->pool) : longest;
+      pages = l1->pool.expandable != NULL ? gemem_ge_expandable_largest_backed (&l1->pool)
+                                          : longest;
       limit = MIN (limit, gemem_ge_pool_growth_limit (&l1->pool));
     }
-  /* A request that finds nothing idle in L1 goes to the bottom pool, if L1's own threshold allows.  Without cutting that is one that is not
-   * exactly as long as an idle span. */
+  /* A request that finds nothing idle in L1 goes to the bottom pool, if L1's own threshold allows. 
+   * Without cutting that is one that is not exactly as long as an idle span. */
   if (self->stack != GE_STACK_SINGLE)
     below = gemem_ge_pool_largest_idle (&self->bottom, limit);
-  if (below > longest || (self->config.span_layer_lift_max == 0 && l1 != NULL && gemem_ge_layers_front (&l1->pool.layers, (guint32) below) == NULL))
+  if (below > longest
+      || (self->config.span_layer_lift_max == 0 && l1 != NULL
+          && gemem_ge_layers_front (&l1->pool.layers, (guint32) below) == NULL))
     pages = MAX (pages, below);
   return pages;
 }
@@ -33,7 +37,8 @@ gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream)
 {
   GeStack *self = (GeStack *) allocator;
 
-  return gemem_ge_stack_largest_pages (self, gemem_ge_stack_find (self, stream), G_MAXUINT64) << self->config.page_shift;
+  return gemem_ge_stack_largest_pages (self, gemem_ge_stack_find (self, stream), G_MAXUINT64)
+         << self->config.page_shift;
 }
 
 /* ---- walk: spans are collected, then reported in the order of their addresses */
@@ -41,8 +46,8 @@ gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream)
 typedef struct
 {
   const GeStack *stack;
-  GArray        *spans;
-  const GeL1    *owner; /* of the virtual range that is walked */
+  GArray *spans;
+  const GeL1 *owner; /* of the virtual range that is walked */
 } Walk;
 
 static void
@@ -92,7 +97,9 @@ static void
 walk_fixed (const Walk *walk)
 {
   const GeStack *self = walk->stack;
-  const GememSpan lost = { self->fixed, self->fixed_size, self->fixed, self->fixed_size, 0, 0, GEMEM_SPAN_OVERHEAD, 0 };
+  const GememSpan lost = {
+    self->fixed, self->fixed_size, self->fixed, self->fixed_size, 0, 0, GEMEM_SPAN_OVERHEAD, 0
+  };
 
   if (self->bottom.fixed.first != NULL)
     walk_chain (walk, &self->bottom.fixed, self->bottom.fixed.first, NULL);
@@ -153,11 +160,13 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
 {
   GeStack *self = (GeStack *) allocator;
   const char *name = allocator->klass->name;
-  g_autofree char *l1_name = g_strconcat (name, ": L1 pool", NULL), *bottom_name = g_strconcat (name, ": bottom pool", NULL);
+  g_autofree char *l1_name = g_strconcat (name, ": L1 pool", NULL),
+                  *bottom_name = g_strconcat (name, ": bottom pool", NULL);
   guint64 lent, pages, held;
 
   for (guint i = 0; i < self->pools->len; i++)
-    if (!gemem_ge_pool_check (&((const GeL1 *) g_ptr_array_index (self->pools, i))->pool, l1_name, error))
+    if (!gemem_ge_pool_check (&((const GeL1 *) g_ptr_array_index (self->pools, i))->pool, l1_name,
+                              error))
       return FALSE;
   sum_obtained (self, &lent, &pages);
   held = lent;
@@ -168,8 +177,9 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
       if (self->stack == GE_STACK_TWO && lent != self->bottom.theory)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                       "%s: L1 pools hold %" G_GUINT64_FORMAT " bytes, the bottom pool lent %" G_GUINT64_FORMAT, name, lent,
-                       self->bottom.theory);
+                       "%s: L1 pools hold %" G_GUINT64_FORMAT
+                       " bytes, the bottom pool lent %" G_GUINT64_FORMAT,
+                       name, lent, self->bottom.theory);
           return FALSE;
         }
       held = self->bottom.obtained + (self->fixed != 0 ? self->fixed_size : 0);
@@ -178,8 +188,9 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
   if (held > self->base.device->held)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                   "%s: pools hold %" G_GUINT64_FORMAT " bytes, the device lent only %" G_GUINT64_FORMAT, name, held,
-                   self->base.device->held);
+                   "%s: pools hold %" G_GUINT64_FORMAT
+                   " bytes, the device lent only %" G_GUINT64_FORMAT,
+                   name, held, self->base.device->held);
       return FALSE;
     }
   return TRUE;
@@ -197,7 +208,8 @@ gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func,
   } rows[] = {
     { "occupied_size", pool->obtained, "B" },
     { "idle_size", gemem_ge_pool_idle_bytes (pool), "B" },
-    { "finalize_failed", pool->alloc_count != pool->free_count, "" }, /* what Finalize would answer now */
+    /* what Finalize would answer now */
+    { "finalize_failed", pool->alloc_count != pool->free_count, "" },
     { "theory", pool->theory, "B" },
     { "real_theory", pool->real_theory, "B" },
     { "theory_min", pool->theory_min, "B" },
@@ -230,7 +242,8 @@ gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer da
   guint64 lent, pages;
 
   sum_obtained (self, &lent, &pages);
-  func ("pool", gemem_ge_stack_is_one_pool (self) ? self->bottom.obtained : lent + pages, "B", data);
+  func ("pool", gemem_ge_stack_is_one_pool (self) ? self->bottom.obtained : lent + pages, "B",
+        data);
   func ("page_mem_size_total_threshold", self->config.threshold, "B", data);
   func ("memory_pool_threshold_refused", self->threshold_refused, "", data);
   func ("stream_syncs", self->syncs, "", data);
@@ -246,9 +259,11 @@ gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer da
       char prefix[48] = "";
       if (self->by_model != NULL)
         g_snprintf (prefix, sizeof prefix, "pool%u.", l1->model);
-      g_snprintf (prefix + strlen (prefix), sizeof prefix - strlen (prefix), "stream%" G_GUINT64_FORMAT ".", l1->stream);
+      g_snprintf (prefix + strlen (prefix), sizeof prefix - strlen (prefix),
+                  "stream%" G_GUINT64_FORMAT ".", l1->stream);
       gemem_ge_pool_stats (&l1->pool, prefix, func, data);
     }
   if (self->stack != GE_STACK_SINGLE)
-    gemem_ge_pool_stats (&self->bottom, self->stack == GE_STACK_FIXED ? "fixed." : "rts.", func, data);
+    gemem_ge_pool_stats (&self->bottom, self->stack == GE_STACK_FIXED ? "fixed." : "rts.", func,
+                         data);
 }

@@ -1,8 +1,9 @@
-/* stack.c - see stack.h; the section numbers are those of shared/spec/ge-runtime.md.  Questions about a stack are answered in stack-report.c. */
+/* stack.c - see stack.h; the section numbers are those of shared/spec/ge-runtime.md.  Questions
+ * about a stack are answered in stack-report.c. */
 #include "config.h"
 
-#include "base/units.h"
 #include "allocators/ge/stack.h"
+#include "base/units.h"
 
 #define MAX_PAGES G_MAXUINT32 /* spans count pages in 32 bits */
 
@@ -39,7 +40,8 @@ apply_option (const char *text, guint64 *threshold)
 
   if (text == NULL || *text == '\0')
     return TRUE;
-  if (!g_ascii_string_to_signed (text, 10, G_MININT32, G_MAXINT32, &gib, NULL) || gib <= 0 || (guint64) gib > *threshold / GEMEM_GIB)
+  if (!g_ascii_string_to_signed (text, 10, G_MININT32, G_MAXINT32, &gib, NULL) || gib <= 0
+      || (guint64) gib > *threshold / GEMEM_GIB)
     return FALSE;
   *threshold = (guint64) gib * GEMEM_GIB;
   return TRUE;
@@ -78,26 +80,28 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
   if (p->huge_page_mem_size % page != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "allocator %s: huge_page_mem_size=%" G_GUINT64_FORMAT " is not a multiple of the page size %" G_GUINT64_FORMAT
-                   "; choose a multiple",
+                   "allocator %s: huge_page_mem_size=%" G_GUINT64_FORMAT
+                   " is not a multiple of the page size %" G_GUINT64_FORMAT "; choose a multiple",
                    self->base.klass->name, p->huge_page_mem_size, page);
       return FALSE;
     }
   if (threshold >> p->page_idem_num >= MAX_PAGES)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "allocator %s: a threshold of %" G_GUINT64_FORMAT " bytes has more than 2^32 pages; give a smaller total or page_mem_size_total_threshold",
-                   self->base.klass->name, threshold);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "allocator %s: a threshold of %" G_GUINT64_FORMAT
+          " bytes has more than 2^32 pages; give a smaller total or page_mem_size_total_threshold",
+          self->base.klass->name, threshold);
       return FALSE;
     }
-  self->config = (GePoolConfig) { .page_shift = (guint) p->page_idem_num,
-                                  .threshold = threshold,
-                                  .span_layer_lift_max = p->span_layer_lift_max,
-                                  .quick = p->enable_quick_layer_mode,
-                                  .serialized = device->serialized,
-                                  .retries = &self->base.retries,
-                                  .span_count_in_layer = p->span_count_in_layer_threshold,
-                                  .uncacheable = p->uncacheable_size_threshold };
+  self->config = (GePoolConfig){ .page_shift = (guint) p->page_idem_num,
+                                 .threshold = threshold,
+                                 .span_layer_lift_max = p->span_layer_lift_max,
+                                 .quick = p->enable_quick_layer_mode,
+                                 .serialized = device->serialized,
+                                 .retries = &self->base.retries,
+                                 .span_count_in_layer = p->span_count_in_layer_threshold,
+                                 .uncacheable = p->uncacheable_size_threshold };
   if (self->config.uncacheable == 0)
     self->config.uncacheable = (reported_total (p, device) > 32 * GEMEM_GIB ? 32 : 16) * GEMEM_GIB;
   return TRUE;
@@ -114,8 +118,10 @@ take_fixed_range (GeStack *self, guint64 size, GError **error)
   if (size % page != 0 || size == 0 || size > self->config.threshold)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "allocator %s: fixed_size=%" G_GUINT64_FORMAT " is not a number of pages of %" G_GUINT64_FORMAT " bytes up to the threshold of %"
-                   G_GUINT64_FORMAT "; choose one", self->base.klass->name, size, page, self->config.threshold);
+                   "allocator %s: fixed_size=%" G_GUINT64_FORMAT
+                   " is not a number of pages of %" G_GUINT64_FORMAT
+                   " bytes up to the threshold of %" G_GUINT64_FORMAT "; choose one",
+                   self->base.klass->name, size, page, self->config.threshold);
       return FALSE;
     }
   self->fixed_size = size;
@@ -124,13 +130,14 @@ take_fixed_range (GeStack *self, guint64 size, GError **error)
 }
 
 gboolean
-gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page, GememDevice *device,
-                     GError **error)
+gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeStackParams *p,
+                     guint64 large_page, GememDevice *device, GError **error)
 {
   self->base.klass = klass;
   self->base.device = device;
   self->stack = p->stack;
-  if (!configure (self, p, device, error) || (self->stack == GE_STACK_FIXED && !take_fixed_range (self, p->fixed_size, error)))
+  if (!configure (self, p, device, error)
+      || (self->stack == GE_STACK_FIXED && !take_fixed_range (self, p->fixed_size, error)))
     return FALSE;
   self->pools = g_ptr_array_new ();
   self->ladder = g_ptr_array_new ();
@@ -155,7 +162,8 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
 }
 
 GememAllocator *
-gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page, GememDevice *device, GError **error)
+gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *p, guint64 large_page,
+                       GememDevice *device, GError **error)
 {
   GeStack *self = g_new0 (GeStack, 1);
 
@@ -261,7 +269,8 @@ gemem_ge_stack_obtain_for (GeStack *self, guint32 model, guint64 stream)
         gemem_ge_pool_init (&l1->pool, &self->config, &device_lower, self->base.device);
       else
         gemem_ge_pool_init (&l1->pool, &self->config, &gemem_ge_pool_lower, &self->bottom);
-      /* A pool that gets no range does without, which is no error; the next one asks again (5.2). */
+      /* A pool that gets no range does without, which is no error; the next one asks again
+       * (5.2). */
       if (self->pages != NULL && !gemem_ge_expandable_init (&l1->pool, self->pages))
         self->unsupported = TRUE;
       g_ptr_array_add (self->pools, l1);
@@ -294,7 +303,8 @@ gemem_ge_stack_sync_and_recycle (GeStack *self, guint64 stream, GePool *pool)
   return TRUE;
 }
 
-/* One step of the ladder: @other's stream, @other's idle blocks, a new attempt in @own.  FALSE: the stream failed, give up. */
+/* One step of the ladder: @other's stream, @other's idle blocks, a new attempt in @own.  FALSE: the
+ * stream failed, give up. */
 static gboolean
 synchronize_and_retry (GeStack *self, GeL1 *own, GeL1 *other, guint64 size, GeSpan **span)
 {
@@ -352,17 +362,21 @@ gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, Ge
     }
   if (span == NULL)
     return FALSE;
-  *block = (GememBlock) { .address = span->address, .size = (guint64) span->pages << self->config.page_shift, .handle = span };
+  *block = (GememBlock){ .address = span->address,
+                         .size = (guint64) span->pages << self->config.page_shift,
+                         .handle = span };
   return TRUE;
 }
 
 void
-gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block, G_GNUC_UNUSED gboolean completion_follows)
+gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block,
+                     G_GNUC_UNUSED gboolean completion_follows)
 {
   GeStack *self = (GeStack *) allocator;
   GeSpan *span = block->handle;
 
-  /* The root block knows the pool, but is seldom in the cache; with one stream there is no question. */
+  /* The root block knows the pool, but is seldom in the cache; with one stream there is no
+   * question. */
   if (!gemem_ge_stack_is_one_pool (self) && self->pools->len == 1)
     gemem_ge_pool_free (&self->last->pool, span);
   else

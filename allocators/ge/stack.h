@@ -1,9 +1,13 @@
-/* stack.h - GE's dynamic memory as a running model sees it: pools stacked on each other, and the out-of-memory ladder.
+/* stack.h - GE's dynamic memory as a running model sees it: pools stacked on each other, and the
+ * out-of-memory ladder.
  *
- * What: a CachingMemAllocator (L1) for each stream (and model, where the trace's pools are such) over one RtsCachingMemAllocator per device (bottom pool), with the whole ladder: synchronise the
- * stream, recycle L1, try again, then the same for the pools of the other streams in the order of their creation.  The classes ge-scalable
- * and ge-expandable differ in what an L1 pool is, and share everything else.
- * Invariants: every L1 root block is a live block of the bottom pool; the bottom pool's root blocks are what the device gave.
+ * What: a CachingMemAllocator (L1) for each stream (and model, where the trace's pools are such)
+ * over one RtsCachingMemAllocator per device (bottom pool), with the whole ladder: synchronise the
+ * stream, recycle L1, try again, then the same for the pools of the other streams in the order of
+ * their creation.  The classes ge-scalable and ge-expandable differ in what an L1 pool is, and
+ * share everything else.
+ * Invariants: every L1 root block is a live block of the bottom pool; the bottom pool's root blocks
+ * are what the device gave.
  * Cost: O(1) per event; recycle O(idle spans).  Origin: shared/spec/ge-runtime.md 2.1.
  */
 #pragma once
@@ -24,7 +28,7 @@ enum
 /* The pool of one stream, of a model. */
 typedef struct
 {
-  GePool  pool;
+  GePool pool;
   guint64 stream;
   guint32 model; /* pool number of the trace; 0 where pools are per stream */
 } GeL1;
@@ -32,42 +36,50 @@ typedef struct
 typedef struct
 {
   GememAllocator base;
-  int            stack;
-  GePoolConfig   config;           /* of the L1 pools */
-  gboolean       threshold_refused;
-  GePool         bottom;           /* unless GE_STACK_SINGLE                          */
-  GePages       *pages;            /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
-  gboolean       unsupported;      /* a range was refused: that pool does without */
-  guint64        fixed, fixed_size; /* GE_STACK_FIXED: the range, which is the class's own; 0: the device refused it */
-  GPtrArray     *pools;            /* GeL1, in order of creation; empty for GE_STACK_RTS and GE_STACK_FIXED */
-  GPtrArray     *ladder;           /* GeL1 that the ladder goes over: these, and those of stacks that share it */
-  GememIdMap    *by_stream;        /* stream -> GeL1 *, of model 0                 */
-  GememIdMap    *by_model;         /* model above 0 -> GememIdMap * as by_stream; NULL: pools are per stream */
-  GeL1          *last;             /* of the latest request                        */
-  guint64        syncs;            /* of streams, by the ladder                    */
-  void (*describe) (const GeSpan *span, GememSpan *out); /* what walk says of an occupied span of the uppermost pool, or NULL: live */
+  int stack;
+  GePoolConfig config; /* of the L1 pools */
+  gboolean threshold_refused;
+  GePool bottom;        /* unless GE_STACK_SINGLE */
+  GePages *pages;       /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
+  gboolean unsupported; /* a range was refused: that pool does without */
+  /* GE_STACK_FIXED: the range, which is the class's own; 0: the device refused it */
+  guint64 fixed, fixed_size;
+  GPtrArray *pools;  /* GeL1, in order of creation; empty for GE_STACK_RTS and GE_STACK_FIXED */
+  GPtrArray *ladder; /* GeL1 that the ladder goes over: these, and those of stacks that share it */
+  GememIdMap *by_stream; /* stream -> GeL1 *, of model 0 */
+  GememIdMap *by_model; /* model above 0 -> GememIdMap * as by_stream; NULL: pools are per stream */
+  GeL1 *last;           /* of the latest request */
+  guint64 syncs;        /* of streams, by the ladder */
+  /* what walk says of an occupied span of the uppermost pool, or NULL: live */
+  void (*describe) (const GeSpan *span, GememSpan *out);
 } GeStack;
 
-/* Fills the zeroed @stack, for a class that has more of its own around it.  @large_page: bytes of the pages of virtual ranges; 0: no ranges. */
-gboolean gemem_ge_stack_init (GeStack *stack, const GememAllocatorClass *klass, const GeStackParams *params, guint64 large_page, GememDevice *device,
+/* Fills the zeroed @stack, for a class that has more of its own around it.  @large_page: bytes of
+ * the pages of virtual ranges; 0: no ranges. */
+gboolean gemem_ge_stack_init (GeStack *stack, const GememAllocatorClass *klass,
+                              const GeStackParams *params, guint64 large_page, GememDevice *device,
                               GError **error);
 void gemem_ge_stack_clear (GeStack *stack);
-GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass, const GeStackParams *params, guint64 large_page, GememDevice *device,
-                                       GError **error);
+GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass,
+                                       const GeStackParams *params, guint64 large_page,
+                                       GememDevice *device, GError **error);
 
-/* The ladders of both go over the pools of both, in the order of their creation: the pools of one thread, whatever their memory types (2.1, step 6). */
+/* The ladders of both go over the pools of both, in the order of their creation: the pools of one
+ * thread, whatever their memory types (2.1, step 6). */
 void gemem_ge_stack_share_ladder (GeStack *stack, GeStack *with);
 
 /* Members of both classes. */
-gboolean gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block);
-void     gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows);
-void     gemem_ge_stack_prefetch (GememAllocator *allocator, const GememBlock *block);
-void     gemem_ge_stack_trim (GememAllocator *allocator);
-guint64  gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream);
-void     gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+gboolean gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request,
+                               GememBlock *block);
+void gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block,
+                          gboolean completion_follows);
+void gemem_ge_stack_prefetch (GememAllocator *allocator, const GememBlock *block);
+void gemem_ge_stack_trim (GememAllocator *allocator);
+guint64 gemem_ge_stack_largest_free (GememAllocator *allocator, guint64 stream);
+void gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
 gboolean gemem_ge_stack_check (GememAllocator *allocator, GError **error);
-void     gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
-void     gemem_ge_stack_destroy (GememAllocator *allocator);
+void gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
+void gemem_ge_stack_destroy (GememAllocator *allocator);
 
 static inline gboolean
 gemem_ge_stack_is_one_pool (const GeStack *stack)
@@ -75,19 +87,23 @@ gemem_ge_stack_is_one_pool (const GeStack *stack)
   return stack->stack >= GE_STACK_RTS;
 }
 
-/* stack.c: the pool of @stream, or NULL; the same, made if there is none.  Of model 0; obtain_for: of any. */
+/* stack.c: the pool of @stream, or NULL; the same, made if there is none.  Of model 0; obtain_for:
+ * of any. */
 GeL1 *gemem_ge_stack_find (const GeStack *stack, guint64 stream);
 GeL1 *gemem_ge_stack_obtain (GeStack *stack, guint64 stream);
 GeL1 *gemem_ge_stack_obtain_for (GeStack *stack, guint32 model, guint64 stream);
 /* L1's Malloc: with the whole ladder, unless the stack is GE_STACK_SINGLE. */
 GeSpan *gemem_ge_stack_malloc (GeStack *stack, GeL1 *l1, guint64 size);
-/* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream failed, nothing was recycled. */
+/* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream
+ * failed, nothing was recycled. */
 gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GePool *pool);
 
 /* pool-report.c: PrintDetails, for a pool; for each pool of the stack, the lower one first. */
 void gemem_ge_pool_report (const GePool *pool, GString *text);
 void gemem_ge_stack_report (GememAllocator *allocator, GString *text);
-/* stack-report.c: the largest request of at most @limit pages that @l1 (NULL: a new pool) serves without going to the device, in pages. */
+/* stack-report.c: the largest request of at most @limit pages that @l1 (NULL: a new pool) serves
+ * without going to the device, in pages. */
 guint64 gemem_ge_stack_largest_pages (const GeStack *stack, const GeL1 *l1, guint64 limit);
 /* Statistics of a pool under the names GE prints, each after @prefix. */
-void gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func, gpointer data);
+void gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func,
+                          gpointer data);

@@ -1,7 +1,9 @@
-/* static-report.c - what the static memory of a session says of itself: spans, invariants, statistics; see static.h.  Not on the event path.
+/* static-report.c - what the static memory of a session says of itself: spans, invariants,
+ * statistics; see static.h.  Not on the event path.
  *
- * Static memory is shared by graphs and is no block of the program: it is reported as OVERHEAD.  Memory that waits in the page pool and shows
- * nowhere, since the range it was in has been given up, is reported behind all addresses.
+ * Static memory is shared by graphs and is no block of the program: it is reported as OVERHEAD. 
+ * Memory that waits in the page pool and shows nowhere, since the range it was in has been given
+ * up, is reported behind all addresses.
  */
 #include "config.h"
 
@@ -79,8 +81,9 @@ check_blocks (const GeActive *active, const char *name, GError **error)
 
       if (block->used > block->total || block->total > before)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: block %u of %" G_GUINT64_FORMAT " bytes is overfull or out of order", name, i,
-                       block->total);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                       "%s: block %u of %" G_GUINT64_FORMAT " bytes is overfull or out of order",
+                       name, i, block->total);
           return FALSE;
         }
       before = block->total;
@@ -101,14 +104,17 @@ check_graphs (const GeStatic *memory, const char *name, GError **error)
   if (sum == memory->blocks)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "%s: the graphs have blocks of %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " were counted", name, sum, memory->blocks);
+               "%s: the graphs have blocks of %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT
+               " were counted",
+               name, sum, memory->blocks);
   return FALSE;
 }
 
 gboolean
 gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error)
 {
-  return check_blocks (&memory->active, name, error) && check_graphs (memory, name, error) && gemem_ge_pages_check (memory->fixed.pages, name, error)
+  return check_blocks (&memory->active, name, error) && check_graphs (memory, name, error)
+         && gemem_ge_pages_check (memory->fixed.pages, name, error)
          && gemem_ge_session_check (&memory->fixed, name, error)
          && (memory->options.pages == NULL || gemem_ge_session_check (&memory->range, name, error));
 }
@@ -120,7 +126,8 @@ gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data
 {
   const GeActive *active = &memory->active;
   const guint64 loads[] = { gemem_idmap_count (memory->graphs), memory->loads, active->load_count };
-  const guint64 blocks[] = { gemem_idmap_count (memory->graphs), memory->largest.size > 0, active->blocks->len };
+  const guint64 blocks[] = { gemem_idmap_count (memory->graphs), memory->largest.size > 0,
+                             active->blocks->len };
   guint64 leaked = 0;
 
   for (guint i = 0; i < memory->leaked->len; i++)

@@ -7,12 +7,14 @@
 void
 gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptions *options)
 {
-  *memory = (GeStatic) { .device = device, .options = *options };
+  *memory = (GeStatic){ .device = device, .options = *options };
   if (options->pages != NULL)
     gemem_ge_session_init (&memory->range, options->pages, options->total, TRUE);
   else
     gemem_ge_pages_init (&memory->fixed_pages, device, GE_SMALL_PAGE, GE_1G_NO);
-  gemem_ge_session_init (&memory->fixed, options->pages != NULL ? options->pages : &memory->fixed_pages, options->total, TRUE);
+  gemem_ge_session_init (&memory->fixed,
+                         options->pages != NULL ? options->pages : &memory->fixed_pages,
+                         options->total, TRUE);
   gemem_ge_active_init (&memory->active, device, options->pages != NULL ? &memory->range : NULL);
   memory->leaked = g_array_new (FALSE, FALSE, sizeof (GeStaticBlock));
   memory->graphs = gemem_idmap_new (sizeof (GeStaticGraph *));
@@ -52,7 +54,7 @@ give_back (const GeStatic *memory, GeStaticBlock *block)
 {
   if (block->size > 0)
     gemem_device_free (memory->device, block->address, block->size);
-  *block = (GeStaticBlock) { 0 };
+  *block = (GeStaticBlock){ 0 };
 }
 
 void
@@ -170,9 +172,11 @@ load_apart (GeStatic *memory, GeStaticGraph *graph, guint64 bytes, guint64 strea
   return TRUE;
 }
 
-/* Places the fixed segments, *address is where, and leaves the others in @rest; where fixed segments are like others, all.  FALSE: refused. */
+/* Places the fixed segments, *address is where, and leaves the others in @rest; where fixed
+ * segments are like others, all.  FALSE: refused. */
 static gboolean
-load_fixed (GeStatic *memory, GeStaticGraph *graph, guint64 stream, const GememGraphSegment *segments, guint n, GArray *rest, guint64 *address)
+load_fixed (GeStatic *memory, GeStaticGraph *graph, guint64 stream,
+            const GememGraphSegment *segments, guint n, GArray *rest, guint64 *address)
 {
   const guint32 fixed = memory->options.fixed != GE_FIXED_INSIDE ? GEMEM_GRAPH_SEGMENT_FIXED : 0;
   guint64 bytes = 0;
@@ -184,7 +188,9 @@ load_fixed (GeStatic *memory, GeStaticGraph *graph, guint64 stream, const GememG
       g_array_append_vals (rest, &segments[i], 1);
   if (bytes == 0)
     return TRUE;
-  *address = memory->options.fixed == GE_FIXED_SHARED ? gemem_ge_session_share (&memory->fixed, bytes) : 0;
+  *address = memory->options.fixed == GE_FIXED_SHARED
+                 ? gemem_ge_session_share (&memory->fixed, bytes)
+                 : 0;
   graph->fixed = *address != 0 ? bytes : 0;
   if (graph->fixed == 0 && load_apart (memory, graph, bytes, stream))
     *address = graph->apart.address;
@@ -214,7 +220,8 @@ load_rest (GeStatic *memory, GeStaticGraph *graph, const GArray *rest, guint64 s
   if (memory->options.mode == GE_STATIC_OWN)
     return load_own (memory, graph, need, stream) ? graph->own.address + segments[0].offset : 0;
   if (memory->options.mode == GE_STATIC_DOCUMENTED)
-    return load_documented (memory, need, stream) ? memory->largest.address + segments[0].offset : 0;
+    return load_documented (memory, need, stream) ? memory->largest.address + segments[0].offset
+                                                  : 0;
   address = gemem_ge_active_load (&memory->active, segments, rest->len, stream);
   if (address == 0)
     return 0;
@@ -224,7 +231,8 @@ load_rest (GeStatic *memory, GeStaticGraph *graph, const GArray *rest, guint64 s
 }
 
 gboolean
-gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream,
+                      const GememGraphSegment *segments, guint n, guint64 *address)
 {
   g_autoptr (GArray) rest = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
   GeStaticGraph *graph = g_new0 (GeStaticGraph, 1);
@@ -246,7 +254,8 @@ gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream, const GememG
   return loaded;
 }
 
-/* A load binds the pages for the first run; after a synchronous run they go back, and are bound again for the next. */
+/* A load binds the pages for the first run; after a synchronous run they go back, and are bound
+ * again for the next. */
 static gboolean
 run (GeStatic *memory, guint64 id, gboolean begin)
 {

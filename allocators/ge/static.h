@@ -1,12 +1,16 @@
-/* static.h - the static memory of the graphs of a session under each static memory policy: what `ge-active` and `ge` have in common.
+/* static.h - the static memory of the graphs of a session under each static memory policy: what
+ * `ge-active` and `ge` have in common.
  *
- * What, by `mode`: a block of the device for every graph (policies 0 and 3); one block as large as the largest graph, given back and replaced when a
- * graph needs more (policy 2 as documented); blocks that graphs share, on the device or, with `pages`, on a virtual range whose pages go back to their
- * pool after every synchronous run (policy 2 as built, policy 4; active-blocks.h).  Fixed segments, by `fixed`: among the others; in a block of the
- * device for each graph; or at one address for all graphs (5.10), and where that is refused in a block of the device.
+ * What, by `mode`: a block of the device for every graph (policies 0 and 3); one block as large as
+ * the largest graph, given back and replaced when a graph needs more (policy 2 as documented);
+ * blocks that graphs share, on the device or, with `pages`, on a virtual range whose pages go back
+ * to their pool after every synchronous run (policy 2 as built, policy 4; active-blocks.h).  Fixed
+ * segments, by `fixed`: among the others; in a block of the device for each graph; or at one
+ * address for all graphs (5.10), and where that is refused in a block of the device.
  * Threads: load, run and unload lock the device (recursively), as active-blocks.h does.
  * Invariants: a graph is loaded once; what is bound is unbound before it is unloaded.
- * Cost: a load O(blocks * segments), a run O(its pages), else O(1).  Origin: shared/spec/ge-runtime.md 3, 5.9, 5.10, 7.2.
+ * Cost: a load O(blocks * segments), a run O(its pages), else O(1).  Origin:
+ * shared/spec/ge-runtime.md 3, 5.9, 5.10, 7.2.
  */
 #pragma once
 
@@ -31,10 +35,13 @@ typedef enum
 typedef struct
 {
   GeStaticMode mode;
-  GeFixedMode  fixed;
-  GePages     *pages; /* large pages, which others use too; NULL: no virtual range but that of fixed segments, which has pages of its own */
-  guint64      total; /* addresses to reserve for a range, at most */
-  gboolean     leaky; /* GE_STATIC_OWN: the block stays when its graph is unloaded (static_model_addr_fixed, 7.2) */
+  GeFixedMode fixed;
+  /* large pages, which others use too; NULL: no virtual range but that of fixed segments, which has
+   * pages of its own */
+  GePages *pages;
+  guint64 total; /* addresses to reserve for a range, at most */
+  /* GE_STATIC_OWN: the block stays when its graph is unloaded (static_model_addr_fixed, 7.2) */
+  gboolean leaky;
 } GeStaticOptions;
 
 /* A block of the device; size 0: none. */
@@ -46,50 +53,54 @@ typedef struct
 /* A loaded graph. */
 typedef struct
 {
-  GArray       *pieces; /* GeActivePiece; none but with GE_STATIC_ACTIVE          */
-  GeStaticBlock own;    /* with GE_STATIC_OWN                                     */
-  GeStaticBlock apart;  /* its fixed segments, where they are in a block of theirs */
-  gboolean      bound;  /* the pieces have pages                                  */
-  gboolean      shares; /* it has memory besides the fixed                        */
-  guint64       fixed;  /* bytes that it has of the fixed range                   */
+  GArray *pieces;      /* GeActivePiece; none but with GE_STATIC_ACTIVE */
+  GeStaticBlock own;   /* with GE_STATIC_OWN */
+  GeStaticBlock apart; /* its fixed segments, where they are in a block of theirs */
+  gboolean bound;      /* the pieces have pages */
+  gboolean shares;     /* it has memory besides the fixed */
+  guint64 fixed;       /* bytes that it has of the fixed range */
 } GeStaticGraph;
 
 typedef struct
 {
-  GememDevice    *device;
+  GememDevice *device;
   GeStaticOptions options;
-  GeStaticBlock   largest;     /* GE_STATIC_DOCUMENTED: the block, and how many graphs have it */
-  guint64         loads;
-  GeSessionRange  range;       /* if options.pages                                      */
-  GeActive        active;
-  GeSessionRange  fixed;       /* FixedBaseExpandableAllocator                          */
-  GePages         fixed_pages; /* its pages, unless options.pages                       */
-  guint64         blocks;      /* bytes of `own` and `apart` of all graphs              */
-  GArray         *leaked;      /* GeStaticBlock                                         */
-  GememIdMap     *graphs;      /* id -> GeStaticGraph *                                 */
+  GeStaticBlock largest; /* GE_STATIC_DOCUMENTED: the block, and how many graphs have it */
+  guint64 loads;
+  GeSessionRange range; /* if options.pages */
+  GeActive active;
+  GeSessionRange fixed; /* FixedBaseExpandableAllocator */
+  GePages fixed_pages;  /* its pages, unless options.pages */
+  guint64 blocks;       /* bytes of `own` and `apart` of all graphs */
+  GArray *leaked;       /* GeStaticBlock */
+  GememIdMap *graphs;   /* id -> GeStaticGraph * */
 } GeStatic;
 
 void gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptions *options);
 void gemem_ge_static_clear (GeStatic *memory);
-/* Addresses to reserve for a session: @total if given, else what the device has, or @fallback where it has no limit (5.9). */
+/* Addresses to reserve for a session: @total if given, else what the device has, or @fallback where
+ * it has no limit (5.9). */
 guint64 gemem_ge_static_addresses (guint64 total, GememDevice *device, guint64 fallback);
 
 /* The members of GememAllocatorClass of these names; the graph is not loaded yet, or is. */
-gboolean gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address);
+gboolean gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream,
+                               const GememGraphSegment *segments, guint n, guint64 *address);
 gboolean gemem_ge_static_run (GeStatic *memory, guint64 id, gboolean begin);
-void     gemem_ge_static_unload (GeStatic *memory, guint64 id);
-guint64  gemem_ge_static_bytes (const GeStatic *memory);
+void gemem_ge_static_unload (GeStatic *memory, guint64 id);
+guint64 gemem_ge_static_bytes (const GeStatic *memory);
 
 /* Bytes a graph needs: as far as its segments reach that want memory. */
 guint64 gemem_ge_static_need (const GememGraphSegment *segments, guint n);
 /* Whether a load would replace the block that all graphs have by a larger one. */
-gboolean gemem_ge_static_replaces (const GeStatic *memory, const GememGraphSegment *segments, guint n);
+gboolean gemem_ge_static_replaces (const GeStatic *memory, const GememGraphSegment *segments,
+                                   guint n);
 /* Bytes that a further graph can have without new memory; 0 where graphs do not share. */
 guint64 gemem_ge_static_peak (const GeStatic *memory);
 
 /* static-report.c.  Spans are appended, in no order; @name stands in messages. */
-void     gemem_ge_static_walk (const GeStatic *memory, GArray *spans);
+void gemem_ge_static_walk (const GeStatic *memory, GArray *spans);
 /* graph_walk of GememAllocatorClass. */
-void     gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc func, gpointer data);
+void gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc func,
+                                 gpointer data);
 gboolean gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error);
-void     gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data);
+void gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data);

@@ -1,10 +1,14 @@
-/* streams-events.c - how streams learn who let go of a block: local lists, SendEvents, WaitEvents, LastWaitEvents; see streams.h.
+/* streams-events.c - how streams learn who let go of a block: local lists, SendEvents, WaitEvents,
+ * LastWaitEvents; see streams.h.
  *
- * What: an entry's mask of the streams it was sent to is its place among the marks `sent` of its list, since every send takes all that was not sent yet: a
- * send looks at new entries only.  Entries sent to all other streams, or of an earlier version of their block, are dropped at the next send, as in
- * the real system, and leave the memory when the list is swept.  An event for a stream has what was sent attached; one for whoever waits is a place
- * in the list and a moment of the borrow pool.
- * Cost: send and wait O(log entries + what they carry); a sweep O(entries), at most once per as many appends.
+ * What: an entry's mask of the streams it was sent to is its place among the marks `sent` of its
+ * list, since every send takes all that was not sent yet: a send looks at new entries only. 
+ * Entries sent to all other streams, or of an earlier version of their block, are dropped at the
+ * next send, as in the real system, and leave the memory when the list is swept.  An event for a
+ * stream has what was sent attached; one for whoever waits is a place in the list and a moment of
+ * the borrow pool.
+ * Cost: send and wait O(log entries + what they carry); a sweep O(entries), at most once per as
+ * many appends.
  * Origin: shared/spec/ge-runtime.md 2.6.
  */
 #include "config.h"
@@ -17,20 +21,20 @@
 struct _GeAttached
 {
   GeStreamBlock *block;
-  guint64        version;
-  GeAttached    *next;
+  guint64 version;
+  GeAttached *next;
 };
 
 struct _GeEvent
 {
-  guint64     id;
-  GeStream   *from, *to;     /* @to NULL: whoever waits       */
-  GeAttached *first, *last;  /* for @to                       */
-  GeBlockList homeward;      /* born on @to                   */
-  guint64     until;         /* no @to: entries before it     */
-  guint64     stamp;         /* and what was borrowed by then */
-  GeEvent    *prev, *next;
-  gboolean    replaced;      /* another event has its id now  */
+  guint64 id;
+  GeStream *from, *to;      /* @to NULL: whoever waits */
+  GeAttached *first, *last; /* for @to */
+  GeBlockList homeward;     /* born on @to */
+  guint64 until;            /* no @to: entries before it */
+  guint64 stamp;            /* and what was borrowed by then */
+  GeEvent *prev, *next;
+  gboolean replaced; /* another event has its id now */
 };
 
 void
@@ -188,7 +192,8 @@ gemem_ge_streams_send (GeStreams *self, guint64 id, GeStream *from, GeStream *to
   event->stamp = self->stamp;
   if (to == NULL)
     return;
-  for (guint i = find_entry (local, MAX (local->sent[to->number], local->dropped)); i < local->entries->len; i++)
+  for (guint i = find_entry (local, MAX (local->sent[to->number], local->dropped));
+       i < local->entries->len; i++)
     if (entry_at (local, i)->version == entry_at (local, i)->block->version)
       attach_entry (self, event, entry_at (local, i));
   local->sent[to->number] = local->next;
@@ -197,7 +202,8 @@ gemem_ge_streams_send (GeStreams *self, guint64 id, GeStream *from, GeStream *to
 
 /* @on learns what @from knows of @block, if that is still the block it was. */
 static void
-learn (GeStreams *self, GeStreamBlock *block, guint64 version, const GeStream *from, const GeStream *on)
+learn (GeStreams *self, GeStreamBlock *block, guint64 version, const GeStream *from,
+       const GeStream *on)
 {
   if (block->version != version)
     return;
@@ -236,7 +242,8 @@ catch_up (GeStreams *self, const GeEvent *event, const GeStream *on)
   guint64 *sent = &local->sent[on->number];
   GeBlockList *born = &event->from->borrow.born[on->number];
 
-  for (guint i = find_entry (local, MAX (*sent, local->dropped)); i < local->entries->len && entry_at (local, i)->seq < event->until; i++)
+  for (guint i = find_entry (local, MAX (*sent, local->dropped));
+       i < local->entries->len && entry_at (local, i)->seq < event->until; i++)
     learn (self, entry_at (local, i)->block, entry_at (local, i)->version, event->from, on);
   *sent = MAX (*sent, event->until);
   while (born->first != NULL && gemem_ge_borrow_stamp (born->first) <= event->stamp)

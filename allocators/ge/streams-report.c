@@ -1,7 +1,8 @@
-/* streams-report.c - what GE's level-2 pools say of themselves: spans, invariants, statistics; see streams.h.
+/* streams-report.c - what GE's level-2 pools say of themselves: spans, invariants, statistics; see
+ * streams.h.
  *
- * A block that waits for streams or for an event is PENDING, one in a borrow pool FREE for the stream that borrowed it; both are live blocks of the
- * pool they were born in.
+ * A block that waits for streams or for an event is PENDING, one in a borrow pool FREE for the
+ * stream that borrowed it; both are live blocks of the pool they were born in.
  */
 #include "config.h"
 
@@ -41,19 +42,21 @@ gemem_ge_streams_largest_free (GememAllocator *allocator, guint64 handle)
       pages = gemem_ge_pool_largest_idle (stream->pool, limit);
       limit = gemem_ge_pool_growth_limit (stream->pool);
     }
-  return MAX (pages, gemem_ge_stack_largest_pages (&self->stack, self->l1, limit)) << self->stack.config.page_shift;
+  return MAX (pages, gemem_ge_stack_largest_pages (&self->stack, self->l1, limit))
+         << self->stack.config.page_shift;
 }
 
 /* ---- invariants */
 
 typedef struct
 {
-  guint64 lent;                    /* bytes that the L2 pools have from L1 */
-  guint64 pending, borrowed;       /* bytes  */
+  guint64 lent;              /* bytes that the L2 pools have from L1 */
+  guint64 pending, borrowed; /* bytes */
   guint64 borrowed_blocks;
 } Totals;
 
-/* Rows know of every holder; somebody holds what the program has, and who holds nothing and is known to by a stream is recycled. */
+/* Rows know of every holder; somebody holds what the program has, and who holds nothing and is
+ * known to by a stream is recycled. */
 static gboolean
 check_holders (const GeStreams *self, const GeStreamBlock *block, GError **error)
 {
@@ -67,16 +70,22 @@ check_holders (const GeStreams *self, const GeStreamBlock *block, GError **error
       const guint32 count = gemem_ge_holders_count (holders, s);
 
       total += count;
-      if ((holders->holding & ~row) != 0 || (row & ~holders->touched) != 0 || (count > 0) != (holders->holding >> s & 1))
-        return REFUSE ("ge-streams: block " HEX ": stream %u knows what is not so", block->span->address, s);
+      if ((holders->holding & ~row) != 0 || (row & ~holders->touched) != 0
+          || (count > 0) != (holders->holding >> s & 1))
+        return REFUSE ("ge-streams: block " HEX ": stream %u knows what is not so",
+                       block->span->address, s);
       if (!idle && row == 0)
-        return REFUSE ("ge-streams: block " HEX ": stream %u knows that nobody holds it", block->span->address, s);
+        return REFUSE ("ge-streams: block " HEX ": stream %u knows that nobody holds it",
+                       block->span->address, s);
     }
   if (total != holders->total)
     return REFUSE ("ge-streams: block " HEX ": its counts do not add up", block->span->address);
   if (block->state == GE_BLOCK_USED || block->state == GE_BLOCK_LEAVING ? total == 0 : total != 0)
-    return REFUSE ("ge-streams: block " HEX " has %" G_GUINT64_FORMAT " holders", block->span->address, total);
-  return !block->deferred || total == 1 || REFUSE ("ge-streams: block " HEX ": a hold is to end that is not the last", block->span->address);
+    return REFUSE ("ge-streams: block " HEX " has %" G_GUINT64_FORMAT " holders",
+                   block->span->address, total);
+  return !block->deferred || total == 1
+         || REFUSE ("ge-streams: block " HEX ": a hold is to end that is not the last",
+                    block->span->address);
 }
 
 static gboolean
@@ -84,7 +93,8 @@ check_block (const GeStreams *self, const GeSpan *span, guint birth, Totals *tot
 {
   const GeStreamBlock *block = span->user;
 
-  if (block == NULL || block->span != span || block->birth != birth || block->state == GE_BLOCK_SPARE)
+  if (block == NULL || block->span != span || block->birth != birth
+      || block->state == GE_BLOCK_SPARE)
     return REFUSE ("ge-streams: the span at " HEX " is nobody's block", span->address);
   if (block->state == GE_BLOCK_PENDING || block->state == GE_BLOCK_HOMEWARD)
     totals->pending += gemem_ge_span_bytes (span);
@@ -99,7 +109,8 @@ check_block (const GeStreams *self, const GeSpan *span, guint birth, Totals *tot
 static gboolean
 check_pool (const GeStreams *self, const GeStream *stream, Totals *totals, GError **error)
 {
-  g_autofree char *name = g_strdup_printf ("ge-streams: pool of stream %" G_GUINT64_FORMAT, stream->l2.stream);
+  g_autofree char *name = g_strdup_printf ("ge-streams: pool of stream %" G_GUINT64_FORMAT,
+                                           stream->l2.stream);
 
   if (!self->single && !gemem_ge_pool_check (stream->pool, name, error))
     return FALSE;
@@ -124,12 +135,16 @@ check_borrow_pools (const GeStreams *self, const Totals *totals, GError **error)
         return REFUSE ("ge-streams: the borrow pool of stream %u is out of order", s);
       in_trees += pool->tree.count;
       for (guint birth = 0; birth < GE_STREAMS_MAX; birth++)
-        for (const GeStreamBlock *block = pool->born[birth].first; block != NULL; block = block->next, in_lists++)
+        for (const GeStreamBlock *block = pool->born[birth].first; block != NULL;
+             block = block->next, in_lists++)
           if (block->state != GE_BLOCK_BORROWED || block->at != s || block->birth != birth)
-            return REFUSE ("ge-streams: a block in the borrow pool of stream %u does not belong there", s);
+            return REFUSE (
+                "ge-streams: a block in the borrow pool of stream %u does not belong there", s);
     }
   if (in_trees != totals->borrowed_blocks || in_lists != totals->borrowed_blocks)
-    return REFUSE ("ge-streams: %" G_GUINT64_FORMAT " blocks are borrowed, the borrow pools have %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
+    return REFUSE ("ge-streams: %" G_GUINT64_FORMAT
+                   " blocks are borrowed, the borrow pools have %" G_GUINT64_FORMAT
+                   " and %" G_GUINT64_FORMAT,
                    totals->borrowed_blocks, in_trees, in_lists);
   return TRUE;
 }
@@ -146,9 +161,12 @@ gemem_ge_streams_check (GememAllocator *allocator, GError **error)
     if (!check_pool (self, self->streams[s], &totals, error))
       return FALSE;
   if (self->l1 != NULL && !self->single && totals.lent != self->l1->pool.theory)
-    return REFUSE ("ge-streams: L2 pools hold %" G_GUINT64_FORMAT " bytes, L1 lent %" G_GUINT64_FORMAT, totals.lent, self->l1->pool.theory);
+    return REFUSE ("ge-streams: L2 pools hold %" G_GUINT64_FORMAT
+                   " bytes, L1 lent %" G_GUINT64_FORMAT,
+                   totals.lent, self->l1->pool.theory);
   if (totals.pending != self->pending_bytes || totals.borrowed != self->borrowed_bytes)
-    return REFUSE ("ge-streams: pending and borrowed are %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " bytes, the books say %" G_GUINT64_FORMAT
+    return REFUSE ("ge-streams: pending and borrowed are %" G_GUINT64_FORMAT
+                   " and %" G_GUINT64_FORMAT " bytes, the books say %" G_GUINT64_FORMAT
                    " and %" G_GUINT64_FORMAT,
                    totals.pending, totals.borrowed, self->pending_bytes, self->borrowed_bytes);
   return check_borrow_pools (self, &totals, error);
@@ -174,7 +192,8 @@ gemem_ge_streams_stats (GememAllocator *allocator, GememStatFunc func, gpointer 
   func ("borrowed_size", self->borrowed_bytes, "B", data);
   for (guint s = 0; s < self->n_streams && !self->single; s++)
     {
-      g_autofree char *prefix = g_strdup_printf ("stream%" G_GUINT64_FORMAT ".", self->streams[s]->l2.stream);
+      g_autofree char *prefix = g_strdup_printf ("stream%" G_GUINT64_FORMAT ".",
+                                                 self->streams[s]->l2.stream);
 
       gemem_ge_pool_stats (self->streams[s]->pool, prefix, func, data);
     }

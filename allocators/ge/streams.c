@@ -1,25 +1,37 @@
-/* streams.c - `ge-streams`: the level-2 pools of the Ascend Graph Engine, for dynamic-shape models on several streams.
+/* streams.c - `ge-streams`: the level-2 pools of the Ascend Graph Engine, for dynamic-shape models
+ * on several streams.
  *
- * What: every logical stream has a pool of its own (L2) over the model's L1 pool, whose stream is the first one that appears; L1 stands on the device's
- * bottom pool (stack.h).  A block belongs to the pool of its birth stream, and counts who holds it (holders.h).  When a stream lets go of the last of
- * its holds and knows that nobody has the block: birth recycle, where it was born (its pool has it back), borrow recycle elsewhere (that stream may use
- * it again until an event takes it home).  When others may have it: local recycle; events carry the news.
- * L2's ladder: wait for the own stream, recycle, try again; a pool below that gave nothing asks L1, L1 climbs its own ladder, and then all L2 pools are
- * waited for and recycled in turn, each with a new attempt of L1 - unless the executor has several threads.  Then the borrow pool.
- * `streams=single`: one stream; the wrapper counts holds, and the last one returns the block to L1 at once.
+ * What: every logical stream has a pool of its own (L2) over the model's L1 pool, whose stream is
+ * the first one that appears; L1 stands on the device's bottom pool (stack.h).  A block belongs to
+ * the pool of its birth stream, and counts who holds it (holders.h).  When a stream lets go of the
+ * last of its holds and knows that nobody has the block: birth recycle, where it was born (its pool
+ * has it back), borrow recycle elsewhere (that stream may use it again until an event takes it
+ * home).  When others may have it: local recycle; events carry the news. L2's ladder: wait for the
+ * own stream, recycle, try again; a pool below that gave nothing asks L1, L1 climbs its own ladder,
+ * and then all L2 pools are waited for and recycled in turn, each with a new attempt of L1 - unless
+ * the executor has several threads.  Then the borrow pool. `streams=single`: one stream; the
+ * wrapper counts holds, and the last one returns the block to L1 at once.
  *
  * How a trace says it:
- *  - ALLOC holds for its stream, USE_ON_STREAM once more for another one (or the same); STREAM_FREE ends one hold of a stream, FREE what is left, first
- *    of the stream that asked for the block, then of the others in the order of their numbers.  A stream that holds nothing has nothing to end.
- *  - The block stays the program's until FREE: the STREAM_FREE of the last hold waits for it, and counts earlier only if another hold comes.
- *  - FREE_REQUESTED is the STREAM_FREE of the stream that asked.  FREE_COMPLETED says that the host waited for all: the block goes home.
- *  - EVENT_RECORD for a stream sends what is not sent yet, and takes home from the borrow pool, at once; EVENT_WAIT of that stream delivers.  If the
- *    trace does not say for which stream, the state at the record counts for every one, and whoever waits gets what it has not got before, and of the
- *    borrow pool what was in it at the record and has not been used since.  An event recorded again before it was waited for has both marks.
- *  - DEVICE_SYNC is LastWaitEvents, the end of an execution: all events are delivered, every block that nobody holds goes home, borrowed ones too, and
- *    every L2 pool is recycled.  STREAM_SYNC has no effect: these pools learn nothing from it.
+ *  - ALLOC holds for its stream, USE_ON_STREAM once more for another one (or the same); STREAM_FREE
+ *    ends one hold of a stream, FREE what is left, first of the stream that asked for the block,
+ *    then of the others in the order of their numbers.  A stream that holds nothing has nothing to
+ *    end.
+ *  - The block stays the program's until FREE: the STREAM_FREE of the last hold waits for it, and
+ *    counts earlier only if another hold comes.
+ *  - FREE_REQUESTED is the STREAM_FREE of the stream that asked.  FREE_COMPLETED says that the host
+ *    waited for all: the block goes home.
+ *  - EVENT_RECORD for a stream sends what is not sent yet, and takes home from the borrow pool, at
+ *    once; EVENT_WAIT of that stream delivers.  If the trace does not say for which stream, the
+ *    state at the record counts for every one, and whoever waits gets what it has not got before,
+ *    and of the borrow pool what was in it at the record and has not been used since.  An event
+ *    recorded again before it was waited for has both marks.
+ *  - DEVICE_SYNC is LastWaitEvents, the end of an execution: all events are delivered, every block
+ *    that nobody holds goes home, borrowed ones too, and every L2 pool is recycled.  STREAM_SYNC
+ *    has no effect: these pools learn nothing from it.
  *  - The 65th stream is bad input: the real system has no bit for it.
- *  - Graph outputs that move from an L2 pool to L1 (2.7) cannot be said in a trace, and are not modelled.
+ *  - Graph outputs that move from an L2 pool to L1 (2.7) cannot be said in a trace, and are not
+ *    modelled.
  * Cost: O(1) per allocation, use and free; an event O(what it carries).
  * Origin: shared/spec/ge-runtime.md 2.2 to 2.6.
  */
@@ -33,18 +45,21 @@ static const GememParam params[] = {
     .default_text = "multi",
     .choices = "multi|single",
     .offset = G_STRUCT_OFFSET (GeStreamsParams, streams),
-    .help = "A level-2 pool for each stream (multi), or the model runs on one stream, whatever the trace says, and uses L1 itself (single)." },
+    .help = "A level-2 pool for each stream (multi), or the model runs on one stream, whatever the "
+            "trace says, and uses L1 itself (single)." },
   { .name = "MAX_RUNTIME_CORE_NUMBER",
     .type = GEMEM_PARAM_UINT,
     .default_text = "1",
     .offset = G_STRUCT_OFFSET (GeStreamsParams, max_runtime_core_number),
-    .help = "Environment variable of GE: above 1 the executor has several threads, and memory that L1 lacks is not sought in other streams' pools "
+    .help = "Environment variable of GE: above 1 the executor has several threads, and memory that "
+            "L1 lacks is not sought in other streams' pools "
             "unless ENABLE_DYNAMIC_SHAPE_MULTI_STREAM is 1." },
   { .name = "ENABLE_DYNAMIC_SHAPE_MULTI_STREAM",
     .type = GEMEM_PARAM_UINT,
     .default_text = "0",
     .offset = G_STRUCT_OFFSET (GeStreamsParams, enable_dynamic_shape_multi_stream),
-    .help = "Environment variable of GE: 1 keeps the executor on one thread where MAX_RUNTIME_CORE_NUMBER asks for several." },
+    .help = "Environment variable of GE: 1 keeps the executor on one thread where "
+            "MAX_RUNTIME_CORE_NUMBER asks for several." },
   GE_STACK_PARAM_ROWS,
   { NULL }
 };
@@ -71,7 +86,8 @@ adapter_malloc (gpointer lower, guint64 bytes, GeRoot *root)
 }
 
 static void
-adapter_free (gpointer lower, G_GNUC_UNUSED guint64 address, G_GNUC_UNUSED guint64 bytes, GeRoot *root)
+adapter_free (gpointer lower, G_GNUC_UNUSED guint64 address, G_GNUC_UNUSED guint64 bytes,
+              GeRoot *root)
 {
   gemem_ge_pool_free (&((GeStreams *) lower)->l1->pool, root->handle);
 }
@@ -144,7 +160,9 @@ add_stream (GeStreams *self, guint64 handle)
   if (self->n_streams == GE_STREAMS_MAX)
     {
       if (self->stack.base.refusal == NULL)
-        self->stack.base.refusal = g_strdup_printf ("stream %" G_GUINT64_FORMAT " is the 65th, and GE's multi-stream pools know at most 64", handle);
+        self->stack.base.refusal = g_strdup_printf (
+            "stream %" G_GUINT64_FORMAT " is the 65th, and GE's multi-stream pools know at most 64",
+            handle);
       return NULL;
     }
   if (self->l1 == NULL)
@@ -257,7 +275,8 @@ malloc_span (GeStreams *self, GeStream *stream, guint64 size)
   if (self->single)
     return gemem_ge_stack_malloc (&self->stack, self->l1, size);
   span = gemem_ge_pool_alloc (stream->pool, size);
-  if (G_UNLIKELY (span == NULL) && gemem_ge_stack_sync_and_recycle (&self->stack, stream->l2.stream, stream->pool))
+  if (G_UNLIKELY (span == NULL)
+      && gemem_ge_stack_sync_and_recycle (&self->stack, stream->l2.stream, stream->pool))
     span = gemem_ge_pool_alloc (stream->pool, size);
   return span;
 }
@@ -292,7 +311,9 @@ streams_alloc (GememAllocator *allocator, const GememRequest *request, GememBloc
   block->owner = (guint8) stream->number;
   block->state = GE_BLOCK_USED;
   gemem_ge_holders_access (&block->holders, stream->number, &self->wide);
-  *out = (GememBlock) { .address = block->span->address, .size = (guint64) block->span->pages << self->stack.config.page_shift, .handle = block };
+  *out = (GememBlock){ .address = block->span->address,
+                       .size = (guint64) block->span->pages << self->stack.config.page_shift,
+                       .handle = block };
   return TRUE;
 }
 
@@ -420,8 +441,10 @@ streams_trim (GememAllocator *allocator)
 const GememAllocatorClass gemem_ge_streams_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-streams",
-  .summary = "Ascend GE dynamic memory on several streams: L2 pool per stream, borrowed blocks, events",
-  .origin = "Ascend Graph Engine of 2026-08-21, MultiStreamL2Allocator, L2MemPool, SingleStreamL2Allocator; ge-runtime.md 2.2-2.6",
+  .summary =
+      "Ascend GE dynamic memory on several streams: L2 pool per stream, borrowed blocks, events",
+  .origin = "Ascend Graph Engine of 2026-08-21, MultiStreamL2Allocator, L2MemPool, "
+            "SingleStreamL2Allocator; ge-runtime.md 2.2-2.6",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
   .alignment = 65536,
   .params = params,

@@ -1,24 +1,25 @@
 /* variables.c - see variables.h. */
 #include "config.h"
 
-#include "base/units.h"
 #include "allocators/ge/variables.h"
 #include "base/error.h"
+#include "base/units.h"
 
 #define ROUNDING 512
 #define PADDING 1024 /* half of it before the variable, half behind */
 
 struct _GeVariable
 {
-  guint64     address, size; /* of the piece */
+  guint64 address, size; /* of the piece */
   GeVariable *prev, *next;
-  gboolean    plain;
+  gboolean plain;
 };
 
 void
-gemem_ge_variables_init (GeVariables *v, GememDevice *device, guint64 page_size, Ge1gOption option, guint64 total, gboolean padded)
+gemem_ge_variables_init (GeVariables *v, GememDevice *device, guint64 page_size, Ge1gOption option,
+                         guint64 total, gboolean padded)
 {
-  *v = (GeVariables) { .padded = padded };
+  *v = (GeVariables){ .padded = padded };
   gemem_ge_pages_init (&v->pages, device, page_size, option);
   gemem_ge_session_init (&v->range, &v->pages, total, !padded);
   gemem_slab_init (&v->slab, sizeof (GeVariable));
@@ -114,7 +115,7 @@ gemem_ge_variables_alloc (GeVariables *v, guint64 bytes, guint64 stream, GememBl
       one->size = size;
       one->plain = plain;
       enter (v, one);
-      *block = (GememBlock) { .address = address + padding (v) / 2, .size = size, .handle = one };
+      *block = (GememBlock){ .address = address + padding (v) / 2, .size = size, .handle = one };
     }
   gemem_device_unlock (v->pages.device);
   return one != NULL;
@@ -148,8 +149,8 @@ gemem_ge_variables_largest_free (const GeVariables *v)
 typedef struct
 {
   const GeVariables *v;
-  GememSpanFunc      func;
-  gpointer           data;
+  GememSpanFunc func;
+  gpointer data;
 } Walk;
 
 /* A part of @whole from *@from to @to, if there is any. */
@@ -228,10 +229,12 @@ gemem_ge_variables_check (const GeVariables *v, const char *what, GError **error
   gboolean ok;
 
   gemem_device_lock (v->pages.device);
-  ok = gemem_ge_session_check (&v->range, what, error) && gemem_ge_pages_check (&v->pages, what, error);
+  ok = gemem_ge_session_check (&v->range, what, error)
+       && gemem_ge_pages_check (&v->pages, what, error);
   if (ok && !pieces_are_in_order (v))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "%s: pieces of the session's range overlap, or lie outside its used part", what);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "%s: pieces of the session's range overlap, or lie outside its used part", what);
       ok = FALSE;
     }
   gemem_device_unlock (v->pages.device);

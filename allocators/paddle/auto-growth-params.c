@@ -1,7 +1,8 @@
 /* auto-growth-params.c - the table of auto-growth-params.h and its rules.
  *
- * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are aliases.  A flag that would have no effect
- * under the chosen preset is refused rather than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
+ * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are
+ * aliases.  A flag that would have no effect under the chosen preset is refused rather than
+ * ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
  * Origin: spec/paddle.md section 1.1.
  */
 #include "config.h"
@@ -12,49 +13,96 @@
 
 typedef GememPaddleAutoGrowthParams Params;
 
-#define POOL_SIZE(field_name, field, values, text)                                                                                      \
-  {                                                                                                                                     \
-    .name = field_name, .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", .sweep = values, .aliases = "FLAGS_" field_name,  \
-    .offset = G_STRUCT_OFFSET (Params, field), .help = text                                                                             \
+#define POOL_SIZE(field_name, field, values, text) \
+  { \
+    .name = field_name, .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
+    .sweep = values, .aliases = "FLAGS_" field_name, .offset = G_STRUCT_OFFSET (Params, field), \
+    .help = text \
   }
 
 const GememParam gemem_paddle_auto_growth_params[] = {
-  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P3", .choices = "P16|P2|P3|P2/P3=P3",
+  { .name = "preset",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "P3",
+    .choices = "P16|P2|P3|P2/P3=P3",
     .offset = G_STRUCT_OFFSET (Params, preset),
-    .help = "Version of Paddle: P16 (1.6-2.0: one pool, aligned chunks), P2 (2.1-2.6: a pool per stream), P3 (3.x: also small and "
+    .help = "Version of Paddle: P16 (1.6-2.0: one pool, aligned chunks), P2 (2.1-2.6: a pool per "
+            "stream), P3 (3.x: also small and "
             "large pools)." },
-  { .name = "auto_growth_chunk_size_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0",
-    .sweep = "0|2|8|32|64|128|256|512|1024", .unit = "MiB",
-    .aliases = "chunk_mb|FLAGS_auto_growth_chunk_size_in_mb", .offset = G_STRUCT_OFFSET (Params, chunk),
-    .help = "Least size of a chunk; 0: the rounded request (a flag since 2.5).  Default in P2-P3: 0." },
-  { .name = "free_idle_chunk", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_idle_chunk",
+  { .name = "auto_growth_chunk_size_in_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .sweep = "0|2|8|32|64|128|256|512|1024",
+    .unit = "MiB",
+    .aliases = "chunk_mb|FLAGS_auto_growth_chunk_size_in_mb",
+    .offset = G_STRUCT_OFFSET (Params, chunk),
+    .help =
+        "Least size of a chunk; 0: the rounded request (a flag since 2.5).  Default in P2-P3: 0." },
+  { .name = "free_idle_chunk",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .aliases = "FLAGS_free_idle_chunk",
     .offset = G_STRUCT_OFFSET (Params, free_idle_chunk),
-    .help = "Return idle chunks to the device after every free (read-only at run time).  Default in P16-P3: no." },
-  { .name = "free_when_no_cache_hit", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_free_when_no_cache_hit",
+    .help = "Return idle chunks to the device after every free (read-only at run time).  Default "
+            "in P16-P3: no." },
+  { .name = "free_when_no_cache_hit",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .aliases = "FLAGS_free_when_no_cache_hit",
     .offset = G_STRUCT_OFFSET (Params, free_when_no_cache_hit),
-    .help = "Return idle chunks before a new one is taken, instead of after the device has refused (read-only at run time).  "
+    .help = "Return idle chunks before a new one is taken, instead of after the device has refused "
+            "(read-only at run time).  "
             "Default in P16-P3: no." },
-  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
-    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in P16-P3: 0." },
-  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
-    .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
-    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none.  Default in P16-P3: 10000." },
-  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256",
-    .sweep = "256|512|4KiB|64KiB|1MiB|2MiB", .min = "256", .max = "1GiB",
-    .aliases = "alignment|FLAGS_alignment_size", .offset = G_STRUCT_OFFSET (Params, alignment),
-    .help = "Rounding unit of requests and, in P16, of the aligning allocator below; a power of two (256 on CUDA, 64KiB for pinned memory; a flag in 3.x, "
-            "which Paddle reads on other devices than CUDA's only; before, a rule that may be tried).  Default in P16-P3: 256." },
-  { .name = "use_stream_safe_cuda_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .aliases = "FLAGS_use_stream_safe_cuda_allocator",
+  { .name = "gpu_memory_limit_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .unit = "MiB",
+    .aliases = "FLAGS_gpu_memory_limit_mb",
+    .offset = G_STRUCT_OFFSET (Params, memory_limit),
+    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in "
+            "P16-P3: 0." },
+  { .name = "gpu_allocator_retry_time",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "10000",
+    .unit = "ms",
+    .aliases = "FLAGS_gpu_allocator_retry_time",
+    .offset = G_STRUCT_OFFSET (Params, retry_time),
+    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: "
+            "none.  Default in P16-P3: 10000." },
+  { .name = "alignment_size",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "256",
+    .sweep = "256|512|4KiB|64KiB|1MiB|2MiB",
+    .min = "256",
+    .max = "1GiB",
+    .aliases = "alignment|FLAGS_alignment_size",
+    .offset = G_STRUCT_OFFSET (Params, alignment),
+    .help = "Rounding unit of requests and, in P16, of the aligning allocator below; a power of "
+            "two (256 on CUDA, 64KiB for pinned memory; a flag in 3.x, "
+            "which Paddle reads on other devices than CUDA's only; before, a rule that may be "
+            "tried).  Default in P16-P3: 256." },
+  { .name = "use_stream_safe_cuda_allocator",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    .aliases = "FLAGS_use_stream_safe_cuda_allocator",
     .offset = G_STRUCT_OFFSET (Params, stream_safe),
-    .help = "A freed block that other streams use waits until they are done (since 2.3).  Default in P2-P3: yes." },
-  { .name = "use_auto_growth_v2", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_use_auto_growth_v2",
+    .help = "A freed block that other streams use waits until they are done (since 2.3).  Default "
+            "in P2-P3: yes." },
+  { .name = "use_auto_growth_v2",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .aliases = "FLAGS_use_auto_growth_v2",
     .offset = G_STRUCT_OFFSET (Params, v2),
-    .help = "While it warms up only free blocks of exactly the size serve; then the idle chunks go back, once.  Default in P3: no." },
-  { .name = "auto_growth_v2_warm_up", .type = GEMEM_PARAM_UINT, .default_text = "1000",
-    .sweep = "0|100|1000|10000|100000", .max = "1000000000000",
+    .help = "While it warms up only free blocks of exactly the size serve; then the idle chunks go "
+            "back, once.  Default in P3: no." },
+  { .name = "auto_growth_v2_warm_up",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1000",
+    .sweep = "0|100|1000|10000|100000",
+    .max = "1000000000000",
     .offset = G_STRUCT_OFFSET (Params, warm_up),
-    .help = "Requests for which use_auto_growth_v2 warms up; a program says so itself, a recording does not." },
+    .help = "Requests for which use_auto_growth_v2 warms up; a program says so itself, a recording "
+            "does not." },
   POOL_SIZE ("small_pool_size_in_mb", small_pool, "0|1|2|4|8|16",
              "Requests up to this size have a pool of their own; 0: one pool.  Default in P3: 0."),
   POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "0|2|8|16|32|64",
@@ -76,11 +124,15 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
   gboolean pools = preset == GEMEM_PADDLE_P3 && params->small_pool != 0;
   const char *why_no_pools = "needs two pools; choose preset=P3 and set small_pool_size_in_mb";
   const GememPaddleFlag flags[] = {
-    { "use_stream_safe_cuda_allocator", !params->stream_safe, preset != GEMEM_PADDLE_P16, "came with 2.3; choose preset=P2 or P3" },
+    { "use_stream_safe_cuda_allocator", !params->stream_safe, preset != GEMEM_PADDLE_P16,
+      "came with 2.3; choose preset=P2 or P3" },
     { "auto_growth_chunk_size_in_mb", params->chunk != 0, preset != GEMEM_PADDLE_P16 && !pools,
-      "is a flag since 2.5, and small_pool_size_in_mb replaces it by one size per pool; choose preset=P2 or P3, or set the pools' sizes" },
-    { "use_auto_growth_v2", params->v2, preset == GEMEM_PADDLE_P3, "exists in 3.x; choose preset=P3" },
-    { "auto_growth_v2_warm_up", params->warm_up != 1000, params->v2, "belongs to use_auto_growth_v2; switch that on" },
+      "is a flag since 2.5, and small_pool_size_in_mb replaces it by one size per pool; choose "
+      "preset=P2 or P3, or set the pools' sizes" },
+    { "use_auto_growth_v2", params->v2, preset == GEMEM_PADDLE_P3,
+      "exists in 3.x; choose preset=P3" },
+    { "auto_growth_v2_warm_up", params->warm_up != 1000, params->v2,
+      "belongs to use_auto_growth_v2; switch that on" },
     { "small_pool_size_in_mb", params->small_pool != 0, pools, "exists in 3.x; choose preset=P3" },
     { "small_pool_auto_growth_chunk_size_in_mb", params->small_chunk != 0, pools, why_no_pools },
     { "large_pool_auto_growth_chunk_size_in_mb", params->large_chunk != 0, pools, why_no_pools },
@@ -90,11 +142,13 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
   if (!gemem_paddle_check_flags ("paddle-auto-growth", flags, G_N_ELEMENTS (flags), error))
     return FALSE;
   params->stream_safe = params->stream_safe && preset != GEMEM_PADDLE_P16;
-  guint64 largest = MAX (MAX (params->chunk, params->small_chunk), MAX (params->large_chunk, MAX (params->small_pre_alloc,
-                                                                                                   params->large_pre_alloc)));
+  guint64 largest = MAX (
+      MAX (params->chunk, params->small_chunk),
+      MAX (params->large_chunk, MAX (params->small_pre_alloc, params->large_pre_alloc)));
   if (largest > G_MAXUINT64 / 2)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle-auto-growth: a chunk size is beyond any device; use at most 8 EiB");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "paddle-auto-growth: a chunk size is beyond any device; use at most 8 EiB");
       return FALSE;
     }
   if (!gemem_paddle_check_alignment ("paddle-auto-growth", params->alignment, error))

@@ -1,5 +1,5 @@
-/* auto-growth-params.h - the flags of PaddlePaddle's auto_growth strategy (auto-growth.c) as a parameter table, and which of them go
- * together.
+/* auto-growth-params.h - the flags of PaddlePaddle's auto_growth strategy (auto-growth.c) as a
+ * parameter table, and which of them go together.
  *
  * Origin: spec/paddle.md sections 1.1 (defaults and versions) and 3.1.
  */
@@ -23,6 +23,7 @@ typedef struct
 
 extern const GememParam gemem_paddle_auto_growth_params[];
 
-/* Refuses (GEMEM_ERROR_USAGE) what the preset does not know and what other settings override; turns `preset` from an index of the
- * choices into a GememPaddlePreset. */
-gboolean gemem_paddle_auto_growth_params_resolve (GememPaddleAutoGrowthParams *params, GError **error);
+/* Refuses (GEMEM_ERROR_USAGE) what the preset does not know and what other settings override; turns
+ * `preset` from an index of the choices into a GememPaddlePreset. */
+gboolean gemem_paddle_auto_growth_params_resolve (GememPaddleAutoGrowthParams *params,
+                                                  GError **error);

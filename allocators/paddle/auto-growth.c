@@ -1,15 +1,20 @@
-/* auto-growth.c - PaddlePaddle's AutoGrowthBestFitAllocator, the `auto_growth` strategy since 1.6 and the default since 2.1.
+/* auto-growth.c - PaddlePaddle's AutoGrowthBestFitAllocator, the `auto_growth` strategy since 1.6
+ * and the default since 2.1.
  *
- * Best fit over (size, address) among all chunks of a stream; the HIGH end of a free block is handed out, the low part stays free; no
- * split threshold and no upper size.  A miss takes a chunk of exactly the rounded request (or of the growth size, if larger) from
- * the device.  Idle chunks return on a refused device call, on empty_cache, and as two flags say.
- * P16 puts an aligning allocator below: every chunk is one alignment longer and begins with the loss.  In P2 and P3 each stream is an
- * allocator of its own, and out of memory releases the idle chunks of all of them (what StreamSafe does; 2.3 and later).
+ * Best fit over (size, address) among all chunks of a stream; the HIGH end of a free block is
+ * handed out, the low part stays free; no split threshold and no upper size.  A miss takes a chunk
+ * of exactly the rounded request (or of the growth size, if larger) from the device.  Idle chunks
+ * return on a refused device call, on empty_cache, and as two flags say.
+ * P16 puts an aligning allocator below: every chunk is one alignment longer and begins with the
+ * loss.  In P2 and P3 each stream is an allocator of its own, and out of memory releases the idle
+ * chunks of all of them (what StreamSafe does; 2.3 and later).
  *
- * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks, under group 2 * arena +
- * small; an arena's `idle` counts its chunks that are one free block.  The first block of a chunk lies inside its Chunk and never goes
- * away: remainders keep the low part and left neighbours absorb right ones.
- * Cost: O(log free blocks) per request, nothing allocated per event; releasing walks an arena's chunks only while some are idle.
+ * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
+ * free blocks, under group 2 * arena + small; an arena's `idle` counts its chunks that are one free
+ * block.  The first block of a chunk lies inside its Chunk and never goes away: remainders keep the
+ * low part and left neighbours absorb right ones.
+ * Cost: O(log free blocks) per request, nothing allocated per event; releasing walks an arena's
+ * chunks only while some are idle.
  *
  * Origin: spec/paddle.md sections 3.1-3.4; examples E11-E15.  Not modelled: pools of CUDA graphs.
  */
@@ -49,8 +54,8 @@ typedef struct
   Chunk *oldest, *newest;
   guint64 chunks, idle;
   PaddleDeferred deferred; /* freed blocks that other streams still use */
-  gboolean ready; /* its pre-allocation is done */
-  gboolean warm;  /* use_auto_growth_v2: it has let go of the idle chunks that warming up left */
+  gboolean ready;          /* its pre-allocation is done */
+  gboolean warm; /* use_auto_growth_v2: it has let go of the idle chunks that warming up left */
 } Arena;
 
 typedef struct
@@ -58,8 +63,8 @@ typedef struct
   GememAllocator base;
   GememPaddleAutoGrowthParams params;
   GememPaddlePreset preset;
-  guint64 limit;   /* of device bytes held */
-  guint64 grow[2]; /* least chunk of the large pool, of the small one */
+  guint64 limit;               /* of device bytes held */
+  guint64 grow[2];             /* least chunk of the large pool, of the small one */
   guint64 reserved, allocated; /* deferred blocks count as allocated */
   guint64 warm_up; /* requests for which use_auto_growth_v2 still takes only what fits exactly */
   PaddleStreamSafe safe;
@@ -74,7 +79,8 @@ static const GememAllocatorClass at_once_class;
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define CHUNK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Chunk, by_address)
-#define BLOCK_OF_GUARD(pointer) ((Block *) (gpointer) ((char *) (pointer) - G_STRUCT_OFFSET (Block, guard)))
+#define BLOCK_OF_GUARD(pointer) \
+  ((Block *) (gpointer) ((char *) (pointer) -G_STRUCT_OFFSET (Block, guard)))
 
 static Arena *
 arena_at (const AutoGrowth *self, guint64 index)
@@ -107,7 +113,8 @@ pool_remove (AutoGrowth *self, Block *block)
   block->free = FALSE;
 }
 
-/* A chunk of at least @want bytes as one block of @group that is not in the pool yet; NULL: the device refused (BadAlloc). */
+/* A chunk of at least @want bytes as one block of @group that is not in the pool yet; NULL: the
+ * device refused (BadAlloc). */
 static Block *
 add_chunk (AutoGrowth *self, guint64 group, guint64 want)
 {
@@ -204,7 +211,8 @@ available (AutoGrowth *self)
   return MIN (info.free, gemem_paddle_left (self->base.device, self->limit));
 }
 
-/* use_auto_growth_v2 while it warms up: a free block of exactly this size, else a chunk of exactly this size. */
+/* use_auto_growth_v2 while it warms up: a free block of exactly this size, else a chunk of exactly
+ * this size. */
 static Block *
 attempt_exact_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
@@ -255,7 +263,8 @@ process_and_release_all (AutoGrowth *self)
   return free_idle_chunks_of_all (self) || any;
 }
 
-/* StreamSafe: what is done of this stream first; then once more after all streams gave what they could. */
+/* StreamSafe: what is done of this stream first; then once more after all streams gave what they
+ * could. */
 static Block *
 attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
 {
@@ -268,7 +277,8 @@ attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
   return attempt_best_fit (self, group, size);
 }
 
-/* use_auto_growth_v2: counts the requests of the warm-up; an arena's first one after it begins without idle chunks. */
+/* use_auto_growth_v2: counts the requests of the warm-up; an arena's first one after it begins
+ * without idle chunks. */
 static void
 pass_warm_up (AutoGrowth *self, Arena *arena)
 {
@@ -278,7 +288,8 @@ pass_warm_up (AutoGrowth *self, Arena *arena)
   free_idle_chunks (self, arena);
 }
 
-/* Takes the chunks a new stream starts with, small pool first; gives them back and says FALSE when there is no room for both. */
+/* Takes the chunks a new stream starts with, small pool first; gives them back and says FALSE when
+ * there is no room for both. */
 static gboolean
 pre_allocate (AutoGrowth *self, guint64 arena)
 {
@@ -288,11 +299,12 @@ pre_allocate (AutoGrowth *self, guint64 arena)
     {
       if (bytes[small] == 0)
         continue;
-      taken[small] = add_chunk (self, 2 * arena + small, gemem_paddle_round_up (bytes[small], self->params.alignment));
+      taken[small] = add_chunk (self, 2 * arena + small,
+                                gemem_paddle_round_up (bytes[small], self->params.alignment));
       if (taken[small] == NULL)
         {
           if (taken[1] != NULL)
-            drop_chunk (self, (Chunk *)taken[1]);
+            drop_chunk (self, (Chunk *) taken[1]);
           return FALSE;
         }
     }
@@ -317,7 +329,7 @@ find_arena (AutoGrowth *self, guint64 stream, gboolean add)
   if (!add)
     return G_MAXUINT64;
   guint64 index = self->arenas->len;
-  *(guint64 *)gemem_idmap_insert (self->by_stream, stream, NULL) = index;
+  *(guint64 *) gemem_idmap_insert (self->by_stream, stream, NULL) = index;
   g_array_append_val (self->arenas, (Arena){ .stream = stream });
   return index;
 }
@@ -325,7 +337,7 @@ find_arena (AutoGrowth *self, guint64 stream, gboolean add)
 static gboolean
 auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
+  AutoGrowth *self = (AutoGrowth *) allocator;
   if (request->size == 0) /* a null pointer; never reaches the allocator */
     {
       *result = (GememBlock){ 0 };
@@ -404,29 +416,31 @@ auto_growth_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock 
 static void
 auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
+  AutoGrowth *self = (AutoGrowth *) allocator;
   Block *block = freed->handle;
   if (block == NULL) /* of zero bytes */
     return;
   if (block->guard.uses == NULL && !(completion_follows && self->params.stream_safe))
     release (self, &block->guard);
   else
-    gemem_paddle_safe_free (&self->safe, &block->guard, &arena_at (self, block->node.group / 2)->deferred, completion_follows);
+    gemem_paddle_safe_free (&self->safe, &block->guard,
+                            &arena_at (self, block->node.group / 2)->deferred, completion_follows);
 }
 
 static void
 auto_growth_complete (GememAllocator *allocator, const GememBlock *freed)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
+  AutoGrowth *self = (AutoGrowth *) allocator;
   Block *block = freed->handle;
   if (block != NULL)
-    gemem_paddle_safe_complete (&self->safe, &block->guard, &arena_at (self, block->node.group / 2)->deferred);
+    gemem_paddle_safe_complete (&self->safe, &block->guard,
+                                &arena_at (self, block->node.group / 2)->deferred);
 }
 
 static void
 auto_growth_use_on_stream (GememAllocator *allocator, const GememBlock *used, guint64 stream)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
+  AutoGrowth *self = (AutoGrowth *) allocator;
   Block *block = used->handle;
   if (block != NULL && arena_at (self, block->node.group / 2)->stream != stream)
     gemem_paddle_safe_use (&self->safe, &block->guard, stream);
@@ -435,7 +449,7 @@ auto_growth_use_on_stream (GememAllocator *allocator, const GememBlock *used, gu
 static void
 auto_growth_trim (GememAllocator *allocator)
 {
-  process_and_release_all ((AutoGrowth *)allocator);
+  process_and_release_all ((AutoGrowth *) allocator);
 }
 
 /* Size of the largest free block of @group, down to the alignment. */
@@ -451,14 +465,15 @@ largest_in_group (const AutoGrowth *self, guint64 group)
 static guint64
 auto_growth_largest_free (GememAllocator *allocator, guint64 stream)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
+  AutoGrowth *self = (AutoGrowth *) allocator;
   guint64 arena = find_arena (self, stream, FALSE);
   if (arena == G_MAXUINT64)
     return 0;
   guint64 large = largest_in_group (self, 2 * arena);
   if (large > self->params.small_pool)
     return large;
-  return MIN (largest_in_group (self, 2 * arena + 1), self->params.small_pool & -self->params.alignment);
+  return MIN (largest_in_group (self, 2 * arena + 1),
+              self->params.small_pool & -self->params.alignment);
 }
 
 static void
@@ -478,7 +493,9 @@ walk_chunk (const AutoGrowth *self, const Chunk *chunk, GememSpanFunc func, gpoi
     {
       span.address = block->node.address;
       span.size = block->node.size;
-      span.state = block->free ? GEMEM_SPAN_FREE : block->guard.deferred ? GEMEM_SPAN_PENDING : GEMEM_SPAN_LIVE;
+      span.state = block->free             ? GEMEM_SPAN_FREE
+                   : block->guard.deferred ? GEMEM_SPAN_PENDING
+                                           : GEMEM_SPAN_LIVE;
       span.user = span.state == GEMEM_SPAN_LIVE ? block->node.address : 0;
       func (&span, data);
     }
@@ -487,8 +504,9 @@ walk_chunk (const AutoGrowth *self, const Chunk *chunk, GememSpanFunc func, gpoi
 static void
 auto_growth_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
-  for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL; node = gemem_tree_next (node))
+  AutoGrowth *self = (AutoGrowth *) allocator;
+  for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL;
+       node = gemem_tree_next (node))
     walk_chunk (self, CHUNK_OF (node), func, data);
 }
 
@@ -496,8 +514,9 @@ static gboolean
 broken (GError **error, const Block *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "paddle-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->node.address,
-               block->node.size, what);
+               "paddle-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT
+               " bytes: %s",
+               block->node.address, block->node.size, what);
   return FALSE;
 }
 
@@ -521,7 +540,8 @@ check_chunk (const Chunk *chunk, Tally *tally, GError **error)
         return broken (error, block, "is free beside a free block");
       if (block->free && (block->guard.deferred || block->guard.uses != NULL))
         return broken (error, block, "is free, but other streams use it");
-      *(block->free ? &tally->free_blocks : &tally->allocated) += block->free ? 1 : block->node.size;
+      *(block->free ? &tally->free_blocks : &tally->allocated) += block->free ? 1
+                                                                              : block->node.size;
       tally->deferred += block->guard.deferred;
       end += block->node.size;
     }
@@ -535,12 +555,14 @@ check_chunk (const Chunk *chunk, Tally *tally, GError **error)
 static gboolean
 auto_growth_check (GememAllocator *allocator, GError **error)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
+  AutoGrowth *self = (AutoGrowth *) allocator;
   Tally tally = { 0 };
-  for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&self->chunks); node != NULL;
+       node = gemem_tree_next (node))
     if (!check_chunk (CHUNK_OF (node), &tally, error))
       return FALSE;
-  for (GememTreeNode *node = gemem_tree_first (&self->pool); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&self->pool); node != NULL;
+       node = gemem_tree_next (node))
     if (!BLOCK_OF (node)->free)
       return broken (error, BLOCK_OF (node), "is in the pool, but not free");
   guint64 idle = 0, chunks = 0;
@@ -549,15 +571,18 @@ auto_growth_check (GememAllocator *allocator, GError **error)
       idle += arena_at (self, i)->idle;
       chunks += arena_at (self, i)->chunks;
     }
-  if (!gemem_tree_check (&self->pool) || !gemem_tree_check (&self->chunks) || tally.free_blocks != self->pool.count
-      || tally.allocated != self->allocated || tally.reserved != self->reserved || tally.idle != idle || chunks != self->chunks.count
+  if (!gemem_tree_check (&self->pool) || !gemem_tree_check (&self->chunks)
+      || tally.free_blocks != self->pool.count || tally.allocated != self->allocated
+      || tally.reserved != self->reserved || tally.idle != idle || chunks != self->chunks.count
       || tally.deferred != self->safe.deferred || self->reserved > allocator->device->held)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                   "paddle-auto-growth: %" G_GUINT64_FORMAT " allocated and %" G_GUINT64_FORMAT " reserved bytes, %" G_GUINT64_FORMAT
-                   " free blocks and %" G_GUINT64_FORMAT " idle chunks do not agree with the chunks (%" G_GUINT64_FORMAT
+                   "paddle-auto-growth: %" G_GUINT64_FORMAT " allocated and %" G_GUINT64_FORMAT
+                   " reserved bytes, %" G_GUINT64_FORMAT " free blocks and %" G_GUINT64_FORMAT
+                   " idle chunks do not agree with the chunks (%" G_GUINT64_FORMAT
                    ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ")",
-                   self->allocated, self->reserved, self->pool.count, idle, tally.allocated, tally.reserved, tally.free_blocks, tally.idle);
+                   self->allocated, self->reserved, self->pool.count, idle, tally.allocated,
+                   tally.reserved, tally.free_blocks, tally.idle);
       return FALSE;
     }
   return TRUE;
@@ -566,7 +591,7 @@ auto_growth_check (GememAllocator *allocator, GError **error)
 static void
 auto_growth_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
-  const AutoGrowth *self = (const AutoGrowth *)allocator;
+  const AutoGrowth *self = (const AutoGrowth *) allocator;
   guint64 idle = 0;
   for (guint i = 0; i < self->arenas->len; i++)
     idle += arena_at (self, i)->idle;
@@ -582,7 +607,7 @@ auto_growth_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 static void
 auto_growth_destroy (GememAllocator *allocator)
 {
-  AutoGrowth *self = (AutoGrowth *)allocator;
+  AutoGrowth *self = (AutoGrowth *) allocator;
   GememTreeNode *node;
   while ((node = gemem_tree_first (&self->chunks)) != NULL)
     drop_chunk (self, CHUNK_OF (node));
@@ -601,7 +626,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
 {
   AutoGrowth *self = g_new0 (AutoGrowth, 1);
   GememPaddleAutoGrowthParams *own = &self->params;
-  *own = *(const GememPaddleAutoGrowthParams *)params;
+  *own = *(const GememPaddleAutoGrowthParams *) params;
   if (!gemem_paddle_auto_growth_params_resolve (own, error))
     {
       g_free (self);
@@ -609,7 +634,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
     }
   self->base.klass = own->stream_safe ? &gemem_paddle_auto_growth_class : &at_once_class;
   self->base.device = device;
-  self->preset = (GememPaddlePreset)own->preset;
+  self->preset = (GememPaddlePreset) own->preset;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   gboolean pools = own->small_pool != 0;
   self->grow[0] = gemem_paddle_round_up (pools ? own->large_chunk : own->chunk, own->alignment);
@@ -624,14 +649,18 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   return &self->base;
 }
 
-#define COMMON                                                                                                          \
-  .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-auto-growth",                                                             \
-  .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over chunks as large as the request", \
-  .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; spec/paddle.md sections 3.1, 3.4", \
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM, .alignment = 256, .params = gemem_paddle_auto_growth_params,      \
-  .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, .alloc = auto_growth_alloc,        \
-  .free = auto_growth_free, .prefetch = auto_growth_prefetch, .trim = auto_growth_trim, .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, \
-  .check = auto_growth_check, .stats = auto_growth_stats, .destroy = auto_growth_destroy
+#define COMMON \
+  .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-auto-growth", \
+  .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over " \
+             "chunks as large as the request", \
+  .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; " \
+            "spec/paddle.md sections 3.1, 3.4", \
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM, .alignment = 256, \
+  .params = gemem_paddle_auto_growth_params, .params_size = sizeof (GememPaddleAutoGrowthParams), \
+  .create = auto_growth_create, .alloc = auto_growth_alloc, .free = auto_growth_free, \
+  .prefetch = auto_growth_prefetch, .trim = auto_growth_trim, \
+  .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, .check = auto_growth_check, \
+  .stats = auto_growth_stats, .destroy = auto_growth_destroy
 
 const GememAllocatorClass gemem_paddle_auto_growth_class = {
   COMMON,

@@ -1,16 +1,22 @@
-/* best-fit.c - PaddlePaddle's chunked BestFit: what the strategy `naive_best_fit` meant in 1.2 to early 1.5, before it became the name of the buddy.
+/* best-fit.c - PaddlePaddle's chunked BestFit: what the strategy `naive_best_fit` meant in 1.2 to
+ * early 1.5, before it became the name of the buddy.
  *
- * Device memory is taken in chunks of one size, the largest that the buddy of that time would take; a chunk never goes back.  A request gets 64 bytes
- * more and the smallest free block of one chunk that holds it; among blocks of one size the one that was freed first.  The low part is handed out, any
- * rest stays free, and the program's address is the next multiple of 64.  The chunk that served last is asked first, then the others in a circle, then a
- * new one is taken.  Requests of the size of a chunk or more go to the device by themselves.
- * A quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain, and fails.
+ * Device memory is taken in chunks of one size, the largest that the buddy of that time would take;
+ * a chunk never goes back.  A request gets 64 bytes more and the smallest free block of one chunk
+ * that holds it; among blocks of one size the one that was freed first.  The low part is handed
+ * out, any rest stays free, and the program's address is the next multiple of 64.  The chunk that
+ * served last is asked first, then the others in a circle, then a new one is taken.  Requests of
+ * the size of a chunk or more go to the device by themselves.
+ * A quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain,
+ * and fails.
  *
- * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks, under their chunk, size and order of
- * release; `largest` of a chunk is the size of its largest free block.
- * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no room; nothing allocated per event; 64 bytes per block.
- * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real program stops because all allowed chunks are full, the
- * request fails.
+ * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
+ * free blocks, under their chunk, size and order of release; `largest` of a chunk is the size of
+ * its largest free block.
+ * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no room;
+ * nothing allocated per event; 64 bytes per block.
+ * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real
+ * program stops because all allowed chunks are full, the request fails.
  */
 #include "config.h"
 
@@ -36,33 +42,78 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P14", .choices = "P13|P14", FIELD (preset),
-    .help = "Version of Paddle: P13 (1.2-1.3) or P14 (1.4 to early 1.5); later ones call the buddy naive_best_fit." },
-  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", FIELD (total),
+  { .name = "preset",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "P14",
+    .choices = "P13|P14",
+    FIELD (preset),
+    .help = "Version of Paddle: P13 (1.2-1.3) or P14 (1.4 to early 1.5); later ones call the buddy "
+            "naive_best_fit." },
+  { .name = "total",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .special = "device=0",
+    FIELD (total),
     .help = "Memory that the device reports as total, and its limit; 0 asks the device." },
-  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", FIELD (available),
+  { .name = "available",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .special = "device=0",
+    FIELD (available),
     .help = "Memory available at the start; 0 asks the device." },
-  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT,
-    .sweep = "0.05|0.1|0.25|0.5|0.8|0.92|1", .min = "0",
-    .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", FIELD (fraction),
-    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default is (double)0.92f, on Windows 0.5.  "
+  { .name = "fraction_of_gpu_memory_to_use",
+    .type = GEMEM_PARAM_DOUBLE,
+    .default_text = GEMEM_PADDLE_FRACTION_DEFAULT,
+    .sweep = "0.05|0.1|0.25|0.5|0.8|0.92|1",
+    .min = "0",
+    .max = "1",
+    .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT,
+    .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use",
+    FIELD (fraction),
+    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default "
+            "is (double)0.92f, on Windows 0.5.  "
             "Default in P13-P14: 0.92." },
-  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0",
-    .sweep = "0|256|512|1024|2048|4096|8192", .unit = "MiB",
-    .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", FIELD (initial),
-    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in P14: 0." },
-  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0",
-    .sweep = "0|64|128|256|512|1024|2048", .unit = "MiB",
-    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", FIELD (reallocate),
-    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in P14: 0." },
-  { .name = "max_chunk", .type = GEMEM_PARAM_SIZE, .default_text = "0",
-    .sweep = "0|64MiB|256MiB|1GiB|4GiB|16GiB", .special = "derived=0", FIELD (max_chunk),
+  { .name = "initial_gpu_memory_in_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .sweep = "0|256|512|1024|2048|4096|8192",
+    .unit = "MiB",
+    .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb",
+    FIELD (initial),
+    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
+            "P14: 0." },
+  { .name = "reallocate_gpu_memory_in_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .sweep = "0|64|128|256|512|1024|2048",
+    .unit = "MiB",
+    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb",
+    FIELD (reallocate),
+    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
+            "P14: 0." },
+  { .name = "max_chunk",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .sweep = "0|64MiB|256MiB|1GiB|4GiB|16GiB",
+    .special = "derived=0",
+    FIELD (max_chunk),
     .help = "Size of every chunk; 0 derives it from the flags above." },
-  { .name = "chunks", .type = GEMEM_PARAM_UINT, .default_text = "0", .special = "derived=0", .max = "1048576", FIELD (chunks),
-    .help = "Most chunks; 0 derives it: what is available at the start, divided by the size of a chunk." },
-  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "0", .unit = "ms",
-    .aliases = "FLAGS_gpu_allocator_retry_time", FIELD (retry_time),
-    .help = "Virtual time to wait before the one repetition of a request that a chunk refused; 0: none.  Default in P13-P14: 0." },
+  { .name = "chunks",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .special = "derived=0",
+    .max = "1048576",
+    FIELD (chunks),
+    .help = "Most chunks; 0 derives it: what is available at the start, divided by the size of a "
+            "chunk." },
+  { .name = "gpu_allocator_retry_time",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "0",
+    .unit = "ms",
+    .aliases = "FLAGS_gpu_allocator_retry_time",
+    FIELD (retry_time),
+    .help = "Virtual time to wait before the one repetition of a request that a chunk refused; 0: "
+            "none.  Default in P13-P14: 0." },
   { NULL },
 };
 
@@ -88,13 +139,13 @@ typedef struct
   GememAllocator base;
   Params params;
   GememPaddleChunkRule rule;
-  guint64 limit;       /* of device bytes held                                    */
-  guint64 max_chunk;   /* 0: the device is too small, nothing will ever be served */
-  guint64 capacity;    /* most chunks                                             */
-  GArray *largest;     /* guint64, by chunk                                       */
-  GArray *groups;      /* guint64: the most of GROUP chunks                       */
-  guint64 last;        /* the chunk that served last                              */
-  guint64 releases;    /* so far: the order of equal blocks                       */
+  guint64 limit;     /* of device bytes held */
+  guint64 max_chunk; /* 0: the device is too small, nothing will ever be served */
+  guint64 capacity;  /* most chunks */
+  GArray *largest;   /* guint64, by chunk */
+  GArray *groups;    /* guint64: the most of GROUP chunks */
+  guint64 last;      /* the chunk that served last */
+  guint64 releases;  /* so far: the order of equal blocks */
   guint64 direct_blocks, direct_bytes;
   GememTree pool, pieces;
   GememSlab block_slab, piece_slab;
@@ -149,7 +200,8 @@ group_of (const BestFit *self, guint64 chunk)
 static void
 release (BestFit *self, Block *block)
 {
-  guint64 *largest = largest_of (self, block->node.group), *group = group_of (self, block->node.group);
+  guint64 *largest = largest_of (self, block->node.group),
+          *group = group_of (self, block->node.group);
 
   block->free = TRUE;
   block->node.address = ++self->releases;
@@ -181,7 +233,8 @@ take (BestFit *self, Block *block)
   block->free = FALSE;
   if (was_largest)
     {
-      const GememTreeNode *best = gemem_tree_before (&self->pool, block->node.group, G_MAXUINT64, G_MAXUINT64);
+      const GememTreeNode *best = gemem_tree_before (&self->pool, block->node.group, G_MAXUINT64,
+                                                     G_MAXUINT64);
       *largest = best != NULL && best->group == block->node.group ? best->size : 0;
       lower_group (self, block->node.group, block->node.size);
     }
@@ -248,7 +301,8 @@ find_room (const BestFit *self, guint64 from, guint64 end, guint64 size)
   return MIN (from, end);
 }
 
-/* AutoIncrement: the last successful chunk, the others in a circle, a new one.  The smallest free block there for @size bytes, split, or NULL. */
+/* AutoIncrement: the last successful chunk, the others in a circle, a new one.  The smallest free
+ * block there for @size bytes, split, or NULL. */
 static Block *
 serve (BestFit *self, guint64 size)
 {
@@ -288,7 +342,9 @@ serve_pooled (BestFit *self, guint64 request, GememBlock *result)
   if (block == NULL)
     return FALSE;
   offset = -block->address % ALIGNMENT;
-  *result = (GememBlock) { .address = block->address + offset, .size = size - offset, .handle = block };
+  *result = (GememBlock){ .address = block->address + offset,
+                          .size = size - offset,
+                          .handle = block };
   return TRUE;
 }
 
@@ -302,7 +358,9 @@ serve_directly (BestFit *self, guint64 request, GememBlock *result)
   piece->first.node.group = G_MAXUINT64;
   self->direct_blocks++;
   self->direct_bytes += request;
-  *result = (GememBlock) { .address = piece->first.address, .size = request, .handle = &piece->first };
+  *result = (GememBlock){ .address = piece->first.address,
+                          .size = request,
+                          .handle = &piece->first };
   return TRUE;
 }
 
@@ -313,12 +371,13 @@ best_fit_alloc (GememAllocator *allocator, const GememRequest *request, GememBlo
 
   if (request->size == 0) /* ZeroSizeAllocator */
     {
-      *result = (GememBlock) { 0 };
+      *result = (GememBlock){ 0 };
       return TRUE;
     }
   if (self->max_chunk == 0)
     return FALSE;
-  return request->size < self->max_chunk ? serve_pooled (self, request->size, result) : serve_directly (self, request->size, result);
+  return request->size < self->max_chunk ? serve_pooled (self, request->size, result)
+                                         : serve_directly (self, request->size, result);
 }
 
 /* The neighbours, which a free may merge the block with. */
@@ -332,7 +391,8 @@ best_fit_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *li
 }
 
 static void
-best_fit_free (GememAllocator *allocator, const GememBlock *freed, G_GNUC_UNUSED gboolean completion_follows)
+best_fit_free (GememAllocator *allocator, const GememBlock *freed,
+               G_GNUC_UNUSED gboolean completion_follows)
 {
   BestFit *self = (BestFit *) allocator;
   Block *block = freed->handle;
@@ -378,7 +438,8 @@ best_fit_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
   const BestFit *self = (const BestFit *) allocator;
 
-  for (GememTreeNode *node = gemem_tree_first (&self->pieces); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&self->pieces); node != NULL;
+       node = gemem_tree_next (node))
     {
       const Piece *piece = PIECE_OF (node);
       for (const Block *block = &piece->first; block != NULL; block = block->right)
@@ -399,7 +460,9 @@ static gboolean
 broken (GError **error, const Block *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "paddle-best-fit: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->address, block->node.size, what);
+               "paddle-best-fit: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT
+               " bytes: %s",
+               block->address, block->node.size, what);
   return FALSE;
 }
 
@@ -412,7 +475,8 @@ check_piece (const BestFit *self, const Piece *piece, guint64 *free_blocks, GErr
 
   for (const Block *block = &piece->first; block != NULL; left = block, block = block->right)
     {
-      if (block->address != end || block->left != left || block->node.group != piece->first.node.group)
+      if (block->address != end || block->left != left
+          || block->node.group != piece->first.node.group)
         return broken (error, block, "does not follow its left neighbour");
       if (block->free && left != NULL && left->free)
         return broken (error, block, "is free beside a free block");
@@ -422,8 +486,10 @@ check_piece (const BestFit *self, const Piece *piece, guint64 *free_blocks, GErr
     }
   if (end != piece->by_address.address + piece->bytes)
     return broken (error, &piece->first, "and its neighbours do not cover the chunk");
-  if (piece->first.node.group != G_MAXUINT64 && largest != *largest_of (self, piece->first.node.group))
-    return broken (error, &piece->first, "begins a chunk whose largest free block is another than noted");
+  if (piece->first.node.group != G_MAXUINT64
+      && largest != *largest_of (self, piece->first.node.group))
+    return broken (error, &piece->first,
+                   "begins a chunk whose largest free block is another than noted");
   if (piece->first.node.group != G_MAXUINT64 && largest > *group_of (self, piece->first.node.group))
     return broken (error, &piece->first, "begins a chunk that has more room than its group");
   return TRUE;
@@ -435,18 +501,23 @@ best_fit_check (GememAllocator *allocator, GError **error)
   const BestFit *self = (const BestFit *) allocator;
   guint64 free_blocks = 0, bytes = 0;
 
-  for (GememTreeNode *node = gemem_tree_first (&self->pieces); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&self->pieces); node != NULL;
+       node = gemem_tree_next (node))
     {
       if (!check_piece (self, PIECE_OF (node), &free_blocks, error))
         return FALSE;
       bytes += PIECE_OF (node)->bytes;
     }
-  if (gemem_tree_check (&self->pool) && gemem_tree_check (&self->pieces) && self->pool.count == free_blocks
-      && self->pieces.count == self->largest->len + self->direct_blocks && self->largest->len <= self->capacity
-      && bytes == self->largest->len * self->max_chunk + self->direct_bytes && bytes <= allocator->device->held)
+  if (gemem_tree_check (&self->pool) && gemem_tree_check (&self->pieces)
+      && self->pool.count == free_blocks
+      && self->pieces.count == self->largest->len + self->direct_blocks
+      && self->largest->len <= self->capacity
+      && bytes == self->largest->len * self->max_chunk + self->direct_bytes
+      && bytes <= allocator->device->held)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "paddle-best-fit: %" G_GUINT64_FORMAT " free blocks, %" G_GUINT64_FORMAT " in the pool; %u chunks and %" G_GUINT64_FORMAT
+               "paddle-best-fit: %" G_GUINT64_FORMAT " free blocks, %" G_GUINT64_FORMAT
+               " in the pool; %u chunks and %" G_GUINT64_FORMAT
                " blocks of the device make %" G_GUINT64_FORMAT " bytes",
                free_blocks, self->pool.count, self->largest->len, self->direct_blocks, bytes);
   return FALSE;
@@ -496,7 +567,8 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
   const gboolean p14 = own->preset == 1;
   const GememPaddleFlag flags[] = {
     { "initial_gpu_memory_in_mb", own->initial != 0, p14, "exists since 1.4; choose preset=P14" },
-    { "reallocate_gpu_memory_in_mb", own->reallocate != 0, p14, "exists since 1.4; choose preset=P14" },
+    { "reallocate_gpu_memory_in_mb", own->reallocate != 0, p14,
+      "exists since 1.4; choose preset=P14" },
   };
   BestFit *self;
 
@@ -506,7 +578,8 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
   self->base.klass = &gemem_paddle_best_fit_class;
   self->base.device = device;
   self->params = *own;
-  self->rule = (GememPaddleChunkRule) { presets[own->preset], own->fraction, own->initial, own->reallocate };
+  self->rule = (GememPaddleChunkRule){ presets[own->preset], own->fraction, own->initial,
+                                       own->reallocate };
   self->limit = own->total != 0 ? own->total : GEMEM_UNLIMITED;
   self->largest = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->groups = g_array_new (FALSE, FALSE, sizeof (guint64));
@@ -539,8 +612,10 @@ best_fit_destroy (GememAllocator *allocator)
 const GememAllocatorClass gemem_paddle_best_fit_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "paddle-best-fit",
-  .summary = "PaddlePaddle's chunked BestFit: strategy naive_best_fit until 1.5, best fit in chunks that never go back",
-  .origin = "PaddlePaddle 1.2-1.5, BestFitAllocator, AutoIncrementAllocator; spec/paddle.md section 2.10",
+  .summary = "PaddlePaddle's chunked BestFit: strategy naive_best_fit until 1.5, best fit in "
+             "chunks that never go back",
+  .origin =
+      "PaddlePaddle 1.2-1.5, BestFitAllocator, AutoIncrementAllocator; spec/paddle.md section 2.10",
   .alignment = ALIGNMENT,
   .params = params,
   .params_size = sizeof (Params),

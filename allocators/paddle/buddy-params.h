@@ -1,4 +1,5 @@
-/* buddy-params.h - the flags of PaddlePaddle's buddy allocator (buddy.c) as a parameter table, and which of them go together.
+/* buddy-params.h - the flags of PaddlePaddle's buddy allocator (buddy.c) as a parameter table, and
+ * which of them go together.
  *
  * Origin: spec/paddle.md sections 1.1 (defaults and versions) and 2.1.
  */
@@ -28,40 +29,73 @@ typedef struct
   double pinned_fraction;
 } GememPaddleBuddyParams;
 
-/* The rows of a device's buddy, for tables over a struct that begins with a GememPaddleBuddyParams. */
+/* The rows of a device's buddy, for tables over a struct that begins with a
+ * GememPaddleBuddyParams. */
 #define GEMEM_PADDLE_BUDDY_SIZE_ROWS \
-  { .name = "total", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, total), \
-    .help = "Memory that the device reports as total, and its limit; 0 asks the device (cpu, pinned: the physical memory)." }, \
-  { .name = "available", .type = GEMEM_PARAM_SIZE, .default_text = "0", .special = "device=0", \
-    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, available), \
-    .help = "Memory available while nothing is held; shrinks by every byte held; 0 asks the device at each moment." }, \
-  { .name = "fraction_of_gpu_memory_to_use", .type = GEMEM_PARAM_DOUBLE, .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, \
-    .sweep = "0.05|0.1|0.25|0.5|0.8|0.92|1", .min = "0", \
-    .max = "1", .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
-    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, fraction), \
-    .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the total until 1.5, of what is available since 1.6; the default " \
-            "is (double)0.92f, on Windows 0.5.  Default in P13-P3: 0.92." }, \
-  { .name = "initial_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", \
-    .sweep = "0|256|512|1024|2048|4096|8192", .unit = "MiB", \
-    .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, initial), \
-    .help = "Size of the first chunk; 0: by fraction.  Default in P14-P3: 0." }, \
-  { .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", \
+  { .name = "total", \
+    .type = GEMEM_PARAM_SIZE, \
+    .default_text = "0", \
+    .special = "device=0", \
+    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, total), \
+    .help = "Memory that the device reports as total, and its limit; 0 asks the device (cpu, " \
+            "pinned: the physical memory)." }, \
+      { .name = "available", \
+        .type = GEMEM_PARAM_SIZE, \
+        .default_text = "0", \
+        .special = "device=0", \
+        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, available), \
+        .help = "Memory available while nothing is held; shrinks by every byte held; 0 asks the " \
+                "device at each moment." }, \
+      { .name = "fraction_of_gpu_memory_to_use", \
+        .type = GEMEM_PARAM_DOUBLE, \
+        .default_text = GEMEM_PADDLE_FRACTION_DEFAULT, \
+        .sweep = "0.05|0.1|0.25|0.5|0.8|0.92|1", \
+        .min = "0", \
+        .max = "1", \
+        .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, \
+        .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
+        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, fraction), \
+        .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the " \
+                "total until 1.5, of what is available since 1.6; the default " \
+                "is (double)0.92f, on Windows 0.5.  Default in P13-P3: 0.92." }, \
+      { .name = "initial_gpu_memory_in_mb", \
+        .type = GEMEM_PARAM_SIZE, \
+        .default_text = "0", \
+        .sweep = "0|256|512|1024|2048|4096|8192", \
+        .unit = "MiB", \
+        .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", \
+        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, initial), \
+        .help = "Size of the first chunk; 0: by fraction.  Default in P14-P3: 0." }, \
+  { \
+    .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", \
     .sweep = "0|64|128|256|512|1024|2048", .unit = "MiB", \
-    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, reallocate), \
-    .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available.  Default in P14-P3: 0." }
+    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", \
+    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, reallocate), \
+    .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available.  " \
+            "Default in P14-P3: 0." \
+  }
 
 #define GEMEM_PADDLE_BUDDY_LIMIT_ROWS \
-  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB", \
-    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, memory_limit), \
-    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in P16-P3: 0." }, \
-  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", .unit = "ms", \
-    .aliases = "FLAGS_gpu_allocator_retry_time", .special = "default=18446744073709551615", \
+  { .name = "gpu_memory_limit_mb", \
+    .type = GEMEM_PARAM_SIZE, \
+    .default_text = "0", \
+    .unit = "MiB", \
+    .aliases = "FLAGS_gpu_memory_limit_mb", \
+    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, memory_limit), \
+    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in " \
+            "P16-P3: 0." }, \
+  { \
+    .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", \
+    .unit = "ms", .aliases = "FLAGS_gpu_allocator_retry_time", \
+    .special = "default=18446744073709551615", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, retry_time), \
-    .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; it wraps the buddy of the GPU since 1.6.  " \
-            "Default in P16-P3: 10000." }
+    .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; " \
+            "it wraps the buddy of the GPU since 1.6.  " \
+            "Default in P16-P3: 10000." \
+  }
 
 extern const GememParam gemem_paddle_buddy_params[];
 
-/* Refuses (GEMEM_ERROR_USAGE) what the preset or the place does not know and what other settings override; fills in what depends on
- * the preset. */
+/* Refuses (GEMEM_ERROR_USAGE) what the preset or the place does not know and what other settings
+ * override; fills in what depends on the preset. */
 gboolean gemem_paddle_buddy_params_resolve (GememPaddleBuddyParams *params, GError **error);

@@ -1,19 +1,25 @@
-/* buddy.c - PaddlePaddle's BuddyAllocator: strategy `legacy` until 1.5, `naive_best_fit` since 1.6, one per thread in `thread_local`.
+/* buddy.c - PaddlePaddle's BuddyAllocator: strategy `legacy` until 1.5, `naive_best_fit` since 1.6,
+ * one per thread in `thread_local`.
  *
- * Not a power-of-two buddy: best fit over (total, address) with merging of neighbours inside each chunk.  A request grows by 64 bytes
- * for a descriptor that GPUs keep elsewhere, is rounded to 256, and the program gets block + 64.  The low part of a block is handed out;
- * a rest of at most 64 bytes is not split off.  What exceeds max_chunk goes to the device by itself ("huge") and is
+ * Not a power-of-two buddy: best fit over (total, address) with merging of neighbours inside each
+ * chunk.  A request grows by 64 bytes for a descriptor that GPUs keep elsewhere, is rounded to 256,
+ * and the program gets block + 64.  The low part of a block is handed out; a rest of at most 64
+ * bytes is not split off.  What exceeds max_chunk goes to the device by itself ("huge") and is
  * never pooled nor counted.  Chunks are sized by chunk-size.h.
  *
- * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the free blocks; `used` + `free` equals the
- * bytes of all chunks modulo 2^64.  Apart they wrap: a skipped split adds the rounded request to `used`, but its free
- * subtracts the whole block (section 2.4); P13's idle cleaning and the first-refill test see the wrapped numbers.
- * Cost: O(log free blocks) per request; no allocation per event; a descriptor of 64 bytes per block.
- * The first block of a chunk (or a huge block) lies inside its Piece and never goes away while the chunk lives: left neighbours
- * absorb right ones.  A free block without neighbours is therefore a whole chunk, and Paddle's map of chunks is not needed.
+ * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
+ * free blocks; `used` + `free` equals the bytes of all chunks modulo 2^64.  Apart they wrap: a
+ * skipped split adds the rounded request to `used`, but its free subtracts the whole block (section
+ * 2.4); P13's idle cleaning and the first-refill test see the wrapped numbers.
+ * Cost: O(log free blocks) per request; no allocation per event; a descriptor of 64 bytes per
+ * block.
+ * The first block of a chunk (or a huge block) lies inside its Piece and never goes away while the
+ * chunk lives: left neighbours absorb right ones.  A free block without neighbours is therefore a
+ * whole chunk, and Paddle's map of chunks is not needed.
  *
- * Origin: spec/paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3.  Not modelled: the pool index (one
- * value everywhere), and Paddle's stale records in that map, which matter only if the device reuses an address for a larger chunk.
+ * Origin: spec/paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3. 
+ * Not modelled: the pool index (one value everywhere), and Paddle's stale records in that map,
+ * which matter only if the device reuses an address for a larger chunk.
  */
 #include "config.h"
 
@@ -24,7 +30,9 @@
 #include "base/tree.h"
 #include "base/units.h"
 
-#define DESCRIPTOR 64 /* added to each request; also the distance from block to user pointer, and the largest rest not split off */
+/* Added to each request; also the distance from block to user pointer, and the largest rest that is
+ * not split off. */
+#define DESCRIPTOR 64
 
 typedef enum
 {
@@ -58,7 +66,8 @@ typedef struct
   guint64 unit;  /* min_chunk */
   guint64 limit; /* of device bytes held */
   guint64 max_chunk, realloc_cache, used, free;
-  gboolean ready; /* max_chunk was found; Paddle throws at the first use of a device that is too small for it */
+  /* max_chunk was found; Paddle throws at the first use of a device that is too small for it */
+  gboolean ready;
   guint64 chunks, huge_blocks, huge_bytes;
   GememTree pool, pieces;
   GememSlab block_slab, piece_slab;
@@ -69,7 +78,8 @@ static const GememAllocatorClass serves_empty_class;
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define PIECE_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Piece, by_address)
 
-/* Memory as Paddle sees it now.  The query is made, and charged, even where a parameter overrides the answer. */
+/* Memory as Paddle sees it now.  The query is made, and charged, even where a parameter overrides
+ * the answer. */
 static GememPaddleMemory
 query_memory (Buddy *buddy)
 {
@@ -79,7 +89,8 @@ query_memory (Buddy *buddy)
   gemem_device_info (buddy->base.device, &info);
   GememPaddleMemory memory;
   memory.total = MIN (params->total != 0 ? params->total : info.total, buddy->limit);
-  memory.available = params->available != 0 ? gemem_paddle_left (device, params->available) : info.free;
+  memory.available = params->available != 0 ? gemem_paddle_left (device, params->available)
+                                            : info.free;
   memory.available = MIN (memory.available, gemem_paddle_left (device, buddy->limit));
   return memory;
 }
@@ -90,15 +101,17 @@ compute_max_chunk (Buddy *buddy, guint64 *bytes)
 {
   const GememPaddleBuddyParams *params = &buddy->params;
   GememPaddleMemory memory = query_memory (buddy);
-  switch ((GememPaddlePlace)params->place)
+  switch ((GememPaddlePlace) params->place)
     {
     case GEMEM_PADDLE_PLACE_GPU:
       return gemem_paddle_max_chunk_size (&buddy->rule, &memory, bytes);
     case GEMEM_PADDLE_PLACE_CPU:
-      *bytes = gemem_paddle_cpu_chunk_size (memory.total, params->cpu_fraction, params->cpu_initial);
+      *bytes = gemem_paddle_cpu_chunk_size (memory.total, params->cpu_fraction,
+                                            params->cpu_initial);
       return TRUE;
     case GEMEM_PADDLE_PLACE_PINNED:
-      buddy->limit = gemem_paddle_double_product (params->pinned_fraction, memory.total); /* 7: the fraction bounds all of it */
+      /* 7: the fraction bounds all of it */
+      buddy->limit = gemem_paddle_double_product (params->pinned_fraction, memory.total);
       *bytes = gemem_paddle_pinned_chunk_size (memory.total, params->pinned_fraction);
       return TRUE;
     }
@@ -111,7 +124,8 @@ refill_size (Buddy *buddy, guint64 size, guint64 *bytes)
 {
   GememPaddlePreset preset = buddy->rule.preset;
   gboolean gpu = buddy->params.place == GEMEM_PADDLE_PLACE_GPU;
-  gboolean empty = preset >= GEMEM_PADDLE_P16 ? buddy->used == 0 && buddy->free == 0 : buddy->used + buddy->free == 0;
+  gboolean empty = preset >= GEMEM_PADDLE_P16 ? buddy->used == 0 && buddy->free == 0
+                                              : buddy->used + buddy->free == 0;
   if (!gpu || preset == GEMEM_PADDLE_P13)
     {
       if (gpu && empty)
@@ -167,7 +181,7 @@ add_piece (Buddy *buddy, guint64 bytes, BlockType type)
 static void
 drop_piece (Buddy *buddy, Block *block)
 {
-  Piece *piece = (Piece *)block;
+  Piece *piece = (Piece *) block;
   gemem_tree_remove (&buddy->pieces, &piece->by_address);
   gemem_device_free (buddy->base.device, block->node.address, piece->bytes);
   gemem_slab_free (&buddy->piece_slab, piece);
@@ -183,7 +197,8 @@ drop_chunk (Buddy *buddy, Block *block)
   drop_piece (buddy, block);
 }
 
-/* A new chunk that is not in the pool yet, as its caller takes it at once.  *@refused: the device said no (BadAlloc). */
+/* A new chunk that is not in the pool yet, as its caller takes it at once.  *@refused: the device
+ * said no (BadAlloc). */
 static Block *
 refill (Buddy *buddy, guint64 size, gboolean *refused)
 {
@@ -255,14 +270,17 @@ static Block *
 attempt (Buddy *buddy, guint64 size, gboolean *refused)
 {
   *refused = FALSE;
-  return size > buddy->max_chunk ? alloc_huge (buddy, size, refused) : alloc_pooled (buddy, size, refused);
+  return size > buddy->max_chunk ? alloc_huge (buddy, size, refused)
+                                 : alloc_pooled (buddy, size, refused);
 }
 
 static gboolean
 buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
 {
-  Buddy *buddy = (Buddy *)allocator;
-  if (request->size == 0 && (allocator->klass->capabilities & GEMEM_CAP_EMPTY) == 0) /* a null pointer; never reaches the allocator */
+  Buddy *buddy = (Buddy *) allocator;
+  if (request->size == 0
+      && (allocator->klass->capabilities & GEMEM_CAP_EMPTY)
+             == 0) /* a null pointer; never reaches the allocator */
     {
       *result = (GememBlock){ 0 };
       return TRUE;
@@ -276,7 +294,8 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   Block *block = attempt (buddy, size, &refused);
   if (block == NULL && refused && buddy->params.retry_time != 0)
     {
-      allocator->device->now += buddy->params.retry_time; /* nobody can free meanwhile: one thread */
+      /* nobody can free meanwhile: one thread */
+      allocator->device->now += buddy->params.retry_time;
       block = attempt (buddy, size, &refused);
     }
   if (block == NULL)
@@ -299,7 +318,8 @@ merge (Buddy *buddy, Block *left)
   gemem_slab_free (&buddy->block_slab, right);
 }
 
-/* P13, FLAGS_free_idle_memory: chunks from the largest key downwards.  The arithmetic wraps as Paddle's does. */
+/* P13, FLAGS_free_idle_memory: chunks from the largest key downwards.  The arithmetic wraps as
+ * Paddle's does. */
 static void
 free_idle_memory (Buddy *buddy)
 {
@@ -325,7 +345,7 @@ gemem_paddle_buddy_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const Geme
 static void
 buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
-  Buddy *buddy = (Buddy *)allocator;
+  Buddy *buddy = (Buddy *) allocator;
   Block *block = freed->handle;
   if (block == NULL) /* of zero bytes */
     return;
@@ -366,7 +386,7 @@ is_whole_chunk (const Block *block)
 static void
 buddy_trim (GememAllocator *allocator)
 {
-  Buddy *buddy = (Buddy *)allocator;
+  Buddy *buddy = (Buddy *) allocator;
   if (buddy->rule.preset < GEMEM_PADDLE_P16)
     return;
   GememTreeNode *next;
@@ -381,7 +401,7 @@ buddy_trim (GememAllocator *allocator)
 static guint64
 buddy_largest_free (GememAllocator *allocator, guint64 stream)
 {
-  Buddy *buddy = (Buddy *)allocator;
+  Buddy *buddy = (Buddy *) allocator;
   const GememTreeNode *last = gemem_tree_last (&buddy->pool);
   guint64 size = last != NULL ? MIN (last->size, buddy->max_chunk) : 0;
   size -= size % buddy->unit;
@@ -391,8 +411,9 @@ buddy_largest_free (GememAllocator *allocator, guint64 stream)
 static void
 buddy_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
-  Buddy *buddy = (Buddy *)allocator;
-  for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL; node = gemem_tree_next (node))
+  Buddy *buddy = (Buddy *) allocator;
+  for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL;
+       node = gemem_tree_next (node))
     {
       const Piece *piece = PIECE_OF (node);
       for (const Block *block = &piece->first; block != NULL; block = block->right)
@@ -413,8 +434,8 @@ static gboolean
 broken (GError **error, const Block *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "paddle-buddy: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->node.address, block->node.size,
-               what);
+               "paddle-buddy: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s",
+               block->node.address, block->node.size, what);
   return FALSE;
 }
 
@@ -445,17 +466,20 @@ check_pool (const Buddy *buddy, guint64 free_blocks, GError **error)
 {
   if (!gemem_tree_check (&buddy->pool) || !gemem_tree_check (&buddy->pieces))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "paddle-buddy: a tree is out of order");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "paddle-buddy: a tree is out of order");
       return FALSE;
     }
-  for (GememTreeNode *node = gemem_tree_first (&buddy->pool); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&buddy->pool); node != NULL;
+       node = gemem_tree_next (node))
     if (BLOCK_OF (node)->type != BLOCK_FREE)
       return broken (error, BLOCK_OF (node), "is in the pool, but not free");
   if (buddy->pool.count != free_blocks)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                   "paddle-buddy: %" G_GUINT64_FORMAT " free blocks, but %" G_GUINT64_FORMAT " in the pool", free_blocks,
-                   buddy->pool.count);
+                   "paddle-buddy: %" G_GUINT64_FORMAT " free blocks, but %" G_GUINT64_FORMAT
+                   " in the pool",
+                   free_blocks, buddy->pool.count);
       return FALSE;
     }
   return TRUE;
@@ -464,9 +488,10 @@ check_pool (const Buddy *buddy, guint64 free_blocks, GError **error)
 static gboolean
 buddy_check (GememAllocator *allocator, GError **error)
 {
-  const Buddy *buddy = (const Buddy *)allocator;
+  const Buddy *buddy = (const Buddy *) allocator;
   guint64 free_blocks = 0, pooled = 0, huge = 0, chunks = 0;
-  for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&buddy->pieces); node != NULL;
+       node = gemem_tree_next (node))
     {
       const Piece *piece = PIECE_OF (node);
       if (!check_piece (piece, &free_blocks, error))
@@ -477,11 +502,13 @@ buddy_check (GememAllocator *allocator, GError **error)
         pooled += piece->bytes, chunks++;
     }
   if (buddy->used + buddy->free != pooled || huge != buddy->huge_bytes || chunks != buddy->chunks
-      || chunks + buddy->huge_blocks != buddy->pieces.count || pooled + huge > allocator->device->held)
+      || chunks + buddy->huge_blocks != buddy->pieces.count
+      || pooled + huge > allocator->device->held)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                   "paddle-buddy: used %" G_GUINT64_FORMAT " + free %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT
-                   " huge bytes do not make up the %" G_GUINT64_FORMAT " + %" G_GUINT64_FORMAT " bytes of the chunks and huge blocks",
+                   "paddle-buddy: used %" G_GUINT64_FORMAT " + free %" G_GUINT64_FORMAT
+                   " and %" G_GUINT64_FORMAT " huge bytes do not make up the %" G_GUINT64_FORMAT
+                   " + %" G_GUINT64_FORMAT " bytes of the chunks and huge blocks",
                    buddy->used, buddy->free, buddy->huge_bytes, pooled, huge);
       return FALSE;
     }
@@ -491,7 +518,7 @@ buddy_check (GememAllocator *allocator, GError **error)
 static void
 buddy_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
-  const Buddy *buddy = (const Buddy *)allocator;
+  const Buddy *buddy = (const Buddy *) allocator;
   func ("used", buddy->used, "B", data);
   func ("free", buddy->free, "B", data);
   func ("max_chunk", buddy->max_chunk, "B", data);
@@ -505,7 +532,7 @@ buddy_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 static void
 buddy_destroy (GememAllocator *allocator)
 {
-  Buddy *buddy = (Buddy *)allocator;
+  Buddy *buddy = (Buddy *) allocator;
   GememTreeNode *node;
   while ((node = gemem_tree_first (&buddy->pieces)) != NULL)
     drop_piece (buddy, &PIECE_OF (node)->first);
@@ -523,9 +550,12 @@ gemem_paddle_buddy_owner (const GememBlock *block)
 }
 
 GememAllocator *
-gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner, GememDevice *device, GError **error)
+gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner, GememDevice *device,
+                        GError **error)
 {
-  static const guint64 units[] = { [GEMEM_PADDLE_PLACE_GPU] = 256, [GEMEM_PADDLE_PLACE_CPU] = 4096, [GEMEM_PADDLE_PLACE_PINNED] = 65536 };
+  static const guint64 units[] = { [GEMEM_PADDLE_PLACE_GPU] = 256,
+                                   [GEMEM_PADDLE_PLACE_CPU] = 4096,
+                                   [GEMEM_PADDLE_PLACE_PINNED] = 65536 };
   Buddy *buddy = g_new0 (Buddy, 1);
   GememPaddleBuddyParams *own = &buddy->params;
   *own = *params;
@@ -534,12 +564,15 @@ gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner, Gem
       g_free (buddy);
       return NULL;
     }
-  buddy->base.klass = own->preset < GEMEM_PADDLE_P16 ? &serves_empty_class : &gemem_paddle_buddy_class;
+  buddy->base.klass = own->preset < GEMEM_PADDLE_P16 ? &serves_empty_class
+                                                     : &gemem_paddle_buddy_class;
   buddy->base.device = device;
   buddy->owner = owner;
-  buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset)own->preset, own->fraction, own->initial, own->reallocate };
+  buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset) own->preset, own->fraction,
+                                        own->initial, own->reallocate };
   buddy->unit = units[own->place];
-  buddy->limit = MIN (own->total != 0 ? own->total : GEMEM_UNLIMITED, own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED);
+  buddy->limit = MIN (own->total != 0 ? own->total : GEMEM_UNLIMITED,
+                      own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED);
   gemem_slab_init (&buddy->block_slab, sizeof (Block));
   gemem_slab_init (&buddy->piece_slab, sizeof (Piece));
   buddy->ready = compute_max_chunk (buddy, &buddy->max_chunk);
@@ -552,15 +585,20 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   return gemem_paddle_buddy_new (params, 0, device, error);
 }
 
-#define COMMON                                                                                                                \
-  .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-buddy",                                                                         \
-  .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since 1.6), best fit in few large chunks", \
-  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2", .alignment = 256, .alignment_offset = DESCRIPTOR, \
-  .params = gemem_paddle_buddy_params, .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create,                \
-  .alloc = buddy_alloc, .free = buddy_free, .prefetch = gemem_paddle_buddy_prefetch, .trim = buddy_trim,                      \
-  .largest_free = buddy_largest_free, .walk = buddy_walk, .check = buddy_check, .stats = buddy_stats, .destroy = buddy_destroy
+#define COMMON \
+  .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-buddy", \
+  .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since " \
+             "1.6), best fit in few large chunks", \
+  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2", .alignment = 256, \
+  .alignment_offset = DESCRIPTOR, .params = gemem_paddle_buddy_params, \
+  .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create, .alloc = buddy_alloc, \
+  .free = buddy_free, .prefetch = gemem_paddle_buddy_prefetch, .trim = buddy_trim, \
+  .largest_free = buddy_largest_free, .walk = buddy_walk, .check = buddy_check, \
+  .stats = buddy_stats, .destroy = buddy_destroy
 
 const GememAllocatorClass gemem_paddle_buddy_class = { COMMON, .capabilities = GEMEM_CAP_TRIM };
 
-/* Until 1.5 nothing stands between the program and the buddy: a request of 0 bytes takes a block for its descriptor. */
-static const GememAllocatorClass serves_empty_class = { COMMON, .capabilities = GEMEM_CAP_TRIM | GEMEM_CAP_EMPTY };
+/* Until 1.5 nothing stands between the program and the buddy: a request of 0 bytes takes a block
+ * for its descriptor. */
+static const GememAllocatorClass serves_empty_class = { COMMON, .capabilities = GEMEM_CAP_TRIM
+                                                                                | GEMEM_CAP_EMPTY };

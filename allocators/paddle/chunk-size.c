@@ -1,9 +1,10 @@
 /* chunk-size.c - see chunk-size.h.
  *
- * A float product is: both factors are integers times a power of two, their product is exact in 128 bits, and one rounding to
- * 24 (float) or 53 (double) significant bits gives what the hardware would.  The conversion of the byte count to float
- * or double before it is a rounding of the same kind.  Rounding does not depend on the exponent (no value here is near the limits of
- * the formats), so the power of two is applied last, as the shift that also truncates to an integer.
+ * A float product is: both factors are integers times a power of two, their product is exact in 128
+ * bits, and one rounding to 24 (float) or 53 (double) significant bits gives what the hardware
+ * would.  The conversion of the byte count to float or double before it is a rounding of the same
+ * kind.  Rounding does not depend on the exponent (no value here is near the limits of the
+ * formats), so the power of two is applied last, as the shift that also truncates to an integer.
  */
 #include "config.h"
 
@@ -13,14 +14,15 @@
 
 #define FLOAT_BITS 24
 #define DOUBLE_BITS 53
-#define KEEP_BACK 256 /* bytes that P13 and P14 leave of what is available; P16's least useful remainder */
+#define KEEP_BACK \
+  256 /* bytes that P13 and P14 leave of what is available; P16's least useful remainder */
 
 __extension__ typedef unsigned __int128 Wide;
 
 static int
 bit_length (Wide value)
 {
-  guint64 high = (guint64)(value >> 64), low = (guint64)value;
+  guint64 high = (guint64) (value >> 64), low = (guint64) value;
   if (high != 0)
     return 128 - __builtin_clzll (high);
   return low != 0 ? 64 - __builtin_clzll (low) : 0;
@@ -33,7 +35,7 @@ round_to_bits (Wide value, int bits)
   int excess = bit_length (value) - bits;
   if (excess <= 0)
     return value;
-  Wide unit = (Wide)1 << excess;
+  Wide unit = (Wide) 1 << excess;
   Wide rest = value & (unit - 1);
   value -= rest;
   gboolean odd = (value & unit) != 0;
@@ -47,7 +49,7 @@ product (guint64 n, guint64 mantissa, int shift, int bits)
   Wide exact = round_to_bits (n, bits) * mantissa; /* at most 65 + 53 bits */
   Wide rounded = round_to_bits (exact, bits);
   Wide whole = shift < 128 ? rounded >> shift : 0;
-  return whole > G_MAXUINT64 ? G_MAXUINT64 : (guint64)whole;
+  return whole > G_MAXUINT64 ? G_MAXUINT64 : (guint64) whole;
 }
 
 guint64
@@ -55,7 +57,7 @@ gemem_paddle_double_product (double factor, guint64 n)
 {
   int exponent;
   double mantissa = frexp (factor, &exponent); /* exact, as is the scaling below */
-  return product (n, (guint64)ldexp (mantissa, DOUBLE_BITS), DOUBLE_BITS - exponent, DOUBLE_BITS);
+  return product (n, (guint64) ldexp (mantissa, DOUBLE_BITS), DOUBLE_BITS - exponent, DOUBLE_BITS);
 }
 
 guint64
@@ -94,7 +96,8 @@ usable (GememPaddlePreset preset, const GememPaddleMemory *memory)
 
 /* Size by flag, or by fraction; the check that P16 and later make for each size on its own. */
 static gboolean
-size_for (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 flag, guint64 *size)
+size_for (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 flag,
+          guint64 *size)
 {
   guint64 bytes = usable (rule->preset, memory);
   *size = flag != 0 ? flag : gemem_paddle_double_product (rule->fraction, bytes);
@@ -102,19 +105,22 @@ size_for (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, gui
 }
 
 gboolean
-gemem_paddle_initial_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 *size)
+gemem_paddle_initial_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory,
+                           guint64 *size)
 {
   return size_for (rule, memory, rule->initial, size);
 }
 
 gboolean
-gemem_paddle_reallocate_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 *size)
+gemem_paddle_reallocate_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory,
+                              guint64 *size)
 {
   return size_for (rule, memory, rule->reallocate, size);
 }
 
 gboolean
-gemem_paddle_max_chunk_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 *size)
+gemem_paddle_max_chunk_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory,
+                             guint64 *size)
 {
   guint64 initial, reallocate;
   gboolean enough = gemem_paddle_initial_size (rule, memory, &initial);

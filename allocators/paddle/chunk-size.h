@@ -1,12 +1,14 @@
-/* chunk-size.h - how many bytes PaddlePaddle's buddy (and the chunked BestFit of P13/P14) asks of the device at once.
+/* chunk-size.h - how many bytes PaddlePaddle's buddy (and the chunked BestFit of P13/P14) asks of
+ * the device at once.
  *
- * Paddle derives these sizes from cudaMemGetInfo and the flags fraction_of_gpu_memory_to_use, initial_gpu_memory_in_mb and
- * reallocate_gpu_memory_in_mb, in three ways over its history, partly in single precision; every later address depends on the
- * last byte of the result.
+ * Paddle derives these sizes from cudaMemGetInfo and the flags fraction_of_gpu_memory_to_use,
+ * initial_gpu_memory_in_mb and reallocate_gpu_memory_in_mb, in three ways over its history, partly
+ * in single precision; every later address depends on the last byte of the result.
  *
- * Invariants: pure functions of their arguments.  The products Paddle computes in float and double are computed here in integers with
- * the rounding of IEEE 754 (nearest, ties to even, 24 and 53 bits), so neither the compiler (x87, fused multiply-add, -O3,
- * -ffast-math) nor the rounding mode can change a byte.
+ * Invariants: pure functions of their arguments.  The products Paddle computes in float and double
+ * are computed here in integers with the rounding of IEEE 754 (nearest, ties to even, 24 and 53
+ * bits), so neither the compiler (x87, fused multiply-add, -O3, -ffast-math) nor the rounding mode
+ * can change a byte.
  * Cost: a few 128-bit operations; called once per chunk, never per request.
  * Origin: spec/paddle.md sections 2.1 and 2.2, example E10.
  */
@@ -17,11 +19,11 @@
 /* Eras of Paddle with different rules (spec/paddle.md, table of presets). */
 typedef enum
 {
-  GEMEM_PADDLE_P13, /* 1.2 - 1.3         */
-  GEMEM_PADDLE_P14, /* 1.4 - early 1.5   */
-  GEMEM_PADDLE_P16, /* 1.6 - 2.0         */
-  GEMEM_PADDLE_P2,  /* 2.1 - 2.6         */
-  GEMEM_PADDLE_P3,  /* 3.x               */
+  GEMEM_PADDLE_P13, /* 1.2 - 1.3 */
+  GEMEM_PADDLE_P14, /* 1.4 - early 1.5 */
+  GEMEM_PADDLE_P16, /* 1.6 - 2.0 */
+  GEMEM_PADDLE_P2,  /* 2.1 - 2.6 */
+  GEMEM_PADDLE_P3,  /* 3.x */
 } GememPaddlePreset;
 
 /* (double)0.92f, Paddle's default fraction; 0.92 itself gives other chunks. */
@@ -36,25 +38,30 @@ typedef struct
 typedef struct
 {
   GememPaddlePreset preset;
-  double fraction;    /* in [0, 1]                         */
-  guint64 initial;    /* bytes; 0: by fraction             */
-  guint64 reallocate; /* bytes; 0: by fraction             */
+  double fraction;    /* in [0, 1] */
+  guint64 initial;    /* bytes; 0: by fraction */
+  guint64 reallocate; /* bytes; 0: by fraction */
 } GememPaddleChunkRule;
 
 /* Bytes kept back for others: 5 % of total (P13, P14) or of available (P16 and later). */
 guint64 gemem_paddle_reserving (GememPaddlePreset preset, const GememPaddleMemory *memory);
 
-/* GpuInitAllocSize, GpuReallocSize, GpuMaxChunkSize.  FALSE: Paddle stops with "not enough available GPU memory" (an enforce
- * error, not BadAlloc, so never retried); *@size is still what it wanted. */
-gboolean gemem_paddle_initial_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 *size);
-gboolean gemem_paddle_reallocate_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 *size);
-gboolean gemem_paddle_max_chunk_size (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 *size);
+/* GpuInitAllocSize, GpuReallocSize, GpuMaxChunkSize.  FALSE: Paddle stops with "not enough
+ * available GPU memory" (an enforce error, not BadAlloc, so never retried); *@size is still what it
+ * wanted. */
+gboolean gemem_paddle_initial_size (const GememPaddleChunkRule *rule,
+                                    const GememPaddleMemory *memory, guint64 *size);
+gboolean gemem_paddle_reallocate_size (const GememPaddleChunkRule *rule,
+                                       const GememPaddleMemory *memory, guint64 *size);
+gboolean gemem_paddle_max_chunk_size (const GememPaddleChunkRule *rule,
+                                      const GememPaddleMemory *memory, guint64 *size);
 
 /* Largest chunk of host memory and of pinned host memory, from the bytes of physical memory. */
 guint64 gemem_paddle_cpu_chunk_size (guint64 physical, double fraction, guint64 initial);
 guint64 gemem_paddle_pinned_chunk_size (guint64 physical, double fraction);
 
-/* (guint64) (factor * (double) n), exactly as IEEE double arithmetic gives it; @factor in [0, 1]. */
+/* (guint64) (factor * (double) n), exactly as IEEE double arithmetic gives it; @factor in [0,
+ * 1]. */
 guint64 gemem_paddle_double_product (double factor, guint64 n);
 /* (guint64) (0.05f * (float) n), exactly as IEEE single arithmetic gives it. */
 guint64 gemem_paddle_float_twentieth (guint64 n);

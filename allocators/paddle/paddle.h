@@ -1,5 +1,6 @@
-/* paddle.h - what the allocators of PaddlePaddle share besides chunk-size.h: rounding, cudaMalloc under a limit, and the refusal
- * of flags that the chosen preset does not know or that have no good value.
+/* paddle.h - what the allocators of PaddlePaddle share besides chunk-size.h: rounding, cudaMalloc
+ * under a limit, and the refusal of flags that the chosen preset does not know or that have no good
+ * value.
  *
  * Origin: spec/paddle.md, head (up) and section 2.8 (FLAGS_gpu_memory_limit_mb).
  */
@@ -8,7 +9,8 @@
 #include "allocators/allocator.h"
 #include "base/flags.h"
 
-/* up(n, unit) of the specification, for any unit; the caller makes sure that it does not overflow. */
+/* up(n, unit) of the specification, for any unit; the caller makes sure that it does not
+ * overflow. */
 static inline guint64
 gemem_paddle_round_up (guint64 n, guint64 unit)
 {
@@ -43,7 +45,8 @@ gemem_paddle_check_alignment (const char *who, guint64 alignment, GError **error
 {
   if ((alignment & (alignment - 1)) == 0)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: alignment_size is not a power of two; use 256, 512, 1KiB, ...", who);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: alignment_size is not a power of two; use 256, 512, 1KiB, ...", who);
   return FALSE;
 }
 

@@ -1,9 +1,11 @@
 /* strategy.c - FLAGS_allocator_strategy: which allocator a version of PaddlePaddle means by a name.
  *
- * `paddle` reads the version (preset) and the flag.  `paddle-naive-best-fit` and `paddle-legacy` are two of the flag's values by themselves: the first meant
- * the chunked BestFit until 1.5 and means the buddy since 1.6; the second is what the buddy was called before.  Host memory has no strategy: it is
- * the buddy's, but for pageable memory in 3.x, which is malloc's (when within 2.x that came, the specification leaves open).
- * A flag of another allocator of Paddle is refused with the reason, not passed over.
+ * `paddle` reads the version (preset) and the flag.  `paddle-naive-best-fit` and `paddle-legacy`
+ * are two of the flag's values by themselves: the first meant the chunked BestFit until 1.5 and
+ * means the buddy since 1.6; the second is what the buddy was called before.  Host memory has no
+ * strategy: it is the buddy's, but for pageable memory in 3.x, which is malloc's (when within 2.x
+ * that came, the specification leaves open). A flag of another allocator of Paddle is refused with
+ * the reason, not passed over.
  *
  * Origin: spec/paddle.md, table of presets, and sections 1.1 and 1.2.
  */
@@ -32,64 +34,84 @@ static const char *const preset_names[] = { "P13", "P14", "P16", "P2", "P3" };
 typedef struct
 {
   int preset;   /* GememPaddlePreset */
-  int strategy; /* STRATEGY_*        */
-  int place;    /* GememPaddlePlace  */
+  int strategy; /* STRATEGY_* */
+  int place;    /* GememPaddlePlace */
   gboolean virtual_memory;
   gboolean system;
 } Choice;
 
-#define PRESET_ROW(presets, preset_default, text)                                                                                    \
-  {                                                                                                                                  \
-    .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = preset_default, .choices = presets,                                \
-    .offset = G_STRUCT_OFFSET (Choice, preset), .help = text                                                                         \
+#define PRESET_ROW(presets, preset_default, text) \
+  { \
+    .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = preset_default, \
+    .choices = presets, .offset = G_STRUCT_OFFSET (Choice, preset), .help = text \
   }
 
-#define PLACE_ROW                                                                                                                    \
-  {                                                                                                                                  \
-    .name = "place", .type = GEMEM_PARAM_CHOICE, .default_text = "gpu", .choices = place_choices,                                    \
-    .offset = G_STRUCT_OFFSET (Choice, place),                                                                                       \
-    .help = "Kind of memory: the strategy is that of the GPU; cpu is the buddy until 2.x and plain malloc since 3.x, pinned always the buddy." \
+#define PLACE_ROW \
+  { \
+    .name = "place", .type = GEMEM_PARAM_CHOICE, .default_text = "gpu", .choices = place_choices, \
+    .offset = G_STRUCT_OFFSET (Choice, place), \
+    .help = "Kind of memory: the strategy is that of the GPU; cpu is the buddy until 2.x and " \
+            "plain malloc since 3.x, pinned always the buddy." \
   }
 
 static const GememParam params[] = {
   PRESET_ROW ("P13|P14|P16|P2|P3", "P3",
-              "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x): defaults, and what names mean."),
+              "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 "
+              "(3.x): defaults, and what names mean."),
   PLACE_ROW,
-  { .name = "allocator_strategy", .type = GEMEM_PARAM_CHOICE, .default_text = "preset",
-    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local", .aliases = "FLAGS_allocator_strategy",
+  { .name = "allocator_strategy",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "preset",
+    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
+    .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
-    .help = "Allocator by the name it has in that version; preset: the version's default (inference builds of 2.x had naive_best_fit).  Until 1.5 "
+    .help = "Allocator by the name it has in that version; preset: the version's default "
+            "(inference builds of 2.x had naive_best_fit).  Until 1.5 "
             "naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy.  "
             "Default in P13-P14: legacy, P16: naive_best_fit, P2-P3: auto_growth." },
-  { .name = "use_virtual_memory_auto_growth", .type = GEMEM_PARAM_BOOL, .default_text = "no",
-    .aliases = "FLAGS_use_virtual_memory_auto_growth", .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
-    .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.2; on a device with virtual memory).  "
+  { .name = "use_virtual_memory_auto_growth",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .aliases = "FLAGS_use_virtual_memory_auto_growth",
+    .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
+    .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.2; on a "
+            "device with virtual memory).  "
             "Default in P2-P3: no." },
-  { .name = "use_system_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "no", .aliases = "FLAGS_use_system_allocator",
-    .offset = G_STRUCT_OFFSET (Choice, system), .help = "Every request goes to the device by itself.  Default in P16-P3: no." },
+  { .name = "use_system_allocator",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .aliases = "FLAGS_use_system_allocator",
+    .offset = G_STRUCT_OFFSET (Choice, system),
+    .help = "Every request goes to the device by itself.  Default in P16-P3: no." },
   { NULL },
 };
 
 static const GememParam naive_params[] = {
-  PRESET_ROW ("P13|P14|P16|P2|P3", "P16", "Version of Paddle: until P14 (1.5) the chunked BestFit, since P16 (1.6) the buddy."),
+  PRESET_ROW ("P13|P14|P16|P2|P3", "P16",
+              "Version of Paddle: until P14 (1.5) the chunked BestFit, since P16 (1.6) the buddy."),
   PLACE_ROW,
   { NULL },
 };
 
 static const GememParam legacy_params[] = {
-  PRESET_ROW ("P13|P14", "P14", "Version of Paddle: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it naive_best_fit."),
+  PRESET_ROW (
+      "P13|P14", "P14",
+      "Version of Paddle: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it naive_best_fit."),
   PLACE_ROW,
   { NULL },
 };
 
 /* ---- the choice */
 
-extern const GememShorthand gemem_paddle_shorthand, gemem_paddle_naive_best_fit_shorthand, gemem_paddle_legacy_shorthand;
+extern const GememShorthand gemem_paddle_shorthand, gemem_paddle_naive_best_fit_shorthand,
+    gemem_paddle_legacy_shorthand;
 
 static gboolean
 refuse (GError **error, const char *text, const char *strategy, const char *preset)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "paddle: allocator_strategy=%s does not exist in preset=%s; %s", strategy, preset, text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "paddle: allocator_strategy=%s does not exist in preset=%s; %s", strategy, preset,
+               text);
   return FALSE;
 }
 
@@ -97,21 +119,26 @@ refuse (GError **error, const char *text, const char *strategy, const char *pres
 static gboolean
 settle (Choice *choice, GError **error)
 {
-  const gboolean old = choice->preset < GEMEM_PADDLE_P16, gpu = choice->place == GEMEM_PADDLE_PLACE_GPU;
+  const gboolean old = choice->preset < GEMEM_PADDLE_P16,
+                 gpu = choice->place == GEMEM_PADDLE_PLACE_GPU;
   const char *preset = preset_names[choice->preset];
   const GememPaddleFlag flags[] = {
-    { "use_virtual_memory_auto_growth", choice->virtual_memory, gpu, "concerns the GPU; choose place=gpu" },
-    { "use_virtual_memory_auto_growth", choice->virtual_memory, choice->preset >= GEMEM_PADDLE_P2, "came with 2.2; choose preset=P2 or P3" },
-    { "use_virtual_memory_auto_growth", choice->virtual_memory, choice->strategy == STRATEGY_AUTO_GROWTH || choice->strategy == STRATEGY_BY_PRESET,
+    { "use_virtual_memory_auto_growth", choice->virtual_memory, gpu,
+      "concerns the GPU; choose place=gpu" },
+    { "use_virtual_memory_auto_growth", choice->virtual_memory, choice->preset >= GEMEM_PADDLE_P2,
+      "came with 2.2; choose preset=P2 or P3" },
+    { "use_virtual_memory_auto_growth", choice->virtual_memory,
+      choice->strategy == STRATEGY_AUTO_GROWTH || choice->strategy == STRATEGY_BY_PRESET,
       "belongs to auto_growth; choose allocator_strategy=auto_growth" },
     { "use_system_allocator", choice->system, gpu, "concerns the GPU; choose place=gpu" },
-    { "use_system_allocator", choice->system, !old, "exists since 1.6; choose preset=P16 or later" },
+    { "use_system_allocator", choice->system, !old,
+      "exists since 1.6; choose preset=P16 or later" },
   };
 
   if (choice->strategy == STRATEGY_BY_PRESET)
-    choice->strategy = old                                     ? STRATEGY_LEGACY
+    choice->strategy = old                                  ? STRATEGY_LEGACY
                        : choice->preset == GEMEM_PADDLE_P16 ? STRATEGY_NAIVE_BEST_FIT
-                                                               : STRATEGY_AUTO_GROWTH;
+                                                            : STRATEGY_AUTO_GROWTH;
   if (choice->strategy == STRATEGY_LEGACY && !old)
     return refuse (error, "it is called naive_best_fit since 1.6", "legacy", preset);
   if (choice->strategy == STRATEGY_AUTO_GROWTH && old)
@@ -124,7 +151,8 @@ settle (Choice *choice, GError **error)
 static const char *
 class_name (const Choice *choice)
 {
-  if (choice->system || (choice->place == GEMEM_PADDLE_PLACE_CPU && choice->preset == GEMEM_PADDLE_P3))
+  if (choice->system
+      || (choice->place == GEMEM_PADDLE_PLACE_CPU && choice->preset == GEMEM_PADDLE_P3))
     return "direct";
   if (choice->place != GEMEM_PADDLE_PLACE_GPU)
     return "paddle-buddy";
@@ -161,7 +189,8 @@ take_own (const GememParam *table, GPtrArray *settings)
   return own;
 }
 
-/* Refuses a setting that @klass does not know and another allocator of Paddle does; one that none knows, with the nearest name of all. */
+/* Refuses a setting that @klass does not know and another allocator of Paddle does; one that none
+ * knows, with the nearest name of all. */
 static gboolean
 check_setting (const GememAllocatorClass *klass, const char *key, const char *name, GError **error)
 {
@@ -174,7 +203,9 @@ check_setting (const GememAllocatorClass *klass, const char *key, const char *na
       {
         if (gemem_params_find ((*c)->params, key) != NULL)
           {
-            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s has no effect here: these settings mean %s, and it belongs to %s; leave it out",
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                         "%s: %s has no effect here: these settings mean %s, and it belongs to %s; "
+                         "leave it out",
                          name, key, klass->name, (*c)->name);
             return FALSE;
           }
@@ -182,10 +213,13 @@ check_setting (const GememAllocatorClass *klass, const char *key, const char *na
           g_ptr_array_add (names, (gpointer) row->name);
       }
   g_ptr_array_add (names, NULL);
-  const char *near = g_ascii_strncasecmp (key, "FLAGS_", 6) == 0 ? gemem_suggest (key + 6, (const char *const *) names->pdata) : NULL;
+  const char *near = g_ascii_strncasecmp (key, "FLAGS_", 6) == 0
+                         ? gemem_suggest (key + 6, (const char *const *) names->pdata)
+                         : NULL;
   if (near == NULL)
     return TRUE; /* perhaps the device's; else refused with what the class knows */
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown flag '%s'; did you mean 'FLAGS_%s'?", name, key, near);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: unknown flag '%s'; did you mean 'FLAGS_%s'?", name, key, near);
   return FALSE;
 }
 
@@ -202,10 +236,12 @@ choose (const GememShorthand *shorthand, int fixed, GPtrArray *settings, GError 
     return NULL;
   if (fixed != STRATEGY_BY_PRESET)
     choice.strategy = fixed;
-  if (!settle (&choice, error) || (klass = gemem_allocator_find (class_name (&choice), error)) == NULL)
+  if (!settle (&choice, error)
+      || (klass = gemem_allocator_find (class_name (&choice), error)) == NULL)
     return NULL;
   for (guint i = 0; i < settings->len; i++)
-    if (!check_setting (klass, ((const GememSetting *) g_ptr_array_index (settings, i))->key, name, error))
+    if (!check_setting (klass, ((const GememSetting *) g_ptr_array_index (settings, i))->key, name,
+                        error))
       return NULL;
   if (gemem_params_find (klass->params, "preset") != NULL)
     gemem_settings_add (settings, "preset", preset_names[choice.preset]);
@@ -234,7 +270,8 @@ choose_legacy (GPtrArray *settings, GError **error)
 
 const GememShorthand gemem_paddle_shorthand = {
   .base = { .name = "paddle",
-            .summary = "PaddlePaddle as its flags choose: version by preset, FLAGS_allocator_strategy, and all flags of what that means",
+            .summary = "PaddlePaddle as its flags choose: version by preset, "
+                       "FLAGS_allocator_strategy, and all flags of what that means",
             .origin = "PaddlePaddle 1.2-3.x; spec/paddle.md section 1",
             .params = params,
             .params_size = sizeof (Choice) },
@@ -243,7 +280,8 @@ const GememShorthand gemem_paddle_shorthand = {
 
 const GememShorthand gemem_paddle_naive_best_fit_shorthand = {
   .base = { .name = "paddle-naive-best-fit",
-            .summary = "FLAGS_allocator_strategy=naive_best_fit: chunked BestFit until 1.5, buddy since 1.6",
+            .summary = "FLAGS_allocator_strategy=naive_best_fit: chunked BestFit until 1.5, buddy "
+                       "since 1.6",
             .origin = "PaddlePaddle 1.2-3.x; spec/paddle.md section 1.2",
             .params = naive_params,
             .params_size = sizeof (Choice) },

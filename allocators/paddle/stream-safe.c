@@ -11,7 +11,8 @@ struct _PaddleUse
 };
 
 void
-gemem_paddle_safe_init (PaddleStreamSafe *safe, GememDevice *device, void (*release) (gpointer data, PaddleGuard *guard), gpointer data)
+gemem_paddle_safe_init (PaddleStreamSafe *safe, GememDevice *device,
+                        void (*release) (gpointer data, PaddleGuard *guard), gpointer data)
 {
   safe->device = device;
   safe->release = release;
@@ -64,7 +65,8 @@ is_done (PaddleStreamSafe *safe, const PaddleGuard *guard)
 }
 
 void
-gemem_paddle_safe_free (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list, gboolean completion_follows)
+gemem_paddle_safe_free (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list,
+                        gboolean completion_follows)
 {
   guard->owed = completion_follows;
   if (completion_follows)

@@ -1,7 +1,9 @@
-/* thread-local.c - PaddlePaddle's strategy `thread_local`: every thread has a buddy of its own on the device.
+/* thread-local.c - PaddlePaddle's strategy `thread_local`: every thread has a buddy of its own on
+ * the device.
  *
- * A buddy is made at a thread's first request, with the chunk sizes that the free memory of that moment gives; a block goes back to the buddy it came
- * from, whoever frees it.  Recordings know streams and pools but no threads: either may stand for the thread.
+ * A buddy is made at a thread's first request, with the chunk sizes that the free memory of that
+ * moment gives; a block goes back to the buddy it came from, whoever frees it.  Recordings know
+ * streams and pools but no threads: either may stand for the thread.
  *
  * Invariants and cost: those of the buddies; nothing is shared but the device.
  * Origin: spec/paddle.md sections 3.6 and 1.2.
@@ -19,9 +21,17 @@ typedef struct
 } Params;
 
 static const GememParam params[] = {
-  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P3", .choices = "P2|P3", .offset = G_STRUCT_OFFSET (Params, buddy.preset),
+  { .name = "preset",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "P3",
+    .choices = "P2|P3",
+    .offset = G_STRUCT_OFFSET (Params, buddy.preset),
     .help = "Version of Paddle: P2 (2.1-2.6) or P3 (3.x); they decide alike." },
-  { .name = "thread", .type = GEMEM_PARAM_CHOICE, .default_text = "stream", .choices = "stream|pool", .offset = G_STRUCT_OFFSET (Params, thread),
+  { .name = "thread",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "stream",
+    .choices = "stream|pool",
+    .offset = G_STRUCT_OFFSET (Params, thread),
     .help = "What stands for the thread in a recording: the stream of the request, or its pool." },
   GEMEM_PADDLE_BUDDY_SIZE_ROWS,
   GEMEM_PADDLE_BUDDY_LIMIT_ROWS,
@@ -33,7 +43,7 @@ typedef struct
   GememAllocator base;
   GememPaddleBuddyParams buddy; /* of each */
   gboolean by_pool;
-  GPtrArray *buddies; /* GememAllocator, in order of the threads' first requests */
+  GPtrArray *buddies;    /* GememAllocator, in order of the threads' first requests */
   GememIdMap *by_thread; /* thread -> guint64: number of the buddy */
 } ThreadLocal;
 
@@ -55,7 +65,8 @@ obtain_buddy (ThreadLocal *self, guint64 thread)
     {
       *index = self->buddies->len;
       /* Settings that one buddy took all of them take. */
-      g_ptr_array_add (self->buddies, gemem_paddle_buddy_new (&self->buddy, *index, self->base.device, NULL));
+      g_ptr_array_add (self->buddies,
+                       gemem_paddle_buddy_new (&self->buddy, *index, self->base.device, NULL));
     }
   return buddy_at (self, *index);
 }
@@ -101,7 +112,9 @@ thread_local_largest_free (GememAllocator *allocator, guint64 stream)
   const ThreadLocal *self = (const ThreadLocal *) allocator;
   const guint64 *index = gemem_idmap_lookup (self->by_thread, thread_of (self, stream, 0));
 
-  return index != NULL ? buddy_at (self, *index)->klass->largest_free (buddy_at (self, *index), stream) : 0;
+  return index != NULL
+             ? buddy_at (self, *index)->klass->largest_free (buddy_at (self, *index), stream)
+             : 0;
 }
 
 /* ---- questions: those of every buddy */
@@ -180,7 +193,8 @@ thread_local_stats (GememAllocator *allocator, GememStatFunc func, gpointer data
       buddy_at (self, i)->klass->stats (buddy_at (self, i), add_stat, &sums);
     }
   for (guint i = 0; i < stats->len; i++)
-    func (g_array_index (stats, Stat, i).name, g_array_index (stats, Stat, i).value, g_array_index (stats, Stat, i).unit, data);
+    func (g_array_index (stats, Stat, i).name, g_array_index (stats, Stat, i).value,
+          g_array_index (stats, Stat, i).unit, data);
 }
 
 /* ---- creation */

@@ -1,4 +1,5 @@
-/* unmodelled.h - PaddlePaddle's memory flags that nothing here stands for: each has a name and a reason, so that nobody takes it for a typing error. */
+/* unmodelled.h - PaddlePaddle's memory flags that nothing here stands for: each has a name and a
+ * reason, so that nobody takes it for a typing error. */
 #pragma once
 
 #include "base/macros.h"
@@ -8,9 +9,10 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  const char *name;    /* without FLAGS_                                                       */
-  const char *nothing; /* the value that changes nothing; NULL: no value changes where memory lies */
-  const char *reason;  /* "it ..."                                                             */
+  const char *name; /* without FLAGS_ */
+  /* the value that changes nothing; NULL: no value changes where memory lies */
+  const char *nothing;
+  const char *reason; /* "it ..." */
 } GememPaddleUnmodelled;
 
 /* In order of names; ends with a NULL name. */

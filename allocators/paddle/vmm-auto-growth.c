@@ -1,17 +1,25 @@
-/* vmm-auto-growth.c - PaddlePaddle's VirtualMemoryAutoGrowthBestFit: auto_growth in one range of addresses (FLAGS_use_virtual_memory_auto_growth).
+/* vmm-auto-growth.c - PaddlePaddle's VirtualMemoryAutoGrowthBestFit: auto_growth in one range of
+ * addresses (FLAGS_use_virtual_memory_auto_growth).
  *
- * A range as long as the device's memory is reserved for each stream; what does not fit the free blocks is mapped behind what is there, and joins a free
- * block before it.  Best fit over (size, address); the HIGH end is handed out; a block is cut when it is more than twice as long as wanted, or when more
- * than one alignment (256 bytes) would be left.  Memory is never given back before the end.
- * Two facts that cost memory: one alignment is added before the rounding to pages, so that a request of exactly k pages maps k + 1; and what is free at
- * the end of the range does not count when more is mapped.
+ * A range as long as the device's memory is reserved for each stream; what does not fit the free
+ * blocks is mapped behind what is there, and joins a free block before it.  Best fit over (size,
+ * address); the HIGH end is handed out; a block is cut when it is more than twice as long as
+ * wanted, or when more than one alignment (256 bytes) would be left.  Memory is never given back
+ * before the end.
+ * Two facts that cost memory: one alignment is added before the rounding to pages, so that a
+ * request of exactly k pages maps k + 1; and what is free at the end of the range does not count
+ * when more is mapped.
  *
- * StreamSafe stands above it: a block that other streams use waits on its arena's list until they are done.
+ * StreamSafe stands above it: a block that other streams use waits on its arena's list until they
+ * are done.
  *
- * Invariants: the blocks of an arena cover what it has mapped, in order of address; no two neighbours are free; `pool` holds exactly the free blocks, under
- * their arena; a block that waits is neither free nor live.
- * Cost: O(log free blocks + waiting blocks of the stream) per request; nothing allocated on the host but one record per extension.
- * Origin: spec/paddle.md section 3.5, 1.1, 1.2, 2.8, 3.3 and 3.4; example E17.  Not modelled: the later V2, compaction, multi-scale pools (not specified there).
+ * Invariants: the blocks of an arena cover what it has mapped, in order of address; no two
+ * neighbours are free; `pool` holds exactly the free blocks, under their arena; a block that waits
+ * is neither free nor live.
+ * Cost: O(log free blocks + waiting blocks of the stream) per request; nothing allocated on the
+ * host but one record per extension.
+ * Origin: spec/paddle.md section 3.5, 1.1, 1.2, 2.8, 3.3 and 3.4; example E17.  Not modelled: the
+ * later V2, compaction, multi-scale pools (not specified there).
  */
 #include "config.h"
 
@@ -34,21 +42,45 @@ typedef struct
 } Params;
 
 static const GememParam params[] = {
-  { .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = "P3", .choices = "P2|P3", .offset = G_STRUCT_OFFSET (Params, preset),
+  { .name = "preset",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "P3",
+    .choices = "P2|P3",
+    .offset = G_STRUCT_OFFSET (Params, preset),
     .help = "Version of Paddle: P2 (2.2-2.6) or P3 (3.x); they decide alike." },
-  { .name = "gpu_memory_limit_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", .unit = "MiB",
-    .aliases = "FLAGS_gpu_memory_limit_mb", .offset = G_STRUCT_OFFSET (Params, memory_limit),
+  { .name = "gpu_memory_limit_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .unit = "MiB",
+    .aliases = "FLAGS_gpu_memory_limit_mb",
+    .offset = G_STRUCT_OFFSET (Params, memory_limit),
     .help = "Most memory this process may hold; 0: no limit.  Default in P2-P3: 0." },
-  { .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "10000", .unit = "ms",
-    .aliases = "FLAGS_gpu_allocator_retry_time", .offset = G_STRUCT_OFFSET (Params, retry_time),
-    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: none.  Default in P2-P3: 10000." },
-  { .name = "alignment_size", .type = GEMEM_PARAM_SIZE, .default_text = "256",
-    .sweep = "256|512|4KiB|64KiB|1MiB|2MiB", .min = "256", .max = "1GiB", .aliases = "FLAGS_alignment_size",
+  { .name = "gpu_allocator_retry_time",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "10000",
+    .unit = "ms",
+    .aliases = "FLAGS_gpu_allocator_retry_time",
+    .offset = G_STRUCT_OFFSET (Params, retry_time),
+    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: "
+            "none.  Default in P2-P3: 10000." },
+  { .name = "alignment_size",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "256",
+    .sweep = "256|512|4KiB|64KiB|1MiB|2MiB",
+    .min = "256",
+    .max = "1GiB",
+    .aliases = "FLAGS_alignment_size",
     .offset = G_STRUCT_OFFSET (Params, alignment),
-    .help = "Rounding unit of requests, what each mapping has in addition, and the most that is left uncut; a power of two (a flag in 3.x, which Paddle "
+    .help = "Rounding unit of requests, what each mapping has in addition, and the most that is "
+            "left uncut; a power of two (a flag in 3.x, which Paddle "
             "reads on other devices than CUDA's only).  Default in P3: 256." },
-  { .name = "use_stream_safe_cuda_allocator", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .aliases = "FLAGS_use_stream_safe_cuda_allocator",
-    .offset = G_STRUCT_OFFSET (Params, stream_safe), .help = "A freed block that other streams use waits until they are done (since 2.3).  Default in P2-P3: yes." },
+  { .name = "use_stream_safe_cuda_allocator",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    .aliases = "FLAGS_use_stream_safe_cuda_allocator",
+    .offset = G_STRUCT_OFFSET (Params, stream_safe),
+    .help = "A freed block that other streams use waits until they are done (since 2.3).  Default "
+            "in P2-P3: yes." },
   { NULL },
 };
 
@@ -66,7 +98,7 @@ typedef struct
 {
   guint64 stream;
   guint64 base;   /* of the range; 0: the device refused it */
-  guint64 mapped; /* bytes from the base                    */
+  guint64 mapped; /* bytes from the base */
   Block *first, *last;
   PaddleDeferred deferred; /* freed blocks that other streams still use */
 } Arena;
@@ -83,12 +115,12 @@ typedef struct
   GememAllocator base;
   guint64 retry_time, alignment;
   guint64 limit;              /* of device bytes held */
-  guint64 range, granularity; /* of the device        */
+  guint64 range, granularity; /* of the device */
   PaddleStreamSafe safe;
   GememTree pool;
   GememSlab block_slab;
   GArray *arenas; /* Arena, in order of first use */
-  GArray *pieces; /* Piece                        */
+  GArray *pieces; /* Piece */
   GememIdMap *by_stream;
 } VmmGrowth;
 
@@ -96,7 +128,8 @@ extern const GememAllocatorClass gemem_paddle_vmm_auto_growth_class;
 static const GememAllocatorClass at_once_class;
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
-#define BLOCK_OF_GUARD(pointer) ((Block *) (gpointer) ((char *) (pointer) - G_STRUCT_OFFSET (Block, guard)))
+#define BLOCK_OF_GUARD(pointer) \
+  ((Block *) (gpointer) ((char *) (pointer) -G_STRUCT_OFFSET (Block, guard)))
 
 static Arena *
 arena_at (const VmmGrowth *self, guint64 index)
@@ -160,7 +193,8 @@ merge (VmmGrowth *self, Block *left)
 
   left->node.size += right->node.size;
   left->next = right->next;
-  *(right->next != NULL ? &right->next->previous : &arena_at (self, right->node.group)->last) = left;
+  *(right->next != NULL ? &right->next->previous
+                        : &arena_at (self, right->node.group)->last) = left;
   gemem_slab_free (&self->block_slab, right);
 }
 
@@ -210,7 +244,8 @@ map (VmmGrowth *self, Arena *arena, guint64 bytes)
 {
   Piece piece = { .address = arena->base + arena->mapped, .size = bytes };
 
-  if (bytes > self->range - arena->mapped || !gemem_paddle_within (self->base.device, bytes, self->limit))
+  if (bytes > self->range - arena->mapped
+      || !gemem_paddle_within (self->base.device, bytes, self->limit))
     return FALSE;
   piece.page = gemem_device_create_page (self->base.device, bytes);
   if (piece.page == 0)
@@ -230,7 +265,8 @@ static gboolean
 extend (VmmGrowth *self, guint64 index, guint64 size)
 {
   Arena *arena = arena_at (self, index);
-  const guint64 bytes = gemem_paddle_round_up (size + self->alignment, self->granularity), end = arena->mapped;
+  const guint64 bytes = gemem_paddle_round_up (size + self->alignment, self->granularity),
+                end = arena->mapped;
 
   if (arena->base == 0)
     arena->base = gemem_device_reserve (self->base.device, self->range, self->granularity);
@@ -252,7 +288,8 @@ attempt_best_fit (VmmGrowth *self, guint64 index, guint64 size)
   return block;
 }
 
-/* Frees what the other streams have done with, of every stream; there are no idle chunks to return. */
+/* Frees what the other streams have done with, of every stream; there are no idle chunks to
+ * return. */
 static gboolean
 process_all (VmmGrowth *self)
 {
@@ -263,7 +300,8 @@ process_all (VmmGrowth *self)
   return any;
 }
 
-/* StreamSafe: what is done of this stream first; then once more after all streams gave what they could. */
+/* StreamSafe: what is done of this stream first; then once more after all streams gave what they
+ * could. */
 static Block *
 attempt (VmmGrowth *self, guint64 index, guint64 size)
 {
@@ -287,20 +325,24 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
 
   if (request->size == 0) /* a null pointer; never reaches the allocator */
     {
-      *result = (GememBlock) { 0 };
+      *result = (GememBlock){ 0 };
       return TRUE;
     }
   index = obtain_arena (self, request->stream);
-  size = gemem_paddle_round_up (MIN (request->size, self->range + 1), self->alignment); /* more than the range is too much anyway */
+  /* more than the range is too much anyway */
+  size = gemem_paddle_round_up (MIN (request->size, self->range + 1), self->alignment);
   block = attempt (self, index, size);
   if (block == NULL && self->retry_time != 0)
     {
-      allocator->device->now += self->retry_time; /* nobody can free meanwhile: one thread; but streams may have done */
+      /* nobody can free meanwhile: one thread; but streams may have done */
+      allocator->device->now += self->retry_time;
       block = attempt (self, index, size);
     }
   if (block == NULL)
     return FALSE;
-  *result = (GememBlock) { .address = block->node.address, .size = block->node.size, .handle = block };
+  *result = (GememBlock){ .address = block->node.address,
+                          .size = block->node.size,
+                          .handle = block };
   return TRUE;
 }
 
@@ -325,7 +367,8 @@ vmm_free (GememAllocator *allocator, const GememBlock *freed, gboolean completio
   if (block->guard.uses == NULL && !(completion_follows && allocator->klass->complete != NULL))
     release (self, block);
   else
-    gemem_paddle_safe_free (&self->safe, &block->guard, &arena_at (self, block->node.group)->deferred, completion_follows);
+    gemem_paddle_safe_free (&self->safe, &block->guard,
+                            &arena_at (self, block->node.group)->deferred, completion_follows);
 }
 
 static void
@@ -341,7 +384,8 @@ vmm_complete (GememAllocator *allocator, const GememBlock *freed)
   Block *block = freed->handle;
 
   if (block != NULL)
-    gemem_paddle_safe_complete (&self->safe, &block->guard, &arena_at (self, block->node.group)->deferred);
+    gemem_paddle_safe_complete (&self->safe, &block->guard,
+                                &arena_at (self, block->node.group)->deferred);
 }
 
 static void
@@ -395,8 +439,12 @@ vmm_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
                                    .segment = arena->base,
                                    .segment_size = arena->mapped,
                                    .stream = arena->stream,
-                                   .state = block->free ? GEMEM_SPAN_FREE : block->guard.deferred ? GEMEM_SPAN_PENDING : GEMEM_SPAN_LIVE,
-                                   .user = block->free || block->guard.deferred ? 0 : block->node.address };
+                                   .state = block->free             ? GEMEM_SPAN_FREE
+                                            : block->guard.deferred ? GEMEM_SPAN_PENDING
+                                                                    : GEMEM_SPAN_LIVE,
+                                   .user = block->free || block->guard.deferred
+                                               ? 0
+                                               : block->node.address };
           func (&span, data);
         }
     }
@@ -406,14 +454,16 @@ static gboolean
 broken (GError **error, const Block *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "paddle-vmm-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s", block->node.address, block->node.size,
-               what);
+               "paddle-vmm-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT
+               " bytes: %s",
+               block->node.address, block->node.size, what);
   return FALSE;
 }
 
 /* Adds the free and the waiting blocks of one arena. */
 static gboolean
-check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, guint64 *deferred, GError **error)
+check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, guint64 *deferred,
+             GError **error)
 {
   guint64 end = arena->base;
   const Block *previous = NULL;
@@ -442,13 +492,16 @@ vmm_check (GememAllocator *allocator, GError **error)
   guint64 free_blocks = 0, deferred = 0;
 
   for (guint i = 0; i < self->arenas->len; i++)
-    if (arena_at (self, i)->mapped > 0 && !check_arena (arena_at (self, i), i, &free_blocks, &deferred, error))
+    if (arena_at (self, i)->mapped > 0
+        && !check_arena (arena_at (self, i), i, &free_blocks, &deferred, error))
       return FALSE;
-  if (gemem_tree_check (&self->pool) && self->pool.count == free_blocks && self->safe.deferred == deferred)
+  if (gemem_tree_check (&self->pool) && self->pool.count == free_blocks
+      && self->safe.deferred == deferred)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "paddle-vmm-auto-growth: %" G_GUINT64_FORMAT " free and %" G_GUINT64_FORMAT " waiting blocks, but %" G_GUINT64_FORMAT
-               " in the pool and %" G_GUINT64_FORMAT " on lists",
+               "paddle-vmm-auto-growth: %" G_GUINT64_FORMAT " free and %" G_GUINT64_FORMAT
+               " waiting blocks, but %" G_GUINT64_FORMAT " in the pool and %" G_GUINT64_FORMAT
+               " on lists",
                free_blocks, deferred, self->pool.count, self->safe.deferred);
   return FALSE;
 }
@@ -476,7 +529,8 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
   const Params *own = data;
   GememDeviceInfo info = { 0 };
   const GememPaddleFlag flags[] = {
-    { "alignment_size", own->alignment != ALIGNMENT, own->preset == 1, "is a flag in 3.x; choose preset=P3" },
+    { "alignment_size", own->alignment != ALIGNMENT, own->preset == 1,
+      "is a flag in 3.x; choose preset=P3" },
   };
   VmmGrowth *self;
 
@@ -491,8 +545,10 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
   self->alignment = own->alignment;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   self->granularity = MAX (info.granularity, own->alignment); /* both powers of two */
-  /* A device without limit says so by an enormous number; a range of 2^47 is all that the machine has. */
-  self->range = gemem_paddle_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46), self->granularity);
+  /* A device without limit says so by an enormous number; a range of 2^47 is all that the machine
+   * has. */
+  self->range = gemem_paddle_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46),
+                                       self->granularity);
   self->arenas = g_array_new (FALSE, FALSE, sizeof (Arena));
   self->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
   self->by_stream = gemem_idmap_new (sizeof (guint64));
@@ -510,7 +566,8 @@ vmm_destroy (GememAllocator *allocator)
     {
       const Piece *piece = &g_array_index (self->pieces, Piece, i);
       if (!gemem_device_unmap (allocator->device, piece->address, piece->size))
-        gemem_device_unmap (allocator->device, piece->address, piece->size); /* once more: what stays mapped cannot be released */
+        gemem_device_unmap (allocator->device, piece->address,
+                            piece->size); /* once more: what stays mapped cannot be released */
       gemem_device_destroy_page (allocator->device, piece->page, piece->size);
     }
   for (guint i = 0; i < self->arenas->len; i++)
@@ -527,13 +584,18 @@ vmm_destroy (GememAllocator *allocator)
 
 #define COMMON \
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-vmm-auto-growth", \
-  .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of addresses per stream", \
-  .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; spec/paddle.md sections 3.5, 3.4", \
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, .params = params, .params_size = sizeof (Params), \
-  .create = vmm_create, .alloc = vmm_alloc, .free = vmm_free, .prefetch = vmm_prefetch, .largest_free = vmm_largest_free, .walk = vmm_walk, .check = vmm_check, \
-  .stats = vmm_stats, .destroy = vmm_destroy
+  .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of " \
+             "addresses per stream", \
+  .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator, " \
+            "StreamSafeCUDAAllocator; spec/paddle.md sections 3.5, 3.4", \
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, \
+  .params = params, .params_size = sizeof (Params), .create = vmm_create, .alloc = vmm_alloc, \
+  .free = vmm_free, .prefetch = vmm_prefetch, .largest_free = vmm_largest_free, .walk = vmm_walk, \
+  .check = vmm_check, .stats = vmm_stats, .destroy = vmm_destroy
 
-const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = { COMMON, .complete = vmm_complete, .use_on_stream = vmm_use_on_stream };
+const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = {
+  COMMON, .complete = vmm_complete, .use_on_stream = vmm_use_on_stream
+};
 
 /* Without StreamSafe a free is complete at once, whatever other streams do. */
 static const GememAllocatorClass at_once_class = { COMMON };

@@ -2,8 +2,9 @@
  *
  * Why apart: the policy in caching.c reads like the specification because the links are kept here.
  *
- * Invariants: see caching.h.  The remainder of a split keeps the identity of the block that was split (its struct, its gc_base); the low
- * part is new.  A merged block takes the struct of the block that was freed.
+ * Invariants: see caching.h.  The remainder of a split keeps the identity of the block that was
+ * split (its struct, its gc_base); the low part is new.  A merged block takes the struct of the
+ * block that was freed.
  * Cost: O(log n) per split, merge or insert, no allocation from the host heap but for slabs.
  * Origin: peers.md 1a.2, 1a.5, 1a.6.
  */
@@ -14,7 +15,8 @@
 /* ---- segments */
 
 CachingBlock *
-gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address, guint64 size, guint64 stream)
+gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address, guint64 size,
+                           guint64 stream)
 {
   CachingSegment *segment = gemem_slab_alloc (&caching->segment_slab);
   CachingBlock *block = gemem_slab_alloc (&caching->block_slab);
@@ -65,7 +67,8 @@ gemem_caching_release (Caching *caching, CachingBlock *block)
   caching->num_device_free++;
   caching->reserved -= segment->size;
   gemem_caching_stat_subtract (caching, CACHING_STAT_SEGMENT, segment->pool->small, 1);
-  gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, segment->pool->small, segment->size);
+  gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, segment->pool->small,
+                               segment->size);
   if (gemem_caching_is_oversize (caching, segment->size))
     caching->oversize_segments.current--;
   if (segment->previous != NULL)

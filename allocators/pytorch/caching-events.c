@@ -1,13 +1,16 @@
 /* caching-events.c - blocks that the program has freed while streams still use them.
  *
- * Two ways to know when a stream is done: events recorded on the device and queried at each malloc (record_stream), or a complete()
- * that the engine delivers where the recording says "free_completed".  In both, the block waits in state PENDING: not live, not reusable.
+ * Two ways to know when a stream is done: events recorded on the device and queried at each malloc
+ * (record_stream), or a complete() that the engine delivers where the recording says
+ * "free_completed".  In both, the block waits in state PENDING: not live, not reusable.
  *
- * When the out-of-memory ladder waits for everything, a block whose complete() is still to come must be given up before: its bytes move to
- * a new struct, and the old one stays behind as state GONE until complete() returns it.  So a handle never outlives its struct.
+ * When the out-of-memory ladder waits for everything, a block whose complete() is still to come
+ * must be given up before: its bytes move to a new struct, and the old one stays behind as state
+ * GONE until complete() returns it.  So a handle never outlives its struct.
  *
- * Invariants: block->events = its entries in the queues; queues are visited in the order in which their streams were first used,
- * entries in the order of recording.  Cost: O(1) per malloc while nothing is outstanding, else O(streams + completed events).
+ * Invariants: block->events = its entries in the queues; queues are visited in the order in which
+ * their streams were first used, entries in the order of recording.  Cost: O(1) per malloc while
+ * nothing is outstanding, else O(streams + completed events).
  * Origin: peers.md 1a.5, 1a.7 (step 1 of release_all), 1a.9.
  */
 #include "config.h"
@@ -105,7 +108,8 @@ gemem_caching_process_events (Caching *caching)
     {
       CachingQueue *queue = &g_array_index (caching->queues, CachingQueue, i);
 
-      while (queue->head != NULL && gemem_device_event_query (caching->base.device, queue->head->event))
+      while (queue->head != NULL
+             && gemem_device_event_query (caching->base.device, queue->head->event))
         pop_event (caching, queue);
     }
 }

@@ -1,8 +1,10 @@
-/* caching-report.c - reading the state of `pytorch-caching`: every block, its invariants, the statistics, the largest free request.
+/* caching-report.c - reading the state of `pytorch-caching`: every block, its invariants, the
+ * statistics, the largest free request.
  *
- * Nothing here changes a decision or runs on the event path; segments are sorted by address when they are visited.
- * Statistics bear the names of torch.cuda.memory_stats(): NAME.{all,large_pool,small_pool}.{current,peak,allocated,freed}; for the two that the
- * event path does not keep (inactive_split*) only `current`, counted here.  Origin: peers.md 1a.12.
+ * Nothing here changes a decision or runs on the event path; segments are sorted by address when
+ * they are visited. Statistics bear the names of torch.cuda.memory_stats():
+ * NAME.{all,large_pool,small_pool}.{current,peak,allocated,freed}; for the two that the event path
+ * does not keep (inactive_split*) only `current`, counted here.  Origin: peers.md 1a.12.
  */
 #include "config.h"
 
@@ -11,7 +13,8 @@
 static int
 compare_segments (gconstpointer a, gconstpointer b)
 {
-  const CachingSegment *x = *(const CachingSegment *const *) a, *y = *(const CachingSegment *const *) b;
+  const CachingSegment *x = *(const CachingSegment *const *) a,
+                       *y = *(const CachingSegment *const *) b;
 
   return x->address < y->address ? -1 : x->address > y->address;
 }
@@ -39,9 +42,14 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
 
       for (const CachingBlock *block = segment->first; block != NULL; block = block->next)
         {
-          const GememSpan span = { .address = block->node.address, .size = block->node.size, .segment = segment->address,
-                                   .segment_size = segment->size, .stream = block->node.group, .pool = segment->pool->id,
-                                   .state = states[block->state], .user = block->node.address };
+          const GememSpan span = { .address = block->node.address,
+                                   .size = block->node.size,
+                                   .segment = segment->address,
+                                   .segment_size = segment->size,
+                                   .stream = block->node.group,
+                                   .pool = segment->pool->id,
+                                   .state = states[block->state],
+                                   .user = block->node.address };
 
           func (&span, data);
         }
@@ -57,13 +65,15 @@ largest_block (const CachingPool *pool, guint64 stream)
   return node != NULL && node->group == stream ? node->size : 0;
 }
 
-/* The largest block of a pool is always the best fit for a request of its own size, oversize or not; but no rounded size above 1 MiB
- * goes to the small pool, and none up to 1 MiB to the large one. */
+/* The largest block of a pool is always the best fit for a request of its own size, oversize or
+ * not; but no rounded size above 1 MiB goes to the small pool, and none up to 1 MiB to the large
+ * one. */
 guint64
 gemem_caching_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const Caching *caching = (const Caching *) allocator;
-  const guint64 large = gemem_caching_round_down (&caching->settings, largest_block (&caching->pools.large, stream));
+  const guint64 large = gemem_caching_round_down (&caching->settings,
+                                                  largest_block (&caching->pools.large, stream));
   const guint64 small = largest_block (&caching->pools.small, stream);
 
   if (large > CACHING_SMALL)
@@ -82,12 +92,14 @@ typedef struct
 static gboolean
 broken (GError **error, guint64 address, const char *what)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "pytorch-caching: block 0x%" G_GINT64_MODIFIER "x: %s", address, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "pytorch-caching: block 0x%" G_GINT64_MODIFIER "x: %s", address, what);
   return FALSE;
 }
 
 static gboolean
-check_block (const CachingSegment *segment, const CachingBlock *block, Census *census, GError **error)
+check_block (const CachingSegment *segment, const CachingBlock *block, Census *census,
+             GError **error)
 {
   const gboolean small = segment->pool->small;
 
@@ -97,7 +109,8 @@ check_block (const CachingSegment *segment, const CachingBlock *block, Census *c
     return broken (error, block->node.address, "is empty or not a multiple of 512 bytes");
   if (block->node.group != segment->first->node.group)
     return broken (error, block->node.address, "lies in a segment of another stream");
-  if (block->state == CACHING_GONE || (block->state == CACHING_PENDING) != (block->events > 0 || block->owed))
+  if (block->state == CACHING_GONE
+      || (block->state == CACHING_PENDING) != (block->events > 0 || block->owed))
     return broken (error, block->node.address, "waits for nothing, or is still waited for");
   if (block->state == CACHING_FREE && block->next != NULL && block->next->state == CACHING_FREE)
     return broken (error, block->node.address, "is free beside a free block");
@@ -123,7 +136,8 @@ check_segment (const CachingSegment *segment, Census *census, GError **error)
   const CachingBlock *previous = NULL;
   guint64 end = segment->address;
 
-  for (const CachingBlock *block = segment->first; block != NULL; previous = block, block = block->next)
+  for (const CachingBlock *block = segment->first; block != NULL;
+       previous = block, block = block->next)
     {
       if (block->node.address != end || block->previous != previous)
         return broken (error, block->node.address, "does not follow its neighbour");
@@ -138,17 +152,20 @@ check_segment (const CachingSegment *segment, Census *census, GError **error)
   return TRUE;
 }
 
-/* Every member of the free set is a free block of this pool; with the counts equal, every free block is a member. */
+/* Every member of the free set is a free block of this pool; with the counts equal, every free
+ * block is a member. */
 static gboolean
 check_pool (const CachingPool *pool, guint64 *members, GError **error)
 {
   if (!gemem_tree_check (&pool->free))
     return broken (error, 0, "the free set is out of order");
-  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL;
+       node = gemem_tree_next (node))
     {
       const CachingBlock *block = gemem_caching_block (node);
 
-      if (block->state != CACHING_FREE || block->segment->pool != pool || block->gc_base > pool->search_count)
+      if (block->state != CACHING_FREE || block->segment->pool != pool
+          || block->gc_base > pool->search_count)
         return broken (error, node->address, "is in a free set where it does not belong");
     }
   *members += pool->free.count;
@@ -158,7 +175,8 @@ check_pool (const CachingPool *pool, guint64 *members, GError **error)
 static gboolean
 check_pools (Caching *caching, guint64 *members, GError **error)
 {
-  if (!check_pool (&caching->pools.small, members, error) || !check_pool (&caching->pools.large, members, error))
+  if (!check_pool (&caching->pools.small, members, error)
+      || !check_pool (&caching->pools.large, members, error))
     return FALSE;
   for (guint i = 0; i < caching->private_pools->len; i++)
     {
@@ -191,8 +209,12 @@ gemem_caching_check (GememAllocator *allocator, GError **error)
   if (members != census.free_blocks)
     return broken (error, 0, "some free block is in no free set");
   if (census.reserved != caching->reserved
-      || census.reserved != current (caching, CACHING_STAT_RESERVED_BYTES, FALSE) + current (caching, CACHING_STAT_RESERVED_BYTES, TRUE)
-      || census.segments != current (caching, CACHING_STAT_SEGMENT, FALSE) + current (caching, CACHING_STAT_SEGMENT, TRUE))
+      || census.reserved
+             != current (caching, CACHING_STAT_RESERVED_BYTES, FALSE)
+                    + current (caching, CACHING_STAT_RESERVED_BYTES, TRUE)
+      || census.segments
+             != current (caching, CACHING_STAT_SEGMENT, FALSE)
+                    + current (caching, CACHING_STAT_SEGMENT, TRUE))
     return broken (error, 0, "segments and reserved bytes were miscounted");
   for (int small = 0; small < 2; small++)
     if (census.live[small] != current (caching, CACHING_STAT_ALLOCATION, small)
@@ -207,15 +229,18 @@ gemem_caching_check (GememAllocator *allocator, GError **error)
 /* ---- statistics */
 
 static void
-emit (GememStatFunc func, gpointer data, const char *name, const char *pool, const char *what, guint64 value)
+emit (GememStatFunc func, gpointer data, const char *name, const char *pool, const char *what,
+      guint64 value)
 {
-  g_autofree char *full = pool != NULL ? g_strjoin (".", name, pool, what, NULL) : g_strjoin (".", name, what, NULL);
+  g_autofree char *full = pool != NULL ? g_strjoin (".", name, pool, what, NULL)
+                                       : g_strjoin (".", name, what, NULL);
 
   func (full, value, g_str_has_suffix (name, "_bytes") ? "B" : "", data);
 }
 
 static void
-emit_stat (GememStatFunc func, gpointer data, const char *name, const char *pool, const CachingStat *stat)
+emit_stat (GememStatFunc func, gpointer data, const char *name, const char *pool,
+           const CachingStat *stat)
 {
   emit (func, data, name, pool, "current", stat->current);
   emit (func, data, name, pool, "peak", stat->peak);
@@ -247,14 +272,17 @@ emit_inactive_split (const Caching *caching, GememStatFunc func, gpointer data)
 void
 gemem_caching_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
-  static const char *const names[CACHING_STAT_COUNT] = { "allocation", "segment", "active", "allocated_bytes",
-                                                         "reserved_bytes", "active_bytes", "requested_bytes" };
+  static const char *const names[CACHING_STAT_COUNT] = { "allocation",     "segment",
+                                                         "active",         "allocated_bytes",
+                                                         "reserved_bytes", "active_bytes",
+                                                         "requested_bytes" };
   const Caching *caching = (const Caching *) allocator;
 
   for (guint i = 0; i < CACHING_STAT_COUNT; i++)
     {
       const CachingStat *stats = caching->stats[i];
-      const CachingStat all = { stats[0].current + stats[1].current, caching->peaks[i], stats[0].allocated + stats[1].allocated };
+      const CachingStat all = { stats[0].current + stats[1].current, caching->peaks[i],
+                                stats[0].allocated + stats[1].allocated };
 
       emit_stat (func, data, names[i], "all", &all);
       emit_stat (func, data, names[i], "large_pool", &stats[0]);

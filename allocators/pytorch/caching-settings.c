@@ -1,61 +1,125 @@
-/* caching-settings.c - the options of `pytorch-caching`, under PyTorch's names, and the rounding they decide.
+/* caching-settings.c - the options of `pytorch-caching`, under PyTorch's names, and the rounding
+ * they decide.
  *
- * Why apart: the option syntax (a number or "[64:8,128:2,>:1]", a whole PYTORCH_CUDA_ALLOC_CONF string) is text work that the event path
- * should not see; it gets CachingSettings, where everything is a plain number.
+ * Why apart: the option syntax (a number or "[64:8,128:2,>:1]", a whole PYTORCH_CUDA_ALLOC_CONF
+ * string) is text work that the event path should not see; it gets CachingSettings, where
+ * everything is a plain number.
  *
- * Invariants: sizes with the suffix _mb count MiB when they carry no unit; what does not fit together is an error; a setting that has
- * no meaning in a sequential model is accepted only if its help says so.
- * The products fraction * total and threshold * limit are one IEEE double multiplication each, rounded once and then cut to an integer: what
- * the real system computes, the same on every machine.
- * Cost: once per allocator; gemem_caching_round_divided() is O(1).  Origin: peers.md 1a.3, 1a.8, 1a.11.
+ * Invariants: sizes with the suffix _mb count MiB when they carry no unit; what does not fit
+ * together is an error; a setting that has no meaning in a sequential model is accepted only if its
+ * help says so.
+ * The products fraction * total and threshold * limit are one IEEE double multiplication each,
+ * rounded once and then cut to an integer: what the real system computes, the same on every
+ * machine.
+ * Cost: once per allocator; gemem_caching_round_divided() is O(1).  Origin: peers.md 1a.3, 1a.8,
+ * 1a.11.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "base/units.h"
 #include "allocators/pytorch/caching.h"
+#include "base/units.h"
 
 #define WHAT "allocator pytorch-caching"
 
 #define PARAM(field) .offset = G_STRUCT_OFFSET (CachingParams, field)
 #define CONF_KEYS \
-  "backend|max_split_size_mb|max_non_split_rounding_mb|large_segment_size_mb|garbage_collection_threshold|roundup_power2_divisions|" \
+  "backend|max_split_size_mb|max_non_split_rounding_mb|large_segment_size_mb|garbage_collection_" \
+  "threshold|roundup_power2_divisions|" \
   "expandable_segments|per_process_memory_fraction|release_lock_on_cudamalloc"
 
 const GememParam gemem_caching_params[] = {
-  { .name = "max_split_size_mb", .type = GEMEM_PARAM_SIZE, .default_text = "unlimited",
-    .sweep = "unlimited|20|32|64|128|256|512|1024", .min = "20", .unit = "MiB",
-    .special = "unlimited=18446744073709551615", PARAM (max_split_size),
+  { .name = "max_split_size_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "unlimited",
+    .sweep = "unlimited|20|32|64|128|256|512|1024",
+    .min = "20",
+    .unit = "MiB",
+    .special = "unlimited=18446744073709551615",
+    PARAM (max_split_size),
     .help = "Blocks of at least this size are never split, nor given to smaller requests." },
-  { .name = "max_non_split_rounding_mb", .type = GEMEM_PARAM_SIZE, .default_text = "20",
-    .sweep = "20|32|64|128|256", .min = "20", .max = "1TiB", .unit = "MiB",
-    PARAM (max_non_split_rounding), .help = "An oversize block serves an oversize request only if less than this would be wasted." },
-  { .name = "large_segment_size_mb", .type = GEMEM_PARAM_SIZE, .default_text = "20",
-    .sweep = "10|20|32|64|128|256", .min = "10", .max = "1TiB", .unit = "MiB",
-    PARAM (large_segment_size), .help = "Size of the segments for requests between 1 and 10 MiB." },
-  { .name = "garbage_collection_threshold", .type = GEMEM_PARAM_DOUBLE, .default_text = "0",
-    .sweep = "0|0.5|0.6|0.7|0.8|0.9", .min = "0", .max = "1",
+  { .name = "max_non_split_rounding_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "20",
+    .sweep = "20|32|64|128|256",
+    .min = "20",
+    .max = "1TiB",
+    .unit = "MiB",
+    PARAM (max_non_split_rounding),
+    .help =
+        "An oversize block serves an oversize request only if less than this would be wasted." },
+  { .name = "large_segment_size_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "20",
+    .sweep = "10|20|32|64|128|256",
+    .min = "10",
+    .max = "1TiB",
+    .unit = "MiB",
+    PARAM (large_segment_size),
+    .help = "Size of the segments for requests between 1 and 10 MiB." },
+  { .name = "garbage_collection_threshold",
+    .type = GEMEM_PARAM_DOUBLE,
+    .default_text = "0",
+    .sweep = "0|0.5|0.6|0.7|0.8|0.9",
+    .min = "0",
+    .max = "1",
     PARAM (garbage_collection_threshold),
-    .help = "Above this part of the memory limit, old cached segments are released before new ones are taken; 0 is off, and without a limit it "
+    .help = "Above this part of the memory limit, old cached segments are released before new ones "
+            "are taken; 0 is off, and without a limit it "
             "has no effect." },
-  { .name = "roundup_power2_divisions", .type = GEMEM_PARAM_STRING, .default_text = "0", .sweep = "0|1|2|4|8|16", PARAM (divisions),
-    .help = "Divisions of each power of two to which requests are rounded: one power of two, or a list by size in MiB as [64:8,128:2,>:1]." },
-  { .name = "per_process_memory_fraction", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", .min = "0", .max = "1",
-    .conflicts = "memory_limit", PARAM (memory_fraction), .help = "Below 1: the memory limit, as a part of the device's capacity." },
-  { .name = "memory_limit", .type = GEMEM_PARAM_SIZE, .default_text = "none", .aliases = "limit", .special = "none=18446744073709551615",
-    .conflicts = "per_process_memory_fraction", PARAM (memory_limit),
+  { .name = "roundup_power2_divisions",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "0",
+    .sweep = "0|1|2|4|8|16",
+    PARAM (divisions),
+    .help = "Divisions of each power of two to which requests are rounded: one power of two, or a "
+            "list by size in MiB as [64:8,128:2,>:1]." },
+  { .name = "per_process_memory_fraction",
+    .type = GEMEM_PARAM_DOUBLE,
+    .default_text = "1",
+    .min = "0",
+    .max = "1",
+    .conflicts = "memory_limit",
+    PARAM (memory_fraction),
+    .help = "Below 1: the memory limit, as a part of the device's capacity." },
+  { .name = "memory_limit",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "none",
+    .aliases = "limit",
+    .special = "none=18446744073709551615",
+    .conflicts = "per_process_memory_fraction",
+    PARAM (memory_limit),
     .help = "The memory limit in bytes: per_process_memory_fraction, already multiplied." },
-  { .name = "expandable_segments", .type = GEMEM_PARAM_BOOL, .default_text = "no", .sweep = "no", PARAM (expandable_segments),
+  { .name = "expandable_segments",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .sweep = "no",
+    PARAM (expandable_segments),
     .help = "Only no: this allocator has plain segments." },
-  { .name = "release_private_pools", .type = GEMEM_PARAM_BOOL, .default_text = "no", PARAM (release_private_pools),
-    .help = "Takes private pools (CUDA graphs, MemPool) as given up by the program, so that emptying the cache returns their free segments too." },
-  { .name = "backend", .type = GEMEM_PARAM_CHOICE, .default_text = "native", .choices = "native", PARAM (backend),
+  { .name = "release_private_pools",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (release_private_pools),
+    .help = "Takes private pools (CUDA graphs, MemPool) as given up by the program, so that "
+            "emptying the cache returns their free segments too." },
+  { .name = "backend",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "native",
+    .choices = "native",
+    PARAM (backend),
     .help = "Only native." },
-  { .name = "release_lock_on_cudamalloc", .type = GEMEM_PARAM_BOOL, .default_text = "no", PARAM (release_lock),
+  { .name = "release_lock_on_cudamalloc",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (release_lock),
     .help = "Accepted; no effect in a sequential model." },
-  { .name = "conf", .type = GEMEM_PARAM_STRING, .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF",
-    .conflicts = CONF_KEYS, PARAM (conf), .help = "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings." },
+  { .name = "conf",
+    .type = GEMEM_PARAM_STRING,
+    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF",
+    .conflicts = CONF_KEYS,
+    PARAM (conf),
+    .help = "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings." },
   { NULL }
 };
 
@@ -129,9 +193,11 @@ parse_entry (const char *entry, guint32 *slots, int *last, const char *text, GEr
   int slot;
 
   if (g_strv_length (pair) != 2)
-    return fail (error, "roundup_power2_divisions", text, "each entry of the list is SIZE:DIVISIONS, as in [64:8,128:2,>:1]");
+    return fail (error, "roundup_power2_divisions", text,
+                 "each entry of the list is SIZE:DIVISIONS, as in [64:8,128:2,>:1]");
   if (!parse_power (pair[1], TRUE, G_MAXUINT32, &value))
-    return fail (error, "roundup_power2_divisions", text, "divisions must be powers of two, or 0 for none");
+    return fail (error, "roundup_power2_divisions", text,
+                 "divisions must be powers of two, or 0 for none");
   if (g_str_equal (pair[0], ">"))
     {
       for (slot = *last + 1; slot < CACHING_DIVISION_SLOTS; slot++)
@@ -140,7 +206,8 @@ parse_entry (const char *entry, guint32 *slots, int *last, const char *text, GEr
       return TRUE;
     }
   if (!parse_power (pair[0], FALSE, G_MAXUINT64, &key))
-    return fail (error, "roundup_power2_divisions", text, "sizes are powers of two in MiB, and > stands last for all above");
+    return fail (error, "roundup_power2_divisions", text,
+                 "sizes are powers of two in MiB, and > stands last for all above");
   slot = (int) MIN (log2_floor (key), CACHING_DIVISION_SLOTS - 1);
   for (int lower = 0; *last == -1 && lower < slot; lower++)
     slots[lower] = (guint32) value;
@@ -162,13 +229,15 @@ gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error)
   if (*squeezed != '[')
     {
       if (!parse_power (squeezed, TRUE, G_MAXUINT32, &value))
-        return fail (error, "roundup_power2_divisions", text, "use a power of two, 0 for none, or a list as [64:8,128:2,>:1]");
+        return fail (error, "roundup_power2_divisions", text,
+                     "use a power of two, 0 for none, or a list as [64:8,128:2,>:1]");
       for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
         slots[i] = (guint32) value;
       return TRUE;
     }
   if (length < 3 || squeezed[length - 1] != ']')
-    return fail (error, "roundup_power2_divisions", text, "the list ends with ], as in [64:8,128:2,>:1]");
+    return fail (error, "roundup_power2_divisions", text,
+                 "the list ends with ], as in [64:8,128:2,>:1]");
   squeezed[length - 1] = '\0';
   entries = g_strsplit (squeezed + 1, ",", -1);
   for (guint i = 0; entries[i] != NULL; i++)
@@ -191,7 +260,8 @@ step_of (const CachingSettings *settings, guint64 size)
 
   if (divisions <= 1 || size <= CACHING_QUANTUM * divisions)
     return CACHING_QUANTUM;
-  return (G_GUINT64_CONSTANT (1) << log2) >> log2_floor (divisions); /* >= 512, since size > 512 * divisions */
+  /* >= 512, since size > 512 * divisions */
+  return (G_GUINT64_CONSTANT (1) << log2) >> log2_floor (divisions);
 }
 
 guint64
@@ -233,14 +303,17 @@ apply_conf (CachingParams *params, GError **error)
       if (*part == '\0')
         continue;
       if (colon == NULL)
-        return fail (error, "conf", params->conf, "each entry is KEY:VALUE, as in max_split_size_mb:200");
+        return fail (error, "conf", params->conf,
+                     "each entry is KEY:VALUE, as in max_split_size_mb:200");
       *colon = '\0';
       if (!is_conf_key (part))
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, WHAT ": conf: unknown key %s; known are %s", part, CONF_KEYS);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       WHAT ": conf: unknown key %s; known are %s", part, CONF_KEYS);
           return FALSE;
         }
-      if (!gemem_params_set (gemem_caching_params, params, &context, WHAT ": conf", part, colon + 1, error))
+      if (!gemem_params_set (gemem_caching_params, params, &context, WHAT ": conf", part, colon + 1,
+                             error))
         return FALSE;
     }
   return TRUE;
@@ -252,13 +325,18 @@ static gboolean
 resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error)
 {
   if (params->expandable_segments)
-    return fail (error, "expandable_segments", "yes", "this allocator has plain segments only, expandable_segments=no shows what they would need");
+    return fail (error, "expandable_segments", "yes",
+                 "this allocator has plain segments only, expandable_segments=no shows what they "
+                 "would need");
   if (params->garbage_collection_threshold >= 1)
-    return fail (error, "garbage_collection_threshold", "1", "too large; use a number below 1, or 0 for none");
+    return fail (error, "garbage_collection_threshold", "1",
+                 "too large; use a number below 1, or 0 for none");
   if (params->max_split_size < params->large_segment_size)
-    return fail (error, "max_split_size_mb", NULL, "smaller than large_segment_size_mb; raise it, or lower the other");
+    return fail (error, "max_split_size_mb", NULL,
+                 "smaller than large_segment_size_mb; raise it, or lower the other");
   if (params->memory_fraction < 1 && capacity == G_MAXUINT64)
-    return fail (error, "per_process_memory_fraction", NULL, "the device has no limit to take a part of; give it a capacity");
+    return fail (error, "per_process_memory_fraction", NULL,
+                 "the device has no limit to take a part of; give it a capacity");
   settings->max_split_size = params->max_split_size;
   settings->max_non_split_rounding = params->max_non_split_rounding;
   settings->large_segment_size = params->large_segment_size;
@@ -267,7 +345,9 @@ resolve (const CachingParams *params, guint64 capacity, CachingSettings *setting
   if (params->memory_fraction < 1)
     settings->limit = (guint64) (params->memory_fraction * (double) capacity);
   settings->gc = settings->limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
-  settings->gc_trigger = settings->gc ? (guint64) (params->garbage_collection_threshold * (double) settings->limit) : 0;
+  settings->gc_trigger = settings->gc ? (guint64) (params->garbage_collection_threshold
+                                                   * (double) settings->limit)
+                                      : 0;
   if (!gemem_caching_divisions_parse (params->divisions, settings->divisions, error))
     return FALSE;
   for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
@@ -276,7 +356,8 @@ resolve (const CachingParams *params, guint64 capacity, CachingSettings *setting
 }
 
 gboolean
-gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error)
+gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
+                                CachingSettings *settings, GError **error)
 {
   CachingParams copy = *params;
   gboolean ok;

@@ -1,23 +1,28 @@
-/* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator with plain (not expandable) segments.
+/* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator with
+ * plain (not expandable) segments.
  *
- * What: requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from a small or a large pool of the same
- * stream, split when enough remains, merged when freed; a miss takes a segment from the device, and when that fails a ladder of
- * releases runs before out-of-memory is reported.  One object per device.
+ * What: requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from a
+ * small or a large pool of the same stream, split when enough remains, merged when freed; a miss
+ * takes a segment from the device, and when that fails a ladder of releases runs before
+ * out-of-memory is reported.  One object per device.
  *
- * What a recording cannot tell is settled so: a request with a private pool counts as made while that pool's redirection is active, so
- * it neither polls events nor empties the cache (1a.10); a private pool stays in use until the trace says otherwise (pool-release), or for
- * ever unless release_private_pools is set.
- * Not modelled, because nothing in a trace speaks of it: free-memory callbacks, pools with their own allocator, use_on_oom and no_split.
+ * What a recording cannot tell is settled so: a request with a private pool counts as made while
+ * that pool's redirection is active, so it neither polls events nor empties the cache (1a.10); a
+ * private pool stays in use until the trace says otherwise (pool-release), or for ever unless
+ * release_private_pools is set.
+ * Not modelled, because nothing in a trace speaks of it: free-memory callbacks, pools with their
+ * own allocator, use_on_oom and no_split.
  *
- * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.  Integers only.
+ * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event. 
+ * Integers only.
  * Origin: peers.md section 1a; the names here follow it.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "base/units.h"
 #include "allocators/pytorch/caching.h"
+#include "base/units.h"
 
 extern const GememAllocatorClass gemem_pytorch_caching_class;
 
@@ -85,7 +90,8 @@ pool_of (Caching *caching, guint32 id, gboolean small)
 
 /* ---- from the cache */
 
-/* Best fit within the stream: exactly one candidate is looked at; if the rules for oversize blocks reject it, that is a miss. */
+/* Best fit within the stream: exactly one candidate is looked at; if the rules for oversize blocks
+ * reject it, that is a miss. */
 static CachingBlock *
 find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
@@ -132,8 +138,8 @@ age_of (const CachingPool *pool, const CachingBlock *block)
   return pool->search_count - block->gc_base;
 }
 
-/* Garbage collection (1a.8): rounds that release every unsplit block of the large pool at least as old as the average, until enough
- * came together; a round is never cut short. */
+/* Garbage collection (1a.8): rounds that release every unsplit block of the large pool at least as
+ * old as the average, until enough came together; a round is never cut short. */
 static void
 collect_garbage (Caching *caching)
 {
@@ -144,7 +150,8 @@ collect_garbage (Caching *caching)
   if (caching->reserved <= caching->settings.gc_trigger)
     return;
   target = caching->reserved - caching->settings.gc_trigger;
-  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL;
+       node = gemem_tree_next (node))
     if (!gemem_caching_is_split (gemem_caching_block (node)))
       {
         ages += age_of (pool, gemem_caching_block (node));
@@ -152,7 +159,8 @@ collect_garbage (Caching *caching)
       }
   while (got < target && released && count > 0)
     {
-      const guint64 round_ages = ages, round_count = count; /* age >= round_ages / round_count, without division */
+      /* age >= round_ages / round_count, without division */
+      const guint64 round_ages = ages, round_count = count;
       GememTreeNode *next;
 
       released = FALSE;
@@ -173,15 +181,16 @@ collect_garbage (Caching *caching)
     }
 }
 
-/* A block of at least max_split_size is unsplit as long as that setting is constant; only an adopted state can hold others. */
+/* A block of at least max_split_size is unsplit as long as that setting is constant; only an
+ * adopted state can hold others. */
 static gboolean
 is_releasable (const CachingBlock *block)
 {
   return !gemem_caching_is_split (block);
 }
 
-/* Releases one oversize block that suffices, or several from the largest down (1a.7); what was released stays released even if it
- * was not enough. */
+/* Releases one oversize block that suffices, or several from the largest down (1a.7); what was
+ * released stays released even if it was not enough. */
 static gboolean
 release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
@@ -249,7 +258,8 @@ release_all (Caching *caching)
     }
 }
 
-/* The way of a miss: collect garbage, ask the device, release and ask again.  NULL: out of memory. */
+/* The way of a miss: collect garbage, ask the device, release and ask again.  NULL: out of
+ * memory. */
 static CachingBlock *
 obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
@@ -402,14 +412,16 @@ caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
 
   if (!gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
-  gemem_caching_insert (gemem_caching_segment_add (caching, pool, segment->address, segment->size, segment->stream));
+  gemem_caching_insert (
+      gemem_caching_segment_add (caching, pool, segment->address, segment->size, segment->stream));
   return TRUE;
 }
 
 static gboolean
 contains (guint64 address, guint64 size, const GememAdopt *adopt)
 {
-  return adopt->address >= address && adopt->address - address <= size && adopt->size <= size - (adopt->address - address);
+  return adopt->address >= address && adopt->address - address <= size
+         && adopt->size <= size - (adopt->address - address);
 }
 
 /* The free block that holds the place of @adopt, or NULL. */
@@ -449,7 +461,8 @@ caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBl
     return FALSE;
   gemem_tree_remove (&block->segment->pool->free, &block->node);
   if (adopt->address > block->node.address)
-    gemem_caching_insert (gemem_caching_split (caching, block, adopt->address - block->node.address));
+    gemem_caching_insert (
+        gemem_caching_split (caching, block, adopt->address - block->node.address));
   if (adopt->size < block->node.size)
     {
       CachingBlock *rest = block;
@@ -516,7 +529,8 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .name = "pytorch-caching",
   .aliases = "pytorch|torch",
   .summary = "PyTorch's CUDA caching allocator with plain segments",
-  .origin = "PyTorch CUDACachingAllocator, native backend, about 2.10/2.11, expandable_segments:False (peers.md 1a)",
+  .origin = "PyTorch CUDACachingAllocator, native backend, about 2.10/2.11, "
+            "expandable_segments:False (peers.md 1a)",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS | GEMEM_CAP_TRIM | GEMEM_CAP_ADOPT,
   .alignment = CACHING_QUANTUM,
   .params = gemem_caching_params,

@@ -1,27 +1,31 @@
-/* caching.h - what the files of `pytorch-caching` share: blocks, segments, pools, settings, counters.
+/* caching.h - what the files of `pytorch-caching` share: blocks, segments, pools, settings,
+ * counters.
  *
- * caching.c decides (malloc, free, the out-of-memory ladder), caching-blocks.c keeps segments, chains and free sets, caching-events.c the
- * blocks that streams still use, caching-report.c reads the state (walk, check, statistics), caching-settings.c knows the options.
+ * caching.c decides (malloc, free, the out-of-memory ladder), caching-blocks.c keeps segments,
+ * chains and free sets, caching-events.c the blocks that streams still use, caching-report.c reads
+ * the state (walk, check, statistics), caching-settings.c knows the options.
  *
- * Invariants (checked by gemem_caching_check()): the blocks of a segment form one chain that covers it; a block is in its pool's free set
- * exactly when its state is FREE; no two FREE blocks are neighbours; `reserved` is the sum of the segments.
+ * Invariants (checked by gemem_caching_check()): the blocks of a segment form one chain that covers
+ * it; a block is in its pool's free set exactly when its state is FREE; no two FREE blocks are
+ * neighbours; `reserved` is the sum of the segments.
  * Origin: peers.md section 1a.  Private to allocators/pytorch.
  */
 #pragma once
 
 #include <glib.h>
 
-#include "base/units.h"
 #include "allocators/allocator.h"
 #include "base/slab.h"
 #include "base/tree.h"
+#include "base/units.h"
 
 #define CACHING_QUANTUM G_GUINT64_CONSTANT (512)
-#define CACHING_SMALL (G_GUINT64_CONSTANT (1) << 20)         /* largest rounded size of the small pool */
+#define CACHING_SMALL (G_GUINT64_CONSTANT (1) << 20) /* largest rounded size of the small pool */
 #define CACHING_SMALL_SEGMENT (G_GUINT64_CONSTANT (2) << 20)
-#define CACHING_MIN_LARGE (G_GUINT64_CONSTANT (10) << 20)    /* from here on segments follow the request */
+#define CACHING_MIN_LARGE \
+  (G_GUINT64_CONSTANT (10) << 20) /* from here on segments follow the request */
 #define CACHING_ROUND_LARGE (G_GUINT64_CONSTANT (2) << 20)
-#define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60)     /* out of memory without further ado */
+#define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory without further ado */
 #define CACHING_DIVISION_SLOTS 16
 #define CACHING_UNLIMITED G_MAXUINT64
 
@@ -30,34 +34,36 @@
 /* As the user wrote them. */
 typedef struct
 {
-  guint64  max_split_size, max_non_split_rounding, large_segment_size, memory_limit;
-  double   garbage_collection_threshold, memory_fraction;
-  char    *divisions, *conf;
-  int      backend;
+  guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit;
+  double garbage_collection_threshold, memory_fraction;
+  char *divisions, *conf;
+  int backend;
   gboolean expandable_segments, release_lock, release_private_pools;
 } CachingParams;
 
 /* As the event path needs them. */
 typedef struct
 {
-  guint64  max_split_size, max_non_split_rounding, large_segment_size;
-  guint64  limit;                             /* CACHING_UNLIMITED: none          */
-  guint64  gc_trigger;                        /* floor (threshold * limit)        */
-  gboolean gc;                                /* a limit and a threshold          */
+  guint64 max_split_size, max_non_split_rounding, large_segment_size;
+  guint64 limit;      /* CACHING_UNLIMITED: none */
+  guint64 gc_trigger; /* floor (threshold * limit) */
+  gboolean gc;        /* a limit and a threshold */
   gboolean has_divisions;
   gboolean release_private_pools;
-  guint32  divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
+  guint32 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
 } CachingSettings;
 
 extern const GememParam gemem_caching_params[];
 
 /* Checks @params and what they say together; @capacity: the device's, for the memory fraction. */
-gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error);
+gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
+                                         CachingSettings *settings, GError **error);
 /* The value that `roundup_power2_divisions` gives for each slot. */
 gboolean gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error);
 /* Block size for a request of @size < CACHING_TOO_LARGE bytes (1a.3). */
 guint64 gemem_caching_round_divided (const CachingSettings *settings, guint64 size);
-/* The largest request of about @size whose block is not larger than that; 0 if @size is below 512 bytes. */
+/* The largest request of about @size whose block is not larger than that; 0 if @size is below 512
+ * bytes. */
 guint64 gemem_caching_round_down (const CachingSettings *settings, guint64 size);
 
 static inline guint64
@@ -74,10 +80,10 @@ gemem_caching_round (const CachingSettings *settings, guint64 size)
 
 typedef enum
 {
-  CACHING_FREE,    /* in the free set                                                            */
+  CACHING_FREE, /* in the free set */
   CACHING_LIVE,
-  CACHING_PENDING, /* freed by the program; waits for events, or for complete()                  */
-  CACHING_GONE,    /* its bytes were taken by force before complete(); only the handle is left   */
+  CACHING_PENDING, /* freed by the program; waits for events, or for complete() */
+  CACHING_GONE,    /* its bytes were taken by force before complete(); only the handle is left */
 } CachingState;
 
 typedef struct _CachingBlock CachingBlock;
@@ -87,43 +93,43 @@ typedef struct _CachingUse CachingUse;
 struct _CachingUse /* an extra stream of a block */
 {
   CachingUse *next;
-  guint64     stream;
+  guint64 stream;
 };
 
 struct _CachingBlock
 {
-  GememTreeNode   node;            /* group: stream; size; address: valid in every state */
-  CachingBlock   *previous, *next; /* neighbours in the segment                          */
+  GememTreeNode node;            /* group: stream; size; address: valid in every state */
+  CachingBlock *previous, *next; /* neighbours in the segment */
   CachingSegment *segment;
-  guint64         requested;
-  guint64         gc_base;         /* the pool's search_count when the block became free */
-  CachingUse     *uses;            /* oldest first                                       */
-  CachingBlock   *owed_previous, *owed_next; /* PENDING with a complete() to come        */
-  guint32         events;          /* outstanding                                        */
-  guint8          state;           /* CachingState                                       */
-  gboolean        owed;
+  guint64 requested;
+  guint64 gc_base;                         /* the pool's search_count when the block became free */
+  CachingUse *uses;                        /* oldest first */
+  CachingBlock *owed_previous, *owed_next; /* PENDING with a complete() to come */
+  guint32 events;                          /* outstanding */
+  guint8 state;                            /* CachingState */
+  gboolean owed;
 };
 
 typedef struct
 {
   GememTree free;
-  guint64   search_count;
-  guint32   id;    /* 0: the default pools */
-  gboolean  small;
+  guint64 search_count;
+  guint32 id; /* 0: the default pools */
+  gboolean small;
 } CachingPool;
 
 typedef struct
 {
   CachingPool small, large;
-  gboolean    released; /* a private one: the program let go of it */
+  gboolean released; /* a private one: the program let go of it */
 } CachingPoolPair;
 
 struct _CachingSegment
 {
   CachingSegment *previous, *next; /* all segments, in no order that matters */
-  CachingBlock   *first;
-  CachingPool    *pool;
-  guint64         address, size;
+  CachingBlock *first;
+  CachingPool *pool;
+  guint64 address, size;
 };
 
 typedef struct
@@ -146,36 +152,36 @@ enum /* the statistics that the event path keeps; the names are in caching-repor
 typedef struct _CachingEvent CachingEvent;
 struct _CachingEvent
 {
-  CachingEvent    *next;
-  CachingBlock    *block;
+  CachingEvent *next;
+  CachingBlock *block;
   GememDeviceEvent event;
 };
 
 typedef struct
 {
-  guint64       stream;
+  guint64 stream;
   CachingEvent *head, *tail;
 } CachingQueue;
 
 typedef struct
 {
-  GememAllocator   base;
-  CachingSettings  settings;
-  CachingPoolPair  pools;         /* the default ones                               */
-  GPtrArray       *private_pools; /* CachingPoolPair, by id; never removed           */
+  GememAllocator base;
+  CachingSettings settings;
+  CachingPoolPair pools;    /* the default ones */
+  GPtrArray *private_pools; /* CachingPoolPair, by id; never removed */
   CachingPoolPair *last_private;
-  CachingSegment  *segments;
-  CachingSegment  *adopting;      /* the segment of the block adopted last           */
-  CachingBlock    *adopted;       /* that block, while nothing else happens          */
-  guint64          reserved;
-  GememSlab        block_slab, segment_slab, use_slab, event_slab;
-  GArray          *queues;        /* CachingQueue, in the order of first use         */
-  guint64          outstanding;   /* events in all queues                            */
-  CachingBlock    *owed_first, *owed_last;
-  CachingStat      stats[CACHING_STAT_COUNT][2]; /* [small]: of large pools, of small pools */
-  guint64          peaks[CACHING_STAT_COUNT];    /* of both together */
-  CachingStat      oversize_allocations, oversize_segments;
-  guint64          num_alloc_retries, num_ooms, num_device_alloc, num_device_free;
+  CachingSegment *segments;
+  CachingSegment *adopting; /* the segment of the block adopted last */
+  CachingBlock *adopted;    /* that block, while nothing else happens */
+  guint64 reserved;
+  GememSlab block_slab, segment_slab, use_slab, event_slab;
+  GArray *queues;      /* CachingQueue, in the order of first use */
+  guint64 outstanding; /* events in all queues */
+  CachingBlock *owed_first, *owed_last;
+  CachingStat stats[CACHING_STAT_COUNT][2]; /* [small]: of large pools, of small pools */
+  guint64 peaks[CACHING_STAT_COUNT];        /* of both together */
+  CachingStat oversize_allocations, oversize_segments;
+  guint64 num_alloc_retries, num_ooms, num_device_alloc, num_device_free;
 } Caching;
 
 static inline CachingBlock *
@@ -193,7 +199,8 @@ gemem_caching_is_split (const CachingBlock *block)
 static inline gboolean
 gemem_caching_is_oversize (const Caching *caching, guint64 size)
 {
-  return size >= caching->settings.max_split_size && caching->settings.max_split_size != CACHING_UNLIMITED;
+  return size >= caching->settings.max_split_size
+         && caching->settings.max_split_size != CACHING_UNLIMITED;
 }
 
 static inline void
@@ -224,13 +231,17 @@ gemem_caching_stat_subtract (Caching *caching, guint which, gboolean small, guin
 
 /* ---- caching-blocks.c */
 
-/* Takes @size bytes from the device as one FREE block that is not in the free set yet; NULL: limit or device refused. */
-CachingBlock *gemem_caching_segment_new (Caching *caching, CachingPool *pool, guint64 size, guint64 stream);
+/* Takes @size bytes from the device as one FREE block that is not in the free set yet; NULL: limit
+ * or device refused. */
+CachingBlock *gemem_caching_segment_new (Caching *caching, CachingPool *pool, guint64 size,
+                                         guint64 stream);
 /* Puts [@address, @address + @size) under management, which the device holds already. */
-CachingBlock *gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address, guint64 size, guint64 stream);
+CachingBlock *gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address,
+                                         guint64 size, guint64 stream);
 /* Gives the segment of @block, which is free, unsplit and in the free set, back to the device. */
 void gemem_caching_release (Caching *caching, CachingBlock *block);
-/* Cuts @size bytes off the low end of @block, which is in no set; returns the low part, @block keeps the rest. */
+/* Cuts @size bytes off the low end of @block, which is in no set; returns the low part, @block
+ * keeps the rest. */
 CachingBlock *gemem_caching_split (Caching *caching, CachingBlock *block, guint64 size);
 /* Puts @block into the free set as it is. */
 void gemem_caching_insert (CachingBlock *block);
@@ -254,7 +265,7 @@ void gemem_caching_finish (Caching *caching, CachingBlock *block);
 
 /* ---- caching-report.c */
 
-void     gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+void gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
 gboolean gemem_caching_check (GememAllocator *allocator, GError **error);
-void     gemem_caching_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
-guint64  gemem_caching_largest_free (GememAllocator *allocator, guint64 stream);
+void gemem_caching_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
+guint64 gemem_caching_largest_free (GememAllocator *allocator, guint64 stream);

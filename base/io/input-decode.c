@@ -1,10 +1,12 @@
-/* input-decode.c - the stored bytes of an input and their decompression (see input.h, input-private.h).
+/* input-decode.c - the stored bytes of an input and their decompression (see input.h,
+ * input-private.h).
  *
- * Stored bytes come from a descriptor or from memory.  What a pipe gave is kept in an unlinked temporary file, unless nobody will go
- * back.  They are passed on as they are, through GZlibDecompressor (several members) or through libzstd (several frames).
+ * Stored bytes come from a descriptor or from memory.  What a pipe gave is kept in an unlinked
+ * temporary file, unless nobody will go back.  They are passed on as they are, through
+ * GZlibDecompressor (several members) or through libzstd (several frames).
  *
- * Invariants: a compressed stream that stops in the middle is an error, never an end; so are bytes behind it.  The memory of a
- * zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
+ * Invariants: a compressed stream that stops in the middle is an error, never an end; so are bytes
+ * behind it.  The memory of a zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
  */
 #include "config.h"
 
@@ -36,7 +38,8 @@ spool_append (GememInput *input, const guint8 *data, gsize size)
   return TRUE;
 }
 
-/* Keeps a copy of what came from a pipe for a later rewind; a failure matters only if that rewind comes. */
+/* Keeps a copy of what came from a pipe for a later rewind; a failure matters only if that rewind
+ * comes. */
 static void
 spool_keep (GememInput *input, const guint8 *data, gsize size)
 {
@@ -110,8 +113,7 @@ read_raw (GememInput *input, guint8 *to, gsize size)
 
 /* ---- decode */
 
-static gboolean
-fail (GememInput *input, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static gboolean fail (GememInput *input, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 static gboolean
 fail (GememInput *input, const char *format, ...)
@@ -128,8 +130,10 @@ fail (GememInput *input, const char *format, ...)
 static gboolean
 fail_truncated (GememInput *input, const char *codec)
 {
-  return fail (input, "the %s data stop in the middle, after %" G_GUINT64_FORMAT " stored bytes; the file is truncated, fetch it again", codec,
-               input->position);
+  return fail (input,
+               "the %s data stop in the middle, after %" G_GUINT64_FORMAT
+               " stored bytes; the file is truncated, fetch it again",
+               codec, input->position);
 }
 
 /* More stored bytes behind [raw_start, raw_end); FALSE on a read error. */
@@ -161,7 +165,9 @@ detect_codec (GememInput *input)
       return FALSE;
   const guint8 *head = input->raw + input->raw_start;
   gsize size = input->raw_end - input->raw_start;
-  guint32 magic = size < 4 ? 0 : (guint32) head[0] | (guint32) head[1] << 8 | (guint32) head[2] << 16 | (guint32) head[3] << 24;
+  guint32 magic = size < 4 ? 0
+                           : (guint32) head[0] | (guint32) head[1] << 8 | (guint32) head[2] << 16
+                                 | (guint32) head[3] << 24;
 
   if (size >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8)
     {
@@ -169,7 +175,8 @@ detect_codec (GememInput *input)
       if (input->gzip == NULL)
         input->gzip = g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP);
     }
-  else if (magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START)
+  else if (magic == ZSTD_MAGICNUMBER
+           || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START)
     {
       input->codec = CODEC_ZSTD;
       if (input->zstd == NULL)
@@ -199,7 +206,8 @@ decode_plain (GememInput *input, guint8 *to, gsize size, gsize *produced)
   return TRUE;
 }
 
-/* Between two members or frames: TRUE if another one follows, else the end is set (or the failure). */
+/* Between two members or frames: TRUE if another one follows, else the end is set (or the
+ * failure). */
 static gboolean
 next_member (GememInput *input)
 {
@@ -220,15 +228,19 @@ decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
     {
       if (!next_member (input))
         return input->failure == NULL;
-      if (input->raw_end - input->raw_start < 2 || input->raw[input->raw_start] != 0x1f || input->raw[input->raw_start + 1] != 0x8b)
-        return fail (input, "bytes follow the end of the gzip data; decompress it by hand and look");
+      if (input->raw_end - input->raw_start < 2 || input->raw[input->raw_start] != 0x1f
+          || input->raw[input->raw_start + 1] != 0x8b)
+        return fail (input,
+                     "bytes follow the end of the gzip data; decompress it by hand and look");
       g_converter_reset (G_CONVERTER (input->gzip));
       input->in_frame = TRUE;
     }
   if (input->raw_start == input->raw_end && !refill_raw (input))
     return FALSE;
-  GConverterResult result = g_converter_convert (G_CONVERTER (input->gzip), input->raw + input->raw_start, input->raw_end - input->raw_start, to,
-                                                 size, input->raw_ended ? G_CONVERTER_INPUT_AT_END : G_CONVERTER_NO_FLAGS, &used, produced, &error);
+  GConverterResult result = g_converter_convert (
+      G_CONVERTER (input->gzip), input->raw + input->raw_start, input->raw_end - input->raw_start,
+      to, size, input->raw_ended ? G_CONVERTER_INPUT_AT_END : G_CONVERTER_NO_FLAGS, &used, produced,
+      &error);
   if (result == G_CONVERTER_ERROR)
     {
       gboolean partial = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT);
@@ -237,7 +249,9 @@ decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
       if (partial && !input->raw_ended)
         return refill_raw (input);
       return partial ? fail_truncated (input, "gzip")
-                     : fail (input, "the gzip data are damaged near stored byte %" G_GUINT64_FORMAT "; fetch the file again",
+                     : fail (input,
+                             "the gzip data are damaged near stored byte %" G_GUINT64_FORMAT
+                             "; fetch the file again",
                              input->position - (input->raw_end - input->raw_start));
     }
   input->raw_start += used;
@@ -267,7 +281,9 @@ decode_zstd (GememInput *input, guint8 *to, gsize size, gsize *produced)
   if (ZSTD_isError (hint))
     {
       *produced = 0;
-      return fail (input, "the zstd data are damaged near stored byte %" G_GUINT64_FORMAT " (%s); fetch the file again",
+      return fail (input,
+                   "the zstd data are damaged near stored byte %" G_GUINT64_FORMAT
+                   " (%s); fetch the file again",
                    input->position - (input->raw_end - input->raw_start), ZSTD_getErrorName (hint));
     }
   if (hint == 0)

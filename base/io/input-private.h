@@ -1,4 +1,5 @@
-/* input-private.h - the parts of an input, for input.c (window, lines, moving) and input-decode.c (stored bytes, decompression). */
+/* input-private.h - the parts of an input, for input.c (window, lines, moving) and input-decode.c
+ * (stored bytes, decompression). */
 #pragma once
 
 #include <zstd.h>
@@ -18,29 +19,30 @@ struct _GememInput
   char *name;
 
   /* raw */
-  int      fd; /* -1: bytes */
+  int fd; /* -1: bytes */
   gboolean regular;
-  guint64  position; /* stored bytes read so far                                   */
-  GBytes  *bytes;
+  guint64 position; /* stored bytes read so far */
+  GBytes *bytes;
   gboolean single_pass;
-  int      spool; /* unlinked copy of what a pipe gave, or -1                   */
-  int      spool_errno;
-  guint64  spool_size;
+  int spool; /* unlinked copy of what a pipe gave, or -1 */
+  int spool_errno;
+  guint64 spool_size;
 
   /* decode */
-  Codec               codec;
-  GZlibDecompressor  *gzip;
-  ZSTD_DStream       *zstd;
-  guint8             *raw;
-  gsize               raw_start, raw_end;
-  gboolean            raw_ended, in_frame, ended;
-  GError             *failure;
+  Codec codec;
+  GZlibDecompressor *gzip;
+  ZSTD_DStream *zstd;
+  guint8 *raw;
+  gsize raw_start, raw_end;
+  gboolean raw_ended, in_frame, ended;
+  GError *failure;
 
   /* window */
   guint8 *buffer;
-  gsize   capacity, start, end;
+  gsize capacity, start, end;
   guint64 offset, lines, line_offset;
 };
 
-/* Up to @size decoded bytes at @to; FALSE with input->failure set.  May produce 0 without being at the end. */
+/* Up to @size decoded bytes at @to; FALSE with input->failure set.  May produce 0 without being at
+ * the end. */
 gboolean gemem_input_decode (GememInput *input, guint8 *to, gsize size, gsize *produced);

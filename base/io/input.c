@@ -1,13 +1,13 @@
 /* input.c - bytes from a file, standard input or memory, decompressed on the way (see input.h).
  *
  * Three layers, each with its own small buffer:
- *   raw     what is stored: a descriptor (with a spool behind a pipe) or a GBytes     input-decode.c
- *   decode  nothing, gzip or zstd                                                     input-decode.c
+ *   raw     what is stored: a descriptor (with a spool behind a pipe) or a GBytes input-decode.c
+ *   decode  nothing, gzip or zstd input-decode.c
  *   window  decoded bytes that were not consumed yet: [start, end) of `buffer`        here
  *
- * Invariants: the first error sticks and is reported whenever more bytes are wanted than the window holds, so what was decoded before
- * the damage can still be read; the window grows by doubling only while bytes really arrive, so a count in a hostile header
- * cannot make it large.
+ * Invariants: the first error sticks and is reported whenever more bytes are wanted than the window
+ * holds, so what was decoded before the damage can still be read; the window grows by doubling only
+ * while bytes really arrive, so a count in a hostile header cannot make it large.
  *
  * Cost: one copy of each byte (plain: from the kernel), one memchr per line.
  */
@@ -34,7 +34,8 @@ make_room (GememInput *input)
   gsize left = input->end - input->start;
   if (left == 0)
     input->start = input->end = 0;
-  else if (input->start >= left && input->end > input->capacity / 2) /* moves each byte once on the average */
+  else if (input->start >= left
+           && input->end > input->capacity / 2) /* moves each byte once on the average */
     {
       memmove (input->buffer, input->buffer + input->start, left);
       input->start = 0;
@@ -54,7 +55,8 @@ gemem_input_fill (GememInput *input, gsize want, const guint8 **data, GError **e
     {
       gsize produced;
       make_room (input);
-      if (!gemem_input_decode (input, input->buffer + input->end, input->capacity - input->end, &produced))
+      if (!gemem_input_decode (input, input->buffer + input->end, input->capacity - input->end,
+                               &produced))
         break;
       input->end += produced;
     }
@@ -88,8 +90,10 @@ gemem_input_skip (GememInput *input, guint64 n, GError **error)
         return FALSE;
       if (available == 0)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": the file ends %" G_GUINT64_FORMAT
-                       " bytes too early; it is truncated, fetch it again", input->name, input->offset, n);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "%s: byte %" G_GUINT64_FORMAT ": the file ends %" G_GUINT64_FORMAT
+                       " bytes too early; it is truncated, fetch it again",
+                       input->name, input->offset, n);
           return FALSE;
         }
       gsize part = (gsize) MIN (n, (guint64) available);
@@ -99,7 +103,8 @@ gemem_input_skip (GememInput *input, guint64 n, GError **error)
   return TRUE;
 }
 
-/* The slow half of gemem_input_line(): the window holds no whole line.  Returns its length without LF, or -1. */
+/* The slow half of gemem_input_line(): the window holds no whole line.  Returns its length without
+ * LF, or -1. */
 static gssize
 find_line_end (GememInput *input, gsize max, gboolean *terminated, GError **error)
 {
@@ -108,10 +113,13 @@ find_line_end (GememInput *input, gsize max, gboolean *terminated, GError **erro
   for (;;)
     {
       const guint8 *data;
-      gssize available = searched <= max + 1 ? gemem_input_fill (input, searched + 1, &data, error) : (gssize) searched;
+      gssize available = searched <= max + 1 ? gemem_input_fill (input, searched + 1, &data, error)
+                                             : (gssize) searched;
       if (available < 0)
         return -1;
-      const guint8 *end = (gsize) available > searched ? memchr (data + searched, '\n', (gsize) available - searched) : NULL;
+      const guint8 *end = (gsize) available > searched
+                              ? memchr (data + searched, '\n', (gsize) available - searched)
+                              : NULL;
       *terminated = end != NULL;
       if (end != NULL || (gsize) available == searched)
         return end != NULL ? end - data : available;
@@ -142,8 +150,10 @@ gemem_input_line (GememInput *input, gsize max, const char **line, gsize *length
   input->lines++;
   if (text > max)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": the line is longer than %" G_GSIZE_FORMAT
-                   " bytes; this is not a trace of this format", input->name, input->lines, max);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s:%" G_GUINT64_FORMAT ": the line is longer than %" G_GSIZE_FORMAT
+                   " bytes; this is not a trace of this format",
+                   input->name, input->lines, max);
       return -1;
     }
   input->line_offset = input->offset;
@@ -206,14 +216,16 @@ gemem_input_open_as (const char *path, const char *name, GError **error)
 
   if (fd < 0 || fstat (fd, &status) != 0 || (S_ISDIR (status.st_mode) && (errno = EISDIR) != 0))
     {
-      gemem_error_set_errno (error, errno, *name != '\0' ? name : "''", errno == EISDIR ? "name a file in it" : "name a readable file");
+      gemem_error_set_errno (error, errno, *name != '\0' ? name : "''",
+                             errno == EISDIR ? "name a file in it" : "name a readable file");
       if (fd >= 0)
         close (fd);
       return NULL;
     }
   GememInput *input = input_new (name);
   input->fd = fd;
-  input->regular = S_ISREG (status.st_mode) && lseek (fd, 0, SEEK_CUR) == 0; /* a half-read standard input is like a pipe */
+  /* a half-read standard input is like a pipe */
+  input->regular = S_ISREG (status.st_mode) && lseek (fd, 0, SEEK_CUR) == 0;
   return input;
 }
 
@@ -289,8 +301,10 @@ gemem_input_rewind (GememInput *input, GError **error)
     }
   else if (input->fd >= 0 && input->spool < 0)
     {
-      gemem_error_set_errno (error, input->spool_errno != 0 ? input->spool_errno : ESPIPE, input->name,
-                             "it must be read twice and cannot be kept in the temporary folder; copy it to a regular file first");
+      gemem_error_set_errno (error, input->spool_errno != 0 ? input->spool_errno : ESPIPE,
+                             input->name,
+                             "it must be read twice and cannot be kept in the temporary folder; "
+                             "copy it to a regular file first");
       return FALSE;
     }
   restart (input, 0);
@@ -325,7 +339,9 @@ gemem_input_seek (GememInput *input, guint64 offset, GError **error)
 
   if (!gemem_input_size (input, &size) || offset > size)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: cannot go to byte %" G_GUINT64_FORMAT "; only inside a plain, uncompressed file",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: cannot go to byte %" G_GUINT64_FORMAT
+                   "; only inside a plain, uncompressed file",
                    input->name, offset);
       return FALSE;
     }

@@ -1,6 +1,7 @@
 /* json-stream.c - see json-stream.h.
  *
- * A tokenizer over the window of the input, with one state between tokens and a stack of bits (object or array).
+ * A tokenizer over the window of the input, with one state between tokens and a stack of bits
+ * (object or array).
  * Invariants: [at, end) are bytes of the window not yet consumed; `text` is NUL-terminated.
  * Cost: one look at each byte; strings outside of the wanted ones are scanned, not copied.
  */
@@ -16,36 +17,37 @@
 
 typedef enum
 {
-  STATE_VALUE,       /* a value must follow      */
-  STATE_FIRST_VALUE, /* a value or ]             */
-  STATE_FIRST_KEY,   /* a key or }               */
-  STATE_KEY,         /* a key                    */
+  STATE_VALUE,       /* a value must follow */
+  STATE_FIRST_VALUE, /* a value or ] */
+  STATE_FIRST_KEY,   /* a key or } */
+  STATE_KEY,         /* a key */
   STATE_AFTER_VALUE, /* , or the closing bracket */
   STATE_DONE
 } State;
 
 struct _GememJson
 {
-  GememInput   *input;
+  GememInput *input;
   const guint8 *start, *at, *end;
-  guint64       line;
-  State         state;
-  guint         depth;
-  guint8        objects[GEMEM_JSON_MAX_DEPTH]; /* TRUE: the bracket is { */
-  gboolean      discard;                       /* strings are not kept   */
-  gsize         length;
-  char          text[GEMEM_JSON_MAX_TEXT + 8];
+  guint64 line;
+  State state;
+  guint depth;
+  guint8 objects[GEMEM_JSON_MAX_DEPTH]; /* TRUE: the bracket is { */
+  gboolean discard;                     /* strings are not kept */
+  gsize length;
+  char text[GEMEM_JSON_MAX_TEXT + 8];
 };
 
 static int G_GNUC_PRINTF (3, 4)
-fail (const GememJson *json, GError **error, const char *format, ...)
+    fail (const GememJson *json, GError **error, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
   g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
   va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (json->input), json->line, text);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (json->input), json->line, text);
   return -1;
 }
 
@@ -125,7 +127,8 @@ read_hex (GememJson *json, guint *code, GError **error)
         return c == -1 ? -1 : fail_end (json, error);
       int digit = g_ascii_xdigit_value ((char) c);
       if (digit < 0)
-        return fail (json, error, "a \\u escape without four hexadecimal digits; the file is damaged");
+        return fail (json, error,
+                     "a \\u escape without four hexadecimal digits; the file is damaged");
       *code = *code << 4 | (guint) digit;
       json->at++;
     }
@@ -186,7 +189,8 @@ read_escape (GememJson *json, GError **error)
     return read_unicode (json, error);
   const char *found = memchr (from, c, sizeof from - 1);
   if (found == NULL)
-    return fail (json, error, "\\%c is no escape of JSON; the file is damaged", c >= ' ' && c < 127 ? c : '?');
+    return fail (json, error, "\\%c is no escape of JSON; the file is damaged",
+                 c >= ' ' && c < 127 ? c : '?');
   keep (json, (guint8) to[found - from]);
   return 0;
 }
@@ -300,7 +304,8 @@ read_word (GememJson *json, GError **error)
     return GEMEM_JSON_NULL;
   if (json->at == json->end && json->length > 0 && peek (json, NULL) < 0)
     return fail_end (json, error);
-  return fail (json, error, "\"%.20s\" is no JSON value; the file is damaged or of another format", json->text);
+  return fail (json, error, "\"%.20s\" is no JSON value; the file is damaged or of another format",
+               json->text);
 }
 
 /* ---- tokens */
@@ -337,7 +342,9 @@ read_key (GememJson *json, int c, GError **error)
   if (c == -1)
     return -1;
   if (c != ':')
-    return c == -2 ? fail_end (json, error) : fail (json, error, "no ':' behind the key \"%.40s\"; the file is damaged", json->text);
+    return c == -2 ? fail_end (json, error)
+                   : fail (json, error, "no ':' behind the key \"%.40s\"; the file is damaged",
+                           json->text);
   json->at++;
   json->state = STATE_VALUE;
   return GEMEM_JSON_KEY;
@@ -370,7 +377,9 @@ gemem_json_next (GememJson *json, GError **error)
   if (c == -1)
     return -1;
   if (json->state == STATE_DONE)
-    return c == -2 ? GEMEM_JSON_END : fail (json, error, "something follows the end of the JSON text; the file is damaged");
+    return c == -2 ? GEMEM_JSON_END
+                   : fail (json, error,
+                           "something follows the end of the JSON text; the file is damaged");
   if (c == -2)
     return fail_end (json, error);
   if (json->state == STATE_AFTER_VALUE)
@@ -379,16 +388,19 @@ gemem_json_next (GememJson *json, GError **error)
       if (c == (object ? '}' : ']'))
         return close_bracket (json);
       if (c != ',')
-        return fail (json, error, "',' or '%c' is missing; the file is damaged", object ? '}' : ']');
+        return fail (json, error, "',' or '%c' is missing; the file is damaged",
+                     object ? '}' : ']');
       json->at++;
       json->state = object ? STATE_KEY : STATE_VALUE;
       c = peek_token (json, error);
       if (c < 0)
         return c == -1 ? -1 : fail_end (json, error);
     }
-  if ((json->state == STATE_FIRST_KEY && c == '}') || (json->state == STATE_FIRST_VALUE && c == ']'))
+  if ((json->state == STATE_FIRST_KEY && c == '}')
+      || (json->state == STATE_FIRST_VALUE && c == ']'))
     return close_bracket (json);
-  return json->state == STATE_KEY || json->state == STATE_FIRST_KEY ? read_key (json, c, error) : read_value (json, c, error);
+  return json->state == STATE_KEY || json->state == STATE_FIRST_KEY ? read_key (json, c, error)
+                                                                    : read_value (json, c, error);
 }
 
 gboolean

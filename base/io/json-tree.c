@@ -1,7 +1,8 @@
 /* json-tree.c - see json-tree.h.
  *
- * A flat array of entries in document order; `end` of an entry is the number of the one behind all that is in it.  Paths for messages are found again
- * by walking down from the root, so that reading without fault costs nothing for them.
+ * A flat array of entries in document order; `end` of an entry is the number of the one behind all
+ * that is in it.  Paths for messages are found again by walking down from the root, so that reading
+ * without fault costs nothing for them.
  */
 #include "config.h"
 
@@ -9,8 +10,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/params.h"
 #include "base/io/json-tree.h"
+#include "base/params.h"
 
 #define MAX_VALUES (1u << 22)
 #define MAX_TEXT (1u << 26)
@@ -24,7 +25,7 @@ typedef struct
 
 struct _GememJsonTree
 {
-  GArray  *entries, *open; /* Entry; guint32 */
+  GArray *entries, *open; /* Entry; guint32 */
   GString *texts, *where;
 };
 
@@ -87,7 +88,8 @@ keep_text (GememJsonTree *tree, const GememJson *json, guint32 *offset, GError *
     fault = "a text that is not UTF-8, or holds a zero byte; the file is damaged";
   if (fault != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: line %" G_GUINT64_FORMAT ": %s", tree->where->str, gemem_json_line (json), fault);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: line %" G_GUINT64_FORMAT ": %s",
+                   tree->where->str, gemem_json_line (json), fault);
       return FALSE;
     }
   *offset = (guint32) tree->texts->len;
@@ -101,7 +103,8 @@ add_value (GememJsonTree *tree, const GememJson *json, guint32 token, guint32 ke
   Entry entry = { .key = key, .token = token };
   const guint32 number = tree->entries->len;
 
-  if ((token == GEMEM_JSON_STRING || token == GEMEM_JSON_NUMBER) && !keep_text (tree, json, &entry.text, error))
+  if ((token == GEMEM_JSON_STRING || token == GEMEM_JSON_NUMBER)
+      && !keep_text (tree, json, &entry.text, error))
     return FALSE;
   entry.end = number + 1;
   g_array_append_val (tree->entries, entry);
@@ -115,7 +118,9 @@ has_room (const GememJsonTree *tree, const GememJson *json, GError **error)
 {
   if (tree->entries->len < MAX_VALUES && tree->texts->len < MAX_TEXT)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: line %" G_GUINT64_FORMAT ": more than %u values or %u bytes; too large to be read at once",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: line %" G_GUINT64_FORMAT
+               ": more than %u values or %u bytes; too large to be read at once",
                tree->where->str, gemem_json_line (json), MAX_VALUES, MAX_TEXT);
   return FALSE;
 }
@@ -193,7 +198,8 @@ gemem_json_tree_find (const GememJsonTree *tree, guint32 object, const char *nam
 {
   if (gemem_json_tree_token (tree, object) != GEMEM_JSON_BEGIN_OBJECT)
     return 0;
-  for (guint32 child = gemem_json_tree_first (tree, object); child != 0; child = gemem_json_tree_next (tree, object, child))
+  for (guint32 child = gemem_json_tree_first (tree, object); child != 0;
+       child = gemem_json_tree_next (tree, object, child))
     if (strcmp (gemem_json_tree_key (tree, child), name) == 0)
       return child;
   return 0;
@@ -208,10 +214,12 @@ append_step (const GememJsonTree *tree, guint32 parent, guint32 child, GString *
 
   if (gemem_json_tree_token (tree, parent) == GEMEM_JSON_BEGIN_OBJECT)
     {
-      g_string_append_printf (path, "%s%s", path->len > 0 ? "." : "", gemem_json_tree_key (tree, child));
+      g_string_append_printf (path, "%s%s", path->len > 0 ? "." : "",
+                              gemem_json_tree_key (tree, child));
       return;
     }
-  for (guint32 i = gemem_json_tree_first (tree, parent); i != child; i = gemem_json_tree_next (tree, parent, i))
+  for (guint32 i = gemem_json_tree_first (tree, parent); i != child;
+       i = gemem_json_tree_next (tree, parent, i))
     index++;
   g_string_append_printf (path, "[%u]", index);
 }
@@ -248,14 +256,16 @@ one_line (const char *text)
 }
 
 gboolean
-gemem_json_tree_fail (const GememJsonTree *tree, guint32 entry, GError **error, const char *format, ...)
+gemem_json_tree_fail (const GememJsonTree *tree, guint32 entry, GError **error, const char *format,
+                      ...)
 {
   va_list args;
   va_start (args, format);
   g_autofree char *what = g_strdup_vprintf (format, args);
   va_end (args);
   g_autofree char *path = path_of (tree, entry);
-  g_autofree char *whole = g_strdup_printf ("%s: %s%s%s", tree->where->str, path, *path != '\0' ? ": " : "", what);
+  g_autofree char *whole = g_strdup_printf ("%s: %s%s%s", tree->where->str, path,
+                                            *path != '\0' ? ": " : "", what);
   g_autofree char *line = one_line (whole);
 
   g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, line);
@@ -263,13 +273,16 @@ gemem_json_tree_fail (const GememJsonTree *tree, guint32 entry, GError **error, 
 }
 
 gboolean
-gemem_json_tree_fail_unknown (const GememJsonTree *tree, guint32 entry, const char *const *names, GError **error)
+gemem_json_tree_fail_unknown (const GememJsonTree *tree, guint32 entry, const char *const *names,
+                              GError **error)
 {
   const char *near = gemem_suggest (gemem_json_tree_key (tree, entry), names);
 
   if (near != NULL)
     return gemem_json_tree_fail (tree, entry, error, "not known here; did you mean '%s'?", near);
-  return gemem_json_tree_fail (tree, entry, error, "not known here; doc/ describes the formats, and names beginning with x_ are ignored");
+  return gemem_json_tree_fail (
+      tree, entry, error,
+      "not known here; doc/ describes the formats, and names beginning with x_ are ignored");
 }
 
 /* ---- values */
@@ -301,17 +314,20 @@ gemem_json_tree_is (const GememJsonTree *tree, guint32 entry, GememJsonToken tok
 
   if (found == token)
     return TRUE;
-  return gemem_json_tree_fail (tree, entry, error, "must be %s, not %s", kind_name (token), kind_name (found));
+  return gemem_json_tree_fail (tree, entry, error, "must be %s, not %s", kind_name (token),
+                               kind_name (found));
 }
 
 gboolean
-gemem_json_tree_fields (const GememJsonTree *tree, guint32 object, const char *const *names, guint32 *found, GError **error)
+gemem_json_tree_fields (const GememJsonTree *tree, guint32 object, const char *const *names,
+                        guint32 *found, GError **error)
 {
   if (!gemem_json_tree_is (tree, object, GEMEM_JSON_BEGIN_OBJECT, error))
     return FALSE;
   for (guint i = 0; names[i] != NULL; i++)
     found[i] = 0;
-  for (guint32 child = gemem_json_tree_first (tree, object); child != 0; child = gemem_json_tree_next (tree, object, child))
+  for (guint32 child = gemem_json_tree_first (tree, object); child != 0;
+       child = gemem_json_tree_next (tree, object, child))
     {
       const char *key = gemem_json_tree_key (tree, child);
       guint i = 0;
@@ -330,7 +346,8 @@ gemem_json_tree_fields (const GememJsonTree *tree, guint32 object, const char *c
 }
 
 gboolean
-gemem_json_tree_int (const GememJsonTree *tree, guint32 entry, gint64 min, gint64 *value, GError **error)
+gemem_json_tree_int (const GememJsonTree *tree, guint32 entry, gint64 min, gint64 *value,
+                     GError **error)
 {
   const char *text;
 
@@ -338,13 +355,15 @@ gemem_json_tree_int (const GememJsonTree *tree, guint32 entry, gint64 min, gint6
     return FALSE;
   text = gemem_json_tree_text (tree, entry);
   if (strpbrk (text, ".eE") != NULL)
-    return gemem_json_tree_fail (tree, entry, error, "%s is no integer; write it without fraction and exponent", text);
+    return gemem_json_tree_fail (tree, entry, error,
+                                 "%s is no integer; write it without fraction and exponent", text);
   errno = 0;
   *value = g_ascii_strtoll (text, NULL, 10);
   if (errno != 0)
     return gemem_json_tree_fail (tree, entry, error, "%s does not fit in 63 bits", text);
   if (*value < min)
-    return gemem_json_tree_fail (tree, entry, error, "%s is too small; the least is %" G_GINT64_FORMAT, text, min);
+    return gemem_json_tree_fail (tree, entry, error,
+                                 "%s is too small; the least is %" G_GINT64_FORMAT, text, min);
   return TRUE;
 }
 
@@ -371,21 +390,26 @@ gemem_json_tree_name (const GememJsonTree *tree, guint32 entry, const char **tex
     return gemem_json_tree_fail (tree, entry, error, "is empty; give it a name");
   for (const char *c = *text; *c != '\0'; c++)
     if (g_ascii_iscntrl (*c))
-      return gemem_json_tree_fail (tree, entry, error, "'%s' holds a control character; names are shown in messages and tables", *text);
+      return gemem_json_tree_fail (
+          tree, entry, error,
+          "'%s' holds a control character; names are shown in messages and tables", *text);
   return TRUE;
 }
 
 gboolean
-gemem_json_tree_ints (const GememJsonTree *tree, guint32 entry, gint64 min, gboolean nested, GArray *values, GError **error)
+gemem_json_tree_ints (const GememJsonTree *tree, guint32 entry, gint64 min, gboolean nested,
+                      GArray *values, GError **error)
 {
   if (!gemem_json_tree_is (tree, entry, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
-  for (guint32 i = gemem_json_tree_first (tree, entry); i != 0; i = gemem_json_tree_next (tree, entry, i))
+  for (guint32 i = gemem_json_tree_first (tree, entry); i != 0;
+       i = gemem_json_tree_next (tree, entry, i))
     {
       const gboolean list = nested && gemem_json_tree_token (tree, i) == GEMEM_JSON_BEGIN_ARRAY;
       gint64 value = 0;
 
-      if (list ? !gemem_json_tree_ints (tree, i, min, FALSE, values, error) : !gemem_json_tree_int (tree, i, min, &value, error))
+      if (list ? !gemem_json_tree_ints (tree, i, min, FALSE, values, error)
+               : !gemem_json_tree_int (tree, i, min, &value, error))
         return FALSE;
       if (!list)
         g_array_append_val (values, value);

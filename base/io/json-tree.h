@@ -1,8 +1,11 @@
-/* json-tree.h - one JSON value in memory, for readers of graphs: fields by name, typed values, messages that say where.
+/* json-tree.h - one JSON value in memory, for readers of graphs: fields by name, typed values,
+ * messages that say where.
  *
- * The value comes from the token stream (base/io/json-stream.h), so that a file of many nodes is read a node at a time.  Entries are numbered in
- * document order, the root being 0; texts are valid UTF-8 without NUL.  Messages are "WHERE: outputs[1].size: what".
- * Memory: 16 bytes per value and the texts; at most 2^22 values and 2^26 bytes of text, so that a small file that unpacks to a huge one is refused.
+ * The value comes from the token stream (base/io/json-stream.h), so that a file of many nodes is
+ * read a node at a time.  Entries are numbered in document order, the root being 0; texts are valid
+ * UTF-8 without NUL.  Messages are "WHERE: outputs[1].size: what".
+ * Memory: 16 bytes per value and the texts; at most 2^22 values and 2^26 bytes of text, so that a
+ * small file that unpacks to a huge one is refused.
  */
 #pragma once
 
@@ -11,41 +14,57 @@
 typedef struct _GememJsonTree GememJsonTree;
 
 GememJsonTree *gemem_json_tree_new (void);
-void           gemem_json_tree_free (GememJsonTree *tree);
+void gemem_json_tree_free (GememJsonTree *tree);
 
 /* What begins the messages from now on. */
 void gemem_json_tree_set_where (GememJsonTree *tree, const char *format, ...) G_GNUC_PRINTF (2, 3);
 const char *gemem_json_tree_where (const GememJsonTree *tree);
 
-/* Replaces the content by the value that begins with @token, the token just returned. Errors: GEMEM_ERROR_INPUT. */
+/* Replaces the content by the value that begins with @token, the token just returned. Errors:
+ * GEMEM_ERROR_INPUT. */
 gboolean gemem_json_tree_read (GememJsonTree *tree, GememJson *json, int token, GError **error);
 
 GememJsonToken gemem_json_tree_token (const GememJsonTree *tree, guint32 entry);
-const char    *gemem_json_tree_key (const GememJsonTree *tree, guint32 entry);  /* of a member of an object; else "" */
-const char    *gemem_json_tree_text (const GememJsonTree *tree, guint32 entry); /* STRING, NUMBER; else ""           */
+/* of a member of an object; else "" */
+const char *gemem_json_tree_key (const GememJsonTree *tree, guint32 entry);
+/* STRING, NUMBER; else "" */
+const char *gemem_json_tree_text (const GememJsonTree *tree, guint32 entry);
 
-/* The first member @name of an object, 0 if there is none or @object is something else: for messages about the others. */
+/* The first member @name of an object, 0 if there is none or @object is something else: for
+ * messages about the others. */
 guint32 gemem_json_tree_find (const GememJsonTree *tree, guint32 object, const char *name);
 
 /* Elements of an array, members of an object: 0 when there is none (any more). */
 guint32 gemem_json_tree_first (const GememJsonTree *tree, guint32 parent);
 guint32 gemem_json_tree_next (const GememJsonTree *tree, guint32 parent, guint32 child);
 
-/* The members of @object by name: at[i] is the entry of names[i] or 0.  @names ends with NULL.  A member that begins with "x_" is
- * ignored, another one that is not in @names is an error with a suggestion, one given twice is an error. */
-gboolean gemem_json_tree_fields (const GememJsonTree *tree, guint32 object, const char *const *names, guint32 *at, GError **error);
+/* The members of @object by name: at[i] is the entry of names[i] or 0.  @names ends with NULL.  A
+ * member that begins with "x_" is ignored, another one that is not in @names is an error with a
+ * suggestion, one given twice is an error. */
+gboolean gemem_json_tree_fields (const GememJsonTree *tree, guint32 object,
+                                 const char *const *names, guint32 *at, GError **error);
 
-/* Typed values; an entry of another type is an error, like an integer below @min or above 2^63 - 1, or with a fraction. */
-gboolean gemem_json_tree_is (const GememJsonTree *tree, guint32 entry, GememJsonToken token, GError **error);
-gboolean gemem_json_tree_int (const GememJsonTree *tree, guint32 entry, gint64 min, gint64 *value, GError **error);
-gboolean gemem_json_tree_bool (const GememJsonTree *tree, guint32 entry, gboolean *value, GError **error);
-gboolean gemem_json_tree_string (const GememJsonTree *tree, guint32 entry, const char **text, GError **error);
+/* Typed values; an entry of another type is an error, like an integer below @min or above 2^63 - 1,
+ * or with a fraction. */
+gboolean gemem_json_tree_is (const GememJsonTree *tree, guint32 entry, GememJsonToken token,
+                             GError **error);
+gboolean gemem_json_tree_int (const GememJsonTree *tree, guint32 entry, gint64 min, gint64 *value,
+                              GError **error);
+gboolean gemem_json_tree_bool (const GememJsonTree *tree, guint32 entry, gboolean *value,
+                               GError **error);
+gboolean gemem_json_tree_string (const GememJsonTree *tree, guint32 entry, const char **text,
+                                 GError **error);
 /* A string that is not empty and without control characters. */
-gboolean gemem_json_tree_name (const GememJsonTree *tree, guint32 entry, const char **text, GError **error);
+gboolean gemem_json_tree_name (const GememJsonTree *tree, guint32 entry, const char **text,
+                               GError **error);
 
-/* Appends the integers of the array @entry to @values (gint64); lists within it are flattened if @nested. */
-gboolean gemem_json_tree_ints (const GememJsonTree *tree, guint32 entry, gint64 min, gboolean nested, GArray *values, GError **error);
+/* Appends the integers of the array @entry to @values (gint64); lists within it are flattened if
+ * @nested. */
+gboolean gemem_json_tree_ints (const GememJsonTree *tree, guint32 entry, gint64 min,
+                               gboolean nested, GArray *values, GError **error);
 
 /* Both set the error and return FALSE. */
-gboolean gemem_json_tree_fail (const GememJsonTree *tree, guint32 entry, GError **error, const char *format, ...) G_GNUC_PRINTF (4, 5);
-gboolean gemem_json_tree_fail_unknown (const GememJsonTree *tree, guint32 entry, const char *const *names, GError **error);
+gboolean gemem_json_tree_fail (const GememJsonTree *tree, guint32 entry, GError **error,
+                               const char *format, ...) G_GNUC_PRINTF (4, 5);
+gboolean gemem_json_tree_fail_unknown (const GememJsonTree *tree, guint32 entry,
+                                       const char *const *names, GError **error);

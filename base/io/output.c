@@ -16,13 +16,13 @@
 
 struct _GememOutput
 {
-  char   *name;      /* for messages */
-  char   *path;      /* where it goes; NULL: written in place */
-  char   *temporary; /* what is written; NULL: written in place */
-  int     fd;
+  char *name;      /* for messages */
+  char *path;      /* where it goes; NULL: written in place */
+  char *temporary; /* what is written; NULL: written in place */
+  int fd;
   guint64 offset;
-  gsize   used;
-  guint8  buffer[BUFFER_SIZE];
+  gsize used;
+  guint8 buffer[BUFFER_SIZE];
 };
 
 GememOutput *
@@ -63,7 +63,8 @@ write_all (GememOutput *output, const guint8 *data, gsize size, GError **error)
         continue;
       if (n <= 0)
         {
-          gemem_error_set_errno (error, n < 0 ? errno : ENOSPC, output->name, "nothing was kept; free some space or write elsewhere");
+          gemem_error_set_errno (error, n < 0 ? errno : ENOSPC, output->name,
+                                 "nothing was kept; free some space or write elsewhere");
           return FALSE;
         }
       data += n;
@@ -110,7 +111,8 @@ gemem_output_finish (GememOutput *output, GError **error)
   output->fd = -1;
   if (close (fd) != 0 && done)
     {
-      gemem_error_set_errno (error, errno, output->name, "nothing was kept; free some space or write elsewhere");
+      gemem_error_set_errno (error, errno, output->name,
+                             "nothing was kept; free some space or write elsewhere");
       done = FALSE;
     }
   if (done && output->temporary != NULL)

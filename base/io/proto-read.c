@@ -1,10 +1,13 @@
 /* proto-read.c - the wanted part of a protobuf message; see proto-read.h.
  *
- * protobuf-c keeps unknown fields, nests without a limit and says no more than "no" of a damaged message (and that on standard error).  So
- * the wire format is walked first: wanted fields are checked and copied to a buffer, the others passed over.  What is then unpacked is
- * well-formed. A copied message may be shorter than it was: its length is written with five bytes always and filled in behind.
+ * protobuf-c keeps unknown fields, nests without a limit and says no more than "no" of a damaged
+ * message (and that on standard error).  So the wire format is walked first: wanted fields are
+ * checked and copied to a buffer, the others passed over.  What is then unpacked is well-formed. A
+ * copied message may be shorter than it was: its length is written with five bytes always and
+ * filled in behind.
  *
- * Invariants: what is unpacked holds declared fields only, each with the wire type of its declaration.
+ * Invariants: what is unpacked holds declared fields only, each with the wire type of its
+ * declaration.
  * Cost: one pass; memory for what is wanted, twice.
  */
 #include "config.h"
@@ -31,7 +34,7 @@ typedef struct
 {
   GememInput *input;
   GByteArray *wanted;
-  GError    **error;
+  GError **error;
 } Walk;
 
 static gboolean G_GNUC_PRINTF (2, 3) fail (const Walk *walk, const char *format, ...)
@@ -42,8 +45,8 @@ static gboolean G_GNUC_PRINTF (2, 3) fail (const Walk *walk, const char *format,
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (walk->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s", gemem_input_name (walk->input),
-               gemem_input_offset (walk->input), text);
+  g_set_error (walk->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (walk->input), gemem_input_offset (walk->input), text);
   return FALSE;
 }
 
@@ -53,7 +56,8 @@ fail_cut (const Walk *walk)
   return fail (walk, "the file ends within a message; fetch it again");
 }
 
-/* The end of the message that is being walked, in bytes of the input; G_MAXUINT64: the end of the file. */
+/* The end of the message that is being walked, in bytes of the input; G_MAXUINT64: the end of the
+ * file. */
 static gboolean
 at_end (const Walk *walk, guint64 end, gboolean *ended)
 {
@@ -90,13 +94,18 @@ read_varint (const Walk *walk, guint64 end, guint64 *value)
           return TRUE;
         }
     }
-  return most >= 10 ? fail (walk, "a number of more than 64 bits; this is no protobuf message of the expected kind") : fail_cut (walk);
+  return most >= 10 ? fail (
+             walk,
+             "a number of more than 64 bits; this is no protobuf message of the expected kind")
+                    : fail_cut (walk);
 }
 
 static gboolean
 skip (const Walk *walk, guint64 end, guint64 n)
 {
-  return n <= end - gemem_input_offset (walk->input) ? gemem_input_skip (walk->input, n, walk->error) : fail_cut (walk);
+  return n <= end - gemem_input_offset (walk->input)
+             ? gemem_input_skip (walk->input, n, walk->error)
+             : fail_cut (walk);
 }
 
 /* ---- copying */
@@ -193,20 +202,29 @@ copy_packed (const Walk *walk, guint64 end)
   return TRUE;
 }
 
-static gboolean copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 end, guint depth);
+static gboolean copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 end,
+                              guint depth);
 
 static gboolean
-copy_field (const Walk *walk, const ProtobufCFieldDescriptor *field, guint wire, guint64 end, guint depth)
+copy_field (const Walk *walk, const ProtobufCFieldDescriptor *field, guint wire, guint64 end,
+            guint depth)
 {
   guint64 value;
   guint at;
-  const gboolean number = field->type == PROTOBUF_C_TYPE_INT32 || field->type == PROTOBUF_C_TYPE_INT64;
+  const gboolean number = field->type == PROTOBUF_C_TYPE_INT32
+                          || field->type == PROTOBUF_C_TYPE_INT64;
 
   const gboolean bytes = field->type == PROTOBUF_C_TYPE_BYTES;
 
-  g_assert (number || bytes || field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE);
-  if (number ? wire != WIRE_VARINT && (wire != WIRE_BYTES || field->label != PROTOBUF_C_LABEL_REPEATED) : wire != WIRE_BYTES)
-    return fail (walk, "field '%s' has another type than it should; this is no protobuf message of the expected kind", field->name);
+  g_assert (number || bytes || field->type == PROTOBUF_C_TYPE_STRING
+            || field->type == PROTOBUF_C_TYPE_MESSAGE);
+  if (number
+          ? wire != WIRE_VARINT && (wire != WIRE_BYTES || field->label != PROTOBUF_C_LABEL_REPEATED)
+          : wire != WIRE_BYTES)
+    return fail (walk,
+                 "field '%s' has another type than it should; this is no protobuf message of the "
+                 "expected kind",
+                 field->name);
   if (!has_room (walk, 32) || !read_varint (walk, end, &value))
     return FALSE;
   put_varint (walk->wanted, (guint64) field->id << 3 | wire);
@@ -245,7 +263,8 @@ skip_field (const Walk *walk, guint wire, guint64 end)
     case WIRE_BYTES:
       return read_varint (walk, end, &value) && skip (walk, end, value);
     default:
-      return fail (walk, "a field of type %u; this is no protobuf message of the expected kind", wire);
+      return fail (walk, "a field of type %u; this is no protobuf message of the expected kind",
+                   wire);
     }
 }
 
@@ -256,7 +275,8 @@ copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 
   guint64 tag;
 
   if (depth > MAX_DEPTH)
-    return fail (walk, "messages are nested more than %d deep; this is no model of a program", MAX_DEPTH);
+    return fail (walk, "messages are nested more than %d deep; this is no model of a program",
+                 MAX_DEPTH);
   while (at_end (walk, end, &ended) && !ended)
     {
       const ProtobufCFieldDescriptor *field;
@@ -264,9 +284,13 @@ copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 
       if (!read_varint (walk, end, &tag))
         return FALSE;
       if (tag >> 3 == 0 || tag > G_MAXUINT32)
-        return fail (walk, "a field numbered %" G_GUINT64_FORMAT "; this is no protobuf message of the expected kind", tag >> 3);
+        return fail (walk,
+                     "a field numbered %" G_GUINT64_FORMAT
+                     "; this is no protobuf message of the expected kind",
+                     tag >> 3);
       field = protobuf_c_message_descriptor_get_field (type, (unsigned) (tag >> 3));
-      if (field != NULL ? !copy_field (walk, field, tag & 7, end, depth) : !skip_field (walk, tag & 7, end))
+      if (field != NULL ? !copy_field (walk, field, tag & 7, end, depth)
+                        : !skip_field (walk, tag & 7, end))
         return FALSE;
     }
   return ended;
@@ -288,11 +312,13 @@ gemem_proto_read (GememInput *input, const ProtobufCMessageDescriptor *type, GEr
 }
 
 ProtobufCMessage *
-gemem_proto_read_only (GememInput *input, const ProtobufCMessageDescriptor *type, guint index, GError **error)
+gemem_proto_read_only (GememInput *input, const ProtobufCMessageDescriptor *type, guint index,
+                       GError **error)
 {
   if (index == 0)
     return gemem_proto_read (input, type, error);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: a file of this format holds one graph; leave out #%u",
-               gemem_input_name (input), index);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: a file of this format holds one graph; leave out #%u", gemem_input_name (input),
+               index);
   return NULL;
 }

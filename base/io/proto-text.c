@@ -1,8 +1,10 @@
 /* proto-text.c - the tokens of protobuf text; see proto-text.h.
  *
- * The grammar is that of the public description of the text format, without extensions and Any.  One character of look-ahead.
+ * The grammar is that of the public description of the text format, without extensions and Any. 
+ * One character of look-ahead.
  *
- * Invariants: `open` holds the closing bracket of every message and list around the present place; `fields` the field of every list.
+ * Invariants: `open` holds the closing bracket of every message and list around the present place;
+ * `fields` the field of every list.
  * Cost: linear; O(depth) memory beside the value.
  */
 #include "config.h"
@@ -15,10 +17,10 @@
 struct _GememProtoText
 {
   GememInput *input;
-  guint64     line;
-  GString    *open;   /* closing characters, innermost last                          */
-  GPtrArray  *fields; /* of the lists among them                                     */
-  GString    *field, *value;
+  guint64 line;
+  GString *open;     /* closing characters, innermost last */
+  GPtrArray *fields; /* of the lists among them */
+  GString *field, *value;
 };
 
 GememProtoText *
@@ -68,7 +70,8 @@ gemem_proto_text_fail (const GememProtoText *text, GError **error, const char *f
   va_start (args, format);
   message = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s", gemem_input_name (text->input), text->line, message);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (text->input), text->line, message);
   return FALSE;
 }
 
@@ -81,7 +84,8 @@ gemem_proto_text_int (const GememProtoText *text, gint64 *value)
   const gboolean hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
   guint64 magnitude;
 
-  if (!g_ascii_string_to_unsigned (hex ? digits + 2 : digits, hex ? 16 : 10, 0, (guint64) G_MAXINT64 + negative, &magnitude, NULL))
+  if (!g_ascii_string_to_unsigned (hex ? digits + 2 : digits, hex ? 16 : 10, 0,
+                                   (guint64) G_MAXINT64 + negative, &magnitude, NULL))
     return FALSE;
   *value = negative ? (gint64) -magnitude : (gint64) magnitude;
   return TRUE;
@@ -139,9 +143,12 @@ fail_at (const GememProtoText *text, int c, const char *expected, GError **error
   if (c == BROKEN)
     return FALSE;
   if (c == AT_END)
-    return gemem_proto_text_fail (text, error, "the file ends where %s should be; fetch it again", expected);
-  return gemem_proto_text_fail (text, error, g_ascii_isprint (c) ? "'%c' where %s should be" : "byte 0x%02x where %s should be", c,
-                                expected);
+    return gemem_proto_text_fail (text, error, "the file ends where %s should be; fetch it again",
+                                  expected);
+  return gemem_proto_text_fail (text, error,
+                                g_ascii_isprint (c) ? "'%c' where %s should be"
+                                                    : "byte 0x%02x where %s should be",
+                                c, expected);
 }
 
 static gboolean
@@ -155,7 +162,8 @@ read_word (GememProtoText *text, GString *word, const char *expected, GError **e
   for (; is_word (c); c = peek (text, error))
     {
       if (word->len == GEMEM_PROTO_TEXT_MAX_VALUE)
-        return gemem_proto_text_fail (text, error, "a word of more than %d bytes", GEMEM_PROTO_TEXT_MAX_VALUE);
+        return gemem_proto_text_fail (text, error, "a word of more than %d bytes",
+                                      GEMEM_PROTO_TEXT_MAX_VALUE);
       g_string_append_c (word, (char) c);
       take (text, c);
     }
@@ -207,7 +215,8 @@ read_escape (GememProtoText *text, GError **error)
             return FALSE;
         }
       else
-        value = strchr (letters, c) != NULL ? (guint) meanings[strchr (letters, c) - letters] : (guint) c;
+        value = strchr (letters, c) != NULL ? (guint) meanings[strchr (letters, c) - letters]
+                                            : (guint) c;
       if ((c == 'u' || c == 'U') && value >= 0x80)
         {
           g_string_append_unichar (text->value, g_unichar_validate (value) ? value : 0xfffd);
@@ -283,7 +292,9 @@ static gboolean
 push (GememProtoText *text, int opening, GError **error)
 {
   if (text->open->len == GEMEM_PROTO_TEXT_MAX_DEPTH)
-    return gemem_proto_text_fail (text, error, "nested more than %d deep; this is no dump of a graph", GEMEM_PROTO_TEXT_MAX_DEPTH);
+    return gemem_proto_text_fail (text, error,
+                                  "nested more than %d deep; this is no dump of a graph",
+                                  GEMEM_PROTO_TEXT_MAX_DEPTH);
   take (text, opening);
   g_string_append_c (text->open, opening == '{' ? '}' : opening == '<' ? '>' : ']');
   if (opening == '[')
@@ -341,7 +352,8 @@ next_step (GememProtoText *text, GError **error)
 {
   int c = skip_blanks (text, error);
 
-  while (c == ',' || c == ';' || (c == ']' && innermost (text) == ']')) /* separators, and ends of lists */
+  while (c == ',' || c == ';'
+         || (c == ']' && innermost (text) == ']')) /* separators, and ends of lists */
     {
       if (c == ']')
         pop (text, c);

@@ -1,27 +1,31 @@
-/* proto-text.h - protobuf text format a token at a time, without a schema: for dumps that compilers write.
+/* proto-text.h - protobuf text format a token at a time, without a schema: for dumps that compilers
+ * write.
  *
- * Fields, messages in braces or angle brackets, lists in square brackets (delivered as repeated fields), strings in either quote (pieces
- * side by side are one), numbers and names, comments.  A square bracket where a field should begin outside of any message ends the
- * document: dumps use no extensions there, and what follows may be a log.
+ * Fields, messages in braces or angle brackets, lists in square brackets (delivered as repeated
+ * fields), strings in either quote (pieces side by side are one), numbers and names, comments.  A
+ * square bracket where a field should begin outside of any message ends the document: dumps use no
+ * extensions there, and what follows may be a log.
  *
- * Memory: one value of at most 2040 bytes (longer strings are cut, not refused) and the open lists.  Strings are delivered as printable
- * UTF-8: control characters and damaged bytes are replaced.
+ * Memory: one value of at most 2040 bytes (longer strings are cut, not refused) and the open
+ * lists.  Strings are delivered as printable UTF-8: control characters and damaged bytes are
+ * replaced.
  */
 #pragma once
 
-#include "base/macros.h"
 #include "base/io/input.h"
+#include "base/macros.h"
 
 #define GEMEM_PROTO_TEXT_MAX_DEPTH 100
-#define GEMEM_PROTO_TEXT_MAX_VALUE 2040 /* two of them and a few characters fit in a text of our JSON */
+#define GEMEM_PROTO_TEXT_MAX_VALUE \
+  2040 /* two of them and a few characters fit in a text of our JSON */
 
 typedef enum
 {
-  GEMEM_PROTO_TEXT_END,    /* of the document, which is no longer than the input                       */
-  GEMEM_PROTO_TEXT_BEGIN,  /* a message: field                                                         */
-  GEMEM_PROTO_TEXT_CLOSE,  /* its end                                                                  */
-  GEMEM_PROTO_TEXT_WORD,   /* a number, true, false, or the name of an enumerator: field and value     */
-  GEMEM_PROTO_TEXT_STRING, /* field and value                                                          */
+  GEMEM_PROTO_TEXT_END,   /* of the document, which is no longer than the input */
+  GEMEM_PROTO_TEXT_BEGIN, /* a message: field */
+  GEMEM_PROTO_TEXT_CLOSE, /* its end */
+  GEMEM_PROTO_TEXT_WORD,  /* a number, true, false, or the name of an enumerator: field and value */
+  GEMEM_PROTO_TEXT_STRING, /* field and value */
 } GememProtoTextToken;
 
 typedef struct _GememProtoText GememProtoText;
@@ -42,4 +46,5 @@ const char *gemem_proto_text_value (const GememProtoText *text);
 gboolean gemem_proto_text_int (const GememProtoText *text, gint64 *value);
 
 /* "FILE:LINE: ..."; returns FALSE. */
-gboolean gemem_proto_text_fail (const GememProtoText *text, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
+gboolean gemem_proto_text_fail (const GememProtoText *text, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);

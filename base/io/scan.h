@@ -1,7 +1,8 @@
 /* scan.h - numbers and words of a text line, without copying it: for the line-oriented readers.
  *
- * A line is [p, end) and not NUL-terminated.  Every function moves *p behind what it took and leaves it where it was on failure.
- * Numbers are decimal or 0x-hexadecimal, without sign; one that does not fit in 64 bits is none.
+ * A line is [p, end) and not NUL-terminated.  Every function moves *p behind what it took and
+ * leaves it where it was on failure. Numbers are decimal or 0x-hexadecimal, without sign; one that
+ * does not fit in 64 bits is none.
  */
 #pragma once
 
@@ -53,7 +54,8 @@ scan_uint (const char **p, const char *end, guint64 *value)
   for (; s < end && *s >= '0' && *s <= '9'; s++)
     {
       guint digit = (guint) (*s - '0');
-      if (s - *p >= 19 && (v > G_MAXUINT64 / 10 || (v == G_MAXUINT64 / 10 && digit > G_MAXUINT64 % 10)))
+      if (s - *p >= 19
+          && (v > G_MAXUINT64 / 10 || (v == G_MAXUINT64 / 10 && digit > G_MAXUINT64 % 10)))
         return FALSE;
       v = v * 10 + digit;
     }

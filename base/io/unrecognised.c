@@ -13,15 +13,18 @@ typedef struct
 } Foreign;
 
 static const Foreign foreign[] = {
-  { "version https://git-lfs.github.com/spec/", "a Git LFS pointer stands here in place of the file; fetch that with git lfs pull" },
-  { "PK\x03\x04", "a zip archive (as torch.save and jit.save write); name a recorded trace or a graph, not weights" },
+  { "version https://git-lfs.github.com/spec/",
+    "a Git LFS pointer stands here in place of the file; fetch that with git lfs pull" },
+  { "PK\x03\x04", "a zip archive (as torch.save and jit.save write); name a recorded trace or a "
+                  "graph, not weights" },
 };
 
 static const char *
 find_foreign (const guint8 *head, gsize size)
 {
   for (guint i = 0; i < G_N_ELEMENTS (foreign); i++)
-    if (size >= strlen (foreign[i].begin) && memcmp (head, foreign[i].begin, strlen (foreign[i].begin)) == 0)
+    if (size >= strlen (foreign[i].begin)
+        && memcmp (head, foreign[i].begin, strlen (foreign[i].begin)) == 0)
       return foreign[i].what;
   return size == 0 ? "the file is empty; name a recorded trace or a graph" : NULL;
 }
@@ -43,8 +46,10 @@ gemem_fail_unrecognised (GememInput *input, const char *what, const char *format
   if (size < 0)
     return;
   if (gemem_is_foreign (head, (gsize) size))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (input), find_foreign (head, (gsize) size));
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (input),
+                 find_foreign (head, (gsize) size));
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not recognised as a %s; name its format if it is one of: %s",
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: not recognised as a %s; name its format if it is one of: %s",
                  gemem_input_name (input), what, formats);
 }

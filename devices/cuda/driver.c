@@ -10,14 +10,16 @@
 #define OLDEST 11030 /* has cuGetProcAddress */
 #define ADVICE "use a simulated device, for example -d sim:profile=h200"
 
-typedef CUresult (CUDAAPI *FindOld) (const char *symbol, void **function, int version, cuuint64_t flags);
-typedef CUresult (CUDAAPI *FindNew) (const char *symbol, void **function, int version, cuuint64_t flags, gpointer status);
+typedef CUresult (CUDAAPI *FindOld) (const char *symbol, void **function, int version,
+                                     cuuint64_t flags);
+typedef CUresult (CUDAAPI *FindNew) (const char *symbol, void **function, int version,
+                                     cuuint64_t flags, gpointer status);
 
 static const struct
 {
   const char *name;
-  int         version;
-  gsize       offset;
+  int version;
+  gsize offset;
 } calls[] = {
 #define GEMEM_CUDA_CALL(call, since) { #call, since, G_STRUCT_OFFSET (GememCudaDriver, call) },
 #include "devices/cuda/calls.def"
@@ -52,14 +54,15 @@ gemem_cuda_result_text (const GememCudaDriver *driver, CUresult result)
 static gboolean
 check_version (GModule *library, GError **error)
 {
-  CUresult (CUDAAPI *get_version) (int *version);
+  CUresult (CUDAAPI * get_version) (int *version);
   int version = 0;
 
-  if (!g_module_symbol (library, "cuDriverGetVersion", (gpointer *) &get_version) || get_version (&version) != CUDA_SUCCESS)
+  if (!g_module_symbol (library, "cuDriverGetVersion", (gpointer *) &get_version)
+      || get_version (&version) != CUDA_SUCCESS)
     return refuse (error, LIBRARY " does not say which version it is (cuDriverGetVersion)");
   if (version < OLDEST)
-    return refuse (error, "the driver is too old: it is for CUDA %d.%d, and 11.3 is needed", version / 1000,
-                   version % 1000 / 10);
+    return refuse (error, "the driver is too old: it is for CUDA %d.%d, and 11.3 is needed",
+                   version / 1000, version % 1000 / 10);
   return TRUE;
 }
 
@@ -75,8 +78,9 @@ find_calls (GModule *library, GememCudaDriver *driver, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (calls); i++)
     {
       void **place = G_STRUCT_MEMBER_P (driver, calls[i].offset);
-      CUresult result = find_new != NULL ? find_new (calls[i].name, place, calls[i].version, 0, NULL)
-                                         : find_old (calls[i].name, place, calls[i].version, 0);
+      CUresult result = find_new != NULL
+                            ? find_new (calls[i].name, place, calls[i].version, 0, NULL)
+                            : find_old (calls[i].name, place, calls[i].version, 0);
       if (result != CUDA_SUCCESS || *place == NULL)
         return refuse (error, "the driver is too old or too new: it has no %s", calls[i].name);
     }

@@ -1,17 +1,18 @@
 /* memory.c - memory of the CUDA device: plain allocations in three ways, virtual memory, memset.
  *
- * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page of its own, mapped for good; or a
- * stream-ordered pool of our own, freed on the stream for which it was asked.  Where the driver's free waits until the device is idle
- * (cuMemFree), so does that of mode=vmm, because allocators rely on it; that of mode=async does not.
+ * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page of its
+ * own, mapped for good; or a stream-ordered pool of our own, freed on the stream for which it was
+ * asked.  Where the driver's free waits until the device is idle (cuMemFree), so does that of
+ * mode=vmm, because allocators rely on it; that of mode=async does not.
  *
- * Invariants: what is refused for want of memory leaves nothing behind; every address, page and mapping is in the books (blocks,
- * mappings) as long as the driver has it for us.  Once the device has failed, what it gave stays until its end: nobody can wait for the
- * work on it any more.
+ * Invariants: what is refused for want of memory leaves nothing behind; every address, page and
+ * mapping is in the books (blocks, mappings) as long as the driver has it for us.  Once the device
+ * has failed, what it gave stays until its end: nobody can wait for the work on it any more.
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "devices/cuda/gpu.h"
 
 static guint64
@@ -26,7 +27,8 @@ may_have (const GememCuda *self, guint64 size)
 {
   const guint64 used = self->base.held + self->late;
 
-  return size > 0 && self->base.failure == NULL && used <= self->limit && size <= self->limit - used && size <= G_MAXINT64 - self->granularity;
+  return size > 0 && self->base.failure == NULL && used <= self->limit && size <= self->limit - used
+         && size <= G_MAXINT64 - self->granularity;
 }
 
 /* ---- pieces of virtual memory */
@@ -34,16 +36,18 @@ may_have (const GememCuda *self, guint64 size)
 static gboolean
 create (GememCuda *self, guint64 size, CUmemGenericAllocationHandle *handle)
 {
-  const CUmemAllocationProp properties = {
-    .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu }
-  };
+  const CUmemAllocationProp properties = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                           .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                         .id = self->gpu } };
   return GEMEM_CUDA_ASK (self, cuMemCreate, handle, size, &properties, 0);
 }
 
 static gboolean
-map (GememCuda *self, guint64 address, CUmemGenericAllocationHandle handle, guint64 offset, guint64 size)
+map (GememCuda *self, guint64 address, CUmemGenericAllocationHandle handle, guint64 offset,
+     guint64 size)
 {
-  const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = self->gpu },
+  const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                 .id = self->gpu },
                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
   if (!GEMEM_CUDA_ASK (self, cuMemMap, address, size, offset, handle, 0))
@@ -72,7 +76,8 @@ take_vmm (GememCuda *self, guint64 size, CUdeviceptr *address, CUmemGenericAlloc
 }
 
 static gboolean
-take (GememCuda *self, const GememCudaBlock *block, CUdeviceptr *address, CUmemGenericAllocationHandle *page)
+take (GememCuda *self, const GememCudaBlock *block, CUdeviceptr *address,
+      CUmemGenericAllocationHandle *page)
 {
   CUstream stream;
 
@@ -82,7 +87,8 @@ take (GememCuda *self, const GememCudaBlock *block, CUdeviceptr *address, CUmemG
       return take_vmm (self, round_up (self, block->size), address, page);
     case GEMEM_CUDA_ASYNC:
       return gemem_cuda_stream (self, block->stream, &stream)
-             && GEMEM_CUDA_ASK (self, cuMemAllocFromPoolAsync, address, block->size, self->pool, stream);
+             && GEMEM_CUDA_ASK (self, cuMemAllocFromPoolAsync, address, block->size, self->pool,
+                                stream);
     default:
       return GEMEM_CUDA_ASK (self, cuMemAlloc, address, block->size);
     }
@@ -94,7 +100,8 @@ give_vmm (GememCuda *self, guint64 address, GememCudaBlock *block)
   guint64 size = round_up (self, block->size);
 
   if (!block->unmapped)
-    block->unmapped = GEMEM_CUDA_DO (self, cuCtxSynchronize) && GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
+    block->unmapped = GEMEM_CUDA_DO (self, cuCtxSynchronize)
+                      && GEMEM_CUDA_DO (self, cuMemUnmap, address, size);
   if (block->unmapped && block->page != 0 && GEMEM_CUDA_DO (self, cuMemRelease, block->page))
     block->page = 0;
   return block->page == 0 && GEMEM_CUDA_DO (self, cuMemAddressFree, address, size);
@@ -111,7 +118,8 @@ give (GememCuda *self, guint64 address, GememCudaBlock *block)
     case GEMEM_CUDA_VMM:
       return give_vmm (self, address, block);
     case GEMEM_CUDA_ASYNC:
-      return gemem_cuda_stream (self, block->stream, &handle) && GEMEM_CUDA_DO (self, cuMemFreeAsync, address, handle);
+      return gemem_cuda_stream (self, block->stream, &handle)
+             && GEMEM_CUDA_DO (self, cuMemFreeAsync, address, handle);
     default:
       return GEMEM_CUDA_DO (self, cuMemFree, address);
     }
@@ -137,7 +145,8 @@ give_late (GememCuda *self)
 
   if (self->late == 0 || !gemem_cuda_may_wait (self))
     return;
-  for (gsize at = 0; self->base.failure == NULL && gemem_idmap_next (self->blocks, &at, &address, &block);)
+  for (gsize at = 0;
+       self->base.failure == NULL && gemem_idmap_next (self->blocks, &at, &address, &block);)
     if (((GememCudaBlock *) block)->late)
       {
         end_block (self, address, block);
@@ -200,14 +209,19 @@ gemem_cuda_memset (GememDevice *device, guint64 address, guint8 value, guint64 s
 
 /* ---- virtual memory */
 
-/* Whoever asks for it where there is none has not looked (info), and cannot do without: the device has failed. */
+/* Whoever asks for it where there is none has not looked (info), and cannot do without: the device
+ * has failed. */
 static gboolean
 has_virtual_memory (GememCuda *self)
 {
   if (!self->virtual_memory)
-    gemem_device_fail (&self->base, g_error_new (GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-                                                 "device cuda:%" G_GUINT64_FORMAT ": this GPU or its driver has no virtual memory, which the allocator "
-                                                 "asks for; choose another allocator, or other settings", self->params.gpu));
+    gemem_device_fail (
+        &self->base,
+        g_error_new (GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
+                     "device cuda:%" G_GUINT64_FORMAT
+                     ": this GPU or its driver has no virtual memory, which the allocator "
+                     "asks for; choose another allocator, or other settings",
+                     self->params.gpu));
   return self->base.failure == NULL;
 }
 
@@ -349,12 +363,16 @@ gemem_cuda_give_memory_back (GememCuda *self)
 
   while (gemem_idmap_next (self->blocks, &position, &key, &record))
     give (self, key, record);
-  for (node = gemem_tree_first (&self->mappings.mappings); node != NULL; node = gemem_tree_next (node))
-    GEMEM_CUDA_DO (self, cuMemUnmap, node->address, GEMEM_TREE_ENTRY (node, GememMapping, node)->size);
+  for (node = gemem_tree_first (&self->mappings.mappings); node != NULL;
+       node = gemem_tree_next (node))
+    GEMEM_CUDA_DO (self, cuMemUnmap, node->address,
+                   GEMEM_TREE_ENTRY (node, GememMapping, node)->size);
   position = 0;
   while (gemem_idmap_next (self->mappings.pages, &position, &key, &record))
     if (((const GememPhysical *) record)->owned)
       GEMEM_CUDA_DO (self, cuMemRelease, ((const GememPhysical *) record)->handle);
-  for (node = gemem_tree_first (&self->mappings.ranges); node != NULL; node = gemem_tree_next (node))
-    GEMEM_CUDA_DO (self, cuMemAddressFree, node->address, round_up (self, GEMEM_TREE_ENTRY (node, GememRange, node)->size));
+  for (node = gemem_tree_first (&self->mappings.ranges); node != NULL;
+       node = gemem_tree_next (node))
+    GEMEM_CUDA_DO (self, cuMemAddressFree, node->address,
+                   round_up (self, GEMEM_TREE_ENTRY (node, GememRange, node)->size));
 }

@@ -1,11 +1,13 @@
 /* streams.c - streams and events of the CUDA device.
  *
- * A stream of a trace is a number.  streams=made: 0 is the default stream, any other becomes a stream of ours, which does not wait for
- * the default one, when it is first used; streams=handles: the number is the caller's CUstream.
+ * A stream of a trace is a number.  streams=made: 0 is the default stream, any other becomes a
+ * stream of ours, which does not wait for the default one, when it is first used; streams=handles:
+ * the number is the caller's CUstream.
  *
- * Events have no end in device.h, so they get one here: those of a stream complete in order, and one that is known to be complete needs
- * nothing but its number.  An event is stream << 40 | number.  A full ring is first searched for complete ones, then doubled: memory
- * follows what is pending.
+ * Events have no end in device.h, so they get one here: those of a stream complete in order, and
+ * one that is known to be complete needs nothing but its number.  An event is stream << 40 |
+ * number.  A full ring is first searched for complete ones, then doubled: memory follows what is
+ * pending.
  */
 #include "config.h"
 
@@ -69,7 +71,8 @@ place_of (const GememCudaStream *stream, guint64 number)
   return &stream->ring[number & (stream->size - 1)];
 }
 
-/* TRUE if event @number of @stream is complete, as is then all before it; of a device that failed, too: nobody is to wait for it. */
+/* TRUE if event @number of @stream is complete, as is then all before it; of a device that failed,
+ * too: nobody is to wait for it. */
 static gboolean
 is_complete (GememCuda *self, GememCudaStream *stream, guint64 number)
 {
@@ -121,7 +124,8 @@ gemem_cuda_event_record (GememDevice *device, guint64 id)
       || !GEMEM_CUDA_DO (self, cuEventRecord, *event, stream->handle))
     return 0;
   stream->recorded++;
-  return *(const guint64 *) gemem_idmap_lookup (self->stream_places, id) << NUMBER_BITS | stream->recorded;
+  return *(const guint64 *) gemem_idmap_lookup (self->stream_places, id) << NUMBER_BITS
+         | stream->recorded;
 }
 
 static GememCudaStream *
@@ -169,7 +173,8 @@ is_capturing (GememCuda *self, const GememCudaStream *stream)
 {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-  return stream->borrowed && GEMEM_CUDA_RESULT (self, cuStreamIsCapturing, stream->handle, &status) == CUDA_SUCCESS
+  return stream->borrowed
+         && GEMEM_CUDA_RESULT (self, cuStreamIsCapturing, stream->handle, &status) == CUDA_SUCCESS
          && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -191,9 +196,11 @@ gemem_cuda_stream_sync (GememDevice *device, guint64 id)
 
   if (stream == NULL && id != 0 && self->params.streams == GEMEM_CUDA_STREAMS_MADE)
     return TRUE; /* nothing was ever put there */
-  if (stream != NULL && stream->handle != NULL ? is_capturing (self, stream) : !gemem_cuda_may_wait (self))
+  if (stream != NULL && stream->handle != NULL ? is_capturing (self, stream)
+                                               : !gemem_cuda_may_wait (self))
     return FALSE;
-  if (!GEMEM_CUDA_DO (self, cuStreamSynchronize, stream != NULL ? stream->handle : (CUstream) (guintptr) id))
+  if (!GEMEM_CUDA_DO (self, cuStreamSynchronize,
+                      stream != NULL ? stream->handle : (CUstream) (guintptr) id))
     return FALSE;
   if (stream != NULL)
     stream->done = stream->recorded;

@@ -1,11 +1,13 @@
 /* touch.c - filling and verifying memory on the CUDA device, with the kernels of kernels/touch.cu.
  *
- * Order: the kernel for a block runs on the stream it is asked for, behind all kernels of this file before it: where the stream changes,
- * the new one first waits for the old.  So nothing is ever verified while it is filled for somebody else, whatever the streams do
- * otherwise, and who waits for a stream waits for the verifications put there.  Memory goes back to the driver when all of them are done.
+ * Order: the kernel for a block runs on the stream it is asked for, behind all kernels of this file
+ * before it: where the stream changes, the new one first waits for the old.  So nothing is ever
+ * verified while it is filled for somebody else, whatever the streams do otherwise, and who waits
+ * for a stream waits for the verifications put there.  Memory goes back to the driver when all of
+ * them are done.
  *
- * Findings are written by the GPU into memory of the host, so that looking for them waits for nothing; to be sure that none is missing
- * takes one wait for the stream used last.
+ * Findings are written by the GPU into memory of the host, so that looking for them waits for
+ * nothing; to be sure that none is missing takes one wait for the stream used last.
  */
 #include "config.h"
 
@@ -21,19 +23,20 @@
 
 struct _GememCudaTouch
 {
-  CUmodule          module;
-  CUfunction        fill, verify;
-  CUevent           order; /* recorded where the stream changes */
-  CUstream          last;  /* where the latest kernel is */
-  gboolean          used;
-  guint64           blocks_max;
+  CUmodule module;
+  CUfunction fill, verify;
+  CUevent order; /* recorded where the stream changes */
+  CUstream last; /* where the latest kernel is */
+  gboolean used;
+  guint64 blocks_max;
   GememTouchReport *report; /* memory of the host that the GPU writes */
-  guint64           taken;  /* findings that were told */
+  guint64 taken;            /* findings that were told */
 };
 
 #ifdef HAVE_CUDA_KERNELS
 gboolean
-gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option, CUmodule *module, GError **error)
+gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option, CUmodule *module,
+                         GError **error)
 {
   g_autofree char *text = NULL;
   CUresult result = self->driver->cuModuleLoadData (module, image);
@@ -42,7 +45,9 @@ gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option,
     return TRUE;
   text = gemem_cuda_result_text (self->driver, result);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-               "device cuda:%" G_GUINT64_FORMAT ": cuModuleLoadData: %s: the GPU does not take the kernels of %s, which are for sm_80 and later; leave %s out",
+               "device cuda:%" G_GUINT64_FORMAT
+               ": cuModuleLoadData: %s: the GPU does not take the kernels of %s, which are for "
+               "sm_80 and later; leave %s out",
                self->params.gpu, text, option, option);
   return FALSE;
 }
@@ -54,11 +59,13 @@ begin (GememCuda *self)
   int processors = 0;
 
   if (!GEMEM_CUDA_DO (self, cuModuleGetFunction, &touch->fill, touch->module, "gemem_touch_fill")
-      || !GEMEM_CUDA_DO (self, cuModuleGetFunction, &touch->verify, touch->module, "gemem_touch_verify")
+      || !GEMEM_CUDA_DO (self, cuModuleGetFunction, &touch->verify, touch->module,
+                         "gemem_touch_verify")
       || !GEMEM_CUDA_DO (self, cuEventCreate, &touch->order, CU_EVENT_DISABLE_TIMING)
-      || !GEMEM_CUDA_DO (self, cuMemHostAlloc, (void **)&touch->report, sizeof *touch->report,
+      || !GEMEM_CUDA_DO (self, cuMemHostAlloc, (void **) &touch->report, sizeof *touch->report,
                          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
-      || !GEMEM_CUDA_DO (self, cuDeviceGetAttribute, &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, self->gpu))
+      || !GEMEM_CUDA_DO (self, cuDeviceGetAttribute, &processors,
+                         CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, self->gpu))
     return FALSE;
   touch->report->count = 0;
   touch->blocks_max = (guint64) MAX (processors, 1) * BLOCKS_PER_PROCESSOR;
@@ -85,9 +92,9 @@ gemem_cuda_touch (GememDevice *device, GError **error)
 gboolean
 gemem_cuda_touch (GememDevice *device, GError **error)
 {
-  g_set_error_literal (
-      error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-      "device cuda: gemem was built without kernels, because configure found no nvcc that works; build where it is, or leave --touch out");
+  g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
+                       "device cuda: gemem was built without kernels, because configure found no "
+                       "nvcc that works; build where it is, or leave --touch out");
   return FALSE;
 }
 #endif
@@ -117,8 +124,9 @@ launch (GememCuda *self, CUfunction kernel, guint64 size, guint64 stream, void *
   GEMEM_CUDA_ENTER (self);
 
   return self->base.failure == NULL && next_stream (self, stream, &handle)
-         && GEMEM_CUDA_DO (self, cuLaunchKernel, kernel, (unsigned int) CLAMP (size / per_block, 1, self->touch->blocks_max), 1, 1,
-                           GEMEM_TOUCH_THREADS, 1, 1, 0, handle, parameters, NULL);
+         && GEMEM_CUDA_DO (self, cuLaunchKernel, kernel,
+                           (unsigned int) CLAMP (size / per_block, 1, self->touch->blocks_max), 1,
+                           1, GEMEM_TOUCH_THREADS, 1, 1, 0, handle, parameters, NULL);
 }
 
 gboolean
@@ -132,7 +140,8 @@ gemem_cuda_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag
 }
 
 gboolean
-gemem_cuda_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream, guint64 check)
+gemem_cuda_verify (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream,
+                   guint64 check)
 {
   GememCuda *self = (GememCuda *) device;
   guint64 wide_tag = tag;
@@ -161,12 +170,16 @@ gemem_cuda_finding (GememDevice *device, gboolean wait, GememMismatch *finding)
       GEMEM_CUDA_ENTER (self);
       gemem_cuda_touch_wait (self);
     }
-  count = __atomic_load_n (&touch->report->count, __ATOMIC_ACQUIRE); /* the finding was written before it */
+  /* the finding was written before it */
+  count = __atomic_load_n (&touch->report->count, __ATOMIC_ACQUIRE);
   if (touch->taken >= MIN (count, GEMEM_TOUCH_FINDINGS))
     return FALSE;
   found = &touch->report->findings[touch->taken++];
-  *finding = (GememMismatch) { .check = found->check, .offset = found->offset, .tag = GEMEM_TOUCH_TAG (found->found),
-                              .index = GEMEM_TOUCH_INDEX (found->found), .word = found->found };
+  *finding = (GememMismatch){ .check = found->check,
+                              .offset = found->offset,
+                              .tag = GEMEM_TOUCH_TAG (found->found),
+                              .index = GEMEM_TOUCH_INDEX (found->found),
+                              .word = found->found };
   return TRUE;
 }
 

@@ -1,8 +1,10 @@
-/* gemem.h - the whole library: everything that a program or a plugin may use, and nothing else is installed.
+/* gemem.h - the whole library: everything that a program or a plugin may use, and nothing else is
+ * installed.
  *
  *   #include <gemem/gemem.h>          cc program.c $(pkg-config --cflags --libs gemem)
  *
- * Where to start: doc/example-replay.c (a program), doc/example-plugin.c (an allocator of one's own).
+ * Where to start: doc/example-replay.c (a program), doc/example-plugin.c (an allocator of one's
+ * own).
  * What a header reached from here declares is public; whatever it includes is installed with it.
  */
 #pragma once
@@ -22,13 +24,13 @@
 #include "base/units.h"
 
 /* What is replayed: devices, traces, graphs. */
+#include "base/io/input.h"
 #include "devices/device.h"
 #include "graphs/dtype.h"
 #include "graphs/format.h"
 #include "graphs/graph.h"
 #include "graphs/inplace.h"
 #include "graphs/order.h"
-#include "base/io/input.h"
 #include "traces/native.h"
 #include "traces/summary.h"
 #include "traces/trace.h"

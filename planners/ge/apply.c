@@ -1,9 +1,11 @@
-/* apply.c - where an output or a workspace gets its block from: its symbol, a pool, or nowhere yet (ge-static.md 2.4, 2.5).
+/* apply.c - where an output or a workspace gets its block from: its symbol, a pool, or nowhere yet
+ * (ge-static.md 2.4, 2.5).
  *
- * Pools: the system keeps per (memory type, stream) a vector and takes the newest (or oldest) entry that suits.  What suits has exactly the
- * size and label of the request, so the vector is kept here as one list per (type, stream, size, label), each in the order of the vector:
- * the same entry is found without a walk over the others.  Entries that can never suit (continuous, zero-copy, alive for ever) are not
- * kept.
+ * Pools: the system keeps per (memory type, stream) a vector and takes the newest (or oldest) entry
+ * that suits.  What suits has exactly the size and label of the request, so the vector is kept here
+ * as one list per (type, stream, size, label), each in the order of the vector: the same entry is
+ * found without a walk over the others.  Entries that can never suit (continuous, zero-copy, alive
+ * for ever) are not kept.
  */
 #include "config.h"
 
@@ -36,8 +38,9 @@ hash_key (gconstpointer pointer)
   const Key *key = pointer;
   guint64 hash = key->size / GE_ALIGN * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
 
-  hash ^= ((guint64)(guint32)key->stream << 20) ^ ((guint64)(guint32)key->label << 4) ^ key->space;
-  return (guint)((hash * G_GUINT64_CONSTANT (0xff51afd7ed558ccd)) >> 32);
+  hash ^= ((guint64) (guint32) key->stream << 20) ^ ((guint64) (guint32) key->label << 4)
+          ^ key->space;
+  return (guint) ((hash * G_GUINT64_CONSTANT (0xff51afd7ed558ccd)) >> 32);
 }
 
 static gboolean
@@ -45,13 +48,14 @@ equal_keys (gconstpointer a, gconstpointer b)
 {
   const Key *x = a, *y = b;
 
-  return x->size == y->size && x->stream == y->stream && x->label == y->label && x->space == y->space;
+  return x->size == y->size && x->stream == y->stream && x->label == y->label
+         && x->space == y->space;
 }
 
 static void
 free_list (gpointer list)
 {
-  g_free (((List *)list)->blocks);
+  g_free (((List *) list)->blocks);
   g_free (list);
 }
 
@@ -122,15 +126,17 @@ remove_at (List *list, guint i)
 
 /* May @block be handed to @request (the tests of 2.5 that its list does not answer)? */
 static gboolean
-suits (const GeBlock *block, const GeRequest *request, guint64 size, gboolean data, gboolean central)
+suits (const GeBlock *block, const GeRequest *request, guint64 size, gboolean data,
+       gboolean central)
 {
-  return !block->cont && !block->zc && !block->diff_prior && block->reuse_mem && !block->child && block->size == size
-         && !(block->data && central) && !(block->central && data)
+  return !block->cont && !block->zc && !block->diff_prior && block->reuse_mem && !block->child
+         && block->size == size && !(block->data && central) && !(block->central && data)
          && (request->begin == 0 || request->begin > ge_block_life_end (block, block->stream));
 }
 
 GeBlock *
-ge_pools_take (GeAssigner *a, const GeRequest *request, guint64 size, gint32 stream, gboolean data, gboolean central)
+ge_pools_take (GeAssigner *a, const GeRequest *request, guint64 size, gint32 stream, gboolean data,
+               gboolean central)
 {
   const Key key = { size, stream, a->model->nodes[request->node].label, request->space };
   List *list = a->pools != NULL ? g_hash_table_lookup (a->pools->lists, &key) : NULL;
@@ -187,9 +193,12 @@ terms_of (GeAssigner *a, GeRequest *request)
   const GeNode *node = &model->nodes[request->node];
   const gboolean output = request->kind == GE_KIND_OUTPUT;
   const guint32 tensor = output ? ge_request_tensor (a, request) : GEMEM_NONE;
-  const guint32 flags = output ? model->symbols[model->symbol_of[tensor]].flags : GE_SYMBOL_PRE | GE_SYMBOL_POST;
-  const gboolean no_reuse = (node->kind & GE_NO_REUSE) != 0 || (request->kind == GE_KIND_WORKSPACE && !request->reuse_flag);
-  const guint32 cascade = request->kind != GE_KIND_WORKSPACE ? model->cascade[request->node] : GEMEM_NONE;
+  const guint32 flags = output ? model->symbols[model->symbol_of[tensor]].flags
+                               : GE_SYMBOL_PRE | GE_SYMBOL_POST;
+  const gboolean no_reuse = (node->kind & GE_NO_REUSE) != 0
+                            || (request->kind == GE_KIND_WORKSPACE && !request->reuse_flag);
+  const guint32 cascade = request->kind != GE_KIND_WORKSPACE ? model->cascade[request->node]
+                                                             : GEMEM_NONE;
   Terms terms = { .pre = (flags & GE_SYMBOL_PRE) != 0, .post = (flags & GE_SYMBOL_POST) != 0 };
 
   if (no_reuse || !terms.pre)
@@ -200,8 +209,10 @@ terms_of (GeAssigner *a, GeRequest *request)
     request->end_request = GE_MAX;
   terms.stream = output ? model->output_stream[tensor] : node->stream;
   terms.multi = output && model->multi_same_out[tensor];
-  terms.can = terms.stream != -1 && a->reuse && request->kind != GE_KIND_DESCRIPTOR && !no_reuse && request->op_reuse
-              && !gemem_graph_flag (model->graph, gemem_graph_node (model->graph, request->node)->attributes,
+  terms.can = terms.stream != -1 && a->reuse && request->kind != GE_KIND_DESCRIPTOR && !no_reuse
+              && request->op_reuse
+              && !gemem_graph_flag (model->graph,
+                                    gemem_graph_node (model->graph, request->node)->attributes,
                                     GEMEM_ATTRIBUTE_L2FUSION_DYNAMIC_CONVERGE);
   terms.data = (node->kind & GE_DATA) != 0;
   terms.central = output && model->central_out[tensor];
@@ -209,7 +220,8 @@ terms_of (GeAssigner *a, GeRequest *request)
 }
 
 static void
-add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32 stream, guint64 real, guint8 flags)
+add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32 stream, guint64 real,
+              guint8 flags)
 {
   GeOccupant occupant = {
     .real = real,
@@ -221,7 +233,7 @@ add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32 st
     .sym_end = GE_NEVER,
     .diff_stream = GE_NO_DIFF,
     .out_cnt = 1,
-    .kind = (guint8)request->kind,
+    .kind = (guint8) request->kind,
     .flags = flags,
   };
 
@@ -230,7 +242,8 @@ add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32 st
       occupant.begin = request->begin;
       occupant.flags |= GE_OCCUPANT_BEGIN_MIN;
     }
-  if (request->kind == GE_KIND_OUTPUT && (a->model->nodes[request->node].kind & GE_PARTITIONED_CALL) != 0)
+  if (request->kind == GE_KIND_OUTPUT
+      && (a->model->nodes[request->node].kind & GE_PARTITIONED_CALL) != 0)
     occupant.flags |= GE_OCCUPANT_CALL;
   ge_block_add (block, &occupant, stream);
 }
@@ -250,7 +263,10 @@ ge_apply (GeAssigner *a, GeRequest *request, guint64 real, gboolean zc)
   if (request->kind == GE_KIND_OUTPUT)
     {
       block->post_reuse &= terms.post;
-      block->diff_prior = (a->model->symbols[a->model->symbol_of[ge_request_tensor (a, request)]].flags & GE_SYMBOL_DIFF_PRIOR) != 0;
+      block->diff_prior =
+          (a->model->symbols[a->model->symbol_of[ge_request_tensor (a, request)]].flags
+           & GE_SYMBOL_DIFF_PRIOR)
+          != 0;
     }
   add_occupant (a, block, request, terms.stream, real, continuous ? GE_OCCUPANT_CONT : 0);
   block->data |= terms.data;
@@ -262,7 +278,8 @@ ge_apply (GeAssigner *a, GeRequest *request, guint64 real, gboolean zc)
   block->zc |= zc;
   if (request->end_request != 0)
     {
-      ge_block_set_end (block, request->end_request == GE_MAX ? GE_NEVER : request->end_request, block->stream);
+      ge_block_set_end (block, request->end_request == GE_MAX ? GE_NEVER : request->end_request,
+                        block->stream);
       ge_block_set_sym_end (block, request->end_request);
     }
   return block;
@@ -282,7 +299,10 @@ ge_symbol_inputs (const GeAssigner *a, guint32 tensor)
       const guint32 anchor = model->members[symbol->first_member + i];
 
       if (ge_anchor_is_input (model, anchor))
-        n += gemem_graph_inputs (model->graph, ge_anchor_node (model, anchor))[ge_anchor_index (model, anchor)].tensor != GEMEM_NONE;
+        n += gemem_graph_inputs (model->graph,
+                                 ge_anchor_node (model, anchor))[ge_anchor_index (model, anchor)]
+                 .tensor
+             != GEMEM_NONE;
     }
   return n;
 }
@@ -321,7 +341,8 @@ is_nested_constant (GeAssigner *a, const GeRequest *request)
   if (!ge_outer_input (a->model, request->node, &owner, &input))
     return FALSE;
   tensor = gemem_graph_inputs (graph, owner)[input].tensor;
-  return tensor != GEMEM_NONE && (a->model->nodes[gemem_graph_tensor (graph, tensor)->node].kind & GE_ZERO_MEMORY) != 0;
+  return tensor != GEMEM_NONE
+         && (a->model->nodes[gemem_graph_tensor (graph, tensor)->node].kind & GE_ZERO_MEMORY) != 0;
 }
 
 /* The first output of its symbol: founds the block. */
@@ -330,8 +351,10 @@ found_symbol (GeAssigner *a, GeRequest *request, guint64 total)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request), symbol = model->symbol_of[tensor];
-  const guint32 inputs = ge_symbol_inputs (a, tensor), consumers = gemem_graph_tensor (model->graph, tensor)->n_consumers;
-  const gboolean zc = ge_is_zero_copy (model, request->node, request->index, request->continuous, request->noalign);
+  const guint32 inputs = ge_symbol_inputs (a, tensor),
+                consumers = gemem_graph_tensor (model->graph, tensor)->n_consumers;
+  const gboolean zc = ge_is_zero_copy (model, request->node, request->index, request->continuous,
+                                       request->noalign);
   GeBlock *block;
 
   if (request->sep)
@@ -341,7 +364,7 @@ found_symbol (GeAssigner *a, GeRequest *request, guint64 total)
   if (request->sep)
     ge_block_set_first_last (block);
   block->reuse_zc &= ge_symbol_refreshable (model, tensor);
-  block->ref_count += (gint32)MAX (inputs, consumers);
+  block->ref_count += (gint32) MAX (inputs, consumers);
   block->fixed |= (model->symbols[symbol].flags & GE_SYMBOL_FIXED) != 0;
   return block;
 }
@@ -362,7 +385,9 @@ ge_apply_output (GeAssigner *a, GeRequest *request)
     ge_zero (a, request->node, request->index);
   else
     block = found_symbol (a, request, total);
-  if (block != NULL && ((kind & GE_PADDED_OUT) != 0 || (kind & (GE_NOPADDING_OUT | GE_CASCADE_OUT)) == (GE_NOPADDING_OUT | GE_CASCADE_OUT)))
+  if (block != NULL
+      && ((kind & GE_PADDED_OUT) != 0
+          || (kind & (GE_NOPADDING_OUT | GE_CASCADE_OUT)) == (GE_NOPADDING_OUT | GE_CASCADE_OUT)))
     block->reuse_zc = FALSE;
   return block;
 }

@@ -1,7 +1,9 @@
-/* assign.c - one GE assigner: the walk over the nodes that gives every output and workspace a block (ge-static.md 2.3).
+/* assign.c - one GE assigner: the walk over the nodes that gives every output and workspace a block
+ * (ge-static.md 2.3).
  *
- * Node by node: what became free at the node before is released, the outputs get blocks, the workspaces get blocks, and then the inputs are
- * consumed, so that an output never takes the memory of an input of its own node.
+ * Node by node: what became free at the node before is released, the outputs get blocks, the
+ * workspaces get blocks, and then the inputs are consumed, so that an output never takes the memory
+ * of an input of its own node.
  * Cost: O((outputs + inputs + symbol members) log n) for a graph on one stream.
  */
 #include "config.h"
@@ -112,7 +114,8 @@ static guint64
 listed_type (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i)
 {
   guint n = 0;
-  const gint64 *types = node->attributes.n > 0 ? gemem_graph_ints (graph, node->attributes, key, &n) : NULL;
+  const gint64 *types = node->attributes.n > 0 ? gemem_graph_ints (graph, node->attributes, key, &n)
+                                               : NULL;
 
   return i < n ? (guint64) types[i] : 0;
 }
@@ -129,11 +132,14 @@ has_no_memory (GeAssigner *a, const GeRequest *request)
 {
   const GememGraph *graph = a->model->graph;
   const GememNode *node = gemem_graph_node (graph, request->node);
-  const GememAttributes attributes = gemem_graph_tensor (graph, ge_request_tensor (a, request))->attributes;
+  const GememAttributes attributes =
+      gemem_graph_tensor (graph, ge_request_tensor (a, request))->attributes;
   const guint32 kind = a->model->nodes[request->node].kind;
 
-  return request->size == 0 || (kind & GE_ZERO_MEMORY) != 0 || ((kind & GE_BUFFER_POOL) != 0 && !a->model->dynamic_root)
-         || is_on_chip (listed_type (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, request->index))
+  return request->size == 0 || (kind & GE_ZERO_MEMORY) != 0
+         || ((kind & GE_BUFFER_POOL) != 0 && !a->model->dynamic_root)
+         || is_on_chip (
+             listed_type (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, request->index))
          || gemem_graph_flag (graph, attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY);
 }
 
@@ -145,8 +151,11 @@ is_placed_elsewhere (GeAssigner *a, const GeRequest *request)
   const guint32 tensor = ge_request_tensor (a, request);
   const GeSymbol *symbol = &model->symbols[model->symbol_of[tensor]];
 
-  return (a->continuous != NULL && ge_continuous_not_needed (a, request)) || ge_clear_is_central (a, request)
-         || gemem_graph_has_attribute (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME)
+  return (a->continuous != NULL && ge_continuous_not_needed (a, request))
+         || ge_clear_is_central (a, request)
+         || gemem_graph_has_attribute (model->graph,
+                                       gemem_graph_tensor (model->graph, tensor)->attributes,
+                                       GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME)
          || (symbol->name == tensor && (symbol->flags & GE_SYMBOL_NO_ASSIGN) != 0);
 }
 
@@ -154,8 +163,12 @@ is_placed_elsewhere (GeAssigner *a, const GeRequest *request)
 static void
 add_descriptor (GeAssigner *a, const GeRequest *output)
 {
-  GeRequest request = { .node = output->node, .index = output->index, .kind = GE_KIND_DESCRIPTOR, .begin = a->time,
-                        .noalign = GE_DESCRIPTOR_SIZE, .space = GE_SPACE_HBM };
+  GeRequest request = { .node = output->node,
+                        .index = output->index,
+                        .kind = GE_KIND_DESCRIPTOR,
+                        .begin = a->time,
+                        .noalign = GE_DESCRIPTOR_SIZE,
+                        .space = GE_SPACE_HBM };
 
   ge_apply (a, &request, GE_DESCRIPTOR_SIZE, FALSE);
 }
@@ -180,7 +193,8 @@ place_output (GeAssigner *a, GeRequest *request)
           ge_suspend (a, block);
         }
     }
-  if (gemem_graph_flag (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE))
+  if (gemem_graph_flag (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes,
+                        GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE))
     add_descriptor (a, request);
 }
 
@@ -206,7 +220,8 @@ assign_output (GeAssigner *a, GeRequest *request)
       ge_zero (a, request->node, request->index);
       return TRUE;
     }
-  if (a->continuous != NULL && (kind & GE_PADDED_OUT) != 0 && !request->continuous && ge_continuous_output (a, request))
+  if (a->continuous != NULL && (kind & GE_PADDED_OUT) != 0 && !request->continuous
+      && ge_continuous_output (a, request))
     return FALSE;
   if (request->continuous && (kind & (GE_ATOMIC | GE_GENTASK_ATOMIC)) == GE_ATOMIC)
     request->op_reuse = FALSE;
@@ -220,9 +235,18 @@ visit_output (GeAssigner *a, const GememNode *node, guint32 output, gboolean *op
   const GeModel *model = a->model;
   const guint32 tensor = node->first_output + output;
   GeRequest request = {
-    .node = a->time, .index = output, .kind = GE_KIND_OUTPUT, .begin = a->time, .op_reuse = *op_reuse, .reuse_flag = TRUE, .zc_ok = TRUE,
-    .anchor_node = GEMEM_NONE, .anchor_input = GEMEM_NONE, .space = ge_space_of_type (model->symbols[model->symbol_of[tensor]].type),
-    .size = ge_tensor_size (model, tensor), .noalign = gemem_graph_unpadded_size (model->graph, tensor),
+    .node = a->time,
+    .index = output,
+    .kind = GE_KIND_OUTPUT,
+    .begin = a->time,
+    .op_reuse = *op_reuse,
+    .reuse_flag = TRUE,
+    .zc_ok = TRUE,
+    .anchor_node = GEMEM_NONE,
+    .anchor_input = GEMEM_NONE,
+    .space = ge_space_of_type (model->symbols[model->symbol_of[tensor]].type),
+    .size = ge_tensor_size (model, tensor),
+    .noalign = gemem_graph_unpadded_size (model->graph, tensor),
   };
   const gboolean more = assign_output (a, &request);
 
@@ -238,23 +262,31 @@ visit_workspace (GeAssigner *a, const GememNode *node, guint32 i, gboolean op_re
 {
   const GememGraph *graph = a->model->graph;
   const guint32 item = gemem_node_workspace_item (node, i);
-  const gboolean session = listed_type (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE, i) == 1;
+  const gboolean session = listed_type (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE, i)
+                           == 1;
   const gint64 *flags;
-  GeRequest request = { .node = a->time, .index = i, .kind = GE_KIND_WORKSPACE, .begin = a->time, .op_reuse = op_reuse, .reuse_flag = TRUE,
+  GeRequest request = { .node = a->time,
+                        .index = i,
+                        .kind = GE_KIND_WORKSPACE,
+                        .begin = a->time,
+                        .op_reuse = op_reuse,
+                        .reuse_flag = TRUE,
                         .size = gemem_graph_workspace (graph, a->time, i) };
   GeBlock *block;
   guint n = 0;
 
-  if (request.size == 0 || is_on_chip (listed_type (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, i))
+  if (request.size == 0
+      || is_on_chip (listed_type (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, i))
       || ge_clear_is_central_workspace (a->model, a->time, i))
     {
       g_array_append_val (a->zero, item);
       return;
     }
   request.noalign = request.size;
-  request.space = listed_type (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, i) == GEMEM_MEMORY_P2P ? GE_SPACE_P2P
-                  : session                                                                        ? GE_SPACE_SESSION
-                                                                                                   : GE_SPACE_HBM;
+  request.space = listed_type (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, i) == GEMEM_MEMORY_P2P
+                      ? GE_SPACE_P2P
+                  : session ? GE_SPACE_SESSION
+                            : GE_SPACE_HBM;
   flags = gemem_graph_ints (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, &n);
   request.reuse_flag = (i >= n || flags[i] != 0) && request.space != GE_SPACE_SESSION;
   block = ge_apply (a, &request, request.size, FALSE);
@@ -271,13 +303,16 @@ static gboolean
 handles_resources (const GememGraph *graph, const GememNode *node, guint32 id)
 {
   for (guint32 i = 0; i < node->n_outputs; i++)
-    if (gemem_graph_flag (graph, gemem_graph_tensor (graph, node->first_output + i)->attributes, GEMEM_ATTRIBUTE_RESOURCE))
+    if (gemem_graph_flag (graph, gemem_graph_tensor (graph, node->first_output + i)->attributes,
+                          GEMEM_ATTRIBUTE_RESOURCE))
       return TRUE;
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
       const guint32 tensor = gemem_graph_inputs (graph, id)[i].tensor;
 
-      if (tensor != GEMEM_NONE && gemem_graph_flag (graph, gemem_graph_tensor (graph, tensor)->attributes, GEMEM_ATTRIBUTE_RESOURCE))
+      if (tensor != GEMEM_NONE
+          && gemem_graph_flag (graph, gemem_graph_tensor (graph, tensor)->attributes,
+                               GEMEM_ATTRIBUTE_RESOURCE))
         return TRUE;
     }
   return FALSE;
@@ -296,10 +331,12 @@ consume (GeAssigner *a, const GememNodeInput *input)
   block = a->symbol_block[model->symbol_of[input->tensor]];
   id = gemem_graph_tensor (model->graph, input->tensor)->node;
   producer = gemem_graph_node (model->graph, id);
-  if (block == NULL || strcmp (producer->type, "Const") == 0 || strcmp (producer->type, "Constant") == 0
+  if (block == NULL || strcmp (producer->type, "Const") == 0
+      || strcmp (producer->type, "Constant") == 0
       || strcmp (producer->type, "FastrcnnPredictions") == 0)
     return;
-  ge_release (a, block, model->nodes[a->time].stream, handles_resources (model->graph, producer, id));
+  ge_release (a, block, model->nodes[a->time].stream,
+              handles_resources (model->graph, producer, id));
 }
 
 /* By producer; not a strict weak order where inputs are unconnected (appendix A). */
@@ -309,7 +346,8 @@ earlier_producer (gconstpointer x, gconstpointer y, gpointer graph)
   const GememNodeInput *a = x, *b = y;
 
   return a->tensor != GEMEM_NONE && b->tensor != GEMEM_NONE
-         && gemem_graph_tensor (graph, a->tensor)->node < gemem_graph_tensor (graph, b->tensor)->node;
+         && gemem_graph_tensor (graph, a->tensor)->node
+                < gemem_graph_tensor (graph, b->tensor)->node;
 }
 
 static void
@@ -327,7 +365,8 @@ consume_inputs (GeAssigner *a, const GememNode *node)
   sorted = g_new (gconstpointer, (gsize) node->n_inputs + 1);
   for (guint32 i = 0; i < node->n_inputs; i++)
     sorted[i] = &inputs[i];
-  ge_sort (a->model->options, (gpointer *) sorted, node->n_inputs, earlier_producer, (gpointer) a->model->graph);
+  ge_sort (a->model->options, (gpointer *) sorted, node->n_inputs, earlier_producer,
+           (gpointer) a->model->graph);
   for (guint32 i = 0; i < node->n_inputs; i++)
     consume (a, sorted[i]);
 }

@@ -1,7 +1,9 @@
-/* batch.c - blocks of different batch labels, of which only one runs, overlay each other (ge-static.md 4.3).
+/* batch.c - blocks of different batch labels, of which only one runs, overlay each other
+ * (ge-static.md 4.3).
  *
- * The blocks of the label that needs most are wrapped into virtual parents at the end of B; the blocks of the other labels are laid over
- * them. With memory that may be extended in pieces (static memory policy 1, 2, 4) the wrapping is cut at 400 MiB.
+ * The blocks of the label that needs most are wrapped into virtual parents at the end of B; the
+ * blocks of the other labels are laid over them. With memory that may be extended in pieces (static
+ * memory policy 1, 2, 4) the wrapping is cut at 400 MiB.
  * Cost: O(labels x parents x blocks) at worst, each misfit ends a row.
  */
 #include "config.h"
@@ -19,7 +21,8 @@ enum
 static gboolean
 is_candidate (const GeBlock *block)
 {
-  return !block->child && !block->zc && block->label != 0 && (block->reuse_mem || block->same_offset);
+  return !block->child && !block->zc && block->label != 0
+         && (block->reuse_mem || block->same_offset);
 }
 
 static guint
@@ -44,8 +47,13 @@ virtual_parent (GeAssigner *a, GPtrArray *members)
 {
   const GeBlock *first = g_ptr_array_index (members, 0);
   GeBlock *parent = ge_block_new (a, 0, first->stream, first->space, TRUE);
-  GeOccupant occupant = { .node = first->occupants[0].node, .begin = first->occupants[0].node, .end = GE_NEVER, .sym_end = GE_NEVER,
-                          .diff_stream = GE_NO_DIFF, .out_cnt = 1, .kind = GE_KIND_PSEUDO };
+  GeOccupant occupant = { .node = first->occupants[0].node,
+                          .begin = first->occupants[0].node,
+                          .end = GE_NEVER,
+                          .sym_end = GE_NEVER,
+                          .diff_stream = GE_NO_DIFF,
+                          .out_cnt = 1,
+                          .kind = GE_KIND_PSEUDO };
 
   parent->label = first->label;
   parent->members = members;
@@ -86,7 +94,8 @@ wrap (GeAssigner *a, const GPtrArray *blocks)
     {
       GeBlock *block = g_ptr_array_index (blocks, i);
 
-      if (a->model->extend_memory && part->len > 0 && sum + block->size > a->model->options->split_limit)
+      if (a->model->extend_memory && part->len > 0
+          && sum + block->size > a->model->options->split_limit)
         {
           g_ptr_array_add (parents, virtual_parent (a, part));
           part = g_ptr_array_new ();
@@ -192,7 +201,8 @@ collect (GeAssigner *a, guint n, guint space, guint class)
     {
       GeBlock *block = g_ptr_array_index (a->blocks, i);
 
-      if (!is_candidate (block) || block->space != space || class_of (block) != class || !one_label (a, block))
+      if (!is_candidate (block) || block->space != space
+          || class_of (block) != class || !one_label (a, block))
         continue;
       if (by_label[block->label] == NULL)
         by_label[block->label] = g_ptr_array_new ();
@@ -208,7 +218,7 @@ ge_batch (GeAssigner *a)
   const guint n = a->blocks->len, n_labels = a->model->n_labels;
 
   for (guint space = 0; space < GE_N_SPACES; space++)
-    for (guint class = 0; class < N_CLASSES; class++)
+    for (guint class = 0; class < N_CLASSES; class ++)
       {
         GPtrArray **by_label = collect (a, n, space, class);
         const guint largest = largest_label (by_label, n_labels);

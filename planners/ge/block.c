@@ -1,6 +1,7 @@
 /* block.c - occupants and blocks of the GE assigners (ge-static.md 2.1); see block.h.
  *
- * Cost: everything is O(1) but the maxima over occupants, which are cached where they are asked for often.
+ * Cost: everything is O(1) but the maxima over occupants, which are cached where they are asked for
+ * often.
  */
 #include "config.h"
 
@@ -135,7 +136,8 @@ ge_block_set_first_last (GeBlock *block)
 
 /* ---- spaces */
 
-static const guint64 space_types[GE_N_SPACES] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HOST, GEMEM_MEMORY_HOST_SVM,
+static const guint64 space_types[GE_N_SPACES] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P,
+                                                  GEMEM_MEMORY_HOST, GEMEM_MEMORY_HOST_SVM,
                                                   GEMEM_MEMORY_SESSION };
 
 guint64
@@ -147,7 +149,9 @@ ge_space_type (GeSpace space)
 guint64
 ge_space_base (GeSpace space)
 {
-  return space == GE_SPACE_HOST ? G_GUINT64_CONSTANT (64) << 30 : space == GE_SPACE_HOST_SVM ? G_GUINT64_CONSTANT (128) << 30 : 0;
+  return space == GE_SPACE_HOST       ? G_GUINT64_CONSTANT (64) << 30
+         : space == GE_SPACE_HOST_SVM ? G_GUINT64_CONSTANT (128) << 30
+                                      : 0;
 }
 
 GeSpace
@@ -155,7 +159,7 @@ ge_space_of_type (guint64 type)
 {
   for (int i = 0; i < GE_N_SPACES; i++)
     if (space_types[i] == type)
-      return (GeSpace)i;
+      return (GeSpace) i;
   return GE_SPACE_HBM;
 }
 
@@ -172,7 +176,8 @@ merge_sort (gpointer *array, gpointer *scratch, gsize n, GeLess less, gpointer d
   merge_sort (array + half, scratch, n - half, less, data);
   memcpy (scratch, array, half * sizeof (gpointer));
   for (gsize left = 0, right = half, out = 0; left < half; out++)
-    array[out] = right < n && less (array[right], scratch[left], data) ? array[right++] : scratch[left++];
+    array[out] = right < n && less (array[right], scratch[left], data) ? array[right++]
+                                                                       : scratch[left++];
 }
 
 void

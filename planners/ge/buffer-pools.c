@@ -1,7 +1,8 @@
-/* buffer-pools.c - pools whose layout the graph gives: nodes lie at fixed offsets in them; see the end of block.h.
+/* buffer-pools.c - pools whose layout the graph gives: nodes lie at fixed offsets in them; see the
+ * end of block.h.
  *
- * Pools come behind the feature map, with 512 bytes between them; those of different batch labels overlay each other.  The outputs of a node lie
- * one after another from its offset.
+ * Pools come behind the feature map, with 512 bytes between them; those of different batch labels
+ * overlay each other.  The outputs of a node lie one after another from its offset.
  * Cost: O(n log n) in nodes with a pool.  Origin: ge-static.md 7.7.
  */
 #include "config.h"
@@ -10,8 +11,8 @@
 
 typedef struct
 {
-  gint32  label;
-  gint64  id;
+  gint32 label;
+  gint64 id;
   guint64 size, base;
 } Pool;
 
@@ -34,7 +35,7 @@ pool_of (const GeModel *model, guint32 id, Pool *pool)
 
   if ((model->nodes[id].kind & GE_BUFFER_POOL) == 0)
     return FALSE;
-  *pool = (Pool) { .label = model->nodes[id].label };
+  *pool = (Pool){ .label = model->nodes[id].label };
   gemem_graph_int (model->graph, attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID, &pool->id);
   gemem_graph_int (model->graph, attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_SIZE, &size);
   pool->size = (guint64) MAX (size, 0);

@@ -1,7 +1,9 @@
-/* candidates.c - the GE planners: strategies, parameters, the candidates of a graph and the choice of the winner (ge-static.md 3.3).
+/* candidates.c - the GE planners: strategies, parameters, the candidates of a graph and the choice
+ * of the winner (ge-static.md 3.3).
  *
- * All candidates run to their end, each on its own thread where threads are allowed; the smallest score wins, the first in the order of
- * the table where scores are equal.  So the plan does not depend on the number of threads.
+ * All candidates run to their end, each on its own thread where threads are allowed; the smallest
+ * score wins, the first in the order of the table where scores are equal.  So the plan does not
+ * depend on the number of threads.
  * Cost: that of one assigner per candidate.
  */
 #include "config.h"
@@ -24,7 +26,8 @@ enum
 };
 
 static const GeStrategy strategies[N_STRATEGIES] = {
-  [BINARY] = { .name = "binary-block", .ascending = TRUE, .level2 = TRUE }, /* priority: the option */
+  /* priority: the option */
+  [BINARY] = { .name = "binary-block", .ascending = TRUE, .level2 = TRUE },
   [MAX_BLOCK] = { .name = "max-block", .single_range = TRUE, .use_range = TRUE, .ascending = TRUE },
   [DESCENDING_FRFR] = { .name = "range-binary-block-descending-frfr",
                         .use_range = TRUE,
@@ -37,7 +40,10 @@ static const GeStrategy strategies[N_STRATEGIES] = {
                        .first_release = TRUE,
                        .priority = TRUE,
                        .level2 = TRUE },
-  [DESCENDING_FRLR] = { .name = "range-binary-block-descending-frlr", .use_range = TRUE, .priority = TRUE, .level2 = TRUE },
+  [DESCENDING_FRLR] = { .name = "range-binary-block-descending-frlr",
+                        .use_range = TRUE,
+                        .priority = TRUE,
+                        .level2 = TRUE },
   [ASCENDING_FRLR] = { .name = "range-binary-block-ascending-frlr",
                        .use_range = TRUE,
                        .ascending = TRUE,
@@ -92,7 +98,7 @@ run_assigners (GeAssigner **assigners, guint n, guint threads)
 static void
 fill_items (GememPlan *plan, const GeAssigner *a)
 {
-  plan->spaces = g_new0 (guint64, (gsize)plan->n_items + 1);
+  plan->spaces = g_new0 (guint64, (gsize) plan->n_items + 1);
   for (guint32 i = 0; i < plan->n_items; i++)
     {
       plan->offsets[i] = a->offsets[i];
@@ -116,17 +122,21 @@ static gboolean
 fits_device (const GeAssigner *a, GError **error)
 {
   const GeModel *model = a->model;
-  guint64 needed = a->counters[GE_SPACE_HBM] + a->counters[GE_SPACE_P2P] + a->counters[GE_SPACE_SESSION];
+  guint64 needed = a->counters[GE_SPACE_HBM] + a->counters[GE_SPACE_P2P]
+                   + a->counters[GE_SPACE_SESSION];
 
   if (model->options->device_memory == 0 || model->options->memory_priority)
     return TRUE;
   for (guint32 i = 0; i < model->n_tensors; i++)
-    if (g_str_has_prefix (gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, i)->node)->type, "Variable"))
+    if (g_str_has_prefix (
+            gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, i)->node)->type,
+            "Variable"))
       needed += ge_align (ge_tensor_size (model, i)) + 2 * GE_ALIGN;
   if (needed <= model->options->device_memory)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY,
-               "%s: needs %" G_GUINT64_FORMAT " bytes of %" G_GUINT64_FORMAT "; raise device_memory, or try memory_priority=yes",
+               "%s: needs %" G_GUINT64_FORMAT " bytes of %" G_GUINT64_FORMAT
+               "; raise device_memory, or try memory_priority=yes",
                gemem_graph_name (model->graph), needed, model->options->device_memory);
   return FALSE;
 }
@@ -182,7 +192,8 @@ smallest (GeAssigner **assigners, guint n)
 }
 
 static GememPlan *
-plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, guint threads, GError **error)
+plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, guint threads,
+                 GError **error)
 {
   GeAssigner *assigners[N_STRATEGIES];
   GememPlan *plan;
@@ -200,7 +211,8 @@ plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, gu
 /* ---- the planners */
 
 static GememPlan *
-plan_strategies (gconstpointer params, const GememPlanInput *input, guint first, guint n, GError **error)
+plan_strategies (gconstpointer params, const GememPlanInput *input, guint first, guint n,
+                 GError **error)
 {
   const GeOptions *options = params;
   GeModel *model = ge_model_new (input->graph, options, error);
@@ -221,13 +233,14 @@ plan_hybrid (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const GeOptions *options = params;
 
-  return plan_strategies (params, input, BINARY, options->memory_priority ? N_STRATEGIES : 2, error);
+  return plan_strategies (params, input, BINARY, options->memory_priority ? N_STRATEGIES : 2,
+                          error);
 }
 
-#define PLAN_ONE(function, strategy)                                                                                                       \
-  static GememPlan *function (gconstpointer params, const GememPlanInput *input, GError **error)                                           \
-  {                                                                                                                                        \
-    return plan_strategies (params, input, strategy, 1, error);                                                                            \
+#define PLAN_ONE(function, strategy) \
+  static GememPlan *function (gconstpointer params, const GememPlanInput *input, GError **error) \
+  { \
+    return plan_strategies (params, input, strategy, 1, error); \
   }
 PLAN_ONE (plan_binary, BINARY)
 PLAN_ONE (plan_max, MAX_BLOCK)
@@ -256,26 +269,36 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
   return plan;
 }
 
-#define PLANNER(symbol, planner_name, about, table, type, function, capability)                                                            \
-  const GememPlanner symbol = {                                                                                                            \
-    .base = { .name = planner_name, .summary = about, .origin = "ge-static.md 3", .params = table, .params_size = sizeof (type) },         \
-    .capabilities = GEMEM_PLANNER_GRAPH | (capability),                                                                                    \
-    .alignment = GE_ALIGN,                                                                                                                 \
-    .plan = function                                                                                                                       \
-  }
-PLANNER (gemem_ge_hybrid, "ge-hybrid", "Ascend GE: all strategies at once, the smallest plan", gemem_ge_params, GeOptions, plan_hybrid,
-         GEMEM_PLANNER_THREADS);
-PLANNER (gemem_ge_binary_block, "ge-binary-block", "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params,
+#define PLANNER(symbol, planner_name, about, table, type, function, capability) \
+  const GememPlanner symbol = { .base = { .name = planner_name, \
+                                          .summary = about, \
+                                          .origin = "ge-static.md 3", \
+                                          .params = table, \
+                                          .params_size = sizeof (type) }, \
+                                .capabilities = GEMEM_PLANNER_GRAPH | (capability), \
+                                .alignment = GE_ALIGN, \
+                                .plan = function }
+PLANNER (gemem_ge_hybrid, "ge-hybrid", "Ascend GE: all strategies at once, the smallest plan",
+         gemem_ge_params, GeOptions, plan_hybrid, GEMEM_PLANNER_THREADS);
+PLANNER (gemem_ge_binary_block, "ge-binary-block",
+         "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params,
          GeOptions, plan_binary, 0);
-PLANNER (gemem_ge_max_block, "ge-max-block", "GE: all blocks as large as the largest tensor", gemem_ge_params, GeOptions, plan_max, 0);
+PLANNER (gemem_ge_max_block, "ge-max-block", "GE: all blocks as large as the largest tensor",
+         gemem_ge_params, GeOptions, plan_max, 0);
 PLANNER (gemem_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
-         "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params, GeOptions, plan_descending_frfr, 0);
+         "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params,
+         GeOptions, plan_descending_frfr, 0);
 PLANNER (gemem_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr",
-         "GE: size classes, early blocks packed first, oldest free block first", ge_priority_params, GeOptions, plan_ascending_frfr, 0);
+         "GE: size classes, early blocks packed first, oldest free block first", ge_priority_params,
+         GeOptions, plan_ascending_frfr, 0);
 PLANNER (gemem_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr",
-         "GE: size classes, late blocks packed first, newest free block first", ge_priority_params, GeOptions, plan_descending_frlr, 0);
+         "GE: size classes, late blocks packed first, newest free block first", ge_priority_params,
+         GeOptions, plan_descending_frlr, 0);
 PLANNER (gemem_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr",
-         "GE: size classes, early blocks packed first, newest free block first", ge_priority_params, GeOptions, plan_ascending_frlr, 0);
-PLANNER (gemem_ge_dynamic_batch, "ge-dynamic-batch", "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params,
+         "GE: size classes, early blocks packed first, newest free block first", ge_priority_params,
+         GeOptions, plan_ascending_frlr, 0);
+PLANNER (gemem_ge_dynamic_batch, "ge-dynamic-batch",
+         "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params,
          GeOptions, plan_binary, 0);
-PLANNER (gemem_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params, GeBlockOptions, plan_block, 0);
+PLANNER (gemem_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params,
+         GeBlockOptions, plan_block, 0);

@@ -1,7 +1,9 @@
-/* chains.c - outputs side by side that are inputs side by side of other nodes, and so on: one block for the whole row; see continuous.h.
+/* chains.c - outputs side by side that are inputs side by side of other nodes, and so on: one block
+ * for the whole row; see continuous.h.
  *
- * A row is found from its left end: from a node with padded inputs to the producer of its input 0, as long as that is in the middle of the outputs
- * of a node with padded outputs; then to the right, alternating between the outputs of producers and the inputs of consumers.
+ * A row is found from its left end: from a node with padded inputs to the producer of its input 0,
+ * as long as that is in the middle of the outputs of a node with padded outputs; then to the right,
+ * alternating between the outputs of producers and the inputs of consumers.
  * Cost: linear in the anchors of continuous nodes.  Origin: ge-static.md 5.5.
  */
 #include "config.h"
@@ -12,14 +14,14 @@
 
 typedef struct
 {
-  GArray  *tensors; /* guint32, from left to right */
-  guint64  total;
+  GArray *tensors; /* guint32, from left to right */
+  guint64 total;
   GeBlock *block;
 } Chain;
 
 struct _GeChains
 {
-  GArray  *chains;   /* Chain */
+  GArray *chains;    /* Chain */
   guint32 *chain_of; /* per tensor, or GEMEM_NONE */
 };
 
@@ -28,8 +30,8 @@ struct _GeChains
 typedef struct
 {
   const GeModel *model;
-  GeChains      *chains;
-  guint8        *visited; /* per node with padded inputs */
+  GeChains *chains;
+  guint8 *visited; /* per node with padded inputs */
 } Search;
 
 static guint32
@@ -60,14 +62,16 @@ takes_padded_outputs (const Search *search, guint32 node)
   return FALSE;
 }
 
-/* A node with padded inputs, not visited, that @tensor reaches through references; at an input other than 0 if @inner. */
+/* A node with padded inputs, not visited, that @tensor reaches through references; at an input
+ * other than 0 if @inner. */
 static guint32
 next_taker (const Search *search, guint32 tensor, gboolean inner, guint32 *input)
 {
   guint32 node;
 
   for (guint32 i = 0; i < gemem_graph_tensor (search->model->graph, tensor)->n_consumers; i++)
-    if (ge_find_continuous (search->model, tensor, i, GE_PADDED_IN, &node, input) && !search->visited[node] && (!inner || *input != 0))
+    if (ge_find_continuous (search->model, tensor, i, GE_PADDED_IN, &node, input)
+        && !search->visited[node] && (!inner || *input != 0))
       return node;
   return GEMEM_NONE;
 }
@@ -81,7 +85,8 @@ left_end (Search *search, guint32 node)
       guint32 from = source (search, node, 0), input;
 
       search->visited[node] = 1;
-      if (from == GEMEM_NONE || ge_anchor_index (search->model, from) == 0 || (kind_of (search, from) & GE_PADDED_OUT) == 0)
+      if (from == GEMEM_NONE || ge_anchor_index (search->model, from) == 0
+          || (kind_of (search, from) & GE_PADDED_OUT) == 0)
         return from;
       from -= ge_anchor_index (search->model, from);
       node = next_taker (search, from, TRUE, &input);
@@ -102,19 +107,24 @@ add_member (Search *search, Chain *chain, guint32 tensor)
   return TRUE;
 }
 
-/* Adds @tensor and, when its node has padded outputs, all outputs after it; returns the last one. */
+/* Adds @tensor and, when its node has padded outputs, all outputs after it; returns the last
+ * one. */
 static guint32
 add_outputs (Search *search, Chain *chain, guint32 tensor)
 {
-  const GememNode *node = gemem_graph_node (search->model->graph, ge_anchor_node (search->model, tensor));
-  const guint32 end = kind_of (search, tensor) & GE_PADDED_OUT ? node->first_output + node->n_outputs : tensor + 1;
+  const GememNode *node = gemem_graph_node (search->model->graph,
+                                            ge_anchor_node (search->model, tensor));
+  const guint32 end = kind_of (search, tensor) & GE_PADDED_OUT
+                          ? node->first_output + node->n_outputs
+                          : tensor + 1;
 
   while (tensor < end && add_member (search, chain, tensor))
     tensor++;
   return tensor - 1;
 }
 
-/* Adds the inputs of @node behind @input, the last of them apart, which is returned; GEMEM_NONE: there are none. */
+/* Adds the inputs of @node behind @input, the last of them apart, which is returned; GEMEM_NONE:
+ * there are none. */
 static guint32
 add_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
 {
@@ -136,7 +146,9 @@ collect_row (Search *search, guint32 tensor)
       const guint32 last = add_outputs (search, &chain, tensor);
       guint32 input = 0, node = GEMEM_NONE;
 
-      for (guint32 i = 0; i < gemem_graph_tensor (search->model->graph, last)->n_consumers && node == GEMEM_NONE; i++)
+      for (guint32 i = 0;
+           i < gemem_graph_tensor (search->model->graph, last)->n_consumers && node == GEMEM_NONE;
+           i++)
         if (!ge_find_continuous (search->model, last, i, GE_PADDED_IN, &node, &input))
           node = GEMEM_NONE;
       if (node == GEMEM_NONE)
@@ -167,7 +179,8 @@ ge_chains_new (const GeModel *model)
   chains->chain_of = g_new (guint32, (gsize) model->n_tensors + 1);
   memset (chains->chain_of, 0xff, ((gsize) model->n_tensors + 1) * sizeof (guint32));
   for (guint32 id = 0; id < model->n_nodes; id++)
-    if ((model->nodes[id].kind & GE_PADDED_IN) != 0 && !search.visited[id] && takes_padded_outputs (&search, id))
+    if ((model->nodes[id].kind & GE_PADDED_IN) != 0 && !search.visited[id]
+        && takes_padded_outputs (&search, id))
       collect_row (&search, left_end (&search, id));
   g_free (search.visited);
   if (chains->chains->len > 0)
@@ -197,9 +210,11 @@ span_chain (const GeModel *model, const Chain *chain, GeRequest *request)
   request->end_request = 0;
   for (guint i = 0; i < chain->tensors->len; i++)
     {
-      const guint32 tensor = g_array_index (chain->tensors, guint32, i), node = ge_anchor_node (model, tensor);
+      const guint32 tensor = g_array_index (chain->tensors, guint32, i),
+                    node = ge_anchor_node (model, tensor);
       guint32 reached = 0;
-      const guint32 last = ge_max_life (model, node, ge_anchor_index (model, tensor), stream, &reached, NULL);
+      const guint32 last = ge_max_life (model, node, ge_anchor_index (model, tensor), stream,
+                                        &reached, NULL);
 
       request->begin = MIN (request->begin, node);
       request->end_request = MAX (request->end_request, last);

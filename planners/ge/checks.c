@@ -1,4 +1,5 @@
-/* checks.c - refuses graphs whose no-padding nodes contradict themselves, before anything is planned; see model-private.h.
+/* checks.c - refuses graphs whose no-padding nodes contradict themselves, before anything is
+ * planned; see model-private.h.
  *
  * Sizes of pieces are compared only where all shapes are given.
  * Cost: linear in the anchors of no-padding nodes.  Origin: ge-static.md 9.3.
@@ -7,7 +8,8 @@
 
 #include "planners/ge/model-private.h"
 
-static gboolean fail (const GememNode *node, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
+static gboolean fail (const GememNode *node, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 
 static gboolean
 fail (const GememNode *node, GError **error, const char *format, ...)
@@ -31,10 +33,12 @@ ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes
     return FALSE;
   if (dim > t->n_dims)
     dim = t->n_dims;
-  return gemem_dtype_bytes (t->dtype, gemem_graph_dims (model->graph, t->first_dim + dim), t->n_dims - dim, bytes);
+  return gemem_dtype_bytes (t->dtype, gemem_graph_dims (model->graph, t->first_dim + dim),
+                            t->n_dims - dim, bytes);
 }
 
-/* How many of the tensors of @pieces (GEMEM_NONE: none) belong to nodes that list offsets under @key. */
+/* How many of the tensors of @pieces (GEMEM_NONE: none) belong to nodes that list offsets under
+ * @key. */
 static guint
 count_listed (const GeModel *model, const GArray *pieces, GememAttributeKey key)
 {
@@ -44,14 +48,16 @@ count_listed (const GeModel *model, const GArray *pieces, GememAttributeKey key)
     {
       const GememTensor *t = gemem_graph_tensor (model->graph, g_array_index (pieces, guint32, i));
 
-      n += gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, t->node)->attributes, key);
+      n += gemem_graph_has_attribute (model->graph,
+                                      gemem_graph_node (model->graph, t->node)->attributes, key);
     }
   return n;
 }
 
 /* The pieces must make up the whole, where all shapes are known. */
 static gboolean
-check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole, guint32 dim, GError **error)
+check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole,
+           guint32 dim, GError **error)
 {
   guint64 sum = 0, bytes;
 
@@ -63,25 +69,37 @@ check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, gu
     }
   if (!ge_piece_size (model, whole, dim, &bytes) || bytes == sum)
     return TRUE;
-  return fail (node, error, "_reuse_input_on_dim_index: the pieces take %" G_GUINT64_FORMAT " bytes in all, but the whole takes %" G_GUINT64_FORMAT
-               "; correct the shapes or the dimension", sum, bytes);
+  return fail (node, error,
+               "_reuse_input_on_dim_index: the pieces take %" G_GUINT64_FORMAT
+               " bytes in all, but the whole takes %" G_GUINT64_FORMAT
+               "; correct the shapes or the dimension",
+               sum, bytes);
 }
 
 /* @pieces without padding, together @whole (or GEMEM_NONE), of @node. */
 static gboolean
-check_pieces (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole, guint listed, guint n, GError **error)
+check_pieces (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole,
+              guint listed, guint n, GError **error)
 {
   gint64 dim;
 
   if (listed > 0 && listed < n)
-    return fail (node, error, "offset lists: %u of %u neighbours list offsets; all of them or none must", listed, n);
+    return fail (node, error,
+                 "offset lists: %u of %u neighbours list offsets; all of them or none must", listed,
+                 n);
   if (listed > 0)
     return TRUE;
-  if (!gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_REUSE_INPUT_ON_DIM_INDEX, &dim))
-    return fail (node, error, "_reuse_input_on_dim_index: missing; no-padding continuous memory needs the dimension of its pieces");
+  if (!gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_REUSE_INPUT_ON_DIM_INDEX,
+                        &dim))
+    return fail (node, error,
+                 "_reuse_input_on_dim_index: missing; no-padding continuous memory needs the "
+                 "dimension of its pieces");
   if (dim < 0)
-    return fail (node, error, "_reuse_input_on_dim_index: %" G_GINT64_FORMAT " is no dimension; give one from 0 on", dim);
-  return whole == GEMEM_NONE || check_sum (model, node, pieces, whole, (guint32) MIN (dim, G_MAXINT32), error);
+    return fail (
+        node, error,
+        "_reuse_input_on_dim_index: %" G_GINT64_FORMAT " is no dimension; give one from 0 on", dim);
+  return whole == GEMEM_NONE
+         || check_sum (model, node, pieces, whole, (guint32) MIN (dim, G_MAXINT32), error);
 }
 
 static gboolean
@@ -96,11 +114,15 @@ check_inputs (const GeModel *model, guint32 id, GError **error)
     if (inputs[i].tensor != GEMEM_NONE)
       g_array_append_val (pieces, inputs[i].tensor);
   listed = count_listed (model, pieces, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS);
-  if (!check_pieces (model, node, pieces, node->n_outputs > 0 && pieces->len == node->n_inputs ? node->first_output : GEMEM_NONE, listed,
-                     pieces->len, error))
+  if (!check_pieces (model, node, pieces,
+                     node->n_outputs > 0 && pieces->len == node->n_inputs ? node->first_output
+                                                                          : GEMEM_NONE,
+                     listed, pieces->len, error))
     return FALSE;
   if ((model->nodes[id].kind & GE_CASCADE_OUT) == 0) /* 5.6 places pieces of such nodes only */
-    return fail (node, error, "_no_padding_continuous_input: the pieces of a node without _output_reuse_input are placed nowhere; set it, or use "
+    return fail (node, error,
+                 "_no_padding_continuous_input: the pieces of a node without _output_reuse_input "
+                 "are placed nowhere; set it, or use "
                  "continuous_input");
   return TRUE;
 }
@@ -118,10 +140,14 @@ check_outputs (const GeModel *model, guint32 id, GError **error)
 
       g_array_append_val (pieces, t);
       for (guint32 i = 0; i < gemem_graph_tensor (model->graph, t)->n_consumers; i++, n++)
-        listed += gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, consumers[i].node)->attributes,
-                                             GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS);
+        listed += gemem_graph_has_attribute (
+            model->graph, gemem_graph_node (model->graph, consumers[i].node)->attributes,
+            GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS);
     }
-  return check_pieces (model, node, pieces, node->n_inputs > 0 ? gemem_graph_inputs (model->graph, id)[0].tensor : GEMEM_NONE, listed, n, error);
+  return check_pieces (model, node, pieces,
+                       node->n_inputs > 0 ? gemem_graph_inputs (model->graph, id)[0].tensor
+                                          : GEMEM_NONE,
+                       listed, n, error);
 }
 
 gboolean

@@ -1,7 +1,8 @@
-/* clear.c - memory that one memset at the head of the graph clears: it lies together behind everything else and is never shared; see the end of
- * block.h.
+/* clear.c - memory that one memset at the head of the graph clears: it lies together behind
+ * everything else and is never shared; see the end of block.h.
  *
- * Where GE's order is that of addresses of its nodes, node ids count.  Cleared nodes that no memset node controls come last.
+ * Where GE's order is that of addresses of its nodes, node ids count.  Cleared nodes that no memset
+ * node controls come last.
  * Cost: linear in the nodes and control edges, per label.  Origin: ge-static.md 6.1, 6.2.
  */
 #include "config.h"
@@ -16,7 +17,8 @@ cleared_workspaces (const GeModel *model, guint32 id, guint *n)
   *n = 0;
   if (model->nodes[id].kind & GE_GENTASK_ATOMIC)
     return NULL;
-  return gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes, GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, n);
+  return gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes,
+                           GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, n);
 }
 
 /* ---- 6.1 */
@@ -29,11 +31,15 @@ ge_clear_is_central (GeAssigner *a, const GeRequest *request)
   guint n;
   const gint64 *indexes;
 
-  if ((kind & (GE_ATOMIC | GE_GENTASK_ATOMIC)) != GE_ATOMIC || request->continuous || (kind & (GE_PADDED_OUT | GE_RAW_NOPADDING_OUT)) != 0)
+  if ((kind & (GE_ATOMIC | GE_GENTASK_ATOMIC)) != GE_ATOMIC || request->continuous
+      || (kind & (GE_PADDED_OUT | GE_RAW_NOPADDING_OUT)) != 0)
     return FALSE;
-  indexes = gemem_graph_ints (model->graph, gemem_graph_node (model->graph, request->node)->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
+  indexes = gemem_graph_ints (model->graph,
+                              gemem_graph_node (model->graph, request->node)->attributes,
+                              GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
   for (guint i = 0; i < n; i++)
-    if (indexes[i] == request->index && !ge_is_zero_copy (model, request->node, request->index, FALSE, request->noalign))
+    if (indexes[i] == request->index
+        && !ge_is_zero_copy (model, request->node, request->index, FALSE, request->noalign))
       {
         a->cleared[tensor] = GE_CLEARED_WANTED;
         return TRUE;
@@ -61,17 +67,21 @@ place_outputs (GeAssigner *a, guint32 id)
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
   guint n;
-  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
+  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
 
   for (guint i = 0; i < n; i++)
     {
-      const guint32 tensor = indexes[i] >= 0 && indexes[i] < node->n_outputs ? node->first_output + (guint32) indexes[i] : GEMEM_NONE;
+      const guint32 tensor = indexes[i] >= 0 && indexes[i] < node->n_outputs
+                                 ? node->first_output + (guint32) indexes[i]
+                                 : GEMEM_NONE;
       GeSpace space;
 
       if (tensor == GEMEM_NONE || a->cleared[tensor] != GE_CLEARED_WANTED)
         continue;
       space = ge_space_of_type (model->symbols[model->symbol_of[tensor]].type);
-      ge_place_output (a, tensor, a->counters[space], (guint8) space, ge_tensor_size (model, tensor));
+      ge_place_output (a, tensor, a->counters[space], (guint8) space,
+                       ge_tensor_size (model, tensor));
       a->counters[space] = ge_align (a->counters[space] + ge_tensor_size (model, tensor));
       a->cleared[tensor] = GE_CLEARED_PLACED;
     }
@@ -102,7 +112,8 @@ place_workspaces (GeAssigner *a, guint32 id)
       const gint64 *pair = (const gint64 *) (gpointer) pairs->data + 2 * i;
       guint32 item;
 
-      if (pair[0] < 0 || pair[0] >= node->n_workspaces || pair[1] <= 0 || (i > 0 && pair[0] == pair[-2]))
+      if (pair[0] < 0 || pair[0] >= node->n_workspaces || pair[1] <= 0
+          || (i > 0 && pair[0] == pair[-2]))
         continue;
       item = gemem_node_workspace_item (node, (guint32) pair[0]);
       a->offsets[item] = *counter;
@@ -115,8 +126,8 @@ place_workspaces (GeAssigner *a, guint32 id)
 typedef struct
 {
   GeAssigner *a;
-  gint32      label;
-  guint8     *placed; /* per node */
+  gint32 label;
+  guint8 *placed; /* per node */
 } Walk;
 
 static void
@@ -139,13 +150,16 @@ place_label (Walk *walk)
   const GeModel *model = walk->a->model;
 
   for (guint32 id = 0; id < model->n_nodes; id++)
-    for (guint32 i = 0; (model->nodes[id].kind & GE_MEMSET) != 0 && i < gemem_graph_node (model->graph, id)->n_successors; i++)
+    for (guint32 i = 0; (model->nodes[id].kind & GE_MEMSET) != 0
+                        && i < gemem_graph_node (model->graph, id)->n_successors;
+         i++)
       place_node (walk, gemem_graph_successors (model->graph, id)[i]);
   for (guint32 id = 0; id < model->n_nodes; id++)
     place_node (walk, id);
 }
 
-/* [QUIRK] the labels are stacked; without quirks they overlay each other behind what has no label. */
+/* [QUIRK] the labels are stacked; without quirks they overlay each other behind what has no
+ * label. */
 void
 ge_clear_place (GeAssigner *a)
 {

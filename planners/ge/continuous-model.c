@@ -1,8 +1,11 @@
-/* continuous-model.c - what of continuous and centrally cleared memory can be known before planning; see model.h.
+/* continuous-model.c - what of continuous and centrally cleared memory can be known before
+ * planning; see model.h.
  *
- * Consumers come after producers, so that searches forward through references are answered from the back of the graph; the depth-first order that
- * the specification asks for is kept: of what a node passes on, the first consumer pushed is the last one visited, and the last one visited wins.
- * Cost: linear in edges and outputs; the cascade table walks the concats above each concat.  Origin: ge-static.md 5 (find), 2.8, 6.5.
+ * Consumers come after producers, so that searches forward through references are answered from the
+ * back of the graph; the depth-first order that the specification asks for is kept: of what a node
+ * passes on, the first consumer pushed is the last one visited, and the last one visited wins.
+ * Cost: linear in edges and outputs; the cascade table walks the concats above each concat. 
+ * Origin: ge-static.md 5 (find), 2.8, 6.5.
  */
 #include "config.h"
 
@@ -12,9 +15,11 @@
 
 /* ---- searches forward through references */
 
-/* The result of a search that starts at input @input of node @id, given those of all later nodes; GEMEM_NONE. */
+/* The result of a search that starts at input @input of node @id, given those of all later nodes;
+ * GEMEM_NONE. */
 static guint32
-search_from (const GeModel *model, const guint32 *found, guint32 predicate, guint32 id, guint32 input)
+search_from (const GeModel *model, const guint32 *found, guint32 predicate, guint32 id,
+             guint32 input)
 {
   const GememNode *node = gemem_graph_node (model->graph, id);
 
@@ -26,34 +31,42 @@ search_from (const GeModel *model, const guint32 *found, guint32 predicate, guin
         continue;
       for (guint32 i = 0; i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
         {
-          const guint32 next = gemem_graph_node (model->graph, consumers[i].node)->first_input + consumers[i].input;
+          const guint32 next = gemem_graph_node (model->graph, consumers[i].node)->first_input
+                               + consumers[i].input;
 
           if (consumers[i].node > id && found[next] != GEMEM_NONE)
             return found[next];
         }
     }
-  return model->nodes[id].kind & predicate ? ge_input_anchor (model, node, input) - model->n_tensors : GEMEM_NONE;
+  return model->nodes[id].kind & predicate ? ge_input_anchor (model, node, input) - model->n_tensors
+                                           : GEMEM_NONE;
 }
 
 /* Per input anchor, less n_tensors: the same kind of anchor, or GEMEM_NONE. */
 static guint32 *
 search_all (const GeModel *model, guint32 predicate)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1) : NULL;
-  guint32 *found = g_new (guint32, last != NULL ? (gsize) last->first_input + last->n_inputs + 1 : 1);
+  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
+                                             : NULL;
+  guint32 *found = g_new (guint32,
+                          last != NULL ? (gsize) last->first_input + last->n_inputs + 1 : 1);
 
   for (guint32 id = model->n_nodes; id-- > 0;)
     for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
-      found[gemem_graph_node (model->graph, id)->first_input + i] = search_from (model, found, predicate, id, i);
+      found[gemem_graph_node (model->graph, id)->first_input + i] = search_from (model, found,
+                                                                                 predicate, id, i);
   return found;
 }
 
 gboolean
-ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer, guint32 predicate, guint32 *node, guint32 *input)
+ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer, guint32 predicate,
+                    guint32 *node, guint32 *input)
 {
   const GememConsumer *start = &gemem_graph_consumers (model->graph, tensor)[consumer];
-  const guint32 *found = predicate == GE_NOPADDING_IN ? model->takes_nopadding : model->takes_padded;
-  const guint32 at = found[gemem_graph_node (model->graph, start->node)->first_input + start->input];
+  const guint32 *found = predicate == GE_NOPADDING_IN ? model->takes_nopadding
+                                                      : model->takes_padded;
+  const guint32 at =
+      found[gemem_graph_node (model->graph, start->node)->first_input + start->input];
 
   if (at == GEMEM_NONE)
     return FALSE;
@@ -69,8 +82,9 @@ static gboolean
 clears_inputs (const GeModel *model, guint32 id)
 {
   guint n;
-  const gint64 *indexes
-      = gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX, &n);
+  const gint64 *indexes = gemem_graph_ints (model->graph,
+                                            gemem_graph_node (model->graph, id)->attributes,
+                                            GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX, &n);
 
   return (model->nodes[id].kind & GE_GENTASK_ATOMIC) == 0 && n > 0 && indexes[0] == -1;
 }
@@ -79,8 +93,9 @@ static gboolean
 is_cleared_output (const GeModel *model, guint32 id, guint32 output)
 {
   guint n;
-  const gint64 *indexes
-      = gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
+  const gint64 *indexes = gemem_graph_ints (model->graph,
+                                            gemem_graph_node (model->graph, id)->attributes,
+                                            GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
 
   for (guint i = 0; (model->nodes[id].kind & GE_GENTASK_ATOMIC) == 0 && i < n; i++)
     if (indexes[i] == output)
@@ -88,7 +103,8 @@ is_cleared_output (const GeModel *model, guint32 id, guint32 output)
   return FALSE;
 }
 
-/* @fed: per tensor, it flows through references into a node that clears its inputs; filled for all later nodes. */
+/* @fed: per tensor, it flows through references into a node that clears its inputs; filled for all
+ * later nodes. */
 static gboolean
 is_fed (const GeModel *model, const guint8 *fed, guint32 tensor)
 {
@@ -126,11 +142,12 @@ fill_central (GeModel *model)
 typedef struct
 {
   GeModel *model;
-  guint32 *seen;   /* per node: the concat whose walk met it last */
-  GArray  *leaves; /* of this walk */
+  guint32 *seen;  /* per node: the concat whose walk met it last */
+  GArray *leaves; /* of this walk */
 } Cascade;
 
-/* Looks at the producers of @id, which are leaves or concats themselves; each concat is entered once. */
+/* Looks at the producers of @id, which are leaves or concats themselves; each concat is entered
+ * once. */
 static void
 walk_up (Cascade *cascade, guint32 id, guint32 top, guint depth)
 {
@@ -140,7 +157,9 @@ walk_up (Cascade *cascade, guint32 id, guint32 top, guint depth)
   cascade->seen[id] = top;
   for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
     {
-      const guint32 producer = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE : ge_anchor_node (model, inputs[i].tensor);
+      const guint32 producer = inputs[i].tensor == GEMEM_NONE
+                                   ? GEMEM_NONE
+                                   : ge_anchor_node (model, inputs[i].tensor);
 
       if (producer == GEMEM_NONE)
         continue;

@@ -1,7 +1,9 @@
-/* continuous.c - tensors that must lie side by side: which of them allocates, for how long, and where the groups end up; see the end of block.h.
+/* continuous.c - tensors that must lie side by side: which of them allocates, for how long, and
+ * where the groups end up; see the end of block.h.
  *
- * Without padding (concat), and where a node clears its inputs itself, the producer of input 0 allocates one buffer for all.  Otherwise every producer has
- * its own block and the blocks are moved next to each other at the end of B.
+ * Without padding (concat), and where a node clears its inputs itself, the producer of input 0
+ * allocates one buffer for all.  Otherwise every producer has its own block and the blocks are
+ * moved next to each other at the end of B.
  *
  * Cost: linear in edges; per group of inputs a sort of its blocks.  Origin: ge-static.md 5.1-5.3.
  */
@@ -11,24 +13,25 @@
 
 #include "planners/ge/continuous.h"
 
-#define CONTINUOUS (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
+#define CONTINUOUS \
+  (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
 
 /* continuous_blocks[node] of the specification. */
 typedef struct
 {
-  guint32   node;
-  guint32   n_recorded;
-  gboolean  remembered; /* its type and number of inputs are known to 5.2 */
-  GeBlock **blocks;     /* per input */
+  guint32 node;
+  guint32 n_recorded;
+  gboolean remembered; /* its type and number of inputs are known to 5.2 */
+  GeBlock **blocks;    /* per input */
 } Entry;
 
 struct _GeContinuous
 {
-  guint32  *entry_of; /* per node: its entry, or GEMEM_NONE */
-  GArray   *entries;  /* Entry, in the order of the first look-ups */
+  guint32 *entry_of; /* per node: its entry, or GEMEM_NONE */
+  GArray *entries;   /* Entry, in the order of the first look-ups */
   GeChains *chains;
-  guint64  *streams;  /* of this request's consumers */
-  guint32   sep_node; /* that takes all inputs of this request's block */
+  guint64 *streams; /* of this request's consumers */
+  guint32 sep_node; /* that takes all inputs of this request's block */
 };
 
 static void
@@ -87,7 +90,8 @@ look_up (GeAssigner *a, guint32 node)
 
 /* The continuous node that consumer @i of @tensor leads to; no-padding ones count first. */
 static gboolean
-find_taker (const GeModel *model, guint32 tensor, guint32 i, guint32 *node, guint32 *input, gboolean *padded)
+find_taker (const GeModel *model, guint32 tensor, guint32 i, guint32 *node, guint32 *input,
+            gboolean *padded)
 {
   *padded = FALSE;
   if (ge_find_continuous (model, tensor, i, GE_NOPADDING_IN, node, input))
@@ -130,13 +134,14 @@ ge_count_streams (const GeModel *model, const guint64 *streams)
   return n;
 }
 
-/* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored (2.1), and where nothing is known memory that died at
- * node 0 may still be taken. */
+/* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored
+ * (2.1), and where nothing is known memory that died at node 0 may still be taken. */
 static guint32
 piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
 {
   const GeModel *model = a->model;
-  const guint32 node = ge_anchor_node (model, model->origin[tensor]), begin = ge_last_known (model, node, stream);
+  const guint32 node = ge_anchor_node (model, model->origin[tensor]),
+                begin = ge_last_known (model, node, stream);
 
   if (model->options->quirks || model->nodes[node].stream == stream)
     return begin;
@@ -160,7 +165,8 @@ span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
       if (tensor == GEMEM_NONE)
         continue;
       begin = piece_begin (a, request, tensor, stream);
-      last = ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor), stream, &reached, streams);
+      last = ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor),
+                          stream, &reached, streams);
       request->begin = MIN (request->begin, begin);
       end = MAX (end, last);
     }
@@ -268,7 +274,8 @@ place_group (GeAssigner *a, const Entry *entry, guint32 *place, guint32 *next)
 
   for (guint32 i = 0; i < n; i++)
     {
-      entry->blocks[i]->same_offset = (a->model->nodes[entry->node].kind & GE_BATCH_INDEPENDENT) != 0;
+      entry->blocks[i]->same_offset = (a->model->nodes[entry->node].kind & GE_BATCH_INDEPENDENT)
+                                      != 0;
       entry->blocks[i]->input_index = i;
     }
   for (guint32 i = 0; i < n; i++)
@@ -303,7 +310,8 @@ ge_continuous_to_tail (GeAssigner *a)
 {
   const GArray *entries = a->continuous->entries;
   g_autofree gsize *order = entry_order (a);
-  g_autofree guint32 *place = g_new (guint32, (gsize) a->n_blocks + 1); /* by number of block; GEMEM_NONE: not in the tail */
+  /* by number of block; GEMEM_NONE: not in the tail */
+  g_autofree guint32 *place = g_new (guint32, (gsize) a->n_blocks + 1);
   g_autofree GeBlock **tail = NULL;
   guint32 next = 0;
   guint kept = 0;
@@ -313,7 +321,8 @@ ge_continuous_to_tail (GeAssigner *a)
     {
       const Entry *entry = &g_array_index (entries, Entry, order[i]);
 
-      if (entry->remembered && entry->n_recorded == gemem_graph_node (a->model->graph, entry->node)->n_inputs)
+      if (entry->remembered
+          && entry->n_recorded == gemem_graph_node (a->model->graph, entry->node)->n_inputs)
         place_group (a, entry, place, &next);
     }
   if (next == 0)

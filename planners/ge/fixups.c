@@ -1,11 +1,14 @@
-/* fixups.c - offsets that follow other offsets: references without a block, pieces of continuous buffers, outputs of subgraphs; see the end of
- * block.h.
+/* fixups.c - offsets that follow other offsets: references without a block, pieces of continuous
+ * buffers, outputs of subgraphs; see the end of block.h.
  *
- * Continuous nodes give their producers (or outputs) offsets one after another.  Where such a node refers to, or is referred to by, others, its turn comes
- * after theirs, from the end of the graph backwards, and plain references hand their offset back to what they refer to.
+ * Continuous nodes give their producers (or outputs) offsets one after another.  Where such a node
+ * refers to, or is referred to by, others, its turn comes after theirs, from the end of the graph
+ * backwards, and plain references hand their offset back to what they refer to.
  *
- * Where the specification leaves a choice: an lx producer's stride is the entry of its list for that output, as the checker takes it.
- * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors.  Origin: ge-static.md 5.6, 7.6, 0.2 step 9.
+ * Where the specification leaves a choice: an lx producer's stride is the entry of its list for
+ * that output, as the checker takes it.
+ * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors. 
+ * Origin: ge-static.md 5.6, 7.6, 0.2 step 9.
  */
 #include "config.h"
 
@@ -47,7 +50,8 @@ follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
 {
   const guint32 item = item_of (a, from);
 
-  ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item], a->sizes[item] > 0 ? ge_tensor_size (a->model, tensor) : 0);
+  ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item],
+                   a->sizes[item] > 0 ? ge_tensor_size (a->model, tensor) : 0);
 }
 
 /* ---- references without a block */
@@ -57,7 +61,8 @@ inner_offset (const GeModel *model, guint32 tensor)
 {
   gint64 inner = 0;
 
-  gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_INNER_OFFSET, &inner);
+  gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes,
+                   GEMEM_ATTRIBUTE_INNER_OFFSET, &inner);
   return inner;
 }
 
@@ -67,7 +72,9 @@ outer_tensor (const GeModel *model, guint32 id)
 {
   guint32 owner, input;
 
-  return ge_outer_input (model, id, &owner, &input) ? gemem_graph_inputs (model->graph, owner)[input].tensor : GEMEM_NONE;
+  return ge_outer_input (model, id, &owner, &input)
+             ? gemem_graph_inputs (model->graph, owner)[input].tensor
+             : GEMEM_NONE;
 }
 
 /* What @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */
@@ -75,13 +82,17 @@ static guint32
 referred (const GeModel *model, guint32 t)
 {
   const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t];
-  const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor : outer_tensor (model, id);
+  const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor
+                                           : outer_tensor (model, id);
 
-  return from < t && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0 && ge_tensor_size (model, t) > 0 ? from : GEMEM_NONE;
+  return from < t && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0
+                 && ge_tensor_size (model, t) > 0
+             ? from
+             : GEMEM_NONE;
 }
 
-/* All tensors that follow another one, in order: those on the zero list, inputs of subgraphs, and what refers to memory that is cleared apart from
- * all blocks. */
+/* All tensors that follow another one, in order: those on the zero list, inputs of subgraphs, and
+ * what refers to memory that is cleared apart from all blocks. */
 static GArray *
 find_followers (const GeAssigner *a)
 {
@@ -119,7 +130,8 @@ static gboolean
 listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index, guint64 *value)
 {
   guint n;
-  const gint64 *values = gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
+  const gint64 *values = gemem_graph_ints (
+      model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
 
   if (index >= n)
     return FALSE;
@@ -134,7 +146,8 @@ piece (const GeModel *model, guint32 id, guint32 tensor)
   gint64 dim = 0;
   guint64 bytes;
 
-  gemem_graph_int (model->graph, gemem_graph_node (model->graph, id)->attributes, GEMEM_ATTRIBUTE_REUSE_INPUT_ON_DIM_INDEX, &dim);
+  gemem_graph_int (model->graph, gemem_graph_node (model->graph, id)->attributes,
+                   GEMEM_ATTRIBUTE_REUSE_INPUT_ON_DIM_INDEX, &dim);
   if (dim >= 0 && dim < G_MAXINT32 && ge_piece_size (model, tensor, (guint32) dim, &bytes))
     return bytes;
   return gemem_graph_unpadded_size (model->graph, tensor);
@@ -188,7 +201,10 @@ place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint6
   ge_place_output (a, tensor, offset, space, bytes);
   while (model->referenced_input[tensor] != GEMEM_NONE)
     {
-      const guint32 from = gemem_graph_inputs (model->graph, gemem_graph_tensor (model->graph, tensor)->node)[model->referenced_input[tensor]].tensor;
+      const guint32 from = gemem_graph_inputs (model->graph,
+                                               gemem_graph_tensor (model->graph, tensor)
+                                                   ->node)[model->referenced_input[tensor]]
+                               .tensor;
       if (from >= tensor || (kind_of (a, from) & GE_ZERO_MEMORY) != 0)
         return;
       follow (a, from, tensor, -inner_offset (model, tensor));
@@ -203,7 +219,8 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
   const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
-  const guint32 reference = stacked ? only_reference (model, id) : GEMEM_NONE, first = inputs[0].tensor;
+  const guint32 reference = stacked ? only_reference (model, id) : GEMEM_NONE,
+                first = inputs[0].tensor;
   guint64 running;
   guint8 space;
 
@@ -221,7 +238,8 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
       if (t == GEMEM_NONE || (kind_of (a, t) & GE_ZERO_MEMORY) != 0)
         continue;
       if (node->n_outputs > 0
-          && listed (model, gemem_graph_tensor (model->graph, t)->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
+          && listed (model, gemem_graph_tensor (model->graph, t)->node,
+                     GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
                      gemem_graph_tensor (model->graph, t)->index, &value))
         offset = offset_of (a, node->first_output) + value;
       bytes = ge_tensor_size (model, t);
@@ -239,7 +257,8 @@ place_outputs (GeAssigner *a, guint32 id)
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
   const gboolean padded = (model->nodes[id].kind & GE_PADDED_OUT) != 0;
-  const guint32 from = padded ? node->first_output : gemem_graph_inputs (model->graph, id)[0].tensor;
+  const guint32 from = padded ? node->first_output
+                              : gemem_graph_inputs (model->graph, id)[0].tensor;
   guint64 running, base;
   guint8 space;
 
@@ -252,17 +271,21 @@ place_outputs (GeAssigner *a, guint32 id)
       guint64 offset = running, bytes = ge_tensor_size (model, t), value;
       gint64 scope;
 
-      if (gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, t)->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope) && scope == 2)
+      if (gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, t)->attributes,
+                           GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
+          && scope == 2)
         continue;
       for (guint32 i = 0; !padded && i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
         {
           const GememConsumer *consumer = &gemem_graph_consumers (model->graph, t)[i];
 
-          if (listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS, consumer->input, &value))
+          if (listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS,
+                      consumer->input, &value))
             offset = base + value;
         }
       running = padded ? offset + ge_align (bytes) : offset + piece (model, id, t);
-      ge_place_output (a, t, offset, space, padded ? bytes : MIN (bytes, gemem_graph_unpadded_size (model->graph, t)));
+      ge_place_output (a, t, offset, space,
+                       padded ? bytes : MIN (bytes, gemem_graph_unpadded_size (model->graph, t)));
     }
 }
 
@@ -306,12 +329,15 @@ is_between_references (const GeModel *model, guint32 id)
   const GememNode *node = gemem_graph_node (model->graph, id);
 
   for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
-    if (is_reference (model, t) && is_reference (model, gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor))
+    if (is_reference (model, t)
+        && is_reference (model,
+                         gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor))
       return TRUE;
   return refers (model, id) && any_consumer (model, id, refers);
 }
 
-/* (b): another node that joins its inputs is a neighbour.  A variable among the producers decides against it. */
+/* (b): another node that joins its inputs is a neighbour.  A variable among the producers decides
+ * against it. */
 static gboolean
 must_wait (const GeModel *model, guint32 id)
 {
@@ -321,7 +347,9 @@ must_wait (const GeModel *model, guint32 id)
 
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 producer = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE : ge_anchor_node (model, inputs[i].tensor);
+      const guint32 producer = inputs[i].tensor == GEMEM_NONE
+                                   ? GEMEM_NONE
+                                   : ge_anchor_node (model, inputs[i].tensor);
 
       if (producer == GEMEM_NONE)
         continue;
@@ -337,7 +365,8 @@ splits_outputs (const GeModel *model, guint32 id)
 {
   const guint32 kind = model->nodes[id].kind, split = GE_NOPADDING_OUT | GE_CASCADE_OUT;
 
-  return (kind & split) == split || ((kind & (GE_PADDED_OUT | GE_REFERENCE)) == GE_PADDED_OUT && !refers (model, id));
+  return (kind & split) == split
+         || ((kind & (GE_PADDED_OUT | GE_REFERENCE)) == GE_PADDED_OUT && !refers (model, id));
 }
 
 /* Plain references hand their offset back to what they refer to. */
@@ -347,11 +376,15 @@ hand_back (GeAssigner *a, guint32 id)
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
 
-  if (gemem_graph_has_attribute (model->graph, node->attributes, GEMEM_ATTRIBUTE_CUSTOM_INPUT_OUTPUT_OFFSET))
+  if (gemem_graph_has_attribute (model->graph, node->attributes,
+                                 GEMEM_ATTRIBUTE_CUSTOM_INPUT_OUTPUT_OFFSET))
     return;
   for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
     {
-      const guint32 from = is_reference (model, t) ? gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor : GEMEM_NONE;
+      const guint32 from =
+          is_reference (model, t)
+              ? gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor
+              : GEMEM_NONE;
 
       if (from != GEMEM_NONE && (kind_of (a, from) & GE_ZERO_MEMORY) == 0)
         follow (a, from, t, -inner_offset (model, t));
@@ -375,10 +408,13 @@ copy_to_parents (GeAssigner *a)
       if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED))
         continue;
       parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-      outputs = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+      outputs = gemem_graph_ints (model->graph, node->attributes,
+                                  GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
       for (guint i = 0; i < MIN (n, node->n_inputs); i++)
-        if (outputs[i] >= 0 && outputs[i] < parent->n_outputs && gemem_graph_inputs (model->graph, id)[i].tensor != GEMEM_NONE)
-          follow (a, parent->first_output + (guint32) outputs[i], gemem_graph_inputs (model->graph, id)[i].tensor, 0);
+        if (outputs[i] >= 0 && outputs[i] < parent->n_outputs
+            && gemem_graph_inputs (model->graph, id)[i].tensor != GEMEM_NONE)
+          follow (a, parent->first_output + (guint32) outputs[i],
+                  gemem_graph_inputs (model->graph, id)[i].tensor, 0);
     }
 }
 
@@ -386,14 +422,16 @@ void
 ge_fix_offsets (GeAssigner *a)
 {
   const GeModel *model = a->model;
-  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint32)), followers = find_followers (a);
+  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint32)),
+                     followers = find_followers (a);
 
   follow_all (a, followers);
   for (guint32 id = 0; id < model->n_nodes && a->continuous != NULL; id++)
     {
       if (splits_outputs (model, id))
         place_outputs (a, id);
-      else if (is_between_references (model, id) || (joins_inputs (model, id) && must_wait (model, id)))
+      else if (is_between_references (model, id)
+               || (joins_inputs (model, id) && must_wait (model, id)))
         {
           g_array_append_val (stack, id);
           continue;

@@ -1,21 +1,25 @@
-/* inplace.c - which outputs may be written over an input of the same node, by the node's own word; see model-private.h.
+/* inplace.c - which outputs may be written over an input of the same node, by the node's own word;
+ * see model-private.h.
  *
- * A pair is taken when the node is the last to read the input, on one stream, and sharing contradicts nothing else that is asked of either
- * tensor.  What the specification calls a layout conflict is taken to be: both symbols hold anchors of continuous nodes.  What it calls the check of
- * control subgraphs is taken to be: a symbol that reaches into a subgraph stops all pairs.
- * Cost: linear in the pairs, their consumers and the members of their symbols.  Origin: ge-static.md 8.3.
+ * A pair is taken when the node is the last to read the input, on one stream, and sharing
+ * contradicts nothing else that is asked of either tensor.  What the specification calls a layout
+ * conflict is taken to be: both symbols hold anchors of continuous nodes.  What it calls the check
+ * of control subgraphs is taken to be: a symbol that reaches into a subgraph stops all pairs.
+ * Cost: linear in the pairs, their consumers and the members of their symbols.  Origin:
+ * ge-static.md 8.3.
  */
 #include "config.h"
 
 #include "planners/ge/model-private.h"
 
-#define CONTINUOUS (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
+#define CONTINUOUS \
+  (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
 
 enum /* what a symbol holds */
 {
   HOLDS_FIXED = 1 << 0,      /* an output of a data, variable or constant node */
-  HOLDS_CONTINUOUS = 1 << 1, /* an anchor of a continuous node                 */
-  HOLDS_NESTED = 1 << 2,     /* an anchor inside a subgraph                    */
+  HOLDS_CONTINUOUS = 1 << 1, /* an anchor of a continuous node */
+  HOLDS_NESTED = 1 << 2,     /* an anchor inside a subgraph */
 };
 
 /* Per symbol (by the number that `symbol` gives), from all anchors. */
@@ -38,7 +42,8 @@ describe_symbols (const GeModel *model, guint32 n_anchors, GeSymbolOf symbol, gp
   return holds;
 }
 
-/* @id reads last what @producer makes, and all who read it run on the producer's stream and write over nothing by themselves. */
+/* @id reads last what @producer makes, and all who read it run on the producer's stream and write
+ * over nothing by themselves. */
 static gboolean
 reads_last (const GeModel *model, const gint64 *streams, guint32 id, guint32 producer)
 {
@@ -60,25 +65,28 @@ static gboolean
 is_usable (const GeModel *model, const gint64 *streams, guint32 id, guint32 output, guint32 input)
 {
   const GememNode *node = gemem_graph_node (model->graph, id);
-  const guint32 from = gemem_graph_inputs (model->graph, id)[input].tensor, to = node->first_output + output;
+  const guint32 from = gemem_graph_inputs (model->graph, id)[input].tensor,
+                to = node->first_output + output;
   const GememAttributes attributes = gemem_graph_tensor (model->graph, to)->attributes;
 
-  return from != GEMEM_NONE && model->referenced_input[to] == GEMEM_NONE && (model->nodes[id].kind & (GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_OUT)) == 0
+  return from != GEMEM_NONE && model->referenced_input[to] == GEMEM_NONE
+         && (model->nodes[id].kind & (GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_OUT)) == 0
          && ge_tensor_size (model, from) == ge_tensor_size (model, to)
          && !gemem_graph_has_attribute (model->graph, attributes, GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME)
-         && !gemem_graph_has_attribute (model->graph, attributes, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME)
+         && !gemem_graph_has_attribute (model->graph, attributes,
+                                        GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME)
          && reads_last (model, streams, id, gemem_graph_tensor (model->graph, from)->node);
 }
 
 typedef struct
 {
   const GeModel *model;
-  const gint64  *streams;
-  GeSymbolOf     symbol;
-  gpointer       data;
-  guint8        *holds;  /* per symbol */
-  guint8        *taken;  /* per input anchor, less n_tensors */
-  GArray        *pairs;
+  const gint64 *streams;
+  GeSymbolOf symbol;
+  gpointer data;
+  guint8 *holds; /* per symbol */
+  guint8 *taken; /* per input anchor, less n_tensors */
+  GArray *pairs;
 } Search;
 
 /* Takes the pair if it is usable. */
@@ -88,10 +96,13 @@ try_pair (Search *search, guint32 id, guint32 output, guint32 input)
   const GememNode *node = gemem_graph_node (search->model->graph, id);
   const guint32 anchor = ge_input_anchor (search->model, node, input);
   const GeInplacePair pair = { node->first_output + output, input };
-  const guint32 from = search->symbol (search->data, anchor), to = search->symbol (search->data, pair.tensor);
+  const guint32 from = search->symbol (search->data, anchor),
+                to = search->symbol (search->data, pair.tensor);
 
-  if (search->taken[node->first_input + input] || from == to || (search->holds[from] & HOLDS_FIXED) != 0
-      || (search->holds[from] & search->holds[to] & HOLDS_CONTINUOUS) != 0 || !is_usable (search->model, search->streams, id, output, input))
+  if (search->taken[node->first_input + input] || from == to
+      || (search->holds[from] & HOLDS_FIXED) != 0
+      || (search->holds[from] & search->holds[to] & HOLDS_CONTINUOUS) != 0
+      || !is_usable (search->model, search->streams, id, output, input))
     return FALSE;
   search->taken[node->first_input + input] = 1;
   g_array_append_val (search->pairs, pair);
@@ -104,11 +115,13 @@ search_node (Search *search, guint32 id)
 {
   const GememNode *node = gemem_graph_node (search->model->graph, id);
   guint n;
-  const gint64 *values = gemem_graph_ints (search->model->graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_INPLACE_ABILITY, &n);
+  const gint64 *values = gemem_graph_ints (search->model->graph, node->attributes,
+                                           GEMEM_ATTRIBUTE_OUTPUT_INPLACE_ABILITY, &n);
 
   for (guint32 output = 0; n > 1 && output < node->n_outputs; output++)
     for (guint i = 0; i + 1 < n; i += 2)
-      if (values[i] == output && values[i + 1] >= 0 && values[i + 1] < node->n_inputs && try_pair (search, id, output, (guint32) values[i + 1]))
+      if (values[i] == output && values[i + 1] >= 0 && values[i + 1] < node->n_inputs
+          && try_pair (search, id, output, (guint32) values[i + 1]))
         break;
 }
 
@@ -118,25 +131,31 @@ crosses_subgraphs (const Search *search)
   for (guint i = 0; i < search->pairs->len; i++)
     {
       const GeInplacePair *pair = &g_array_index (search->pairs, GeInplacePair, i);
-      const GememNode *node = gemem_graph_node (search->model->graph, gemem_graph_tensor (search->model->graph, pair->tensor)->node);
-      const guint32 from = search->symbol (search->data, ge_input_anchor (search->model, node, pair->input));
+      const GememNode *node = gemem_graph_node (
+          search->model->graph, gemem_graph_tensor (search->model->graph, pair->tensor)->node);
+      const guint32 from = search->symbol (search->data,
+                                           ge_input_anchor (search->model, node, pair->input));
 
-      if ((search->holds[from] | search->holds[search->symbol (search->data, pair->tensor)]) & HOLDS_NESTED)
+      if ((search->holds[from] | search->holds[search->symbol (search->data, pair->tensor)])
+          & HOLDS_NESTED)
         return TRUE;
     }
   return FALSE;
 }
 
 void
-ge_model_inplace_pairs (const GeModel *model, const gint64 *streams, GeSymbolOf symbol, gpointer data, GArray *pairs)
+ge_model_inplace_pairs (const GeModel *model, const gint64 *streams, GeSymbolOf symbol,
+                        gpointer data, GArray *pairs)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1) : NULL;
+  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
+                                             : NULL;
   const guint32 n_inputs = last != NULL ? last->first_input + last->n_inputs : 0;
   Search search = { model, streams, symbol, data, NULL, NULL, pairs };
 
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
-      if (!gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, id)->attributes, GEMEM_ATTRIBUTE_OUTPUT_INPLACE_ABILITY))
+      if (!gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, id)->attributes,
+                                      GEMEM_ATTRIBUTE_OUTPUT_INPLACE_ABILITY))
         continue;
       if (search.holds == NULL)
         {

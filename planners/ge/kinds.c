@@ -1,4 +1,5 @@
-/* kinds.c - what kind of node each node is, for the GE planner: types, engines, attributes, options; see GE_* in model.h.
+/* kinds.c - what kind of node each node is, for the GE planner: types, engines, attributes,
+ * options; see GE_* in model.h.
  *
  * Attributes are looked up once per node here, so that the assigners test bits.
  * Cost: O(nodes x attributes).  Origin: ge-static.md 1.1, 2.2 (IO-reuse flags), 5, 6.1, 7.4.
@@ -20,16 +21,22 @@ listed (const char *text, const char *const *list)
 }
 
 static const char *const data_types[] = { "Data", "RefData", "AippData", "AnnData", NULL };
-static const char *const zero_memory_types[]
-    = { "Variable", "Const", "Constant", "MultiShape", "HorovodWait", "FileConstant", "ConstPlaceHolder", NULL };
+static const char *const zero_memory_types[] = { "Variable",         "Const",       "Constant",
+                                                 "MultiShape",       "HorovodWait", "FileConstant",
+                                                 "ConstPlaceHolder", NULL };
 static const char *const merge_types[] = { "Merge", "StreamMerge", NULL };
 static const char *const memset_types[] = { "AtomicAddrClean", "MemSet", NULL };
 /* The last three under both names that the system gives them. */
-static const char *const batch_independent_types[]
-    = { "HcomBroadcast",        "HcomAllReduce",        "HcomAllGather",        "HorovodBroadcast", "HorovodAllreduce", "HorovodAllgather",
-        "hvdCallbackBroadcast", "hvdCallbackAllreduce", "hvdCallbackAllgather", NULL };
+static const char *const batch_independent_types[] = {
+  "HcomBroadcast",        "HcomAllReduce",
+  "HcomAllGather",        "HorovodBroadcast",
+  "HorovodAllreduce",     "HorovodAllgather",
+  "hvdCallbackBroadcast", "hvdCallbackAllreduce",
+  "hvdCallbackAllgather", NULL
+};
 static const char *const not_refreshable_types[] = { "StreamSwitch", "LabelSwitchByIndex", NULL };
-static const char *const local_engines[] = { "DNN_VM_GE_LOCAL_OP_STORE", "GeLocal", NULL }; /* dumps; our vectors */
+/* dumps; our vectors */
+static const char *const local_engines[] = { "DNN_VM_GE_LOCAL_OP_STORE", "GeLocal", NULL };
 
 static guint32
 kind_by_type (const GememNode *node)
@@ -56,7 +63,7 @@ kind_by_attributes (const GememGraph *graph, const GememNode *node)
   static const struct
   {
     GememAttributeKey key;
-    guint32           kind;
+    guint32 kind;
   } flags[] = {
     { GEMEM_ATTRIBUTE_CONTINUOUS_INPUT, GE_RAW_PADDED_IN },
     { GEMEM_ATTRIBUTE_CONTINUOUS_OUTPUT, GE_RAW_PADDED_OUT },
@@ -72,7 +79,8 @@ kind_by_attributes (const GememGraph *graph, const GememNode *node)
 
   for (guint i = 0; i < G_N_ELEMENTS (flags); i++)
     kind |= gemem_graph_flag (graph, node->attributes, flags[i].key) ? flags[i].kind : 0;
-  if (gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION))
+  if (gemem_graph_has_attribute (graph, node->attributes,
+                                 GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION))
     kind |= GE_LX;
   return kind;
 }
@@ -84,7 +92,8 @@ is_cleared (const GememGraph *graph, const GememNode *node)
   return gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_IS_ATOMIC_NODE)
          || gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX)
          || gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX)
-         || gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO);
+         || gemem_graph_has_attribute (graph, node->attributes,
+                                       GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO);
 }
 
 /* What follows from several of the above together, and from the options. */
@@ -95,21 +104,26 @@ kind_derived (const GeModel *model, const GememNode *node, guint32 kind)
   guint32 derived = 0;
 
   if (node->n_inputs > 1)
-    derived |= (kind & GE_RAW_PADDED_IN ? GE_PADDED_IN : 0) | (kind & GE_RAW_NOPADDING_IN ? GE_NOPADDING_IN : 0);
+    derived |= (kind & GE_RAW_PADDED_IN ? GE_PADDED_IN : 0)
+               | (kind & GE_RAW_NOPADDING_IN ? GE_NOPADDING_IN : 0);
   if (node->n_outputs > 1)
-    derived |= (kind & GE_RAW_PADDED_OUT ? GE_PADDED_OUT : 0) | (kind & GE_RAW_NOPADDING_OUT ? GE_NOPADDING_OUT : 0);
+    derived |= (kind & GE_RAW_PADDED_OUT ? GE_PADDED_OUT : 0)
+               | (kind & GE_RAW_NOPADDING_OUT ? GE_NOPADDING_OUT : 0);
   if (model->options->atomic_clean_policy == 1 && is_cleared (graph, node))
     derived |= GE_GENTASK_ATOMIC;
   if ((derived & GE_PADDED_IN) != 0 && ((kind | derived) & GE_GENTASK_ATOMIC) != 0
       && gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX))
     derived |= GE_SEP;
-  if (!model->dynamic_root && gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID)
+  if (!model->dynamic_root
+      && gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID)
       && gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_SIZE))
     derived |= GE_BUFFER_POOL;
   /* Below a root of dynamic shape collectives count as fixed whatever the option says. */
   if (listed (node->type, not_refreshable_types)
-      || ((kind & GE_HCCL) != 0 && (!model->options->feature_base_refreshable || model->dynamic_root))
-      || ((kind & GE_CUSTOM) != 0 && !gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_REFRESHABLE)))
+      || ((kind & GE_HCCL) != 0
+          && (!model->options->feature_base_refreshable || model->dynamic_root))
+      || ((kind & GE_CUSTOM) != 0
+          && !gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_REFRESHABLE)))
     derived |= GE_NOT_REFRESHABLE;
   return derived;
 }
@@ -160,7 +174,8 @@ fill_labels (GeModel *model)
       g_hash_table_insert (seen, labels->pdata[i], GUINT_TO_POINTER (i + 1));
     }
   for (guint32 id = 0; id < model->n_nodes; id++)
-    model->nodes[id].label = GPOINTER_TO_INT (g_hash_table_lookup (seen, gemem_graph_node (model->graph, id)->batch_label));
+    model->nodes[id].label = GPOINTER_TO_INT (
+        g_hash_table_lookup (seen, gemem_graph_node (model->graph, id)->batch_label));
 }
 
 /* ---- IO-reuse flags (2.2) */
@@ -215,7 +230,9 @@ ge_model_fill_kinds (GeModel *model)
 
       *kind = kind_by_type (node) | kind_by_attributes (model->graph, node);
       *kind |= kind_derived (model, node, *kind);
-      if (no_reuse != NULL && (listed (node->name, (const char *const *) no_reuse) || listed (node->type, (const char *const *) no_reuse)))
+      if (no_reuse != NULL
+          && (listed (node->name, (const char *const *) no_reuse)
+              || listed (node->type, (const char *const *) no_reuse)))
         *kind |= GE_OP_NO_REUSE;
       if (*kind & GE_MEMSET)
         model->last_memset = id;

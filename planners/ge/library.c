@@ -1,10 +1,12 @@
 /* library.c - behaviour of the C++ library that shows in GE's plans; see library.h.
  *
- * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles; all three are visible in offsets, so their exact outcomes
- * are part of the planner.  Nothing here depends on the C library, the compiler or its optimisation.
+ * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles; all three are
+ * visible in offsets, so their exact outcomes are part of the planner.  Nothing here depends on the
+ * C library, the compiler or its optimisation.
  *
- * Invariant: with a comparator that is no strict weak order (GE has one) the result is some permutation, and no element outside the array is
- * touched: the scans that the original leaves unguarded stop at the ends.
+ * Invariant: with a comparator that is no strict weak order (GE has one) the result is some
+ * permutation, and no element outside the array is touched: the scans that the original leaves
+ * unguarded stop at the ends.
  * Cost: O(n log n), O(n), O(n * ranges).  Origin: ge-static.md appendix A, 3.2.
  */
 #include "config.h"
@@ -19,7 +21,7 @@
 
 typedef struct
 {
-  GeLess   less;
+  GeLess less;
   gpointer data;
 } Sort;
 
@@ -38,7 +40,8 @@ swap (gpointer *a, gpointer *b)
   *b = keep;
 }
 
-/* Fills the hole at @at of the heap of @n elements with @value, coming from above: down along the larger children to the bottom, then up again. */
+/* Fills the hole at @at of the heap of @n elements with @value, coming from above: down along the
+ * larger children to the bottom, then up again. */
 static void
 heap_fill (const Sort *sort, gpointer *heap, gsize n, gsize at, gpointer value)
 {
@@ -166,20 +169,23 @@ ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data)
 
 /* ---- unordered_map */
 
-/* Bucket counts, each used until there would be more elements than buckets; enough for more nodes than a graph can number. */
-static const guint64 bucket_counts[]
-    = { 1,        13,       29,       59,        127,       257,       541,        1109,       2357,      5087,    10273,   20753,   42043,
-        85229,    172933,   351061,   712697,    1447153,   2938679,   5967347,    12117689,   24607243,  49969847 };
+/* Bucket counts, each used until there would be more elements than buckets; enough for more nodes
+ * than a graph can number. */
+static const guint64 bucket_counts[] = { 1,       13,      29,       59,       127,     257,
+                                         541,     1109,    2357,     5087,     10273,   20753,
+                                         42043,   85229,   172933,   351061,   712697,  1447153,
+                                         2938679, 5967347, 12117689, 24607243, 49969847 };
 
 #define NO_POSITION G_MAXSIZE
 
-/* A singly linked list of positions; `before[bucket]` precedes the bucket's first element: a position, `n` for the head, or NO_POSITION. */
+/* A singly linked list of positions; `before[bucket]` precedes the bucket's first element: a
+ * position, `n` for the head, or NO_POSITION. */
 typedef struct
 {
   const guint64 *keys;
-  gsize          n, *next; /* next[n] is the head */
-  gsize         *before;
-  guint64        buckets;
+  gsize n, *next; /* next[n] is the head */
+  gsize *before;
+  guint64 buckets;
 } Table;
 
 static void
@@ -245,9 +251,10 @@ ge_unordered_order (const guint64 *keys, gsize n, gsize *order)
 #define SMALLEST 512
 #define LARGE (8 * 1024 * 1024)
 
-/* ceil (log (largest / smallest) / log (2)) as doubles give it.  Quotients of powers of two come out exact, except for these exponents, where
- * the rounded quotient of the two rounded logarithms is a little too large; between powers the exact answer is far from any
- * rounding while sizes stay below 64 TiB. */
+/* ceil (log (largest / smallest) / log (2)) as doubles give it.  Quotients of powers of two come
+ * out exact, except for these exponents, where the rounded quotient of the two rounded logarithms
+ * is a little too large; between powers the exact answer is far from any rounding while sizes stay
+ * below 64 TiB. */
 static guint
 count_ranges (guint64 largest, guint64 smallest)
 {
@@ -256,7 +263,8 @@ count_ranges (guint64 largest, guint64 smallest)
 
   while ((smallest << exponent) < largest)
     exponent++;
-  if ((smallest << exponent) == largest && memchr (rounded_up, (int) exponent, sizeof rounded_up) != NULL)
+  if ((smallest << exponent) == largest
+      && memchr (rounded_up, (int) exponent, sizeof rounded_up) != NULL)
     exponent++;
   return MAX (exponent, 1);
 }
@@ -267,7 +275,8 @@ bucket_free (gpointer data)
   g_array_unref (data);
 }
 
-/* Shares the sizes out by halving bounds; each bucket holds its sizes in descending order.  What is below the last bound is forgotten. */
+/* Shares the sizes out by halving bounds; each bucket holds its sizes in descending order.  What is
+ * below the last bound is forgotten. */
 static GPtrArray *
 make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
 {
@@ -286,7 +295,8 @@ make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
   return buckets;
 }
 
-/* One pass: merges buckets that hold too few sizes into the next.  @carry lives on from pass to pass.  TRUE if something changed. */
+/* One pass: merges buckets that hold too few sizes into the next.  @carry lives on from pass to
+ * pass.  TRUE if something changed. */
 static gboolean
 merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
 {
@@ -304,7 +314,8 @@ merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
           changed = TRUE;
         }
       if (bucket->len > 0
-          && (bucket->len >= limit || i + 1 == buckets->len || (g_array_index (bucket, guint64, 0) >= LARGE && bucket->len >= 2)))
+          && (bucket->len >= limit || i + 1 == buckets->len
+              || (g_array_index (bucket, guint64, 0) >= LARGE && bucket->len >= 2)))
         {
           i++;
           continue;

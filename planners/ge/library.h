@@ -1,4 +1,5 @@
-/* library.h - behaviour of the C++ library that shows in GE's plans and must be reproduced (ge-static.md appendix A). */
+/* library.h - behaviour of the C++ library that shows in GE's plans and must be reproduced
+ * (ge-static.md appendix A). */
 #pragma once
 
 #include <glib.h>
@@ -9,9 +10,10 @@ typedef gboolean (*GeLess) (gconstpointer a, gconstpointer b, gpointer data);
 /* std::sort of libstdc++ over @n pointers: introsort, not stable above 16 elements.  O(n log n). */
 void ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data);
 
-/* The iteration order of a libstdc++ unordered_map<int64_t, ...> with the identity hash into which @keys (unique) were inserted in
- * this order: fills @order with positions in @keys. */
+/* The iteration order of a libstdc++ unordered_map<int64_t, ...> with the identity hash into which
+ * @keys (unique) were inserted in this order: fills @order with positions in @keys. */
 void ge_unordered_order (const guint64 *keys, gsize n, gsize *order);
 
-/* 3.2: the range list of binary-block from the sorted sizes (zeros deleted); appends to @ranges (guint64). */
+/* 3.2: the range list of binary-block from the sorted sizes (zeros deleted); appends to @ranges
+ * (guint64). */
 void ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges);

@@ -1,7 +1,9 @@
-/* memset.c - what the plan's log says besides offsets: the ranges that each memset node clears, the addresses of variables; see the end of block.h.
+/* memset.c - what the plan's log says besides offsets: the ranges that each memset node clears, the
+ * addresses of variables; see the end of block.h.
  *
- * Ranges of a memset node are kept in order of (type, offset, size) and merged where they touch, but never across a segment boundary and never with
- * memory that the caller supplies.  Nodes that clear their own memory are left out.
+ * Ranges of a memset node are kept in order of (type, offset, size) and merged where they touch,
+ * but never across a segment boundary and never with memory that the caller supplies.  Nodes that
+ * clear their own memory are left out.
  * Cost: O(ranges log ranges).  Origin: ge-static.md 6.4, 7.3, 11.2.
  */
 #include "config.h"
@@ -15,25 +17,26 @@
 
 typedef struct
 {
-  guint64  space, offset, size;
-  gint64   dtype, value;
+  guint64 space, offset, size;
+  gint64 dtype, value;
   gboolean zero_copy;
 } Range;
 
 typedef struct
 {
   const GeAssigner *a;
-  const GememPlan  *plan;
-  GArray           *ranges;   /* Range, of one memset node */
-  guint             number;   /* of the next range among those of its node */
-  guint64           tail;     /* where the caller's memory begins */
+  const GememPlan *plan;
+  GArray *ranges; /* Range, of one memset node */
+  guint number;   /* of the next range among those of its node */
+  guint64 tail;   /* where the caller's memory begins */
 } List;
 
 static gint64
 entry (const GeModel *model, guint32 id, GememAttributeKey key, guint i, gint64 otherwise)
 {
   guint n;
-  const gint64 *values = gemem_graph_ints (model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
+  const gint64 *values = gemem_graph_ints (
+      model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
 
   return i < n ? values[i] : otherwise;
 }
@@ -42,9 +45,13 @@ static void
 add_item (List *list, guint32 id, guint32 item, guint64 size)
 {
   const GeModel *model = list->a->model;
-  Range range = { .space = list->plan->spaces[item], .offset = list->plan->offsets[item], .size = ge_align (size),
-                  .dtype = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, DTYPE_FLOAT),
-                  .value = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, 0) };
+  Range range = {
+    .space = list->plan->spaces[item],
+    .offset = list->plan->offsets[item],
+    .size = ge_align (size),
+    .dtype = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, DTYPE_FLOAT),
+    .value = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, 0)
+  };
 
   list->number++;
   if (size == 0 || range.offset == GEMEM_NO_OFFSET)
@@ -63,17 +70,23 @@ add_inputs (List *list, guint32 id)
   const GeModel *model = list->a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
   guint n;
-  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX, &n);
+  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX, &n);
   const gboolean all = n > 0 && indexes[0] == -1;
 
   for (guint i = 0; i < (all ? node->n_inputs : n); i++)
     {
       const gint64 index = all ? (gint64) i : indexes[i];
-      const guint32 t = index >= 0 && index < node->n_inputs ? gemem_graph_inputs (model->graph, id)[index].tensor : GEMEM_NONE;
+      const guint32 t = index >= 0 && index < node->n_inputs
+                            ? gemem_graph_inputs (model->graph, id)[index].tensor
+                            : GEMEM_NONE;
       const GememTensor *tensor = t == GEMEM_NONE ? NULL : gemem_graph_tensor (model->graph, t);
 
       if (tensor != NULL)
-        add_item (list, id, gemem_node_output_item (gemem_graph_node (model->graph, tensor->node), tensor->index), ge_tensor_size (model, t));
+        add_item (
+            list, id,
+            gemem_node_output_item (gemem_graph_node (model->graph, tensor->node), tensor->index),
+            ge_tensor_size (model, t));
     }
 }
 
@@ -89,14 +102,18 @@ add_node (List *list, guint32 id)
   if (model->nodes[id].kind & GE_GENTASK_ATOMIC)
     return;
   add_inputs (list, id);
-  indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
+  indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX,
+                              &n);
   for (guint i = 0; i < n; i++)
     if (indexes[i] >= 0 && indexes[i] < node->n_outputs)
-      add_item (list, id, gemem_node_output_item (node, (guint32) indexes[i]), ge_tensor_size (model, node->first_output + (guint32) indexes[i]));
-  indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, &n);
+      add_item (list, id, gemem_node_output_item (node, (guint32) indexes[i]),
+                ge_tensor_size (model, node->first_output + (guint32) indexes[i]));
+  indexes = gemem_graph_ints (model->graph, node->attributes,
+                              GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, &n);
   for (guint i = 0; i + 1 < n; i += 2)
     if (indexes[i] >= 0 && indexes[i] < node->n_workspaces)
-      add_item (list, id, gemem_node_workspace_item (node, (guint32) indexes[i]), (guint64) MAX (indexes[i + 1], 0));
+      add_item (list, id, gemem_node_workspace_item (node, (guint32) indexes[i]),
+                (guint64) MAX (indexes[i + 1], 0));
 }
 
 /* ---- merging */
@@ -126,7 +143,8 @@ begins_segment (const GememPlan *plan, const Range *range)
 {
   const GememPlanSegment wanted = { .base = range->offset };
 
-  return range->space == GEMEM_MEMORY_HBM && g_array_binary_search (plan->segments, &wanted, compare_bases, NULL);
+  return range->space == GEMEM_MEMORY_HBM
+         && g_array_binary_search (plan->segments, &wanted, compare_bases, NULL);
 }
 
 static void
@@ -142,8 +160,9 @@ merge_ranges (List *list)
 
       if (last != NULL && compare_ranges (last, next) == 0)
         continue;
-      if (last != NULL && last->space == next->space && last->offset + last->size == next->offset && last->dtype == next->dtype
-          && last->value == next->value && !last->zero_copy && !next->zero_copy && !begins_segment (list->plan, next))
+      if (last != NULL && last->space == next->space && last->offset + last->size == next->offset
+          && last->dtype == next->dtype && last->value == next->value && !last->zero_copy
+          && !next->zero_copy && !begins_segment (list->plan, next))
         last->size += next->size;
       else
         g_array_index (list->ranges, Range, kept++) = *next;
@@ -167,9 +186,11 @@ log_ranges (const List *list, GememPlan *plan, guint32 id)
     }
   if (list->ranges->len > 0)
     gemem_plan_add_log (plan,
-                        "[AtomicClean][IMAS]AppendAttrsToMemSetOp : Set %s atomic_node name[%s] optype[%s] workspace[0] offset to [%s] streamid[%" G_GINT64_FORMAT
+                        "[AtomicClean][IMAS]AppendAttrsToMemSetOp : Set %s atomic_node name[%s] "
+                        "optype[%s] workspace[0] offset to [%s] streamid[%" G_GINT64_FORMAT
                         "] size[%s]",
-                        gemem_graph_name (model->graph), node->name, node->type, offsets->str, node->stream, sizes->str);
+                        gemem_graph_name (model->graph), node->name, node->type, offsets->str,
+                        node->stream, sizes->str);
 }
 
 void
@@ -195,7 +216,8 @@ ge_log_memsets (const GeAssigner *a, GememPlan *plan)
 static gboolean
 is_variable (const GememNode *node)
 {
-  static const char *const types[] = { "Variable", "VariableV2", "Constant", "FileConstant", "ConstPlaceHolder", NULL };
+  static const char *const types[] = { "Variable",     "VariableV2",       "Constant",
+                                       "FileConstant", "ConstPlaceHolder", NULL };
 
   return g_strv_contains (types, node->type);
 }
@@ -209,14 +231,16 @@ ge_log_variables (const GeModel *model, GememPlan *plan)
     {
       const GememNode *node = gemem_graph_node (model->graph, id);
 
-      for (guint32 t = node->first_output; is_variable (node) && t < node->first_output + node->n_outputs; t++)
+      for (guint32 t = node->first_output;
+           is_variable (node) && t < node->first_output + node->n_outputs; t++)
         {
           const guint64 size = ge_tensor_size (model, t), whole = ge_align (size) + 2 * GE_ALIGN;
 
-          gemem_plan_add_log (plan,
-                              "[IMAS]AssignVarMem Set session_0 name[%s] output[%u] offset to [%" G_GUINT64_FORMAT "] size[%" G_GUINT64_FORMAT
-                              "] realsize[%" G_GUINT64_FORMAT "]",
-                              node->name, t - node->first_output, VARIABLE_BASE + used, whole, size);
+          gemem_plan_add_log (
+              plan,
+              "[IMAS]AssignVarMem Set session_0 name[%s] output[%u] offset to [%" G_GUINT64_FORMAT
+              "] size[%" G_GUINT64_FORMAT "] realsize[%" G_GUINT64_FORMAT "]",
+              node->name, t - node->first_output, VARIABLE_BASE + used, whole, size);
           used += whole;
         }
     }

@@ -1,8 +1,9 @@
 /* model.c - builds the model of a graph, step by step, and answers for single anchors; see model.h.
  *
- * Invariant: every field is filled before a later step reads it (the order of GE itself: symbols, in-place pairs, stream normalisation, then what
- * the assigners precompute).
- * Cost: linear in nodes and edges, times the number of streams for the dependency tables.  Origin: ge-static.md 0.2, 1.2.
+ * Invariant: every field is filled before a later step reads it (the order of GE itself: symbols,
+ * in-place pairs, stream normalisation, then what the assigners precompute).
+ * Cost: linear in nodes and edges, times the number of streams for the dependency tables.  Origin:
+ * ge-static.md 0.2, 1.2.
  */
 #include "config.h"
 
@@ -14,7 +15,8 @@ fill_input_nodes (GeModel *model)
   const guint32 n = model->n_nodes;
   const GememNode *last = n > 0 ? gemem_graph_node (model->graph, n - 1) : NULL;
 
-  model->input_node = g_new (guint32, last != NULL ? (gsize) last->first_input + last->n_inputs + 1 : 1);
+  model->input_node = g_new (guint32,
+                             last != NULL ? (gsize) last->first_input + last->n_inputs + 1 : 1);
   for (guint32 id = 0; id < n; id++)
     {
       const GememNode *node = gemem_graph_node (model->graph, id);
@@ -35,7 +37,8 @@ ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
   model->n_nodes = gemem_graph_n_nodes (graph);
   model->n_tensors = gemem_graph_n_tensors (graph);
   model->dynamic_root = gemem_graph_dynamic_root (graph);
-  model->extend_memory = options->static_memory_policy == 1 || options->static_memory_policy == 2 || options->static_memory_policy == 4;
+  model->extend_memory = options->static_memory_policy == 1 || options->static_memory_policy == 2
+                         || options->static_memory_policy == 4;
   model->nodes = g_new0 (GeNode, (gsize) model->n_nodes + 1);
   ge_model_fill_kinds (model);
   fill_input_nodes (model);
@@ -92,7 +95,8 @@ ge_model_free (GeModel *model)
 guint32
 ge_anchor_node (const GeModel *model, guint32 anchor)
 {
-  return ge_anchor_is_input (model, anchor) ? model->input_node[anchor - model->n_tensors] : gemem_graph_tensor (model->graph, anchor)->node;
+  return ge_anchor_is_input (model, anchor) ? model->input_node[anchor - model->n_tensors]
+                                            : gemem_graph_tensor (model->graph, anchor)->node;
 }
 
 guint32
@@ -100,7 +104,8 @@ ge_anchor_index (const GeModel *model, guint32 anchor)
 {
   if (!ge_anchor_is_input (model, anchor))
     return gemem_graph_tensor (model->graph, anchor)->index;
-  return anchor - model->n_tensors - gemem_graph_node (model->graph, ge_anchor_node (model, anchor))->first_input;
+  return anchor - model->n_tensors
+         - gemem_graph_node (model->graph, ge_anchor_node (model, anchor))->first_input;
 }
 
 static gboolean
@@ -120,11 +125,15 @@ ge_tensor_size (const GeModel *model, guint32 tensor)
   const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
   gint64 value;
 
-  if (gemem_graph_int (model->graph, t->attributes, GEMEM_ATTRIBUTE_FFTS_SUB_TASK_TENSOR_SIZE, &value) && value >= 0
-      && (model->nodes[t->node].kind & GE_DATA) == 0 && !feeds_net_output (model, tensor))
+  if (gemem_graph_int (model->graph, t->attributes, GEMEM_ATTRIBUTE_FFTS_SUB_TASK_TENSOR_SIZE,
+                       &value)
+      && value >= 0 && (model->nodes[t->node].kind & GE_DATA) == 0
+      && !feeds_net_output (model, tensor))
     return (guint64) value;
-  if (t->size == 0 && gemem_graph_flag (model->graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE)
-      && gemem_graph_int (model->graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_SIZE, &value) && value > 0)
+  if (t->size == 0
+      && gemem_graph_flag (model->graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE)
+      && gemem_graph_int (model->graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_SIZE, &value)
+      && value > 0)
     return (guint64) value;
   return t->size;
 }

@@ -1,20 +1,21 @@
-/* model.h - what the GE assigners know of a graph before they begin: effective streams, alias classes (symbols), stream dependencies,
- * predicates on nodes (ge-static.md 1, 2.2, 2.6, 2.8, 5, 7).
+/* model.h - what the GE assigners know of a graph before they begin: effective streams, alias
+ * classes (symbols), stream dependencies, predicates on nodes (ge-static.md 1, 2.2, 2.6, 2.8, 5,
+ * 7).
  *
- * Built once per plan, from the graph and the options; never changed afterwards, so that the assigners may run on threads (GE's own rule: the graph
- * is not modified while they run).
+ * Built once per plan, from the graph and the options; never changed afterwards, so that the
+ * assigners may run on threads (GE's own rule: the graph is not modified while they run).
  *
- * Anchors: an output anchor is the tensor's number; an input anchor is `n_tensors + first_input + i`.  A node is its id (the graph is flattened in
- * planning order, ge-static.md 1.5).
+ * Anchors: an output anchor is the tensor's number; an input anchor is `n_tensors + first_input +
+ * i`.  A node is its id (the graph is flattened in planning order, ge-static.md 1.5).
  */
 #pragma once
 
 #include "base/units.h"
-#include "planners/ge/options.h"
 #include "graphs/graph.h"
+#include "planners/ge/options.h"
 
 #define GE_ALIGN 512
-#define GE_MAX 0xffffffffu   /* 0.1 */
+#define GE_MAX 0xffffffffu /* 0.1 */
 #define GE_NEVER 0xfffffffeu
 #define GE_MIN_LIFE 1u
 #define GE_DEPTH_MAX 100
@@ -29,17 +30,17 @@ ge_align (guint64 size)
 /* Bits of GeNode.kind, from type, engine and attributes (1.1, 5, 6.1, 7.4). */
 enum
 {
-  GE_DATA = 1 << 0,             /* Data RefData AippData AnnData, of any block */
-  GE_ZERO_MEMORY = 1 << 1,      /* Variable Const Constant MultiShape ... */
-  GE_MERGE = 1 << 2,            /* Merge StreamMerge */
-  GE_MEMSET = 1 << 3,           /* AtomicAddrClean MemSet */
+  GE_DATA = 1 << 0,        /* Data RefData AippData AnnData, of any block */
+  GE_ZERO_MEMORY = 1 << 1, /* Variable Const Constant MultiShape ... */
+  GE_MERGE = 1 << 2,       /* Merge StreamMerge */
+  GE_MEMSET = 1 << 3,      /* AtomicAddrClean MemSet */
   GE_BATCH_INDEPENDENT = 1 << 4,
-  GE_LOCAL = 1 << 5,            /* engine DNN_VM_GE_LOCAL_OP_STORE */
-  GE_HCCL = 1 << 6,             /* engine ops_kernel_info_hccl */
+  GE_LOCAL = 1 << 5, /* engine DNN_VM_GE_LOCAL_OP_STORE */
+  GE_HCCL = 1 << 6,  /* engine ops_kernel_info_hccl */
   GE_CUSTOM = 1 << 7,
   GE_NETOUTPUT = 1 << 8,
-  GE_NESTED = 1 << 9,           /* in a block other than 0 */
-  GE_PADDED_IN = 1 << 10,       /* continuous_input and more than one input */
+  GE_NESTED = 1 << 9,     /* in a block other than 0 */
+  GE_PADDED_IN = 1 << 10, /* continuous_input and more than one input */
   GE_PADDED_OUT = 1 << 11,
   GE_NOPADDING_IN = 1 << 12,
   GE_NOPADDING_OUT = 1 << 13,
@@ -56,24 +57,24 @@ enum
   GE_NO_REUSE = 1 << 24,        /* no_reuse_mem_flag */
   GE_OP_NO_REUSE = 1 << 25,     /* named in OP_NO_REUSE_MEM */
   GE_BUFFER_POOL = 1 << 26,
-  GE_CASCADE_OUT = 1 << 27,     /* _output_reuse_input */
-  GE_DIFF_PRIOR = 1 << 28,      /* diff_prior(n), 1.4 */
+  GE_CASCADE_OUT = 1 << 27, /* _output_reuse_input */
+  GE_DIFF_PRIOR = 1 << 28,  /* diff_prior(n), 1.4 */
   GE_PARTITIONED_CALL = 1 << 29,
-  GE_MERGE_TAINTED = 1 << 30,   /* its stream is left out of the dependency tables (2.6) */
+  GE_MERGE_TAINTED = 1 << 30, /* its stream is left out of the dependency tables (2.6) */
 };
 
 typedef struct
 {
   guint32 kind;
-  gint32  stream; /* index into model->streams of the effective stream (1.3, 1.4); -1: invalid */
-  gint32  label;  /* number of the batch label, 1.. in string order; 0: none */
+  gint32 stream; /* index into model->streams of the effective stream (1.3, 1.4); -1: invalid */
+  gint32 label;  /* number of the batch label, 1.. in string order; 0: none */
 } GeNode;
 
 /* Flags of a symbol (2.2). */
 enum
 {
-  GE_SYMBOL_PRE = 1 << 0,   /* may be placed on memory used earlier */
-  GE_SYMBOL_POST = 1 << 1,  /* others may use its memory later */
+  GE_SYMBOL_PRE = 1 << 0,  /* may be placed on memory used earlier */
+  GE_SYMBOL_POST = 1 << 1, /* others may use its memory later */
   GE_SYMBOL_FIXED = 1 << 2,
   GE_SYMBOL_NO_ASSIGN = 1 << 3,
   GE_SYMBOL_DIFF_PRIOR = 1 << 4,
@@ -84,8 +85,8 @@ typedef struct
   guint32 first_member, n_members; /* slice of model->members: anchors in insertion order */
   guint32 name;                    /* the naming output's (or input's) anchor */
   guint32 flags;
-  guint64 size;                    /* 1.2 */
-  guint64 type;                    /* GEMEM_MEMORY_* after filtering */
+  guint64 size; /* 1.2 */
+  guint64 type; /* GEMEM_MEMORY_* after filtering */
 } GeSymbol;
 
 typedef struct
@@ -96,57 +97,67 @@ typedef struct
 /* Of a symbol's consumers, as seen from the stream of its naming output. */
 typedef struct
 {
-  guint32  latest;       /* the largest id of a consumer */
-  guint32  other_latest; /* the largest id met up to the last consumer on another stream */
-  guint32  returns;      /* the largest first_return() of those on other streams */
-  gboolean other;        /* there is one on another stream */
+  guint32 latest;       /* the largest id of a consumer */
+  guint32 other_latest; /* the largest id met up to the last consumer on another stream */
+  guint32 returns;      /* the largest first_return() of those on other streams */
+  gboolean other;       /* there is one on another stream */
 } GeLife;
 
 /* Edges from one stream to another, by ascending key. */
 typedef struct
 {
   GeEdge *edges;
-  guint   n;
+  guint n;
 } GeEdges;
 
 typedef struct
 {
   const GememGraph *graph;
-  const GeOptions  *options;
-  guint32   n_nodes, n_tensors;
-  GeNode   *nodes;
-  gint64   *streams;      /* effective stream ids, ascending; GeNode.stream indexes this */
-  guint     n_streams;
-  const char **labels;    /* [0] is "", then ascending by string */
-  guint     n_labels;     /* including [0] */
+  const GeOptions *options;
+  guint32 n_nodes, n_tensors;
+  GeNode *nodes;
+  gint64 *streams; /* effective stream ids, ascending; GeNode.stream indexes this */
+  guint n_streams;
+  const char **labels; /* [0] is "", then ascending by string */
+  guint n_labels;      /* including [0] */
 
   GeSymbol *symbols;
-  guint32   n_symbols;
-  guint32  *members;
-  guint32  *symbol_of;    /* per anchor (outputs, then inputs) */
-  guint8   *multi_same_out; /* per tensor (2.2) */
-  guint8   *is_reference;   /* per tensor: flagged as referencing an input (2.4: reuse_input, or `reference` with equal names) */
-  guint32  *referenced_input; /* per tensor: the input it references by 1.6 (any rule), or GEMEM_NONE */
+  guint32 n_symbols;
+  guint32 *members;
+  guint32 *symbol_of;     /* per anchor (outputs, then inputs) */
+  guint8 *multi_same_out; /* per tensor (2.2) */
+  /* per tensor: flagged as referencing an input (2.4: reuse_input, or `reference` with equal
+   * names) */
+  guint8 *is_reference;
+  /* per tensor: the input it references by 1.6 (any rule), or GEMEM_NONE */
+  guint32 *referenced_input;
 
-  guint32  *origin;       /* per tensor: the tensor at the end of its references (itself if it references nothing) */
-  guint32  *input_node;   /* per input anchor, less n_tensors: its node */
-  gint32   *output_stream; /* per tensor: the stream of its node; of a parent's output that of the producers inside, -1 if they differ (7.6) */
+  /* per tensor: the tensor at the end of its references (itself if it references nothing) */
+  guint32 *origin;
+  guint32 *input_node; /* per input anchor, less n_tensors: its node */
+  /* per tensor: the stream of its node; of a parent's output that of the producers inside, -1 if
+   * they differ (7.6) */
+  gint32 *output_stream;
 
-  GeEdges  *in_edges;     /* [dst * n_streams + src], after pruning (2.6): nodes and peers both ascend strictly, so that the inverse map
-                           * (out_edges of the specification) is the same array, searched by peer */
-  GeLife   *lives;        /* per symbol: what ge_max_life() needs to know of the members */
-  guint64  *life_streams; /* per symbol ge_stream_words(): streams of the consumers */
+  /* [dst * n_streams + src], after pruning (2.6): nodes and peers both ascend strictly, so that the
+   * inverse map (out_edges of the specification) is the same array, searched by peer */
+  GeEdges *in_edges;
+  GeLife *lives;         /* per symbol: what ge_max_life() needs to know of the members */
+  guint64 *life_streams; /* per symbol ge_stream_words(): streams of the consumers */
 
-  guint32  *takes_nopadding, *takes_padded; /* per input anchor, less n_tensors: result of ge_find_continuous() */
-  guint32  *cascade;      /* per node: begin from the cascade table (2.8), or GEMEM_NONE */
-  guint8   *central_out;  /* per tensor: attribute set "central-atomic" of an occupant (6.5) */
-  guint32   last_memset;  /* id of the last memset node; 0 if there is none */
-  guint8   *input_reuse, *output_reuse; /* IO-reuse flags: per Data node (by node id), per input of the graph's NetOutput (by position) */
-  gboolean  dynamic_root;
-  gboolean  extend_memory; /* static_memory_policy in {1,2,4} */
+  /* per input anchor, less n_tensors: result of ge_find_continuous() */
+  guint32 *takes_nopadding, *takes_padded;
+  guint32 *cascade;    /* per node: begin from the cascade table (2.8), or GEMEM_NONE */
+  guint8 *central_out; /* per tensor: attribute set "central-atomic" of an occupant (6.5) */
+  guint32 last_memset; /* id of the last memset node; 0 if there is none */
+  /* IO-reuse flags: per Data node (by node id), per input of the graph's NetOutput (by position) */
+  guint8 *input_reuse, *output_reuse;
+  gboolean dynamic_root;
+  gboolean extend_memory; /* static_memory_policy in {1,2,4} */
 } GeModel;
 
-/* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT for what section 9.3 checks before planning. */
+/* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT for what section 9.3
+ * checks before planning. */
 GeModel *ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error);
 void ge_model_free (GeModel *model);
 
@@ -166,13 +177,15 @@ ge_anchor_is_input (const GeModel *model, guint32 anchor)
 guint32 ge_anchor_node (const GeModel *model, guint32 anchor);
 guint32 ge_anchor_index (const GeModel *model, guint32 anchor);
 
-/* The input @input of node @owner that the nested Data node @id stands for (7.6); FALSE if it is none, or names an input that does not exist. */
+/* The input @input of node @owner that the nested Data node @id stands for (7.6); FALSE if it is
+ * none, or names an input that does not exist. */
 gboolean ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input);
 
 /* 1.2: the size that counts for @tensor (FFTS, no-tiling). */
 guint64 ge_tensor_size (const GeModel *model, guint32 tensor);
 
-/* 5.6: bytes of one piece of @tensor without padding: its shape from dimension @dim on.  FALSE when shape or element type is not known. */
+/* 5.6: bytes of one piece of @tensor without padding: its shape from dimension @dim on.  FALSE when
+ * shape or element type is not known. */
 gboolean ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes);
 
 /* 2.6 */
@@ -180,12 +193,15 @@ guint32 ge_first_return (const GeModel *model, guint32 node, gint32 stream);
 guint32 ge_last_known (const GeModel *model, guint32 node, gint32 stream);
 /* peer of the largest key <= @life in in_edges[dst][src], else 0 (4.1 depend) */
 guint32 ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life);
-/* max_life (2.6): returns R; updates *tsym; sets the streams met in @streams (bitmap over stream indexes, n_streams for the invalid
- * one, in ge_stream_words() words; may be NULL). */
-guint32 ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream, guint32 *tsym, guint64 *streams);
+/* max_life (2.6): returns R; updates *tsym; sets the streams met in @streams (bitmap over stream
+ * indexes, n_streams for the invalid one, in ge_stream_words() words; may be NULL). */
+guint32 ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream,
+                     guint32 *tsym, guint64 *streams);
 
-/* 5: depth-first search from the consumer (number in edge order) of @tensor through references for an input of a node with the predicate
- * (GE_NOPADDING_IN or GE_PADDED_IN); FALSE if there is none.  O(1). */
-gboolean ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer, guint32 predicate, guint32 *node, guint32 *input);
+/* 5: depth-first search from the consumer (number in edge order) of @tensor through references for
+ * an input of a node with the predicate (GE_NOPADDING_IN or GE_PADDED_IN); FALSE if there is none. 
+ * O(1). */
+gboolean ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer,
+                             guint32 predicate, guint32 *node, guint32 *input);
 
 /* 8.3: pairs of (tensor, input) merged in place are part of the symbols already. */

@@ -1,30 +1,32 @@
-/* options.h - the settings of all GE planners (ge-static.md appendix C), and their parameter table. */
+/* options.h - the settings of all GE planners (ge-static.md appendix C), and their parameter
+ * table. */
 #pragma once
 
 #include "base/params.h"
 
 typedef struct
 {
-  gboolean memory_priority;        /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
-  gboolean disable_reuse;          /* ge.exec.disableReuseMemory == "1" */
-  guint64  static_memory_policy;   /* ge.exec.staticMemoryPolicy or GE_USE_STATIC_MEMORY: 0..4 */
-  guint64  atomic_clean_policy;    /* ge.exec.atomicCleanPolicy: 0, 1 */
-  char    *input_reuse;            /* ge.exec.inputReuseMemIndexes: "0,1" */
-  char    *output_reuse;           /* ge.exec.outputReuseMemIndexes */
+  gboolean memory_priority;     /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
+  gboolean disable_reuse;       /* ge.exec.disableReuseMemory == "1" */
+  guint64 static_memory_policy; /* ge.exec.staticMemoryPolicy or GE_USE_STATIC_MEMORY: 0..4 */
+  guint64 atomic_clean_policy;  /* ge.exec.atomicCleanPolicy: 0, 1 */
+  char *input_reuse;            /* ge.exec.inputReuseMemIndexes: "0,1" */
+  char *output_reuse;           /* ge.exec.outputReuseMemIndexes */
   gboolean feature_base_refreshable;
-  int      io_mem_alloc_mode;      /* ge.exec.graphIOMemAllocMode: ByApp, ByGE */
-  guint64  input_fusion_size;      /* ge.exec.input_fusion_size */
-  int      build_graph_mode;       /* ge.buildGraphMode: online, offline */
+  int io_mem_alloc_mode;     /* ge.exec.graphIOMemAllocMode: ByApp, ByGE */
+  guint64 input_fusion_size; /* ge.exec.input_fusion_size */
+  int build_graph_mode;      /* ge.buildGraphMode: online, offline */
   gboolean static_model_addr_fixed;
-  char    *op_no_reuse_mem;        /* OP_NO_REUSE_MEM: names and types */
-  guint64  split_limit;            /* 400 MiB (4.3) */
-  guint64  segment_limit;          /* 8.1: 0 = by the kind of graph */
-  guint64  device_memory;          /* ge.hardwareInfo memory_size; 0: no check */
-  /* yes: everything marked [QUIRK] in ge-static.md is done as the real planner does it.  no, where a sane way exists: sorts are stable
-   * (appendix A), op_reuse cleared by one output does not stay cleared (2.3), blocks whose last node has id 0 are reused across streams (4.1), a failed
-   * interleave takes no flags (4.1), and what symbols.c, symbol-info.c, stream-edges.c, continuous.c and clear.c say.
-   * Kept either way, as they belong to what is measured: range lists that forget sizes (3.2), scores with HOST bases (3.3), cached
-   * sizes of split blocks (4.1). */
+  char *op_no_reuse_mem; /* OP_NO_REUSE_MEM: names and types */
+  guint64 split_limit;   /* 400 MiB (4.3) */
+  guint64 segment_limit; /* 8.1: 0 = by the kind of graph */
+  guint64 device_memory; /* ge.hardwareInfo memory_size; 0: no check */
+  /* yes: everything marked [QUIRK] in ge-static.md is done as the real planner does it.  no, where
+   * a sane way exists: sorts are stable (appendix A), op_reuse cleared by one output does not stay
+   * cleared (2.3), blocks whose last node has id 0 are reused across streams (4.1), a failed
+   * interleave takes no flags (4.1), and what symbols.c, symbol-info.c, stream-edges.c,
+   * continuous.c and clear.c say. Kept either way, as they belong to what is measured: range lists
+   * that forget sizes (3.2), scores with HOST bases (3.3), cached sizes of split blocks (4.1). */
   gboolean quirks;
 } GeOptions;
 

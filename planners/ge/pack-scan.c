@@ -1,15 +1,20 @@
 /* pack-scan.c - level 2: which pairs of blocks are tried (ge-static.md 4.1).
  *
- * The rules try every block with every later one.  Nearly all of these tries end at the first comparison of life times, so what that
- * comparison needs is kept in arrays in the order of B, and a pair for which ge_pack_pair() is sure to change nothing is passed over:
- *   - the later block is a child, has children, or may not be reused; or label or memory type differ;
- *   - neither is known to start after the other ended, and they cannot be interleaved: on different streams, a stream dependence in their
- *     ends, or every occupant of the later block meets the only one of the parent;
- *   - one may follow the other, but no block of the parent's tree has room, and the later block cannot be split.
+ * The rules try every block with every later one.  Nearly all of these tries end at the first
+ * comparison of life times, so what that comparison needs is kept in arrays in the order of B, and
+ * a pair for which ge_pack_pair() is sure to change nothing is passed over:
+ *   - the later block is a child, has children, or may not be reused; or label or memory type
+ *     differ;
+ *   - neither is known to start after the other ended, and they cannot be interleaved: on different
+ *     streams, a stream dependence in their ends, or every occupant of the later block meets the
+ *     only one of the parent;
+ *   - one may follow the other, but no block of the parent's tree has room, and the later block
+ *     cannot be split.
  *
- * "b may start once a is dead" is one comparison: on the stream of a, b knows everything up to `reach` to have finished; a has ended when
- * everything before `free` has (both hold for each stream; on the own stream: life_begin, life_end + 1).  In memory-priority mode it is
- * necessary only.
+ * "b may start once a is dead" is one comparison: on the stream of a, b knows everything up to
+ * `reach` to have finished; a has ended when everything before `free` has (both hold for each
+ * stream; on the own stream: life_begin, life_end + 1).  In memory-priority mode it is necessary
+ * only.
  *
  * Cost: a few nanoseconds a pair; memory 8 bytes a block and stream, and 48 a block.
  */
@@ -58,7 +63,7 @@ fill_times (const GeAssigner *a, const GeBlock *block, Time *times)
 {
   const guint32 tail = ge_block_last (block)->node;
 
-  for (gint32 s = 0; s < (gint32)a->model->n_streams; s++)
+  for (gint32 s = 0; s < (gint32) a->model->n_streams; s++)
     if (s == block->stream)
       times[s] = (Time){ block->begin, after_end (block->end) };
     else
@@ -75,28 +80,29 @@ entry_of (GeBlock *block)
 {
   Entry entry = { block,
                   ge_block_align_size (block),
-                  (guint32)block->label * GE_N_SPACES + block->space,
+                  (guint32) block->label * GE_N_SPACES + block->space,
                   block->traits,
                   block->stream,
                   block->occupants[0].end,
                   ge_block_last (block)->begin };
 
   if (block->first || block->last)
-    entry.traits &= ~(guint32)GE_TURNS; /* trying takes the flags away [QUIRK] */
+    entry.traits &= ~(guint32) GE_TURNS; /* trying takes the flags away [QUIRK] */
   return entry;
 }
 
 static gboolean
 is_gone (const GeBlock *block)
 {
-  return block->child || !block->reuse_mem || block->stream < 0 || (block->children != NULL && block->children->len > 0);
+  return block->child || !block->reuse_mem || block->stream < 0
+         || (block->children != NULL && block->children->len > 0);
 }
 
 static void
 set_entry (Scan *scan, guint k, GeBlock *block)
 {
   scan->entries[k] = entry_of (block);
-  fill_times (scan->packer.a, block, &scan->times[(gsize)k * scan->n_streams]);
+  fill_times (scan->packer.a, block, &scan->times[(gsize) k * scan->n_streams]);
 }
 
 /* Makes room for @more entries at @at. */
@@ -112,7 +118,8 @@ open_gap (Scan *scan, guint at, guint more)
       scan->times = g_realloc_n (scan->times, scan->capacity, row);
     }
   memmove (&scan->entries[at + more], &scan->entries[at], (scan->n - at) * sizeof (Entry));
-  memmove (&scan->times[(gsize)(at + more) * scan->n_streams], &scan->times[(gsize)at * scan->n_streams], (scan->n - at) * row);
+  memmove (&scan->times[(gsize) (at + more) * scan->n_streams],
+           &scan->times[(gsize) at * scan->n_streams], (scan->n - at) * row);
   scan->n += more;
 }
 
@@ -155,7 +162,8 @@ compact (Scan *scan)
     if ((scan->entries[k].traits & GONE) == 0)
       {
         scan->entries[kept] = scan->entries[k];
-        memcpy (&scan->times[(gsize)kept * scan->n_streams], &scan->times[(gsize)k * scan->n_streams], scan->n_streams * sizeof (Time));
+        memcpy (&scan->times[(gsize) kept * scan->n_streams],
+                &scan->times[(gsize) k * scan->n_streams], scan->n_streams * sizeof (Time));
         kept++;
       }
   scan->start = scan->n_gone = 0;
@@ -178,7 +186,7 @@ static inline gboolean
 is_vain (const Scan *scan, const Parent *p, guint k)
 {
   const Entry *c = &scan->entries[k];
-  const Time *time = &scan->times[(gsize)k * scan->n_streams + (gsize)p->entry.stream];
+  const Time *time = &scan->times[(gsize) k * scan->n_streams + (gsize) p->entry.stream];
   const guint32 both = c->traits & p->entry.traits, any = c->traits | p->entry.traits;
 
   if (c->group != p->entry.group || (c->traits & GONE) != 0)
@@ -188,8 +196,8 @@ is_vain (const Scan *scan, const Parent *p, guint k)
   if (time->reach >= p->times[c->stream].free || p->times[c->stream].reach >= time->free)
     return (c->traits & GE_PLAIN) != 0 && c->size > p->room;
   return c->stream != p->entry.stream || (both & GE_LOOSE) == 0
-         || ((p->entry.traits & GE_PLAIN) != 0 && (c->traits & GE_TURNS) != 0 && c->first_end >= p->block->begin
-             && c->last_begin <= p->block->end);
+         || ((p->entry.traits & GE_PLAIN) != 0 && (c->traits & GE_TURNS) != 0
+             && c->first_end >= p->block->begin && c->last_begin <= p->block->end);
 }
 
 static guint64
@@ -207,7 +215,8 @@ position_of (const GPtrArray *blocks, const GeBlock *block, guint from)
   return from;
 }
 
-/* Clones come right behind the block at entry @k, which was @j in B; what follows may have to be sorted again. */
+/* Clones come right behind the block at entry @k, which was @j in B; what follows may have to be
+ * sorted again. */
 static void
 insert_clones (Scan *scan, GeBlock *p, guint k, guint j)
 {
@@ -221,9 +230,11 @@ insert_clones (Scan *scan, GeBlock *p, guint k, guint j)
       GeBlock *clone = g_ptr_array_index (clones, i);
 
       least = MIN (least, ge_block_align_size (clone));
-      g_ptr_array_insert (a->blocks, (int)(j + 1 + i), clone);
+      g_ptr_array_insert (a->blocks, (int) (j + 1 + i), clone);
     }
-  if (a->model->options->memory_priority || (next < a->blocks->len && least < ge_block_align_size (g_ptr_array_index (a->blocks, next))))
+  if (a->model->options->memory_priority
+      || (next < a->blocks->len
+          && least < ge_block_align_size (g_ptr_array_index (a->blocks, next))))
     {
       ge_pack_sort (&scan->packer, j + 1);
       fill_from (scan, k + 1, j + 1);
@@ -264,7 +275,8 @@ try_all (Scan *scan, Parent *p, guint i)
 static void
 pass (Scan *scan, const GeBlock *p)
 {
-  while (scan->start < scan->n && (scan->entries[scan->start].traits & GONE) != 0 && scan->entries[scan->start].block != p)
+  while (scan->start < scan->n && (scan->entries[scan->start].traits & GONE) != 0
+         && scan->entries[scan->start].block != p)
     {
       scan->start++;
       scan->n_gone--;
@@ -276,8 +288,9 @@ pass (Scan *scan, const GeBlock *p)
 void
 ge_pack (GeAssigner *a)
 {
-  Scan scan = { .packer = { .a = a, .clones = g_ptr_array_new (), .moved = g_byte_array_new () }, .n_streams = a->model->n_streams };
-  Parent p = { .times = g_new (Time, (gsize)scan.n_streams + 1) };
+  Scan scan = { .packer = { .a = a, .clones = g_ptr_array_new (), .moved = g_byte_array_new () },
+                .n_streams = a->model->n_streams };
+  Parent p = { .times = g_new (Time, (gsize) scan.n_streams + 1) };
 
   for (guint i = 0; i < a->blocks->len; i++)
     ge_pack_refresh (a->model, g_ptr_array_index (a->blocks, i));

@@ -1,8 +1,9 @@
 /* pack-sort.c - the order of B (ge-static.md 4.1), and sorting B again after a block was split.
  *
- * GE's sort is not stable, so that the order of equal blocks depends on every comparison it makes; it has to be made as GE makes it.  But
- * where no two blocks are equal, every sort gives the same order, and after a split only a few blocks are out of place: then they are
- * taken out and put where they belong, in one pass.  In memory-priority mode there is a sort for every split.
+ * GE's sort is not stable, so that the order of equal blocks depends on every comparison it makes;
+ * it has to be made as GE makes it.  But where no two blocks are equal, every sort gives the same
+ * order, and after a split only a few blocks are out of place: then they are taken out and put
+ * where they belong, in one pass.  In memory-priority mode there is a sort for every split.
  * Cost: O(blocks) where few are out of place and none are equal; else O(blocks log blocks).
  */
 #include "config.h"
@@ -16,7 +17,7 @@
 /* Blocks come in ascending order of (major, minor). */
 struct _GeSortKey
 {
-  guint64  major, minor;
+  guint64 major, minor;
   GeBlock *block;
 };
 
@@ -30,14 +31,18 @@ compare (const Key *a, const Key *b)
   return (a->minor > b->minor) - (a->minor < b->minor);
 }
 
-/* Larger ones first; then, descending, the later ones; ascending, those with fewer occupants, then the earlier ones. */
+/* Larger ones first; then, descending, the later ones; ascending, those with fewer occupants, then
+ * the earlier ones. */
 static Key
 key_of (const GeStrategy *strategy, GeBlock *block)
 {
   const guint64 size = block->cont ? ge_block_max_noalign (block) : ge_block_align_size (block);
-  const guint32 begin = (block->traits & GE_SPECIAL) != 0 ? block->occupants[0].begin : block->begin;
+  const guint32 begin = (block->traits & GE_SPECIAL) != 0 ? block->occupants[0].begin
+                                                          : block->begin;
 
-  return (Key) { ~size, strategy->ascending ? (guint64) block->n_occupants << 32 | begin : ~(guint64) begin, block };
+  return (Key){ ~size,
+                strategy->ascending ? (guint64) block->n_occupants << 32 | begin : ~(guint64) begin,
+                block };
 }
 
 static gboolean
@@ -69,7 +74,8 @@ add_stray (Key *strays, guint n, const Key *key)
   return n == 0 || compare (key, &strays[n - 1]) != 0;
 }
 
-/* Splits @keys into those in order, in @kept, and a few strays.  FALSE: too many, or two are equal. */
+/* Splits @keys into those in order, in @kept, and a few strays.  FALSE: too many, or two are
+ * equal. */
 static gboolean
 take_out (const Key *keys, guint n, Key *kept, Key *strays, guint *n_strays)
 {
@@ -89,7 +95,8 @@ take_out (const Key *keys, guint n, Key *kept, Key *strays, guint *n_strays)
         }
       if (order == 0 || *n_strays == FEW)
         return FALSE;
-      if (i + 1 < n && compare (&kept[m - 1], &keys[i + 1]) > 0 && (m < 2 || compare (&kept[m - 2], &keys[i]) < 0))
+      if (i + 1 < n && compare (&kept[m - 1], &keys[i + 1]) > 0
+          && (m < 2 || compare (&kept[m - 2], &keys[i]) < 0))
         { /* the one before is out of place */
           last = kept[m - 1];
           kept[m - 1] = keys[i];
@@ -111,7 +118,8 @@ merge (const Key *kept, guint n_kept, const Key *strays, guint n_strays, gpointe
 
       if (order == 0)
         return FALSE;
-      blocks[n_kept + n_strays - 1] = order > 0 ? kept[n_kept - 1].block : strays[n_strays - 1].block;
+      blocks[n_kept + n_strays - 1] = order > 0 ? kept[n_kept - 1].block
+                                                : strays[n_strays - 1].block;
       if (order > 0)
         n_kept--;
       else
@@ -142,6 +150,7 @@ ge_pack_sort (GePacker *packer, guint first)
   for (guint i = 0; i < n; i++)
     packer->keys[i] = key_of (&packer->a->strategy, blocks[i]);
   Key *kept = packer->keys + packer->n_keys;
-  if (!take_out (packer->keys, n, kept, strays, &n_strays) || !merge (kept, n - n_strays, strays, n_strays, blocks))
+  if (!take_out (packer->keys, n, kept, strays, &n_strays)
+      || !merge (kept, n - n_strays, strays, n_strays, blocks))
     sort_as_ge_does (packer, blocks, n);
 }

@@ -1,11 +1,13 @@
 /* pack.c - level 2: what happens when one block is tried inside another (ge-static.md 4.1).
  *
- * Blocks by size, largest first; each in turn takes in later ones whose occupants it does not meet.  A block whose occupants meet the
- * parent's only in part is split: those that do not meet stay, the others become a clone that comes right after.  Children lie side by
- * side from the head of their parent; there is no search for gaps.
+ * Blocks by size, largest first; each in turn takes in later ones whose occupants it does not
+ * meet.  A block whose occupants meet the parent's only in part is split: those that do not meet
+ * stay, the others become a clone that comes right after.  Children lie side by side from the head
+ * of their parent; there is no search for gaps.
  *
- * Two things are done faster than the rules say it, with the same outcome: occupants are in the order of time, so that one that meets is
- * found by bisection; and a subtree without room for the block is not searched, unless the search could split the block.
+ * Two things are done faster than the rules say it, with the same outcome: occupants are in the
+ * order of time, so that one that meets is found by bisection; and a subtree without room for the
+ * block is not searched, unless the search could split the block.
  * Cost of a pair: O(children of p) + O(occupants of c x log occupants of p).
  */
 #include "config.h"
@@ -57,7 +59,9 @@ starts_in_same_out (const GeModel *model, const GeBlock *block)
 {
   const GeOccupant *first = &block->occupants[0];
 
-  return first->kind == GE_KIND_OUTPUT && model->multi_same_out[gemem_graph_node (model->graph, first->node)->first_output + first->index];
+  return first->kind == GE_KIND_OUTPUT
+         && model->multi_same_out[gemem_graph_node (model->graph, first->node)->first_output
+                                  + first->index];
 }
 
 static gboolean
@@ -65,7 +69,8 @@ after (const GeAssigner *assigner, const GeBlock *a, const GeBlock *b)
 {
   if (a->stream == b->stream ? b->begin <= a->end : !after_on_other_stream (assigner, a, b))
     return FALSE;
-  return !ge_block_conflict (a, b) && ((b->traits & GE_SPECIAL) == 0 || !starts_in_same_out (assigner->model, b));
+  return !ge_block_conflict (a, b)
+         && ((b->traits & GE_SPECIAL) == 0 || !starts_in_same_out (assigner->model, b));
 }
 
 /* Begins and ends ascend. */
@@ -77,7 +82,9 @@ took_turns (const GeBlock *block)
       const GeOccupant *o = &block->occupants[i];
 
       if (ge_occupant_life_begin (o) > o->end
-          || (i > 0 && (ge_occupant_life_begin (o) < ge_occupant_life_begin (o - 1) || o->end < o[-1].end)))
+          || (i > 0
+              && (ge_occupant_life_begin (o) < ge_occupant_life_begin (o - 1)
+                  || o->end < o[-1].end)))
         return FALSE;
     }
   return TRUE;
@@ -135,7 +142,8 @@ first_not_before (const GeBlock *block, guint32 time)
 static gboolean
 overlaps_any (GeBlock *p, const GeOccupant *occupant)
 {
-  if (p->n_occupants > 4 && (p->traits & GE_TURNS) != 0 && ge_occupant_life_begin (occupant) <= occupant->end)
+  if (p->n_occupants > 4 && (p->traits & GE_TURNS) != 0
+      && ge_occupant_life_begin (occupant) <= occupant->end)
     {
       const GeOccupant *next = first_not_before (p, ge_occupant_life_begin (occupant));
 
@@ -153,7 +161,8 @@ crosses (GeBlock *p, const GeBlock *c, guint32 i)
 {
   const GeOccupant *o = &c->occupants[i];
 
-  if (!(o->end < ge_block_life_begin (p) || ge_occupant_life_begin (o) > ge_block_last (p)->end) && overlaps_any (p, o))
+  if (!(o->end < ge_block_life_begin (p) || ge_occupant_life_begin (o) > ge_block_last (p)->end)
+      && overlaps_any (p, o))
     return TRUE;
   if ((o->flags & GE_OCCUPANT_NEXT_REF) == 0)
     return FALSE;
@@ -168,7 +177,8 @@ clone_of (GeAssigner *a, const GeBlock *block)
 {
   GeBlock *clone = ge_block_new (a, block->size, block->stream, block->space, block->reuse_mem);
 
-  g_ptr_array_set_size (a->blocks, (int)a->blocks->len - 1); /* goes behind the pair that is being packed */
+  /* goes behind the pair that is being packed */
+  g_ptr_array_set_size (a->blocks, (int) a->blocks->len - 1);
   clone->same_stream = block->same_stream;
   clone->zc = block->zc;
   clone->reuse_zc = block->reuse_zc;
@@ -215,7 +225,8 @@ recompute_flags (GeBlock *block)
 static gboolean
 all_cross (const GeBlock *p, const GeBlock *c)
 {
-  return p->n_occupants == 1 && (c->traits & GE_TURNS) != 0 && ((p->traits | c->traits) & GE_SPECIAL) == 0 && !c->first && !c->last
+  return p->n_occupants == 1 && (c->traits & GE_TURNS) != 0
+         && ((p->traits | c->traits) & GE_SPECIAL) == 0 && !c->first && !c->last
          && c->occupants[0].end >= p->begin && ge_block_last (c)->begin <= p->end;
 }
 
@@ -283,7 +294,7 @@ add_child (GeBlock *p, GeBlock *c, guint64 bytes)
   GeGlance glance = { 0, c->begin, c->end, c->stream, c->traits };
 
   c->child = TRUE;
-  c->depth = (guint8)(p->depth + 1);
+  c->depth = (guint8) (p->depth + 1);
   c->room = glance.room = own_room (c);
   if (p->children == NULL)
     {
@@ -307,12 +318,13 @@ pack_continuous (GeBlock *p, GeBlock *c)
 {
   const guint64 size_p = ge_block_max_noalign (p), size_c = ge_block_max_noalign (c);
 
-  if ((p->cont && c->cont) || (p->cont && size_p < size_c) || (c->cont && size_p > size_c) || ge_block_conflict (p, c))
+  if ((p->cont && c->cont) || (p->cont && size_p < size_c) || (c->cont && size_p > size_c)
+      || ge_block_conflict (p, c))
     return;
   if (p->cont && p->child_off + ge_block_align_size (c) <= size_p)
     add_child (p, c, ge_block_align_size (c));
-  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c && ge_block_align_size (p) == ge_block_align_size (c)
-           && !has_children (p))
+  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c
+           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
     add_child (c, p, ge_block_align_size (p));
 }
 
@@ -323,7 +335,8 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
   const guint64 size_p = ge_block_max_real (p), size_c = ge_block_max_real (c);
   const gboolean equal = p->child_off == 0 && c->child_off == 0 && size_p == size_c;
 
-  if ((p->zc && c->zc) || (p->zc && size_p < size_c) || (c->zc && size_p > size_c) || ge_block_conflict (p, c))
+  if ((p->zc && c->zc) || (p->zc && size_p < size_c) || (c->zc && size_p > size_c)
+      || ge_block_conflict (p, c))
     return;
   if (!(p->zc ? c : p)->reuse_zc)
     return;
@@ -332,8 +345,8 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
       add_child (p, c, ge_block_align_size (c));
       p->reuse_zc &= c->reuse_zc;
     }
-  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c) && ge_block_align_size (p) == ge_block_align_size (c)
-           && !has_children (p))
+  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c)
+           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
     {
       add_child (c, p, ge_block_align_size (p));
       c->reuse_zc &= p->reuse_zc;
@@ -347,7 +360,8 @@ static gboolean pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gbo
 static inline gboolean
 is_vain (const GeGlance *glance, const GeBlock *c, guint64 bytes)
 {
-  const gboolean one_on_one = glance->stream == c->stream && (glance->traits & (GE_PLAIN | GE_SPECIAL)) == GE_PLAIN;
+  const gboolean one_on_one = glance->stream == c->stream
+                              && (glance->traits & (GE_PLAIN | GE_SPECIAL)) == GE_PLAIN;
 
   return glance->room < bytes || (one_on_one && glance->begin <= c->end && c->begin <= glance->end);
 }
@@ -379,8 +393,8 @@ pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
   gboolean ok;
   guint64 bytes;
 
-  if (depth + 1 > GE_DEPTH_MAX || !p->reuse_mem || (p->child && !inner) || !c->reuse_mem || c->child || p->label != c->label
-      || p->space != c->space || has_children (c))
+  if (depth + 1 > GE_DEPTH_MAX || !p->reuse_mem || (p->child && !inner) || !c->reuse_mem || c->child
+      || p->label != c->label || p->space != c->space || has_children (c))
     return FALSE;
   ok = after (packer->a, p, c) || after (packer->a, c, p);
   if ((p->zc && (c->first || c->last || c->cont)) || (c->zc && (p->first || p->last || p->cont)))

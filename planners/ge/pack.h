@@ -1,5 +1,5 @@
-/* pack.h - the halves of level 2 (ge-static.md 4.1): what happens between two blocks (pack.c), which pairs can be passed over
- * (pack-scan.c), and the order of B (pack-sort.c). */
+/* pack.h - the halves of level 2 (ge-static.md 4.1): what happens between two blocks (pack.c),
+ * which pairs can be passed over (pack-scan.c), and the order of B (pack-sort.c). */
 #pragma once
 
 #include "planners/ge/block.h"
@@ -9,10 +9,10 @@ typedef struct _GeSortKey GeSortKey;
 typedef struct
 {
   GeAssigner *a;
-  GPtrArray  *clones; /* of the pair being packed, in order */
-  GByteArray *moved;  /* scratch: which occupants are split off */
-  GeSortKey  *keys;   /* scratch of ge_pack_sort(), two halves */
-  guint       n_keys; /* in a half */
+  GPtrArray *clones; /* of the pair being packed, in order */
+  GByteArray *moved; /* scratch: which occupants are split off */
+  GeSortKey *keys;   /* scratch of ge_pack_sort(), two halves */
+  guint n_keys;      /* in a half */
 } GePacker;
 
 /* pack(p, c) of 4.1 at depth 0; clones are appended to packer->clones. */

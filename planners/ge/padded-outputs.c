@@ -1,6 +1,8 @@
-/* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block; see the end of block.h.
+/* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block;
+ * see the end of block.h.
  *
- * Where the specification is silent: they are never zero-copy, since several addresses of the caller need not be adjacent.
+ * Where the specification is silent: they are never zero-copy, since several addresses of the
+ * caller need not be adjacent.
  * Cost: linear in the outputs and the members of their symbols.  Origin: ge-static.md 5.4.
  */
 #include "config.h"
@@ -16,7 +18,8 @@ ge_continuous_allocate (GeAssigner *a, GeRequest *request)
 
   request->noalign = request->size;
   request->continuous = FALSE;
-  block = ge_apply (a, request, request->size, ge_is_zero_copy (model, request->node, request->index, TRUE, request->noalign));
+  block = ge_apply (a, request, request->size,
+                    ge_is_zero_copy (model, request->node, request->index, TRUE, request->noalign));
   ge_block_set_first_last (block);
   block->same_offset = (model->nodes[request->node].kind & GE_BATCH_INDEPENDENT) != 0;
   block->reuse_zc = FALSE;
@@ -31,7 +34,8 @@ is_global (const GeModel *model, guint32 tensor)
 {
   gint64 scope;
 
-  return gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
+  return gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes,
+                          GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
          && scope == 2;
 }
 
@@ -51,7 +55,9 @@ refuse_mixed (GeAssigner *a, const GememNode *node, guint32 n)
 {
   if (a->error == NULL)
     g_set_error (&a->error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "node '%s': continuous_output: %u of %u outputs refer to an input; all of them or none must", node->name, n, node->n_outputs);
+                 "node '%s': continuous_output: %u of %u outputs refer to an input; all of them or "
+                 "none must",
+                 node->name, n, node->n_outputs);
 }
 
 /* The end of all outputs together; the streams of their readers into @streams. */
@@ -94,9 +100,11 @@ ge_continuous_output (GeAssigner *a, GeRequest *request)
   block = ge_continuous_allocate (a, request);
   streams = g_new0 (guint64, ge_stream_words (model));
   end = outputs_end (a, node, streams);
-  /* [QUIRK] NEVER is taken for an end that is not known yet, and the first reader to leave sets it. */
+  /* [QUIRK] NEVER is taken for an end that is not known yet, and the first reader to leave sets
+   * it. */
   ge_block_set_end (block, end == GE_MAX && model->options->quirks ? GE_NEVER : end, block->stream);
-  if (!model->options->quirks) /* [QUIRK] a reference to output 0 does not know the readers of the others */
+  if (!model->options
+           ->quirks) /* [QUIRK] a reference to output 0 does not know the readers of the others */
     ge_block_set_sym_end (block, end);
   ge_block_raise_out_cnt (block, ge_count_streams (model, streams));
   return TRUE;

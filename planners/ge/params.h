@@ -7,9 +7,10 @@
 typedef struct
 {
   GeOptions common;
-  gboolean  use_range, ascending_sort, reuse_first_release, memory_priority_mode;
+  gboolean use_range, ascending_sort, reuse_first_release, memory_priority_mode;
 } GeBlockOptions;
 
-extern const GememParam ge_priority_params[]; /* memory_priority=yes: the range strategies exist only in that mode */
-extern const GememParam ge_extend_params[];   /* static_memory_policy=2 */
+/* memory_priority=yes: the range strategies exist only in that mode */
+extern const GememParam ge_priority_params[];
+extern const GememParam ge_extend_params[]; /* static_memory_policy=2 */
 extern const GememParam ge_block_params[];

@@ -1,6 +1,7 @@
 /* place.c - sizes and offsets of the blocks, and the zero-copy tail (ge-static.md 4.2, 7.2).
  *
- * Invariant: every offset that a block gives is a multiple of 512.  Cost: O(occupants + blocks), and the sort of the graph's inputs.
+ * Invariant: every offset that a block gives is a multiple of 512.  Cost: O(occupants + blocks),
+ * and the sort of the graph's inputs.
  */
 #include "config.h"
 
@@ -56,12 +57,15 @@ place_occupant (GeAssigner *a, const GeBlock *block, const GeOccupant *occupant)
 
   if (occupant->kind > GE_KIND_WORKSPACE)
     return;
-  item =
-      occupant->kind == GE_KIND_OUTPUT ? gemem_node_output_item (node, occupant->index) : gemem_node_workspace_item (node, occupant->index);
-  if (a->offsets[item] != GEMEM_NO_OFFSET && a->offsets[item] > block->head && keeps_larger (a->model, occupant->node))
+  item = occupant->kind == GE_KIND_OUTPUT ? gemem_node_output_item (node, occupant->index)
+                                          : gemem_node_workspace_item (node, occupant->index);
+  if (a->offsets[item] != GEMEM_NO_OFFSET && a->offsets[item] > block->head
+      && keeps_larger (a->model, occupant->node))
     return;
   a->offsets[item] = block->head;
-  a->sizes[item] = occupant->kind == GE_KIND_OUTPUT ? ge_tensor_size (a->model, node->first_output + occupant->index) : occupant->real;
+  a->sizes[item] = occupant->kind == GE_KIND_OUTPUT
+                       ? ge_tensor_size (a->model, node->first_output + occupant->index)
+                       : occupant->real;
   a->spaces[item] = block->space;
 }
 
@@ -133,7 +137,8 @@ static guint64
 input_size (const GeAssigner *a, const GeBlock *block)
 {
   for (guint32 i = 0; i < block->n_occupants; i++)
-    if (block->occupants[i].kind == GE_KIND_OUTPUT && (a->model->nodes[block->occupants[i].node].kind & (GE_DATA | GE_NESTED)) == GE_DATA)
+    if (block->occupants[i].kind == GE_KIND_OUTPUT
+        && (a->model->nodes[block->occupants[i].node].kind & (GE_DATA | GE_NESTED)) == GE_DATA)
       return block->occupants[i].noalign;
   return NO_INPUT;
 }

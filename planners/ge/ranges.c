@@ -1,6 +1,7 @@
 /* ranges.c - the size classes of the GE strategies (ge-static.md 3.1, 3.2).
  *
- * Without ranges a block has the size of its tensor, rounded up; with ranges the first range that holds it.
+ * Without ranges a block has the size of its tensor, rounded up; with ranges the first range that
+ * holds it.
  */
 #include "config.h"
 
@@ -10,12 +11,13 @@
 static int
 compare_sizes (gconstpointer a, gconstpointer b)
 {
-  const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
+  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
 
   return (x > y) - (x < y);
 }
 
-/* 3.1: the sizes of the unlabelled nodes and of the label with the largest total, ascending, without zeros. */
+/* 3.1: the sizes of the unlabelled nodes and of the label with the largest total, ascending,
+ * without zeros. */
 static GArray *
 collect_sizes (const GeModel *model)
 {
@@ -39,8 +41,9 @@ collect_sizes (const GeModel *model)
 
               if (k < node->n_outputs && (model->nodes[i].kind & GE_ZERO_MEMORY) != 0)
                 continue;
-              size = k < node->n_outputs ? ge_tensor_size (model, node->first_output + k)
-                                         : gemem_graph_workspace (model->graph, i, k - node->n_outputs);
+              size = k < node->n_outputs
+                         ? ge_tensor_size (model, node->first_output + k)
+                         : gemem_graph_workspace (model->graph, i, k - node->n_outputs);
               if (pass == 0)
                 totals[label] += size;
               else
@@ -49,7 +52,7 @@ collect_sizes (const GeModel *model)
         }
       for (guint i = 1; i < model->n_labels && pass == 0; i++)
         if (totals[i] > 0 && (largest == 0 || totals[i] > totals[largest]))
-          largest = (gint32)i;
+          largest = (gint32) i;
     }
   if (sizes->len == 0)
     {
@@ -74,6 +77,6 @@ ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy)
   if (sizes->len > 0 && strategy->single_range)
     g_array_append_val (ranges, g_array_index (sizes, guint64, sizes->len - 1));
   else if (sizes->len > 0)
-    ge_binary_ranges ((const guint64 *)(gconstpointer)sizes->data, sizes->len, ranges);
+    ge_binary_ranges ((const guint64 *) (gconstpointer) sizes->data, sizes->len, ranges);
   return ranges;
 }

@@ -1,7 +1,9 @@
-/* release.c - consumers leave a block; when the last one has, its end is known and it goes to its pool (ge-static.md 2.7).
+/* release.c - consumers leave a block; when the last one has, its end is known and it goes to its
+ * pool (ge-static.md 2.7).
  *
- * Ends are asymmetric between streams: a block that is consumed on one other stream ends there at the last consumer, and on its own
- * stream at the first node that is known to run after all consumers, or never.
+ * Ends are asymmetric between streams: a block that is consumed on one other stream ends there at
+ * the last consumer, and on its own stream at the first node that is known to run after all
+ * consumers, or never.
  */
 #include "config.h"
 
@@ -17,7 +19,8 @@ count_bits (const guint64 *words, guint n)
   return bits;
 }
 
-/* The time by which everybody who reads the symbol has finished, as seen from the block's stream; *@reached: as seen from the consumers. */
+/* The time by which everybody who reads the symbol has finished, as seen from the block's stream;
+ * *@reached: as seen from the consumers. */
 static guint32
 last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
 {
@@ -33,8 +36,10 @@ last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
   *reached = a->time;
   if (user->kind != GE_KIND_OUTPUT)
     return a->time;
-  /* [QUIRK] of a subgraph's output the stream of the node around it counts, not that on which it was made. */
-  time = ge_max_life (a->model, user->node, user->index, a->model->options->quirks ? -1 : block->stream, reached, streams);
+  /* [QUIRK] of a subgraph's output the stream of the node around it counts, not that on which it
+   * was made. */
+  time = ge_max_life (a->model, user->node, user->index,
+                      a->model->options->quirks ? -1 : block->stream, reached, streams);
   if ((ge_block_last (block)->flags & GE_OCCUPANT_REF) != 0)
     ge_block_raise_out_cnt (block, count_bits (streams, n_words));
   if (block->first && block->last)
@@ -62,7 +67,7 @@ visit (GeBlock *block, gint32 stream, guint32 out, guint32 end)
       block->visits_size = MAX (1, 2 * block->visits_size);
       block->visits = g_renew (GeVisit, block->visits, block->visits_size);
     }
-  block->visits[block->n_visits++] = (GeVisit) { stream, out, end };
+  block->visits[block->n_visits++] = (GeVisit){ stream, out, end };
   ge_block_raise_out_cnt (block, block->n_visits);
 }
 

@@ -1,6 +1,7 @@
 /* segments.c - the pieces of the plan that the run time may map one by one; see the end of block.h.
  *
- * Top-level blocks are gathered until a segment would reach the limit; groups of continuous memory stay in one segment.
+ * Top-level blocks are gathered until a segment would reach the limit; groups of continuous memory
+ * stay in one segment.
  * Cost: linear in blocks.  Origin: ge-static.md 8.1.
  */
 #include "config.h"
@@ -22,8 +23,11 @@ limit_of (const GeModel *model)
 static void
 add_segment (GememPlan *plan, guint64 base, guint64 end, gboolean fixed, gboolean zero_copy)
 {
-  const GememPlanSegment segment
-      = { .space = GEMEM_MEMORY_HBM, .base = base, .size = end - base, .fixed = fixed, .zero_copy = zero_copy };
+  const GememPlanSegment segment = { .space = GEMEM_MEMORY_HBM,
+                                     .base = base,
+                                     .size = end - base,
+                                     .fixed = fixed,
+                                     .zero_copy = zero_copy };
 
   if (end > base || zero_copy)
     g_array_append_val (plan->segments, segment);

@@ -1,11 +1,14 @@
-/* stream-edges.c - which nodes of one stream are known to run after which of another, and life times that follow from it.
+/* stream-edges.c - which nodes of one stream are known to run after which of another, and life
+ * times that follow from it.
  *
- * in_edges[dst][src] maps nodes on dst to the last node on src that is known to have finished when they start.  Only direct edges and one step of
- * transitivity are taken in, and an edge is dropped when a later one crosses it: the tables say less than the graph, never more.
- * Nodes without a valid stream have no edges.
+ * in_edges[dst][src] maps nodes on dst to the last node on src that is known to have finished when
+ * they start.  Only direct edges and one step of transitivity are taken in, and an edge is dropped
+ * when a later one crosses it: the tables say less than the graph, never more. Nodes without a
+ * valid stream have no edges.
  *
  * Invariant: after pruning, keys and peers of a table ascend strictly.
- * Cost: O(edges x streams) entries in sorted arrays, almost always added at the end.  Origin: ge-static.md 2.6.
+ * Cost: O(edges x streams) entries in sorted arrays, almost always added at the end.  Origin:
+ * ge-static.md 2.6.
  */
 #include "config.h"
 
@@ -66,7 +69,7 @@ insert_edge (GeEdges *table, guint32 key, guint32 peer)
   if ((table->n & (table->n - 1)) == 0) /* full: capacities are powers of two */
     table->edges = g_renew (GeEdge, table->edges, MAX (1, table->n * 2));
   memmove (table->edges + at + 1, table->edges + at, (table->n - at) * sizeof (GeEdge));
-  table->edges[at] = (GeEdge) { key, peer };
+  table->edges[at] = (GeEdge){ key, peer };
   table->n++;
 }
 
@@ -85,7 +88,8 @@ table_of (const GeModel *model, gint32 dst, gint32 src)
 
 /* ---- building */
 
-/* @later on another stream starts after @earlier; and so after what @earlier waited for on third streams. */
+/* @later on another stream starts after @earlier; and so after what @earlier waited for on third
+ * streams. */
 static void
 add_dependency (GeModel *model, guint32 earlier, guint32 later)
 {
@@ -112,7 +116,8 @@ add_dependency (GeModel *model, guint32 earlier, guint32 later)
     }
 }
 
-/* FALSE for nodes that run a subgraph, when quirks are off: what is inside may be on other streams. */
+/* FALSE for nodes that run a subgraph, when quirks are off: what is inside may be on other
+ * streams. */
 static gboolean
 orders_stream (const GeModel *model, guint32 id)
 {
@@ -190,7 +195,8 @@ ge_last_known (const GeModel *model, guint32 node, gint32 stream)
     return GE_MIN_LIFE;
   table = table_of (model, own, stream);
   at = search_node (table, node);
-  if (at == table->n && model->options->quirks) /* [QUIRK] all keys are smaller, and none of them counts */
+  if (at == table->n
+      && model->options->quirks) /* [QUIRK] all keys are smaller, and none of them counts */
     return GE_MIN_LIFE;
   if (at < table->n && table->edges[at].node == node)
     return table->edges[at].peer;
@@ -224,7 +230,8 @@ add_member (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
   life->returns = MAX (life->returns, ge_first_return (model, member, stream));
 }
 
-/* The consumers of @symbol, as seen from @stream; their streams into @streams (may be NULL), those of GE's local engine apart. */
+/* The consumers of @symbol, as seen from @stream; their streams into @streams (may be NULL), those
+ * of GE's local engine apart. */
 static GeLife
 symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint64 *streams)
 {
@@ -234,7 +241,8 @@ symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint6
     {
       const guint32 anchor = model->members[symbol->first_member + i];
       const guint32 node = ge_anchor_node (model, anchor);
-      const guint32 own = model->nodes[node].stream < 0 ? model->n_streams : (guint32) model->nodes[node].stream;
+      const guint32 own = model->nodes[node].stream < 0 ? model->n_streams
+                                                        : (guint32) model->nodes[node].stream;
 
       if (!ge_anchor_is_input (model, anchor))
         continue;
@@ -256,12 +264,15 @@ ge_model_fill_lives (GeModel *model)
     {
       const GeSymbol *symbol = &model->symbols[s];
 
-      model->lives[s] = symbol_life (model, symbol, model->nodes[ge_anchor_node (model, symbol->name)].stream, model->life_streams + s * words);
+      model->lives[s] = symbol_life (model, symbol,
+                                     model->nodes[ge_anchor_node (model, symbol->name)].stream,
+                                     model->life_streams + s * words);
     }
 }
 
 guint32
-ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream, guint32 *tsym, guint64 *streams)
+ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream, guint32 *tsym,
+             guint64 *streams)
 {
   const guint32 tensor = gemem_graph_node (model->graph, node)->first_output + output;
   const guint32 symbol = model->symbol_of[tensor];
@@ -270,7 +281,8 @@ ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_str
   guint32 result = node;
   GeLife life;
 
-  if (model->symbols[symbol].name != tensor && model->options->quirks) /* [QUIRK] only the naming output knows the readers */
+  if (model->symbols[symbol].name != tensor
+      && model->options->quirks) /* [QUIRK] only the naming output knows the readers */
     return result;
   if (stream == model->nodes[ge_anchor_node (model, model->symbols[symbol].name)].stream)
     life = model->lives[symbol];

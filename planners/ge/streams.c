@@ -1,8 +1,10 @@
-/* streams.c - the effective stream of every node: as given, side trips folded back, numbered; see model.h.
+/* streams.c - the effective stream of every node: as given, side trips folded back, numbered; see
+ * model.h.
  *
- * A side trip is a chain of single-consumer nodes that leaves a stream and comes back to it; when its nodes are numbered one after another they
- * count as being on the stream they left.
- * Cost: O(nodes x streams) at worst, linear for real graphs.  Origin: ge-static.md 1.3, 1.4, 2.6 (tainted streams), 7.6.
+ * A side trip is a chain of single-consumer nodes that leaves a stream and comes back to it; when
+ * its nodes are numbered one after another they count as being on the stream they left.
+ * Cost: O(nodes x streams) at worst, linear for real graphs.  Origin: ge-static.md 1.3, 1.4, 2.6
+ * (tainted streams), 7.6.
  */
 #include "config.h"
 
@@ -23,7 +25,10 @@ ge_model_effective_streams (const GeModel *model)
 
       if (gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_SUB_STREAM_ID, &ids[id]))
         continue;
-      ids[id] = gemem_graph_has_attribute (model->graph, node->attributes, GEMEM_ATTRIBUTE_THREAD_SCOPE_ID) ? INVALID : node->stream;
+      ids[id] = gemem_graph_has_attribute (model->graph, node->attributes,
+                                           GEMEM_ATTRIBUTE_THREAD_SCOPE_ID)
+                    ? INVALID
+                    : node->stream;
     }
   return ids;
 }
@@ -49,7 +54,8 @@ consumers_stream (const GeModel *model, const gint64 *ids, const GememNode *node
   return common;
 }
 
-/* The one node that consumes anything of @node, counted by edges; GEMEM_NONE if there are none or several. */
+/* The one node that consumes anything of @node, counted by edges; GEMEM_NONE if there are none or
+ * several. */
 static guint32
 only_consumer (const GeModel *model, const GememNode *node)
 {
@@ -79,8 +85,8 @@ has_one_input (const GeModel *model, guint32 id)
   return connected == 1;
 }
 
-/* Walks the side trip that starts at @start.  Returns the node that is back on its stream, GEMEM_NONE if there is no side trip; @length: nodes on
- * the way. */
+/* Walks the side trip that starts at @start.  Returns the node that is back on its stream,
+ * GEMEM_NONE if there is no side trip; @length: nodes on the way. */
 static guint32
 walk_side_trip (const GeModel *model, const gint64 *ids, guint32 start, guint32 *length)
 {
@@ -92,8 +98,11 @@ walk_side_trip (const GeModel *model, const gint64 *ids, guint32 start, guint32 
     {
       const guint32 next = only_consumer (model, gemem_graph_node (model->graph, at));
 
-      if (next == GEMEM_NONE || next <= at || (model->nodes[next].kind & GE_MERGE) != 0 || ids[next] == INVALID
-          || gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, next)->attributes, GEMEM_ATTRIBUTE_THREAD_SCOPE_ID))
+      if (next == GEMEM_NONE || next <= at || (model->nodes[next].kind & GE_MERGE) != 0
+          || ids[next] == INVALID
+          || gemem_graph_has_attribute (model->graph,
+                                        gemem_graph_node (model->graph, next)->attributes,
+                                        GEMEM_ATTRIBUTE_THREAD_SCOPE_ID))
         return GEMEM_NONE;
       if (ids[next] == stream)
         return next;
@@ -133,7 +142,9 @@ compare_ids (const void *a, const void *b)
 static gint32
 number_of (const GeModel *model, gint64 id)
 {
-  const gint64 *found = id == INVALID ? NULL : bsearch (&id, model->streams, model->n_streams, sizeof id, compare_ids);
+  const gint64 *found = id == INVALID ? NULL
+                                      : bsearch (&id, model->streams, model->n_streams, sizeof id,
+                                                 compare_ids);
 
   return found == NULL ? INVALID : (gint32) (found - model->streams);
 }
@@ -153,7 +164,8 @@ number_streams (GeModel *model, const gint64 *ids, GError **error)
       model->streams[model->n_streams++] = model->streams[i];
   if (model->n_streams > GE_STREAMS_MAX)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "graph '%s': stream: %u different streams; the planner takes at most %u",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "graph '%s': stream: %u different streams; the planner takes at most %u",
                    gemem_graph_name (model->graph), model->n_streams, GE_STREAMS_MAX);
       return FALSE;
     }
@@ -168,7 +180,8 @@ number_streams (GeModel *model, const gint64 *ids, GError **error)
 static void
 mark_tainted (GeModel *model)
 {
-  g_autofree guint8 *tainted = g_new0 (guint8, (gsize) model->n_streams + 1); /* [0]: the invalid stream */
+  /* [0]: the invalid stream */
+  g_autofree guint8 *tainted = g_new0 (guint8, (gsize) model->n_streams + 1);
 
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
@@ -187,8 +200,8 @@ mark_tainted (GeModel *model)
     model->nodes[id].kind |= tainted[model->nodes[id].stream + 1] ? GE_MERGE_TAINTED : 0;
 }
 
-/* 7.6: what flows out of a subgraph was made on the streams inside.  Inner graphs end before the graphs around them, so that ascending
- * order is innermost first. */
+/* 7.6: what flows out of a subgraph was made on the streams inside.  Inner graphs end before the
+ * graphs around them, so that ascending order is innermost first. */
 static void
 fill_output_streams (GeModel *model)
 {
@@ -208,7 +221,8 @@ fill_output_streams (GeModel *model)
       if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED))
         continue;
       parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-      indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+      indexes = gemem_graph_ints (model->graph, node->attributes,
+                                  GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
       for (guint i = 0; i < MIN (n, node->n_inputs); i++)
         {
           guint32 t;

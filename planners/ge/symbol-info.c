@@ -1,5 +1,5 @@
-/* symbol-info.c - what the assigners ask of a symbol: its size, memory type and whether its memory may come from, or go to, others; see
- * model.h.
+/* symbol-info.c - what the assigners ask of a symbol: its size, memory type and whether its memory
+ * may come from, or go to, others; see model.h.
  *
  * Cost: linear in members and their consumers.  Origin: ge-static.md 1.2 (symbol size), 2.2.
  */
@@ -18,9 +18,11 @@ listed_type (const GeModel *model, guint32 anchor)
   const GememNode *node = gemem_graph_node (model->graph, ge_anchor_node (model, anchor));
   const guint32 index = ge_anchor_index (model, anchor);
   guint n;
-  const gint64 *types = gemem_graph_ints (
-      model->graph, node->attributes,
-      ge_anchor_is_input (model, anchor) ? GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE : GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, &n);
+  const gint64 *types = gemem_graph_ints (model->graph, node->attributes,
+                                          ge_anchor_is_input (model, anchor)
+                                              ? GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE
+                                              : GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE,
+                                          &n);
 
   return index < n && types[index] > 0 ? (guint64) types[index] : GEMEM_MEMORY_DEFAULT;
 }
@@ -31,7 +33,8 @@ is_own_space (guint64 type)
   return type == GEMEM_MEMORY_P2P || type == GEMEM_MEMORY_HOST || type == GEMEM_MEMORY_HOST_SVM;
 }
 
-/* [QUIRK] the largest is taken first: an on-chip type listed at one anchor hides P2P listed at another. */
+/* [QUIRK] the largest is taken first: an on-chip type listed at one anchor hides P2P listed at
+ * another. */
 static guint64
 symbol_type (const GeModel *model, const GeSymbol *symbol)
 {
@@ -49,10 +52,15 @@ symbol_type (const GeModel *model, const GeSymbol *symbol)
 
 /* ---- pre and post */
 
-static const char *const no_pre[] = { "Data",          "AippData", "AnnData",   "QueueData",     "Proposal", "Const", "Constant", "GetNext",
-                                      "DropOutGenMask", "RefData",  "AdpGetNext", "DynamicGetNext", NULL };
-static const char *const no_post[] = { "Data",    "AippData", "QueueData", "Enter",      "RefEnter",       "NextIteration", "RefNextIteration",
-                                       "RefData", "GetNext",  "AdpGetNext", "DynamicGetNext", "DropOutGenMask", NULL };
+static const char *const no_pre[] = {
+  "Data",    "AippData",       "AnnData", "QueueData",  "Proposal",       "Const", "Constant",
+  "GetNext", "DropOutGenMask", "RefData", "AdpGetNext", "DynamicGetNext", NULL
+};
+static const char *const no_post[] = {
+  "Data",           "AippData",         "QueueData", "Enter",   "RefEnter",
+  "NextIteration",  "RefNextIteration", "RefData",   "GetNext", "AdpGetNext",
+  "DynamicGetNext", "DropOutGenMask",   NULL
+};
 
 /* @type without a version V1..V4 at its end is listed. */
 static gboolean
@@ -68,7 +76,8 @@ base_listed (const char *type, const char *const *list)
   return FALSE;
 }
 
-/* The input of the graph's own NetOutput that @tensor flows into, the first in edge order; GEMEM_NONE. */
+/* The input of the graph's own NetOutput that @tensor flows into, the first in edge order;
+ * GEMEM_NONE. */
 static guint32
 graph_output (const GeModel *model, guint32 tensor)
 {
@@ -83,9 +92,11 @@ graph_output (const GeModel *model, guint32 tensor)
 static gboolean
 is_iterator (const GeModel *model, const GememNode *node)
 {
-  const char *original = gemem_graph_text (model->graph, node->attributes, GEMEM_ATTRIBUTE_ORIGINAL_TYPE);
+  const char *original = gemem_graph_text (model->graph, node->attributes,
+                                           GEMEM_ATTRIBUTE_ORIGINAL_TYPE);
 
-  return strcmp (node->type, "FunctionOp") == 0 && original != NULL && strcmp (original, "IteratorV2") == 0;
+  return strcmp (node->type, "FunctionOp") == 0 && original != NULL
+         && strcmp (original, "IteratorV2") == 0;
 }
 
 /* Takes from @flags what the output @tensor forbids. */
@@ -126,7 +137,8 @@ scan_outputs (const GeModel *model, const GeSymbol *symbol)
 
       if (ge_anchor_is_input (model, anchor))
         continue;
-      if ((model->nodes[ge_anchor_node (model, anchor)].kind & (GE_DATA | GE_NESTED)) == (GE_DATA | GE_NESTED))
+      if ((model->nodes[ge_anchor_node (model, anchor)].kind & (GE_DATA | GE_NESTED))
+          == (GE_DATA | GE_NESTED))
         has_sub_data = TRUE;
       else
         flags = restrict_flags (model, anchor, has_sub_data, flags);
@@ -150,7 +162,8 @@ fill_symbol (const GeModel *model, GeSymbol *symbol)
       const gboolean is_input = ge_anchor_is_input (model, members[i]);
 
       n_inputs += is_input;
-      if (gemem_graph_flag (model->graph, gemem_graph_node (model->graph, id)->attributes, GEMEM_ATTRIBUTE_IS_FIXED_ADDR_PRIOR))
+      if (gemem_graph_flag (model->graph, gemem_graph_node (model->graph, id)->attributes,
+                            GEMEM_ATTRIBUTE_IS_FIXED_ADDR_PRIOR))
         symbol->flags |= GE_SYMBOL_FIXED;
       if (!is_input && (model->nodes[id].kind & GE_ZERO_MEMORY) == 0)
         symbol->size = MAX (symbol->size, ge_tensor_size (model, members[i]));
@@ -183,7 +196,8 @@ fill_same_out (GeModel *model)
         if (inputs[i].tensor != GEMEM_NONE)
           {
             first = first == GEMEM_NONE ? inputs[i].tensor : first;
-            several |= model->nodes[ge_anchor_node (model, inputs[i].tensor)].stream != model->nodes[ge_anchor_node (model, first)].stream;
+            several |= model->nodes[ge_anchor_node (model, inputs[i].tensor)].stream
+                       != model->nodes[ge_anchor_node (model, first)].stream;
           }
       for (guint32 i = 0; several && i < n; i++)
         if (inputs[i].tensor != GEMEM_NONE)

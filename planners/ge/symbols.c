@@ -1,10 +1,13 @@
-/* symbols.c - alias classes: the sets of outputs and inputs that must share one address; see model.h.
+/* symbols.c - alias classes: the sets of outputs and inputs that must share one address; see
+ * model.h.
  *
- * Nodes are taken in order, inputs before outputs.  A class is a list that keeps the name of its founder and the order in which members came,
- * both of which show in the plan; classes are merged by appending one list to the other, and found again through a forest of parents.
+ * Nodes are taken in order, inputs before outputs.  A class is a list that keeps the name of its
+ * founder and the order in which members came, both of which show in the plan; classes are merged
+ * by appending one list to the other, and found again through a forest of parents.
  *
- * Where the specification leaves a choice: producers of a merge node are united so that the largest (the first on ties) survives; the inputs of a
- * nested Data node follow its output; in-place pairs are taken in order of node ids.
+ * Where the specification leaves a choice: producers of a merge node are united so that the largest
+ * (the first on ties) survives; the inputs of a nested Data node follow its output; in-place pairs
+ * are taken in order of node ids.
  * Cost: almost linear in anchors.  Origin: ge-static.md 1.6, 2.4 (is_reference), 8.3.
  */
 #include "config.h"
@@ -13,7 +16,8 @@
 
 #include "planners/ge/model-private.h"
 
-/* All per anchor; tail and n_members only count at roots.  A root is the founder and the head of its list. */
+/* All per anchor; tail and n_members only count at roots.  A root is the founder and the head of
+ * its list. */
 typedef struct
 {
   GeModel *model;
@@ -76,10 +80,12 @@ unite_classes (Classes *classes, guint32 a, guint32 b)
 static gboolean
 is_while (const char *type)
 {
-  return strcmp (type, "While") == 0 || strcmp (type, "_While") == 0 || strcmp (type, "StatelessWhile") == 0;
+  return strcmp (type, "While") == 0 || strcmp (type, "_While") == 0
+         || strcmp (type, "StatelessWhile") == 0;
 }
 
-/* 1.6: the input that @output references by the first rule that applies; GEMEM_NONE also when that input does not exist. */
+/* 1.6: the input that @output references by the first rule that applies; GEMEM_NONE also when that
+ * input does not exist. */
 static guint32
 find_reference (const GeModel *model, guint32 id, guint32 output, gboolean *flagged)
 {
@@ -90,15 +96,18 @@ find_reference (const GeModel *model, guint32 id, guint32 output, gboolean *flag
   guint32 input = GEMEM_NONE;
 
   *flagged = tensor->reuse_input >= 0 || named != GEMEM_NONE;
-  if ((kind & GE_NETOUTPUT) != 0 || is_while (node->type) || (kind & (GE_DATA | GE_NESTED)) == (GE_DATA | GE_NESTED))
+  if ((kind & GE_NETOUTPUT) != 0 || is_while (node->type)
+      || (kind & (GE_DATA | GE_NESTED)) == (GE_DATA | GE_NESTED))
     input = output;
-  else if (output == 0 && (strcmp (node->type, "Merge") == 0 || strcmp (node->type, "Reshape") == 0))
+  else if (output == 0
+           && (strcmp (node->type, "Merge") == 0 || strcmp (node->type, "Reshape") == 0))
     input = 0;
   else if (named != GEMEM_NONE)
     input = named;
   else if (tensor->reuse_input >= 0)
     input = (guint32) tensor->reuse_input;
-  else if ((kind & GE_CASCADE_OUT) != 0 && (kind & (GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)) != 0)
+  else if ((kind & GE_CASCADE_OUT) != 0
+           && (kind & (GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)) != 0)
     input = 0;
   return input < node->n_inputs ? input : GEMEM_NONE;
 }
@@ -127,7 +136,9 @@ fill_origins (GeModel *model)
     {
       const GememTensor *tensor = gemem_graph_tensor (model->graph, t);
       const guint32 input = model->referenced_input[t];
-      const guint32 from = input == GEMEM_NONE ? GEMEM_NONE : gemem_graph_inputs (model->graph, tensor->node)[input].tensor;
+      const guint32 from = input == GEMEM_NONE
+                               ? GEMEM_NONE
+                               : gemem_graph_inputs (model->graph, tensor->node)[input].tensor;
 
       model->origin[t] = from < t ? model->origin[from] : t;
     }
@@ -142,7 +153,8 @@ ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input
   gint64 index;
 
   if ((model->nodes[id].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)
-      || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index))
+      || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX,
+                           &index))
     return FALSE;
   *owner = gemem_graph_block (model->graph, node->block)->node;
   if (index < 0 || index >= gemem_graph_node (model->graph, *owner)->n_inputs)
@@ -157,10 +169,13 @@ parent_input (const GeModel *model, guint32 id)
 {
   guint32 owner, input;
 
-  return ge_outer_input (model, id, &owner, &input) ? ge_input_anchor (model, gemem_graph_node (model->graph, owner), input) : GEMEM_NONE;
+  return ge_outer_input (model, id, &owner, &input)
+             ? ge_input_anchor (model, gemem_graph_node (model->graph, owner), input)
+             : GEMEM_NONE;
 }
 
-/* The class of the producer of an input; a producer that comes later (back edge) founds its class here. */
+/* The class of the producer of an input; a producer that comes later (back edge) founds its class
+ * here. */
 static guint32
 producer_class (Classes *classes, guint32 tensor)
 {
@@ -169,7 +184,8 @@ producer_class (Classes *classes, guint32 tensor)
   return class != GEMEM_NONE ? class : found_class (classes, tensor);
 }
 
-/* Unites the classes of all producers of a merge node and returns the survivor; GEMEM_NONE without producers that came before. */
+/* Unites the classes of all producers of a merge node and returns the survivor; GEMEM_NONE without
+ * producers that came before. */
 static guint32
 unite_producers (Classes *classes, guint32 id)
 {
@@ -179,14 +195,17 @@ unite_producers (Classes *classes, guint32 id)
 
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 class = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE : find_class (classes, inputs[i].tensor);
+      const guint32 class = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE
+                                                           : find_class (classes, inputs[i].tensor);
 
-      if (class != GEMEM_NONE && (target == GEMEM_NONE || classes->n_members[class] > classes->n_members[target]))
+      if (class != GEMEM_NONE
+          && (target == GEMEM_NONE || classes->n_members[class] > classes->n_members[target]))
         target = class;
     }
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 class = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE : find_class (classes, inputs[i].tensor);
+      const guint32 class = inputs[i].tensor == GEMEM_NONE ? GEMEM_NONE
+                                                           : find_class (classes, inputs[i].tensor);
 
       if (class != GEMEM_NONE)
         append_class (classes, target, class);
@@ -198,7 +217,8 @@ unite_producers (Classes *classes, guint32 id)
 static guint32
 back_edge_output (const GeModel *model, const GememNode *node)
 {
-  const char *name = gemem_graph_text (model->graph, node->attributes, GEMEM_ATTRIBUTE_NEXT_ITERATION);
+  const char *name = gemem_graph_text (model->graph, node->attributes,
+                                       GEMEM_ATTRIBUTE_NEXT_ITERATION);
   const guint32 from = name == NULL ? GEMEM_NONE : gemem_graph_find_node (model->graph, name);
 
   if (from == GEMEM_NONE || gemem_graph_node (model->graph, from)->n_outputs == 0)
@@ -255,9 +275,11 @@ unite_parent_outputs (Classes *classes, guint32 id)
 {
   const GeModel *model = classes->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
-  const GememNode *parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
+  const GememNode *parent = gemem_graph_node (model->graph,
+                                              gemem_graph_block (model->graph, node->block)->node);
   guint n;
-  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
 
   for (guint i = 0; i < MIN (n, node->n_inputs); i++)
     if (indexes[i] >= 0 && indexes[i] < parent->n_outputs)
@@ -270,12 +292,15 @@ static guint32
 variable_class (const Classes *classes, guint32 tensor)
 {
   const GeModel *model = classes->model;
-  const char *name = gemem_graph_text (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME);
+  const char *name = gemem_graph_text (model->graph,
+                                       gemem_graph_tensor (model->graph, tensor)->attributes,
+                                       GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME);
   const guint32 from = name == NULL ? GEMEM_NONE : gemem_graph_find_node (model->graph, name);
   const GememNode *node = from == GEMEM_NONE ? NULL : gemem_graph_node (model->graph, from);
 
   if (node == NULL || node->n_outputs == 0
-      || (strcmp (node->type, "RefData") != 0 && (model->nodes[from].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)))
+      || (strcmp (node->type, "RefData") != 0
+          && (model->nodes[from].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)))
     return GEMEM_NONE;
   return find_class (classes, node->first_output);
 }
@@ -321,9 +346,11 @@ merge_inplace (Classes *classes, const gint64 *streams)
   for (guint i = 0; i < pairs->len; i++)
     {
       const GeInplacePair *pair = &g_array_index (pairs, GeInplacePair, i);
-      const GememNode *node = gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, pair->tensor)->node);
+      const GememNode *node = gemem_graph_node (
+          model->graph, gemem_graph_tensor (model->graph, pair->tensor)->node);
 
-      append_class (classes, find_class (classes, ge_input_anchor (model, node, pair->input)), find_class (classes, pair->tensor));
+      append_class (classes, find_class (classes, ge_input_anchor (model, node, pair->input)),
+                    find_class (classes, pair->tensor));
       model->referenced_input[pair->tensor] = pair->input;
       model->is_reference[pair->tensor] = 1;
     }
@@ -364,10 +391,13 @@ number_symbols (Classes *classes, guint32 n_anchors)
 void
 ge_model_fill_symbols (GeModel *model, const gint64 *streams)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1) : NULL;
-  const guint32 n_anchors = model->n_tensors + (last != NULL ? last->first_input + last->n_inputs : 0);
+  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
+                                             : NULL;
+  const guint32 n_anchors = model->n_tensors
+                            + (last != NULL ? last->first_input + last->n_inputs : 0);
   const gsize n = (gsize) n_anchors + 1;
-  Classes classes = { model, g_new (guint32, n), g_new (guint32, n), g_new (guint32, n), g_new (guint32, n) };
+  Classes classes = { model, g_new (guint32, n), g_new (guint32, n), g_new (guint32, n),
+                      g_new (guint32, n) };
 
   memset (classes.parent, 0xff, n * sizeof (guint32));
   memset (classes.next, 0xff, n * sizeof (guint32));

@@ -35,7 +35,8 @@ ge_symbol_refreshable (const GeModel *model, guint32 tensor)
   return TRUE;
 }
 
-/* Inputs of the planned graph's own NetOutput in the symbol; *@outputs_refreshable: every output's node is. */
+/* Inputs of the planned graph's own NetOutput in the symbol; *@outputs_refreshable: every output's
+ * node is. */
 static guint32
 graph_outputs (const GeModel *model, guint32 tensor, gboolean *outputs_refreshable)
 {
@@ -45,7 +46,8 @@ graph_outputs (const GeModel *model, guint32 tensor, gboolean *outputs_refreshab
   *outputs_refreshable = TRUE;
   for (guint32 i = 0; i < symbol->n_members; i++)
     {
-      const guint32 anchor = model->members[symbol->first_member + i], node = ge_anchor_node (model, anchor);
+      const guint32 anchor = model->members[symbol->first_member + i],
+                    node = ge_anchor_node (model, anchor);
 
       if (!ge_anchor_is_input (model, anchor))
         *outputs_refreshable = *outputs_refreshable && refreshable (model, node);
@@ -60,16 +62,19 @@ data_is_zero_copy (const GeModel *model, guint32 node, guint32 tensor)
 {
   const GememAttributes attributes = gemem_graph_node (model->graph, node)->attributes;
 
-  if (model->options->build_graph_mode == 0 && gemem_graph_flag (model->graph, attributes, GEMEM_ATTRIBUTE_IS_MULTI_BATCH_SHAPE_DATA))
+  if (model->options->build_graph_mode == 0
+      && gemem_graph_flag (model->graph, attributes, GEMEM_ATTRIBUTE_IS_MULTI_BATCH_SHAPE_DATA))
     return FALSE;
   return !gemem_graph_has_attribute (model->graph, attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX)
          && refreshable_around (model, node, tensor);
 }
 
 gboolean
-ge_is_zero_copy (const GeModel *model, guint32 node, guint32 output, gboolean continuous, guint64 noalign)
+ge_is_zero_copy (const GeModel *model, guint32 node, guint32 output, gboolean continuous,
+                 guint64 noalign)
 {
-  const guint32 kind = model->nodes[node].kind, tensor = gemem_graph_node (model->graph, node)->first_output + output;
+  const guint32 kind = model->nodes[node].kind,
+                tensor = gemem_graph_node (model->graph, node)->first_output + output;
   gboolean outputs_refreshable;
 
   if (model->dynamic_root)
@@ -90,5 +95,6 @@ ge_is_zero_copy (const GeModel *model, guint32 node, guint32 output, gboolean co
     return (kind & GE_NESTED) == 0;
   if ((kind & GE_DATA) != 0)
     return data_is_zero_copy (model, node, tensor);
-  return graph_outputs (model, tensor, &outputs_refreshable) == 1 && outputs_refreshable && refreshable_around (model, node, tensor);
+  return graph_outputs (model, tensor, &outputs_refreshable) == 1 && outputs_refreshable
+         && refreshable_around (model, node, tensor);
 }

@@ -1,16 +1,21 @@
-/* buffer-shared.c - planner `paddle-buffer-shared-pass`: buffer_shared_inplace_pass and buffer_shared_cross_op_memory_reuse_pass, PaddlePaddle
- * 1.6 and later.
+/* buffer-shared.c - planner `paddle-buffer-shared-pass`: buffer_shared_inplace_pass and
+ * buffer_shared_cross_op_memory_reuse_pass, PaddlePaddle 1.6 and later.
  *
- * Rules (paddle.md 8.5).  After the in-place pass, operators of the global block in breadth-first topological order (data and control edges; among
- * equals by planning order).  An output that is the first version of its name, a dense tensor of more than no bytes, not persistable, once
- * among the outputs, not an input, and not shared already, looks among the dead variables of exactly its bytes, newest first, for one that was not
- * taken yet and is not touched by the operator.  Element types do not count.  A variable is dead when the last operator that touches it was
- * visited; those that die at one operator are pushed in the order of the program's variables (unspecified in PaddlePaddle).
+ * Rules (paddle.md 8.5).  After the in-place pass, operators of the global block in breadth-first
+ * topological order (data and control edges; among equals by planning order).  An output that is
+ * the first version of its name, a dense tensor of more than no bytes, not persistable, once among
+ * the outputs, not an input, and not shared already, looks among the dead variables of exactly its
+ * bytes, newest first, for one that was not taken yet and is not touched by the operator.  Element
+ * types do not count.  A variable is dead when the last operator that touches it was visited; those
+ * that die at one operator are pushed in the order of the program's variables (unspecified in
+ * PaddlePaddle).
  *
- * The pass adds dependencies where it relies on its own order.  A plan is for the order that the graph has, so a dead variable is taken only if it is
- * known to be over then without new dependencies (gemem_paddle_is_over()).
+ * The pass adds dependencies where it relies on its own order.  A plan is for the order that the
+ * graph has, so a dead variable is taken only if it is known to be over then without new
+ * dependencies (gemem_paddle_is_over()).
  *
- * Cost: O(nodes + edges), and one step per dead variable of the same bytes that is passed over.  Origin: paddle.md 8.5.
+ * Cost: O(nodes + edges), and one step per dead variable of the same bytes that is passed over. 
+ * Origin: paddle.md 8.5.
  */
 #include "config.h"
 
@@ -22,10 +27,10 @@
 typedef struct
 {
   PaddleSharing *sharing;
-  guint8        *foreign;
-  guint32       *n_left;   /* per variable: operators that touch it and were not visited */
-  GHashTable    *dead;     /* bytes -> variable + 1: the newest */
-  guint32       *older;    /* per dead variable: the next older of the same bytes, + 1; 0: none */
+  guint8 *foreign;
+  guint32 *n_left;  /* per variable: operators that touch it and were not visited */
+  GHashTable *dead; /* bytes -> variable + 1: the newest */
+  guint32 *older;   /* per dead variable: the next older of the same bytes, + 1; 0: none */
 } Pass;
 
 /* ---- breadth first */
@@ -45,7 +50,8 @@ count_edges (const GememGraph *graph, guint32 id, guint32 *n_waiting)
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
       const guint32 tensor = gemem_graph_inputs (graph, id)[i].tensor;
-      const guint32 from = tensor != GEMEM_NONE ? gemem_graph_tensor (graph, tensor)->node : GEMEM_NONE;
+      const guint32 from = tensor != GEMEM_NONE ? gemem_graph_tensor (graph, tensor)->node
+                                                : GEMEM_NONE;
 
       n_waiting[id] += from < id && gemem_graph_node (graph, from)->block == 0;
     }
@@ -57,7 +63,8 @@ count_edges (const GememGraph *graph, guint32 id, guint32 *n_waiting)
     }
 }
 
-/* The nodes of the global block.  Edges against the planning order come out of NextIteration and do not count. */
+/* The nodes of the global block.  Edges against the planning order come out of NextIteration and do
+ * not count. */
 static GArray *
 breadth_first (const GememGraph *graph)
 {
@@ -92,8 +99,9 @@ may_take (const Pass *pass, guint32 id, guint32 out)
 {
   const PaddleSharing *sharing = pass->sharing;
 
-  return gemem_paddle_is_shareable (sharing->program, out, pass->foreign) && !sharing->took[out] && sharing->n_writes[out] == 1
-         && sharing->n_reads[out] == 0 && gemem_paddle_is_first (sharing->touches, out, id);
+  return gemem_paddle_is_shareable (sharing->program, out, pass->foreign) && !sharing->took[out]
+         && sharing->n_writes[out] == 1 && sharing->n_reads[out] == 0
+         && gemem_paddle_is_first (sharing->touches, out, id);
 }
 
 static gboolean
@@ -102,7 +110,8 @@ is_pair (const Pass *pass, guint32 id, guint32 in, guint32 out)
   const PaddleProgram *program = pass->sharing->program;
 
   return gemem_paddle_variable (program, in)->space == gemem_paddle_variable (program, out)->space
-         && gemem_paddle_is_over (pass->sharing->touches, in, id) && pass->sharing->n_reads[in] == 0 && pass->sharing->n_writes[in] == 0;
+         && gemem_paddle_is_over (pass->sharing->touches, in, id) && pass->sharing->n_reads[in] == 0
+         && pass->sharing->n_writes[in] == 0;
 }
 
 /* Takes the newest dead variable that fits, out of its list. */
@@ -119,7 +128,9 @@ serve (Pass *pass, guint32 id, guint32 out)
     return;
   gemem_paddle_share (pass->sharing, id, *link - 1, out);
   *link = pass->older[*link - 1];
-  g_hash_table_insert (pass->dead, (gpointer) &gemem_paddle_variable (pass->sharing->program, out)->bytes, GUINT_TO_POINTER (newest));
+  g_hash_table_insert (pass->dead,
+                       (gpointer) &gemem_paddle_variable (pass->sharing->program, out)->bytes,
+                       GUINT_TO_POINTER (newest));
 }
 
 static void
@@ -127,7 +138,8 @@ bury (Pass *pass, guint32 variable)
 {
   const guint64 *bytes = &gemem_paddle_variable (pass->sharing->program, variable)->bytes;
 
-  if (pass->sharing->gave[variable] || !gemem_paddle_is_shareable (pass->sharing->program, variable, pass->foreign))
+  if (pass->sharing->gave[variable]
+      || !gemem_paddle_is_shareable (pass->sharing->program, variable, pass->foreign))
     return;
   pass->older[variable] = GPOINTER_TO_UINT (g_hash_table_lookup (pass->dead, bytes));
   g_hash_table_insert (pass->dead, (gpointer) bytes, GUINT_TO_POINTER (variable + 1));
@@ -141,7 +153,8 @@ compare_numbers (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* One operator has been visited that touches each variable of @touched (ascending, with repeats). */
+/* One operator has been visited that touches each variable of @touched (ascending, with
+ * repeats). */
 static void
 count_down (Pass *pass, const GArray *touched)
 {
@@ -149,7 +162,8 @@ count_down (Pass *pass, const GArray *touched)
     {
       const guint32 variable = g_array_index (touched, guint32, i);
 
-      if ((i == 0 || g_array_index (touched, guint32, i - 1) != variable) && --pass->n_left[variable] == 0)
+      if ((i == 0 || g_array_index (touched, guint32, i - 1) != variable)
+          && --pass->n_left[variable] == 0)
         bury (pass, variable);
     }
 }
@@ -159,7 +173,8 @@ visit (Pass *pass, guint32 id, GArray *touched)
 {
   const PaddleProgram *program = pass->sharing->program;
   const GememNode *node = gemem_graph_node (program->graph, id);
-  const guint32 *reads = gemem_paddle_reads (program, id), *writes = gemem_paddle_writes (program, id);
+  const guint32 *reads = gemem_paddle_reads (program, id),
+                *writes = gemem_paddle_writes (program, id);
 
   gemem_paddle_count_node (pass->sharing, id);
   for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
@@ -185,8 +200,8 @@ share_across_operators (PaddleSharing *sharing)
   g_autoptr (GArray) lists = gemem_paddle_lists (program, FALSE);
   g_autoptr (GArray) order = breadth_first (program->graph);
   g_autoptr (GArray) touched = g_array_new (FALSE, FALSE, sizeof (guint32));
-  Pass pass = { sharing, g_new0 (guint8, n), g_memdup2 (sharing->touches->n, sizeof (guint32) * n), g_hash_table_new (g_int64_hash, g_int64_equal),
-                g_new0 (guint32, n) };
+  Pass pass = { sharing, g_new0 (guint8, n), g_memdup2 (sharing->touches->n, sizeof (guint32) * n),
+                g_hash_table_new (g_int64_hash, g_int64_equal), g_new0 (guint32, n) };
 
   gemem_paddle_skip_foreign (program, lists, pass.foreign);
   for (guint i = 0; i < order->len; i++)
@@ -229,21 +244,32 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   rewrite = gemem_paddle_buffer_shared (program, settings);
-  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-buffer-shared-pass", settings->alignment);
+  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-buffer-shared-pass",
+                                    settings->alignment);
 }
 
 static const GememParam params[] = {
-  { .name = "enable_inplace", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .offset = G_STRUCT_OFFSET (PaddleBufferShared, enable_inplace),
+  { .name = "enable_inplace",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    .offset = G_STRUCT_OFFSET (PaddleBufferShared, enable_inplace),
     .help = "BuildStrategy.enable_inplace: the in-place pass before it." },
-  { .name = "memory_optimize", .type = GEMEM_PARAM_BOOL, .default_text = "yes", .offset = G_STRUCT_OFFSET (PaddleBufferShared, memory_optimize),
+  { .name = "memory_optimize",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    .offset = G_STRUCT_OFFSET (PaddleBufferShared, memory_optimize),
     .help = "BuildStrategy.memory_optimize: the cross-operator pass." },
   PADDLE_ALIGNMENT_PARAM (PaddleBufferShared),
   { NULL },
 };
 
 const GememPlanner gemem_planner_paddle_buffer_shared = {
-  .base = { .name = "paddle-buffer-shared-pass", .summary = "PaddlePaddle's buffer sharing (1.6 and later), in place and across operators",
-            .origin = "paddle.md 8.5", .params = params, .params_size = sizeof (PaddleBufferShared) },
+  .base = { .name = "paddle-buffer-shared-pass",
+            .summary =
+                "PaddlePaddle's buffer sharing (1.6 and later), in place and across operators",
+            .origin = "paddle.md 8.5",
+            .params = params,
+            .params_size = sizeof (PaddleBufferShared) },
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,

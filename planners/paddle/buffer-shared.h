@@ -1,4 +1,5 @@
-/* buffer-shared.h - the buffer sharing of PaddlePaddle 1.6 and later as a function: the whole result, for the planner and for tests. */
+/* buffer-shared.h - the buffer sharing of PaddlePaddle 1.6 and later as a function: the whole
+ * result, for the planner and for tests. */
 #pragma once
 
 #include "planners/paddle/inplace.h"
@@ -6,8 +7,9 @@
 typedef struct
 {
   gboolean enable_inplace, memory_optimize;
-  guint64  alignment;
+  guint64 alignment;
 } PaddleBufferShared;
 
 /* In-place pass and cross-operator pass.  `op` of the renames is the node. */
-PaddleRewrite *gemem_paddle_buffer_shared (const PaddleProgram *program, const PaddleBufferShared *settings);
+PaddleRewrite *gemem_paddle_buffer_shared (const PaddleProgram *program,
+                                           const PaddleBufferShared *settings);

@@ -1,6 +1,8 @@
-/* first-fit.h - address-ordered first fit: what an allocator needs that always takes the lowest hole.
+/* first-fit.h - address-ordered first fit: what an allocator needs that always takes the lowest
+ * hole.
  *
- * Invariants: holes are ascending, not empty, and never touch one another or the top.  Cost: O(holes) an operation.
+ * Invariants: holes are ascending, not empty, and never touch one another or the top.  Cost:
+ * O(holes) an operation.
  */
 #pragma once
 
@@ -19,6 +21,7 @@ typedef struct
 
 void gemem_paddle_first_fit_init (PaddleFirstFit *fit);
 void gemem_paddle_first_fit_clear (PaddleFirstFit *fit);
-/* The lowest offset that is a multiple of @alignment (a power of two) with @bytes free behind it. */
+/* The lowest offset that is a multiple of @alignment (a power of two) with @bytes free behind
+ * it. */
 guint64 gemem_paddle_first_fit_take (PaddleFirstFit *fit, guint64 bytes, guint64 alignment);
 void gemem_paddle_first_fit_give (PaddleFirstFit *fit, guint64 offset, guint64 bytes);

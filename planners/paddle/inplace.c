@@ -1,27 +1,32 @@
-/* inplace.c - planner `paddle-inplace-pass`: outputs written over inputs, with the three meanings of FLAGS_enable_inplace_whitelist.
+/* inplace.c - planner `paddle-inplace-pass`: outputs written over inputs, with the three meanings
+ * of FLAGS_enable_inplace_whitelist.
  *
- * Rules (paddle.md 7).  Operators of the global block in planning order; for each pair of the operator's in-place rule (graphs/inplace.h: attribute
- * `inplace_pairs`, else first input and first output of the whitelisted types):
+ * Rules (paddle.md 7).  Operators of the global block in planning order; for each pair of the
+ * operator's in-place rule (graphs/inplace.h: attribute `inplace_pairs`, else first input and first
+ * output of the whitelisted types):
  *   version=1.4  the flag on: only whitelisted operators;
  *   version=1.5  the flag on: whitelisted operators are left out (what the documentation says);
  *   version=1.6  no flag; the rules of the buffer-sharing pass (8.5).
- * In 1.4 and 1.5: neither in the skip set, different names, the input once among the inputs, the output once among the outputs, neither on the
- * other side, nothing else uses the input later or unknown of time, both reusable (8.4), equal NodeSize (but for reshape2 and reshape2_grad).
- * In 1.6: tensors of equal bytes that do not persist, the input dies here, the output is the first version of its name.
+ * In 1.4 and 1.5: neither in the skip set, different names, the input once among the inputs, the
+ * output once among the outputs, neither on the other side, nothing else uses the input later or
+ * unknown of time, both reusable (8.4), equal NodeSize (but for reshape2 and reshape2_grad). In
+ * 1.6: tensors of equal bytes that do not persist, the input dies here, the output is the first
+ * version of its name.
  *
- * Not known: which of the checks 1.4 did not do yet; they are all done.  Its "withdraw if the graph would get a cycle" is the demand that the other
- * readers come first.
+ * Not known: which of the checks 1.4 did not do yet; they are all done.  Its "withdraw if the graph
+ * would get a cycle" is the demand that the other readers come first.
  *
- * Cost: O(inputs + outputs) per operator, and gemem_paddle_is_over() per pair.  Origin: paddle.md 7.
+ * Cost: O(inputs + outputs) per operator, and gemem_paddle_is_over() per pair.  Origin: paddle.md
+ * 7.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "graphs/inplace.h"
 #include "planners/paddle/inplace.h"
 #include "planners/paddle/node-size.h"
 #include "planners/paddle/planner-params.h"
-#include "graphs/inplace.h"
 
 /* ---- who shares with whom */
 
@@ -57,14 +62,16 @@ gemem_paddle_share (PaddleSharing *sharing, guint32 node, guint32 in, guint32 ou
 
   g_array_append_val (sharing->renames, rename);
   sharing->gave[in] = sharing->took[out] = TRUE;
-  gemem_paddle_rename (&sharing->names, gemem_paddle_name (&sharing->names, out), gemem_paddle_name (&sharing->names, in));
+  gemem_paddle_rename (&sharing->names, gemem_paddle_name (&sharing->names, out),
+                       gemem_paddle_name (&sharing->names, in));
 }
 
 void
 gemem_paddle_count_node (PaddleSharing *sharing, guint32 node)
 {
   const GememNode *op = gemem_graph_node (sharing->program->graph, node);
-  const guint32 *reads = gemem_paddle_reads (sharing->program, node), *writes = gemem_paddle_writes (sharing->program, node);
+  const guint32 *reads = gemem_paddle_reads (sharing->program, node),
+                *writes = gemem_paddle_writes (sharing->program, node);
 
   for (guint32 i = 0; i < op->n_inputs; i++)
     if (reads[i] != GEMEM_NONE)
@@ -78,7 +85,8 @@ void
 gemem_paddle_forget_node (PaddleSharing *sharing, guint32 node)
 {
   const GememNode *op = gemem_graph_node (sharing->program->graph, node);
-  const guint32 *reads = gemem_paddle_reads (sharing->program, node), *writes = gemem_paddle_writes (sharing->program, node);
+  const guint32 *reads = gemem_paddle_reads (sharing->program, node),
+                *writes = gemem_paddle_writes (sharing->program, node);
 
   for (guint32 i = 0; i < op->n_inputs; i++)
     if (reads[i] != GEMEM_NONE)
@@ -93,16 +101,17 @@ gemem_paddle_is_shareable (const PaddleProgram *program, guint32 variable, const
 {
   const PaddleVariable *v = gemem_paddle_variable (program, variable);
 
-  return strcmp (v->name, PADDLE_EMPTY) != 0 && !v->persistable && v->is_tensor && v->bytes > 0 && !foreign[variable];
+  return strcmp (v->name, PADDLE_EMPTY) != 0 && !v->persistable && v->is_tensor && v->bytes > 0
+         && !foreign[variable];
 }
 
 /* ---- the pass */
 
 typedef struct
 {
-  PaddleSharing       *sharing;
+  PaddleSharing *sharing;
   const PaddleInplace *settings;
-  guint8              *skip, *foreign;
+  guint8 *skip, *foreign;
 } Pass;
 
 static gboolean
@@ -122,11 +131,17 @@ static gboolean
 is_at_start (const PaddleProgram *program, guint32 id, guint32 input, guint32 output)
 {
   const GememNodeInput *in = &gemem_graph_inputs (program->graph, id)[input];
-  const GememTensor *tensor = in->tensor != GEMEM_NONE ? gemem_graph_tensor (program->graph, in->tensor) : NULL;
-  const GememNode *producer = tensor != NULL ? gemem_graph_node (program->graph, tensor->node) : NULL;
+  const GememTensor *tensor = in->tensor != GEMEM_NONE
+                                  ? gemem_graph_tensor (program->graph, in->tensor)
+                                  : NULL;
+  const GememNode *producer = tensor != NULL ? gemem_graph_node (program->graph, tensor->node)
+                                             : NULL;
 
-  return (producer == NULL || program->places[gemem_node_output_item (producer, tensor->index)].inner == 0)
-         && program->places[gemem_node_output_item (gemem_graph_node (program->graph, id), output)].inner == 0;
+  return (producer == NULL
+          || program->places[gemem_node_output_item (producer, tensor->index)].inner == 0)
+         && program->places[gemem_node_output_item (gemem_graph_node (program->graph, id), output)]
+                    .inner
+                == 0;
 }
 
 static gboolean
@@ -134,12 +149,16 @@ is_old_pair (const Pass *pass, guint32 id, guint32 in, guint32 out)
 {
   const PaddleProgram *program = pass->sharing->program;
   const char *type = gemem_graph_node (program->graph, id)->type;
-  const PaddleVariable *x = gemem_paddle_variable (program, in), *y = gemem_paddle_variable (program, out);
+  const PaddleVariable *x = gemem_paddle_variable (program, in),
+                       *y = gemem_paddle_variable (program, out);
   const gboolean any_size = strcmp (type, "reshape2") == 0 || strcmp (type, "reshape2_grad") == 0;
 
-  return !pass->skip[in] && !pass->skip[out] && gemem_paddle_is_reusable (program, in, pass->settings->place)
-         && gemem_paddle_is_reusable (program, out, pass->settings->place) && (any_size || gemem_paddle_node_size (x) == gemem_paddle_node_size (y))
-         && ((y->named && program->one_stream) || gemem_paddle_is_first (pass->sharing->touches, out, id));
+  return !pass->skip[in] && !pass->skip[out]
+         && gemem_paddle_is_reusable (program, in, pass->settings->place)
+         && gemem_paddle_is_reusable (program, out, pass->settings->place)
+         && (any_size || gemem_paddle_node_size (x) == gemem_paddle_node_size (y))
+         && ((y->named && program->one_stream)
+             || gemem_paddle_is_first (pass->sharing->touches, out, id));
 }
 
 static gboolean
@@ -147,9 +166,12 @@ is_new_pair (const Pass *pass, guint32 id, guint32 in, guint32 out)
 {
   const PaddleProgram *program = pass->sharing->program;
 
-  return gemem_paddle_is_shareable (program, in, pass->foreign) && gemem_paddle_is_shareable (program, out, pass->foreign)
-         && gemem_paddle_variable (program, in)->bytes == gemem_paddle_variable (program, out)->bytes && !pass->sharing->gave[in]
-         && !pass->sharing->took[out] && gemem_paddle_is_first (pass->sharing->touches, out, id);
+  return gemem_paddle_is_shareable (program, in, pass->foreign)
+         && gemem_paddle_is_shareable (program, out, pass->foreign)
+         && gemem_paddle_variable (program, in)->bytes
+                == gemem_paddle_variable (program, out)->bytes
+         && !pass->sharing->gave[in] && !pass->sharing->took[out]
+         && gemem_paddle_is_first (pass->sharing->touches, out, id);
 }
 
 static void
@@ -157,17 +179,22 @@ try_pair (const Pass *pass, guint32 id, guint32 input, guint32 output)
 {
   PaddleSharing *sharing = pass->sharing;
   const PaddleProgram *program = sharing->program;
-  const guint32 in = gemem_paddle_reads (program, id)[input], out = gemem_paddle_writes (program, id)[output];
+  const guint32 in = gemem_paddle_reads (program, id)[input],
+                out = gemem_paddle_writes (program, id)[output];
   const char *debug = pass->settings->memory_optimize_debug;
 
-  if (in == GEMEM_NONE || out == GEMEM_NONE || gemem_paddle_variable (program, in)->type >> 8 != gemem_paddle_variable (program, out)->type >> 8)
+  if (in == GEMEM_NONE || out == GEMEM_NONE
+      || gemem_paddle_variable (program, in)->type >> 8
+             != gemem_paddle_variable (program, out)->type >> 8)
     return;
-  if (sharing->n_reads[in] != 1 || sharing->n_writes[out] != 1 || sharing->n_writes[in] != 0 || sharing->n_reads[out] != 0)
+  if (sharing->n_reads[in] != 1 || sharing->n_writes[out] != 1 || sharing->n_writes[in] != 0
+      || sharing->n_reads[out] != 0)
     return;
   if (debug != NULL && strcmp (debug, gemem_paddle_variable (program, out)->name) == 0)
     return;
   if (is_at_start (program, id, input, output) && gemem_paddle_is_over (sharing->touches, in, id)
-      && (pass->settings->version == PADDLE_INPLACE_1_6 ? is_new_pair (pass, id, in, out) : is_old_pair (pass, id, in, out)))
+      && (pass->settings->version == PADDLE_INPLACE_1_6 ? is_new_pair (pass, id, in, out)
+                                                        : is_old_pair (pass, id, in, out)))
     gemem_paddle_share (sharing, id, in, out);
 }
 
@@ -182,7 +209,8 @@ visit (const Pass *pass, guint32 id)
     return;
   gemem_paddle_count_node (pass->sharing, id);
   for (guint i = 0; i + 1 < n; i += 2)
-    if (pairs[i] >= 0 && pairs[i] < node->n_inputs && pairs[i + 1] >= 0 && pairs[i + 1] < node->n_outputs)
+    if (pairs[i] >= 0 && pairs[i] < node->n_inputs && pairs[i + 1] >= 0
+        && pairs[i + 1] < node->n_outputs)
       try_pair (pass, id, (guint32) pairs[i], (guint32) pairs[i + 1]);
   gemem_paddle_forget_node (pass->sharing, id);
 }
@@ -229,12 +257,20 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
 }
 
 static const GememParam params[] = {
-  { .name = "enable_inplace_whitelist", .type = GEMEM_PARAM_BOOL, .default_text = "no",
+  { .name = "enable_inplace_whitelist",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
     .offset = G_STRUCT_OFFSET (PaddleInplace, enable_inplace_whitelist),
     .help = "1.4: only listed operators may; 1.5: listed operators may not; 1.6: no effect." },
-  { .name = "version", .type = GEMEM_PARAM_CHOICE, .default_text = "1.5", .choices = "1.4|1.5|1.6|1.3=1.4", .offset = G_STRUCT_OFFSET (PaddleInplace, version),
+  { .name = "version",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "1.5",
+    .choices = "1.4|1.5|1.6|1.3=1.4",
+    .offset = G_STRUCT_OFFSET (PaddleInplace, version),
     .help = "Release whose pass it is." },
-  { .name = "memory_optimize_debug", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (PaddleInplace, memory_optimize_debug),
+  { .name = "memory_optimize_debug",
+    .type = GEMEM_PARAM_STRING,
+    .offset = G_STRUCT_OFFSET (PaddleInplace, memory_optimize_debug),
     .help = "Name of an output that stays where it is." },
   PADDLE_PLACE_PARAM (PaddleInplace),
   PADDLE_ALIGNMENT_PARAM (PaddleInplace),
@@ -242,8 +278,11 @@ static const GememParam params[] = {
 };
 
 const GememPlanner gemem_planner_paddle_inplace = {
-  .base = { .name = "paddle-inplace-pass", .summary = "PaddlePaddle's in-place passes: outputs written over inputs", .origin = "paddle.md 7",
-            .params = params, .params_size = sizeof (PaddleInplace) },
+  .base = { .name = "paddle-inplace-pass",
+            .summary = "PaddlePaddle's in-place passes: outputs written over inputs",
+            .origin = "paddle.md 7",
+            .params = params,
+            .params_size = sizeof (PaddleInplace) },
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,

@@ -1,4 +1,5 @@
-/* inplace.h - sharing the buffer of an input with an output of the same operator: paddle.md 7, and 8.5 for what comes before its pass. */
+/* inplace.h - sharing the buffer of an input with an output of the same operator: paddle.md 7, and
+ * 8.5 for what comes before its pass. */
 #pragma once
 
 #include "planners/paddle/rewrite.h"
@@ -14,22 +15,23 @@ enum
 typedef struct
 {
   gboolean enable_inplace_whitelist;
-  int      version;
-  char    *memory_optimize_debug; /* an output of this name stays where it is */
-  int      place;                 /* PADDLE_PLACE_* */
-  guint64  alignment;
+  int version;
+  char *memory_optimize_debug; /* an output of this name stays where it is */
+  int place;                   /* PADDLE_PLACE_* */
+  guint64 alignment;
 } PaddleInplace;
 
 /* Who shares with whom. */
 typedef struct
 {
   const PaddleProgram *program;
-  PaddleTouches       *touches;
-  PaddleNames          names;  /* variables that share are called by the name of the first */
-  guint8              *gave;   /* per variable: another shares its buffer */
-  guint8              *took;   /* per variable: lies in the buffer of another */
-  guint32             *n_reads, *n_writes; /* per variable: how often the operator at hand reads and writes it */
-  GArray              *renames; /* PaddleRename; list, index and pool_size 0; `op` is the node */
+  PaddleTouches *touches;
+  PaddleNames names; /* variables that share are called by the name of the first */
+  guint8 *gave;      /* per variable: another shares its buffer */
+  guint8 *took;      /* per variable: lies in the buffer of another */
+  /* per variable: how often the operator at hand reads and writes it */
+  guint32 *n_reads, *n_writes;
+  GArray *renames; /* PaddleRename; list, index and pool_size 0; `op` is the node */
 } PaddleSharing;
 
 void gemem_paddle_sharing_init (PaddleSharing *sharing, const PaddleProgram *program);
@@ -37,11 +39,15 @@ void gemem_paddle_sharing_clear (PaddleSharing *sharing);
 /* @out lies in the buffer of @in from @node on. */
 void gemem_paddle_share (PaddleSharing *sharing, guint32 node, guint32 in, guint32 out);
 
-/* The pass, operators in planning order.  @rewrite (may be NULL) gets the names as they are at each operator. */
-void gemem_paddle_inplace (PaddleSharing *sharing, const PaddleInplace *settings, PaddleRewrite *rewrite);
+/* The pass, operators in planning order.  @rewrite (may be NULL) gets the names as they are at each
+ * operator. */
+void gemem_paddle_inplace (PaddleSharing *sharing, const PaddleInplace *settings,
+                           PaddleRewrite *rewrite);
 
-/* What the passes of 1.6 ask of both sides of a pair: a dense tensor that does not persist, has bytes, and is touched by one block only. */
-gboolean gemem_paddle_is_shareable (const PaddleProgram *program, guint32 variable, const guint8 *foreign);
+/* What the passes of 1.6 ask of both sides of a pair: a dense tensor that does not persist, has
+ * bytes, and is touched by one block only. */
+gboolean gemem_paddle_is_shareable (const PaddleProgram *program, guint32 variable,
+                                    const guint8 *foreign);
 /* Fills n_reads and n_writes from @node, and empties them again. */
 void gemem_paddle_count_node (PaddleSharing *sharing, guint32 node);
 void gemem_paddle_forget_node (PaddleSharing *sharing, guint32 node);

@@ -1,4 +1,5 @@
-/* lists.c - the straight lists of operators that PaddlePaddle's planners walk, and what dies where in them; see program.h, paddle.md 8.1. */
+/* lists.c - the straight lists of operators that PaddlePaddle's planners walk, and what dies where
+ * in them; see program.h, paddle.md 8.1. */
 #include "config.h"
 
 #include <string.h>
@@ -58,7 +59,8 @@ append_blocks (const GememGraph *graph, const ByBlock *by_block, guint32 owner, 
     {
       const guint32 first = by_block->first[node->first_block + b];
 
-      g_array_append_vals (nodes, by_block->nodes + first, by_block->first[node->first_block + b + 1] - first);
+      g_array_append_vals (nodes, by_block->nodes + first,
+                           by_block->first[node->first_block + b + 1] - first);
     }
 }
 
@@ -83,7 +85,8 @@ add_list (GArray *lists, GArray *nodes, guint32 forward)
 static GArray *
 new_nodes (void)
 {
-  return g_array_new (TRUE, FALSE, sizeof (guint32)); /* with a zero behind, so that an empty one has memory */
+  /* with a zero behind, so that an empty one has memory */
+  return g_array_new (TRUE, FALSE, sizeof (guint32));
 }
 
 /* The lists of one kind of owner, in the order of the forward operators. */
@@ -105,9 +108,11 @@ add_kind (const GememGraph *graph, const ByBlock *by_block, guint kind, GArray *
           g_array_append_val (forward, id);
           g_array_append_val (backward, none);
         }
-      else if (waiting->len > 0 && strcmp (gemem_graph_node (graph, id)->type, owners[kind][1]) == 0)
+      else if (waiting->len > 0
+               && strcmp (gemem_graph_node (graph, id)->type, owners[kind][1]) == 0)
         {
-          g_array_index (backward, guint32, g_array_index (waiting, guint32, waiting->len - 1)) = id;
+          g_array_index (backward, guint32,
+                         g_array_index (waiting, guint32, waiting->len - 1)) = id;
           g_array_set_size (waiting, waiting->len - 1);
         }
     }
@@ -158,15 +163,16 @@ typedef struct
 typedef struct
 {
   const PaddleProgram *program;
-  const PaddleList    *list;
-  PaddleLiveness      *liveness;
-  GArray              *deaths;
+  const PaddleList *list;
+  PaddleLiveness *liveness;
+  GArray *deaths;
 } Walk;
 
 static gboolean
 is_walked (const Walk *walk, guint32 variable)
 {
-  return variable != GEMEM_NONE && gemem_paddle_variable (walk->program, variable)->named && walk->program->one_stream;
+  return variable != GEMEM_NONE && gemem_paddle_variable (walk->program, variable)->named
+         && walk->program->one_stream;
 }
 
 static void
@@ -183,11 +189,13 @@ step_back (const Walk *walk, guint32 position)
 {
   const guint32 id = walk->list->nodes[position];
   const GememNode *node = gemem_graph_node (walk->program->graph, id);
-  const guint32 *reads = gemem_paddle_reads (walk->program, id), *writes = gemem_paddle_writes (walk->program, id);
+  const guint32 *reads = gemem_paddle_reads (walk->program, id),
+                *writes = gemem_paddle_writes (walk->program, id);
   guint8 *live = walk->liveness->born;
 
   for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
-    walk->liveness->survives[walk->liveness->write_at[position] + i] = writes[i] != GEMEM_NONE && live[writes[i]];
+    walk->liveness->survives[walk->liveness->write_at[position] + i] = writes[i] != GEMEM_NONE
+                                                                       && live[writes[i]];
   for (guint32 i = 0; i < node->n_inputs; i++)
     if (is_walked (walk, reads[i]) && !live[reads[i]])
       {
@@ -220,16 +228,19 @@ position_of (const PaddleList *list, guint32 node)
   return low;
 }
 
-/* The death of what is written by output or workspace @slot of the operator at @position and is no variable of the graph. */
+/* The death of what is written by output or workspace @slot of the operator at @position and is no
+ * variable of the graph. */
 static void
 add_given_death (const Walk *walk, guint32 position, guint32 slot)
 {
   const guint32 id = walk->list->nodes[position];
   const guint32 variable = gemem_paddle_writes (walk->program, id)[slot];
-  const PaddleVariable *v = variable != GEMEM_NONE ? gemem_paddle_variable (walk->program, variable) : NULL;
+  const PaddleVariable *v = variable != GEMEM_NONE ? gemem_paddle_variable (walk->program, variable)
+                                                   : NULL;
   guint32 death;
 
-  if (v == NULL || v->named || v->death == GEMEM_NONE || v->first_item != gemem_node_item (gemem_graph_node (walk->program->graph, id)) + slot)
+  if (v == NULL || v->named || v->death == GEMEM_NONE
+      || v->first_item != gemem_node_item (gemem_graph_node (walk->program->graph, id)) + slot)
     return;
   death = position_of (walk->list, v->death);
   if (death == walk->list->n)
@@ -268,7 +279,9 @@ gemem_paddle_liveness_new (const PaddleProgram *program, const PaddleList *list)
   liveness->born = g_new0 (guint8, (gsize) program->n_variables + 1);
   liveness->write_at = g_new0 (guint32, (gsize) list->n + 1);
   for (guint32 i = 0; i < list->n; i++)
-    liveness->write_at[i + 1] = liveness->write_at[i] + gemem_paddle_n_writes (gemem_graph_node (program->graph, list->nodes[i]));
+    liveness->write_at[i + 1] = liveness->write_at[i]
+                                + gemem_paddle_n_writes (
+                                    gemem_graph_node (program->graph, list->nodes[i]));
   liveness->survives = g_new0 (guint8, (gsize) liveness->write_at[list->n] + 1);
   for (guint32 i = list->n; i-- > 0;)
     step_back (&walk, i);

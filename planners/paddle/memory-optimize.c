@@ -1,17 +1,23 @@
-/* memory-optimize.c - planner `paddle-memory-optimize`: the Python transpiler fluid.memory_optimize() of PaddlePaddle 0.x - 1.4.
+/* memory-optimize.c - planner `paddle-memory-optimize`: the Python transpiler
+ * fluid.memory_optimize() of PaddlePaddle 0.x - 1.4.
  *
- * Rules (paddle.md 8.1, 8.2).  Lists: the global block, then matched sub-blocks (lists.c).  An output takes the memory of the first entry of
- * the pool whose element type is equal and whose shape matches: level 0 the same shape, level 1 both or neither of dynamic batch and no fewer
- * elements.  The pool: dynamic batches before static shapes, then ascending by elements, equal ones in order of arrival (era 1.3); or in
- * the order of death, variables that no operator writes among them (era 1.2).  A variable comes back into the pool under the name, and with the
- * shape, of the memory it took.
+ * Rules (paddle.md 8.1, 8.2).  Lists: the global block, then matched sub-blocks (lists.c).  An
+ * output takes the memory of the first entry of the pool whose element type is equal and whose
+ * shape matches: level 0 the same shape, level 1 both or neither of dynamic batch and no fewer
+ * elements.  The pool: dynamic batches before static shapes, then ascending by elements, equal ones
+ * in order of arrival (era 1.3); or in the order of death, variables that no operator writes among
+ * them (era 1.2).  A variable comes back into the pool under the name, and with the shape, of the
+ * memory it took.
  *
- * Beyond the text: a variable that operators of two lists touch is skipped, as if the operator that owns the block listed it.
+ * Beyond the text: a variable that operators of two lists touch is skipped, as if the operator that
+ * owns the block listed it.
  *
- * The real transpiler does not see that a dead variable is written again later; where that loses a value the plan differs from it (layout.c).
+ * The real transpiler does not see that a dead variable is written again later; where that loses a
+ * value the plan differs from it (layout.c).
  *
- * Cost: O(log pool) to find an entry of the right size, then one step per entry of another element type or shape; with print_log, and in era
- * 1.2, one step per entry in front of the one taken.  Level 0: O(1) where no shape is equal.  Origin: paddle.md 8.1, 8.2.
+ * Cost: O(log pool) to find an entry of the right size, then one step per entry of another element
+ * type or shape; with print_log, and in era 1.2, one step per entry in front of the one taken. 
+ * Level 0: O(1) where no shape is equal.  Origin: paddle.md 8.1, 8.2.
  */
 #include "config.h"
 
@@ -49,19 +55,22 @@ is_found (const PaddleWalk *walk, guint32 node, const PaddleVariable *variable)
 static gboolean
 is_valid (const PaddleWalk *walk, guint32 node, guint32 name)
 {
-  return !walk->skip[name] && gemem_paddle_is_valid (walk->program, node, walk->position >= walk->forward, name);
+  return !walk->skip[name]
+         && gemem_paddle_is_valid (walk->program, node, walk->position >= walk->forward, name);
 }
 
 static gboolean
 may_give (const PaddleWalk *walk, guint32 node, guint32 name)
 {
-  return is_valid (walk, node, name) && (settings_of (walk)->era == PADDLE_ERA_1_2 || walk->written[name]);
+  return is_valid (walk, node, name)
+         && (settings_of (walk)->era == PADDLE_ERA_1_2 || walk->written[name]);
 }
 
 static gboolean
 skips (const PaddleWalk *walk, guint32 node)
 {
-  return gemem_paddle_owns_list (gemem_graph_node (walk->program->graph, node), settings_of (walk)->era == PADDLE_ERA_1_2);
+  return gemem_paddle_owns_list (gemem_graph_node (walk->program->graph, node),
+                                 settings_of (walk)->era == PADDLE_ERA_1_2);
 }
 
 /* ---- the pool */
@@ -97,14 +106,17 @@ first_beyond (const PaddleWalk *walk, const PaddleVariable *variable, gboolean o
 static guint32
 place (PaddleWalk *walk, guint32 name)
 {
-  return settings_of (walk)->era == PADDLE_ERA_1_2 ? walk->pool->len : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
+  return settings_of (walk)->era == PADDLE_ERA_1_2
+             ? walk->pool->len
+             : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
 }
 
 /* Type and shape. */
 static int
 compare_shapes (gconstpointer a, gconstpointer b)
 {
-  const PaddleVariable *x = *(const PaddleVariable *const *) a, *y = *(const PaddleVariable *const *) b;
+  const PaddleVariable *x = *(const PaddleVariable *const *) a,
+                       *y = *(const PaddleVariable *const *) b;
 
   if (x->type != y->type)
     return x->type < y->type ? -1 : 1;
@@ -128,17 +140,21 @@ print_hit (PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cach
   g_autofree char *to = gemem_paddle_shape_text (cache, ", ");
 
   if (settings_of (walk)->era == PADDLE_ERA_1_3)
-    gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u", walk->counter++, from, to, index, walk->pool->len);
+    gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u",
+                      walk->counter++, from, to, index, walk->pool->len);
   else
-    gemem_paddle_log (walk->rewrite, "Hit Cache !!!! cache pool index is %u, var name is %s, cached var name is %s, var shape is %s ", index, x->name,
-                      cache->name, from + strlen (x->name));
+    gemem_paddle_log (walk->rewrite,
+                      "Hit Cache !!!! cache pool index is %u, var name is %s, cached var name is "
+                      "%s, var shape is %s ",
+                      index, x->name, cache->name, from + strlen (x->name));
 }
 
 /* Nothing from this entry on can match (in the order of era 1.3). */
 static gboolean
 is_beyond (const PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cache)
 {
-  return is_dynamic (x) != is_dynamic (cache) || (settings_of (walk)->level == 0 && cache->elements > x->elements);
+  return is_dynamic (x) != is_dynamic (cache)
+         || (settings_of (walk)->level == 0 && cache->elements > x->elements);
 }
 
 static guint32
@@ -146,8 +162,10 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 {
   const PaddleMemoryOptimize *settings = settings_of (walk);
   const PaddleVariable *x = gemem_paddle_variable (walk->program, name);
-  const gboolean exact = settings->level == 0 && !settings->print_log; /* only entries of its class can match, or be itself */
-  const gboolean jumps = settings->era == PADDLE_ERA_1_3 && !settings->print_log; /* over entries that could only print */
+  /* only entries of its class can match, or be itself */
+  const gboolean exact = settings->level == 0 && !settings->print_log;
+  /* over entries that could only print */
+  const gboolean jumps = settings->era == PADDLE_ERA_1_3 && !settings->print_log;
 
   if (exact && walk->n_pooled[walk->class[name]] == 0)
     return GEMEM_NONE;
@@ -169,7 +187,8 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
       if (x == cache)
         {
           if (settings->print_log)
-            gemem_paddle_log (walk->rewrite, "x :  %s  cache :  %s  is same var!", x->name, cache->name);
+            gemem_paddle_log (walk->rewrite, "x :  %s  cache :  %s  is same var!", x->name,
+                              cache->name);
           return GEMEM_NONE;
         }
       if (x->type != cache->type)
@@ -192,13 +211,17 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 static const PaddleRules rules = { skips, is_valid, may_give, find, place, FALSE };
 
 PaddleRewrite *
-gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings, GError **error)
+gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings,
+                              GError **error)
 {
   g_autoptr (PaddleRewrite) rewrite = gemem_paddle_rewrite_new (program);
-  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_shapes, (gpointer) settings);
+  g_autoptr (PaddleWalk)
+      walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_shapes, (gpointer) settings);
   g_autoptr (GArray) lists = gemem_paddle_lists (program, settings->era == PADDLE_ERA_1_2);
 
-  if (!gemem_paddle_skip_for_transpiler (program, lists, settings->era == PADDLE_ERA_1_2, settings->skip_grads, settings->skip_opt_set, walk->skip, error))
+  if (!gemem_paddle_skip_for_transpiler (program, lists, settings->era == PADDLE_ERA_1_2,
+                                         settings->skip_grads, settings->skip_opt_set, walk->skip,
+                                         error))
     return NULL;
   for (guint i = 0; i < lists->len; i++)
     gemem_paddle_walk_list (walk, i, &g_array_index (lists, PaddleList, i));
@@ -220,27 +243,49 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   rewrite = gemem_paddle_memory_optimize (program, settings, error);
   if (rewrite == NULL)
     return NULL;
-  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize", settings->alignment);
+  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize",
+                                    settings->alignment);
 }
 
 static const GememParam params[] = {
-  { .name = "level", .type = GEMEM_PARAM_UINT, .default_text = "0", .min = "0", .max = "1", .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, level),
+  { .name = "level",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "0",
+    .min = "0",
+    .max = "1",
+    .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, level),
     .help = "0: reuse among equal shapes only; 1: by any variable with enough elements." },
-  { .name = "skip_opt_set", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_opt_set),
+  { .name = "skip_opt_set",
+    .type = GEMEM_PARAM_STRING,
+    .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_opt_set),
     .help = "Variables that neither give nor take memory: [NAME,NAME]." },
-  { .name = "skip_grads", .type = GEMEM_PARAM_BOOL, .default_text = "no", .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_grads),
+  { .name = "skip_grads",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_grads),
     .help = "Leave out the gradients that the optimizer's operators read." },
-  { .name = "print_log", .type = GEMEM_PARAM_BOOL, .default_text = "no", .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, print_log),
+  { .name = "print_log",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, print_log),
     .help = "Keep the lines that PaddlePaddle prints about each reuse." },
-  { .name = "era", .type = GEMEM_PARAM_CHOICE, .default_text = "1.3", .choices = "1.3|1.2|1.4=1.3", .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, era),
-    .help = "Release: 1.3 and 1.4 keep the pool sorted by size, 1.2 and before in the order of death." },
+  { .name = "era",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "1.3",
+    .choices = "1.3|1.2|1.4=1.3",
+    .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, era),
+    .help = "Release: 1.3 and 1.4 keep the pool sorted by size, 1.2 and before in the order of "
+            "death." },
   PADDLE_ALIGNMENT_PARAM (PaddleMemoryOptimize),
   { NULL },
 };
 
 const GememPlanner gemem_planner_paddle_memory_optimize = {
-  .base = { .name = "paddle-memory-optimize", .summary = "PaddlePaddle's fluid.memory_optimize(): liveness and renaming", .origin = "paddle.md 8.1",
-            .params = params, .params_size = sizeof (PaddleMemoryOptimize) },
+  .base = { .name = "paddle-memory-optimize",
+            .summary = "PaddlePaddle's fluid.memory_optimize(): liveness and renaming",
+            .origin = "paddle.md 8.1",
+            .params = params,
+            .params_size = sizeof (PaddleMemoryOptimize) },
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,

@@ -1,4 +1,5 @@
-/* memory-optimize.h - fluid.memory_optimize() as a function: the whole result, for the planner and for tests. */
+/* memory-optimize.h - fluid.memory_optimize() as a function: the whole result, for the planner and
+ * for tests. */
 #pragma once
 
 #include "planners/paddle/rewrite.h"
@@ -11,12 +12,13 @@ enum
 
 typedef struct
 {
-  guint64  level; /* 0: equal shapes; 1: any that fits */
-  char    *skip_opt_set;
+  guint64 level; /* 0: equal shapes; 1: any that fits */
+  char *skip_opt_set;
   gboolean skip_grads, print_log;
-  int      era;
-  guint64  alignment;
+  int era;
+  guint64 alignment;
 } PaddleMemoryOptimize;
 
 /* Renames all lists of @program.  Errors: GEMEM_ERROR_USAGE (skip_opt_set). */
-PaddleRewrite *gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings, GError **error);
+PaddleRewrite *gemem_paddle_memory_optimize (const PaddleProgram *program,
+                                             const PaddleMemoryOptimize *settings, GError **error);

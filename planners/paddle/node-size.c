@@ -29,17 +29,21 @@ gemem_paddle_is_reusable (const PaddleProgram *program, guint32 variable, int pl
   const PaddleVariable *v = gemem_paddle_variable (program, variable);
   const guint64 least = place == PADDLE_PLACE_GPU ? 256 : 4096;
 
-  if (strcmp (v->name, PADDLE_EMPTY) == 0 || !v->is_tensor || v->persistable || v->n_dims == 0 || gemem_paddle_node_elements (v) < least)
+  if (strcmp (v->name, PADDLE_EMPTY) == 0 || !v->is_tensor || v->persistable || v->n_dims == 0
+      || gemem_paddle_node_elements (v) < least)
     return FALSE;
   return v->writer == GEMEM_NONE
-         || !gemem_graph_flag (program->graph, gemem_graph_node (program->graph, v->writer)->attributes, GEMEM_ATTRIBUTE_FORCE_CPU);
+         || !gemem_graph_flag (program->graph,
+                               gemem_graph_node (program->graph, v->writer)->attributes,
+                               GEMEM_ATTRIBUTE_FORCE_CPU);
 }
 
 static void
 skip_role_variables (const PaddleProgram *program, const GememNode *node, guint8 *skip)
 {
   guint n = 0;
-  const char *const *names = gemem_graph_texts (program->graph, node->attributes, GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
+  const char *const *names = gemem_graph_texts (program->graph, node->attributes,
+                                                GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
 
   for (guint i = 0; i < n; i++)
     gemem_paddle_skip (gemem_paddle_find (program, names[i]), skip);

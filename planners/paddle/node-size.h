@@ -1,4 +1,5 @@
-/* node-size.h - which variables the C++ passes of PaddlePaddle 1.4 and 1.5 touch, and what they take them for (paddle.md 8.4). */
+/* node-size.h - which variables the C++ passes of PaddlePaddle 1.4 and 1.5 touch, and what they
+ * take them for (paddle.md 8.4). */
 #pragma once
 
 #include "planners/paddle/program.h"
@@ -9,16 +10,22 @@ enum
   PADDLE_PLACE_CPU,
 };
 
-#define PADDLE_PLACE_PARAM(Struct)                                                                                                              \
-  { .name = "place", .type = GEMEM_PARAM_CHOICE, .default_text = "gpu", .choices = "gpu|cpu", .offset = G_STRUCT_OFFSET (Struct, place),             \
-    .help = "Build whose least number of elements worth sharing counts: 256 with CUDA (gpu), 4096 without (cpu)." }
+#define PADDLE_PLACE_PARAM(Struct) \
+  { \
+    .name = "place", .type = GEMEM_PARAM_CHOICE, .default_text = "gpu", .choices = "gpu|cpu", \
+    .offset = G_STRUCT_OFFSET (Struct, place), \
+    .help = "Build whose least number of elements worth sharing counts: 256 with CUDA (gpu), " \
+            "4096 without (cpu)." \
+  }
 
 /* |product of the shape| as it comes out in 32-bit integers, overflow included. */
 guint64 gemem_paddle_node_elements (const PaddleVariable *variable);
 /* Bytes: elements times the size of one. */
 guint64 gemem_paddle_node_size (const PaddleVariable *variable);
-/* May the variable take part: a dense tensor that does not persist, with a shape, large enough for @place, not made in host memory. */
+/* May the variable take part: a dense tensor that does not persist, with a shape, large enough for
+ * @place, not made in host memory. */
 gboolean gemem_paddle_is_reusable (const PaddleProgram *program, guint32 variable, int place);
 
-/* The skip set of the passes: what op_role_var attributes name, and what operators with sub-blocks and send, recv and prefetch touch. */
+/* The skip set of the passes: what op_role_var attributes name, and what operators with sub-blocks
+ * and send, recv and prefetch touch. */
 void gemem_paddle_skip_for_passes (const PaddleProgram *program, guint8 *skip);

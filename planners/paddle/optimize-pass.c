@@ -1,16 +1,20 @@
-/* optimize-pass.c - planner `paddle-memory-optimize-pass`: memory_optimize_pass of BuildStrategy, PaddlePaddle 1.4 and 1.5.
+/* optimize-pass.c - planner `paddle-memory-optimize-pass`: memory_optimize_pass of BuildStrategy,
+ * PaddlePaddle 1.4 and 1.5.
  *
- * Rules (paddle.md 8.4).  Operators of the global block in planning order.  An output takes the memory of the first entry of the pool of equal type, batch
- * class and NodeSize - exact sizes only; an entry of the same name is passed over.  The pool: dynamic batches before static shapes; in its class a
- * new entry goes behind the entries in front that equal it, so it is not sorted by size.  A variable that dies under two names by
- * renaming goes into the pool at the first death.
+ * Rules (paddle.md 8.4).  Operators of the global block in planning order.  An output takes the
+ * memory of the first entry of the pool of equal type, batch class and NodeSize - exact sizes only;
+ * an entry of the same name is passed over.  The pool: dynamic batches before static shapes; in its
+ * class a new entry goes behind the entries in front that equal it, so it is not sorted by size.  A
+ * variable that dies under two names by renaming goes into the pool at the first death.
  *
- * Where a dead name is written again the real pass goes on with stale names in its sets, and its result may be another; those programs it breaks.
+ * Where a dead name is written again the real pass goes on with stale names in its sets, and its
+ * result may be another; those programs it breaks.
  *
- * Beyond the text: variables that operators of another block touch do not enter the pool.  The first %s of the printed line is taken for a counter
- * from 0 on.
+ * Beyond the text: variables that operators of another block touch do not enter the pool.  The
+ * first %s of the printed line is taken for a counter from 0 on.
  *
- * Cost: O(1) when no entry of the size is in the pool, else one comparison per entry in front of it; 4 bytes moved per entry behind it.
+ * Cost: O(1) when no entry of the size is in the pool, else one comparison per entry in front of
+ * it; 4 bytes moved per entry behind it.
  * Origin: paddle.md 8.4.
  */
 #include "config.h"
@@ -39,7 +43,8 @@ is_dynamic (const PaddleVariable *variable)
 static int
 compare_classes (gconstpointer a, gconstpointer b)
 {
-  const PaddleVariable *x = *(const PaddleVariable *const *) a, *y = *(const PaddleVariable *const *) b;
+  const PaddleVariable *x = *(const PaddleVariable *const *) a,
+                       *y = *(const PaddleVariable *const *) b;
   const guint64 size_x = gemem_paddle_node_size (x), size_y = gemem_paddle_node_size (y);
 
   if (x->type != y->type)
@@ -56,7 +61,8 @@ skips (const PaddleWalk *walk, guint32 node)
 {
   const Pass *pass = walk->settings;
 
-  return gemem_graph_node (walk->program->graph, node)->n_blocks > 0 && !pass->settings->enable_subgraph_optimize;
+  return gemem_graph_node (walk->program->graph, node)->n_blocks > 0
+         && !pass->settings->enable_subgraph_optimize;
 }
 
 static gboolean
@@ -65,7 +71,8 @@ may_take (const PaddleWalk *walk, guint32 node, guint32 name)
   const Pass *pass = walk->settings;
 
   (void) node;
-  return !walk->skip[name] && !pass->foreign[name] && gemem_paddle_is_reusable (walk->program, name, pass->settings->place);
+  return !walk->skip[name] && !pass->foreign[name]
+         && gemem_paddle_is_reusable (walk->program, name, pass->settings->place);
 }
 
 static gboolean
@@ -74,7 +81,8 @@ may_give (const PaddleWalk *walk, guint32 node, guint32 name)
   const Pass *pass = walk->settings;
 
   (void) node;
-  return !pass->foreign[name] && gemem_paddle_is_reusable (walk->program, name, pass->settings->place);
+  return !pass->foreign[name]
+         && gemem_paddle_is_reusable (walk->program, name, pass->settings->place);
 }
 
 static guint32
@@ -94,7 +102,8 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
     return GEMEM_NONE;
   from = gemem_paddle_shape_text (gemem_paddle_variable (walk->program, name), ",");
   to = gemem_paddle_shape_text (gemem_paddle_variable (walk->program, pool[k]), ",");
-  gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u", walk->counter++, from, to, k, walk->pool->len);
+  gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u", walk->counter++,
+                    from, to, k, walk->pool->len);
   pass->n_dynamic -= is_dynamic (gemem_paddle_variable (walk->program, name)) ? 1 : 0;
   return k;
 }
@@ -120,7 +129,8 @@ gemem_paddle_optimize_pass (const PaddleProgram *program, const PaddleOptimizePa
 {
   PaddleRewrite *rewrite = gemem_paddle_rewrite_new (program);
   Pass pass = { settings, 0, g_new0 (guint8, (gsize) program->n_variables + 1) };
-  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_classes, &pass);
+  g_autoptr (PaddleWalk)
+      walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_classes, &pass);
   g_autoptr (GArray) lists = gemem_paddle_lists (program, FALSE);
 
   gemem_paddle_skip_for_passes (program, walk->skip);
@@ -143,20 +153,27 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   rewrite = gemem_paddle_optimize_pass (program, settings);
-  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize-pass", settings->alignment);
+  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize-pass",
+                                    settings->alignment);
 }
 
 static const GememParam params[] = {
   PADDLE_PLACE_PARAM (PaddleOptimizePass),
-  { .name = "enable_subgraph_optimize", .type = GEMEM_PARAM_BOOL, .default_text = "no",
-    .offset = G_STRUCT_OFFSET (PaddleOptimizePass, enable_subgraph_optimize), .help = "Operators with sub-blocks give and take too." },
+  { .name = "enable_subgraph_optimize",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (PaddleOptimizePass, enable_subgraph_optimize),
+    .help = "Operators with sub-blocks give and take too." },
   PADDLE_ALIGNMENT_PARAM (PaddleOptimizePass),
   { NULL },
 };
 
 const GememPlanner gemem_planner_paddle_optimize_pass = {
-  .base = { .name = "paddle-memory-optimize-pass", .summary = "PaddlePaddle's memory_optimize_pass (1.4, 1.5): reuse among equal sizes",
-            .origin = "paddle.md 8.4", .params = params, .params_size = sizeof (PaddleOptimizePass) },
+  .base = { .name = "paddle-memory-optimize-pass",
+            .summary = "PaddlePaddle's memory_optimize_pass (1.4, 1.5): reuse among equal sizes",
+            .origin = "paddle.md 8.4",
+            .params = params,
+            .params_size = sizeof (PaddleOptimizePass) },
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,

@@ -1,13 +1,15 @@
-/* optimize-pass.h - the C++ memory_optimize_pass as a function: the whole result, for the planner and for tests. */
+/* optimize-pass.h - the C++ memory_optimize_pass as a function: the whole result, for the planner
+ * and for tests. */
 #pragma once
 
 #include "planners/paddle/rewrite.h"
 
 typedef struct
 {
-  int      place; /* PADDLE_PLACE_* */
+  int place; /* PADDLE_PLACE_* */
   gboolean enable_subgraph_optimize;
-  guint64  alignment;
+  guint64 alignment;
 } PaddleOptimizePass;
 
-PaddleRewrite *gemem_paddle_optimize_pass (const PaddleProgram *program, const PaddleOptimizePass *settings);
+PaddleRewrite *gemem_paddle_optimize_pass (const PaddleProgram *program,
+                                           const PaddleOptimizePass *settings);

@@ -6,9 +6,12 @@
 #define PADDLE_ALIGNMENT 256 /* bytes; of the allocators below (paddle.md 2, 3) */
 #define PADDLE_EMPTY "@EMPTY@"
 
-#define PADDLE_ALIGNMENT_PARAM(Struct)                                                                                                          \
-  { .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = G_STRINGIFY (PADDLE_ALIGNMENT), .min = "1", .max = "1GiB",                       \
-    .offset = G_STRUCT_OFFSET (Struct, alignment), .help = "Offsets are multiples of this power of two." }
+#define PADDLE_ALIGNMENT_PARAM(Struct) \
+  { \
+    .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = G_STRINGIFY (PADDLE_ALIGNMENT), \
+    .min = "1", .max = "1GiB", .offset = G_STRUCT_OFFSET (Struct, alignment), \
+    .help = "Offsets are multiples of this power of two." \
+  }
 
 /* Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_paddle_check_alignment (guint64 alignment, GError **error);

@@ -8,7 +8,8 @@ gemem_paddle_has_place (const PaddleProgram *program, guint32 item)
 {
   const guint32 variable = program->items[item];
 
-  return program->places[item].lifetime != GEMEM_NONE && variable != GEMEM_NONE && !gemem_paddle_variable (program, variable)->persistable;
+  return program->places[item].lifetime != GEMEM_NONE && variable != GEMEM_NONE
+         && !gemem_paddle_variable (program, variable)->persistable;
 }
 
 GememPlan *
@@ -22,7 +23,8 @@ gemem_paddle_plan_new (const PaddleProgram *program, const char *planner, guint6
 }
 
 void
-gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 item, guint64 offset)
+gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 item,
+                         guint64 offset)
 {
   plan->offsets[item] = offset + program->places[item].inner;
   plan->sizes[item] = program->places[item].bytes;

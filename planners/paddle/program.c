@@ -10,9 +10,10 @@
 typedef struct
 {
   const GememGraph *graph;
-  PaddleProgram    *program;
-  guint32           n_lifetimes;
-  guint32          *parent; /* lifetimes, then variables of the graph; the root of a class is its smallest number */
+  PaddleProgram *program;
+  guint32 n_lifetimes;
+  /* lifetimes, then variables of the graph; the root of a class is its smallest number */
+  guint32 *parent;
 } Classes;
 
 static guint32
@@ -55,7 +56,8 @@ unite_all (Classes *classes)
     }
 }
 
-/* Numbers the classes: those with a variable of the graph first, in the graph's order, then the others by their first item. */
+/* Numbers the classes: those with a variable of the graph first, in the graph's order, then the
+ * others by their first item. */
 static void
 number_classes (Classes *classes, guint32 *number)
 {
@@ -88,7 +90,8 @@ connect (PaddleProgram *program)
 {
   const GememGraph *graph = program->graph;
   Classes classes = { graph, program, program->lifetimes->items->len, NULL };
-  g_autofree guint32 *number = g_new (guint32, (gsize) classes.n_lifetimes + gemem_graph_n_variables (graph) + 1);
+  g_autofree guint32 *number = g_new (guint32, (gsize) classes.n_lifetimes
+                                                   + gemem_graph_n_variables (graph) + 1);
 
   unite_all (&classes);
   number_classes (&classes, number);
@@ -109,7 +112,8 @@ connect (PaddleProgram *program)
           const GememNodeInput *input = &gemem_graph_inputs (graph, id)[i];
 
           if (input->tensor != GEMEM_NONE)
-            program->inputs[node->first_input + i] = program->items[item_of (graph, gemem_graph_tensor (graph, input->tensor))];
+            program->inputs[node->first_input + i] =
+                program->items[item_of (graph, gemem_graph_tensor (graph, input->tensor))];
           else if (input->variable != GEMEM_NONE)
             program->inputs[node->first_input + i] = program->of_graph[input->variable];
         }
@@ -136,7 +140,8 @@ set_shape (PaddleVariable *variable, const gint64 *dims, guint32 n)
 static void
 describe_named (PaddleProgram *program)
 {
-  for (guint32 v = gemem_graph_n_variables (program->graph); v-- > 0;) /* backwards: the first of several in a class stays */
+  for (guint32 v = gemem_graph_n_variables (program->graph);
+       v-- > 0;) /* backwards: the first of several in a class stays */
     {
       const GememVariable *of_graph = gemem_graph_variable (program->graph, v);
       PaddleVariable *variable = &program->variables[program->of_graph[v]];
@@ -147,7 +152,8 @@ describe_named (PaddleProgram *program)
       variable->bytes = of_graph->size;
       variable->is_tensor = of_graph->is_tensor;
       variable->persistable |= of_graph->persistable;
-      set_shape (variable, gemem_graph_dims (program->graph, of_graph->first_dim), of_graph->has_shape ? of_graph->n_dims : 0);
+      set_shape (variable, gemem_graph_dims (program->graph, of_graph->first_dim),
+                 of_graph->has_shape ? of_graph->n_dims : 0);
     }
 }
 
@@ -155,7 +161,9 @@ static const char *
 name_item (PaddleProgram *program, guint32 item)
 {
   const GememGraphItem info = gemem_graph_item (program->graph, item);
-  g_autofree char *name = g_strdup_printf (info.workspace ? "%s:workspace %u" : "%s:%u", gemem_graph_node (program->graph, info.node)->name, info.index);
+  g_autofree char *name = g_strdup_printf (info.workspace ? "%s:workspace %u" : "%s:%u",
+                                           gemem_graph_node (program->graph, info.node)->name,
+                                           info.index);
 
   return g_string_chunk_insert (program->names, name);
 }
@@ -163,7 +171,8 @@ name_item (PaddleProgram *program, guint32 item)
 static gboolean
 is_read (const PaddleProgram *program, const GememNode *node, guint32 slot)
 {
-  return slot >= node->n_outputs || gemem_graph_tensor (program->graph, node->first_output + slot)->n_consumers > 0;
+  return slot >= node->n_outputs
+         || gemem_graph_tensor (program->graph, node->first_output + slot)->n_consumers > 0;
 }
 
 static void
@@ -171,7 +180,9 @@ add_item (PaddleProgram *program, guint32 id, guint32 slot)
 {
   const GememNode *node = gemem_graph_node (program->graph, id);
   const guint32 item = gemem_node_item (node) + slot;
-  PaddleVariable *variable = program->items[item] != GEMEM_NONE ? &program->variables[program->items[item]] : NULL;
+  PaddleVariable *variable = program->items[item] != GEMEM_NONE
+                                 ? &program->variables[program->items[item]]
+                                 : NULL;
   const GememPlanPlace *place = &program->places[item];
   const GememLifetime *lifetime;
 
@@ -228,7 +239,8 @@ number_types (PaddleProgram *program)
       gpointer known;
 
       if (!g_hash_table_lookup_extended (spaces, &variable->space, NULL, &known))
-        g_hash_table_insert (spaces, &variable->space, known = GUINT_TO_POINTER (g_hash_table_size (spaces)));
+        g_hash_table_insert (spaces, &variable->space,
+                             known = GUINT_TO_POINTER (g_hash_table_size (spaces)));
       variable->type = GPOINTER_TO_UINT (known) << 8 | variable->dtype;
     }
 }
@@ -339,9 +351,14 @@ gemem_paddle_find (const PaddleProgram *program, const char *name)
     return program->of_graph[named];
   if (node == NULL)
     return GEMEM_NONE;
-  if (g_str_has_prefix (colon, ":workspace ") && g_ascii_string_to_unsigned (colon + strlen (":workspace "), 10, 0, G_MAXUINT32, &index, NULL))
-    return index < node->n_workspaces ? program->items[gemem_node_workspace_item (node, (guint32) index)] : GEMEM_NONE;
-  if (g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXUINT32, &index, NULL) && index < node->n_outputs)
+  if (g_str_has_prefix (colon, ":workspace ")
+      && g_ascii_string_to_unsigned (colon + strlen (":workspace "), 10, 0, G_MAXUINT32, &index,
+                                     NULL))
+    return index < node->n_workspaces
+               ? program->items[gemem_node_workspace_item (node, (guint32) index)]
+               : GEMEM_NONE;
+  if (g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXUINT32, &index, NULL)
+      && index < node->n_outputs)
     return program->items[gemem_node_output_item (node, (guint32) index)];
   return GEMEM_NONE;
 }
@@ -362,6 +379,7 @@ gboolean
 gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, guint32 outer)
 {
   while (inner != outer && inner != 0)
-    inner = gemem_graph_node (program->graph, gemem_graph_block (program->graph, inner)->node)->block;
+    inner =
+        gemem_graph_node (program->graph, gemem_graph_block (program->graph, inner)->node)->block;
   return inner == outer;
 }

@@ -1,16 +1,22 @@
-/* program.h - a graph as PaddlePaddle's memory planners see it: operators that read and write named variables.
+/* program.h - a graph as PaddlePaddle's memory planners see it: operators that read and write named
+ * variables.
  *
- * Variables.  Outputs of the graph that bear a variable are that variable, however often it is written.  An output without one is a variable
- * named "NODE:k" of shape [bytes]; a workspace is one named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
- * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else after the first item.
+ * Variables.  Outputs of the graph that bear a variable are that variable, however often it is
+ * written.  An output without one is a variable named "NODE:k" of shape [bytes]; a workspace is one
+ * named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
+ * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else
+ * after the first item.
  *
- * Life.  A variable of the graph dies by PaddlePaddle's own liveness (paddle.md 8.1): after a read that no other read follows before the next write.
- * The fixed point of the equations is reached in one backward walk, because the list of operators is straight; what dies at an operator are those
- * of its inputs that are not live after it.  The other variables die where gemem_graph_lifetimes() says that every later node runs after their last
- * use, which is right for several streams too; one that is never read never dies, a workspace dies at its own operator.
- * Variables of the graph never die in a graph of several streams: PaddlePaddle's programs know one.
+ * Life.  A variable of the graph dies by PaddlePaddle's own liveness (paddle.md 8.1): after a read
+ * that no other read follows before the next write. The fixed point of the equations is reached in
+ * one backward walk, because the list of operators is straight; what dies at an operator are those
+ * of its inputs that are not live after it.  The other variables die where gemem_graph_lifetimes()
+ * says that every later node runs after their last use, which is right for several streams too; one
+ * that is never read never dies, a workspace dies at its own operator. Variables of the graph never
+ * die in a graph of several streams: PaddlePaddle's programs know one.
  *
- * Block of a variable: the innermost block around all operators that touch it; graphs do not say where a variable was declared.
+ * Block of a variable: the innermost block around all operators that touch it; graphs do not say
+ * where a variable was declared.
  *
  * Cost: memory and time O(items + inputs + variables), beside gemem_graph_lifetimes().
  */
@@ -20,40 +26,43 @@
 
 typedef struct
 {
-  const char   *name;
+  const char *name;
   const gint64 *dims; /* `length` is such a shape of one dimension */
-  guint32       n_dims;
-  guint32       block;
-  guint32       type;       /* a number for each pair of element type and memory space */
-  guint32       first_item; /* the first item that lies in it, GEMEM_NONE for what only comes in */
-  guint32       writer;     /* the first node that writes it; GEMEM_NONE */
-  guint32       n_items;
-  guint32       begin;      /* of what is no variable of the graph: the node at which its life begins */
-  guint32       last;       /* of what is no variable of the graph: the last node that uses it */
-  guint32       death;      /* of what is no variable of the graph: the node at which it dies; GEMEM_NONE: never */
-  guint64       elements;   /* |product of the shape|, saturating */
-  guint64       bytes;      /* of the largest item */
-  guint64       space, alignment;
-  gint64        length;
-  GememDtype    dtype;
-  gboolean      named;       /* a variable of the graph */
-  gboolean      persistable; /* lives longer than the run: its items have no place in a plan */
-  gboolean      is_tensor;   /* LOD_TENSOR */
-  gboolean      early;       /* not a named variable, and its memory is needed from `begin` on, before the node that writes it */
+  guint32 n_dims;
+  guint32 block;
+  guint32 type;       /* a number for each pair of element type and memory space */
+  guint32 first_item; /* the first item that lies in it, GEMEM_NONE for what only comes in */
+  guint32 writer;     /* the first node that writes it; GEMEM_NONE */
+  guint32 n_items;
+  guint32 begin; /* of what is no variable of the graph: the node at which its life begins */
+  guint32 last;  /* of what is no variable of the graph: the last node that uses it */
+  /* of what is no variable of the graph: the node at which it dies; GEMEM_NONE: never */
+  guint32 death;
+  guint64 elements; /* |product of the shape|, saturating */
+  guint64 bytes;    /* of the largest item */
+  guint64 space, alignment;
+  gint64 length;
+  GememDtype dtype;
+  gboolean named;       /* a variable of the graph */
+  gboolean persistable; /* lives longer than the run: its items have no place in a plan */
+  gboolean is_tensor;   /* LOD_TENSOR */
+  /* not a named variable, and its memory is needed from `begin` on, before the node that writes
+   * it */
+  gboolean early;
 } PaddleVariable;
 
 typedef struct
 {
   const GememGraph *graph;
-  GememLifetimes   *lifetimes;
-  GememPlanPlace   *places;    /* per item */
-  guint32           n_variables;
-  PaddleVariable   *variables;
-  guint32          *inputs;    /* per input of the graph: variable, GEMEM_NONE when unconnected */
-  guint32          *items;     /* per item: variable, GEMEM_NONE when it needs no memory */
-  guint32          *of_graph;  /* per variable of the graph: its number here */
-  GStringChunk     *names;
-  gboolean          one_stream;
+  GememLifetimes *lifetimes;
+  GememPlanPlace *places; /* per item */
+  guint32 n_variables;
+  PaddleVariable *variables;
+  guint32 *inputs;   /* per input of the graph: variable, GEMEM_NONE when unconnected */
+  guint32 *items;    /* per item: variable, GEMEM_NONE when it needs no memory */
+  guint32 *of_graph; /* per variable of the graph: its number here */
+  GStringChunk *names;
+  gboolean one_stream;
 } PaddleProgram;
 
 PaddleProgram *gemem_paddle_program_new (const GememGraph *graph);
@@ -66,7 +75,8 @@ gemem_paddle_variable (const PaddleProgram *program, guint32 variable)
   return &program->variables[variable];
 }
 
-/* What @node reads (n_inputs of them, GEMEM_NONE among them), and what it writes: outputs, then workspaces. */
+/* What @node reads (n_inputs of them, GEMEM_NONE among them), and what it writes: outputs, then
+ * workspaces. */
 static inline const guint32 *
 gemem_paddle_reads (const PaddleProgram *program, guint32 node)
 {
@@ -96,9 +106,11 @@ gboolean gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, g
 
 /* Does the item need memory that a plan gives?  Not what persists, and not what needs none. */
 gboolean gemem_paddle_has_place (const PaddleProgram *program, guint32 item);
-GememPlan *gemem_paddle_plan_new (const PaddleProgram *program, const char *planner, guint64 alignment);
+GememPlan *gemem_paddle_plan_new (const PaddleProgram *program, const char *planner,
+                                  guint64 alignment);
 /* Puts @item where it lies in a variable that begins at @offset. */
-void gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 item, guint64 offset);
+void gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 item,
+                              guint64 offset);
 /* The total of @space in an array of GememPlanTotal, added if it is new.  O(spaces). */
 GememPlanTotal *gemem_paddle_total (GArray *totals, guint64 space);
 
@@ -106,24 +118,27 @@ GememPlanTotal *gemem_paddle_total (GArray *totals, guint64 space);
 
 typedef struct
 {
-  guint32 *nodes; /* in the order they run */
-  guint32  n, forward; /* the first `forward` are the forward part */
+  guint32 *nodes;     /* in the order they run */
+  guint32 n, forward; /* the first `forward` are the forward part */
 } PaddleList;
 
-/* The lists of 8.1: the global block, then sub-blocks of while and conditional_block (and parallel_do, @old) that the global block owns, each with that
- * of its gradient operator appended.  A gradient operator belongs to the last forward operator of its kind before it that has none yet.  All
- * are in planning order; a gradient block that is listed before its forward block is left out.
+/* The lists of 8.1: the global block, then sub-blocks of while and conditional_block (and
+ * parallel_do, @old) that the global block owns, each with that of its gradient operator appended. 
+ * A gradient operator belongs to the last forward operator of its kind before it that has none
+ * yet.  All are in planning order; a gradient block that is listed before its forward block is left
+ * out.
  * GArray of PaddleList; element 0 is the global block. */
 GArray *gemem_paddle_lists (const PaddleProgram *program, gboolean old);
 /* Is the operator one that owns such a block? */
 gboolean gemem_paddle_owns_list (const GememNode *node, gboolean old);
 
-/* What dies at each position of a list: dying[first[i] .. first[i + 1]), in no order that counts. */
+/* What dies at each position of a list: dying[first[i] .. first[i + 1]), in no order that
+ * counts. */
 typedef struct
 {
   guint32 *first, *dying;
-  guint8  *born;     /* per variable: live when the list begins */
-  guint8  *survives; /* write k of position i, at write_at[i] + k: it is live after the operator */
+  guint8 *born;     /* per variable: live when the list begins */
+  guint8 *survives; /* write k of position i, at write_at[i] + k: it is live after the operator */
   guint32 *write_at;
 } PaddleLiveness;
 

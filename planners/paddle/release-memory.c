@@ -1,12 +1,15 @@
-/* release-memory.c - planner `paddle-release-memory`: fluid.release_memory(), which inserts delete_var operators where variables die.
+/* release-memory.c - planner `paddle-release-memory`: fluid.release_memory(), which inserts
+ * delete_var operators where variables die.
  *
- * Rules (paddle.md 8.3): lists, liveness, skip set and valid variables of memory_optimize.  After each operator (but those that own a list) at
- * which valid variables die goes a delete_var of their names, by name.  The log has one line for each, with the place in the block as it is when the
+ * Rules (paddle.md 8.3): lists, liveness, skip set and valid variables of memory_optimize.  After
+ * each operator (but those that own a list) at which valid variables die goes a delete_var of their
+ * names, by name.  The log has one line for each, with the place in the block as it is when the
  * operators before it are inserted already; forward and backward part are counted apart:
  *   delete_var block 0 index 3: a, b
  *
- * The plan: a variable gets memory when it is first written, and again when it is written after its deletion; it lasts to the deletion, else
- * to the end of the run.  Memory is given in program order, by first fit: always the lowest hole in which it fits (first-fit.h), variables of one
+ * The plan: a variable gets memory when it is first written, and again when it is written after its
+ * deletion; it lasts to the deletion, else to the end of the run.  Memory is given in program
+ * order, by first fit: always the lowest hole in which it fits (first-fit.h), variables of one
  * operator in the order of its outputs.
  *
  * Cost: O(lives x holes), in practice near O(items + inputs).  Origin: paddle.md 8.3.
@@ -23,9 +26,9 @@
 
 typedef struct
 {
-  char    *skip_opt_set;
+  char *skip_opt_set;
   gboolean skip_grads;
-  guint64  alignment;
+  guint64 alignment;
 } Settings;
 
 /* From a first write to a deletion. */
@@ -39,12 +42,14 @@ typedef struct
 typedef struct
 {
   const PaddleProgram *program;
-  guint8              *skip;
-  GArray              *lives;   /* Life */
-  guint32             *open;    /* per variable: its life that is open + 1; 0: none */
-  guint32             *of_item; /* per item: its life */
-  GPtrArray           *log;
-  gboolean             nested;  /* nodes of blocks are listed where they run; else what they write keeps its memory for the whole run */
+  guint8 *skip;
+  GArray *lives;    /* Life */
+  guint32 *open;    /* per variable: its life that is open + 1; 0: none */
+  guint32 *of_item; /* per item: its life */
+  GPtrArray *log;
+  /* nodes of blocks are listed where they run; else what they write keeps its memory for the whole
+   * run */
+  gboolean nested;
 } Release;
 
 /* ---- lives and deletions */
@@ -58,14 +63,17 @@ write_items (Release *release, guint32 id)
   for (guint32 i = first; i < first + gemem_paddle_n_writes (node); i++)
     {
       const guint32 variable = release->program->items[i];
-      const PaddleVariable *v = variable != GEMEM_NONE ? gemem_paddle_variable (release->program, variable) : NULL;
+      const PaddleVariable *v = variable != GEMEM_NONE
+                                    ? gemem_paddle_variable (release->program, variable)
+                                    : NULL;
       guint32 *begin;
 
       if (release->of_item[i] != GEMEM_NONE || !gemem_paddle_has_place (release->program, i))
         continue;
       if (release->open[variable] == 0)
         {
-          const Life life = { variable, v->early ? v->begin : id, gemem_graph_n_nodes (release->program->graph), 0 };
+          const Life life = { variable, v->early ? v->begin : id,
+                              gemem_graph_n_nodes (release->program->graph), 0 };
 
           g_array_append_val (release->lives, life);
           release->open[variable] = release->lives->len;
@@ -79,7 +87,8 @@ write_items (Release *release, guint32 id)
 static int
 compare_names (gconstpointer a, gconstpointer b)
 {
-  return strcmp ((*(const PaddleVariable *const *) a)->name, (*(const PaddleVariable *const *) b)->name);
+  return strcmp ((*(const PaddleVariable *const *) a)->name,
+                 (*(const PaddleVariable *const *) b)->name);
 }
 
 static void
@@ -90,12 +99,12 @@ end_life (Release *release, guint32 life, guint32 id)
 }
 
 /* One delete_var; @index: where it goes. */
-static void
-delete (Release *release, guint32 id, GPtrArray *dying, guint32 index)
+static void delete (Release *release, guint32 id, GPtrArray *dying, guint32 index)
 {
   GString *line = g_string_new (NULL);
 
-  g_string_printf (line, "delete_var block %u index %u:", gemem_graph_node (release->program->graph, id)->block, index);
+  g_string_printf (line, "delete_var block %u index %u:",
+                   gemem_graph_node (release->program->graph, id)->block, index);
   g_ptr_array_sort (dying, compare_names);
   for (guint i = 0; i < dying->len; i++)
     {
@@ -127,10 +136,12 @@ walk (Release *release, const PaddleList *list)
         continue;
       g_ptr_array_set_size (dying, 0);
       for (guint32 i = liveness->first[position]; i < liveness->first[position + 1]; i++)
-        if (!release->skip[liveness->dying[i]] && gemem_paddle_is_valid (release->program, id, backward, liveness->dying[i]))
+        if (!release->skip[liveness->dying[i]]
+            && gemem_paddle_is_valid (release->program, id, backward, liveness->dying[i]))
           g_ptr_array_add (dying, &release->program->variables[liveness->dying[i]]);
       if (dying->len > 0)
-        delete (release, id, dying, position - (backward ? list->forward : 0) + 1 + inserted[backward]++);
+        delete (release, id, dying,
+                position - (backward ? list->forward : 0) + 1 + inserted[backward]++);
     }
 }
 
@@ -178,18 +189,22 @@ fit_space (const Release *release, Life **begins, Life **ends, guint64 space, gu
   gemem_paddle_first_fit_init (&fit);
   for (guint i = 0; i < release->lives->len; i++)
     {
-      const PaddleVariable *variable = gemem_paddle_variable (release->program, begins[i]->variable);
+      const PaddleVariable *variable = gemem_paddle_variable (release->program,
+                                                              begins[i]->variable);
 
       if (variable->space != space)
         continue;
       for (; gone < release->lives->len && ends[gone]->end <= begins[i]->begin; gone++)
         {
-          const PaddleVariable *dead = gemem_paddle_variable (release->program, ends[gone]->variable);
+          const PaddleVariable *dead = gemem_paddle_variable (release->program,
+                                                              ends[gone]->variable);
 
           if (dead->space == space)
-            gemem_paddle_first_fit_give (&fit, ends[gone]->offset, gemem_align_up (dead->bytes, alignment));
+            gemem_paddle_first_fit_give (&fit, ends[gone]->offset,
+                                         gemem_align_up (dead->bytes, alignment));
         }
-      begins[i]->offset = gemem_paddle_first_fit_take (&fit, gemem_align_up (variable->bytes, alignment), MAX (alignment, variable->alignment));
+      begins[i]->offset = gemem_paddle_first_fit_take (
+          &fit, gemem_align_up (variable->bytes, alignment), MAX (alignment, variable->alignment));
       bytes = MAX (bytes, begins[i]->offset + variable->bytes);
     }
   gemem_paddle_first_fit_clear (&fit);
@@ -204,7 +219,8 @@ fit_all (const Release *release, GememPlan *plan)
   g_autoptr (GArray) spaces = g_array_new (FALSE, FALSE, sizeof (GememPlanTotal));
 
   for (guint i = 0; i < release->lives->len; i++)
-    gemem_paddle_total (spaces, gemem_paddle_variable (release->program, begins[i]->variable)->space);
+    gemem_paddle_total (spaces,
+                        gemem_paddle_variable (release->program, begins[i]->variable)->space);
   for (guint i = 0; i < spaces->len; i++)
     {
       const guint64 space = g_array_index (spaces, GememPlanTotal, i).space;
@@ -213,16 +229,19 @@ fit_all (const Release *release, GememPlan *plan)
     }
   for (guint32 i = 0; i < plan->n_items; i++)
     if (release->of_item[i] != GEMEM_NONE)
-      gemem_paddle_place_item (release->program, plan, i, g_array_index (release->lives, Life, release->of_item[i]).offset);
+      gemem_paddle_place_item (release->program, plan, i,
+                               g_array_index (release->lives, Life, release->of_item[i]).offset);
 }
 
 /* ---- the planner */
 
-/* Does every node of a block come right after the node that owns the block, or after a node of that block? */
+/* Does every node of a block come right after the node that owns the block, or after a node of that
+ * block? */
 static gboolean
 is_nested (const GememGraph *graph)
 {
-  g_autofree guint32 *last = g_new0 (guint32, (gsize) gemem_graph_n_blocks (graph) + 1); /* per block: the node before in it */
+  /* per block: the node before in it */
+  g_autofree guint32 *last = g_new0 (guint32, (gsize) gemem_graph_n_blocks (graph) + 1);
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {
@@ -244,11 +263,13 @@ find_lives (Release *release, const Settings *settings, GError **error)
 {
   g_autoptr (GArray) lists = gemem_paddle_lists (release->program, FALSE);
 
-  if (!gemem_paddle_skip_for_transpiler (release->program, lists, FALSE, settings->skip_grads, settings->skip_opt_set, release->skip, error))
+  if (!gemem_paddle_skip_for_transpiler (release->program, lists, FALSE, settings->skip_grads,
+                                         settings->skip_opt_set, release->skip, error))
     return FALSE;
   for (guint i = 0; i < lists->len; i++)
     walk (release, &g_array_index (lists, PaddleList, i));
-  for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph); id++) /* of blocks that are in no list */
+  for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph);
+       id++) /* of blocks that are in no list */
     write_items (release, id);
   return TRUE;
 }
@@ -264,10 +285,15 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   if (!gemem_paddle_check_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
-  release = (Release) { program, g_new0 (guint8, (gsize) program->n_variables + 1), g_array_new (FALSE, FALSE, sizeof (Life)),
-                        g_new0 (guint32, (gsize) program->n_variables + 1), g_new (guint32, (gsize) gemem_graph_n_items (input->graph) + 1), NULL,
-                        is_nested (input->graph) };
-  memset (release.of_item, 0xff, sizeof (guint32) * ((gsize) gemem_graph_n_items (input->graph) + 1));
+  release = (Release){ program,
+                       g_new0 (guint8, (gsize) program->n_variables + 1),
+                       g_array_new (FALSE, FALSE, sizeof (Life)),
+                       g_new0 (guint32, (gsize) program->n_variables + 1),
+                       g_new (guint32, (gsize) gemem_graph_n_items (input->graph) + 1),
+                       NULL,
+                       is_nested (input->graph) };
+  memset (release.of_item, 0xff,
+          sizeof (guint32) * ((gsize) gemem_graph_n_items (input->graph) + 1));
   result = gemem_paddle_plan_new (program, "paddle-release-memory", settings->alignment);
   release.log = result->log;
   if (find_lives (&release, settings, error))
@@ -282,17 +308,26 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
 }
 
 static const GememParam params[] = {
-  { .name = "skip_opt_set", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (Settings, skip_opt_set),
+  { .name = "skip_opt_set",
+    .type = GEMEM_PARAM_STRING,
+    .offset = G_STRUCT_OFFSET (Settings, skip_opt_set),
     .help = "Variables that are never deleted: [NAME,NAME]." },
-  { .name = "skip_grads", .type = GEMEM_PARAM_BOOL, .default_text = "no", .offset = G_STRUCT_OFFSET (Settings, skip_grads),
+  { .name = "skip_grads",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (Settings, skip_grads),
     .help = "Never delete the gradients that the optimizer's operators read." },
   PADDLE_ALIGNMENT_PARAM (Settings),
   { NULL },
 };
 
 const GememPlanner gemem_planner_paddle_release_memory = {
-  .base = { .name = "paddle-release-memory", .summary = "PaddlePaddle's fluid.release_memory(): delete_var where variables die, then first fit",
-            .origin = "paddle.md 8.3", .params = params, .params_size = sizeof (Settings) },
+  .base = { .name = "paddle-release-memory",
+            .summary = "PaddlePaddle's fluid.release_memory(): delete_var where variables die, "
+                       "then first fit",
+            .origin = "paddle.md 8.3",
+            .params = params,
+            .params_size = sizeof (Settings) },
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,

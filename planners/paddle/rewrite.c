@@ -67,7 +67,9 @@ n_inputs (const GememGraph *graph)
 {
   const guint32 n = gemem_graph_n_nodes (graph);
 
-  return n > 0 ? (gsize) gemem_graph_node (graph, n - 1)->first_input + gemem_graph_node (graph, n - 1)->n_inputs : 0;
+  return n > 0 ? (gsize) gemem_graph_node (graph, n - 1)->first_input
+                     + gemem_graph_node (graph, n - 1)->n_inputs
+               : 0;
 }
 
 PaddleRewrite *
@@ -77,7 +79,8 @@ gemem_paddle_rewrite_new (const PaddleProgram *program)
 
   rewrite->renames = g_array_new (FALSE, FALSE, sizeof (PaddleRename));
   rewrite->inputs = g_memdup2 (program->inputs, sizeof (guint32) * (n_inputs (program->graph) + 1));
-  rewrite->items = g_memdup2 (program->items, sizeof (guint32) * ((gsize) gemem_graph_n_items (program->graph) + 1));
+  rewrite->items = g_memdup2 (
+      program->items, sizeof (guint32) * ((gsize) gemem_graph_n_items (program->graph) + 1));
   rewrite->pool = g_array_new (FALSE, FALSE, sizeof (guint32));
   rewrite->log = g_ptr_array_new_with_free_func (g_free);
   return rewrite;
@@ -97,7 +100,8 @@ gemem_paddle_rewrite_free (PaddleRewrite *rewrite)
 }
 
 void
-gemem_paddle_rewrite_node (const PaddleProgram *program, PaddleNames *names, guint32 node, PaddleRewrite *rewrite)
+gemem_paddle_rewrite_node (const PaddleProgram *program, PaddleNames *names, guint32 node,
+                           PaddleRewrite *rewrite)
 {
   const GememNode *op = gemem_graph_node (program->graph, node);
   const guint32 first = gemem_node_item (op);
@@ -118,6 +122,8 @@ gemem_paddle_log (PaddleRewrite *rewrite, const char *format, ...)
   if (rewrite->log->len > PADDLE_LOG_LINES)
     return;
   va_start (args, format);
-  g_ptr_array_add (rewrite->log, rewrite->log->len < PADDLE_LOG_LINES ? g_strdup_vprintf (format, args) : g_strdup ("(more lines are left out)"));
+  g_ptr_array_add (rewrite->log, rewrite->log->len < PADDLE_LOG_LINES
+                                     ? g_strdup_vprintf (format, args)
+                                     : g_strdup ("(more lines are left out)"));
   va_end (args);
 }

@@ -1,4 +1,5 @@
-/* skip.c - skip sets, and checks of settings that the PaddlePaddle planners share; see rewrite.h and planner-params.h. */
+/* skip.c - skip sets, and checks of settings that the PaddlePaddle planners share; see rewrite.h
+ * and planner-params.h. */
 #include "config.h"
 
 #include <string.h>
@@ -36,7 +37,8 @@ meet (guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
     skip[variable] = TRUE;
 }
 
-/* The list of each node; nodes of blocks without a list: one number per block, after those of the lists. */
+/* The list of each node; nodes of blocks without a list: one number per block, after those of the
+ * lists. */
 static guint32 *
 number_nodes (const PaddleProgram *program, const GArray *lists)
 {
@@ -73,15 +75,17 @@ gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gu
 }
 
 static gboolean
-skip_name (const PaddleProgram *program, const char *name, const char *what, guint8 *skip, GError **error)
+skip_name (const PaddleProgram *program, const char *name, const char *what, guint8 *skip,
+           GError **error)
 {
   const guint32 variable = gemem_paddle_find (program, name);
 
   if (variable == GEMEM_NONE && strcmp (name, PADDLE_EMPTY) != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: '%s' is no variable of %s; write names of its variables, or NODE:OUTPUT where outputs have none, with commas between", what, name,
-                   gemem_graph_name (program->graph));
+                   "%s: '%s' is no variable of %s; write names of its variables, or NODE:OUTPUT "
+                   "where outputs have none, with commas between",
+                   what, name, gemem_graph_name (program->graph));
       return FALSE;
     }
   gemem_paddle_skip (variable, skip);
@@ -89,11 +93,13 @@ skip_name (const PaddleProgram *program, const char *name, const char *what, gui
 }
 
 gboolean
-gemem_paddle_skip_names (const PaddleProgram *program, const char *names, const char *what, guint8 *skip, GError **error)
+gemem_paddle_skip_names (const PaddleProgram *program, const char *names, const char *what,
+                         guint8 *skip, GError **error)
 {
   const gsize length = names != NULL ? strlen (names) : 0;
   const gboolean bracketed = length >= 2 && names[0] == '[' && names[length - 1] == ']';
-  g_autofree char *inside = bracketed ? g_strndup (names + 1, length - 2) : g_strdup (names != NULL ? names : "");
+  g_autofree char *inside = bracketed ? g_strndup (names + 1, length - 2)
+                                      : g_strdup (names != NULL ? names : "");
   g_auto (GStrv) list = g_strsplit (inside, ",", -1);
 
   for (guint i = 0; list[i] != NULL; i++)
@@ -107,7 +113,8 @@ skip_forced_to_host (const PaddleProgram *program, guint32 id, gboolean old, gui
 {
   const GememNode *node = gemem_graph_node (program->graph, id);
 
-  if (gemem_graph_flag (program->graph, node->attributes, GEMEM_ATTRIBUTE_FORCE_CPU) && (!old || strcmp (node->type, "fill_constant") == 0))
+  if (gemem_graph_flag (program->graph, node->attributes, GEMEM_ATTRIBUTE_FORCE_CPU)
+      && (!old || strcmp (node->type, "fill_constant") == 0))
     for (guint32 i = 0; i < node->n_outputs; i++)
       gemem_paddle_skip (gemem_paddle_writes (program, id)[i], skip);
 }
@@ -118,19 +125,22 @@ skip_gradients (const PaddleProgram *program, guint32 id, guint8 *skip)
 {
   const GememNode *node = gemem_graph_node (program->graph, id);
   guint n = 0;
-  const char *const *names = gemem_graph_texts (program->graph, node->attributes, GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
+  const char *const *names = gemem_graph_texts (program->graph, node->attributes,
+                                                GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
 
   if (node->role == GEMEM_ROLE_OPTIMIZE && n > 1)
     gemem_paddle_skip (gemem_paddle_find (program, names[1]), skip);
 }
 
 gboolean
-gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists, gboolean old, gboolean skip_grads, const char *names,
-                                  guint8 *skip, GError **error)
+gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists, gboolean old,
+                                  gboolean skip_grads, const char *names, guint8 *skip,
+                                  GError **error)
 {
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
     {
-      if (gemem_paddle_owns_list (gemem_graph_node (program->graph, id), old) || gemem_graph_node (program->graph, id)->n_blocks > 0)
+      if (gemem_paddle_owns_list (gemem_graph_node (program->graph, id), old)
+          || gemem_graph_node (program->graph, id)->n_blocks > 0)
         gemem_paddle_skip_node (program, id, skip);
       skip_forced_to_host (program, id, old, skip);
       if (skip_grads)
@@ -143,19 +153,23 @@ gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *li
 /* ---- valid variables of 8.1 */
 
 gboolean
-gemem_paddle_is_found (const PaddleProgram *program, guint32 node, gboolean backward, const PaddleVariable *variable)
+gemem_paddle_is_found (const PaddleProgram *program, guint32 node, gboolean backward,
+                       const PaddleVariable *variable)
 {
   const guint32 block = gemem_graph_node (program->graph, node)->block;
 
-  return backward ? gemem_paddle_block_sees (program, block, variable->block) : variable->block == block;
+  return backward ? gemem_paddle_block_sees (program, block, variable->block)
+                  : variable->block == block;
 }
 
 gboolean
-gemem_paddle_is_valid (const PaddleProgram *program, guint32 node, gboolean backward, guint32 variable)
+gemem_paddle_is_valid (const PaddleProgram *program, guint32 node, gboolean backward,
+                       guint32 variable)
 {
   const PaddleVariable *v = gemem_paddle_variable (program, variable);
 
-  return strcmp (v->name, PADDLE_EMPTY) != 0 && gemem_paddle_is_found (program, node, backward, v) && !v->persistable && v->is_tensor && v->n_dims > 0;
+  return strcmp (v->name, PADDLE_EMPTY) != 0 && gemem_paddle_is_found (program, node, backward, v)
+         && !v->persistable && v->is_tensor && v->n_dims > 0;
 }
 
 gboolean
@@ -163,6 +177,7 @@ gemem_paddle_check_alignment (guint64 alignment, GError **error)
 {
   if ((alignment & (alignment - 1)) == 0)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "alignment: %" G_GUINT64_FORMAT " is no power of two; try 256", alignment);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "alignment: %" G_GUINT64_FORMAT " is no power of two; try 256", alignment);
   return FALSE;
 }

@@ -81,7 +81,7 @@ gemem_paddle_is_over (const PaddleTouches *touches, guint32 variable, guint32 no
   if (n > 0 && nodes[n - 1] > node)
     return FALSE;
   if (!v->named && (v->last > node || v->last + 1 == gemem_graph_n_nodes (touches->program->graph)))
-    return FALSE; /* what lives to the end of the run is not told apart from what the last node reads */
+    return FALSE; /* to the end of the run, or read by the last node: not told apart */
   if (touches->order == NULL)
     return TRUE;
   if (!v->named && v->n_items > 1)
@@ -97,5 +97,6 @@ gemem_paddle_is_first (const PaddleTouches *touches, guint32 variable, guint32 n
 {
   const PaddleVariable *v = gemem_paddle_variable (touches->program, variable);
 
-  return touches->nodes[touches->first[variable]] == node && v->writer == node && !v->early && (v->n_items == 1 || touches->order == NULL);
+  return touches->nodes[touches->first[variable]] == node && v->writer == node && !v->early
+         && (v->n_items == 1 || touches->order == NULL);
 }

@@ -1,28 +1,34 @@
-/* touches.h - which operators touch a variable, and whether they are all known to be over before another one begins.
+/* touches.h - which operators touch a variable, and whether they are all known to be over before
+ * another one begins.
  *
- * For planners that share memory between two variables directly (in-place, buffer sharing) and so need no list.  In a graph of one stream
- * the order is that of the nodes; with several streams every single operator must be known to be over (graphs/order.h).  A variable that is no variable of the
- * graph and has several items is over only where its lifetime says so: things may lie in it that it does not name.
- * Memory O(inputs + items); questions O(1) for one stream, else O(operators that touch the variable).
+ * For planners that share memory between two variables directly (in-place, buffer sharing) and so
+ * need no list.  In a graph of one stream the order is that of the nodes; with several streams
+ * every single operator must be known to be over (graphs/order.h).  A variable that is no variable
+ * of the graph and has several items is over only where its lifetime says so: things may lie in it
+ * that it does not name. Memory O(inputs + items); questions O(1) for one stream, else O(operators
+ * that touch the variable).
  */
 #pragma once
 
-#include "planners/paddle/program.h"
 #include "graphs/order.h"
+#include "planners/paddle/program.h"
 
 typedef struct
 {
   const PaddleProgram *program;
-  GememGraphOrder     *order; /* NULL for one stream */
-  guint32             *first, *n; /* per variable: nodes[first[v] .. first[v] + n[v]) touch it, ascending, none twice */
-  guint32             *nodes;
+  GememGraphOrder *order; /* NULL for one stream */
+  /* per variable: nodes[first[v] .. first[v] + n[v]) touch it, ascending, none twice */
+  guint32 *first, *n;
+  guint32 *nodes;
 } PaddleTouches;
 
 PaddleTouches *gemem_paddle_touches_new (const PaddleProgram *program);
 void gemem_paddle_touches_free (PaddleTouches *touches);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleTouches, gemem_paddle_touches_free)
 
-/* Is all that touches @variable, but for @node itself, known to be over when @node begins; and nothing touches it later. */
+/* Is all that touches @variable, but for @node itself, known to be over when @node begins; and
+ * nothing touches it later. */
 gboolean gemem_paddle_is_over (const PaddleTouches *touches, guint32 variable, guint32 node);
-/* Is @node the first that touches @variable, writes it whole, and may its memory come from elsewhere. */
+/* Is @node the first that touches @variable, writes it whole, and may its memory come from
+ * elsewhere. */
 gboolean gemem_paddle_is_first (const PaddleTouches *touches, guint32 variable, guint32 node);

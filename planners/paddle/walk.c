@@ -1,7 +1,8 @@
-/* walk.c - the walk over a list of operators that gives the memory of dead variables to new ones; see rewrite.h, paddle.md 8.1 and 8.4.
+/* walk.c - the walk over a list of operators that gives the memory of dead variables to new ones;
+ * see rewrite.h, paddle.md 8.1 and 8.4.
  *
- * For each operator: its outputs look into the pool, then what dies at it goes into the pool, by name.  So what dies at an operator
- * serves from the next one on.
+ * For each operator: its outputs look into the pool, then what dies at it goes into the pool, by
+ * name.  So what dies at an operator serves from the next one on.
  */
 #include "config.h"
 
@@ -13,12 +14,12 @@
 /* What the walk keeps for one list. */
 typedef struct
 {
-  PaddleWalk           *walk;
-  const PaddleList     *list;
+  PaddleWalk *walk;
+  const PaddleList *list;
   const PaddleLiveness *liveness;
-  guint8               *live;     /* per variable */
-  GArray               *outputs;  /* guint32, scratch: names of the outputs before anything is taken */
-  GPtrArray            *dead;     /* PaddleVariable, scratch: names that die at the operator */
+  guint8 *live;    /* per variable */
+  GArray *outputs; /* guint32, scratch: names of the outputs before anything is taken */
+  GPtrArray *dead; /* PaddleVariable, scratch: names that die at the operator */
 } State;
 
 static guint32
@@ -29,14 +30,17 @@ group_of (State *state, guint32 variable)
 
 /* ---- the outputs look into the pool */
 
-/* The name of write @slot of the operator, if its memory may come from elsewhere at all: the parts of one buffer are one, and what must be there
- * before its operator runs comes too early for the pool. */
+/* The name of write @slot of the operator, if its memory may come from elsewhere at all: the parts
+ * of one buffer are one, and what must be there before its operator runs comes too early for the
+ * pool. */
 static guint32
 output_name (State *state, guint32 id, guint32 slot)
 {
   const GememNode *node = gemem_graph_node (state->walk->program->graph, id);
   const guint32 variable = gemem_paddle_writes (state->walk->program, id)[slot];
-  const PaddleVariable *v = variable != GEMEM_NONE ? gemem_paddle_variable (state->walk->program, variable) : NULL;
+  const PaddleVariable *v = variable != GEMEM_NONE
+                                ? gemem_paddle_variable (state->walk->program, variable)
+                                : NULL;
 
   if (v == NULL || (!v->named && (v->early || v->first_item != gemem_node_item (node) + slot)))
     return GEMEM_NONE;
@@ -77,7 +81,9 @@ serve_outputs (State *state, guint32 id)
   for (guint i = 0; i < state->outputs->len; i++)
     {
       const guint32 name = g_array_index (state->outputs, guint32, i);
-      const guint32 index = walk->read_at[name] != walk->position + 1 ? walk->rules->find (walk, id, name) : GEMEM_NONE;
+      const guint32 index = walk->read_at[name] != walk->position + 1
+                                ? walk->rules->find (walk, id, name)
+                                : GEMEM_NONE;
 
       if (index != GEMEM_NONE)
         take (walk, name, index);
@@ -116,7 +122,8 @@ advance (State *state, guint32 id)
 static int
 compare_names (gconstpointer a, gconstpointer b)
 {
-  return strcmp ((*(const PaddleVariable *const *) a)->name, (*(const PaddleVariable *const *) b)->name);
+  return strcmp ((*(const PaddleVariable *const *) a)->name,
+                 (*(const PaddleVariable *const *) b)->name);
 }
 
 static void
@@ -131,7 +138,8 @@ collect_dead (State *state, guint32 id)
       const guint32 group = group_of (state, liveness->dying[i]);
       const guint32 name = walk->names.name[group];
 
-      if ((walk->rules->dies_once || walk->names.n_live[group] == 0) && walk->rules->may_give (walk, id, name))
+      if ((walk->rules->dies_once || walk->names.n_live[group] == 0)
+          && walk->rules->may_give (walk, id, name))
         g_ptr_array_add (state->dead, &walk->program->variables[name]);
     }
   g_ptr_array_sort (state->dead, compare_names);
@@ -145,7 +153,8 @@ fill_pool (State *state, guint32 id)
   collect_dead (state, id);
   for (guint i = 0; i < state->dead->len; i++)
     {
-      const guint32 name = (guint32) ((const PaddleVariable *) state->dead->pdata[i] - walk->program->variables);
+      const guint32 name = (guint32) ((const PaddleVariable *) state->dead->pdata[i]
+                                      - walk->program->variables);
 
       if (walk->in_pool[name])
         continue;
@@ -178,7 +187,8 @@ reset (State *state, guint32 variable, gboolean writes)
 
   if (variable == GEMEM_NONE)
     return;
-  walk->names.parent[variable] = walk->names.name[variable] = walk->names.named[variable] = variable;
+  walk->names.parent[variable] = walk->names.name[variable] = walk->names.named[variable] =
+      variable;
   walk->names.n_live[variable] = state->live[variable] = state->liveness->born[variable];
   walk->in_pool[variable] = FALSE;
   walk->written[variable] |= (guint8) writes;
@@ -207,7 +217,11 @@ void
 gemem_paddle_walk_list (PaddleWalk *walk, guint32 number, const PaddleList *list)
 {
   g_autoptr (PaddleLiveness) liveness = gemem_paddle_liveness_new (walk->program, list);
-  State state = { walk, list, liveness, g_new0 (guint8, (gsize) walk->program->n_variables + 1), g_array_new (FALSE, FALSE, sizeof (guint32)),
+  State state = { walk,
+                  list,
+                  liveness,
+                  g_new0 (guint8, (gsize) walk->program->n_variables + 1),
+                  g_array_new (FALSE, FALSE, sizeof (guint32)),
                   g_ptr_array_new () };
 
   walk->list = number;
@@ -240,13 +254,14 @@ number_classes (PaddleWalk *walk, GCompareFunc compare)
   for (guint32 i = 0; i < n; i++)
     {
       if (i > 0 && compare (&sorted[i - 1], &sorted[i]) != 0)
-        class++;
+        class ++;
       walk->class[sorted[i] - walk->program->variables] = class;
     }
 }
 
 PaddleWalk *
-gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite, const PaddleRules *rules, GCompareFunc compare, gpointer settings)
+gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite,
+                       const PaddleRules *rules, GCompareFunc compare, gpointer settings)
 {
   PaddleWalk *walk = g_new0 (PaddleWalk, 1);
   const gsize n = (gsize) program->n_variables + 1;

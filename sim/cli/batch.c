@@ -1,16 +1,18 @@
-/* batch.c - from the shared options of replay, compare and plot to jobs, results, and what is written about them.
+/* batch.c - from the shared options of replay, compare and plot to jobs, results, and what is
+ * written about them.
  *
- * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not depend on --jobs.
+ * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not
+ * depend on --jobs.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
-#include "base/units.h"
 #include "sim/report/report.h"
 
 static char **allocators;
@@ -39,64 +41,104 @@ static gboolean use_environment;
 
 const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
-    "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64, or chunk_mb=* for all worth trying) give several",
+    "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64, or "
+    "chunk_mb=* for all worth trying) give several",
     "NAME[:KEY=VALUE,...]" },
-  { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec, "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200", "SPEC" },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown", "FORMAT" },
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout", "FILE" },
-  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots, "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
-  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb, "Draw comparison, timeline or fragmentation as text", "NAME" },
-  { "map", 0, 0, G_OPTION_ARG_FILENAME, &map, "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg", "FILE" },
+  { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
+    "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200", "SPEC" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown",
+    "FORMAT" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout",
+    "FILE" },
+  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
+    "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
+  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb,
+    "Draw comparison, timeline or fragmentation as text", "NAME" },
+  { "map", 0, 0, G_OPTION_ARG_FILENAME, &map,
+    "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg",
+    "FILE" },
   { "allocator-report", 0, 0, G_OPTION_ARG_FILENAME, &allocator_report,
-    "Write the state at the end as the real system prints it to FILE ('-': stdout), for those that do (ge-*)", "FILE" },
-  { "manifest", 0, 0, G_OPTION_ARG_FILENAME, &manifest, "Write arguments, effective parameters, hashes and version as JSON", "FILE" },
-  { "sqlite", 0, 0, G_OPTION_ARG_FILENAME, &sqlite, "Append a row per run to the table 'results' of the SQLite database FILE", "FILE" },
-  { "jobs", 'j', 0, G_OPTION_ARG_INT, &jobs, "Runs at the same time (default: one per processor); results do not depend on it", "N" },
-  { "repeat", 0, 0, G_OPTION_ARG_INT, &repeat, "Replay the trace N times through the same allocator; shows drift", "N" },
-  { "warm-up", 0, 0, G_OPTION_ARG_INT, &warm_up, "Before that, replay it N times without counting or measuring anything", "N" },
+    "Write the state at the end as the real system prints it to FILE ('-': stdout), for those that "
+    "do (ge-*)",
+    "FILE" },
+  { "manifest", 0, 0, G_OPTION_ARG_FILENAME, &manifest,
+    "Write arguments, effective parameters, hashes and version as JSON", "FILE" },
+  { "sqlite", 0, 0, G_OPTION_ARG_FILENAME, &sqlite,
+    "Append a row per run to the table 'results' of the SQLite database FILE", "FILE" },
+  { "jobs", 'j', 0, G_OPTION_ARG_INT, &jobs,
+    "Runs at the same time (default: one per processor); results do not depend on it", "N" },
+  { "repeat", 0, 0, G_OPTION_ARG_INT, &repeat,
+    "Replay the trace N times through the same allocator; shows drift", "N" },
+  { "warm-up", 0, 0, G_OPTION_ARG_INT, &warm_up,
+    "Before that, replay it N times without counting or measuring anything", "N" },
   { "pace", 0, 0, G_OPTION_ARG_STRING, &pace,
-    "asap: events follow one another at once (default on a GPU); recorded: not before their time (default on the simulated device, whose clock needs no waiting)",
+    "asap: events follow one another at once (default on a GPU); recorded: not before their time "
+    "(default on the simulated device, whose clock needs no waiting)",
     "asap|recorded" },
   { "occupy", 0, 0, G_OPTION_ARG_NONE, &occupy,
-    "Keep each stream busy as long as it was between its events when recorded, so that what streams order has work in front of it", NULL },
-  { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity, "Find the least device capacity on which nothing fails", NULL },
-  { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &fail_on_oom, "Exit with status 4 if any request failed", NULL },
-  { "check", 0, 0, G_OPTION_ARG_NONE, &full_checks, "Walk and check the allocator after every event (slow)", NULL },
+    "Keep each stream busy as long as it was between its events when recorded, so that what "
+    "streams order has work in front of it",
+    NULL },
+  { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity,
+    "Find the least device capacity on which nothing fails", NULL },
+  { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &fail_on_oom,
+    "Exit with status 4 if any request failed", NULL },
+  { "check", 0, 0, G_OPTION_ARG_NONE, &full_checks,
+    "Walk and check the allocator after every event (slow)", NULL },
   { "check-release-order", 0, 0, G_OPTION_ARG_NONE, &release_order,
-    "Fail where memory goes back to the device before the streams that use it are synchronised", NULL },
+    "Fail where memory goes back to the device before the streams that use it are synchronised",
+    NULL },
   { "touch", 0, 0, G_OPTION_ARG_NONE, &touch,
-    "On a GPU (-d cuda:0): fill every block with a pattern and verify it, to find blocks that share memory and pages unmapped too early", NULL },
-  { "measure", 0, 0, G_OPTION_ARG_NONE, &measure, "Also measure latencies with the host clock (not deterministic)", NULL },
-  { "timeline-points", 0, 0, G_OPTION_ARG_INT, &points, "At most N points in the timeline (default 2000); peaks are never lost", "N" },
+    "On a GPU (-d cuda:0): fill every block with a pattern and verify it, to find blocks that "
+    "share memory and pages unmapped too early",
+    NULL },
+  { "measure", 0, 0, G_OPTION_ARG_NONE, &measure,
+    "Also measure latencies with the host clock (not deterministic)", NULL },
+  { "timeline-points", 0, 0, G_OPTION_ARG_INT, &points,
+    "At most N points in the timeline (default 2000); peaks are never lost", "N" },
   { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
-    "Take the flags of PaddlePaddle (FLAGS_...) and GE_USE_STATIC_MEMORY from the environment; what -a and --lower say counts more", NULL },
-  { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings, "Ignore the allocator settings recorded in the trace", NULL },
+    "Take the flags of PaddlePaddle (FLAGS_...) and GE_USE_STATIC_MEMORY from the environment; "
+    "what -a and --lower say counts more",
+    NULL },
+  { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings,
+    "Ignore the allocator settings recorded in the trace", NULL },
   { NULL }
 };
 
 static gboolean
 check_numbers (GError **error)
 {
-  const struct { const char *name; int value, min; } numbers[]
-      = { { "jobs", jobs, 0 }, { "repeat", repeat, 1 }, { "warm-up", warm_up, 0 }, { "timeline-points", points, 0 } };
+  const struct
+  {
+    const char *name;
+    int value, min;
+  } numbers[] = { { "jobs", jobs, 0 },
+                  { "repeat", repeat, 1 },
+                  { "warm-up", warm_up, 0 },
+                  { "timeline-points", points, 0 } };
   for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (numbers[i].value < numbers[i].min)
       {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--%s=%d: out of range; give a number from %d on", numbers[i].name,
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "--%s=%d: out of range; give a number from %d on", numbers[i].name,
                      numbers[i].value, numbers[i].min);
         return FALSE;
       }
   GememReportFormat format;
   if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
     return FALSE;
-  if (dumb != NULL && strcmp (dumb, "comparison") != 0 && strcmp (dumb, "timeline") != 0 && strcmp (dumb, "fragmentation") != 0)
+  if (dumb != NULL && strcmp (dumb, "comparison") != 0 && strcmp (dumb, "timeline") != 0
+      && strcmp (dumb, "fragmentation") != 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--plot-terminal=%s: unknown plot; choose comparison, timeline or fragmentation", dumb);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--plot-terminal=%s: unknown plot; choose comparison, timeline or fragmentation",
+                   dumb);
       return FALSE;
     }
   if (pace != NULL && strcmp (pace, "asap") != 0 && strcmp (pace, "recorded") != 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--pace=%s: unknown pace; choose asap or recorded", pace);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--pace=%s: unknown pace; choose asap or recorded", pace);
       return FALSE;
     }
   return TRUE;
@@ -111,7 +153,8 @@ pace_mode (void)
 /* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
 #define PLANNED_EVENTS_MAX 200000
 
-/* Planning takes longer than replaying, and more so the longer the trace: without -a long traces are not planned. */
+/* Planning takes longer than replaying, and more so the longer the trace: without -a long traces
+ * are not planned. */
 static gboolean
 leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
 {
@@ -125,22 +168,27 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
       const GememAllocatorSpec *spec = specs->pdata[i];
       if (spec->klass->prepare == NULL)
         continue;
-      gemem_note ("%s: %s is left out, it would plan %" G_GUINT64_FORMAT " events beforehand; ask for it with -a %s", file->path, spec->klass->name,
-                  events, spec->klass->name);
+      gemem_note ("%s: %s is left out, it would plan %" G_GUINT64_FORMAT
+                  " events beforehand; ask for it with -a %s",
+                  file->path, spec->klass->name, events, spec->klass->name);
       g_ptr_array_remove_index (specs, i);
     }
   return TRUE;
 }
 
 static GPtrArray *
-choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables, GError **error)
+choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
+                   GError **error)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   for (char **name = allocators; name != NULL && *name != NULL; name++)
-    if (!gemem_flags_check (*name, FALSE, error) || !gemem_allocator_spec_parse_with (*name, variables, specs, error))
+    if (!gemem_flags_check (*name, FALSE, error)
+        || !gemem_allocator_spec_parse_with (*name, variables, specs, error))
       return NULL;
   if (specs->len == 0 && fallback != NULL
-      && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error) || !leave_planned_out (specs, first, error)))
+      && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error)
+          || !leave_planned_out (specs, first, error)))
     return NULL;
   if (specs->len == 0)
     {
@@ -152,13 +200,16 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
       if (recorded == NULL)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "%s does not say which allocator recorded it; choose one with -a NAME ('gemem-sim list' shows them)", first->path);
+                       "%s does not say which allocator recorded it; choose one with -a NAME "
+                       "('gemem-sim list' shows them)",
+                       first->path);
           return NULL;
         }
       if (!gemem_allocator_spec_parse_with (recorded, variables, specs, NULL))
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "%s was recorded with '%s', which is not among the allocators here; choose one with -a NAME ('gemem-sim list' shows them)",
+                       "%s was recorded with '%s', which is not among the allocators here; choose "
+                       "one with -a NAME ('gemem-sim list' shows them)",
                        first->path, recorded);
           return NULL;
         }
@@ -167,7 +218,8 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
 }
 
 static void
-append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const GPtrArray *specs, GememJobSetup setup)
+append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const GPtrArray *specs,
+             GememJobSetup setup)
 {
   for (guint d = 0; d < devices->len; d++)
     for (guint a = 0; a < specs->len; a++)
@@ -208,8 +260,9 @@ check_one_run (const char *option, const char *path, guint runs, GError **error)
 {
   if (path != NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "--%s=%s: one file holds the %s of one run, these are %u; give one -a, and --trace-device where the trace has several", option, path,
-                 strcmp (option, "events") == 0 ? "decisions" : "device calls", runs);
+                 "--%s=%s: one file holds the %s of one run, these are %u; give one -a, and "
+                 "--trace-device where the trace has several",
+                 option, path, strcmp (option, "events") == 0 ? "decisions" : "device calls", runs);
   return path == NULL;
 }
 
@@ -217,10 +270,16 @@ check_one_run (const char *option, const char *path, guint runs, GError **error)
 static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
-  const GememOutputFile outputs[]
-      = { { "--output", output }, { "--events", list[0].events_path }, { "--calls", list[0].calls_path }, { "--map", map },
-          { "--allocator-report", allocator_report }, { "--manifest", manifest }, { "--sqlite", sqlite } };
-  if (n > 1 && (!check_one_run ("events", list[0].events_path, n, error) || !check_one_run ("calls", list[0].calls_path, n, error)))
+  const GememOutputFile outputs[] = { { "--output", output },
+                                      { "--events", list[0].events_path },
+                                      { "--calls", list[0].calls_path },
+                                      { "--map", map },
+                                      { "--allocator-report", allocator_report },
+                                      { "--manifest", manifest },
+                                      { "--sqlite", sqlite } };
+  if (n > 1
+      && (!check_one_run ("events", list[0].events_path, n, error)
+          || !check_one_run ("calls", list[0].calls_path, n, error)))
     return FALSE;
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), paths, error))
     return FALSE;
@@ -249,9 +308,11 @@ keep_not_run (GememBatch *batch, const GememJob *job, const char *reason)
   g_ptr_array_add (batch->rows, result);
 }
 
-/* Moves what is worth keeping into @batch; prints what failed, but nothing that is among @said (messages): a trace is as bad for every allocator. */
+/* Moves what is worth keeping into @batch; prints what failed, but nothing that is among @said
+ * (messages): a trace is as bad for every allocator. */
 static void
-collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error, GHashTable *said)
+collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error,
+         GHashTable *said)
 {
   int status = 0;
   if (result == NULL)
@@ -310,11 +371,13 @@ leave_lone_rows_out (GememBatch *batch)
 GememBatch *
 gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
-  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
+  g_autoptr (GPtrArray)
+      files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
   g_autoptr (GPtrArray) specs = NULL;
   g_autoptr (GPtrArray) variables = use_environment ? NULL : gemem_settings_new ();
-  if (!check_numbers (error) || (use_environment && (variables = gemem_environment_read (error)) == NULL)
+  if (!check_numbers (error)
+      || (use_environment && (variables = gemem_environment_read (error)) == NULL)
       || !gemem_source_use_variables (variables, error))
     return NULL;
   for (char **path = paths; *path != NULL; path++)
@@ -325,7 +388,8 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
       for (guint i = files->len - n; i < files->len; i++)
         {
           GememSourceFile *file = files->pdata[i];
-          if (specs == NULL && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
+          if (specs == NULL
+              && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
             return NULL;
           g_autoptr (GArray) devices = gemem_source_devices (file, error);
           if (devices == NULL)
@@ -365,17 +429,22 @@ static gboolean
 write_plots (const GememBatch *batch, GError **error)
 {
   gboolean rendered = FALSE;
-  if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len, NULL, &rendered, error))
+  if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len,
+                         NULL, &rendered, error))
     {
-      if (g_atomic_int_get (&gemem_interrupted) != 0 && batch->status != 130) /* gnuplot was interrupted with us */
+      if (g_atomic_int_get (&gemem_interrupted) != 0
+          && batch->status != 130) /* gnuplot was interrupted with us */
         {
           g_clear_error (error);
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "%s: interrupted; plots are missing", plots);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                       "%s: interrupted; plots are missing", plots);
         }
       return FALSE;
     }
   if (!rendered)
-    gemem_note ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them with 'gnuplot *.gp' there", plots);
+    gemem_note ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them "
+                "with 'gnuplot *.gp' there",
+                plots);
   return TRUE;
 }
 
@@ -393,7 +462,8 @@ write_map (const GememBatch *batch, GError **error)
     else
       gemem_map_text (text, batch->results->pdata[i], gemem_terminal_width ());
   if (svg && batch->results->len > 1)
-    gemem_note ("%s shows the first of %u runs; an SVG map is made of one run at a time", map, batch->results->len);
+    gemem_note ("%s shows the first of %u runs; an SVG map is made of one run at a time", map,
+                batch->results->len);
   return gemem_put (map, text->str, text->len, error);
 }
 
@@ -431,8 +501,8 @@ write_manifest (const GememBatch *batch, GError **error)
       g_ptr_array_add (words, NULL);
       arguments = (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
     }
-  g_autofree char *text
-      = gemem_manifest ((GememResult *const *) batch->results->pdata, batch->results->len, (const char *const *) arguments);
+  g_autofree char *text = gemem_manifest ((GememResult *const *) batch->results->pdata,
+                                          batch->results->len, (const char *const *) arguments);
   return gemem_put (manifest, text, strlen (text), error);
 }
 
@@ -446,10 +516,13 @@ gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
     return FALSE;
   GememReportOptions options = { details, output == NULL ? gemem_terminal_width () : 0 };
   g_autoptr (GString) text = g_string_new (NULL);
-  gemem_report_write (text, format, (GememResult *const *) batch->rows->pdata, batch->rows->len, &options);
+  gemem_report_write (text, format, (GememResult *const *) batch->rows->pdata, batch->rows->len,
+                      &options);
   if (!gemem_put (output, text->str, text->len, error))
     return FALSE;
-  if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, (GememResult *const *) batch->results->pdata, batch->results->len, error))
+  if (sqlite != NULL
+      && !gemem_results_write_sqlite (sqlite, (GememResult *const *) batch->results->pdata,
+                                      batch->results->len, error))
     return FALSE;
   if (plots != NULL && !write_plots (batch, error))
     return FALSE;
@@ -462,7 +535,8 @@ gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
   if (dumb != NULL)
     {
       guint width = gemem_terminal_width ();
-      g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) batch->results->pdata, batch->results->len, dumb,
+      g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) batch->results->pdata,
+                                                  batch->results->len, dumb,
                                                   width > 0 ? width : 100, 28, NULL, error);
       return drawing != NULL && gemem_put (NULL, drawing, strlen (drawing), error);
     }

@@ -1,14 +1,15 @@
-/* calibrate.c - `gemem-sim calibrate`: what the calls of a device cost, as a profile with its provenance.
+/* calibrate.c - `gemem-sim calibrate`: what the calls of a device cost, as a profile with its
+ * provenance.
  *
- * A real device is measured by the host clock.  A simulated one has a clock of its own, so that what comes out is the profile that went in: with it
- * the measuring itself is tested.
+ * A real device is measured by the host clock.  A simulated one has a clock of its own, so that
+ * what comes out is the profile that went in: with it the measuring itself is tested.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
 #include "devices/calibrate.h"
+#include "sim/cli/cli.h"
 #include "sim/engine/replay.h"
 #include "sim/report/machine.h"
 #include "workloads/generator.h"
@@ -16,12 +17,13 @@
 static char *device_spec, *output;
 static int repeats = 50;
 
-static const GOptionEntry entries[] = {
-  { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec, "Device, e.g. cuda:0 (default)", "SPEC" },
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the profile to FILE instead of stdout", "FILE" },
-  { "repeats", 0, 0, G_OPTION_ARG_INT, &repeats, "Calls of each kind, size and count (default 50)", "N" },
-  { NULL }
-};
+static const GOptionEntry entries[] = { { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
+                                          "Device, e.g. cuda:0 (default)", "SPEC" },
+                                        { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+                                          "Write the profile to FILE instead of stdout", "FILE" },
+                                        { "repeats", 0, 0, G_OPTION_ARG_INT, &repeats,
+                                          "Calls of each kind, size and count (default 50)", "N" },
+                                        { NULL } };
 
 static guint64
 host_clock (gpointer data)
@@ -41,12 +43,19 @@ open_requests (gpointer unused, GError **error)
   return gemem_generator_open ("random:events=3000,live=100,size_max=1MiB", 1, error);
 }
 
-/* What this host takes for a request or a free without any call of a device: those of the allocator whose cache serves nearly all of them. */
+/* What this host takes for a request or a free without any call of a device: those of the allocator
+ * whose cache serves nearly all of them. */
 static gboolean
 measure_hits (GememCalibration *calibration, GError **error)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-  GememJob job = { .device_spec = "null", .device_ordinal = -1, .source = open_requests, .warm_up = 1, .measure = TRUE, .clock = gemem_host_clock,
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job = { .device_spec = "null",
+                   .device_ordinal = -1,
+                   .source = open_requests,
+                   .warm_up = 1,
+                   .measure = TRUE,
+                   .clock = gemem_host_clock,
                    .interrupted = &gemem_interrupted };
   GememResult *result;
 
@@ -56,9 +65,11 @@ measure_hits (GememCalibration *calibration, GError **error)
   result = gemem_job_run (&job, error);
   if (result == NULL)
     return FALSE;
-  calibration->hit_ns
-      = (gemem_histogram_percentile (&result->measured_alloc_ns, 500) + gemem_histogram_percentile (&result->measured_free_ns, 500)) / 2;
-  calibration->hit_samples = (guint) (result->measured_alloc_ns.count + result->measured_free_ns.count);
+  calibration->hit_ns = (gemem_histogram_percentile (&result->measured_alloc_ns, 500)
+                         + gemem_histogram_percentile (&result->measured_free_ns, 500))
+                        / 2;
+  calibration->hit_samples = (guint) (result->measured_alloc_ns.count
+                                      + result->measured_free_ns.count);
   gemem_result_free (result);
   return TRUE;
 }
@@ -67,8 +78,10 @@ static char *
 profile_text (GememDevice *device, const GememCalibration *calibration)
 {
   g_autoptr (GDateTime) today = g_date_time_new_now_utc ();
-  g_autofree char *date = g_date_time_format (today, "%Y-%m-%d"), *identity = gemem_device_identify (device), *driver = gemem_machine_gpu_driver ();
-  g_autofree char *processor = gemem_machine_processor (), *kernel = gemem_machine_kernel (), *machine = gemem_machine_kind ();
+  g_autofree char *date = g_date_time_format (today, "%Y-%m-%d"),
+                  *identity = gemem_device_identify (device), *driver = gemem_machine_gpu_driver ();
+  g_autofree char *processor = gemem_machine_processor (), *kernel = gemem_machine_kernel (),
+                  *machine = gemem_machine_kind ();
   g_autofree char *described = gemem_device_describe (device), *how = NULL;
   g_autoptr (GPtrArray) provenance = g_ptr_array_new_with_free_func (g_free);
 
@@ -76,13 +89,18 @@ profile_text (GememDevice *device, const GememCalibration *calibration)
   g_ptr_array_add (provenance, g_strdup_printf ("as: %s", described));
   if (device->klass->real && driver != NULL)
     g_ptr_array_add (provenance, g_strdup_printf ("driver: %s", driver));
-  g_ptr_array_add (provenance, g_strdup_printf ("host: %s, %s, %s", processor != NULL ? processor : "unknown processor", machine, kernel));
-  g_ptr_array_add (provenance, g_strdup_printf ("clock: %s", device->klass->real ? "the host's" : "that of the simulated device"));
+  g_ptr_array_add (provenance, g_strdup_printf ("host: %s, %s, %s",
+                                                processor != NULL ? processor : "unknown processor",
+                                                machine, kernel));
+  g_ptr_array_add (provenance, g_strdup_printf ("clock: %s", device->klass->real
+                                                                 ? "the host's"
+                                                                 : "that of the simulated device"));
   g_ptr_array_add (provenance, g_strdup_printf ("date: %s", date));
   g_ptr_array_add (provenance, g_strdup_printf ("gemem: %s", PACKAGE_VERSION));
   g_ptr_array_add (provenance, NULL);
   how = g_strdup_printf ("%s, %s", identity, date);
-  return gemem_calibration_profile (calibration, identity, (const char *const *) provenance->pdata, how);
+  return gemem_calibration_profile (calibration, identity, (const char *const *) provenance->pdata,
+                                    how);
 }
 
 static int
@@ -97,15 +115,18 @@ run (char **arguments, GError **error)
     return 2;
   if (repeats < 1)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--repeats=%d: out of range; give a number from 1 on", repeats);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--repeats=%d: out of range; give a number from 1 on", repeats);
       return 2;
     }
   gemem_catch_interrupts ();
   device = gemem_device_new (device_spec != NULL ? device_spec : "cuda:0", NULL, 0, error);
   if (device == NULL)
     return 2;
-  const GememCalibrateOptions options = { device->klass->real ? host_clock : device_clock, device, (guint) repeats, &gemem_interrupted };
-  if (gemem_calibrate (device, &options, &calibration, error) && (!device->klass->real || measure_hits (&calibration, error)))
+  const GememCalibrateOptions options = { device->klass->real ? host_clock : device_clock, device,
+                                          (guint) repeats, &gemem_interrupted };
+  if (gemem_calibrate (device, &options, &calibration, error)
+      && (!device->klass->real || measure_hits (&calibration, error)))
     {
       g_autofree char *text = profile_text (device, &calibration);
       if (gemem_put (output, text, strlen (text), error))
@@ -119,9 +140,13 @@ const GememCommand gemem_command_calibrate = {
   .name = "calibrate",
   .synopsis = "",
   .summary = "Measure what the calls of a device cost, and write a profile",
-  .description = "Every device call is made many times over several sizes, among up to 4096 others that are live, and while a stream has work to do: base\n"
-                 "cost, slopes, and whether it waits until the device is idle, each number with its source, medians and p99 behind them as comments; and on a GPU what this host\n"
-                 "takes for a request that an allocator serves without any call. The profile is for -d sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
+  .description =
+      "Every device call is made many times over several sizes, among up to 4096 others that are "
+      "live, and while a stream has work to do: base\n"
+      "cost, slopes, and whether it waits until the device is idle, each number with its source, "
+      "medians and p99 behind them as comments; and on a GPU what this host\n"
+      "takes for a request that an allocator serves without any call. The profile is for -d "
+      "sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
   .examples = "  gemem-sim calibrate -d cuda:0 -o h200.ini\n"
               "      the profile of this machine\n"
               "  gemem-sim compare train.gmt -d cuda:0:profile=h200.ini --measure\n"

@@ -23,16 +23,21 @@ const GememCommand gemem_command_compare = {
   .name = "compare",
   .synopsis = "TRACE...",
   .summary = "Replay traces through many allocators, a row each",
-  .description = "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults. Settings recorded in a trace are the\n"
-                 "defaults of the allocator that recorded it. A graph is lowered to a trace as --lower says.",
-  .examples = "  gemem-sim compare step.gmt --plots plots\n"
-              "      all allocators, a table and pictures\n"
-              "  gemem-sim compare step.gmt -a 'paddle-*' -a 'pytorch-caching:max_split_size_mb=64|128|256'\n"
-              "      a family, and one allocator with three settings\n"
-              "  gemem-sim compare model.json --lower=inplace:steps=3 -a 'ge-*' -a pytorch-caching\n"
-              "      three runs of a graph whose operators write in place\n"
-              "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a paddle-auto-growth --plots plots\n"
-              "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
+  .description =
+      "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults. "
+      "Settings recorded in a trace are the\n"
+      "defaults of the allocator that recorded it. A graph is lowered to a trace as --lower says.",
+  .examples =
+      "  gemem-sim compare step.gmt --plots plots\n"
+      "      all allocators, a table and pictures\n"
+      "  gemem-sim compare step.gmt -a 'paddle-*' -a "
+      "'pytorch-caching:max_split_size_mb=64|128|256'\n"
+      "      a family, and one allocator with three settings\n"
+      "  gemem-sim compare model.json --lower=inplace:steps=3 -a 'ge-*' -a pytorch-caching\n"
+      "      three runs of a graph whose operators write in place\n"
+      "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
+      "paddle-auto-growth --plots plots\n"
+      "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
   .options = { gemem_batch_entries, gemem_source_entries },
   .run = run,
 };

@@ -1,4 +1,5 @@
-/* convert.c - `gemem-sim convert`: any trace to another format, any graph to another format of graphs or to a trace. */
+/* convert.c - `gemem-sim convert`: any trace to another format, any graph to another format of
+ * graphs or to a trace. */
 #include "config.h"
 
 #include <string.h>
@@ -9,8 +10,11 @@ static char *format;
 static char **notes;
 
 static const GOptionEntry entries[] = {
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Write FORMAT whatever the extension of OUTPUT", "FORMAT" },
-  { "note", 0, 0, G_OPTION_ARG_STRING_ARRAY, &notes, "Keep KEY=VALUE with the trace: where it comes from, how it was made; repeatable", "KEY=VALUE" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Write FORMAT whatever the extension of OUTPUT",
+    "FORMAT" },
+  { "note", 0, 0, G_OPTION_ARG_STRING_ARRAY, &notes,
+    "Keep KEY=VALUE with the trace: where it comes from, how it was made; repeatable",
+    "KEY=VALUE" },
   { NULL }
 };
 
@@ -39,7 +43,9 @@ note_provenance (AddNote add, gpointer target, const GememSourceFile *file, GErr
       const char *equal = strchr (*note, '=');
       if (equal == NULL || equal == *note)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--note=%s: not KEY=VALUE; write for example --note 'model=GPT-2 small'", *note);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "--note=%s: not KEY=VALUE; write for example --note 'model=GPT-2 small'",
+                       *note);
           return FALSE;
         }
       g_autofree char *key = g_strndup (*note, (gsize) (equal - *note));
@@ -52,7 +58,8 @@ note_provenance (AddNote add, gpointer target, const GememSourceFile *file, GErr
 
 /* ---- to a graph */
 
-/* The graph format that --format, or else the extension of @path, stands for; NULL: a trace is wanted. */
+/* The graph format that --format, or else the extension of @path, stands for; NULL: a trace is
+ * wanted. */
 static const GememGraphFormat *
 graph_target (const char *path)
 {
@@ -71,19 +78,25 @@ graph_target (const char *path)
 }
 
 static int
-convert_graph (GememSourceFile *file, const GememGraphFormat *target, const char *path, GError **error)
+convert_graph (GememSourceFile *file, const GememGraphFormat *target, const char *path,
+               GError **error)
 {
-  if (file->graph == NULL && !gemem_source_is_trace (file, error)) /* missing or damaged, which says more than that it is no graph */
+  if (file->graph == NULL
+      && !gemem_source_is_trace (
+          file, error)) /* missing or damaged, which says more than that it is no graph */
     return 1;
   if (file->graph == NULL || gemem_source_lowered ())
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s is a %s, and traces do not become graphs; end OUTPUT in .gmt or .txt", path,
-                   file->path, file->graph == NULL ? "trace" : "graph to be lowered to a trace");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: %s is a %s, and traces do not become graphs; end OUTPUT in .gmt or .txt",
+                   path, file->path,
+                   file->graph == NULL ? "trace" : "graph to be lowered to a trace");
       return 2;
     }
   if (target->write == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: this format can only be read; name gemem-graph", target->base.name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: this format can only be read; name gemem-graph", target->base.name);
       return 2;
     }
   if (!note_provenance (add_to_graph, file->graph, file, error))
@@ -103,7 +116,8 @@ convert_trace (GememSourceFile *file, const char *path, GError **error)
     return status;
   if (reader->info.sha256 == NULL)
     reader->info.sha256 = g_strdup (gemem_source_file_sha256 (file));
-  if (note_provenance (add_to_trace, &reader->info, file, error) && gemem_copy_trace (reader, path, format, error))
+  if (note_provenance (add_to_trace, &reader->info, file, error)
+      && gemem_copy_trace (reader, path, format, error))
     status = 0;
   if (status == 0 && (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0)
     {
@@ -111,8 +125,9 @@ convert_trace (GememSourceFile *file, const char *path, GError **error)
       status = 3;
     }
   if (status == 0 && reader->info.ambiguities > 0)
-    gemem_note ("%s: %" G_GUINT64_FORMAT " blocks from before the recording had to be inferred; they are marked", file->path,
-                reader->info.ambiguities);
+    gemem_note ("%s: %" G_GUINT64_FORMAT
+                " blocks from before the recording had to be inferred; they are marked",
+                file->path, reader->info.ambiguities);
   gemem_trace_close (reader);
   return status;
 }
@@ -135,7 +150,8 @@ run (char **arguments, GError **error)
   graph = graph_target (arguments[1]);
   file = gemem_source_file_new (arguments[0], error);
   if (file != NULL)
-    status = graph != NULL ? convert_graph (file, graph, arguments[1], error) : convert_trace (file, arguments[1], error);
+    status = graph != NULL ? convert_graph (file, graph, arguments[1], error)
+                           : convert_trace (file, arguments[1], error);
   gemem_source_file_free (file);
   return status;
 }
@@ -143,12 +159,17 @@ run (char **arguments, GError **error)
 const GememCommand gemem_command_convert = {
   .name = "convert",
   .synopsis = "INPUT OUTPUT",
-  .summary = "Convert a trace or graph; the extension of OUTPUT chooses the format (.gmt native, .txt text, .json graph)",
-  .description = "The native format (.gmt) is small, checksummed and fast; its text twin (.txt) holds the same, an event a line. '-' is\n"
-                 "standard input or output (text, unless --format says otherwise). OUTPUT is complete, or it is not there.\n"
+  .summary = "Convert a trace or graph; the extension of OUTPUT chooses the format (.gmt native, "
+             ".txt text, .json graph)",
+  .description = "The native format (.gmt) is small, checksummed and fast; its text twin (.txt) "
+                 "holds the same, an event a line. '-' is\n"
+                 "standard input or output (text, unless --format says otherwise). OUTPUT is "
+                 "complete, or it is not there.\n"
                  "A graph is written as a graph (.json), or lowered to a trace as --lower says.",
-  .examples = "  gemem-sim convert snapshot.pickle step.gmt\n  gemem-sim convert step.gmt - -f text | head\n"
-              "  gemem-sim convert model.json step.gmt --lower=gc:threshold=1GiB,steps=2\n  gemem-sim convert programs.jsonl.gz#7 program.json\n",
+  .examples = "  gemem-sim convert snapshot.pickle step.gmt\n  gemem-sim convert step.gmt - -f "
+              "text | head\n"
+              "  gemem-sim convert model.json step.gmt --lower=gc:threshold=1GiB,steps=2\n  "
+              "gemem-sim convert programs.jsonl.gz#7 program.json\n",
   .options = { entries, gemem_source_entries },
   .run = run,
 };

@@ -15,7 +15,8 @@ changes_nothing (const GememPaddleUnmodelled *flag, const char *value)
 {
   const gboolean off = flag->nothing != NULL && strcmp (flag->nothing, "false") == 0;
 
-  return flag->nothing == NULL || strcmp (flag->nothing, value) == 0 || (off && gemem_name_listed ("false|0|no|off|f|n", value));
+  return flag->nothing == NULL || strcmp (flag->nothing, value) == 0
+         || (off && gemem_name_listed ("false|0|no|off|f|n", value));
 }
 
 /* Adds the variable to @settings, or its name to @others. */
@@ -25,18 +26,22 @@ sort_variable (const char *name, GPtrArray *settings, GString *others, GError **
   const char *value = g_getenv (name);
   const GememPaddleUnmodelled *unmodelled = gemem_paddle_unmodelled_find (name);
   g_autofree char *readers = gemem_flags_readers (name);
-  g_autofree char *near = *readers == '\0' && unmodelled == NULL ? gemem_flags_suggest (name) : NULL;
+  g_autofree char *near = *readers == '\0' && unmodelled == NULL ? gemem_flags_suggest (name)
+                                                                 : NULL;
 
   if (*readers != '\0')
     gemem_settings_add (settings, name, value);
   else if (unmodelled != NULL && !changes_nothing (unmodelled, value))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--env: %s=%s is not modelled: it %s; unset it", name, value, unmodelled->reason);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--env: %s=%s is not modelled: it %s; unset it", name, value,
+                   unmodelled->reason);
       return FALSE;
     }
   else if (near != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--env: unknown flag '%s'; did you mean '%s'? If not, unset it", name, near);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--env: unknown flag '%s'; did you mean '%s'? If not, unset it", name, near);
       return FALSE;
     }
   else if (g_str_has_prefix (name, "FLAGS_"))
@@ -59,7 +64,8 @@ gemem_environment_read (GError **error)
 
   qsort (names, g_strv_length (names), sizeof *names, compare_names);
   for (guint i = 0; names[i] != NULL; i++)
-    if ((g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_")) && !sort_variable (names[i], settings, others, error))
+    if ((g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_"))
+        && !sort_variable (names[i], settings, others, error))
       return NULL;
   if (others->len > 0)
     gemem_note ("--env: left out, they do not change where memory lies: %s", others->str);
@@ -77,12 +83,16 @@ find (const GPtrArray *settings, const char *key)
   return NULL;
 }
 
-/* TRUE if @variable was thought of where some were used and some @left_out, for what is called @option@name: which is said once, as @notes keeps. */
+/* TRUE if @variable was thought of where some were used and some @left_out, for what is called
+ * @option@name: which is said once, as @notes keeps. */
 static gboolean
-account (const char *variable, const GPtrArray *used, const GPtrArray *left_out, const char *option, const char *name, GHashTable *notes)
+account (const char *variable, const GPtrArray *used, const GPtrArray *left_out, const char *option,
+         const char *name, GHashTable *notes)
 {
   const GememSetting *why_not = find (left_out, variable);
-  g_autofree char *note = why_not != NULL ? g_strdup_printf ("--env: %s is left out for %s%s: %s", variable, option, name, why_not->value) : NULL;
+  g_autofree char *note = why_not != NULL ? g_strdup_printf ("--env: %s is left out for %s%s: %s",
+                                                             variable, option, name, why_not->value)
+                                          : NULL;
 
   if (note != NULL && !g_hash_table_contains (notes, note))
     {
@@ -93,7 +103,8 @@ account (const char *variable, const GPtrArray *used, const GPtrArray *left_out,
 }
 
 void
-gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs, const GPtrArray *files)
+gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs,
+                               const GPtrArray *files)
 {
   g_autoptr (GHashTable) notes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
@@ -105,15 +116,19 @@ gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *spec
       for (guint s = 0; s < specs->len; s++)
         {
           const GememAllocatorSpec *spec = specs->pdata[s];
-          known = account (variable, spec->variables, spec->left_out, "", spec->label, notes) || known;
+          known = account (variable, spec->variables, spec->left_out, "", spec->label, notes)
+                  || known;
         }
       for (guint f = 0; f < files->len; f++)
         {
           const GememSourceFile *file = files->pdata[f];
-          known = account (variable, file->variables, file->left_out, "--lower=", file->lowering, notes) || known;
+          known = account (variable, file->variables, file->left_out, "--lower=", file->lowering,
+                           notes)
+                  || known;
         }
       g_autofree char *readers = known ? NULL : gemem_flags_readers (variable);
       if (!known)
-        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable, readers);
+        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable,
+                    readers);
     }
 }

@@ -9,8 +9,8 @@
 /* One flag at one of its readers. */
 typedef struct
 {
-  char            *variable; /* "FLAGS_..." */
-  GememTopic       topic;
+  char *variable; /* "FLAGS_..." */
+  GememTopic topic;
   const GememParam *param;
 } Reading;
 
@@ -38,7 +38,8 @@ add_readings (GArray *list, const GememTopic *topic, const GememParam *param)
     }
 }
 
-/* All readings of what runs (planners plan, and know no environment), by name of the flag, then in the order of the registries. */
+/* All readings of what runs (planners plan, and know no environment), by name of the flag, then in
+ * the order of the registries. */
 static GArray *
 readings (void)
 {
@@ -54,7 +55,8 @@ readings (void)
         {
           const GememTopic *topic = &g_array_index (topics, GememTopic, i);
 
-          for (const GememParam *param = topic->params; param != NULL && param->name != NULL; param++)
+          for (const GememParam *param = topic->params; param != NULL && param->name != NULL;
+               param++)
             add_readings (list, topic, param);
         }
     }
@@ -84,7 +86,8 @@ gemem_flags_readers (const char *variable)
 
   for (guint i = 0; i < list->len; i++)
     if (strcmp (reading_at (list, i)->variable, variable) == 0)
-      g_string_append_printf (names, "%s%s%s", names->len > 0 ? ", " : "", is_lowering (reading_at (list, i)) ? "--lower=" : "",
+      g_string_append_printf (names, "%s%s%s", names->len > 0 ? ", " : "",
+                              is_lowering (reading_at (list, i)) ? "--lower=" : "",
                               reading_at (list, i)->topic.name);
   return g_string_free (names, FALSE);
 }
@@ -100,7 +103,9 @@ gemem_flags_suggest (const char *variable)
     if (g_str_has_prefix (reading_at (list, i)->variable, prefix))
       g_ptr_array_add (names, reading_at (list, i)->variable + strlen (prefix));
   g_ptr_array_add (names, NULL);
-  near = g_str_has_prefix (variable, prefix) ? gemem_suggest (variable + strlen (prefix), (const char *const *) names->pdata) : NULL;
+  near = g_str_has_prefix (variable, prefix)
+             ? gemem_suggest (variable + strlen (prefix), (const char *const *) names->pdata)
+             : NULL;
   return near != NULL ? g_strconcat (prefix, near, NULL) : NULL;
 }
 
@@ -128,7 +133,8 @@ find_reading (const GArray *list, gboolean lowering, const char *key)
   for (guint i = 0; i < list->len; i++)
     {
       const Reading *reading = reading_at (list, i);
-      if (is_lowering (reading) == lowering && gemem_params_find (reading->topic.params, key) == reading->param)
+      if (is_lowering (reading) == lowering
+          && gemem_params_find (reading->topic.params, key) == reading->param)
         return reading;
     }
   return NULL;
@@ -163,15 +169,17 @@ check_unheard (const char *text, const char *option, const char *key, GError **e
   if (g_ascii_strncasecmp (key, "FLAGS_", 6) != 0)
     return TRUE;
   near = gemem_flags_suggest (key);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: unknown flag '%s'; %s%s%s", option, text, key,
-               near != NULL ? "did you mean '" : "'gemem-sim help paddle-flags' ", near != NULL ? near : "lists all", near != NULL ? "'?" : "");
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: unknown flag '%s'; %s%s%s", option,
+               text, key, near != NULL ? "did you mean '" : "'gemem-sim help paddle-flags' ",
+               near != NULL ? near : "lists all", near != NULL ? "'?" : "");
   return FALSE;
 }
 
 static gboolean
 check_key (const char *text, gboolean lowering, const GememSetting *setting, GError **error)
 {
-  static const char *const places[2][4] = { { "allocator", "shorthand", "device", NULL }, { "lowering", NULL } };
+  static const char *const places[2][4] = { { "allocator", "shorthand", "device", NULL },
+                                            { "lowering", NULL } };
   const char *option = lowering ? "--lower=" : "-a ", *other = lowering ? "-a " : "--lower=";
   const GememPaddleUnmodelled *unmodelled = gemem_paddle_unmodelled_find (setting->key);
 
@@ -180,15 +188,17 @@ check_key (const char *text, gboolean lowering, const GememSetting *setting, GEr
 
   if (shorthand != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "-a %s: %s chooses the allocator; write -a %s:%s=%s", text, setting->key, shorthand->name,
-                   setting->key, setting->value);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "-a %s: %s chooses the allocator; write -a %s:%s=%s", text, setting->key,
+                   shorthand->name, setting->key, setting->value);
       return FALSE;
     }
   if (is_known (places[lowering], setting->key))
     return TRUE;
   if (unmodelled != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s is not modelled: it %s; leave it out", option, text, setting->key,
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s%s: %s is not modelled: it %s; leave it out", option, text, setting->key,
                    unmodelled->reason);
       return FALSE;
     }
@@ -196,9 +206,10 @@ check_key (const char *text, gboolean lowering, const GememSetting *setting, GEr
   const Reading *reading = find_reading (list, !lowering, setting->key);
   if (reading == NULL)
     return check_unheard (text, option, setting->key, error);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s belongs to %s; write %s%s:%s=%s", option, text, setting->key,
-               lowering ? "the allocator" : "the executor, which turns a graph into a trace", other, reading->topic.name, setting->key,
-               setting->value);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s belongs to %s; write %s%s:%s=%s",
+               option, text, setting->key,
+               lowering ? "the allocator" : "the executor, which turns a graph into a trace", other,
+               reading->topic.name, setting->key, setting->value);
   return FALSE;
 }
 
@@ -220,7 +231,8 @@ static gboolean
 same_text (const Reading *a, const Reading *b)
 {
   return strcmp (a->variable, b->variable) == 0 && strcmp (a->param->help, b->param->help) == 0
-         && g_strcmp0 (a->param->default_text, b->param->default_text) == 0 && g_strcmp0 (a->param->choices, b->param->choices) == 0;
+         && g_strcmp0 (a->param->default_text, b->param->default_text) == 0
+         && g_strcmp0 (a->param->choices, b->param->choices) == 0;
 }
 
 /* The readers from @first to before @end, which say the same. */
@@ -231,7 +243,8 @@ append_readers (GString *out, const GArray *list, guint first, guint end)
 
   g_string_append (out, "  ");
   for (guint i = first; i < end; i++)
-    g_string_append_printf (out, "%s%s%s", i > first ? ", " : "", is_lowering (reading_at (list, i)) ? "--lower=" : "",
+    g_string_append_printf (out, "%s%s%s", i > first ? ", " : "",
+                            is_lowering (reading_at (list, i)) ? "--lower=" : "",
                             reading_at (list, i)->topic.name);
   g_string_append (out, ": ");
   gemem_param_append_values (out, param);
@@ -244,12 +257,16 @@ append_flags (GString *out, const GArray *list, const char *only)
 {
   for (guint i = 0, end; i < list->len; i = end)
     {
-      for (end = i + 1; end < list->len && same_text (reading_at (list, i), reading_at (list, end)); end++)
+      for (end = i + 1; end < list->len && same_text (reading_at (list, i), reading_at (list, end));
+           end++)
         continue;
-      if (only != NULL ? !gemem_name_equal (reading_at (list, i)->variable, only) : !g_str_has_prefix (reading_at (list, i)->variable, "FLAGS_"))
+      if (only != NULL ? !gemem_name_equal (reading_at (list, i)->variable, only)
+                       : !g_str_has_prefix (reading_at (list, i)->variable, "FLAGS_"))
         continue;
-      if (i == 0 || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
-        g_string_append_printf (out, "%s%s\n", only == NULL ? "\n" : "", reading_at (list, i)->variable);
+      if (i == 0
+          || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
+        g_string_append_printf (out, "%s%s\n", only == NULL ? "\n" : "",
+                                reading_at (list, i)->variable);
       append_readers (out, list, i, end);
     }
 }
@@ -263,7 +280,8 @@ gemem_flags_help_on (const char *variable)
 
   append_flags (out, list, variable);
   if (flag != NULL)
-    g_string_append_printf (out, "FLAGS_%s\n      Not modelled: it %s.\n", flag->name, flag->reason);
+    g_string_append_printf (out, "FLAGS_%s\n      Not modelled: it %s.\n", flag->name,
+                            flag->reason);
   return g_string_free (out, out->len == 0);
 }
 
@@ -272,10 +290,13 @@ gemem_flags_help (void)
 {
   g_autoptr (GArray) list = readings ();
   GString *out = g_string_new (
-      "PaddlePaddle's memory flags: who reads each here, as what (in [] the unit of a bare number), with which default and range, and what it\n"
+      "PaddlePaddle's memory flags: who reads each here, as what (in [] the unit of a bare "
+      "number), with which default and range, and what it\n"
       "changes.\n"
-      "preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x) chooses the version. A flag is written as in Paddle\n"
-      "or without FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. Where it would have no effect it is\n"
+      "preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x) chooses the "
+      "version. A flag is written as in Paddle\n"
+      "or without FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. "
+      "Where it would have no effect it is\n"
       "refused; so it is in versions that are not named behind 'Default in'.\n");
 
   append_flags (out, list, NULL);

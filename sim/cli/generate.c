@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sim/cli/batch.h"
 #include "base/units.h"
+#include "sim/cli/batch.h"
 #include "workloads/generator.h"
 
 static char *seed_text;
@@ -12,9 +12,12 @@ static char *output;
 static char *format;
 
 static const GOptionEntry entries[] = {
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE; the extension chooses the format (default: text to stdout)", "FILE" },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Write FORMAT whatever the extension ('gemem-sim list formats')", "FORMAT" },
-  { "seed", 's', 0, G_OPTION_ARG_STRING, &seed_text, "Seed of the random numbers (default 0)", "N" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+    "Write to FILE; the extension chooses the format (default: text to stdout)", "FILE" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
+    "Write FORMAT whatever the extension ('gemem-sim list formats')", "FORMAT" },
+  { "seed", 's', 0, G_OPTION_ARG_STRING, &seed_text, "Seed of the random numbers (default 0)",
+    "N" },
   { NULL }
 };
 
@@ -33,7 +36,11 @@ run (char **arguments, GError **error)
   GememTraceReader *reader = gemem_generator_open (arguments[0], seed, error);
   if (reader == NULL)
     return 2;
-  gboolean ok = gemem_copy_trace (reader, output != NULL ? output : "-", format != NULL ? format : output == NULL ? "text" : NULL, error);
+  gboolean ok = gemem_copy_trace (reader, output != NULL ? output : "-",
+                                  format != NULL   ? format
+                                  : output == NULL ? "text"
+                                                   : NULL,
+                                  error);
   gemem_trace_close (reader);
   return ok ? 0 : 1;
 }
@@ -42,10 +49,12 @@ const GememCommand gemem_command_generate = {
   .name = "generate",
   .synopsis = "GENERATOR[:KEY=VALUE,...]",
   .summary = "Write a synthetic workload as a trace",
-  .description = "'gemem-sim list generators' shows the generators, 'gemem-sim help GENERATOR' the parameters of one. The same generator,\n"
+  .description = "'gemem-sim list generators' shows the generators, 'gemem-sim help GENERATOR' the "
+                 "parameters of one. The same generator,\n"
                  "parameters and seed give the same trace everywhere.",
-  .examples = "  gemem-sim generate random:events=100000,live=500 --seed 7 -o random.gmt\n"
-              "  gemem-sim generate transformer-train:layers=24,width=1024,sequence=2048 -o train.gmt\n",
+  .examples =
+      "  gemem-sim generate random:events=100000,live=500 --seed 7 -o random.gmt\n"
+      "  gemem-sim generate transformer-train:layers=24,width=1024,sequence=2048 -o train.gmt\n",
   .options = { entries },
   .run = run,
 };

@@ -3,17 +3,18 @@
 
 #include <string.h>
 
-#include "planners/graph-summary.h"
-#include "sim/cli/graph-info.h"
 #include "base/io/json-text.h"
 #include "base/units.h"
+#include "planners/graph-summary.h"
+#include "sim/cli/graph-info.h"
 
 #define ROWS 20 /* of the picture */
 #define WIDTH 50
 
 /* ---- for people */
 
-static void append_line (GString *out, const char *label, const char *format, ...) G_GNUC_PRINTF (3, 4);
+static void append_line (GString *out, const char *label, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 
 static void
 append_line (GString *out, const char *label, const char *format, ...)
@@ -32,13 +33,15 @@ append_size (GString *out, const char *label, guint64 bytes, const char *what)
 {
   char text[GEMEM_FORMAT_MAX];
 
-  append_line (out, label, "%s (%" G_GUINT64_FORMAT " bytes)%s", gemem_format_size (text, bytes), bytes, what);
+  append_line (out, label, "%s (%" G_GUINT64_FORMAT " bytes)%s", gemem_format_size (text, bytes),
+               bytes, what);
 }
 
 static void
 append_head (GString *out, const char *path, const char *format, const GememGraph *graph)
 {
-  const GPtrArray *settings = gemem_graph_settings (graph), *provenance = gemem_graph_provenance (graph);
+  const GPtrArray *settings = gemem_graph_settings (graph),
+                  *provenance = gemem_graph_provenance (graph);
 
   g_string_append_printf (out, "%s\n", path);
   append_line (out, "format", "%s", format);
@@ -69,19 +72,23 @@ append_groups (GString *out, const GArray *groups)
       else if (group->stream == -1)
         g_string_append_printf (out, "    none: %u nodes\n", group->nodes);
       else
-        g_string_append_printf (out, "    %" G_GINT64_FORMAT ": %u nodes\n", group->stream, group->nodes);
+        g_string_append_printf (out, "    %" G_GINT64_FORMAT ": %u nodes\n", group->stream,
+                                group->nodes);
     }
 }
 
 static void
 append_parts (GString *out, const GememGraph *graph, const GememGraphSummary *summary)
 {
-  g_autofree char *of_tensors = g_strdup_printf (" in %u, %u of them used by no node", gemem_graph_n_tensors (graph), summary->unused);
+  g_autofree char *of_tensors = g_strdup_printf (" in %u, %u of them used by no node",
+                                                 gemem_graph_n_tensors (graph), summary->unused);
   g_autofree char *of_workspaces = g_strdup_printf (" in %u", gemem_graph_n_workspaces (graph));
-  g_autofree char *of_variables = g_strdup_printf (" in %u, %" G_GUINT64_FORMAT " bytes of them persistable", gemem_graph_n_variables (graph),
-                                                   summary->persistable_bytes);
+  g_autofree char *of_variables = g_strdup_printf (
+      " in %u, %" G_GUINT64_FORMAT " bytes of them persistable", gemem_graph_n_variables (graph),
+      summary->persistable_bytes);
 
-  append_line (out, "nodes", "%u, %u inputs (%u not connected), %u controls", gemem_graph_n_nodes (graph), summary->inputs, summary->unconnected,
+  append_line (out, "nodes", "%u, %u inputs (%u not connected), %u controls",
+               gemem_graph_n_nodes (graph), summary->inputs, summary->unconnected,
                summary->controls);
   if (gemem_graph_n_blocks (graph) > 1)
     append_line (out, "subgraphs", "%u", gemem_graph_n_blocks (graph) - 1);
@@ -95,7 +102,8 @@ append_parts (GString *out, const GememGraph *graph, const GememGraphSummary *su
   append_size (out, "workspaces", summary->workspace_bytes, of_workspaces);
   if (gemem_graph_n_variables (graph) > 0)
     append_size (out, "variables", summary->variable_bytes, of_variables);
-  append_line (out, "items", "%u in %u lifetimes", gemem_graph_n_items (graph), summary->lifetimes->items->len);
+  append_line (out, "items", "%u in %u lifetimes", gemem_graph_n_items (graph),
+               summary->lifetimes->items->len);
 }
 
 /* Most bytes alive in each part of the node order. */
@@ -110,15 +118,19 @@ append_picture (GString *out, const GememGraphSummary *summary)
   g_string_append (out, "  live bytes, by node\n");
   for (guint32 row = 0; row < rows; row++)
     {
-      const guint32 first = (guint32) ((guint64) row * n / rows), end = (guint32) ((guint64) (row + 1) * n / rows);
+      const guint32 first = (guint32) ((guint64) row * n / rows),
+                    end = (guint32) ((guint64) (row + 1) * n / rows);
       char text[GEMEM_FORMAT_MAX];
       guint64 most = 0;
 
       for (guint32 id = first; id < end; id++)
         most = MAX (most, live[id]);
-      g_string_append_printf (out, "    %7u %10s  %.*s\n", first, gemem_format_size (text, most),
-                              most > 0 ? (int) MAX ((guint64) ((unsigned __int128) most * WIDTH / summary->lower_bound), 1) : 0,
-                              "##################################################");
+      g_string_append_printf (
+          out, "    %7u %10s  %.*s\n", first, gemem_format_size (text, most),
+          most > 0
+              ? (int) MAX ((guint64) ((unsigned __int128) most * WIDTH / summary->lower_bound), 1)
+              : 0,
+          "##################################################");
     }
 }
 
@@ -129,7 +141,8 @@ append_dims (GString *out, const GememGraph *graph, const GememTensor *tensor)
     return;
   g_string_append_printf (out, "  %s", gemem_dtype_name (tensor->dtype));
   for (guint32 i = 0; tensor->has_shape && i < tensor->n_dims; i++)
-    g_string_append_printf (out, "%s%" G_GINT64_FORMAT, i == 0 ? "[" : ",", gemem_graph_dims (graph, tensor->first_dim)[i]);
+    g_string_append_printf (out, "%s%" G_GINT64_FORMAT, i == 0 ? "[" : ",",
+                            gemem_graph_dims (graph, tensor->first_dim)[i]);
   g_string_append (out, tensor->has_shape ? tensor->n_dims == 0 ? "[]" : "]" : "");
 }
 
@@ -152,16 +165,20 @@ append_largest (GString *out, const GememGraph *graph, const GememGraphSummary *
       g_autofree char *name = gemem_graph_item_text (graph, large->item);
       char text[GEMEM_FORMAT_MAX];
 
-      g_string_append_printf (out, "    %10s  %-*s  ", gemem_format_size (text, large->size), width, name);
+      g_string_append_printf (out, "    %10s  %-*s  ", gemem_format_size (text, large->size), width,
+                              name);
       if (large->lifetime == GEMEM_NONE)
         g_string_append (out, "not planned");
       else
         {
           const GememLifetime *life = gemem_lifetimes_get (summary->lifetimes, large->lifetime);
-          g_string_append_printf (out, "nodes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, life->begin, life->end - 1);
+          g_string_append_printf (out, "nodes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
+                                  life->begin, life->end - 1);
         }
       if (!item.workspace)
-        append_dims (out, graph, gemem_graph_tensor (graph, gemem_graph_node (graph, item.node)->first_output + item.index));
+        append_dims (out, graph,
+                     gemem_graph_tensor (graph, gemem_graph_node (graph, item.node)->first_output
+                                                    + item.index));
       g_string_append_c (out, '\n');
     }
 }
@@ -170,8 +187,10 @@ void
 gemem_graph_info_table (GString *out, const char *path, const char *format, const GememGraph *graph)
 {
   GememGraphSummary *summary = gemem_graph_summarise (graph);
-  g_autofree char *at = gemem_graph_n_nodes (graph) == 0 ? g_strdup ("") :
-                        g_strdup_printf (" at node %u, %s", summary->peak, gemem_graph_node (graph, summary->peak)->name);
+  g_autofree char *at = gemem_graph_n_nodes (graph) == 0
+                            ? g_strdup ("")
+                            : g_strdup_printf (" at node %u, %s", summary->peak,
+                                               gemem_graph_node (graph, summary->peak)->name);
   gboolean first = TRUE;
 
   append_head (out, path, format, graph);
@@ -183,7 +202,8 @@ gemem_graph_info_table (GString *out, const char *path, const char *format, cons
   for (guint i = 0; i < GEMEM_ATTRIBUTE_COUNT; i++)
     if (summary->attributes[i] > 0)
       {
-        g_string_append_printf (out, "%s    %s: %u\n", first ? "  attributes\n" : "", gemem_attributes[i].name, summary->attributes[i]);
+        g_string_append_printf (out, "%s    %s: %u\n", first ? "  attributes\n" : "",
+                                gemem_attributes[i].name, summary->attributes[i]);
         first = FALSE;
       }
   gemem_graph_summary_free (summary);
@@ -217,7 +237,8 @@ json_close (GString *out, const char *bracket)
 static void
 json_head (GString *out, const GememGraph *graph)
 {
-  const GPtrArray *settings = gemem_graph_settings (graph), *provenance = gemem_graph_provenance (graph);
+  const GPtrArray *settings = gemem_graph_settings (graph),
+                  *provenance = gemem_graph_provenance (graph);
 
   g_string_append (out, "\"settings\": {");
   for (guint i = 0; i < settings->len; i++)
@@ -295,7 +316,8 @@ json_largest (GString *out, const GememGraph *graph, const GememGraphSummary *su
       json_number (out, "size", large->size);
       if (large->lifetime != GEMEM_NONE)
         {
-          json_number (out, "begin", gemem_lifetimes_get (summary->lifetimes, large->lifetime)->begin);
+          json_number (out, "begin",
+                       gemem_lifetimes_get (summary->lifetimes, large->lifetime)->begin);
           json_number (out, "end", gemem_lifetimes_get (summary->lifetimes, large->lifetime)->end);
         }
       json_close (out, "}");
@@ -324,7 +346,8 @@ gemem_graph_info_json (GString *out, const char *path, const char *format, const
   json_close (out, "}");
   g_string_append (out, "\"live\": [");
   for (guint i = 0; i < summary->live->len; i++)
-    g_string_append_printf (out, "%" G_GUINT64_FORMAT ", ", g_array_index (summary->live, guint64, i));
+    g_string_append_printf (out, "%" G_GUINT64_FORMAT ", ",
+                            g_array_index (summary->live, guint64, i));
   json_close (out, "]");
   json_close (out, "}");
   g_string_truncate (out, out->len - 2);

@@ -1,7 +1,8 @@
 /* graph-validate.c - `gemem-sim validate GRAPH`: what is odd about a graph that could be read.
  *
- * What is wrong (cycles, inputs from nowhere, unknown element types) is found by reading and sealing.  Here are notes, one line for each kind
- * of thing with its first example and how many there are.  O(graph).
+ * What is wrong (cycles, inputs from nowhere, unknown element types) is found by reading and
+ * sealing.  Here are notes, one line for each kind of thing with its first example and how many
+ * there are.  O(graph).
  */
 #include "config.h"
 
@@ -10,17 +11,27 @@
 #include "sim/cli/graph-info.h"
 
 /* The kinds, in the order of the report. */
-enum { UNUSED_OUTPUT, NO_SIZE, NO_DTYPE, SHORT_SIZE, UNUSED_VARIABLE, KINDS };
-static const char *const kind_names[KINDS] = { "unused output", "no size", "no element type", "short size", "unused variable" };
+enum
+{
+  UNUSED_OUTPUT,
+  NO_SIZE,
+  NO_DTYPE,
+  SHORT_SIZE,
+  UNUSED_VARIABLE,
+  KINDS
+};
+static const char *const kind_names[KINDS] = { "unused output", "no size", "no element type",
+                                               "short size", "unused variable" };
 
 typedef struct
 {
   const GememGraph *graph;
-  guint64           counts[KINDS];
-  char             *texts[KINDS]; /* "node 'X': note: KIND: WHAT" of the first */
+  guint64 counts[KINDS];
+  char *texts[KINDS]; /* "node 'X': note: KIND: WHAT" of the first */
 } Notes;
 
-static void note (Notes *notes, guint kind, const char *owner, const char *name, const char *format, ...) G_GNUC_PRINTF (5, 6);
+static void note (Notes *notes, guint kind, const char *owner, const char *name, const char *format,
+                  ...) G_GNUC_PRINTF (5, 6);
 
 static void
 note (Notes *notes, guint kind, const char *owner, const char *name, const char *format, ...)
@@ -31,7 +42,8 @@ note (Notes *notes, guint kind, const char *owner, const char *name, const char 
   va_start (args, format);
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
-  notes->texts[kind] = g_strdup_printf ("%s '%s': note: %s: %s", owner, name, kind_names[kind], text);
+  notes->texts[kind] = g_strdup_printf ("%s '%s': note: %s: %s", owner, name, kind_names[kind],
+                                        text);
 }
 
 static void
@@ -41,16 +53,22 @@ look_at_tensor (Notes *notes, const GememTensor *tensor)
   guint64 bytes;
 
   if (tensor->n_consumers == 0 && tensor->size > 0)
-    note (notes, UNUSED_OUTPUT, "node", name, "output %u of %" G_GUINT64_FORMAT " bytes is read by no node", tensor->index, tensor->size);
-  if (tensor->size == 0 && !gemem_graph_flag (notes->graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY))
+    note (notes, UNUSED_OUTPUT, "node", name,
+          "output %u of %" G_GUINT64_FORMAT " bytes is read by no node", tensor->index,
+          tensor->size);
+  if (tensor->size == 0
+      && !gemem_graph_flag (notes->graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY))
     note (notes, NO_SIZE, "node", name, "output %u has 0 bytes; it takes no memory", tensor->index);
   if (!tensor->has_shape)
     return;
   if (tensor->dtype == GEMEM_DTYPE_UNKNOWN)
     note (notes, NO_DTYPE, "node", name, "output %u has a shape, but no dtype", tensor->index);
-  else if (gemem_dtype_bytes (tensor->dtype, gemem_graph_dims (notes->graph, tensor->first_dim), tensor->n_dims, &bytes) && bytes > tensor->size)
-    note (notes, SHORT_SIZE, "node", name, "output %u has %" G_GUINT64_FORMAT " bytes, but its shape needs %" G_GUINT64_FORMAT, tensor->index,
-          tensor->size, bytes);
+  else if (gemem_dtype_bytes (tensor->dtype, gemem_graph_dims (notes->graph, tensor->first_dim),
+                              tensor->n_dims, &bytes)
+           && bytes > tensor->size)
+    note (notes, SHORT_SIZE, "node", name,
+          "output %u has %" G_GUINT64_FORMAT " bytes, but its shape needs %" G_GUINT64_FORMAT,
+          tensor->index, tensor->size, bytes);
 }
 
 static void
@@ -68,7 +86,8 @@ look_at_variables (Notes *notes)
       used[gemem_graph_tensor (graph, t)->variable] = 1;
   for (guint32 v = 0; v < gemem_graph_n_variables (graph); v++)
     if (!used[v])
-      note (notes, UNUSED_VARIABLE, "variable", gemem_graph_variable (graph, v)->name, "no node reads or writes it");
+      note (notes, UNUSED_VARIABLE, "variable", gemem_graph_variable (graph, v)->name,
+            "no node reads or writes it");
 }
 
 void

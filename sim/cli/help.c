@@ -1,4 +1,5 @@
-/* help.c - `gemem-sim help`: a command, an allocator, a generator, a device or a format by name; also the man page and the completion. */
+/* help.c - `gemem-sim help`: a command, an allocator, a generator, a device or a format by name;
+ * also the man page and the completion. */
 #include "config.h"
 
 #include <string.h>
@@ -7,11 +8,11 @@
 
 static gboolean want_manual, want_completion;
 
-static const GOptionEntry entries[] = {
-  { "man", 0, 0, G_OPTION_ARG_NONE, &want_manual, "Write the whole manual as a man page", NULL },
-  { "bash-completion", 0, 0, G_OPTION_ARG_NONE, &want_completion, "Write the completion for bash", NULL },
-  { NULL }
-};
+static const GOptionEntry entries[] = { { "man", 0, 0, G_OPTION_ARG_NONE, &want_manual,
+                                          "Write the whole manual as a man page", NULL },
+                                        { "bash-completion", 0, 0, G_OPTION_ARG_NONE,
+                                          &want_completion, "Write the completion for bash", NULL },
+                                        { NULL } };
 
 /* The help of everything called @word, or NULL. */
 static char *
@@ -40,7 +41,8 @@ help_on (const char *word, GError **error)
     }
   g_ptr_array_add (names, NULL);
   const char *near = gemem_suggest (word, (const char *const *) names->pdata);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "no help on '%s'; %s%s%s", word, near != NULL ? "did you mean '" : "see 'gemem-sim help' and ",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "no help on '%s'; %s%s%s", word,
+               near != NULL ? "did you mean '" : "see 'gemem-sim help' and ",
                near != NULL ? near : "'gemem-sim list'", near != NULL ? "'?" : "");
   return NULL;
 }
@@ -54,7 +56,9 @@ run (char **arguments, GError **error)
     return 2;
   if (want_manual + want_completion + (arguments[0] != NULL) > 1)
     {
-      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "help: --man, --bash-completion and a name exclude each other; keep one of them");
+      g_set_error_literal (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "help: --man, --bash-completion and a name exclude each other; keep one of them");
       return 2;
     }
   if (want_manual)

@@ -3,24 +3,24 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/graph-info.h"
-#include "base/units.h"
 #include "sim/report/report.h"
 #include "traces/summary.h"
 
 static char *format_name;
 
-static const GOptionEntry entries[] = {
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default) or json", "FORMAT" },
-  { NULL }
-};
+static const GOptionEntry entries[] = { { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+                                          "table (default) or json", "FORMAT" },
+                                        { NULL } };
 
 static void
 append_size (GString *out, const char *label, guint64 bytes)
 {
   char text[GEMEM_FORMAT_MAX];
-  g_string_append_printf (out, "  %-22s %s (%" G_GUINT64_FORMAT " bytes)", label, gemem_format_size (text, bytes), bytes);
+  g_string_append_printf (out, "  %-22s %s (%" G_GUINT64_FORMAT " bytes)", label,
+                          gemem_format_size (text, bytes), bytes);
 }
 
 /* Bars over powers of two, from the first to the last that is not empty. */
@@ -44,8 +44,10 @@ append_sizes (GString *out, const GememHistogram *sizes)
     {
       char from[GEMEM_FORMAT_MAX];
       int width = (int) (octaves[o] * 50 / most);
-      g_string_append_printf (out, "    from %10s %9" G_GUINT64_FORMAT "  %.*s\n", gemem_format_size (from, G_GUINT64_CONSTANT (1) << o), octaves[o],
-                              octaves[o] > 0 ? MAX (width, 1) : 0, "##################################################");
+      g_string_append_printf (out, "    from %10s %9" G_GUINT64_FORMAT "  %.*s\n",
+                              gemem_format_size (from, G_GUINT64_CONSTANT (1) << o), octaves[o],
+                              octaves[o] > 0 ? MAX (width, 1) : 0,
+                              "##################################################");
     }
 }
 
@@ -59,13 +61,15 @@ append_lifetimes (GString *out, const char *label, const GememHistogram *lifetim
   g_string_append_printf (out, "  %-22s", label);
   for (guint i = 0; i <= G_N_ELEMENTS (marks); i++)
     {
-      guint64 value = i < G_N_ELEMENTS (marks) ? gemem_histogram_percentile (lifetimes, marks[i]) : lifetimes->max;
+      guint64 value = i < G_N_ELEMENTS (marks) ? gemem_histogram_percentile (lifetimes, marks[i])
+                                               : lifetimes->max;
       char text[GEMEM_FORMAT_MAX];
       if (time)
         gemem_format_time (text, value);
       else
         g_snprintf (text, sizeof text, "%" G_GUINT64_FORMAT, value);
-      g_string_append_printf (out, "%s%s %s", i == 0 ? " " : ", ", i < G_N_ELEMENTS (marks) ? names[i] : "max", text);
+      g_string_append_printf (out, "%s%s %s", i == 0 ? " " : ", ",
+                              i < G_N_ELEMENTS (marks) ? names[i] : "max", text);
     }
   g_string_append_c (out, '\n');
 }
@@ -81,25 +85,31 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
   g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT, "events", s->events);
   for (guint kind = 1; kind < GEMEM_EVENT_KIND_COUNT; kind++)
     if (s->by_kind[kind] > 0)
-      g_string_append_printf (out, ", %s %" G_GUINT64_FORMAT, gemem_event_kind_name (kind), s->by_kind[kind]);
+      g_string_append_printf (out, ", %s %" G_GUINT64_FORMAT, gemem_event_kind_name (kind),
+                              s->by_kind[kind]);
   g_string_append_c (out, '\n');
   if (has_time)
-    g_string_append_printf (out, "  %-22s %s\n", "duration", gemem_format_time (text, s->last_time - s->first_time));
+    g_string_append_printf (out, "  %-22s %s\n", "duration",
+                            gemem_format_time (text, s->last_time - s->first_time));
   if (s->initial_blocks > 0)
     {
       append_size (out, "live at the start", s->initial_bytes);
       g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks\n", s->initial_blocks);
     }
   append_size (out, "peak live", s->peak_live);
-  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks, after event %" G_GUINT64_FORMAT, s->peak_live_blocks, s->peak_live_seq);
+  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks, after event %" G_GUINT64_FORMAT,
+                          s->peak_live_blocks, s->peak_live_seq);
   if (has_time)
     g_string_append_printf (out, " at %s", gemem_format_time (text, s->peak_live_time));
   g_string_append_c (out, '\n');
   if (s->by_kind[GEMEM_EVENT_GRAPH_LOAD] > 0)
     {
       append_size (out, "static memory", s->graph_bytes);
-      g_string_append_printf (out, " in %" G_GUINT64_FORMAT " loads of graphs, %s in the largest; counted nowhere else here\n",
-                              s->by_kind[GEMEM_EVENT_GRAPH_LOAD], gemem_format_size (text, s->largest_graph));
+      g_string_append_printf (out,
+                              " in %" G_GUINT64_FORMAT
+                              " loads of graphs, %s in the largest; counted nowhere else here\n",
+                              s->by_kind[GEMEM_EVENT_GRAPH_LOAD],
+                              gemem_format_size (text, s->largest_graph));
     }
   append_size (out, "lower bound, 256 B", s->lower_bound_256);
   g_string_append (out, "\n");
@@ -118,15 +128,17 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
   for (guint i = 0; s->streams->len > 1 && i < s->streams->len; i++)
     {
       const GememStreamSummary *use = &g_array_index (s->streams, GememStreamSummary, i);
-      g_string_append_printf (out, "    0x%" G_GINT64_MODIFIER "x: %" G_GUINT64_FORMAT " allocations, %s in all\n", use->stream, use->allocs,
-                              gemem_format_size (text, use->bytes));
+      g_string_append_printf (
+          out, "    0x%" G_GINT64_MODIFIER "x: %" G_GUINT64_FORMAT " allocations, %s in all\n",
+          use->stream, use->allocs, gemem_format_size (text, use->bytes));
     }
   g_string_append (out, "  sizes requested\n");
   append_sizes (out, &s->sizes);
 }
 
 static void
-append_table (GString *out, const char *path, const GememTraceInfo *info, const GememTraceSummary *summary)
+append_table (GString *out, const char *path, const GememTraceInfo *info,
+              const GememTraceSummary *summary)
 {
   g_string_append_printf (out, "%s\n  %-22s %s\n", path, "format", info->format);
   if (info->sha256 != NULL)
@@ -134,19 +146,22 @@ append_table (GString *out, const char *path, const GememTraceInfo *info, const 
   for (guint i = 0; i < info->provenance->len; i++)
     g_string_append_printf (out, "  %s\n", (const char *) info->provenance->pdata[i]);
   if (info->allocator != NULL)
-    g_string_append_printf (out, "  %-22s %s%s%s\n", "recorded allocator", info->allocator, info->settings != NULL && *info->settings ? ":" : "",
+    g_string_append_printf (out, "  %-22s %s%s%s\n", "recorded allocator", info->allocator,
+                            info->settings != NULL && *info->settings ? ":" : "",
                             info->settings != NULL ? info->settings : "");
   if (info->device != NULL)
     g_string_append_printf (out, "  %-22s %s\n", "recorded device", info->device);
   if (info->flags & GEMEM_TRACE_BLOCK_SIZES)
-    g_string_append (out, "  sizes are block sizes as the recorded allocator rounded them, not requests\n");
+    g_string_append (
+        out, "  sizes are block sizes as the recorded allocator rounded them, not requests\n");
   if (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE)
     g_string_append (out, "  the recording starts in the middle of a program\n");
   if (info->flags & GEMEM_TRACE_TRUNCATED)
     g_string_append (out, "  the end is missing\n");
   g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT "\n", "events", summary->events);
   if (info->skipped > 0)
-    g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT "\n", "skipped in the file", info->skipped);
+    g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT "\n", "skipped in the file",
+                            info->skipped);
   for (guint i = 0; i < summary->devices->len; i++)
     append_device (out, summary->devices->pdata[i], (info->flags & GEMEM_TRACE_HAS_TIME) != 0);
 }
@@ -161,14 +176,17 @@ static void
 append_percentiles (GString *out, const char *name, const GememHistogram *histogram)
 {
   g_string_append_printf (out,
-                          "\"%s\": {\"count\": %" G_GUINT64_FORMAT ", \"p50\": %" G_GUINT64_FORMAT ", \"p90\": %" G_GUINT64_FORMAT
-                          ", \"p99\": %" G_GUINT64_FORMAT ", \"max\": %" G_GUINT64_FORMAT "}",
-                          name, histogram->count, gemem_histogram_percentile (histogram, 500), gemem_histogram_percentile (histogram, 900),
+                          "\"%s\": {\"count\": %" G_GUINT64_FORMAT ", \"p50\": %" G_GUINT64_FORMAT
+                          ", \"p90\": %" G_GUINT64_FORMAT ", \"p99\": %" G_GUINT64_FORMAT
+                          ", \"max\": %" G_GUINT64_FORMAT "}",
+                          name, histogram->count, gemem_histogram_percentile (histogram, 500),
+                          gemem_histogram_percentile (histogram, 900),
                           gemem_histogram_percentile (histogram, 990), histogram->max);
 }
 
 static void
-append_json (GString *out, const char *path, const GememTraceInfo *info, const GememTraceSummary *summary)
+append_json (GString *out, const char *path, const GememTraceInfo *info,
+             const GememTraceSummary *summary)
 {
   g_string_append (out, "{\"schema\": \"gemem-info\", \"version\": 1, \"trace\": ");
   gemem_json_append_string (out, path);
@@ -255,7 +273,8 @@ show (const char *path, gboolean json, GError **error)
   gboolean ok = FALSE;
 
   if (file != NULL)
-    ok = file->graph != NULL && !gemem_source_lowered () ? show_graph (file, json, error) : show_trace (file, json, error);
+    ok = file->graph != NULL && !gemem_source_lowered () ? show_graph (file, json, error)
+                                                         : show_trace (file, json, error);
   gemem_source_file_free (file);
   return ok;
 }
@@ -269,7 +288,8 @@ run (char **arguments, GError **error)
     return 2;
   if (format_name != NULL && !json && !gemem_name_equal (format_name, "table"))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--format=%s: unknown format; choose table or json", format_name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--format=%s: unknown format; choose table or json", format_name);
       return 2;
     }
   for (char **path = arguments; *path != NULL; path++)
@@ -281,10 +301,13 @@ run (char **arguments, GError **error)
 const GememCommand gemem_command_info = {
   .name = "info",
   .synopsis = "TRACE...",
-  .summary = "Show what is in a trace or graph: events or nodes, sizes, lifetimes, peak and lower bound",
-  .description = "Of a graph its nodes, tensors, streams and attributes are shown, and how many bytes are alive while each node runs; with --lower,\n"
+  .summary =
+      "Show what is in a trace or graph: events or nodes, sizes, lifetimes, peak and lower bound",
+  .description = "Of a graph its nodes, tensors, streams and attributes are shown, and how many "
+                 "bytes are alive while each node runs; with --lower,\n"
                  "the trace that it becomes. FILE#N is the N-th graph of a file, from 0.",
-  .examples = "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  gemem-sim info model.json\n",
+  .examples = "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  "
+              "gemem-sim info model.json\n",
   .options = { entries, gemem_source_entries },
   .run = run,
 };

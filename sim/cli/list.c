@@ -31,7 +31,8 @@ append_table (GString *out, const GArray *topics)
           continue;
         }
       if (strcmp (kind, topic->kind) != 0)
-        g_string_append_printf (out, "%s%c%ss\n", *kind != '\0' ? "\n" : "", g_ascii_toupper (topic->kind[0]), topic->kind + 1);
+        g_string_append_printf (out, "%s%c%ss\n", *kind != '\0' ? "\n" : "",
+                                g_ascii_toupper (topic->kind[0]), topic->kind + 1);
       kind = topic->kind;
       g_string_append_printf (out, "  %-*s  %s\n", width, topic->name, topic->summary);
     }
@@ -48,8 +49,12 @@ append_json_string (GString *out, const char *key, const char *value)
 static void
 append_range (GString *out, const GememParam *param)
 {
-  static const char *const types[] = { "bool", "uint", "int", "size", "time", "real", "choice", "text" };
-  const char *const fields[][2] = { { "type", types[param->type] }, { "unit", param->unit }, { "min", param->min }, { "max", param->max } };
+  static const char *const types[] = { "bool", "uint", "int",    "size",
+                                       "time", "real", "choice", "text" };
+  const char *const fields[][2] = { { "type", types[param->type] },
+                                    { "unit", param->unit },
+                                    { "min", param->min },
+                                    { "max", param->max } };
   g_autoptr (GPtrArray) values = gemem_param_sweep (param);
 
   for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
@@ -106,12 +111,14 @@ run (char **arguments, GError **error)
     return 2;
   if (format_name != NULL && !json && !gemem_name_equal (format_name, "table"))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--format=%s: unknown format; choose table or json", format_name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--format=%s: unknown format; choose table or json", format_name);
       return 2;
     }
   if (json && names_only)
     {
-      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "list: --names and --format=json exclude each other; keep one of them");
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "list: --names and --format=json exclude each other; keep one of them");
       return 2;
     }
   g_autoptr (GArray) topics = gemem_topics (arguments[0], error);

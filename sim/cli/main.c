@@ -1,6 +1,8 @@
-/* main.c - gemem-sim: finds the subcommand, parses its options, runs it, and turns what happened into a message and an exit status.
+/* main.c - gemem-sim: finds the subcommand, parses its options, runs it, and turns what happened
+ * into a message and an exit status.
  *
- * Nothing is decided here: subcommands are in commands.def, options in their structs.  All printing of errors is in this file and output.c.
+ * Nothing is decided here: subcommands are in commands.def, options in their structs.  All printing
+ * of errors is in this file and output.c.
  */
 #include "config.h"
 
@@ -13,8 +15,8 @@
 #include <unistd.h>
 
 #include "allocators/allocator.h"
-#include "sim/cli/cli.h"
 #include "base/params.h"
+#include "sim/cli/cli.h"
 
 #define GEMEM_COMMAND(symbol) extern const GememCommand symbol;
 #include "sim/cli/commands.def"
@@ -46,9 +48,11 @@ gemem_command_find (const char *name, GError **error)
   g_ptr_array_add (names, NULL);
   const char *near = gemem_suggest (name, (const char *const *) names->pdata);
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown command '%s'; did you mean '%s'?", name, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown command '%s'; did you mean '%s'?",
+                 name, near);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown command '%s'; 'gemem-sim help' lists the commands", name);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "unknown command '%s'; 'gemem-sim help' lists the commands", name);
   return NULL;
 }
 
@@ -76,8 +80,9 @@ gemem_command_usage (const GememCommand *command)
 {
   GString *out = g_string_new (NULL);
   g_string_append_printf (out, "Usage: " GEMEM_PROGRAM " %s%s%s%s\n\n%s.\n", command->name,
-                          command->options[0] != NULL ? " [OPTION]..." : "", *command->synopsis != '\0' ? " " : "",
-                          command->synopsis, command->summary);
+                          command->options[0] != NULL ? " [OPTION]..." : "",
+                          *command->synopsis != '\0' ? " " : "", command->synopsis,
+                          command->summary);
   if (command->description != NULL)
     g_string_append_printf (out, "\n%s\n", command->description);
   if (command->options[0] != NULL)
@@ -93,11 +98,13 @@ char *
 gemem_overview (void)
 {
   GString *out = g_string_new ("Usage: " GEMEM_PROGRAM " COMMAND [OPTION]... [ARGUMENT]...\n\n"
-                               "Replays memory workloads through device-memory allocators and reports peak, fragmentation and latency.\n\n"
+                               "Replays memory workloads through device-memory allocators and "
+                               "reports peak, fragmentation and latency.\n\n"
                                "Commands:\n");
   for (gsize i = 0; commands[i] != NULL; i++)
     g_string_append_printf (out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
-  g_string_append (out, "\n'" GEMEM_PROGRAM " help COMMAND' explains a command, '" GEMEM_PROGRAM " help ALLOCATOR' its parameters.\n");
+  g_string_append (out, "\n'" GEMEM_PROGRAM " help COMMAND' explains a command, '" GEMEM_PROGRAM
+                        " help ALLOCATOR' its parameters.\n");
   return g_string_free (out, FALSE);
 }
 
@@ -142,12 +149,14 @@ dispatch (int argc, char **argv, GError **error)
   return run_command (command, argc - 1, argv + 1, error);
 }
 
-/* A standard stream that is closed gets a descriptor that fails, or the next file opened would take its place and its words. */
+/* A standard stream that is closed gets a descriptor that fails, or the next file opened would take
+ * its place and its words. */
 static void
 hold_standard_streams (void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-    if (fcntl (fd, F_GETFD) == -1 && open ("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+    if (fcntl (fd, F_GETFD) == -1
+        && open ("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
       _exit (1);
 }
 
@@ -167,7 +176,8 @@ main (int argc, char **argv)
   if ((fflush (stdout) != 0 || ferror (stdout)) && status == 0)
     {
       g_autoptr (GError) full = NULL;
-      gemem_error_set_errno (&full, errno, "standard output", "nothing after this point was written");
+      gemem_error_set_errno (&full, errno, "standard output",
+                             "nothing after this point was written");
       gemem_print_error (full);
       status = 1;
     }

@@ -1,6 +1,7 @@
 /* manual.c - gemem-sim(1), written from the command structs, the parameter tables and the measures.
  *
- * Troff of the man macros; every text is escaped, no date is written (the page is the same on every build).
+ * Troff of the man macros; every text is escaped, no date is written (the page is the same on every
+ * build).
  */
 #include "config.h"
 
@@ -109,7 +110,9 @@ append_flags (GString *out)
 static void
 append_measures (GString *out)
 {
-  g_string_append (out, ".SH MEASURES\nEach is defined once and means the same in every table, file and plot.\n");
+  g_string_append (
+      out,
+      ".SH MEASURES\nEach is defined once and means the same in every table, file and plot.\n");
   for (guint i = 0; gemem_measure_name (i) != NULL; i++)
     {
       g_string_append (out, ".TP\n\\fB");
@@ -122,16 +125,21 @@ append_measures (GString *out)
 char *
 gemem_manual (void)
 {
-  GString *out = g_string_new (".TH GEMEM\\-SIM 1 \"\" \"gemem " PACKAGE_VERSION "\" \"User Commands\"\n"
-                               ".SH NAME\ngemem\\-sim \\- replay memory workloads through device\\-memory allocators\n"
-                               ".SH SYNOPSIS\n.B gemem\\-sim\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n"
-                               ".SH DESCRIPTION\n"
-                               "Replays a memory workload, recorded from a real program or generated, through any device\\-memory allocator on a\n"
-                               "simulated device, deterministically, and reports peak, fragmentation and latency side by side, with plots.\n"
-                               "Results go to standard output, messages to standard error.\n"
-                               ".PP\nAn allocator is written \\fINAME\\fR[:\\fIkey\\fR=\\fIvalue\\fR,...]. Parameters bear the names they have in the real system; \\- and _ are\n"
-                               "the same, sizes take units (512MiB, 2GB, 80% of the device), times too (30us). Globs in \\fINAME\\fR and lists in\n"
-                               "values (a|b|c) give several allocators.\n");
+  GString *out = g_string_new (
+      ".TH GEMEM\\-SIM 1 \"\" \"gemem " PACKAGE_VERSION "\" \"User Commands\"\n"
+      ".SH NAME\ngemem\\-sim \\- replay memory workloads through device\\-memory allocators\n"
+      ".SH SYNOPSIS\n.B gemem\\-sim\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n"
+      ".SH DESCRIPTION\n"
+      "Replays a memory workload, recorded from a real program or generated, through any "
+      "device\\-memory allocator on a\n"
+      "simulated device, deterministically, and reports peak, fragmentation and latency side by "
+      "side, with plots.\n"
+      "Results go to standard output, messages to standard error.\n"
+      ".PP\nAn allocator is written \\fINAME\\fR[:\\fIkey\\fR=\\fIvalue\\fR,...]. Parameters bear "
+      "the names they have in the real system; \\- and _ are\n"
+      "the same, sizes take units (512MiB, 2GB, 80% of the device), times too (30us). Globs in "
+      "\\fINAME\\fR and lists in\n"
+      "values (a|b|c) give several allocators.\n");
   g_string_append (out, ".SH COMMANDS\n");
   for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
     append_command (out, *command);
@@ -139,12 +147,18 @@ gemem_manual (void)
     append_topics (out, *kind);
   append_flags (out);
   append_measures (out);
-  g_string_append (out, ".SH EXIT STATUS\n.nf\n0    success\n1    failure (I/O, full disk)\n2    usage\n3    bad or partial input\n"
-                        "4    a request failed, under \\-\\-fail\\-on\\-oom\n5    worse than the baseline\n77   the device is not available\n"
-                        "130  interrupted; partial results are marked\n.fi\n"
-                        ".SH ENVIRONMENT\n.TP\n\\fBGEMEM_PLUGIN_PATH\\fR\nDirectories with allocator plugins, separated by colons.\n"
-                        ".TP\n\\fBGEMEM_PROFILES\\fR\nDirectory of device profiles, searched before the installed ones.\n"
-                        ".TP\n\\fBFLAGS_*\\fR, \\fBGE_USE_STATIC_MEMORY\\fR\nSettings of PaddlePaddle and of GE, read with \\-\\-env only.\n"
-                        ".TP\n\\fBCOLUMNS\\fR\nWidth of tables when standard output is not a terminal.\n");
+  g_string_append (
+      out, ".SH EXIT STATUS\n.nf\n0    success\n1    failure (I/O, full disk)\n2    usage\n3    "
+           "bad or partial input\n"
+           "4    a request failed, under \\-\\-fail\\-on\\-oom\n5    worse than the baseline\n77   "
+           "the device is not available\n"
+           "130  interrupted; partial results are marked\n.fi\n"
+           ".SH ENVIRONMENT\n.TP\n\\fBGEMEM_PLUGIN_PATH\\fR\nDirectories with allocator plugins, "
+           "separated by colons.\n"
+           ".TP\n\\fBGEMEM_PROFILES\\fR\nDirectory of device profiles, searched before the "
+           "installed ones.\n"
+           ".TP\n\\fBFLAGS_*\\fR, \\fBGE_USE_STATIC_MEMORY\\fR\nSettings of PaddlePaddle and of "
+           "GE, read with \\-\\-env only.\n"
+           ".TP\n\\fBCOLUMNS\\fR\nWidth of tables when standard output is not a terminal.\n");
   return g_string_free (out, FALSE);
 }

@@ -1,8 +1,10 @@
-/* options.c - the options of a subcommand: GOption does the work, this file makes its silences into messages.
+/* options.c - the options of a subcommand: GOption does the work, this file makes its silences into
+ * messages.
  *
- * GOption takes the last of several values of one option and drops the others; here that is an error unless they are equal.  For this every
- * option with a value is handed to it as a list, and settled afterwards.  Values glued to short options (-j4) are taken; an unknown option
- * gets the nearest known one.
+ * GOption takes the last of several values of one option and drops the others; here that is an
+ * error unless they are equal.  For this every option with a value is handed to it as a list, and
+ * settled afterwards.  Values glued to short options (-j4) are taken; an unknown option gets the
+ * nearest known one.
  */
 #include "config.h"
 
@@ -14,7 +16,7 @@
 typedef struct
 {
   const GOptionEntry *entry;
-  char              **values;
+  char **values;
 } Slot;
 
 static void
@@ -27,7 +29,8 @@ slot_clear (gpointer slot)
 static gboolean
 is_single (const GOptionEntry *entry)
 {
-  return entry->arg == G_OPTION_ARG_STRING || entry->arg == G_OPTION_ARG_FILENAME || entry->arg == G_OPTION_ARG_INT;
+  return entry->arg == G_OPTION_ARG_STRING || entry->arg == G_OPTION_ARG_FILENAME
+         || entry->arg == G_OPTION_ARG_INT;
 }
 
 /* The entries of @list with those of a single value redirected into new slots. */
@@ -43,12 +46,14 @@ add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots
           Slot *slot = g_new0 (Slot, 1);
           slot->entry = list;
           g_ptr_array_add (slots, slot);
-          entry.arg = list->arg == G_OPTION_ARG_FILENAME ? G_OPTION_ARG_FILENAME_ARRAY : G_OPTION_ARG_STRING_ARRAY;
+          entry.arg = list->arg == G_OPTION_ARG_FILENAME ? G_OPTION_ARG_FILENAME_ARRAY
+                                                         : G_OPTION_ARG_STRING_ARRAY;
           entry.arg_data = &slot->values;
         }
       g_array_append_val (entries, entry);
     }
-  g_option_context_add_main_entries (context, (const GOptionEntry *) (gpointer) entries->data, NULL);
+  g_option_context_add_main_entries (context, (const GOptionEntry *) (gpointer) entries->data,
+                                     NULL);
 }
 
 /* Gives the option of @slot its value. */
@@ -63,8 +68,9 @@ settle (const GememCommand *command, const Slot *slot, GError **error)
   for (char **other = slot->values + 1; *other != NULL; other++)
     if (strcmp (*other, value) != 0)
       {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: --%s is given twice, as '%s' and as '%s'; keep one of them", command->name,
-                     entry->long_name, value, *other);
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "%s: --%s is given twice, as '%s' and as '%s'; keep one of them",
+                     command->name, entry->long_name, value, *other);
         return FALSE;
       }
   if (entry->arg != G_OPTION_ARG_INT)
@@ -74,8 +80,9 @@ settle (const GememCommand *command, const Slot *slot, GError **error)
     }
   if (!g_ascii_string_to_signed (value, 10, G_MININT, G_MAXINT, &number, NULL))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--%s=%s: not a whole number, or too large; give one from 0 to %d", entry->long_name,
-                   value, G_MAXINT);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--%s=%s: not a whole number, or too large; give one from 0 to %d",
+                   entry->long_name, value, G_MAXINT);
       return FALSE;
     }
   *(int *) entry->arg_data = (int) number;
@@ -93,7 +100,8 @@ takes_value (const GememCommand *command, char letter)
   return FALSE;
 }
 
-/* "-j4" becomes "-j" "4", which GOption understands.  The words belong to the caller (g_strfreev). */
+/* "-j4" becomes "-j" "4", which GOption understands.  The words belong to the caller
+ * (g_strfreev). */
 static char **
 separate_values (const GememCommand *command, int argc, char **argv)
 {
@@ -103,7 +111,8 @@ separate_values (const GememCommand *command, int argc, char **argv)
     {
       const char *word = argv[i];
       options = options && strcmp (word, "--") != 0;
-      if (i > 0 && options && word[0] == '-' && word[1] != '-' && word[1] != '\0' && word[2] != '\0' && takes_value (command, word[1]))
+      if (i > 0 && options && word[0] == '-' && word[1] != '-' && word[1] != '\0' && word[2] != '\0'
+          && takes_value (command, word[1]))
         {
           g_ptr_array_add (words, g_strndup (word, 2));
           g_ptr_array_add (words, g_strdup (word + 2));
@@ -122,11 +131,13 @@ check_switches (const GememCommand *command, char **words, GError **error)
   for (; *words != NULL && strcmp (*words, "--") != 0; words++)
     for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
       for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
-        if (entry->arg == G_OPTION_ARG_NONE && g_str_has_prefix (*words, "--") && g_str_has_prefix (*words + 2, entry->long_name)
+        if (entry->arg == G_OPTION_ARG_NONE && g_str_has_prefix (*words, "--")
+            && g_str_has_prefix (*words + 2, entry->long_name)
             && (*words)[2 + strlen (entry->long_name)] == '=')
           {
-            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s: --%s takes no value; write it alone or leave it out", command->name, *words,
-                         entry->long_name);
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                         "%s: %s: --%s takes no value; write it alone or leave it out",
+                         command->name, *words, entry->long_name);
             return FALSE;
           }
   return TRUE;
@@ -147,24 +158,31 @@ suggest_option (const GememCommand *command, const GError *parse_error, GError *
   g_auto (GStrv) closed = g_strsplit (half, "\u201d", -1);
   g_autofree char *message = g_strjoinv ("'", closed);
   const char *dashes = strstr (message, "--");
-  if (g_error_matches (parse_error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && dashes != NULL)
+  if (g_error_matches (parse_error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION)
+      && dashes != NULL)
     {
       g_autofree char *word = g_strndup (dashes + 2, strcspn (dashes + 2, "= "));
       const char *near = gemem_suggest (word, (const char *const *) names->pdata);
       if (near != NULL)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: unknown option --%s; did you mean --%s?", command->name, word, near);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s: unknown option --%s; did you mean --%s?", command->name, word, near);
           return;
         }
     }
   message[0] = g_ascii_tolower (message[0]);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s; 'gemem-sim help %s' lists the options", command->name, message, command->name);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: %s; 'gemem-sim help %s' lists the options", command->name, message,
+               command->name);
 }
 
 char **
-gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolean *help, GError **error)
+gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolean *help,
+                     GError **error)
 {
-  const GOptionEntry help_entries[] = { { "help", 'h', 0, G_OPTION_ARG_NONE, help, "Explain the command", NULL }, { NULL } };
+  const GOptionEntry help_entries[] = {
+    { "help", 'h', 0, G_OPTION_ARG_NONE, help, "Explain the command", NULL }, { NULL }
+  };
   g_autoptr (GPtrArray) slots = g_ptr_array_new_with_free_func (slot_clear);
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_auto (GStrv) words = separate_values (command, argc, argv);

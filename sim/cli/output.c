@@ -1,4 +1,5 @@
-/* output.c - where words go: results to stdout or a file, messages to stderr, and signals into one flag. */
+/* output.c - where words go: results to stdout or a file, messages to stderr, and signals into one
+ * flag. */
 #include "config.h"
 
 #include <errno.h>
@@ -12,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/cli/cli.h"
 #include "base/units.h"
+#include "sim/cli/cli.h"
 #include "sim/report/report.h"
 
 gint gemem_interrupted;
 
-/* One line on stderr, whatever names and files hold: control characters, and bytes that are no UTF-8, are written as \ooo. */
+/* One line on stderr, whatever names and files hold: control characters, and bytes that are no
+ * UTF-8, are written as \ooo. */
 static void
 put_message (const char *kind, const char *text)
 {
@@ -76,22 +78,28 @@ gemem_put (const char *path, const char *text, gsize length, GError **error)
     return gemem_write_file (path, text, (gssize) length, error);
   if (fwrite (text, 1, length, stdout) != length || fflush (stdout) != 0)
     {
-      gemem_error_set_errno (error, errno, "standard output", "nothing after this point was written");
+      gemem_error_set_errno (error, errno, "standard output",
+                             "nothing after this point was written");
       return FALSE;
     }
   return TRUE;
 }
 
 gboolean
-gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max, GError **error)
+gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max,
+                      GError **error)
 {
   guint n = g_strv_length (arguments);
   if (n < min)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
-                 max == 1 || min == 1 ? command->synopsis : "an argument", command->name, command->synopsis);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
+                 max == 1 || min == 1 ? command->synopsis : "an argument", command->name,
+                 command->synopsis);
   else if (n > max)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]...%s%s",
-                 command->name, arguments[max], command->name, *command->synopsis != '\0' ? " " : "", command->synopsis);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]...%s%s",
+                 command->name, arguments[max], command->name,
+                 *command->synopsis != '\0' ? " " : "", command->synopsis);
   return n >= min && n <= max;
 }
 

@@ -1,7 +1,8 @@
 /* outputs.c - output files are looked at before the work begins, not after an hour of it.
  *
- * Refused: a file that is also read (a report over the trace it is about), two outputs into one file, a place that cannot be written.
- * What only the writing itself can show (a full disk) is left to it.  Devices and pipes (/dev/stdout) may be named as often as one likes.
+ * Refused: a file that is also read (a report over the trace it is about), two outputs into one
+ * file, a place that cannot be written. What only the writing itself can show (a full disk) is left
+ * to it.  Devices and pipes (/dev/stdout) may be named as often as one likes.
  */
 #include "config.h"
 
@@ -11,13 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/cli/cli.h"
 #include "graphs/format.h"
+#include "sim/cli/cli.h"
 
 static gboolean
 is_file (const char *path, struct stat *status)
 {
-  return path != NULL && strcmp (path, "-") != 0 && stat (path, status) == 0 && S_ISREG (status->st_mode);
+  return path != NULL && strcmp (path, "-") != 0 && stat (path, status) == 0
+         && S_ISREG (status->st_mode);
 }
 
 /* The same regular file, or the same name of one that is still to be made. */
@@ -30,7 +32,8 @@ same (const char *a, const char *b)
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   if (have || other || g_access (a, F_OK) == 0)
     return FALSE;
-  g_autofree char *full_a = g_canonicalize_filename (a, NULL), *full_b = g_canonicalize_filename (b, NULL);
+  g_autofree char *full_a = g_canonicalize_filename (a, NULL),
+                  *full_b = g_canonicalize_filename (b, NULL);
   return strcmp (full_a, full_b) == 0;
 }
 
@@ -62,7 +65,8 @@ can_be_written (const char *path, GError **error)
   else if (g_access (parent, W_OK) != 0)
     errnum = errno;
   if (errnum != 0)
-    gemem_error_set_errno (error, errnum, *path != '\0' ? path : "''", "name a file in a folder that can be written");
+    gemem_error_set_errno (error, errnum, *path != '\0' ? path : "''",
+                           "name a file in a folder that can be written");
   return errnum == 0;
 }
 
@@ -77,15 +81,17 @@ gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs, GEr
       for (char **input = inputs; *input != NULL; input++)
         if (overwrites (path, *input))
           {
-            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s would overwrite the trace it is read from; name another file", path,
-                         outputs[i].option);
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                         "%s: %s would overwrite the trace it is read from; name another file",
+                         path, outputs[i].option);
             return FALSE;
           }
       for (guint other = 0; other < i; other++)
         if (outputs[other].path != NULL && same (path, outputs[other].path))
           {
-            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: both %s and %s would write it; name two files", path, outputs[other].option,
-                         outputs[i].option);
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                         "%s: both %s and %s would write it; name two files", path,
+                         outputs[other].option, outputs[i].option);
             return FALSE;
           }
       if (!can_be_written (path, error))

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "planners/check.h"
 #include "planners/plan-file.h"
 #include "sim/cli/plan-command.h"
-#include "base/units.h"
 
 #define SHOWN 10
 
@@ -28,7 +28,8 @@ load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GEr
   if (strcmp (path, "-") == 0 && strcmp (inputs[0], "-") == 0)
     {
       g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                           "standard input: given twice, as the plan and as what it is for; save one of them to a file and name that");
+                           "standard input: given twice, as the plan and as what it is for; save "
+                           "one of them to a file and name that");
       return NULL;
     }
   GememSourceFile *file = gemem_source_file_new (inputs[0], error);
@@ -39,8 +40,9 @@ load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GEr
     return NULL;
   if (sources->len > 1)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: has %u devices, a plan is for one; choose it with --trace-device", inputs[0],
-                   sources->len);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: has %u devices, a plan is for one; choose it with --trace-device",
+                   inputs[0], sources->len);
       return NULL;
     }
   source = sources->pdata[0];
@@ -56,7 +58,8 @@ say_safe (const char *path, const GememPlan *plan, GError **error)
 
   for (guint32 i = 0; i < plan->n_items; i++)
     items += plan->offsets[i] != GEMEM_NO_OFFSET;
-  line = g_strdup_printf ("%s: safe: %u items in %s, lower bound %s\n", path, items, gemem_format_size (arena, plan->arena),
+  line = g_strdup_printf ("%s: safe: %u items in %s, lower bound %s\n", path, items,
+                          gemem_format_size (arena, plan->arena),
                           gemem_format_size (bound, plan->lower_bound));
   return gemem_put (NULL, line, strlen (line), error);
 }
@@ -70,18 +73,22 @@ say_violations (const char *path, const GPtrArray *violations, GError **error)
     {
       const GememViolation *violation = g_ptr_array_index (violations, i);
 
-      g_string_append_printf (text, "%s: %s\n", gemem_violation_name (violation->kind), violation->text);
+      g_string_append_printf (text, "%s: %s\n", gemem_violation_name (violation->kind),
+                              violation->text);
     }
   if (!gemem_put (NULL, text->str, text->len, error))
     return;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not safe: %s%u violation%s; such a plan must not be used", path,
-               violations->len > SHOWN ? "more than " : "", MIN (violations->len, SHOWN), violations->len == 1 ? "" : "s");
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: not safe: %s%u violation%s; such a plan must not be used", path,
+               violations->len > SHOWN ? "more than " : "", MIN (violations->len, SHOWN),
+               violations->len == 1 ? "" : "s");
 }
 
 int
 gemem_plan_check_file (const char *path, char **inputs, GError **error)
 {
-  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
+  g_autoptr (GPtrArray)
+      files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (gemem_plan_source_free);
   g_autoptr (GememPlan) plan = load (path, inputs, files, sources, error);
   g_autoptr (GPtrArray) violations = NULL;

@@ -1,4 +1,5 @@
-/* plan-command.c - `gemem-sim plan`: graphs and traces through off-line planners, a row per plan; every plan is checked before anything is said of it. */
+/* plan-command.c - `gemem-sim plan`: graphs and traces through off-line planners, a row per plan;
+ * every plan is checked before anything is said of it. */
 #include "config.h"
 
 #include <string.h>
@@ -17,13 +18,21 @@ static gboolean measure;
 
 static const GOptionEntry entries[] = {
   { "planner", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &planners,
-    "Planner and its parameters; repeatable; globs ('ge-*') and lists (a=1|2, a=*) give several (default: all)", "NAME[:KEY=VALUE,...]" },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown", "FORMAT" },
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout", "FILE" },
-  { "check", 0, 0, G_OPTION_ARG_FILENAME, &check, "Check the plan in FILE (JSON, MiniMalloc CSV with offsets) instead of planning", "FILE" },
-  { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of a planner (default: one per processor); plans do not depend on it", "N" },
-  { "print-log", 0, 0, G_OPTION_ARG_NONE, &print_log, "Print what the real system would print while planning", NULL },
-  { "measure", 0, 0, G_OPTION_ARG_NONE, &measure, "Write planning times (host clock, not deterministic) in every format", NULL },
+    "Planner and its parameters; repeatable; globs ('ge-*') and lists (a=1|2, a=*) give several "
+    "(default: all)",
+    "NAME[:KEY=VALUE,...]" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown",
+    "FORMAT" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout",
+    "FILE" },
+  { "check", 0, 0, G_OPTION_ARG_FILENAME, &check,
+    "Check the plan in FILE (JSON, MiniMalloc CSV with offsets) instead of planning", "FILE" },
+  { "threads", 0, 0, G_OPTION_ARG_INT, &threads,
+    "Threads of a planner (default: one per processor); plans do not depend on it", "N" },
+  { "print-log", 0, 0, G_OPTION_ARG_NONE, &print_log,
+    "Print what the real system would print while planning", NULL },
+  { "measure", 0, 0, G_OPTION_ARG_NONE, &measure,
+    "Write planning times (host clock, not deterministic) in every format", NULL },
   { "no-time", 0, 0, G_OPTION_ARG_NONE, &no_time, "Leave planning times out of the table", NULL },
   { NULL }
 };
@@ -35,17 +44,26 @@ check_options (GememReportFormat *format, GError **error)
   if (!gemem_plan_check_trace (error))
     return FALSE;
   if (threads < 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--threads=%d: out of range; give a number from 0 on", threads);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "--threads=%d: out of range; give a number from 0 on", threads);
   else if (measure && no_time)
-    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "plan: --measure and --no-time exclude each other; keep one of them");
-  else if (check != NULL && (planners != NULL || format_name != NULL || output != NULL || gemem_plan_trace_path () != NULL))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--check=%s: nothing is planned or reported; leave out --planner, --format, --output and --trace",
+    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                         "plan: --measure and --no-time exclude each other; keep one of them");
+  else if (check != NULL
+           && (planners != NULL || format_name != NULL || output != NULL
+               || gemem_plan_trace_path () != NULL))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "--check=%s: nothing is planned or reported; leave out --planner, --format, "
+                 "--output and --trace",
                  check);
   else if (format_name != NULL && !gemem_report_format_parse (format_name, format, error))
     return FALSE;
-  else if (print_log && *format != GEMEM_FORMAT_TABLE && (output == NULL || strcmp (output, "-") == 0))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--print-log: standard output is taken by --format=%s; write the report to a file with -o",
-                 format_name);
+  else if (print_log && *format != GEMEM_FORMAT_TABLE
+           && (output == NULL || strcmp (output, "-") == 0))
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+        "--print-log: standard output is taken by --format=%s; write the report to a file with -o",
+        format_name);
   else
     return TRUE;
   return FALSE;
@@ -54,7 +72,8 @@ check_options (GememReportFormat *format, GError **error)
 static GPtrArray *
 choose_planners (GError **error)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
 
   if (planners == NULL && !gemem_planner_parse ("*", choices, error))
     return NULL;
@@ -96,7 +115,8 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
 }
 
-/* Every planner over every source.  One that fails is named and does not take the others with it; returns the first one's exit status. */
+/* Every planner over every source.  One that fails is named and does not take the others with it;
+ * returns the first one's exit status. */
 static int
 plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
 {
@@ -108,7 +128,8 @@ plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
         const GememPlanSource *source = sources->pdata[s];
         const GememChoice *choice = choices->pdata[c];
         g_autoptr (GError) error = NULL;
-        const GememPlanResult one = { source->name, &source->input, choice->named->name, make_plan (choice, source, &error) };
+        const GememPlanResult one = { source->name, &source->input, choice->named->name,
+                                      make_plan (choice, source, &error) };
 
         if (one.plan != NULL)
           g_array_append_val (planned, one);
@@ -141,14 +162,15 @@ static gboolean
 report (const GArray *planned, GememReportFormat format, GError **error)
 {
   const GememPlanReportOptions options = { measure || (format == GEMEM_FORMAT_TABLE && !no_time),
-                                          output == NULL ? gemem_terminal_width () : 0 };
+                                           output == NULL ? gemem_terminal_width () : 0 };
   const GememPlanResult *results = (const GememPlanResult *) (gconstpointer) planned->data;
   g_autoptr (GString) text = g_string_new (NULL);
 
   if (print_log && !put_logs (planned, error))
     return FALSE;
   gemem_plan_report (text, format, results, planned->len, &options);
-  return gemem_put (output, text->str, text->len, error) && gemem_plan_write_outputs (results, planned->len, error);
+  return gemem_put (output, text->str, text->len, error)
+         && gemem_plan_write_outputs (results, planned->len, error);
 }
 
 static void
@@ -161,7 +183,8 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_plan;
-  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
+  g_autoptr (GPtrArray)
+      files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (gemem_plan_source_free);
   g_autoptr (GPtrArray) choices = NULL;
   g_autoptr (GArray) planned = g_array_new (FALSE, FALSE, sizeof (GememPlanResult));
@@ -169,11 +192,14 @@ run (char **arguments, GError **error)
   int status;
 
   g_array_set_clear_func (planned, clear_planned);
-  if (!gemem_want_arguments (&gemem_command_plan, arguments, check != NULL ? 0 : 1, check != NULL ? 1 : 10000, error)
+  if (!gemem_want_arguments (&gemem_command_plan, arguments, check != NULL ? 0 : 1,
+                             check != NULL ? 1 : 10000, error)
       || !check_options (&format, error))
     return 2;
   if (check != NULL)
-    return gemem_plan_check_outputs (NULL, arguments, 1, error) ? gemem_plan_check_file (check, arguments, error) : 2;
+    return gemem_plan_check_outputs (NULL, arguments, 1, error)
+               ? gemem_plan_check_file (check, arguments, error)
+               : 2;
   choices = choose_planners (error);
   if (choices == NULL || !open_sources (arguments, files, sources, error)
       || !gemem_plan_check_outputs (output, arguments, sources->len, error))
@@ -185,8 +211,9 @@ run (char **arguments, GError **error)
   if (planned->len > 0 && !report (planned, format, error))
     return 1;
   if (g_atomic_int_get (&gemem_interrupted) != 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "plan: interrupted after %u of %u plans; run it again for the others", planned->len,
-                 choices->len * sources->len);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                 "plan: interrupted after %u of %u plans; run it again for the others",
+                 planned->len, choices->len * sources->len);
   return status;
 }
 
@@ -194,12 +221,18 @@ const GememCommand gemem_command_plan = {
   .name = "plan",
   .synopsis = "GRAPH|TRACE...",
   .summary = "Plan the memory of graphs and traces ahead of time, a row per planner",
-  .description = "Every plan is checked: no two tensors that are alive at once share a byte, whatever the timing of the streams. A plan that fails\n"
-                 "is an error and is never written. GRAPH#N is the N-th graph of a file, from 0. A trace gives the lifetimes of its allocations;\n"
-                 "with --lower a graph is planned as the trace it becomes. Settings in a graph are the defaults of its planners. With --check FILE\n"
-                 "nothing is planned: the plan in FILE is checked, against GRAPH or TRACE or the lifetimes it brings.\n"
-                 "With --trace FILE the plans become a session: the static memory of every graph is loaded with its segments, runs in turn, and is\n"
-                 "unloaded; 'gemem-sim compare FILE' shows what the run-time allocators make of it.",
+  .description =
+      "Every plan is checked: no two tensors that are alive at once share a byte, whatever the "
+      "timing of the streams. A plan that fails\n"
+      "is an error and is never written. GRAPH#N is the N-th graph of a file, from 0. A trace "
+      "gives the lifetimes of its allocations;\n"
+      "with --lower a graph is planned as the trace it becomes. Settings in a graph are the "
+      "defaults of its planners. With --check FILE\n"
+      "nothing is planned: the plan in FILE is checked, against GRAPH or TRACE or the lifetimes it "
+      "brings.\n"
+      "With --trace FILE the plans become a session: the static memory of every graph is loaded "
+      "with its segments, runs in turn, and is\n"
+      "unloaded; 'gemem-sim compare FILE' shows what the run-time allocators make of it.",
   .examples = "  gemem-sim plan model.json\n"
               "      all planners, and how far each is from the lower bound\n"
               "  gemem-sim plan step.gmt -p 'ge-*' -p 'first-fit*' --plan best.json --plots plots\n"
@@ -208,7 +241,8 @@ const GememCommand gemem_command_plan = {
               "      two graphs as GE loads and runs them\n"
               "  gemem-sim plan --check solved.csv --map -\n"
               "      is the solution of another solver safe, and what does it look like?\n"
-              "  gemem-sim plan program.json -p paddle-memory-optimize --rewrite optimized.json && gemem-sim compare optimized.json --lower=paddle\n"
+              "  gemem-sim plan program.json -p paddle-memory-optimize --rewrite optimized.json && "
+              "gemem-sim compare optimized.json --lower=paddle\n"
               "      the program as PaddlePaddle rewrites it, executed\n",
   .options = { entries, gemem_plan_output_entries, gemem_plan_trace_entries, gemem_source_entries },
   .run = run,

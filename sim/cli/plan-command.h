@@ -7,31 +7,36 @@
 /* A graph, or the lifetimes of one device of a trace. */
 typedef struct
 {
-  char            *name; /* "step.gmt", "step.gmt, device 1" */
-  GememSourceFile *file; /* not owned                        */
-  GememLifetimes  *lifetimes;
-  GememPlanInput   input;
-  gboolean         partial;
+  char *name;            /* "step.gmt", "step.gmt, device 1" */
+  GememSourceFile *file; /* not owned */
+  GememLifetimes *lifetimes;
+  GememPlanInput input;
+  gboolean partial;
 } GememPlanSource;
 
 /* ---- plan-sources.c */
 
-/* Appends GememPlanSource for everything in @file: the graph itself (unless --lower makes a trace of it), or each device of the trace. */
-gboolean gemem_plan_sources_add (GPtrArray *sources, GememSourceFile *file, guint threads, GError **error);
-void     gemem_plan_source_free (gpointer source);
+/* Appends GememPlanSource for everything in @file: the graph itself (unless --lower makes a trace
+ * of it), or each device of the trace. */
+gboolean gemem_plan_sources_add (GPtrArray *sources, GememSourceFile *file, guint threads,
+                                 GError **error);
+void gemem_plan_source_free (gpointer source);
 
 /* ---- plan-outputs.c: --plan, --plots, --map */
 
 extern const GOptionEntry gemem_plan_output_entries[];
 
-/* Before any work: the outputs can be written, and there is one input if there is to be one plan. */
-gboolean gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GError **error);
+/* Before any work: the outputs can be written, and there is one input if there is to be one
+ * plan. */
+gboolean gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources,
+                                   GError **error);
 /* Writes what the options ask for. */
 gboolean gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **error);
 
 /* ---- plan-rewrite.c: --rewrite */
 
-/* Writes to @path the graph of @best with the variables that its plan shares.  Errors: GEMEM_ERROR_USAGE for what is no graph or no renaming. */
+/* Writes to @path the graph of @best with the variables that its plan shares.  Errors:
+ * GEMEM_ERROR_USAGE for what is no graph or no renaming. */
 gboolean gemem_plan_write_rewritten (const char *path, const GememPlanResult *best, GError **error);
 
 /* ---- plan-trace.c: --trace and what belongs to it */

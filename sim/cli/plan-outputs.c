@@ -1,11 +1,12 @@
-/* plan-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself, pictures, a drawing for the terminal. */
+/* plan-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself, pictures, a
+ * drawing for the terminal. */
 #include "config.h"
 
 #include <errno.h>
 
+#include "base/units.h"
 #include "planners/plan-file.h"
 #include "sim/cli/plan-command.h"
-#include "base/units.h"
 
 static char *plan_path;
 static char *rewrite_path;
@@ -13,25 +14,36 @@ static char *plots;
 static char *map;
 
 const GOptionEntry gemem_plan_output_entries[] = {
-  { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan_path, "Write the best plan to FILE: JSON, or MiniMalloc CSV if it ends in .csv ('-': stdout)", "FILE" },
+  { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan_path,
+    "Write the best plan to FILE: JSON, or MiniMalloc CSV if it ends in .csv ('-': stdout)",
+    "FILE" },
   { "rewrite", 0, 0, G_OPTION_ARG_FILENAME, &rewrite_path,
-    "Write the graph with the variables that the best plan shares, to be replayed; for planners that rename (paddle-memory-optimize...)", "FILE" },
-  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots, "Draw each plan into DIR: .svg, .dat, .gp, and with gnuplot .png", "DIR" },
-  { "map", 0, 0, G_OPTION_ARG_FILENAME, &map, "Draw the plans as text to FILE ('-': stdout); the best one as SVG if it ends in .svg", "FILE" },
+    "Write the graph with the variables that the best plan shares, to be replayed; for planners "
+    "that rename (paddle-memory-optimize...)",
+    "FILE" },
+  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
+    "Draw each plan into DIR: .svg, .dat, .gp, and with gnuplot .png", "DIR" },
+  { "map", 0, 0, G_OPTION_ARG_FILENAME, &map,
+    "Draw the plans as text to FILE ('-': stdout); the best one as SVG if it ends in .svg",
+    "FILE" },
   { NULL }
 };
 
 gboolean
 gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GError **error)
 {
-  const GememOutputFile outputs[] = { { "--output", report }, { "--plan", plan_path }, { "--map", map }, { "--trace", gemem_plan_trace_path () },
+  const GememOutputFile outputs[] = { { "--output", report },
+                                      { "--plan", plan_path },
+                                      { "--map", map },
+                                      { "--trace", gemem_plan_trace_path () },
                                       { "--rewrite", rewrite_path } };
   const char *single = plan_path != NULL ? plan_path : rewrite_path;
 
   if (single != NULL && n_sources > 1)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--%s=%s: one file holds one plan, but there are %u inputs; name one, and --trace-device where the trace has several",
+                   "--%s=%s: one file holds one plan, but there are %u inputs; name one, and "
+                   "--trace-device where the trace has several",
                    plan_path != NULL ? "plan" : "rewrite", single, n_sources);
       return FALSE;
     }
@@ -63,8 +75,8 @@ say_which (const char *path, const GememPlanResult *best, guint n)
   char size[GEMEM_FORMAT_MAX];
 
   if (n > 1)
-    gemem_note ("%s holds the plan of %s for %s, the smallest of %u (%s)", path, best->plan->planner, best->input, n,
-                gemem_format_size (size, best->plan->arena));
+    gemem_note ("%s holds the plan of %s for %s, the smallest of %u (%s)", path,
+                best->plan->planner, best->input, n, gemem_format_size (size, best->plan->arena));
 }
 
 static gboolean
@@ -87,7 +99,9 @@ write_plots (const GememPlanResult *results, guint n, GError **error)
   if (!gemem_plan_plots_write (plots, results, n, NULL, &rendered, error))
     return FALSE;
   if (!rendered)
-    gemem_note ("gnuplot was not found: %s holds the pictures as .svg only; 'gnuplot *.gp' there makes the .png", plots);
+    gemem_note ("gnuplot was not found: %s holds the pictures as .svg only; 'gnuplot *.gp' there "
+                "makes the .png",
+                plots);
   return TRUE;
 }
 
@@ -114,7 +128,8 @@ gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **erro
     return FALSE;
   if (plan_path != NULL)
     say_which (plan_path, best_of (results, n), n);
-  if (rewrite_path != NULL && !gemem_plan_write_rewritten (rewrite_path, best_of (results, n), error))
+  if (rewrite_path != NULL
+      && !gemem_plan_write_rewritten (rewrite_path, best_of (results, n), error))
     return FALSE;
   if (rewrite_path != NULL)
     say_which (rewrite_path, best_of (results, n), n);
@@ -122,5 +137,6 @@ gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **erro
     return FALSE;
   if (svg)
     say_which (map, best_of (results, n), n);
-  return gemem_plan_write_trace (results, n, error) && (plots == NULL || write_plots (results, n, error));
+  return gemem_plan_write_trace (results, n, error)
+         && (plots == NULL || write_plots (results, n, error));
 }

@@ -1,18 +1,18 @@
-/* plan-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be executed (replay, compare --lower=paddle).
+/* plan-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be executed
+ * (replay, compare --lower=paddle).
  *
- * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: what takes the memory of a dead variable
- * is a version of
- * it.  So a plan becomes a graph again: outputs that begin at one place write one variable, called after the first of them.  A lowering
- * then
- * frees and grows variables as PaddlePaddle does with the rewritten program.  Plans in which memory is shared otherwise (overlapping at
- * different
- * offsets) are no renaming, and refused.  Workspaces keep memory of their own.
+ * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: what
+ * takes the memory of a dead variable is a version of it.  So a plan becomes a graph again: outputs
+ * that begin at one place write one variable, called after the first of them.  A lowering then
+ * frees and grows variables as PaddlePaddle does with the rewritten program.  Plans in which memory
+ * is shared otherwise (overlapping at different offsets) are no renaming, and refused.  Workspaces
+ * keep memory of their own.
  * Cost: O(items log items).  Origin: paddle.md 7, 8.
  */
 #include "config.h"
 
-#include "sim/cli/plan-command.h"
 #include "graphs/format.h"
+#include "sim/cli/plan-command.h"
 
 typedef struct
 {
@@ -44,7 +44,8 @@ list_places (const GememGraph *graph, const GememPlan *plan)
       for (guint32 o = 0; o < node->n_outputs; o++)
         {
           const guint32 item = gemem_node_output_item (node, o);
-          const Placed placed = { plan->spaces != NULL ? plan->spaces[item] : 0, plan->offsets[item], plan->offsets[item] + plan->sizes[item],
+          const Placed placed = { plan->spaces != NULL ? plan->spaces[item] : 0,
+                                  plan->offsets[item], plan->offsets[item] + plan->sizes[item],
                                   node->first_output + o };
 
           if (plan->sizes[item] > 0)
@@ -67,10 +68,11 @@ name_of (const GememGraph *graph, guint32 tensor, GStringChunk *names)
   return g_string_chunk_insert (names, text);
 }
 
-/* Names what shares one place after the first of it; FALSE if something overlaps it from elsewhere. */
+/* Names what shares one place after the first of it; FALSE if something overlaps it from
+ * elsewhere. */
 static gboolean
-name_places (const GememGraph *graph, const GArray *places, const char **variables, GStringChunk *names, const char *path,
-             GError **error)
+name_places (const GememGraph *graph, const GArray *places, const char **variables,
+             GStringChunk *names, const char *path, GError **error)
 {
   for (guint first = 0, last; first < places->len; first = last)
     {
@@ -78,8 +80,9 @@ name_places (const GememGraph *graph, const GArray *places, const char **variabl
       const char *name = NULL;
       guint64 end = 0;
 
-      for (last = first; last < places->len && g_array_index (places, Placed, last).space == start->space
-                         && g_array_index (places, Placed, last).offset == start->offset;
+      for (last = first;
+           last < places->len && g_array_index (places, Placed, last).space == start->space
+           && g_array_index (places, Placed, last).offset == start->offset;
            last++)
         {
           if (last > first && name == NULL)
@@ -88,10 +91,12 @@ name_places (const GememGraph *graph, const GArray *places, const char **variabl
             variables[g_array_index (places, Placed, last).tensor] = name;
           end = MAX (end, g_array_index (places, Placed, last).end);
         }
-      if (last < places->len && g_array_index (places, Placed, last).space == start->space && g_array_index (places, Placed, last).offset < end)
+      if (last < places->len && g_array_index (places, Placed, last).space == start->space
+          && g_array_index (places, Placed, last).offset < end)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "--rewrite=%s: '%s' lies inside the memory of another tensor, which no renaming of variables can say; choose a planner that "
+                       "--rewrite=%s: '%s' lies inside the memory of another tensor, which no "
+                       "renaming of variables can say; choose a planner that "
                        "renames (-p paddle-memory-optimize), and a graph without views",
                        path, name_of (graph, g_array_index (places, Placed, last).tensor, names));
           return FALSE;
@@ -111,7 +116,9 @@ gemem_plan_write_rewritten (const char *path, const GememPlanResult *best, GErro
 
   if (graph == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--rewrite=%s: %s is no graph; leave --lower out, or name a graph", path, best->input);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--rewrite=%s: %s is no graph; leave --lower out, or name a graph", path,
+                   best->input);
       return FALSE;
     }
   places = list_places (graph, best->plan);

@@ -61,7 +61,8 @@ gemem_plan_sources_add (GPtrArray *sources, GememSourceFile *file, guint threads
   for (guint i = 0; devices != NULL && i < devices->len; i++)
     {
       const int device = g_array_index (devices, guint16, i);
-      char *name = devices->len == 1 ? g_strdup (file->path) : g_strdup_printf ("%s, device %d", file->path, device);
+      char *name = devices->len == 1 ? g_strdup (file->path)
+                                     : g_strdup_printf ("%s, device %d", file->path, device);
 
       g_ptr_array_add (sources, new_source (file, name, threads));
       if (!read_lifetimes (sources->pdata[sources->len - 1], device, error))

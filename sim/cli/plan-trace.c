@@ -1,13 +1,14 @@
-/* plan-trace.c - `gemem-sim plan --trace`: the planned graphs as a session, which `compare` and `replay` take: static memory with its
- * segments is loaded, runs in turn, and is unloaded (workloads/session.h).
+/* plan-trace.c - `gemem-sim plan --trace`: the planned graphs as a session, which `compare` and
+ * `replay` take: static memory with its segments is loaded, runs in turn, and is unloaded
+ * (workloads/session.h).
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/units.h"
 #include "planners/plan-segments.h"
 #include "sim/cli/plan-command.h"
-#include "base/units.h"
 #include "workloads/session.h"
 
 #define TIME_PER_ITEM G_GUINT64_CONSTANT (10000) /* ns */
@@ -22,12 +23,20 @@ static guint64 limit = GEMEM_PLAN_SPLIT_STATIC; /* --split */
 
 const GOptionEntry gemem_plan_trace_entries[] = {
   { "trace", 0, 0, G_OPTION_ARG_FILENAME, &path,
-    "Write the smallest plan of each graph to FILE as a trace: static memory that is loaded, runs in turn, and is unloaded", "FILE" },
-  { "steps", 0, 0, G_OPTION_ARG_INT, &steps, "In that trace: how often every graph runs (default 1)", "N" },
-  { "loaded", 0, 0, G_OPTION_ARG_INT, &loaded, "In that trace: graphs loaded at once, at most (default 0: all)", "N" },
-  { "asynchronous", 0, 0, G_OPTION_ARG_NONE, &asynchronous, "In that trace: the host does not wait for the runs", NULL },
-  { "split", 0, 0, G_OPTION_ARG_STRING, &split, "In that trace: segments take in what begins less than SIZE behind their begin (default 512 B)", "SIZE" },
-  { "zero-copy-reuse", 0, 0, G_OPTION_ARG_NONE, &zero_copy_reuse, "In that trace: inputs and outputs lie in the caller's memory", NULL },
+    "Write the smallest plan of each graph to FILE as a trace: static memory that is loaded, runs "
+    "in turn, and is unloaded",
+    "FILE" },
+  { "steps", 0, 0, G_OPTION_ARG_INT, &steps,
+    "In that trace: how often every graph runs (default 1)", "N" },
+  { "loaded", 0, 0, G_OPTION_ARG_INT, &loaded,
+    "In that trace: graphs loaded at once, at most (default 0: all)", "N" },
+  { "asynchronous", 0, 0, G_OPTION_ARG_NONE, &asynchronous,
+    "In that trace: the host does not wait for the runs", NULL },
+  { "split", 0, 0, G_OPTION_ARG_STRING, &split,
+    "In that trace: segments take in what begins less than SIZE behind their begin (default 512 B)",
+    "SIZE" },
+  { "zero-copy-reuse", 0, 0, G_OPTION_ARG_NONE, &zero_copy_reuse,
+    "In that trace: inputs and outputs lie in the caller's memory", NULL },
   { NULL }
 };
 
@@ -40,13 +49,20 @@ gemem_plan_trace_path (void)
 gboolean
 gemem_plan_check_trace (GError **error)
 {
-  const char *idle = steps != 1 ? "--steps" : loaded != 0 ? "--loaded" : asynchronous ? "--asynchronous" : split != NULL ? "--split" : NULL;
+  const char *idle = steps != 1      ? "--steps"
+                     : loaded != 0   ? "--loaded"
+                     : asynchronous  ? "--asynchronous"
+                     : split != NULL ? "--split"
+                                     : NULL;
 
   idle = idle == NULL && zero_copy_reuse ? "--zero-copy-reuse" : idle;
   if (path == NULL && idle != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "plan: %s says how a session runs, but none is written; add --trace=FILE", idle);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "plan: %s says how a session runs, but none is written; add --trace=FILE", idle);
   else if (steps < 1 || loaded < 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "plan: --steps=%d, --loaded=%d: out of range; give at least 1 step, and 0 (all) or more graphs",
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "plan: --steps=%d, --loaded=%d: out of range; give at least 1 step, and 0 (all) "
+                 "or more graphs",
                  steps, loaded);
   else if (split != NULL && !gemem_parse_size (split, 1, 0, &limit, error))
     g_prefix_error (error, "--split=%s: ", split);
@@ -58,7 +74,9 @@ gemem_plan_check_trace (GError **error)
 static guint32
 flags_of (const GememPlanSegment *segment)
 {
-  return (segment->zero_copy ? GEMEM_GRAPH_SEGMENT_ZERO_COPY | (zero_copy_reuse ? GEMEM_GRAPH_SEGMENT_NO_ALLOC : 0) : 0u)
+  return (segment->zero_copy
+              ? GEMEM_GRAPH_SEGMENT_ZERO_COPY | (zero_copy_reuse ? GEMEM_GRAPH_SEGMENT_NO_ALLOC : 0)
+              : 0u)
          | (segment->fixed ? GEMEM_GRAPH_SEGMENT_FIXED : 0u);
 }
 
@@ -78,12 +96,14 @@ add_graph (GPtrArray *graphs, const GememPlanResult *result, GError **error)
 
       if (!gemem_static_graph_add (graph, segment->size, flags_of (segment)))
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s needs 2^60 bytes or more; no device has them", path, result->input);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "%s: %s needs 2^60 bytes or more; no device has them", path, result->input);
           return FALSE;
         }
     }
   if (elsewhere > 0)
-    gemem_note ("%s: %s of %s are in other memory than the device's, and left out", path, gemem_format_size (size, elsewhere), result->input);
+    gemem_note ("%s: %s of %s are in other memory than the device's, and left out", path,
+                gemem_format_size (size, elsewhere), result->input);
   return TRUE;
 }
 
@@ -108,8 +128,11 @@ add_graphs (GPtrArray *graphs, const GememPlanResult *results, guint n, GError *
 gboolean
 gemem_plan_write_trace (const GememPlanResult *results, guint n, GError **error)
 {
-  const GememSessionParams params = { .steps = (guint64) steps, .runs = 1, .loaded = (guint64) loaded, .asynchronous = asynchronous };
-  g_autoptr (GPtrArray) graphs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_static_graph_free);
+  const GememSessionParams params = {
+    .steps = (guint64) steps, .runs = 1, .loaded = (guint64) loaded, .asynchronous = asynchronous
+  };
+  g_autoptr (GPtrArray)
+      graphs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_static_graph_free);
   GememSession *session;
   gboolean ok;
 
@@ -118,10 +141,13 @@ gemem_plan_write_trace (const GememPlanResult *results, guint n, GError **error)
   if (!add_graphs (graphs, results, n, error))
     return FALSE;
   session = gemem_session_new (sizeof *session, g_steal_pointer (&graphs), &params);
-  gemem_trace_info_note (&session->parent.parent.info, "planned", "%u graphs, steps=%d, loaded=%d", session->graphs->len, steps, loaded);
+  gemem_trace_info_note (&session->parent.parent.info, "planned", "%u graphs, steps=%d, loaded=%d",
+                         session->graphs->len, steps, loaded);
   for (guint i = 0; i < session->graphs->len; i++)
-    gemem_trace_info_note (&session->parent.parent.info, "graph", "%s", ((GememStaticGraph *) session->graphs->pdata[i])->name);
-  ok = gemem_copy_trace (&session->parent.parent, path, strcmp (path, "-") == 0 ? "text" : NULL, error);
+    gemem_trace_info_note (&session->parent.parent.info, "graph", "%s",
+                           ((GememStaticGraph *) session->graphs->pdata[i])->name);
+  ok = gemem_copy_trace (&session->parent.parent, path, strcmp (path, "-") == 0 ? "text" : NULL,
+                         error);
   gemem_trace_close (&session->parent.parent);
   return ok;
 }

@@ -10,7 +10,8 @@ static char *directory, *format_name;
 
 static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &directory, "Write into DIR (default: plots)", "DIR" },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "Print the results as table, csv or markdown; draws only with --output, too", "FORMAT" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+    "Print the results as table, csv or markdown; draws only with --output, too", "FORMAT" },
   { NULL }
 };
 
@@ -34,7 +35,8 @@ run (char **arguments, GError **error)
   gboolean rendered;
   if (!gemem_want_arguments (&gemem_command_plot, arguments, 1, 10000, error))
     return 2;
-  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  g_autoptr (GPtrArray)
+      results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   for (char **path = arguments; *path != NULL; path++)
     if (!gemem_results_read_json (*path, results, error))
       return 1;
@@ -44,11 +46,14 @@ run (char **arguments, GError **error)
     return 0;
   if (directory == NULL)
     directory = g_strdup ("plots");
-  if (!gemem_plot_write (directory, (GememResult *const *) results->pdata, results->len, NULL, &rendered, error))
+  if (!gemem_plot_write (directory, (GememResult *const *) results->pdata, results->len, NULL,
+                         &rendered, error))
     return 1;
   g_autofree char *text = g_strdup_printf ("%s/\n", directory);
   if (!rendered)
-    gemem_warn ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them with 'gnuplot *.gp' there", directory);
+    gemem_warn ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them "
+                "with 'gnuplot *.gp' there",
+                directory);
   return format_name != NULL || gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
 }
 
@@ -56,11 +61,13 @@ const GememCommand gemem_command_plot = {
   .name = "plot",
   .synopsis = "RESULT.json...",
   .summary = "Draw saved results, or print them in another format",
-  .description = "The results are those of 'replay' or 'compare' with --format=json. Data (.dat) and gnuplot scripts (.gp) are always written;\n"
+  .description = "The results are those of 'replay' or 'compare' with --format=json. Data (.dat) "
+                 "and gnuplot scripts (.gp) are always written;\n"
                  "pictures (.svg, .png) when gnuplot is there.",
-  .examples = "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n"
-              "  gemem-sim plot step.json -f markdown\n"
-              "      the same results as a table in Markdown\n",
+  .examples =
+      "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n"
+      "  gemem-sim plot step.json -f markdown\n"
+      "      the same results as a table in Markdown\n",
   .options = { entries },
   .run = run,
 };

@@ -7,9 +7,12 @@ static char *events_path, *calls_path;
 static gboolean stop_at_oom;
 
 static const GOptionEntry entries[] = {
-  { "events", 0, 0, G_OPTION_ARG_FILENAME, &events_path, "Write every decision as CSV: seq,kind,id,size,address,block,reserved", "FILE" },
-  { "calls", 0, 0, G_OPTION_ARG_FILENAME, &calls_path, "Write every device call as CSV: seq,call,stream,size,address,ok", "FILE" },
-  { "stop-at-oom", 0, 0, G_OPTION_ARG_NONE, &stop_at_oom, "End at the first request that fails", NULL },
+  { "events", 0, 0, G_OPTION_ARG_FILENAME, &events_path,
+    "Write every decision as CSV: seq,kind,id,size,address,block,reserved", "FILE" },
+  { "calls", 0, 0, G_OPTION_ARG_FILENAME, &calls_path,
+    "Write every device call as CSV: seq,call,stream,size,address,ok", "FILE" },
+  { "stop-at-oom", 0, 0, G_OPTION_ARG_NONE, &stop_at_oom, "End at the first request that fails",
+    NULL },
   { NULL }
 };
 
@@ -41,17 +44,22 @@ const GememCommand gemem_command_replay = {
   .name = "replay",
   .synopsis = "TRACE",
   .summary = "Replay a trace through an allocator and report everything",
-  .description = "TRACE is a file in any format of 'gemem-sim list formats', plain, .gz or .zst; '-' is standard input. A graph becomes a\n"
-                 "trace first, as --lower says; FILE#N is the N-th graph of a file, from 0. Without -a the\n"
-                 "allocator that recorded the trace is used, with the settings found in the trace. Several -a give a report each.",
+  .description =
+      "TRACE is a file in any format of 'gemem-sim list formats', plain, .gz or .zst; '-' is "
+      "standard input. A graph becomes a\n"
+      "trace first, as --lower says; FILE#N is the N-th graph of a file, from 0. Without -a the\n"
+      "allocator that recorded the trace is used, with the settings found in the trace. Several -a "
+      "give a report each.",
   .examples = "  gemem-sim replay step.gmt -a pytorch-caching\n"
               "      one training step, the defaults of PyTorch\n"
-              "  gemem-sim replay step.gmt -a pytorch-caching:max_split_size_mb=128 -d sim:capacity=16GiB --fail-on-oom\n"
+              "  gemem-sim replay step.gmt -a pytorch-caching:max_split_size_mb=128 -d "
+              "sim:capacity=16GiB --fail-on-oom\n"
               "      does it fit in 16 GiB with this setting? exit status 4 if not\n"
               "  gemem-sim replay snapshot.pickle -d sim:address=recorded --events decisions.csv\n"
               "      the recorded segments, every decision in a file\n"
               "  gemem-sim replay step.gmt -a ge-expandable -d cuda:0 --calls calls.csv\n"
-              "      on a GPU, every device call in a file; replayed without the GPU by -d sim:calls=calls.csv\n",
+              "      on a GPU, every device call in a file; replayed without the GPU by -d "
+              "sim:calls=calls.csv\n",
   .options = { entries, gemem_batch_entries, gemem_source_entries },
   .run = run,
 };

@@ -1,7 +1,7 @@
 /* source.c - opening traces by the options that all commands reading traces share.
  *
- * Every job opens its trace afresh, so standard input is first spooled to an unlinked file.  A graph is loaded once, shared by all jobs, and lowered
- * to a trace each time (--lower).
+ * Every job opens its trace afresh, so standard input is first spooled to an unlinked file.  A
+ * graph is loaded once, shared by all jobs, and lowered to a trace each time (--lower).
  */
 #include "config.h"
 
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io/input.h"
+#include "base/units.h"
+#include "graphs/format.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/flags.h"
-#include "base/units.h"
-#include "base/io/input.h"
 #include "traces/pytorch-version.h"
-#include "graphs/format.h"
 #include "workloads/lowering.h"
 
 static char *trace_format;
@@ -26,13 +26,20 @@ static char *torch_version;
 static const GPtrArray *environment; /* GememSetting: what lowerings may read; NULL: nothing */
 
 const GOptionEntry gemem_source_entries[] = {
-  { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format, "Read the trace as FORMAT instead of recognising it (gemem-sim list formats)", "FORMAT" },
+  { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format,
+    "Read the trace as FORMAT instead of recognising it (gemem-sim list formats)", "FORMAT" },
   { "lower", 0, 0, G_OPTION_ARG_STRING, &lowering,
-    "How a graph becomes a trace (gemem-sim list lowerings; default: eager); replay and compare take globs and lists (a=1|2)", "NAME[:KEY=VALUE,...]" },
-  { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device, "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
-  { "version-of-torch", 0, 0, G_OPTION_ARG_STRING, &torch_version, "PyTorch that wrote the snapshot (default: what the file tells, see info)", "VERSION" },
-  { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial, "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
-  { "without-initial", 0, 0, G_OPTION_ARG_NONE, &without_initial, "Leave out what was live before the recording began, and its frees", NULL },
+    "How a graph becomes a trace (gemem-sim list lowerings; default: eager); replay and compare "
+    "take globs and lists (a=1|2)",
+    "NAME[:KEY=VALUE,...]" },
+  { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device,
+    "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
+  { "version-of-torch", 0, 0, G_OPTION_ARG_STRING, &torch_version,
+    "PyTorch that wrote the snapshot (default: what the file tells, see info)", "VERSION" },
+  { "allow-partial", 0, 0, G_OPTION_ARG_NONE, &allow_partial,
+    "Use what is whole of a damaged trace; results are marked, exit status 3", NULL },
+  { "without-initial", 0, 0, G_OPTION_ARG_NONE, &without_initial,
+    "Leave out what was live before the recording began, and its frees", NULL },
   { NULL }
 };
 
@@ -55,7 +62,8 @@ add_variables (GememSourceFile *file, GError **error)
   file->left_out = gemem_settings_new ();
   if (file->graph == NULL || environment == NULL || environment->len == 0)
     return TRUE;
-  spec = gemem_lowering_with_variables (file->lowering, file->graph, environment, file->variables, file->left_out, error);
+  spec = gemem_lowering_with_variables (file->lowering, file->graph, environment, file->variables,
+                                        file->left_out, error);
   g_free (file->lowering);
   file->lowering = spec;
   return spec != NULL;
@@ -90,18 +98,22 @@ spool (GError **error)
         }
       if (n < 0)
         {
-          gemem_error_set_errno (error, errno, "standard input", "it is kept in a temporary file while it is used (see TMPDIR); name a file instead");
+          gemem_error_set_errno (
+              error, errno, "standard input",
+              "it is kept in a temporary file while it is used (see TMPDIR); name a file instead");
           close (fd);
           return -1;
         }
     }
 }
 
-/* The format by which @file is to be read if it is a graph: as --trace-format says, or by its content. */
+/* The format by which @file is to be read if it is a graph: as --trace-format says, or by its
+ * content. */
 static const GememGraphFormat *
 graph_format (const GememSourceFile *file)
 {
-  return trace_format != NULL ? gemem_graph_format_find (trace_format, NULL) : gemem_graph_format_probe (file->file);
+  return trace_format != NULL ? gemem_graph_format_find (trace_format, NULL)
+                              : gemem_graph_format_probe (file->file);
 }
 
 /* Loads what is a graph; a trace is left for later. */
@@ -112,13 +124,16 @@ load_graph (GememSourceFile *file, GError **error)
   char *path = file->file;
   GememInput *input;
 
-  if ((lowering != NULL && !gemem_flags_check (lowering, TRUE, error)) || (file->lowering != NULL && !gemem_lowering_check (file->lowering, error)))
+  if ((lowering != NULL && !gemem_flags_check (lowering, TRUE, error))
+      || (file->lowering != NULL && !gemem_lowering_check (file->lowering, error)))
     return FALSE;
   if (format == NULL && lowering != NULL && g_file_test (file->file, G_FILE_TEST_IS_REGULAR))
     {
       if (!gemem_source_is_trace (file, error)) /* what it is says more than that it is no graph */
         return FALSE;
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--lower=%s: %s is no graph; leave --lower out for traces", lowering, file->path);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--lower=%s: %s is no graph; leave --lower out for traces", lowering,
+                   file->path);
       return FALSE;
     }
   if (format == NULL)
@@ -126,7 +141,8 @@ load_graph (GememSourceFile *file, GError **error)
   if (file->fd >= 0)
     {
       input = gemem_input_open_as (file->file, file->path, error);
-      file->graph = input != NULL ? gemem_graph_open_input (input, format->base.name, 0, error) : NULL;
+      file->graph = input != NULL ? gemem_graph_open_input (input, format->base.name, 0, error)
+                                  : NULL;
     }
   else
     file->graph = gemem_graph_open (path, format->base.name, error);
@@ -143,8 +159,9 @@ new_file (const char *path, GError **error)
   gboolean standard_input = strcmp (path, "-") == 0;
   if (standard_input && standard_input_used)
     {
-      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                           "standard input: given twice, but it can be read once; save it to a file and name that");
+      g_set_error_literal (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "standard input: given twice, but it can be read once; save it to a file and name that");
       return NULL;
     }
   GememSourceFile *file = g_new0 (GememSourceFile, 1);
@@ -187,7 +204,8 @@ gemem_source_file_new (const char *path, GError **error)
 
 /* The same graph, lowered otherwise; not longer alive than @file, whose descriptor it may read. */
 static GememSourceFile *
-lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference, GError **error)
+lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference,
+                   GError **error)
 {
   GememSourceFile *other = g_new0 (GememSourceFile, 1);
 
@@ -267,7 +285,9 @@ gemem_source_file_name (const GememSourceFile *file)
 {
   const char *lowered = file->lowering != NULL ? file->lowering : gemem_lowerings ()[0]->base.name;
 
-  return file->graph != NULL && file->difference == NULL ? g_strdup_printf ("%s (%s)", file->path, lowered) : g_strdup (file->path);
+  return file->graph != NULL && file->difference == NULL
+             ? g_strdup_printf ("%s (%s)", file->path, lowered)
+             : g_strdup (file->path);
 }
 
 int
@@ -278,7 +298,8 @@ gemem_source_device (void)
     return -1;
   if (gemem_name_equal (trace_device, "host"))
     return GEMEM_DEVICE_HOST;
-  return gemem_parse_uint (trace_device, &number, NULL) && number < GEMEM_DEVICE_HOST ? (int) number : -2;
+  return gemem_parse_uint (trace_device, &number, NULL) && number < GEMEM_DEVICE_HOST ? (int) number
+                                                                                      : -2;
 }
 
 gboolean
@@ -312,15 +333,18 @@ gemem_source_file_open (gpointer data, GError **error)
 {
   GememSourceFile *file = data;
   g_autofree char *graphs = gemem_graph_format_names ();
-  const GememReadOptions options = { allow_partial, gemem_source_device (), without_initial, torch_version, graphs };
+  const GememReadOptions options = { allow_partial, gemem_source_device (), without_initial,
+                                     torch_version, graphs };
   if (options.device == -2)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--trace-device=%s: not a device; give a number or 'host'", trace_device);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--trace-device=%s: not a device; give a number or 'host'", trace_device);
       return NULL;
     }
   if (torch_version != NULL && !gemem_pytorch_version_is_valid (torch_version))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--version-of-torch=%s: not a version; write 2.11 or 2.11.0", torch_version);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--version-of-torch=%s: not a version; write 2.11 or 2.11.0", torch_version);
       return NULL;
     }
   if (file->graph != NULL)
@@ -352,11 +376,16 @@ gemem_source_devices (GememSourceFile *file, GError **error)
   if (devices->len > 0)
     return devices;
   if (chosen >= 0 && chosen != GEMEM_DEVICE_HOST)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event on device %d; 'gemem-sim info' shows the devices there are", file->path, chosen);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: no event on device %d; 'gemem-sim info' shows the devices there are",
+                 file->path, chosen);
   else if (chosen >= 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: no event in host memory; 'gemem-sim info' shows the devices there are", file->path);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: no event in host memory; 'gemem-sim info' shows the devices there are",
+                 file->path);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no allocation events; there is nothing to replay or plan", file->path);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: no allocation events; there is nothing to replay or plan", file->path);
   g_array_unref (devices);
   return NULL;
 }
@@ -372,8 +401,10 @@ copy_events (GememTraceReader *reader, GememTraceWriter *writer, const char *pat
         return FALSE;
       if (g_atomic_int_get (&gemem_interrupted) != 0)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "%s: interrupted; %s", strcmp (path, "-") == 0 ? "standard output" : path,
-                       strcmp (path, "-") == 0 ? "what was written is not whole" : "nothing was kept");
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "%s: interrupted; %s",
+                       strcmp (path, "-") == 0 ? "standard output" : path,
+                       strcmp (path, "-") == 0 ? "what was written is not whole"
+                                               : "nothing was kept");
           return FALSE;
         }
     }

@@ -1,26 +1,27 @@
 /* topics.c - one view of all registries: whatever has a name, a summary and perhaps parameters.
  *
- * help, list, the man page and the completion iterate this and nothing else, so that a new allocator, generator, device or format appears
- * in all of them by being in its own list.
+ * help, list, the man page and the completion iterate this and nothing else, so that a new
+ * allocator, generator, device or format appears in all of them by being in its own list.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "allocators/allocator.h"
-#include "planners/planner.h"
 #include "allocators/shorthand.h"
+#include "graphs/format.h"
+#include "planners/planner.h"
 #include "sim/cli/cli.h"
 #include "traces/trace.h"
 #include "workloads/generator.h"
-#include "graphs/format.h"
 #include "workloads/lowering.h"
 
-const char *const gemem_topic_kinds[] = { "allocator", "shorthand", "planner", "lowering", "generator", "device", "format", NULL };
+const char *const gemem_topic_kinds[] = { "allocator", "shorthand", "planner", "lowering",
+                                          "generator", "device",    "format",  NULL };
 
 static void
-append (GArray *topics, const char *kind, const char *name, const char *aliases, const char *summary, const char *origin,
-        const GememParam *params)
+append (GArray *topics, const char *kind, const char *name, const char *aliases,
+        const char *summary, const char *origin, const GememParam *params)
 {
   GememTopic topic = { kind, name, aliases, summary, origin, params };
   g_array_append_val (topics, topic);
@@ -30,7 +31,8 @@ static void
 append_named (GArray *topics, const char *kind, const GememNamed *const *list)
 {
   for (; *list != NULL; list++)
-    append (topics, kind, (*list)->name, (*list)->aliases, (*list)->summary, (*list)->origin, (*list)->params);
+    append (topics, kind, (*list)->name, (*list)->aliases, (*list)->summary, (*list)->origin,
+            (*list)->params);
 }
 
 static void
@@ -83,9 +85,11 @@ gemem_topics (const char *kind, GError **error)
   g_autofree char *all = g_strjoinv ("s, ", (char **) gemem_topic_kinds);
   const char *near = gemem_suggest (kind, gemem_topic_kinds);
   if (near != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "nothing is called '%s'; did you mean '%s'?", kind, near);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "nothing is called '%s'; did you mean '%s'?", kind, near);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "nothing is called '%s'; choose one of %ss", kind, all);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "nothing is called '%s'; choose one of %ss",
+                 kind, all);
   return NULL;
 }
 
@@ -102,11 +106,13 @@ gemem_param_append_values (GString *out, const GememParam *param)
   g_string_append (out, type_name (param));
   if (param->unit != NULL)
     g_string_append_printf (out, " [%s]", param->unit);
-  g_string_append_printf (out, "  (default: %s", param->default_text != NULL ? param->default_text : "none");
+  g_string_append_printf (out, "  (default: %s",
+                          param->default_text != NULL ? param->default_text : "none");
   if (param->min != NULL && param->max != NULL)
     g_string_append_printf (out, "; %s to %s", param->min, param->max);
   else if (param->min != NULL || param->max != NULL)
-    g_string_append_printf (out, "; at %s %s", param->min != NULL ? "least" : "most", param->min != NULL ? param->min : param->max);
+    g_string_append_printf (out, "; at %s %s", param->min != NULL ? "least" : "most",
+                            param->min != NULL ? param->min : param->max);
   g_string_append_c (out, ')');
 }
 

@@ -1,4 +1,5 @@
-/* validate.c - `gemem-sim validate`: is this trace or graph whole and consistent?  Graphs are in graph-validate.c. */
+/* validate.c - `gemem-sim validate`: is this trace or graph whole and consistent?  Graphs are in
+ * graph-validate.c. */
 #include "config.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ append_finding (GString *out, const char *path, const GememFinding *finding)
   g_string_append_printf (out, "%s:", path);
   if (finding->seq != G_MAXUINT64)
     g_string_append_printf (out, "event %" G_GUINT64_FORMAT ":", finding->seq);
-  g_string_append_printf (out, " %s: %s: %s", finding->error ? "error" : "note", gemem_finding_name (finding->kind), finding->text);
+  g_string_append_printf (out, " %s: %s: %s", finding->error ? "error" : "note",
+                          gemem_finding_name (finding->kind), finding->text);
   if (finding->count > 1)
     g_string_append_printf (out, " (%" G_GUINT64_FORMAT " in all)", finding->count);
   g_string_append_c (out, '\n');
@@ -30,7 +32,8 @@ append_notes (GString *out, const char *path, const GememTraceInfo *info)
       const char *line = info->provenance->pdata[i];
       for (guint k = 0; k < G_N_ELEMENTS (keys); k++)
         if (g_str_has_prefix (line, keys[k]) && line[strlen (keys[k])] == ':')
-          g_string_append_printf (out, "%s: %s%s\n", path, strcmp (keys[k], "note") == 0 ? "" : "note: ", line);
+          g_string_append_printf (out, "%s: %s%s\n", path,
+                                  strcmp (keys[k], "note") == 0 ? "" : "note: ", line);
     }
 }
 
@@ -98,9 +101,12 @@ run (char **arguments, GError **error)
 const GememCommand gemem_command_validate = {
   .name = "validate",
   .synopsis = "TRACE...",
-  .summary = "Say whether traces and graphs are whole and consistent; each finding names its event or node",
-  .description = "Looks for frees of unknown blocks, blocks allocated twice, overlapping recorded addresses, time running backwards, missing starts\n"
-                 "and ends. Of graphs: for cycles, inputs from nowhere and unknown element types; notes name outputs that nothing reads or that have\n"
+  .summary = "Say whether traces and graphs are whole and consistent; each finding names its event "
+             "or node",
+  .description = "Looks for frees of unknown blocks, blocks allocated twice, overlapping recorded "
+                 "addresses, time running backwards, missing starts\n"
+                 "and ends. Of graphs: for cycles, inputs from nowhere and unknown element types; "
+                 "notes name outputs that nothing reads or that have\n"
                  "no size. Errors give exit status 3; notes do not.",
   .examples = "  gemem-sim validate snapshot.pickle\n  gemem-sim validate model.json\n",
   .options = { gemem_source_entries },

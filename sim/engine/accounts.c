@@ -1,7 +1,7 @@
 /* accounts.c - see accounts.h: the parts of the books that are not needed for every event.
  *
- * Streams beyond GEMEM_STREAMS_MAX share one account, so that a hostile trace with a new stream per event cannot make
- * memory grow.  Lists are given out sorted by stream and size.
+ * Streams beyond GEMEM_STREAMS_MAX share one account, so that a hostile trace with a new stream per
+ * event cannot make memory grow.  Lists are given out sorted by stream and size.
  */
 #include "config.h"
 
@@ -61,7 +61,8 @@ compare_streams (gconstpointer a, gconstpointer b)
 static void
 finish_means (const GememAccounts *accounts, gboolean time_weighted, GememResult *result)
 {
-  GememWide live = accounts->live_sum, allocated = accounts->allocated_sum, reserved = accounts->reserved_sum;
+  GememWide live = accounts->live_sum, allocated = accounts->allocated_sum,
+            reserved = accounts->reserved_sum;
   guint64 weight = accounts->weight_sum;
 
   if (weight == 0) /* a span of no length: its average is what was there */
@@ -94,7 +95,8 @@ gemem_accounts_finish (GememAccounts *accounts, gboolean time_weighted, GememRes
       gboolean changed = class->stamp == accounts->peak_stamp;
       GememSizeClassUse use = { .limit = c < 64 ? G_GUINT64_CONSTANT (1) << c : G_MAXUINT64,
                                 .allocs = class->allocs,
-                                .internal_waste_at_peak = changed ? class->internal_at_peak : class->internal,
+                                .internal_waste_at_peak = changed ? class->internal_at_peak
+                                                                  : class->internal,
                                 .live_at_peak = changed ? class->live_at_peak : class->live };
       if (use.allocs > 0)
         g_array_append_val (result->classes, use);

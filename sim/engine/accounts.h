@@ -1,13 +1,17 @@
-/* accounts.h - the books of one replay: what is live, allocated and reserved now, at most, on average, by stream, by size.
+/* accounts.h - the books of one replay: what is live, allocated and reserved now, at most, on
+ * average, by stream, by size.
  *
- * Everything here happens once per event, so it is a few additions and compares, inline, without a call or an allocation.
- * `reserved` is read from the device, never summed, so the books cannot drift from it.
+ * Everything here happens once per event, so it is a few additions and compares, inline, without a
+ * call or an allocation. `reserved` is read from the device, never summed, so the books cannot
+ * drift from it.
  *
- * Peaks are those of the current epoch; the owner is told when one is raised (gemem_accounts_sample) and does the rest there.
- * "What was in each size class at the allocated peak" is kept without copying the table at every new peak: a class remembers
- * its value at the last peak only when it is changed afterwards (`stamp`).
+ * Peaks are those of the current epoch; the owner is told when one is raised
+ * (gemem_accounts_sample) and does the rest there. "What was in each size class at the allocated
+ * peak" is kept without copying the table at every new peak: a class remembers its value at the
+ * last peak only when it is changed afterwards (`stamp`).
  *
- * Averages are 128-bit sums of value * weight; the weight is 1 after each event, or the ns that a state lasted.
+ * Averages are 128-bit sums of value * weight; the weight is 1 after each event, or the ns that a
+ * state lasted.
  */
 #pragma once
 
@@ -32,28 +36,28 @@ typedef struct
 typedef struct
 {
   guint64 live, allocated, reserved;
-  guint64 graphs;                                   /* thereof: static memory that is no block (GememAllocatorClass.graph_bytes) */
-  guint64 high;                                     /* most that was reserved at any time during the last event */
+  guint64 graphs; /* thereof: static memory that is no block (GememAllocatorClass.graph_bytes) */
+  guint64 high;   /* most that was reserved at any time during the last event */
   guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
   guint64 demand, peak_demand;                      /* bytes asked for, rounded, served or not */
   guint64 alignment_mask;
-  guint64 peak_stamp;                               /* raised with the allocated peak of the whole run */
+  guint64 peak_stamp; /* raised with the allocated peak of the whole run */
   GememWide live_sum, allocated_sum, reserved_sum;
   guint64 weight_sum;
-  guint   stream; /* index used last */
+  guint stream;    /* index used last */
   GArray *streams; /* GememStreamAccount */
   GememClassAccount classes[GEMEM_SIZE_CLASSES];
 } GememAccounts;
 
 /* @alignment: the allocator's; rounds the demand. */
-void  gemem_accounts_init (GememAccounts *accounts, guint64 alignment);
-void  gemem_accounts_clear (GememAccounts *accounts);
+void gemem_accounts_init (GememAccounts *accounts, guint64 alignment);
+void gemem_accounts_clear (GememAccounts *accounts);
 /* Index of the account of @stream, made if new; O(streams). */
 guint gemem_accounts_stream (GememAccounts *accounts, guint64 stream);
 /* Starts an epoch: its peaks begin at what is there now. */
-void  gemem_accounts_epoch (GememAccounts *accounts);
+void gemem_accounts_epoch (GememAccounts *accounts);
 /* Writes means, streams, classes and lower bound into @result. */
-void  gemem_accounts_finish (GememAccounts *accounts, gboolean time_weighted, GememResult *result);
+void gemem_accounts_finish (GememAccounts *accounts, gboolean time_weighted, GememResult *result);
 
 /* Power-of-two class of a request: class c holds sizes in (2^(c-1), 2^c]. */
 static inline guint
@@ -75,12 +79,14 @@ gemem_accounts_stream_at (GememAccounts *accounts, guint index)
   return &g_array_index (accounts->streams, GememStreamAccount, index);
 }
 
-/* A request of @size bytes was made, or (@sign negative) its id ended; saturates instead of wrapping on hostile sizes. */
+/* A request of @size bytes was made, or (@sign negative) its id ended; saturates instead of
+ * wrapping on hostile sizes. */
 static inline void
 gemem_accounts_demand (GememAccounts *accounts, guint64 size)
 {
   guint64 rounded = gemem_accounts_round (accounts, size);
-  accounts->demand = accounts->demand + rounded < rounded ? G_MAXUINT64 : accounts->demand + rounded;
+  accounts->demand = accounts->demand + rounded < rounded ? G_MAXUINT64
+                                                          : accounts->demand + rounded;
   accounts->peak_demand = MAX (accounts->peak_demand, accounts->demand);
 }
 
@@ -142,7 +148,8 @@ gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested
   use->allocated -= block;
 }
 
-/* Static memory of graphs that is no block has become @bytes; it is demanded as it is, since graphs are not rounded as requests are. */
+/* Static memory of graphs that is no block has become @bytes; it is demanded as it is, since graphs
+ * are not rounded as requests are. */
 static inline void
 gemem_accounts_set_graphs (GememAccounts *accounts, guint64 bytes)
 {
@@ -164,12 +171,14 @@ gemem_accounts_weigh (GememAccounts *accounts, guint64 weight)
   accounts->weight_sum += weight;
 }
 
-/* Takes the state after an event, and the most that was reserved meanwhile (an allocator may obtain before it returns).
+/* Takes the state after an event, and the most that was reserved meanwhile (an allocator may obtain
+ * before it returns).
  * TRUE: a peak of this epoch is to be raised. */
 static inline gboolean
 gemem_accounts_sample (GememAccounts *accounts, guint64 reserved, guint64 high)
 {
   accounts->reserved = reserved;
   accounts->high = high;
-  return accounts->live > accounts->peak_live || accounts->allocated > accounts->peak_allocated || high > accounts->peak_reserved;
+  return accounts->live > accounts->peak_live || accounts->allocated > accounts->peak_allocated
+         || high > accounts->peak_reserved;
 }

@@ -1,13 +1,15 @@
 /* audit.c - the out-of-memory audit.
  *
- * A failure is *true* when no layout could have served it: live + request > capacity, where capacity is what the device could give
- * this program (held + free).  Every other failure is *avoidable*: the bytes are there, but in pieces, in another
- * stream's or pool's cache, in waste, or beyond a limit of the allocator's own.
+ * A failure is *true* when no layout could have served it: live + request > capacity, where
+ * capacity is what the device could give this program (held + free).  Every other failure is
+ * *avoidable*: the bytes are there, but in pieces, in another stream's or pool's cache, in waste,
+ * or beyond a limit of the allocator's own.
  *
- * For an avoidable one the audit looks for the smallest live block whose end would make room, in one walk over all spans: the
- * block with its free neighbours is as large as the request (and belongs to the same stream and pool, where the allocator
- * minds), or the block is the last one in its segment and the segment with the device's free memory is.  The request is taken as
- * it was made, not as rounded.  O(spans + live ids), only for the failures that are kept in detail.
+ * For an avoidable one the audit looks for the smallest live block whose end would make room, in
+ * one walk over all spans: the block with its free neighbours is as large as the request (and
+ * belongs to the same stream and pool, where the allocator minds), or the block is the last one in
+ * its segment and the segment with the device's free memory is.  The request is taken as it was
+ * made, not as rounded.  O(spans + live ids), only for the failures that are kept in detail.
  */
 #include "config.h"
 
@@ -18,10 +20,12 @@ static guint64
 free_at (const GArray *spans, guint i, guint64 segment)
 {
   const GememSpan *span = i < spans->len ? &g_array_index (spans, GememSpan, i) : NULL;
-  return span != NULL && span->segment == segment && span->state == GEMEM_SPAN_FREE ? span->size : 0;
+  return span != NULL && span->segment == segment && span->state == GEMEM_SPAN_FREE ? span->size
+                                                                                    : 0;
 }
 
-/* Blocks in use, or pending, among the spans from @begin that lie in its segment; *end is the first span after it. */
+/* Blocks in use, or pending, among the spans from @begin that lie in its segment; *end is the first
+ * span after it. */
 static guint
 busy_in_segment (const GArray *spans, guint begin, guint *end)
 {
@@ -38,19 +42,25 @@ busy_in_segment (const GArray *spans, guint begin, guint *end)
 }
 
 static gboolean
-makes_room (const GememAllocatorClass *klass, const GArray *spans, guint i, guint busy, const GememRequest *request, guint64 device_free)
+makes_room (const GememAllocatorClass *klass, const GArray *spans, guint i, guint busy,
+            const GememRequest *request, guint64 device_free)
 {
   const GememSpan *span = &g_array_index (spans, GememSpan, i);
-  gboolean same = ((klass->capabilities & GEMEM_CAP_STREAMS) == 0 || span->stream == request->stream)
+  gboolean same = ((klass->capabilities & GEMEM_CAP_STREAMS) == 0
+                   || span->stream == request->stream)
                   && ((klass->capabilities & GEMEM_CAP_POOLS) == 0 || span->pool == request->pool);
 
   if (busy == 1 && span->segment_size + device_free >= request->size)
     return TRUE;
-  return same && free_at (spans, i - 1, span->segment) + span->size + free_at (spans, i + 1, span->segment) >= request->size;
+  return same
+         && free_at (spans, i - 1, span->segment) + span->size
+                    + free_at (spans, i + 1, span->segment)
+                >= request->size;
 }
 
 static const GememSpan *
-find_blocking (GememAllocator *allocator, const GArray *spans, const GememRequest *request, guint64 device_free)
+find_blocking (GememAllocator *allocator, const GArray *spans, const GememRequest *request,
+               guint64 device_free)
 {
   const GememSpan *best = NULL;
 
@@ -78,7 +88,8 @@ name_blocking (const GememLiveTable *table, const GememSpan *span, GememOom *oom
   while (gemem_idmap_next (table->map, &position, &id, &record))
     {
       const GememLive *live = *(GememLive *const *) record;
-      if (live->block.address == address && (live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
+      if (live->block.address == address
+          && (live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
         {
           oom->blocking_id = id;
           oom->blocking_size = live->block.size;
@@ -88,14 +99,15 @@ name_blocking (const GememLiveTable *table, const GememSpan *span, GememOom *oom
 }
 
 void
-gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts, const GememRequest *request, gboolean detail,
-             GememOom *oom)
+gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts,
+             const GememRequest *request, gboolean detail, GememOom *oom)
 {
   GememDevice *device = allocator->device;
   GememDeviceInfo info = { 0 };
   guint64 room;
 
-  device->klass->info (device, &info); /* not through the wrapper: looking is not a call of the program */
+  /* not through the wrapper: looking is not a call of the program */
+  device->klass->info (device, &info);
   oom->live = accounts->live;
   oom->allocated = accounts->allocated;
   oom->reserved = device->held;

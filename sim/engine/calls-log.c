@@ -22,13 +22,14 @@ write_call (gpointer data, const GememDeviceNote *note)
 }
 
 gboolean
-gemem_calls_log_open (GememCallsLog *log, const char *path, GememDevice *device, const guint64 *seq, GError **error)
+gemem_calls_log_open (GememCallsLog *log, const char *path, GememDevice *device, const guint64 *seq,
+                      GError **error)
 {
   log->rows = gemem_rows_open (path, "seq,call,stream,size,address,ok\n", error);
   if (log->rows == NULL)
     return FALSE;
   log->seq = seq;
-  log->watch = (GememDeviceWatch) { .func = write_call, .data = log };
+  log->watch = (GememDeviceWatch){ .func = write_call, .data = log };
   gemem_device_watch (device, &log->watch);
   return TRUE;
 }

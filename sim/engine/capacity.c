@@ -1,13 +1,15 @@
 /* capacity.c - the least capacity that fits (`--find-capacity`), to the byte.
  *
- * A capacity fits when the whole trace replays without a failed request.  Nothing below the lower bound can fit, and a run on
- * an unlimited device says how much the allocator takes when it may; between the two the answer is found by bisection, each step a replay that
- * ends at its first failure.  Allocators that size their chunks by the capacity may need more than the unlimited run took;
- * then the upper end is doubled until it fits.
+ * A capacity fits when the whole trace replays without a failed request.  Nothing below the lower
+ * bound can fit, and a run on an unlimited device says how much the allocator takes when it may;
+ * between the two the answer is found by bisection, each step a replay that ends at its first
+ * failure.  Allocators that size their chunks by the capacity may need more than the unlimited run
+ * took; then the upper end is doubled until it fits.
  *
- * Bisection is exact where fitting is monotone in the capacity.  It need not be (chunk sizes derived from free memory,
- * garbage-collection thresholds), so PROBES capacities above the answer are tried as well; one that does not fit is reported
- * by capacity_monotone = FALSE.  Some 50 replays in all.
+ * Bisection is exact where fitting is monotone in the capacity.  It need not be (chunk sizes
+ * derived from free memory, garbage-collection thresholds), so PROBES capacities above the answer
+ * are tried as well; one that does not fit is reported by capacity_monotone = FALSE.  Some 50
+ * replays in all.
  */
 #include "config.h"
 
@@ -31,7 +33,8 @@ fits (Search *search, guint64 capacity, GememResult **unlimited, GError **error)
 
   if (result == NULL)
     return -1;
-  search->interrupted = search->job.interrupted != NULL && g_atomic_int_get (search->job.interrupted) != 0;
+  search->interrupted = search->job.interrupted != NULL
+                        && g_atomic_int_get (search->job.interrupted) != 0;
   answer = result->ooms == 0 && !search->interrupted;
   if (unlimited != NULL)
     *unlimited = result;
@@ -40,7 +43,8 @@ fits (Search *search, guint64 capacity, GememResult **unlimited, GError **error)
   return answer;
 }
 
-/* Smallest fitting capacity in (@low, @high], where @low does not fit and @high does; 0 on error. */
+/* Smallest fitting capacity in (@low, @high], where @low does not fit and @high does; 0 on
+ * error. */
 static guint64
 bisect (Search *search, guint64 low, guint64 high, GError **error)
 {
@@ -72,7 +76,8 @@ raise_until_fits (Search *search, guint64 high, guint64 *low, GError **error)
   return UNLIMITED;
 }
 
-/* Whether the capacities above @least fit too: just above, a page above, and evenly up to twice as much. */
+/* Whether the capacities above @least fit too: just above, a page above, and evenly up to twice as
+ * much. */
 static int
 probe_above (Search *search, guint64 least, GError **error)
 {
@@ -118,7 +123,8 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
 
   search.job.stop_at_oom = FALSE; /* the lower bound is that of the whole trace */
   search.job.timeline_points = 0;
-  search.job.keep_map = search.job.keep_report = search.job.measure = search.job.find_capacity = FALSE;
+  search.job.keep_map = search.job.keep_report = search.job.measure = search.job.find_capacity =
+      FALSE;
   search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* nothing may fail in any of them */
   search.job.warm_up = 0;
   search.job.events_path = search.job.calls_path = NULL;

@@ -1,8 +1,10 @@
-/* events-log.h - `--events FILE`: one CSV row per event that reached the allocator, so that anyone can compare decision by decision.
+/* events-log.h - `--events FILE`: one CSV row per event that reached the allocator, so that anyone
+ * can compare decision by decision.
  *
- * Columns: seq,kind,id,size,address,block,reserved.  address is hexadecimal, and empty when the request failed; size is what was
- * asked for, block what was handed out, reserved the bytes held from the device after the event.  Events that concern no block
- * (trim, syncs) leave id to block empty.
+ * Columns: seq,kind,id,size,address,block,reserved.  address is hexadecimal, and empty when the
+ * request failed; size is what was asked for, block what was handed out, reserved the bytes held
+ * from the device after the event.  Events that concern no block (trim, syncs) leave id to block
+ * empty.
  */
 #pragma once
 

@@ -1,12 +1,15 @@
-/* events.c - the event path: what each kind of event does to the allocator, the device and the books.
+/* events.c - the event path: what each kind of event does to the allocator, the device and the
+ * books.
  *
- * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete() it ends at FREE_REQUESTED,
- * because that is when such an allocator has the memory back, and the books must close.  Requests of 0 bytes are passed
- * on only to an allocator that has a block for them.  A request that failed keeps its id, so that its free can be told from a free of nothing.
- * The recorded segment events are truth for comparison and, under the device policy `recorded`, where segments lie and what the device
- * refused; they never decide anything.
+ * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete()
+ * it ends at FREE_REQUESTED, because that is when such an allocator has the memory back, and the
+ * books must close.  Requests of 0 bytes are passed on only to an allocator that has a block for
+ * them.  A request that failed keeps its id, so that its free can be told from a free of nothing.
+ * The recorded segment events are truth for comparison and, under the device policy `recorded`,
+ * where segments lie and what the device refused; they never decide anything.
  *
- * Cost per event: one idmap operation, one call of the allocator, some 40 additions and compares; no host allocation.
+ * Cost per event: one idmap operation, one call of the allocator, some 40 additions and compares;
+ * no host allocation.
  */
 #include "config.h"
 
@@ -15,8 +18,8 @@
 #include "sim/engine/audit.h"
 #include "sim/engine/run.h"
 
-#define STAGE 4  /* events that each stage of fetch_ahead() runs before the next one */
-#define AHEAD 16 /* more than 3 STAGE; a power of two */
+#define STAGE 4   /* events that each stage of fetch_ahead() runs before the next one */
+#define AHEAD 16  /* more than 3 STAGE; a power of two */
 #define MANY 8192 /* live blocks from which their records are in no near cache */
 
 gboolean
@@ -35,8 +38,9 @@ gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
   text = g_strdup_vprintf (format, args);
   va_end (args);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-               "%s:event %" G_GUINT64_FORMAT ": %s; repair the trace, or leave such events out with --allow-partial", run->name, run->seq,
-               text);
+               "%s:event %" G_GUINT64_FORMAT
+               ": %s; repair the trace, or leave such events out with --allow-partial",
+               run->name, run->seq, text);
   return FALSE;
 }
 
@@ -51,7 +55,9 @@ gemem_run_take_refusal (GememRun *run, GError **error)
 static void
 log_block (GememRun *run, const GememTraceEvent *event, guint64 requested, const GememBlock *block)
 {
-  GememEventsRow row = { run->seq, (GememEventKind) event->kind, TRUE, event->id, requested, block, run->device->held };
+  GememEventsRow row = {
+    run->seq, (GememEventKind) event->kind, TRUE, event->id, requested, block, run->device->held
+  };
   if (!gemem_events_log_row (run->log, &row))
     run->stop = TRUE;
 }
@@ -59,7 +65,8 @@ log_block (GememRun *run, const GememTraceEvent *event, guint64 requested, const
 static void
 log_plain (GememRun *run, const GememTraceEvent *event)
 {
-  GememEventsRow row = { run->seq, (GememEventKind) event->kind, FALSE, 0, 0, NULL, run->device->held };
+  GememEventsRow row = { run->seq,         (GememEventKind) event->kind, FALSE, 0, 0, NULL,
+                         run->device->held };
   if (run->log != NULL && !gemem_events_log_row (run->log, &row))
     run->stop = TRUE;
 }
@@ -70,7 +77,9 @@ void
 gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request)
 {
   GememResult *result = run->result;
-  GememOom oom = { .seq = run->seq, .id = event->id, .requested = event->size, .stream = event->stream };
+  GememOom oom = {
+    .seq = run->seq, .id = event->id, .requested = event->size, .stream = event->stream
+  };
   gboolean keep = result->oom->len < run->oom_max;
 
   gemem_audit (run->allocator, &run->live, &run->accounts, request, keep, &oom);
@@ -83,7 +92,8 @@ gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const Geme
     g_array_append_val (result->oom, oom);
   if (run->job->stop_at_oom)
     {
-      result->failure = g_strdup_printf ("out of memory at event %" G_GUINT64_FORMAT ", where the replay was to stop", run->seq);
+      result->failure = g_strdup_printf (
+          "out of memory at event %" G_GUINT64_FORMAT ", where the replay was to stop", run->seq);
       run->stop = TRUE;
     }
 }
@@ -115,7 +125,8 @@ account_begin (GememRun *run, const GememTraceEvent *event, GememLive *live)
       return;
     }
   gemem_accounts_demand (&run->accounts, event->size);
-  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size, live->block.size);
+  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size,
+                                       live->block.size);
 }
 
 /* Whether requests of 0 bytes reach the allocator. */
@@ -133,7 +144,8 @@ do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 
   if (G_UNLIKELY (existed))
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
+    return gemem_run_bad_event (
+        run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
   live->requested = event->size;
   if (G_UNLIKELY (event->size == 0) && !serves_empty (run))
     {
@@ -204,7 +216,8 @@ skip_free (GememRun *run, const GememLive *live)
   gemem_accounts_end_demand (&run->accounts, live->requested);
 }
 
-/* @live was taken out, but has no block, or is between the request to free it and the completion. */
+/* @live was taken out, but has no block, or is between the request to free it and the
+ * completion. */
 static gboolean
 do_unusual_free (GememRun *run, const GememTraceEvent *event, GememLive *live, GError **error)
 {
@@ -224,7 +237,8 @@ do_free (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_take (&run->live, event->id);
 
   if (G_UNLIKELY (live == NULL))
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",
+                                event->id);
   if (G_UNLIKELY ((live->flags & ~(guint32) GEMEM_LIVE_HOST) != 0))
     return do_unusual_free (run, event, live, error);
   give_back (run, &live->block, FALSE);
@@ -247,7 +261,8 @@ do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_find (&run->live, event->id);
 
   if (live == NULL)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",
+                                event->id);
   if ((live->flags & GEMEM_LIVE_REQUESTED) != 0)
     return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
   live->flags |= GEMEM_LIVE_REQUESTED;
@@ -290,7 +305,8 @@ do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_take (&run->live, event->id);
 
   if (live == NULL)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",
+                                event->id);
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     skip_free (run, live);
   else if ((live->flags & GEMEM_LIVE_GONE) == 0)
@@ -304,14 +320,19 @@ do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
 static gboolean
 adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememAdopt adopt = { .address = event->address, .size = event->size, .stream = event->stream, .pool = event->pool,
+  GememAdopt adopt = { .address = event->address,
+                       .size = event->size,
+                       .stream = event->stream,
+                       .pool = event->pool,
                        .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
 
   if (run->klass->adopt_segment (run->allocator, &adopt))
     return run->adopted = TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-               "%s:event %" G_GUINT64_FORMAT ": no room on the device for the segment of %" G_GUINT64_FORMAT
-               " bytes that was there when the recording began; give a larger capacity or another address policy",
+               "%s:event %" G_GUINT64_FORMAT
+               ": no room on the device for the segment of %" G_GUINT64_FORMAT
+               " bytes that was there when the recording began; give a larger capacity or another "
+               "address policy",
                run->name, run->seq, event->size);
   return FALSE;
 }
@@ -319,23 +340,31 @@ adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
 static gboolean
 adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememAdopt adopt = { .address = event->address, .size = event->aux, .requested = event->size, .stream = event->stream,
-                       .pool = event->pool, .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
+  GememAdopt adopt = { .address = event->address,
+                       .size = event->aux,
+                       .requested = event->size,
+                       .stream = event->stream,
+                       .pool = event->pool,
+                       .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
   gboolean existed;
   GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 
   if (existed)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
+    return gemem_run_bad_event (
+        run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
   if (!run->klass->adopt_block (run->allocator, &adopt, &live->block))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:event %" G_GUINT64_FORMAT ": the block that was live when the recording began lies in none of its segments; "
-                   "repair the trace, or use another address policy than recorded",
-                   run->name, run->seq);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+          "%s:event %" G_GUINT64_FORMAT
+          ": the block that was live when the recording began lies in none of its segments; "
+          "repair the trace, or use another address policy than recorded",
+          run->name, run->seq);
       return FALSE;
     }
   live->requested = event->size;
-  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size, live->block.size);
+  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size,
+                                       live->block.size);
   gemem_accounts_demand (&run->accounts, event->size);
   if (run->log != NULL)
     log_block (run, event, event->size, &live->block);
@@ -370,7 +399,8 @@ do_sync (GememRun *run, const GememTraceEvent *event)
     gemem_device_stream_sync (run->device, event->stream);
   if (run->klass->sync != NULL)
     {
-      run->klass->sync (run->allocator, event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
+      run->klass->sync (run->allocator,
+                        event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
       log_plain (run, event);
     }
   run->modelled_ns += run->device->call_time - charged;
@@ -384,15 +414,21 @@ do_memset (GememRun *run, const GememTraceEvent *event, GError **error)
   guint64 charged = run->device->call_time;
 
   if (live == NULL)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is set but is not alive", event->id);
+    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is set but is not alive",
+                                event->id);
   if (event->size > live->requested)
-    return gemem_run_bad_event (run, error, "%" G_GUINT64_FORMAT " bytes of id %" G_GUINT64_FORMAT " are set, which has %" G_GUINT64_FORMAT, event->size,
-                      event->id, live->requested);
+    return gemem_run_bad_event (run, error,
+                                "%" G_GUINT64_FORMAT " bytes of id %" G_GUINT64_FORMAT
+                                " are set, which has %" G_GUINT64_FORMAT,
+                                event->size, event->id, live->requested);
   if (event->aux > G_MAXUINT8)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is set to %" G_GUINT64_FORMAT ", which is no byte", event->id, event->aux);
+    return gemem_run_bad_event (
+        run, error, "id %" G_GUINT64_FORMAT " is set to %" G_GUINT64_FORMAT ", which is no byte",
+        event->id, event->aux);
   if (live->flags != 0)
     return TRUE;
-  gemem_device_memset (run->device, live->block.address, (guint8) event->aux, event->size, event->stream);
+  gemem_device_memset (run->device, live->block.address, (guint8) event->aux, event->size,
+                       event->stream);
   run->modelled_ns += run->device->call_time - charged;
   return TRUE;
 }
@@ -433,8 +469,9 @@ gemem_run_lift_limit (GememRun *run)
     run->klass->complete (run->allocator, &g_array_index (held_back, GememBlock, i));
 }
 
-/* The recorded device refused the recorded allocator: so it is for the same one in its place, and for no other.  What completed meanwhile did
- * because the allocator waited; the one here is to wait by itself, and hears of it afterwards. */
+/* The recorded device refused the recorded allocator: so it is for the same one in its place, and
+ * for no other.  What completed meanwhile did because the allocator waited; the one here is to wait
+ * by itself, and hears of it afterwards. */
 static void
 do_limit (GememRun *run, const GememTraceEvent *event)
 {
@@ -445,7 +482,8 @@ do_limit (GememRun *run, const GememTraceEvent *event)
   run->held_back = g_array_new (FALSE, FALSE, sizeof (GememBlock));
 }
 
-/* Where the recorded device is followed, the request that failed is made, as it changed what the allocator holds; else it is a mark. */
+/* Where the recorded device is followed, the request that failed is made, as it changed what the
+ * allocator holds; else it is a mark. */
 static gboolean
 do_oom (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -596,8 +634,12 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
 static void
 close_point (GememRun *run, guint64 stream)
 {
-  GememTimelinePoint end = { .seq = run->seq, .time = run->last_time, .live = run->accounts.live, .allocated = run->accounts.allocated,
-                             .reserved = run->accounts.reserved, .largest_free = largest_free (run, stream) };
+  GememTimelinePoint end = { .seq = run->seq,
+                             .time = run->last_time,
+                             .live = run->accounts.live,
+                             .allocated = run->accounts.allocated,
+                             .reserved = run->accounts.reserved,
+                             .largest_free = largest_free (run, stream) };
   gemem_timeline_close_point (&run->timeline, &end, FALSE);
 }
 
@@ -612,7 +654,8 @@ after_event (GememRun *run, const GememTraceEvent *event)
     device->peak_held = device->held; /* from here on: the peak of the next event */
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
-  if (G_UNLIKELY (gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->high)))
+  if (G_UNLIKELY (
+          gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->high)))
     close_point (run, event->stream);
 }
 
@@ -629,7 +672,8 @@ gemem_run_check_order (const GememRun *run, GError **error)
 static void
 order_after (GememRun *run, const GememTraceEvent *event)
 {
-  const gboolean load = event->kind == GEMEM_EVENT_GRAPH_LOAD || event->kind == GEMEM_EVENT_GRAPH_SEGMENT;
+  const gboolean load = event->kind == GEMEM_EVENT_GRAPH_LOAD
+                        || event->kind == GEMEM_EVENT_GRAPH_SEGMENT;
   const guint64 id = load ? GEMEM_GRAPH_BLOCK_ID (event->id) : event->id;
   const GememLive *live;
 
@@ -639,7 +683,8 @@ order_after (GememRun *run, const GememTraceEvent *event)
     return;
   live = gemem_live_find (&run->live, id);
   if (live != NULL && live->flags == 0)
-    gemem_release_order_served (run->order, id, load ? run->graphs.load.stream : event->stream, &live->block);
+    gemem_release_order_served (run->order, id, load ? run->graphs.load.stream : event->stream,
+                                &live->block);
 }
 
 /* Off the fast path: what the probes must know beforehand. */
@@ -664,11 +709,13 @@ gemem_run_check_device (const GememRun *run, GError **error)
   if (failure == NULL)
     return TRUE;
   g_clear_error (error);
-  g_set_error (error, failure->domain, failure->code, "%s:event %" G_GUINT64_FORMAT ": %s", run->name, run->seq, failure->message);
+  g_set_error (error, failure->domain, failure->code, "%s:event %" G_GUINT64_FORMAT ": %s",
+               run->name, run->seq, failure->message);
   return FALSE;
 }
 
-/* Off the fast path: memory itself, real devices, full checks, the order of release, the map, interruption. */
+/* Off the fast path: memory itself, real devices, full checks, the order of release, the map,
+ * interruption. */
 static gboolean
 look_closer (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -709,23 +756,27 @@ advance_clock (GememRun *run, const GememTraceEvent *event)
     run->device->now = MAX (run->device->now, time);
 }
 
-/* Among many live blocks an event visits records that are in no cache, each found through the one before: place of the id, record of the engine, record of
- * the allocator, its neighbours.  So each is asked for some events after the one that leads to it, and long before it is needed.
- * @ahead: of the events up to i + 3 STAGE, the records of ids that were alive when they were looked up. */
+/* Among many live blocks an event visits records that are in no cache, each found through the one
+ * before: place of the id, record of the engine, record of the allocator, its neighbours.  So each
+ * is asked for some events after the one that leads to it, and long before it is needed.
+ * @ahead: of the events up to i + 3 STAGE, the records of ids that were alive when they were looked
+ * up. */
 static inline void
-fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize n, const GememLive **ahead)
+fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize n,
+             const GememLive **ahead)
 {
   const GememLive *live = NULL;
 
   if (i + 4 * STAGE < n)
     gemem_idmap_prefetch (run->live.map, events[i + 4 * STAGE].id);
-  if (i + 3 * STAGE < n && events[i + 3 * STAGE].kind != GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, events[i + 3 * STAGE].id)) != NULL)
+  if (i + 3 * STAGE < n && events[i + 3 * STAGE].kind != GEMEM_EVENT_ALLOC
+      && (live = gemem_live_find (&run->live, events[i + 3 * STAGE].id)) != NULL)
     __builtin_prefetch (live, 1);
   ahead[(i + 3 * STAGE) % AHEAD] = live;
   if ((live = ahead[(i + 2 * STAGE) % AHEAD]) != NULL)
     __builtin_prefetch (live->block.handle, 1); /* whatever it is by now */
-  if (run->klass->prefetch != NULL && (live = ahead[(i + STAGE) % AHEAD]) != NULL && live->flags == 0 && live->id == events[i + STAGE].id
-      && live->block.handle != NULL)
+  if (run->klass->prefetch != NULL && (live = ahead[(i + STAGE) % AHEAD]) != NULL
+      && live->flags == 0 && live->id == events[i + STAGE].id && live->block.handle != NULL)
     run->klass->prefetch (run->allocator, &live->block);
 }
 
@@ -748,7 +799,8 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
       if (G_UNLIKELY (g_atomic_int_get (interrupted) != 0))
         {
           run->result->partial = TRUE;
-          run->result->failure = g_strdup_printf ("interrupted before event %" G_GUINT64_FORMAT, run->seq);
+          run->result->failure = g_strdup_printf ("interrupted before event %" G_GUINT64_FORMAT,
+                                                  run->seq);
           run->stop = TRUE;
           return TRUE;
         }

@@ -49,7 +49,8 @@ meet (GememLedger *ledger, GQueue *own, GQueue *other, const GememLedgerCall *ca
 
   if (partner != NULL)
     {
-      gboolean equal = partner->call == call->call && partner->address == call->address && partner->size == call->size;
+      gboolean equal = partner->call == call->call && partner->address == call->address
+                       && partner->size == call->size;
       count_call (ledger, equal, MIN (partner->seq, call->seq));
       return;
     }
@@ -85,7 +86,9 @@ void
 gemem_ledger_recorded (GememLedger *ledger, const GememTraceEvent *event, guint64 seq)
 {
   int call = call_of_kind (event->kind);
-  GememLedgerCall entry = { .call = (GememDeviceCall) call, .address = event->address, .size = event->size, .seq = seq };
+  GememLedgerCall entry = {
+    .call = (GememDeviceCall) call, .address = event->address, .size = event->size, .seq = seq
+  };
 
   if (call >= 0 && !ledger->lost)
     meet (ledger, &ledger->recorded, &ledger->simulated, &entry);
@@ -96,16 +99,20 @@ gemem_ledger_observe (gpointer data, const GememDeviceNote *note)
 {
   GememLedger *ledger = data;
   const GememDeviceCall call = note->call;
-  GememLedgerCall entry = { .call = call, .address = note->address, .size = note->size, .seq = ledger->seq };
+  GememLedgerCall entry = {
+    .call = call, .address = note->address, .size = note->size, .seq = ledger->seq
+  };
 
   if (!note->ok || ledger->lost)
     return;
-  if (call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_FREE || call == GEMEM_CALL_MAP || call == GEMEM_CALL_UNMAP)
+  if (call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_FREE || call == GEMEM_CALL_MAP
+      || call == GEMEM_CALL_UNMAP)
     meet (ledger, &ledger->simulated, &ledger->recorded, &entry);
 }
 
 void
-gemem_ledger_block (GememLedger *ledger, const GememTraceEvent *event, guint64 seq, const GememBlock *block)
+gemem_ledger_block (GememLedger *ledger, const GememTraceEvent *event, guint64 seq,
+                    const GememBlock *block)
 {
   GememFidelity *fidelity = ledger->fidelity;
   gboolean failed = (event->flags & GEMEM_EVENT_FAILED) != 0, equal;

@@ -23,11 +23,14 @@ gemem_graphs_clear (GememGraphs *graphs)
   g_array_unref (graphs->segments);
 }
 
-/* Takes the allocator's static memory, and the time since @charged, into the books; @block: where the graph is, or NULL. */
+/* Takes the allocator's static memory, and the time since @charged, into the books; @block: where
+ * the graph is, or NULL. */
 static void
 book (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
 {
-  const GememEventsRow row = { run->seq, (GememEventKind) event->kind, TRUE, event->id, event->size, block, run->device->held };
+  const GememEventsRow row = {
+    run->seq, (GememEventKind) event->kind, TRUE, event->id, event->size, block, run->device->held
+  };
 
   gemem_accounts_set_graphs (&run->accounts, run->klass->graph_bytes (run->allocator));
   run->modelled_ns += run->device->call_time - charged;
@@ -55,9 +58,10 @@ load_by_class (GememRun *run, const GememTraceEvent *load)
   const gboolean given = segments->len > 0;
   const guint64 charged = run->device->call_time;
   GememBlock block = { .size = load->size };
-  const gboolean served = run->klass->graph_load (run->allocator, load->id, load->stream,
-                                                  given ? (const GememGraphSegment *) (gconstpointer) segments->data : &whole,
-                                                  given ? segments->len : 1, &block.address);
+  const gboolean served = run->klass->graph_load (
+      run->allocator, load->id, load->stream,
+      given ? (const GememGraphSegment *) (gconstpointer) segments->data : &whole,
+      given ? segments->len : 1, &block.address);
 
   book (run, load, served ? &block : NULL, charged);
   if (!served)
@@ -96,7 +100,8 @@ do_load (GememRun *run, const GememTraceEvent *event, GError **error)
   GememGraphs *graphs = &run->graphs;
 
   if (gemem_idmap_lookup (graphs->map, event->id) != NULL)
-    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is loaded while it is loaded", event->id);
+    return gemem_run_bad_event (
+        run, error, "graph %" G_GUINT64_FORMAT " is loaded while it is loaded", event->id);
   graphs->load = *event;
   graphs->missing = event->aux;
   graphs->end = 0;
@@ -112,17 +117,21 @@ do_segment (GememRun *run, const GememTraceEvent *event, GError **error)
   guint64 end;
 
   if (graphs->missing == 0 || graphs->load.id != event->id)
-    return gemem_run_bad_event (run, error, "a segment of graph %" G_GUINT64_FORMAT " does not follow its load", event->id);
+    return gemem_run_bad_event (
+        run, error, "a segment of graph %" G_GUINT64_FORMAT " does not follow its load", event->id);
   if (event->address < graphs->end)
-    return gemem_run_bad_event (run, error,
-                                "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT
-                                " overlaps or precedes the one before it, which ends at %" G_GUINT64_FORMAT,
-                                event->id, event->address, graphs->end);
+    return gemem_run_bad_event (
+        run, error,
+        "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT
+        " overlaps or precedes the one before it, which ends at %" G_GUINT64_FORMAT,
+        event->id, event->address, graphs->end);
   if (__builtin_add_overflow (event->address, event->size, &end)
       || (end > graphs->load.size && (event->aux & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0))
     return gemem_run_bad_event (run, error,
-                                "the segment of graph %" G_GUINT64_FORMAT " at offset %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                                " bytes does not fit its static memory of %" G_GUINT64_FORMAT " bytes",
+                                "the segment of graph %" G_GUINT64_FORMAT
+                                " at offset %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                                " bytes does not fit its static memory of %" G_GUINT64_FORMAT
+                                " bytes",
                                 event->id, event->address, event->size, graphs->load.size);
   graphs->end = end;
   if (event->size > 0)
@@ -155,13 +164,17 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   guint64 *state = gemem_idmap_lookup (run->graphs.map, event->id);
 
   if (state == NULL)
-    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is run but not loaded on device %u", event->id, run->ordinal);
+    return gemem_run_bad_event (run, error,
+                                "graph %" G_GUINT64_FORMAT " is run but not loaded on device %u",
+                                event->id, run->ordinal);
   if (!begin && (*state & GRAPH_RUNNING) == 0)
-    return gemem_run_bad_event (run, error, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
+    return gemem_run_bad_event (
+        run, error, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
   *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;
   if (run->klass->graph_run == NULL || (*state & GRAPH_SERVED) == 0)
     return TRUE;
-  if (!run->klass->graph_run (run->allocator, event->id, event->stream, begin) && !refuse_run (run, event, state, error))
+  if (!run->klass->graph_run (run->allocator, event->id, event->stream, begin)
+      && !refuse_run (run, event, state, error))
     return FALSE;
   book (run, event, NULL, charged);
   return TRUE;
@@ -175,7 +188,8 @@ do_unload (GememRun *run, const GememTraceEvent *event, GError **error)
   guint64 state;
 
   if (!gemem_idmap_remove (run->graphs.map, event->id, &state))
-    return gemem_run_bad_event (run, error, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded", event->id);
+    return gemem_run_bad_event (
+        run, error, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded", event->id);
   if (run->klass->graph_load == NULL)
     return gemem_run_free (run, &block, error);
   if ((state & GRAPH_SERVED) == 0)
@@ -192,7 +206,9 @@ gemem_run_no_load_is_open (GememRun *run, GError **error)
 
   run->graphs.missing = 0;
   return missing == 0
-         || gemem_run_bad_event (run, error, "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT " of its segments",
+         || gemem_run_bad_event (run, error,
+                                 "the load of graph %" G_GUINT64_FORMAT " lacks %" G_GUINT64_FORMAT
+                                 " of its segments",
                                  run->graphs.load.id, missing);
 }
 
@@ -205,7 +221,8 @@ gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error)
     return FALSE;
   if (event->kind == GEMEM_EVENT_GRAPH_LOAD)
     return do_load (run, event, error);
-  return event->kind == GEMEM_EVENT_GRAPH_UNLOAD ? do_unload (run, event, error) : do_run (run, event, error);
+  return event->kind == GEMEM_EVENT_GRAPH_UNLOAD ? do_unload (run, event, error)
+                                                 : do_run (run, event, error);
 }
 
 /* ---- the end */

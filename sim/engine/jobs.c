@@ -1,7 +1,7 @@
 /* jobs.c - many jobs at once: a job per thread at a time, results by index.
  *
- * Threads take the next job from a counter; which thread runs which job touches nothing in the results.  Jobs on real devices run one
- * after another: they would take each other's memory.
+ * Threads take the next job from a counter; which thread runs which job touches nothing in the
+ * results.  Jobs on real devices run one after another: they would take each other's memory.
  */
 #include "config.h"
 
@@ -10,10 +10,10 @@
 typedef struct
 {
   const GememJob *jobs;
-  GememResult   **results;
-  GError        **errors;
-  gint            n;
-  gint            next; /* atomic */
+  GememResult **results;
+  GError **errors;
+  gint n;
+  gint next; /* atomic */
 } Queue;
 
 static gpointer
@@ -31,7 +31,8 @@ work (gpointer data)
 }
 
 void
-gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results, GError **errors)
+gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results,
+                GError **errors)
 {
   Queue queue = { jobs, results, errors, (gint) n, 0 };
   guint others = MIN (threads > 0 ? threads : g_get_num_processors (), MAX (n, 1)) - 1;
@@ -41,7 +42,8 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
     if (gemem_setup_is_real (&jobs[i]))
       others = 0;
   for (guint i = 0; i < others; i++)
-    helpers[i] = g_thread_try_new ("gemem-job", work, &queue, NULL); /* without a thread, this one does it all */
+    helpers[i] = g_thread_try_new ("gemem-job", work, &queue,
+                                   NULL); /* without a thread, this one does it all */
   work (&queue);
   for (guint i = 0; i < others; i++)
     if (helpers[i] != NULL)

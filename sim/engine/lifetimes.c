@@ -7,9 +7,9 @@
 typedef struct
 {
   GememLifetimes *lifetimes;
-  GememIdMap     *live; /* id -> guint64 item */
-  const char     *path;
-  int             device;
+  GememIdMap *live; /* id -> guint64 item */
+  const char *path;
+  int device;
 } Pass;
 
 static gboolean
@@ -22,15 +22,18 @@ on_alloc (const Pass *pass, const GememTraceEvent *event, guint64 number, GError
 
   if (item >= GEMEM_MOST_LIFETIMES)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: more than %u allocations; plan a part of the trace", pass->path, GEMEM_MOST_LIFETIMES);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: more than %u allocations; plan a part of the trace", pass->path,
+                   GEMEM_MOST_LIFETIMES);
       return FALSE;
     }
   record = gemem_idmap_insert (pass->live, event->id, &existed);
   if (existed)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: event %" G_GUINT64_FORMAT ": id %" G_GUINT64_FORMAT " is allocated again while alive; see 'gemem-sim validate'", pass->path, number,
-                   event->id);
+                   "%s: event %" G_GUINT64_FORMAT ": id %" G_GUINT64_FORMAT
+                   " is allocated again while alive; see 'gemem-sim validate'",
+                   pass->path, number, event->id);
       return FALSE;
     }
   *record = item;
@@ -75,7 +78,8 @@ on_event (const Pass *pass, const GememTraceEvent *event, guint64 number, GError
     return on_graph (pass, event, number, error);
   if (event->kind == GEMEM_EVENT_ALLOC && !(event->flags & GEMEM_EVENT_FAILED))
     return on_alloc (pass, event, number, error);
-  if ((event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_COMPLETED) && gemem_idmap_remove (pass->live, event->id, &item))
+  if ((event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_COMPLETED)
+      && gemem_idmap_remove (pass->live, event->id, &item))
     end_item (pass, item, number);
   return TRUE;
 }
@@ -84,7 +88,8 @@ GememLifetimes *
 gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error)
 {
   const char *path = reader->info.path != NULL ? reader->info.path : "trace";
-  const Pass pass = { gemem_lifetimes_new (path), gemem_idmap_new (sizeof (guint64)), path, device };
+  const Pass pass = { gemem_lifetimes_new (path), gemem_idmap_new (sizeof (guint64)), path,
+                      device };
   const GememTraceEvent *events;
   guint64 number = 0;
   gboolean ok = TRUE;

@@ -1,8 +1,9 @@
 /* live.c - see live.h.
  *
- * What gemem_verify() demands of an allocator: spans tile their segments without overlap; what is not UNMAPPED adds up
- * to the bytes held from the device; every block in the hands of the program is a LIVE span that covers what was asked for, and every LIVE
- * span is such a block; the sums over the live records are the engine's books; the allocator's own check passes.
+ * What gemem_verify() demands of an allocator: spans tile their segments without overlap; what is
+ * not UNMAPPED adds up to the bytes held from the device; every block in the hands of the program
+ * is a LIVE span that covers what was asked for, and every LIVE span is such a block; the sums over
+ * the live records are the engine's books; the allocator's own check passes.
  */
 #include "config.h"
 
@@ -27,7 +28,9 @@ static int
 compare_addresses (gconstpointer a, gconstpointer b)
 {
   const GememLiveRow *x = a, *y = b;
-  return x->address != y->address ? (x->address < y->address ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
+  return x->address != y->address ? (x->address < y->address ? -1 : 1)
+         : x->id < y->id          ? -1
+                                  : x->id > y->id;
 }
 
 static int
@@ -86,12 +89,14 @@ broken (GError **error, GememAllocator *allocator, const char *format, ...)
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "allocator %s: %s; this is a bug of the allocator, please report it",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "allocator %s: %s; this is a bug of the allocator, please report it",
                allocator->klass->name, text);
   return FALSE;
 }
 
-/* Each span begins where the one before it ended, or begins a later segment that the one before it filled. */
+/* Each span begins where the one before it ended, or begins a later segment that the one before it
+ * filled. */
 static gboolean
 check_tiling (GememAllocator *allocator, const GArray *spans, GError **error)
 {
@@ -103,18 +108,27 @@ check_tiling (GememAllocator *allocator, const GArray *spans, GError **error)
       if (i == 0 || span->segment != segment)
         {
           if (end != segment_end)
-            return broken (error, allocator, "the spans of the segment at 0x%" G_GINT64_MODIFIER "x do not fill it", segment);
+            return broken (error, allocator,
+                           "the spans of the segment at 0x%" G_GINT64_MODIFIER "x do not fill it",
+                           segment);
           if (span->segment < end)
-            return broken (error, allocator, "the segment at 0x%" G_GINT64_MODIFIER "x overlaps the one before it", span->segment);
+            return broken (error, allocator,
+                           "the segment at 0x%" G_GINT64_MODIFIER "x overlaps the one before it",
+                           span->segment);
           end = segment = span->segment;
           segment_end = segment + span->segment_size;
         }
       if (span->address != end || span->size == 0 || span->size > segment_end - end)
-        return broken (error, allocator, "the span at 0x%" G_GINT64_MODIFIER "x does not follow its neighbour in its segment", span->address);
+        return broken (error, allocator,
+                       "the span at 0x%" G_GINT64_MODIFIER
+                       "x does not follow its neighbour in its segment",
+                       span->address);
       end += span->size;
     }
   return end == segment_end
-         || broken (error, allocator, "the spans of the segment at 0x%" G_GINT64_MODIFIER "x do not fill it", segment);
+         || broken (error, allocator,
+                    "the spans of the segment at 0x%" G_GINT64_MODIFIER "x do not fill it",
+                    segment);
 }
 
 static guint64
@@ -162,20 +176,27 @@ check_blocks (GememAllocator *allocator, const GArray *spans, const GArray *rows
       if (!found && (row->live->flags & (GEMEM_LIVE_REQUESTED | GEMEM_LIVE_HOST)) != 0)
         continue; /* no longer the program's, or not the device's */
       if (!found)
-        return broken (error, allocator, "walk does not report the live block of id %" G_GUINT64_FORMAT " at 0x%" G_GINT64_MODIFIER "x",
+        return broken (error, allocator,
+                       "walk does not report the live block of id %" G_GUINT64_FORMAT
+                       " at 0x%" G_GINT64_MODIFIER "x",
                        row->id, row->address);
-      if (row->address < span->address || row->live->requested > span->address + span->size - row->address)
-        return broken (error, allocator, "the block of id %" G_GUINT64_FORMAT " is smaller than what was asked for", row->id);
+      if (row->address < span->address
+          || row->live->requested > span->address + span->size - row->address)
+        return broken (error, allocator,
+                       "the block of id %" G_GUINT64_FORMAT " is smaller than what was asked for",
+                       row->id);
       s++;
     }
   if (s < live->len)
-    return broken (error, allocator, "walk reports a live block at 0x%" G_GINT64_MODIFIER "x that nobody holds",
+    return broken (error, allocator,
+                   "walk reports a live block at 0x%" G_GINT64_MODIFIER "x that nobody holds",
                    user_address (&g_array_index (live, GememSpan, s)));
   return TRUE;
 }
 
 static gboolean
-check_books (GememAllocator *allocator, const GArray *rows, const GememAccounts *accounts, GError **error)
+check_books (GememAllocator *allocator, const GArray *rows, const GememAccounts *accounts,
+             GError **error)
 {
   guint64 live = accounts->graphs, allocated = accounts->graphs;
 
@@ -189,24 +210,29 @@ check_books (GememAllocator *allocator, const GArray *rows, const GememAccounts 
     }
   if (live != accounts->live || allocated != accounts->allocated || allocated > accounts->reserved)
     return broken (error, allocator,
-                   "accounting does not close: live %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT ", allocated %" G_GUINT64_FORMAT
-                   " and %" G_GUINT64_FORMAT ", reserved %" G_GUINT64_FORMAT,
+                   "accounting does not close: live %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT
+                   ", allocated %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT
+                   ", reserved %" G_GUINT64_FORMAT,
                    live, accounts->live, allocated, accounts->allocated, accounts->reserved);
   return TRUE;
 }
 
 gboolean
-gemem_verify (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts, GError **error)
+gemem_verify (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts,
+              GError **error)
 {
   g_autoptr (GArray) spans = gemem_spans_of (allocator);
   g_autoptr (GArray) rows = gemem_live_rows (table, FALSE);
   guint64 physical = sum_physical (spans);
 
   if (physical != allocator->device->held)
-    return broken (error, allocator, "walk adds up to %" G_GUINT64_FORMAT " bytes, the device holds %" G_GUINT64_FORMAT, physical,
-                   allocator->device->held);
+    return broken (error, allocator,
+                   "walk adds up to %" G_GUINT64_FORMAT
+                   " bytes, the device holds %" G_GUINT64_FORMAT,
+                   physical, allocator->device->held);
   return check_tiling (allocator, spans, error) && check_blocks (allocator, spans, rows, error)
-         && check_books (allocator, rows, accounts, error) && allocator->klass->check (allocator, error);
+         && check_books (allocator, rows, accounts, error)
+         && allocator->klass->check (allocator, error);
 }
 
 void
@@ -229,7 +255,8 @@ gemem_map_take (GememAllocator *allocator, const GememLiveTable *table, GArray *
           else
             high = middle;
         }
-      if (entry.span.state == GEMEM_SPAN_LIVE && low < rows->len && g_array_index (rows, GememLiveRow, low).address == key.address)
+      if (entry.span.state == GEMEM_SPAN_LIVE && low < rows->len
+          && g_array_index (rows, GememLiveRow, low).address == key.address)
         entry.requested = g_array_index (rows, GememLiveRow, low).live->requested;
       g_array_append_val (out, entry);
     }

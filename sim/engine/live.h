@@ -1,8 +1,10 @@
-/* live.h - what the engine keeps of each id that is alive, and the walks that need all of them: checks, audit, segment map.
+/* live.h - what the engine keeps of each id that is alive, and the walks that need all of them:
+ * checks, audit, segment map.
  *
- * One 48-byte record per id, from its ALLOC to its FREE or FREE_COMPLETED.  The idmap holds pointers, so that its table is small and
- * four entries share a cache line; the records are reused last in, first out.  The walks are off the event path and cost O(n log n) in
- * the number of live blocks.
+ * One 48-byte record per id, from its ALLOC to its FREE or FREE_COMPLETED.  The idmap holds
+ * pointers, so that its table is small and four entries share a cache line; the records are reused
+ * last in, first out.  The walks are off the event path and cost O(n log n) in the number of live
+ * blocks.
  */
 #pragma once
 
@@ -12,10 +14,12 @@
 
 enum
 {
-  GEMEM_LIVE_UNSERVED = 1 << 0,  /* the request failed or was of 0 bytes: there is no block                        */
-  GEMEM_LIVE_REQUESTED = 1 << 1, /* the program let go; a completion is to come                                    */
-  GEMEM_LIVE_GONE = 1 << 2,      /* thereof: the allocator has no complete(), the block went back at the request; or the record is unused */
-  GEMEM_LIVE_HOST = 1 << 3,      /* the block is host memory: not in the books of the device                       */
+  GEMEM_LIVE_UNSERVED = 1 << 0,  /* the request failed or was of 0 bytes: there is no block */
+  GEMEM_LIVE_REQUESTED = 1 << 1, /* the program let go; a completion is to come */
+  /* thereof: the allocator has no complete(), the block went back at the request; or the record is
+   * unused */
+  GEMEM_LIVE_GONE = 1 << 2,
+  GEMEM_LIVE_HOST = 1 << 3, /* the block is host memory: not in the books of the device */
 };
 
 typedef struct _GememLive GememLive;
@@ -24,7 +28,7 @@ struct _GememLive
   GememBlock block;
   union
   {
-    guint64    requested;
+    guint64 requested;
     GememLive *next; /* of the unused ones */
   };
   guint32 stream; /* index of the account */
@@ -35,8 +39,8 @@ struct _GememLive
 typedef struct
 {
   GememIdMap *map; /* id -> GememLive* */
-  GememLive  *unused;
-  GememSlab   slab;
+  GememLive *unused;
+  GememSlab slab;
 } GememLiveTable;
 
 void gemem_live_init (GememLiveTable *table);
@@ -68,7 +72,8 @@ gemem_live_find (const GememLiveTable *table, guint64 id)
   return place != NULL ? *place : NULL;
 }
 
-/* Takes @id out; NULL: it was not there.  The caller gives the record back with gemem_live_recycle(). */
+/* Takes @id out; NULL: it was not there.  The caller gives the record back with
+ * gemem_live_recycle(). */
 static inline GememLive *
 gemem_live_take (GememLiveTable *table, guint64 id)
 {
@@ -91,14 +96,16 @@ typedef struct
   const GememLive *live;
 } GememLiveRow;
 
-/* All ids that hold a block, ascending by address (@by_id: by id); valid until the table changes. */
+/* All ids that hold a block, ascending by address (@by_id: by id); valid until the table
+ * changes. */
 GArray *gemem_live_rows (const GememLiveTable *table, gboolean by_id);
 
 /* Every span of @allocator: GArray of GememSpan. */
 GArray *gemem_spans_of (GememAllocator *allocator);
 
 /* walk() and check() of the allocator against the books; GEMEM_ERROR_INVARIANT. */
-gboolean gemem_verify (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts, GError **error);
+gboolean gemem_verify (GememAllocator *allocator, const GememLiveTable *table,
+                       const GememAccounts *accounts, GError **error);
 
 /* Fills @spans (GememMapSpan) with what lies where now. */
 void gemem_map_take (GememAllocator *allocator, const GememLiveTable *table, GArray *spans);

@@ -37,7 +37,8 @@ stream_of (GememRun *run, const GememTraceEvent *event, guint64 *stream)
 static gboolean
 is_free (const GememTraceEvent *event)
 {
-  return event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_REQUESTED || event->kind == GEMEM_EVENT_FREE_COMPLETED;
+  return event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_REQUESTED
+         || event->kind == GEMEM_EVENT_FREE_COMPLETED;
 }
 
 static void
@@ -45,7 +46,8 @@ put_work (GememRun *run, const GememTraceEvent *event, guint64 time)
 {
   guint64 stream;
 
-  if (event->kind == GEMEM_EVENT_DEVICE_SYNC || (is_free (event) && gemem_work_is_shared (run->work, event->id)))
+  if (event->kind == GEMEM_EVENT_DEVICE_SYNC
+      || (is_free (event) && gemem_work_is_shared (run->work, event->id)))
     gemem_work_until_all (run->work, time);
   else if (stream_of (run, event, &stream))
     gemem_work_until (run->work, stream, time);
@@ -74,12 +76,13 @@ gemem_run_pace_begin (GememRun *run, const GememTraceInfo *info, GError **error)
 
   if (timed && (info->flags & GEMEM_TRACE_HAS_TIME) == 0)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: the trace has no times, so that %s has nothing to go by; leave it out", run->name,
-                   job->occupy ? "--occupy" : "--pace=recorded");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: the trace has no times, so that %s has nothing to go by; leave it out",
+                   run->name, job->occupy ? "--occupy" : "--pace=recorded");
       return FALSE;
     }
   run->hurry = job->pace == GEMEM_PACE_ASAP && !run->real;
   if (job->pace == GEMEM_PACE_RECORDED && run->real)
-    run->pace = (GememPace) { .clock = job->clock, .wait = job->wait };
+    run->pace = (GememPace){ .clock = job->clock, .wait = job->wait };
   return !job->occupy || (run->work = gemem_work_new (run->device, error)) != NULL;
 }

@@ -31,10 +31,10 @@ typedef struct
 struct _GememWork
 {
   GememDevice *device;
-  GememIdMap  *places;  /* stream -> index in streams */
-  GememIdMap  *shared;  /* id of a live block -> nothing */
-  GArray      *streams; /* Stream, in the order in which they came */
-  guint64      pieces, ns;
+  GememIdMap *places; /* stream -> index in streams */
+  GememIdMap *shared; /* id of a live block -> nothing */
+  GArray *streams;    /* Stream, in the order in which they came */
+  guint64 pieces, ns;
 };
 
 GememWork *
@@ -73,7 +73,8 @@ put (GememWork *work, Stream *stream, guint64 time)
   stream->time = time;
   work->pieces++;
   work->ns += ns;
-  gemem_device_occupy (work->device, ns, stream->stream, NULL); /* a device that fails says so by itself */
+  /* a device that fails says so by itself */
+  gemem_device_occupy (work->device, ns, stream->stream, NULL);
 }
 
 void

@@ -1,7 +1,8 @@
 /* release-order.c - see release-order.h.
  *
- * Two ticks of stream-order.h per event: 2 * seq + 1 while it is served, 2 * seq + 2 for the work that comes after it, so that a wait within a request does not
- * cover the work that the request is for.
+ * Two ticks of stream-order.h per event: 2 * seq + 1 while it is served, 2 * seq + 2 for the work
+ * that comes after it, so that a wait within a request does not cover the work that the request is
+ * for.
  */
 #include "config.h"
 
@@ -9,13 +10,14 @@
 #include "sim/engine/release-order.h"
 #include "sim/engine/stream-order.h"
 
-/* A range of memory and the last work of one stream that uses it; pieces of one stream do not overlap. */
+/* A range of memory and the last work of one stream that uses it; pieces of one stream do not
+ * overlap. */
 typedef struct
 {
   GememTreeNode node; /* group: index of the stream; address */
-  guint64       size, id;
-  guint64       tick; /* of the work */
-  gboolean      live; /* in the hands of the program: no end yet */
+  guint64 size, id;
+  guint64 tick;  /* of the work */
+  gboolean live; /* in the hands of the program: no end yet */
 } Piece;
 
 /* What is known of a block until its last free. */
@@ -30,21 +32,21 @@ typedef struct
 {
   GememDeviceCall call;
   guint64 seq, address, size, stream;
-  Piece   piece;
+  Piece piece;
 } Violation;
 
 struct _GememReleaseOrder
 {
-  GememDevice     *device;
+  GememDevice *device;
   GememDeviceWatch watch;
   GememStreamOrder streams;
-  GememTree        pieces;
-  GememSlab        slab;
-  GememIdMap      *blocks; /* id -> Known */
-  guint64          seq;    /* of the present event */
-  guint64          set_id; /* block that a memset is about */
-  gboolean         violated;
-  Violation        first;
+  GememTree pieces;
+  GememSlab slab;
+  GememIdMap *blocks; /* id -> Known */
+  guint64 seq;        /* of the present event */
+  guint64 set_id;     /* block that a memset is about */
+  gboolean violated;
+  Violation first;
 };
 
 #define NO_BLOCK G_MAXUINT64 /* memory that the allocator itself works on */
@@ -124,16 +126,19 @@ cut_out (GememReleaseOrder *order, guint stream, guint64 address, guint64 end)
     }
 }
 
-/* @stream's work at @tick uses [@address, +@size).  What is live there has its work until the free anyway. */
+/* @stream's work at @tick uses [@address, +@size).  What is live there has its work until the free
+ * anyway. */
 static void
-put (GememReleaseOrder *order, guint stream, guint64 address, guint64 size, guint64 id, guint64 tick, gboolean live)
+put (GememReleaseOrder *order, guint stream, guint64 address, guint64 size, guint64 id,
+     guint64 tick, gboolean live)
 {
   const guint64 end = address + size;
   const Piece like = { .node.group = stream, .id = id, .tick = tick, .live = live };
 
   if (size == 0 || end < address)
     return;
-  for (const Piece *piece = first_in (order, stream, address, end); piece != NULL && !live; piece = next_in (piece, end))
+  for (const Piece *piece = first_in (order, stream, address, end); piece != NULL && !live;
+       piece = next_in (piece, end))
     if (piece->live)
       return;
   cut_out (order, stream, address, end);
@@ -143,7 +148,8 @@ put (GememReleaseOrder *order, guint stream, guint64 address, guint64 size, guin
 static GememStreamState *
 queue_work (GememReleaseOrder *order, guint64 stream, guint64 tick)
 {
-  GememStreamState *state = gemem_stream_order_at (&order->streams, gemem_stream_order_index (&order->streams, stream));
+  GememStreamState *state = gemem_stream_order_at (
+      &order->streams, gemem_stream_order_index (&order->streams, stream));
 
   state->queued = tick;
   return state;
@@ -155,7 +161,8 @@ queue_work (GememReleaseOrder *order, guint64 stream, guint64 tick)
 static void
 end_work (GememReleaseOrder *order, guint stream, const Known *known, guint64 id, guint64 tick)
 {
-  const guint64 end = known->address + known->size, done = gemem_stream_order_at (&order->streams, stream)->done;
+  const guint64 end = known->address + known->size,
+                done = gemem_stream_order_at (&order->streams, stream)->done;
   Piece *next;
 
   for (Piece *piece = first_in (order, stream, known->address, end); piece != NULL; piece = next)
@@ -227,14 +234,16 @@ stream_free (GememReleaseOrder *order, guint64 id, guint64 stream)
 }
 
 void
-gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream, const GememBlock *block)
+gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream,
+                            const GememBlock *block)
 {
   gboolean existed;
   Known *known = gemem_idmap_insert (order->blocks, id, &existed);
 
   if (existed)
     return;
-  *known = (Known) { block->address, block->size, gemem_stream_order_index (&order->streams, stream), 0 };
+  *known = (Known){ block->address, block->size, gemem_stream_order_index (&order->streams, stream),
+                    0 };
   queue_work (order, stream, now (order) + 1);
   put (order, (guint) known->stream, known->address, known->size, id, now (order) + 1, TRUE);
 }
@@ -244,7 +253,7 @@ gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream
 typedef struct
 {
   GememReleaseOrder *order;
-  guint   stream;
+  guint stream;
   guint64 id;
 } Work;
 
@@ -253,13 +262,16 @@ put_work (const GememSpan *span, gpointer data)
 {
   const Work *work = data;
 
-  put (work->order, work->stream, span->address, span->size, work->id, now (work->order) + 1, FALSE);
+  put (work->order, work->stream, span->address, span->size, work->id, now (work->order) + 1,
+       FALSE);
 }
 
 void
-gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream, GememAllocator *allocator)
+gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
+                         GememAllocator *allocator)
 {
-  Work work = { order, gemem_stream_order_index (&order->streams, stream), GEMEM_GRAPH_BLOCK_ID (id) };
+  Work work = { order, gemem_stream_order_index (&order->streams, stream),
+                GEMEM_GRAPH_BLOCK_ID (id) };
 
   queue_work (order, stream, now (order) + 1);
   allocator->klass->graph_walk (allocator, id, put_work, &work);
@@ -276,11 +288,13 @@ returned (GememReleaseOrder *order, const GememDeviceNote *note)
   for (guint stream = 0; stream < order->streams.streams->len; stream++)
     {
       const GememStreamState *state = gemem_stream_order_at (&order->streams, stream);
-      for (const Piece *piece = first_in (order, stream, note->address, end); piece != NULL && !order->violated; piece = next_in (piece, end))
+      for (const Piece *piece = first_in (order, stream, note->address, end);
+           piece != NULL && !order->violated; piece = next_in (piece, end))
         if (piece->live || piece->tick > state->done)
           {
             order->violated = TRUE;
-            order->first = (Violation) { note->call, order->seq, note->address, note->size, state->stream, *piece };
+            order->first = (Violation){ note->call, order->seq,    note->address,
+                                        note->size, state->stream, *piece };
           }
       cut_out (order, stream, note->address, end);
     }
@@ -304,13 +318,16 @@ observe (gpointer data, const GememDeviceNote *note)
       returned (order, note);
       break;
     case GEMEM_CALL_STREAM_SYNC:
-      gemem_stream_order_complete (streams, gemem_stream_order_index (streams, note->stream), now (order));
+      gemem_stream_order_complete (streams, gemem_stream_order_index (streams, note->stream),
+                                   now (order));
       break;
     case GEMEM_CALL_DEVICE_SYNC:
       gemem_stream_order_complete_all (streams, now (order));
       break;
     case GEMEM_CALL_EVENT_RECORD:
-      gemem_stream_order_record (streams, &streams->of_device, note->event, gemem_stream_order_index (streams, note->stream), now (order), FALSE);
+      gemem_stream_order_record (streams, &streams->of_device, note->event,
+                                 gemem_stream_order_index (streams, note->stream), now (order),
+                                 FALSE);
       break;
     case GEMEM_CALL_EVENT_QUERY:
     case GEMEM_CALL_EVENT_SYNC:
@@ -318,7 +335,8 @@ observe (gpointer data, const GememDeviceNote *note)
       break;
     case GEMEM_CALL_MEMSET:
       queue_work (order, note->stream, now (order));
-      put (order, gemem_stream_order_index (streams, note->stream), note->address, note->size, order->set_id, now (order), FALSE);
+      put (order, gemem_stream_order_index (streams, note->stream), note->address, note->size,
+           order->set_id, now (order), FALSE);
       break;
     default:
       break;
@@ -356,16 +374,20 @@ gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent *eve
       stream_free (order, event->id, event->stream);
       break;
     case GEMEM_EVENT_EVENT_RECORD:
-      gemem_stream_order_record (streams, &streams->traced, event->id, gemem_stream_order_index (streams, event->stream), now (order), TRUE);
+      gemem_stream_order_record (streams, &streams->traced, event->id,
+                                 gemem_stream_order_index (streams, event->stream), now (order),
+                                 TRUE);
       break;
     case GEMEM_EVENT_EVENT_WAIT:
-      gemem_stream_order_wait (streams, &streams->traced, event->id, gemem_stream_order_index (streams, event->stream), now (order));
+      gemem_stream_order_wait (streams, &streams->traced, event->id,
+                               gemem_stream_order_index (streams, event->stream), now (order));
       break;
     case GEMEM_EVENT_GRAPH_RUN:
       use_block (order, GEMEM_GRAPH_BLOCK_ID (event->id), event->stream);
       break;
     case GEMEM_EVENT_GRAPH_RUN_END:
-      gemem_stream_order_complete (streams, gemem_stream_order_index (streams, event->stream), now (order));
+      gemem_stream_order_complete (streams, gemem_stream_order_index (streams, event->stream),
+                                   now (order));
       break;
     case GEMEM_EVENT_GRAPH_UNLOAD:
       free_block (order, GEMEM_GRAPH_BLOCK_ID (event->id));
@@ -402,7 +424,7 @@ gemem_release_order_new (GememDevice *device)
   order->blocks = gemem_idmap_new (sizeof (Known));
   gemem_slab_init (&order->slab, sizeof (Piece));
   gemem_stream_order_init (&order->streams);
-  order->watch = (GememDeviceWatch) { .func = observe, .data = order };
+  order->watch = (GememDeviceWatch){ .func = observe, .data = order };
   gemem_device_watch (device, &order->watch);
   return order;
 }
@@ -432,16 +454,22 @@ gemem_release_order_check (const GememReleaseOrder *order, GError **error)
   if (piece->id == NO_BLOCK)
     user = g_strdup ("memory that the allocator sets");
   else
-    user = g_strdup_printf ((piece->id & GRAPH_BIT) != 0 ? "graph %" G_GUINT64_FORMAT : "block %" G_GUINT64_FORMAT, piece->id & ~GRAPH_BIT);
+    user = g_strdup_printf ((piece->id & GRAPH_BIT) != 0 ? "graph %" G_GUINT64_FORMAT
+                                                         : "block %" G_GUINT64_FORMAT,
+                            piece->id & ~GRAPH_BIT);
   if (piece->live)
     work = g_strdup_printf ("%s of stream %" G_GUINT64_FORMAT " is alive there", user, v->stream);
   else
-    work = g_strdup_printf ("stream %" G_GUINT64_FORMAT " has unfinished work there with %s, queued at event %" G_GUINT64_FORMAT, v->stream, user,
-                            (piece->tick - 1) / 2);
+    work = g_strdup_printf (
+        "stream %" G_GUINT64_FORMAT
+        " has unfinished work there with %s, queued at event %" G_GUINT64_FORMAT,
+        v->stream, user, (piece->tick - 1) / 2);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "event %" G_GUINT64_FORMAT ": %s of 0x%" G_GINT64_MODIFIER "x (%" G_GUINT64_FORMAT " bytes) while %s, at 0x%" G_GINT64_MODIFIER
+               "event %" G_GUINT64_FORMAT ": %s of 0x%" G_GINT64_MODIFIER "x (%" G_GUINT64_FORMAT
+               " bytes) while %s, at 0x%" G_GINT64_MODIFIER
                "x; %s before its memory goes back to the device",
-               v->seq, gemem_device_call_name (v->call), v->address, v->size, work, piece->node.address,
+               v->seq, gemem_device_call_name (v->call), v->address, v->size, work,
+               piece->node.address,
                piece->live ? "let the program free it" : "synchronise the stream");
   return FALSE;
 }

@@ -1,11 +1,14 @@
-/* replay.c - one pass over a trace: opens reader, device and allocator, feeds the events, gathers the result.
+/* replay.c - one pass over a trace: opens reader, device and allocator, feeds the events, gathers
+ * the result.
  *
- * The reader is opened once per epoch; the first batch decides which device of the trace is meant.  The map at the reserved peak
- * needs the state after an event that is known only at the end, so it is taken in a second pass that stops there; a copy
- * at every new peak would cost a walk per event while a workload grows.
+ * The reader is opened once per epoch; the first batch decides which device of the trace is meant. 
+ * The map at the reserved peak needs the state after an event that is known only at the end, so it
+ * is taken in a second pass that stops there; a copy at every new peak would cost a walk per event
+ * while a workload grows.
  *
- * Invariants: nothing is kept per event; whatever fails, reader, log, allocator and device are given back in that order; the
- * observer is gone before the allocator returns its memory, so that the end of a run is not compared with the recording.
+ * Invariants: nothing is kept per event; whatever fails, reader, log, allocator and device are
+ * given back in that order; the observer is gone before the allocator returns its memory, so that
+ * the end of a run is not compared with the recording.
  */
 #include "config.h"
 
@@ -39,15 +42,19 @@ trace_name (const GememTraceInfo *info)
 static void
 blame_trace_settings (const GememRun *run, const char *defaults, GError **error)
 {
-  GememAllocator *alone = defaults != NULL && *defaults != '\0' ? gemem_allocator_new (run->job->allocator, NULL, run->device, NULL) : NULL;
+  GememAllocator *alone = defaults != NULL && *defaults != '\0'
+                              ? gemem_allocator_new (run->job->allocator, NULL, run->device, NULL)
+                              : NULL;
 
   if (alone == NULL)
     return;
   alone->klass->destroy (alone);
   if (error != NULL && *error != NULL)
     {
-      g_autofree char *message = g_strdup_printf ("%s: recorded with %s:%s: %s; --no-trace-settings leaves all of the recording's settings out", run->name,
-                                                  run->job->allocator->klass->name, defaults, (*error)->message);
+      g_autofree char *message = g_strdup_printf (
+          "%s: recorded with %s:%s: %s; --no-trace-settings leaves all of the recording's settings "
+          "out",
+          run->name, run->job->allocator->klass->name, defaults, (*error)->message);
       g_free ((*error)->message);
       (*error)->message = g_steal_pointer (&message);
     }
@@ -71,7 +78,7 @@ begin_ledger (GememRun *run, const GememTraceInfo *info)
   run->watched = TRUE;
   if ((info->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0)
     {
-      run->ledger_watch = (GememDeviceWatch) { .func = gemem_ledger_observe, .data = run->ledger };
+      run->ledger_watch = (GememDeviceWatch){ .func = gemem_ledger_observe, .data = run->ledger };
       gemem_device_watch (run->device, &run->ledger_watch);
     }
 }
@@ -114,21 +121,25 @@ show_future (GememRun *run, GError **error)
   return lifetimes != NULL && run->klass->prepare (run->allocator, &input, error);
 }
 
-/* What the recorded allocator had obtained before its first event, to be asked for again while it is made: the places of these segments, under the
- * address policy `recorded`.  One that starts from the recorded state takes them over instead. */
+/* What the recorded allocator had obtained before its first event, to be asked for again while it
+ * is made: the places of these segments, under the address policy `recorded`.  One that starts from
+ * the recorded state takes them over instead. */
 static void
 expect_first (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n)
 {
-  if ((run->job->allocator->klass->capabilities & GEMEM_CAP_ADOPT) != 0 || !gemem_setup_same_allocator (run->job, info))
+  if ((run->job->allocator->klass->capabilities & GEMEM_CAP_ADOPT) != 0
+      || !gemem_setup_same_allocator (run->job, info))
     return;
   for (gsize i = 0; i < n; i++)
-    if ((events[i].flags & GEMEM_EVENT_INITIAL) != 0 && events[i].kind == GEMEM_EVENT_SEGMENT_ALLOC && events[i].device == run->ordinal)
+    if ((events[i].flags & GEMEM_EVENT_INITIAL) != 0 && events[i].kind == GEMEM_EVENT_SEGMENT_ALLOC
+        && events[i].device == run->ordinal)
       gemem_device_expect (run->device, events[i].address, events[i].size);
 }
 
 /* @events: the first @n of the trace. */
 static gboolean
-begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n, guint64 capacity, GError **error)
+begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n,
+       guint64 capacity, GError **error)
 {
   const GememJob *job = run->job;
   const char *defaults = gemem_setup_defaults (job, info);
@@ -145,9 +156,11 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
     gemem_device_watch (run->device, job->watch);
   run->device->times = run->times;
   expect_first (run, info, events, n);
-  if (job->calls_path != NULL && !gemem_calls_log_open (&run->calls, job->calls_path, run->device, &run->seq, error))
+  if (job->calls_path != NULL
+      && !gemem_calls_log_open (&run->calls, job->calls_path, run->device, &run->seq, error))
     return FALSE;
-  if (job->touch && run->map_seq == G_MAXUINT64 && (run->touch = gemem_touch_new (run->device, error)) == NULL)
+  if (job->touch && run->map_seq == G_MAXUINT64
+      && (run->touch = gemem_touch_new (run->device, error)) == NULL)
     return FALSE;
   if (!gemem_run_pace_begin (run, info, error))
     return FALSE;
@@ -161,11 +174,13 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
-  run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device, error);
+  run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device,
+                                                       error);
   gemem_settings_append (run->result->variables, job->allocator->variables);
   if (run->result->parameters == NULL || !show_future (run, error))
     return FALSE;
-  if (job->events_path != NULL && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)
+  if (job->events_path != NULL
+      && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)
     return FALSE;
   run->result->device = gemem_device_describe (run->device);
   run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
@@ -176,12 +191,14 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
   run->adopting = TRUE;
   run->recorded_device = policy_is_recorded (run->device);
-  run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0 && run->klass->adopt_segment != NULL
-               && run->klass->adopt_block != NULL && run->recorded_device;
+  run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0
+               && run->klass->adopt_segment != NULL && run->klass->adopt_block != NULL
+               && run->recorded_device;
   run->same_allocator = gemem_setup_same_allocator (run->job, info);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   begin_ledger (run, info);
-  gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held); /* what the allocator took before the first event */
+  /* what the allocator took before the first event */
+  gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
   gemem_run_raise_peaks (run, 0);
   return TRUE;
 }
@@ -239,16 +256,20 @@ open_epoch (GememRun *run)
 static void
 close_epoch (GememRun *run)
 {
-  GememEpoch epoch = { .peak_live = run->accounts.peak_live, .peak_allocated = run->accounts.peak_allocated,
-                       .peak_reserved = run->accounts.peak_reserved, .end_reserved = run->device->held,
-                       .end_largest_free = run->klass->largest_free (run->allocator, 0), .ooms = run->epoch_ooms };
+  GememEpoch epoch = { .peak_live = run->accounts.peak_live,
+                       .peak_allocated = run->accounts.peak_allocated,
+                       .peak_reserved = run->accounts.peak_reserved,
+                       .end_reserved = run->device->held,
+                       .end_largest_free = run->klass->largest_free (run->allocator, 0),
+                       .ooms = run->epoch_ooms };
   g_array_append_val (run->result->epochs, epoch);
   gemem_run_lift_limit (run);
   end_ledger (run);
 }
 
 static gboolean
-first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity, const GememTraceEvent **events, gssize *n, GError **error)
+first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity,
+             const GememTraceEvent **events, gssize *n, GError **error)
 {
   *n = gemem_trace_next (reader, events, error);
   if (*n < 0)
@@ -276,9 +297,11 @@ note_trace (GememRun *run, const GememTraceInfo *info)
     result->partial = TRUE;
 }
 
-/* Reads on after the first batch.  A reader that fails although damage is allowed leaves a partial result. */
+/* Reads on after the first batch.  A reader that fails although damage is allowed leaves a partial
+ * result. */
 static gboolean
-feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gssize n, GError **error)
+feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gssize n,
+      GError **error)
 {
   g_autoptr (GError) broken = NULL;
 
@@ -317,7 +340,8 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
   if (first_batch (run, reader, capacity, &events, &n, error))
     {
       open_epoch (run);
-      done = feed (run, reader, events, n, error) && (run->touch == NULL || gemem_run_touch_finish (run, error));
+      done = feed (run, reader, events, n, error)
+             && (run->touch == NULL || gemem_run_touch_finish (run, error));
       if (done)
         {
           note_trace (run, &reader->info);
@@ -337,7 +361,8 @@ add_stat (const char *name, guint64 value, const char *unit, gpointer data)
   GememSetting *setting = g_new (GememSetting, 1);
   const gboolean rate = value > 0 && g_strcmp0 (unit, GEMEM_STAT_RATE) == 0;
   setting->key = g_strdup (name);
-  setting->value = rate ? g_strdup_printf ("%" G_GUINT64_FORMAT ".%02u %%", value / 100, (guint) (value % 100))
+  setting->value = rate ? g_strdup_printf ("%" G_GUINT64_FORMAT ".%02u %%", value / 100,
+                                           (guint) (value % 100))
                         : g_strdup_printf ("%" G_GUINT64_FORMAT, value);
   g_ptr_array_add (data, setting);
 }
@@ -380,14 +405,18 @@ static void
 gather (GememRun *run)
 {
   GememResult *result = run->result;
-  GememTimelinePoint end = { .seq = above (run->seq, 1), .time = run->last_time, .live = run->accounts.live,
-                             .allocated = run->accounts.allocated, .reserved = run->device->held,
+  GememTimelinePoint end = { .seq = above (run->seq, 1),
+                             .time = run->last_time,
+                             .live = run->accounts.live,
+                             .allocated = run->accounts.allocated,
+                             .reserved = run->device->held,
                              .largest_free = run->klass->largest_free (run->allocator, 0) };
 
   gemem_timeline_close_point (&run->timeline, &end, TRUE);
   count_leaks (run);
   gemem_accounts_finish (&run->accounts, run->has_time, result);
-  result->internal_at_peak = above (result->allocated_at_peak_reserved, result->live_at_peak_reserved);
+  result->internal_at_peak = above (result->allocated_at_peak_reserved,
+                                    result->live_at_peak_reserved);
   result->external_at_peak = above (result->peak_reserved, result->allocated_at_peak_reserved);
   run->device->peak_held = result->peak_reserved;
   memcpy (result->calls, run->device->calls, sizeof result->calls);
@@ -430,13 +459,16 @@ check_end (GememRun *run, GError **error)
   if (run->device->held == 0 && run->device->misuses == 0)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "allocator %s: %" G_GUINT64_FORMAT " bytes were not returned to the device at the end, %" G_GUINT64_FORMAT
-               " calls named memory that was never handed out; this is a bug of the allocator, please report it",
+               "allocator %s: %" G_GUINT64_FORMAT
+               " bytes were not returned to the device at the end, %" G_GUINT64_FORMAT
+               " calls named memory that was never handed out; this is a bug of the allocator, "
+               "please report it",
                run->klass->name, run->device->held, run->device->misuses);
   return FALSE;
 }
 
-/* As a program ends: it lets go of everything and waits for the device, and the memory goes back before the device does. */
+/* As a program ends: it lets go of everything and waits for the device, and the memory goes back
+ * before the device does. */
 static void
 shut_down (GememRun *run)
 {
@@ -556,7 +588,8 @@ gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError *
 /* ---- a run that a program at work feeds */
 
 GememRun *
-gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 capacity, GError **error)
+gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 capacity,
+                GError **error)
 {
   const GememTraceInfo info = { .flags = GEMEM_TRACE_HAS_TIME };
   GememRun *run = g_new (GememRun, 1);

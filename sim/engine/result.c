@@ -1,4 +1,5 @@
-/* result.c - making and freeing a result, and the ratios: the only floating point of the engine, computed once at the end. */
+/* result.c - making and freeing a result, and the ratios: the only floating point of the engine,
+ * computed once at the end. */
 #include "config.h"
 
 #include "sim/engine/run.h"
@@ -21,11 +22,27 @@ gemem_result_new (void)
 void
 gemem_result_restart (GememResult *result)
 {
-  GememResult fresh = { .allocator = result->allocator, .label = result->label, .trace = result->trace, .trace_sha256 = result->trace_sha256,
-                        .device = result->device, .hardware = result->hardware, .parameters = result->parameters, .device_settings = result->device_settings,
-                        .variables = result->variables, .device_ordinal = result->device_ordinal, .partial = result->partial, .failure = result->failure,
-                        .inconsistent = result->inconsistent, .capacity = result->capacity, .oom = result->oom, .timeline = result->timeline, .map = result->map,
-                        .streams = result->streams, .classes = result->classes, .epochs = result->epochs, .stats = result->stats,
+  GememResult fresh = { .allocator = result->allocator,
+                        .label = result->label,
+                        .trace = result->trace,
+                        .trace_sha256 = result->trace_sha256,
+                        .device = result->device,
+                        .hardware = result->hardware,
+                        .parameters = result->parameters,
+                        .device_settings = result->device_settings,
+                        .variables = result->variables,
+                        .device_ordinal = result->device_ordinal,
+                        .partial = result->partial,
+                        .failure = result->failure,
+                        .inconsistent = result->inconsistent,
+                        .capacity = result->capacity,
+                        .oom = result->oom,
+                        .timeline = result->timeline,
+                        .map = result->map,
+                        .streams = result->streams,
+                        .classes = result->classes,
+                        .epochs = result->epochs,
+                        .stats = result->stats,
                         .fidelity = result->fidelity };
 
   *result = fresh;

@@ -1,17 +1,18 @@
 /* result.h - everything one replay found, in one object; the only thing the reports see.
  *
- * Measures are defined once, here and in the manual (design.md section 7).  All fields are integers; ratios are computed by the
- * emitters from them through gemem_result_ratio_*().  Modelled and measured latencies are separate fields and never mixed.
- * A result is a pure function of (trace, allocator, parameters, device, options), except for the fields under "measured".
+ * Measures are defined once, here and in the manual (design.md section 7).  All fields are
+ * integers; ratios are computed by the emitters from them through gemem_result_ratio_*().  Modelled
+ * and measured latencies are separate fields and never mixed. A result is a pure function of
+ * (trace, allocator, parameters, device, options), except for the fields under "measured".
  *
- * `seq` is everywhere the number of an event in the stream of the reader, from 0, initial events and events of other devices included;
- * with --repeat it goes on counting through the epochs.
+ * `seq` is everywhere the number of an event in the stream of the reader, from 0, initial events
+ * and events of other devices included; with --repeat it goes on counting through the epochs.
  */
 #pragma once
 
-#include "base/macros.h"
 #include "allocators/allocator.h"
 #include "base/histogram.h"
+#include "base/macros.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS
@@ -19,32 +20,33 @@ GEMEM_BEGIN_DECLS
 /* One point of the timeline: the extremes of the events it stands for, so that no peak is lost. */
 typedef struct
 {
-  guint64 seq;            /* of the last event in the point */
-  guint64 time;           /* ns, trace time                 */
+  guint64 seq;                                   /* of the last event in the point */
+  guint64 time;                                  /* ns, trace time */
   guint64 live, allocated, reserved;             /* at the last event */
   guint64 live_max, allocated_max, reserved_max; /* largest within the point */
-  guint64 largest_free;   /* sampled at the last event; G_MAXUINT64: not sampled */
+  guint64 largest_free; /* sampled at the last event; G_MAXUINT64: not sampled */
 } GememTimelinePoint;
 
 /* One failed request. */
 typedef struct
 {
-  guint64  seq, id, requested, stream;
-  guint64  live, allocated, reserved;
-  guint64  capacity;       /* what the device could give this program: held + free */
-  guint64  device_free;
-  guint64  largest_free;   /* within the allocator's cache */
-  gboolean avoidable;      /* live + request <= capacity: some layout could have served it */
-  guint64  missing;        /* true: bytes by which live + request exceeds the capacity */
-  guint64  blocking_id;    /* avoidable: the smallest live block whose end would make room, 0 if none was found */
-  guint64  blocking_size;
+  guint64 seq, id, requested, stream;
+  guint64 live, allocated, reserved;
+  guint64 capacity; /* what the device could give this program: held + free */
+  guint64 device_free;
+  guint64 largest_free; /* within the allocator's cache */
+  gboolean avoidable;   /* live + request <= capacity: some layout could have served it */
+  guint64 missing;      /* true: bytes by which live + request exceeds the capacity */
+  /* avoidable: the smallest live block whose end would make room, 0 if none was found */
+  guint64 blocking_id;
+  guint64 blocking_size;
 } GememOom;
 
 /* A block or gap at the moment of the reserved peak (segment map). */
 typedef struct
 {
   GememSpan span;
-  guint64   requested; /* LIVE: bytes asked for */
+  guint64 requested; /* LIVE: bytes asked for */
 } GememMapSpan;
 
 typedef struct
@@ -57,21 +59,23 @@ typedef struct
 
 typedef struct
 {
-  guint64 limit;         /* requests of at most this many bytes (power of two)              */
+  guint64 limit; /* requests of at most this many bytes (power of two) */
   guint64 allocs;
   guint64 internal_waste_at_peak; /* block - requested of live blocks at the allocated peak */
   guint64 live_at_peak;
 } GememSizeClassUse;
 
-/* Decision by decision against what was recorded; all 0 unless the recording was made by this allocator.  A decision is equal when
- * address and, if recorded, block size are, or when both failed. */
+/* Decision by decision against what was recorded; all 0 unless the recording was made by this
+ * allocator.  A decision is equal when address and, if recorded, block size are, or when both
+ * failed. */
 typedef struct
 {
-  guint64 compared, equal;             /* ALLOCs with a recorded address, or recorded as failed */
-  guint64 first_difference;            /* seq of the first unequal one; G_MAXUINT64: none    */
+  guint64 compared, equal;  /* ALLOCs with a recorded address, or recorded as failed */
+  guint64 first_difference; /* seq of the first unequal one; G_MAXUINT64: none */
   guint64 expected_address, got_address;
-  guint64 segments_compared, segments_equal; /* device calls, in order; one that has no partner is unequal */
-  guint64 first_segment_difference;    /* seq; G_MAXUINT64: none                             */
+  /* device calls, in order; one that has no partner is unequal */
+  guint64 segments_compared, segments_equal;
+  guint64 first_segment_difference; /* seq; G_MAXUINT64: none */
 } GememFidelity;
 
 /* Peaks and end state of one epoch (--repeat). */
@@ -84,65 +88,73 @@ typedef struct _GememResult GememResult;
 struct _GememResult
 {
   /* identity */
-  char      *allocator, *label, *trace, *trace_sha256, *device;
-  char      *hardware;        /* "NVIDIA H200, CUDA 13.0"; NULL: simulated */
+  char *allocator, *label, *trace, *trace_sha256, *device;
+  char *hardware;             /* "NVIDIA H200, CUDA 13.0"; NULL: simulated */
   GPtrArray *parameters;      /* GememSetting: effective */
   GPtrArray *device_settings; /* GememSetting: effective */
-  GPtrArray *variables;       /* GememSetting: what of it came from environment variables, by their names */
-  int        device_ordinal;
-  gboolean   partial;         /* interrupted, or a damaged trace read with --allow-partial */
-  char      *failure;         /* NULL, or why the run could not be completed               */
-  gboolean   not_run;         /* it could not even begin: but for names and `failure` nothing is known */
+  /* GememSetting: what of it came from environment variables, by their names */
+  GPtrArray *variables;
+  int device_ordinal;
+  gboolean partial; /* interrupted, or a damaged trace read with --allow-partial */
+  char *failure;    /* NULL, or why the run could not be completed */
+  gboolean not_run; /* it could not even begin: but for names and `failure` nothing is known */
 
   /* counts */
-  guint64 events;             /* of this device, of every kind, initial ones included             */
-  guint64 initial_events;     /* thereof: the state found when the recording began                */
-  guint64 initial_blocks;     /* thereof: blocks; in `allocs` too unless adopted as they were     */
-  guint64 allocs;             /* requests that reached the allocator, failed ones included        */
-  guint64 frees;              /* frees that reached it                                            */
+  guint64 events;         /* of this device, of every kind, initial ones included */
+  guint64 initial_events; /* thereof: the state found when the recording began */
+  guint64 initial_blocks; /* thereof: blocks; in `allocs` too unless adopted as they were */
+  guint64 allocs;         /* requests that reached the allocator, failed ones included */
+  guint64 frees;          /* frees that reached it */
   guint64 trims, failed_allocs;
-  guint64 skipped_frees;      /* frees of requests that had failed                                */
-  guint64 zero_allocs;        /* requests of 0 bytes that reached no allocator                   */
-  guint64 graph_loads;        /* graphs whose static memory was asked for, failed ones included   */
-  guint64 inconsistent;       /* --allow-partial: unknown or doubled ids, not replayed            */
-  /* peaks, and the seq of the first event after which they held; of `reserved` also what is held only during an event */
-  guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved, peak_reserved_seq;
-  guint64 lower_bound;        /* max over time of the bytes asked for, each rounded to the allocator's alignment, whether served or not:
-                                 a property of the trace; more than the capacity means that nothing could make it fit */
+  guint64 skipped_frees; /* frees of requests that had failed */
+  guint64 zero_allocs;   /* requests of 0 bytes that reached no allocator */
+  guint64 graph_loads;   /* graphs whose static memory was asked for, failed ones included */
+  guint64 inconsistent;  /* --allow-partial: unknown or doubled ids, not replayed */
+  /* peaks, and the seq of the first event after which they held; of `reserved` also what is held
+   * only during an event */
+  guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved,
+      peak_reserved_seq;
+  /* max over time of the bytes asked for, each rounded to the allocator's alignment, whether served
+   * or not: a property of the trace; more than the capacity means that nothing could make it fit */
+  guint64 lower_bound;
   guint64 allocated_at_peak_reserved, live_at_peak_reserved;
   guint64 end_live, end_allocated, end_reserved, leaked_blocks;
-  /* waste: internal = allocated - live, external = reserved - allocated; at the reserved peak, and the
-   * average over events (128-bit sum / events), kept as sums */
+  /* waste: internal = allocated - live, external = reserved - allocated; at the reserved peak, and
+   * the average over events (128-bit sum / events), kept as sums */
   guint64 internal_at_peak, external_at_peak;
-  guint64 internal_mean, external_mean; /* per event, or time-weighted when the trace has times; rounded down */
+  /* per event, or time-weighted when the trace has times; rounded down */
+  guint64 internal_mean, external_mean;
   gboolean time_weighted;
-  guint64 largest_free_at_peak;         /* at the reserved peak */
+  guint64 largest_free_at_peak; /* at the reserved peak */
   /* device */
   guint64 calls[GEMEM_CALL_COUNT], refused[GEMEM_CALL_COUNT], call_ns[GEMEM_CALL_COUNT];
   guint64 retries;
   guint64 capacity;
-  guint64 cost_numbers, cost_guesses;   /* figures of the device profile behind the modelled latencies, and how many are guesses */
+  /* figures of the device profile behind the modelled latencies, and how many are guesses */
+  guint64 cost_numbers, cost_guesses;
   /* out of memory; at most `oom_max` kept, all counted */
   guint64 ooms, ooms_avoidable;
-  GArray *oom;                /* GememOom */
+  GArray *oom; /* GememOom */
   /* modelled latency, ns */
   GememHistogram alloc_ns, free_ns;
-  guint64        modelled_total_ns;
+  guint64 modelled_total_ns;
   /* measured (host clock); empty unless asked for */
   GememHistogram measured_alloc_ns, measured_free_ns;
-  guint64        measured_total_ns;
-  GememHistogram *measured_calls; /* of the device's calls, by GememDeviceCall; NULL unless asked for */
+  guint64 measured_total_ns;
+  /* of the device's calls, by GememDeviceCall; NULL unless asked for */
+  GememHistogram *measured_calls;
 
-  GArray *timeline;           /* GememTimelinePoint */
-  GArray *map;                /* GememMapSpan at the first reserved peak; empty unless asked for */
-  GArray *streams;            /* GememStreamUse */
-  GArray *classes;            /* GememSizeClassUse */
-  GArray *epochs;             /* GememEpoch; one unless --repeat */
-  GPtrArray *stats;           /* GememSetting: the system's own statistics at the end, values as plain numbers */
-  char *report;               /* the system's own report at the end; NULL: not asked for, or it has none */
+  GArray *timeline; /* GememTimelinePoint */
+  GArray *map;      /* GememMapSpan at the first reserved peak; empty unless asked for */
+  GArray *streams;  /* GememStreamUse */
+  GArray *classes;  /* GememSizeClassUse */
+  GArray *epochs;   /* GememEpoch; one unless --repeat */
+  /* GememSetting: the system's own statistics at the end, values as plain numbers */
+  GPtrArray *stats;
+  char *report; /* the system's own report at the end; NULL: not asked for, or it has none */
   GememFidelity fidelity;
-  guint64 least_capacity;     /* --find-capacity; 0: not asked; G_MAXUINT64: none found      */
-  gboolean capacity_monotone; /* every probed capacity above the answer also fitted          */
+  guint64 least_capacity;     /* --find-capacity; 0: not asked; G_MAXUINT64: none found */
+  gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
 };
 
 /* Everything 0; gemem_result_free(). */
@@ -150,8 +162,9 @@ GememResult *gemem_result_new (void);
 void gemem_result_free (GememResult *result);
 
 /* Ratios, in one place: G_MAXUINT64-safe, 0 when undefined. */
-double gemem_result_utilisation (const GememResult *result);   /* peak live / peak reserved       */
-double gemem_result_overhead (const GememResult *result);      /* peak reserved / lower bound     */
-double gemem_result_fragmentation (const GememResult *result); /* 1 - largest free / free at the reserved peak */
+double gemem_result_utilisation (const GememResult *result); /* peak live / peak reserved */
+double gemem_result_overhead (const GememResult *result);    /* peak reserved / lower bound */
+/* 1 - largest free / free at the reserved peak */
+double gemem_result_fragmentation (const GememResult *result);
 
 GEMEM_END_DECLS

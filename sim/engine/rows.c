@@ -97,7 +97,9 @@ free_rows (GememRows *rows)
 gboolean
 gemem_rows_close (GememRows *rows, gboolean partial, GError **error)
 {
-  g_autofree char *path = partial && rows->temporary != NULL ? g_strconcat (rows->path, ".partial", NULL) : g_strdup (rows->path);
+  g_autofree char *path = partial && rows->temporary != NULL
+                              ? g_strconcat (rows->path, ".partial", NULL)
+                              : g_strdup (rows->path);
   int failed;
 
   flush_rows (rows);

@@ -1,7 +1,8 @@
 /* rows.h - a CSV file written row by row: what --events and --calls have in common.
  *
- * The file appears complete or not at all: rows go through a large buffer to a temporary file beside it, which is renamed at the end.  A
- * destination that is not a regular file (a pipe, /dev/stdout) is written directly.  An interrupted run leaves FILE.partial.
+ * The file appears complete or not at all: rows go through a large buffer to a temporary file
+ * beside it, which is renamed at the end.  A destination that is not a regular file (a pipe,
+ * /dev/stdout) is written directly.  An interrupted run leaves FILE.partial.
  *
  * Cost: numbers are formatted by hand, a write per MiB.  A row has at most 250 characters.
  */
@@ -14,14 +15,16 @@ typedef struct _GememRows GememRows;
 /* @header: the first lines, each with its end.  GEMEM_ERROR_FAILED naming the file. */
 GememRows *gemem_rows_open (const char *path, const char *header, GError **error);
 
-/* Where the next row is to be written, and that it has been written up to @end.  FALSE after a write error; it is reported by close. */
-char    *gemem_rows_begin (GememRows *rows);
+/* Where the next row is to be written, and that it has been written up to @end.  FALSE after a
+ * write error; it is reported by close. */
+char *gemem_rows_begin (GememRows *rows);
 gboolean gemem_rows_end (GememRows *rows, char *end);
 
-/* Completes the file and frees the rows.  @partial: the run was interrupted.  GEMEM_ERROR_FAILED naming the file. */
+/* Completes the file and frees the rows.  @partial: the run was interrupted.  GEMEM_ERROR_FAILED
+ * naming the file. */
 gboolean gemem_rows_close (GememRows *rows, gboolean partial, GError **error);
 /* Removes what was written and frees the rows; NULL is allowed. */
-void     gemem_rows_discard (GememRows *rows);
+void gemem_rows_discard (GememRows *rows);
 
 static inline char *
 gemem_rows_number (char *at, guint64 value)

@@ -1,8 +1,9 @@
 /* setup.c - see setup.h.
  *
- * Settings are merged as text, key by key, so that a device class sees one list in which each key stands once and names in its
- * messages what the user wrote.  A key of the trace that the chosen device class does not have is left out: it described
- * another kind of device.  A wrapper (faulty) passes on what is not its own, so there the device beneath counts.
+ * Settings are merged as text, key by key, so that a device class sees one list in which each key
+ * stands once and names in its messages what the user wrote.  A key of the trace that the chosen
+ * device class does not have is left out: it described another kind of device.  A wrapper (faulty)
+ * passes on what is not its own, so there the device beneath counts.
  */
 #include "config.h"
 
@@ -31,7 +32,8 @@ append_setting (GString *text, const char *key, const char *value)
 }
 
 static gboolean
-is_overridden (const GememDeviceClass *klass, const char *key, const GPtrArray *overrides, guint64 capacity)
+is_overridden (const GememDeviceClass *klass, const char *key, const GPtrArray *overrides,
+               guint64 capacity)
 {
   for (guint i = 0; overrides != NULL && i < overrides->len; i++)
     if (same_key (klass, key, ((const GememSetting *) overrides->pdata[i])->key))
@@ -41,7 +43,8 @@ is_overridden (const GememDeviceClass *klass, const char *key, const GPtrArray *
 
 /* @settings without those that @overrides (and @capacity) replace, then these. */
 static char *
-merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *overrides, guint64 capacity)
+merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *overrides,
+       guint64 capacity)
 {
   GString *text = g_string_new (NULL);
 
@@ -85,7 +88,8 @@ known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
 }
 
 GememDevice *
-gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity, GError **error)
+gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity,
+                    GError **error)
 {
   const char *spec = job->device_spec != NULL ? job->device_spec : "sim";
   const GPtrArray *overrides = job->allocator->device;
@@ -100,12 +104,16 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
   if (settings == NULL)
     return NULL;
   klass = gemem_device_class_beneath (top, settings);
-  if (info->device != NULL && klass != NULL && (defaults = known_defaults (klass, info->device, error)) == NULL)
+  if (info->device != NULL && klass != NULL
+      && (defaults = known_defaults (klass, info->device, error)) == NULL)
     return NULL;
-  if (capacity > 0 && klass != NULL && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))
+  if (capacity > 0 && klass != NULL
+      && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "device %s: it has no capacity to look for; use -d sim, or leave --find-capacity out",
-                   klass->name);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "device %s: it has no capacity to look for; use -d sim, or leave --find-capacity out",
+          klass->name);
       return NULL;
     }
   if (merging)
@@ -134,7 +142,8 @@ gboolean
 gemem_setup_is_real (const GememJob *job)
 {
   const GememDeviceClass *klass;
-  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (job->device_spec != NULL ? job->device_spec : "sim", &klass, NULL);
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (
+      job->device_spec != NULL ? job->device_spec : "sim", &klass, NULL);
 
   if (settings != NULL)
     klass = gemem_device_class_beneath (klass, settings);

@@ -10,15 +10,15 @@
 typedef struct
 {
   guint64 at, tick;
-  guint   index;
+  guint index;
 } Wait;
 
 typedef struct _Mark Mark;
 struct _Mark
 {
-  Mark   *next; /* with the same key */
+  Mark *next; /* with the same key */
   guint64 tick;
-  guint   index;
+  guint index;
 };
 
 static void
@@ -149,7 +149,8 @@ forget_all (GememStreamOrder *order, GememStreamMarks *marks)
 }
 
 void
-gemem_stream_order_record (GememStreamOrder *order, GememStreamMarks *marks, guint64 key, guint index, guint64 tick, gboolean again)
+gemem_stream_order_record (GememStreamOrder *order, GememStreamMarks *marks, guint64 key,
+                           guint index, guint64 tick, gboolean again)
 {
   Mark *mark, **head;
 
@@ -159,13 +160,14 @@ gemem_stream_order_record (GememStreamOrder *order, GememStreamMarks *marks, gui
     forget_all (order, marks);
   head = gemem_idmap_insert (marks->map, key, NULL);
   mark = gemem_slab_alloc (&marks->slab);
-  *mark = (Mark) { .next = *head, .tick = tick, .index = index };
+  *mark = (Mark){ .next = *head, .tick = tick, .index = index };
   *head = mark;
   marks->n++;
 }
 
 void
-gemem_stream_order_wait (GememStreamOrder *order, GememStreamMarks *marks, guint64 key, guint index, guint64 tick)
+gemem_stream_order_wait (GememStreamOrder *order, GememStreamMarks *marks, guint64 key, guint index,
+                         guint64 tick)
 {
   GememStreamState *state = gemem_stream_order_at (order, index);
   Mark *const *head = gemem_idmap_lookup (marks->map, key);

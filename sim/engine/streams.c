@@ -1,7 +1,9 @@
-/* streams.c - what a trace says of the order of streams: uses, counted references, events recorded and waited for.
+/* streams.c - what a trace says of the order of streams: uses, counted references, events recorded
+ * and waited for.
  *
- * The engine only passes it on, and sees to it that a block is there before a stream uses it, and an event recorded before a stream waits for it; but
- * recordings may begin in the middle, and a request may have been refused.
+ * The engine only passes it on, and sees to it that a block is there before a stream uses it, and
+ * an event recorded before a stream waits for it; but recordings may begin in the middle, and a
+ * request may have been refused.
  */
 #include "config.h"
 
@@ -10,19 +12,24 @@
 static void
 log_use (GememRun *run, const GememTraceEvent *event, const GememLive *live)
 {
-  const GememEventsRow row = { run->seq, (GememEventKind) event->kind, TRUE, event->id, live->requested, &live->block, run->device->held };
+  const GememEventsRow row = {
+    run->seq,         (GememEventKind) event->kind, TRUE, event->id, live->requested, &live->block,
+    run->device->held
+  };
 
   if (run->log != NULL && !gemem_events_log_row (run->log, &row))
     run->stop = TRUE;
 }
 
 static gboolean
-do_use (GememRun *run, const GememTraceEvent *event, void (*use) (GememAllocator *, const GememBlock *, guint64), GError **error)
+do_use (GememRun *run, const GememTraceEvent *event,
+        void (*use) (GememAllocator *, const GememBlock *, guint64), GError **error)
 {
   const GememLive *live = gemem_live_find (&run->live, event->id);
 
   if (live == NULL && !run->middle)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is used on a stream but is not alive", event->id);
+    return gemem_run_bad_event (
+        run, error, "id %" G_GUINT64_FORMAT " is used on a stream but is not alive", event->id);
   if (live == NULL || live->flags != 0 || use == NULL) /* the allocator has it not in full */
     return TRUE;
   use (run->allocator, &live->block, event->stream);
@@ -34,7 +41,9 @@ static gboolean
 do_wait (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   if (!run->middle && !gemem_idset_contains (&run->recorded, event->id))
-    return gemem_run_bad_event (run, error, "stream %" G_GUINT64_FORMAT " waits for event %" G_GUINT64_FORMAT ", which was never recorded",
+    return gemem_run_bad_event (run, error,
+                                "stream %" G_GUINT64_FORMAT " waits for event %" G_GUINT64_FORMAT
+                                ", which was never recorded",
                                 event->stream, event->id);
   if (run->klass->event_wait != NULL)
     run->klass->event_wait (run->allocator, event->id, event->stream);

@@ -45,7 +45,7 @@ gemem_timeline_close_point (GememTimeline *timeline, const GememTimelinePoint *e
     {
       halve (timeline);
       if (timeline->count < timeline->stride && !last)
-        return; /* the open point goes on, so that all closed points stand for the same number of events */
+        return; /* the open point goes on: closed points stand for the same number of events */
     }
   closed.live_max = timeline->open.live_max;
   closed.allocated_max = timeline->open.allocated_max;

@@ -1,7 +1,7 @@
 /* touch-events.c - what --touch (touch.h) is told of the events of a replay.
  *
- * A block is touched while the allocator says that it is the program's: for an allocator without complete() until its free is requested,
- * for others until the second half.
+ * A block is touched while the allocator says that it is the program's: for an allocator without
+ * complete() until its free is requested, for others until the second half.
  */
 #include "config.h"
 
@@ -42,9 +42,10 @@ gemem_run_touch_after (GememRun *run, const GememTraceEvent *event, GError **err
 {
   const GememLive *live;
 
-  if (event->kind == GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, event->id)) != NULL && live->flags == 0
-      && live->requested > 0)
-    gemem_touch_served (run->touch, run->seq, event->id, live->block.address, live->requested, event->stream);
+  if (event->kind == GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, event->id)) != NULL
+      && live->flags == 0 && live->requested > 0)
+    gemem_touch_served (run->touch, run->seq, event->id, live->block.address, live->requested,
+                        event->stream);
   else if (event->kind == GEMEM_EVENT_MEMSET)
     gemem_touch_was_set (run->touch, event->id, event->stream);
   return named (run, gemem_touch_after (run->touch, run->seq, error), error);

@@ -1,8 +1,8 @@
 /* touch.c - see touch.h.
  *
- * Blocks are found by id, by place among the live ones (to draw one), by address (whom does an unmap hit), and by tag when something was
- * found.  Tags are given out in ascending order; a block freed lately is still known by its tag, so that its bytes in another block have
- * a name.
+ * Blocks are found by id, by place among the live ones (to draw one), by address (whom does an
+ * unmap hit), and by tag when something was found.  Tags are given out in ascending order; a block
+ * freed lately is still known by its tag, so that its bytes in another block have a name.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "sim/engine/touch.h"
 
 #define SEED 1
-#define ONE_IN 4 /* events after which a block is verified */
+#define ONE_IN 4      /* events after which a block is verified */
 #define LOOK_EVERY 64 /* events after which the host looks */
 
 typedef enum
@@ -28,7 +28,10 @@ typedef enum
 } Reason;
 
 static const char *const reasons[] = {
-  [BEFORE_FREE] = "before it is freed", [AT_RANDOM] = "at random", [BEFORE_SET] = "before it is set", [AT_THE_END] = "at the end",
+  [BEFORE_FREE] = "before it is freed",
+  [AT_RANDOM] = "at random",
+  [BEFORE_SET] = "before it is set",
+  [AT_THE_END] = "at the end",
   [MEMORY_TAKEN] = "because memory under it went back",
 };
 
@@ -42,41 +45,41 @@ typedef struct
 typedef struct
 {
   GememTreeNode node; /* group: address, address: tag, so that blocks in one place are kept apart */
-  Block         block;
-  guint         place; /* in `live` */
+  Block block;
+  guint place; /* in `live` */
 } Live;
 
 /* A verification whose outcome may still be unknown. */
 typedef struct
 {
-  Block   block;
+  Block block;
   guint64 seq;
-  Reason  reason;
+  Reason reason;
 } Check;
 
 /* Memory that went from under a live block. */
 typedef struct
 {
-  gboolean        seen;
+  gboolean seen;
   GememDeviceCall call;
-  guint64         address, size, id;
+  guint64 address, size, id;
 } Taken;
 
 struct _GememTouch
 {
-  GememDevice     *device;
+  GememDevice *device;
   GememDeviceWatch watch;
-  GememRng         rng;
-  GememSlab        slab;
-  GememIdMap      *by_id; /* id -> Live * */
-  GPtrArray       *live;
-  GememTree        by_address;
-  Block            past[GEMEM_TOUCH_BATCH]; /* freed, by tag */
-  Check            checks[GEMEM_TOUCH_BATCH]; /* by number, from check_known on */
-  guint64          check_next, check_known; /* all below are known to be good */
-  guint32          last_tag;
-  guint            events; /* since the host looked */
-  Taken            taken;
+  GememRng rng;
+  GememSlab slab;
+  GememIdMap *by_id; /* id -> Live * */
+  GPtrArray *live;
+  GememTree by_address;
+  Block past[GEMEM_TOUCH_BATCH];   /* freed, by tag */
+  Check checks[GEMEM_TOUCH_BATCH]; /* by number, from check_known on */
+  guint64 check_next, check_known; /* all below are known to be good */
+  guint32 last_tag;
+  guint events; /* since the host looked */
+  Taken taken;
 };
 
 /* ---- messages */
@@ -87,8 +90,11 @@ name_block (const Block *block)
   char size[GEMEM_FORMAT_MAX];
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "block %" G_GUINT64_FORMAT " (%s at 0x%" G_GINT64_MODIFIER "x, allocated at event %" G_GUINT64_FORMAT,
-                          block->id, gemem_format_size (size, block->size), block->address, block->allocated);
+  g_string_append_printf (text,
+                          "block %" G_GUINT64_FORMAT " (%s at 0x%" G_GINT64_MODIFIER
+                          "x, allocated at event %" G_GUINT64_FORMAT,
+                          block->id, gemem_format_size (size, block->size), block->address,
+                          block->allocated);
   if (block->freed != G_MAXUINT64)
     g_string_append_printf (text, ", freed at event %" G_GUINT64_FORMAT, block->freed);
   g_string_append_c (text, ')');
@@ -99,7 +105,8 @@ name_block (const Block *block)
 static const Block *
 find_tag (const GememTouch *touch, guint32 tag, guint32 index)
 {
-  const Block *past = &touch->past[tag % GEMEM_TOUCH_BATCH], *found = past->tag == tag && tag != 0 ? past : NULL;
+  const Block *past = &touch->past[tag % GEMEM_TOUCH_BATCH],
+              *found = past->tag == tag && tag != 0 ? past : NULL;
 
   for (guint i = 0; i < touch->live->len && found == NULL; i++)
     {
@@ -107,7 +114,9 @@ find_tag (const GememTouch *touch, guint32 tag, guint32 index)
       if (live->block.tag == tag)
         found = &live->block;
     }
-  return found != NULL && ((found->size - 1) / 8 >> 32 != 0 || index <= (found->size - 1) / 8) ? found : NULL;
+  return found != NULL && ((found->size - 1) / 8 >> 32 != 0 || index <= (found->size - 1) / 8)
+             ? found
+             : NULL;
 }
 
 /* What a finding means. */
@@ -116,20 +125,26 @@ report (GememTouch *touch, const GememMismatch *finding, GError **error)
 {
   const Check *check = &touch->checks[finding->check % GEMEM_TOUCH_BATCH];
   const Block *other = find_tag (touch, finding->tag, finding->index);
-  g_autofree char *block = name_block (&check->block), *others = other != NULL ? name_block (other) : NULL, *what = NULL;
+  g_autofree char *block = name_block (&check->block),
+                  *others = other != NULL ? name_block (other) : NULL, *what = NULL;
 
   if (other == NULL)
     what = g_strdup_printf ("0x%016" G_GINT64_MODIFIER "x, which is of no block", finding->word);
   else if (other->tag == check->block.tag)
-    what = g_strdup_printf ("its own byte %" G_GUINT64_FORMAT ": two parts of it share memory", (guint64) finding->index * 8);
+    what = g_strdup_printf ("its own byte %" G_GUINT64_FORMAT ": two parts of it share memory",
+                            (guint64) finding->index * 8);
   else
-    what = g_strdup_printf ("byte %" G_GUINT64_FORMAT " of %s: they share memory", (guint64) finding->index * 8, others);
+    what = g_strdup_printf ("byte %" G_GUINT64_FORMAT " of %s: they share memory",
+                            (guint64) finding->index * 8, others);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "event %" G_GUINT64_FORMAT ": %s, verified %s, has in place of its byte %" G_GUINT64_FORMAT " %s", check->seq, block,
-               reasons[check->reason], other != NULL ? finding->offset / 8 * 8 : finding->offset, what);
+               "event %" G_GUINT64_FORMAT
+               ": %s, verified %s, has in place of its byte %" G_GUINT64_FORMAT " %s",
+               check->seq, block, reasons[check->reason],
+               other != NULL ? finding->offset / 8 * 8 : finding->offset, what);
 }
 
-/* The device failed after the verifications from check_known on, as it does where a page is not mapped. */
+/* The device failed after the verifications from check_known on, as it does where a page is not
+ * mapped. */
 static void
 report_failure (GememTouch *touch, GError **error)
 {
@@ -144,8 +159,11 @@ report_failure (GememTouch *touch, GError **error)
     }
   block = name_block (&last->block);
   g_set_error (error, failure->domain, failure->code,
-               "event %" G_GUINT64_FORMAT ": after touching the blocks since event %" G_GUINT64_FORMAT ", the last of them %s: %s",
-               last->seq, touch->checks[touch->check_known % GEMEM_TOUCH_BATCH].seq, block, failure->message);
+               "event %" G_GUINT64_FORMAT
+               ": after touching the blocks since event %" G_GUINT64_FORMAT
+               ", the last of them %s: %s",
+               last->seq, touch->checks[touch->check_known % GEMEM_TOUCH_BATCH].seq, block,
+               failure->message);
 }
 
 /* ---- verifications */
@@ -177,15 +195,17 @@ verify (GememTouch *touch, const Block *block, guint64 seq, Reason reason)
 {
   const guint64 number = touch->check_next++;
 
-  touch->checks[number % GEMEM_TOUCH_BATCH] = (Check) { *block, seq, reason };
-  gemem_device_verify (touch->device, block->address, block->size, block->tag, block->stream, number);
+  touch->checks[number % GEMEM_TOUCH_BATCH] = (Check){ *block, seq, reason };
+  gemem_device_verify (touch->device, block->address, block->size, block->tag, block->stream,
+                       number);
 }
 
 /* Waits if all checks of the batch are open. */
 static gboolean
 settle (GememTouch *touch, GError **error)
 {
-  return touch->check_next - touch->check_known < GEMEM_TOUCH_BATCH - 8 || look (touch, TRUE, error);
+  return touch->check_next - touch->check_known < GEMEM_TOUCH_BATCH - 8
+         || look (touch, TRUE, error);
 }
 
 /* ---- blocks */
@@ -233,18 +253,20 @@ observe (gpointer data, const GememDeviceNote *note)
   GememTouch *touch = data;
   const Live *live;
 
-  if (!note->ok || touch->taken.seen || (note->call != GEMEM_CALL_FREE && note->call != GEMEM_CALL_UNMAP))
+  if (!note->ok || touch->taken.seen
+      || (note->call != GEMEM_CALL_FREE && note->call != GEMEM_CALL_UNMAP))
     return;
   if ((live = find_in (touch, note->address, note->size)) != NULL)
-    touch->taken = (Taken) { TRUE, note->call, note->address, note->size, live->block.id };
+    touch->taken = (Taken){ TRUE, note->call, note->address, note->size, live->block.id };
 }
 
 void
-gemem_touch_served (GememTouch *touch, guint64 seq, guint64 id, guint64 address, guint64 size, guint64 stream)
+gemem_touch_served (GememTouch *touch, guint64 seq, guint64 id, guint64 address, guint64 size,
+                    guint64 stream)
 {
   Live *live = gemem_slab_alloc (&touch->slab);
 
-  live->block = (Block) { id, address, size, stream, seq, G_MAXUINT64, ++touch->last_tag };
+  live->block = (Block){ id, address, size, stream, seq, G_MAXUINT64, ++touch->last_tag };
   live->node.group = address;
   live->node.size = 0;
   live->node.address = live->block.tag;
@@ -312,9 +334,10 @@ look_under (GememTouch *touch, guint64 seq, GError **error)
   failure = gemem_device_failure (touch->device);
   block = name_block (&live->block);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "event %" G_GUINT64_FORMAT ": %s of %s at 0x%" G_GINT64_MODIFIER "x takes memory from under %s, which is live: %s", seq,
-               gemem_device_call_name (taken.call), gemem_format_size (size, taken.size), taken.address, block,
-               failure != NULL ? failure->message : cause->message);
+               "event %" G_GUINT64_FORMAT ": %s of %s at 0x%" G_GINT64_MODIFIER
+               "x takes memory from under %s, which is live: %s",
+               seq, gemem_device_call_name (taken.call), gemem_format_size (size, taken.size),
+               taken.address, block, failure != NULL ? failure->message : cause->message);
   return FALSE;
 }
 
@@ -325,7 +348,8 @@ gemem_touch_after (GememTouch *touch, guint64 seq, GError **error)
     return FALSE;
   if (touch->live->len > 0 && gemem_rng_below (&touch->rng, ONE_IN) == 0)
     {
-      const Live *drawn = g_ptr_array_index (touch->live, gemem_rng_below (&touch->rng, touch->live->len));
+      const Live *drawn = g_ptr_array_index (touch->live,
+                                             gemem_rng_below (&touch->rng, touch->live->len));
       verify (touch, &drawn->block, seq, AT_RANDOM);
     }
   if (!settle (touch, error))
@@ -363,7 +387,7 @@ gemem_touch_new (GememDevice *device, GError **error)
     return NULL;
   touch = g_new0 (GememTouch, 1);
   touch->device = device;
-  touch->watch = (GememDeviceWatch) { .func = observe, .data = touch };
+  touch->watch = (GememDeviceWatch){ .func = observe, .data = touch };
   touch->by_id = gemem_idmap_new (sizeof (Live *));
   touch->live = g_ptr_array_new ();
   gemem_rng_init (&touch->rng, SEED, "touch");

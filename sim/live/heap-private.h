@@ -8,32 +8,32 @@
 /* A live block, by address. */
 typedef struct
 {
-  guint64  id, stream;
-  guint64 *users;   /* other streams that used it */
-  guint32  n_users;
-  guint32  pool;
+  guint64 id, stream;
+  guint64 *users; /* other streams that used it */
+  guint32 n_users;
+  guint32 pool;
 } GememHeapBlock;
 
 struct _GememHeap
 {
-  GememRun       *run;
-  GememJob        job;
-  GPtrArray      *specs;
-  char           *device;
-  guint64       (*clock) (void);
-  guint64         start, now; /* of the clock; ns since the start, of the event in work */
-  guint64         last_id, last_stream;
-  GememIdMap     *streams;    /* handle of the program -> number */
-  GememIdMap     *blocks;     /* address -> GememHeapBlock */
-  GememWaiting    waiting;
+  GememRun *run;
+  GememJob job;
+  GPtrArray *specs;
+  char *device;
+  guint64 (*clock) (void);
+  guint64 start, now; /* of the clock; ns since the start, of the event in work */
+  guint64 last_id, last_stream;
+  GememIdMap *streams; /* handle of the program -> number */
+  GememIdMap *blocks;  /* address -> GememHeapBlock */
+  GememWaiting waiting;
   GememRecording *recording;
   GememDeviceWatch watch;
-  void          (*name_stream) (GememDevice *device, guint64 stream, guint64 handle);
+  void (*name_stream) (GememDevice *device, guint64 stream, guint64 handle);
 
   /* pools.c */
-  guint       pools_open;     /* begun and not ended: the program may be capturing */
-  GememIdMap *pools;          /* pool -> how often it was begun and not released */
-  GArray     *kept;           /* GememHeapBlock, freed: until their pool is released, or no pool is open */
+  guint pools_open;  /* begun and not ended: the program may be capturing */
+  GememIdMap *pools; /* pool -> how often it was begun and not released */
+  GArray *kept;      /* GememHeapBlock, freed: until their pool is released, or no pool is open */
 };
 
 /* One event to the engine, then to the recording, with what the allocator decided. */
@@ -41,7 +41,7 @@ gboolean gemem_heap_feed (GememHeap *heap, GememTraceEvent *event, GError **erro
 /* @block, which is no longer in `blocks`, goes back now or when its streams are done. */
 gboolean gemem_heap_let_go (GememHeap *heap, GememHeapBlock *block, GError **error);
 
-void     gemem_heap_pools_init (GememHeap *heap);
-void     gemem_heap_pools_clear (GememHeap *heap);
+void gemem_heap_pools_init (GememHeap *heap);
+void gemem_heap_pools_clear (GememHeap *heap);
 /* Takes a freed block over that must not go back yet. */
 gboolean gemem_heap_pool_keeps (GememHeap *heap, GememHeapBlock *block);

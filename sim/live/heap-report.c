@@ -1,4 +1,5 @@
-/* heap-report.c - what people ask about a heap: its statistics now, why a request failed, where an address came from, and the result at the end. */
+/* heap-report.c - what people ask about a heap: its statistics now, why a request failed, where an
+ * address came from, and the result at the end. */
 #include "config.h"
 
 #include <string.h>
@@ -52,24 +53,38 @@ gemem_heap_explain (GememHeap *heap)
   if (failures->len == 0 || failures->len < heap->run->result->ooms)
     return NULL; /* none, or more than are kept */
   oom = &g_array_index (failures, GememOom, failures->len - 1);
-  return g_strdup_printf ("%s: out of memory: %s asked for, %s live, %s allocated, %s reserved, %s of %s left on the device: %s", heap->run->name,
-                          gemem_format_size (text[0], oom->requested), gemem_format_size (text[1], oom->live),
-                          gemem_format_size (text[2], oom->allocated), gemem_format_size (text[3], oom->reserved),
-                          gemem_format_size (text[4], oom->device_free), gemem_format_size (text[5], gemem_device_capacity (heap->run->device)),
-                          oom->avoidable ? "fragmented, another layout would have had room" : "full, no layout would have had room");
+  return g_strdup_printf (
+      "%s: out of memory: %s asked for, %s live, %s allocated, %s reserved, %s of %s left on the "
+      "device: %s",
+      heap->run->name, gemem_format_size (text[0], oom->requested),
+      gemem_format_size (text[1], oom->live), gemem_format_size (text[2], oom->allocated),
+      gemem_format_size (text[3], oom->reserved), gemem_format_size (text[4], oom->device_free),
+      gemem_format_size (text[5], gemem_device_capacity (heap->run->device)),
+      oom->avoidable ? "fragmented, another layout would have had room"
+                     : "full, no layout would have had room");
 }
 
 /* ---- how much */
 
-const char *const gemem_heap_stats[] = { "live", "allocated", "reserved", "peak_live", "peak_allocated", "peak_reserved", "allocs", "frees", "failed", NULL };
+const char *const gemem_heap_stats[] = { "live",      "allocated",      "reserved",
+                                         "peak_live", "peak_allocated", "peak_reserved",
+                                         "allocs",    "frees",          "failed",
+                                         NULL };
 
 guint64
 gemem_heap_stat (GememHeap *heap, const char *name)
 {
   const GememAccounts *accounts = &heap->run->accounts;
   const GememResult *result = heap->run->result;
-  const guint64 values[] = { accounts->live, accounts->allocated, accounts->reserved, accounts->peak_live, accounts->peak_allocated,
-                             accounts->peak_reserved, result->allocs, result->frees, result->ooms };
+  const guint64 values[] = { accounts->live,
+                             accounts->allocated,
+                             accounts->reserved,
+                             accounts->peak_live,
+                             accounts->peak_allocated,
+                             accounts->peak_reserved,
+                             result->allocs,
+                             result->frees,
+                             result->ooms };
 
   G_STATIC_ASSERT (G_N_ELEMENTS (values) + 1 == G_N_ELEMENTS (gemem_heap_stats));
   for (guint i = 0; gemem_heap_stats[i] != NULL; i++)

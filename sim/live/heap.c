@@ -1,5 +1,6 @@
-/* heap.c - see heap.h.  Here: the program's calls become events, and blocks go back when nobody uses them; pools.c has what belongs to private pools,
- * heap-report.c what people ask about a heap. */
+/* heap.c - see heap.h.  Here: the program's calls become events, and blocks go back when nobody
+ * uses them; pools.c has what belongs to private pools, heap-report.c what people ask about a
+ * heap. */
 #include "config.h"
 
 #include <string.h>
@@ -8,12 +9,16 @@
 
 /* ---- events */
 
-/* What the allocator obtains and returns while it serves an event comes before that event in the recording. */
+/* What the allocator obtains and returns while it serves an event comes before that event in the
+ * recording. */
 static void
 note_call (gpointer data, const GememDeviceNote *note)
 {
   GememHeap *heap = data;
-  GememTraceEvent event = { .time = heap->now, .address = note->address, .size = note->size, .stream = note->stream,
+  GememTraceEvent event = { .time = heap->now,
+                            .address = note->address,
+                            .size = note->size,
+                            .stream = note->stream,
                             .device = (guint16) heap->job.device_ordinal };
 
   if (!note->ok)
@@ -88,7 +93,9 @@ stream_number (GememHeap *heap, guint64 handle)
   if (heap->name_stream != NULL)
     heap->name_stream (heap->run->device, *number, handle);
   if (gemem_idmap_count (heap->streams) == 2 && !knows_streams (heap))
-    gemem_device_sync (heap->run->device); /* what was freed while there was one stream may be given to the second */
+    gemem_device_sync (
+        heap->run
+            ->device); /* what was freed while there was one stream may be given to the second */
   return *number;
 }
 
@@ -103,7 +110,8 @@ give_back (GememHeap *heap, guint64 id, GError **error)
   return gemem_heap_feed (heap, &event, error);
 }
 
-/* What nobody uses any more goes back; @wait: at least one block, if there is one that waits.  *@any: there was one. */
+/* What nobody uses any more goes back; @wait: at least one block, if there is one that waits. 
+ * *@any: there was one. */
 static gboolean
 give_back_all (GememHeap *heap, gboolean wait, gboolean *any, GError **error)
 {
@@ -121,7 +129,8 @@ give_back_all (GememHeap *heap, gboolean wait, gboolean *any, GError **error)
   return TRUE;
 }
 
-/* The streams that must be done before @block is free: its own only where the allocator does not know streams and there are several. */
+/* The streams that must be done before @block is free: its own only where the allocator does not
+ * know streams and there are several. */
 static guint
 streams_to_wait_for (GememHeap *heap, const GememHeapBlock *block, guint64 *streams)
 {
@@ -165,7 +174,9 @@ try_alloc (GememHeap *heap, GememTraceEvent *event, GememBlock *block, GError **
     *block = live->block;
   else
     {
-      GememTraceEvent end = { .kind = GEMEM_EVENT_FREE, .id = event->id, .flags = GEMEM_EVENT_FAILED };
+      GememTraceEvent end = { .kind = GEMEM_EVENT_FREE,
+                              .id = event->id,
+                              .flags = GEMEM_EVENT_FAILED };
       return gemem_heap_feed (heap, &end, error);
     }
   return TRUE;
@@ -174,23 +185,30 @@ try_alloc (GememHeap *heap, GememTraceEvent *event, GememBlock *block, GError **
 guint64
 gemem_heap_alloc (GememHeap *heap, guint64 size, guint64 stream, guint32 pool, GError **error)
 {
-  GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC, .size = size, .stream = stream_number (heap, stream), .pool = pool };
+  GememTraceEvent event = {
+    .kind = GEMEM_EVENT_ALLOC, .size = size, .stream = stream_number (heap, stream), .pool = pool
+  };
   GememBlock block;
   gboolean any;
 
   if (!give_back_all (heap, FALSE, &any, error) || !try_alloc (heap, &event, &block, error))
     return 0;
   while (block.address == 0)
-    if (!give_back_all (heap, TRUE, &any, error) || !any || !try_alloc (heap, &event, &block, error))
+    if (!give_back_all (heap, TRUE, &any, error) || !any
+        || !try_alloc (heap, &event, &block, error))
       return 0;
-  *(GememHeapBlock *) gemem_idmap_insert (heap->blocks, block.address, NULL) = (GememHeapBlock) { event.id, event.stream, NULL, 0, pool };
+  *(GememHeapBlock *) gemem_idmap_insert (heap->blocks, block.address,
+                                          NULL) = (GememHeapBlock){ event.id, event.stream, NULL, 0,
+                                                                    pool };
   return block.address;
 }
 
 static gboolean
 unknown (const GememHeap *heap, guint64 address, const char *what, GError **error)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: 0x%" G_GINT64_MODIFIER "x is %s, but no live block begins there; look for a double free",
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: 0x%" G_GINT64_MODIFIER
+               "x is %s, but no live block begins there; look for a double free",
                heap->run->name, address, what);
   return FALSE;
 }
@@ -256,11 +274,15 @@ choose (GememHeap *heap, const GememHeapOptions *options, GError **error)
     return FALSE;
   spec = heap->specs->pdata[0];
   if (heap->specs->len != 1)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator '%s' stands for %u allocators; a program runs with one", options->allocator,
-                 heap->specs->len);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "allocator '%s' stands for %u allocators; a program runs with one",
+                 options->allocator, heap->specs->len);
   else if (spec->klass->prepare != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s is shown the whole trace before it serves, which a running program does not have; "
-                                                        "name another, or record the program and replay that", spec->klass->name);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "allocator %s is shown the whole trace before it serves, which a running program "
+                 "does not have; "
+                 "name another, or record the program and replay that",
+                 spec->klass->name);
   else
     return TRUE;
   return FALSE;
@@ -276,14 +298,20 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
   heap->recording = options->recording;
   heap->name_stream = options->name_stream;
   heap->device = g_strdup (options->device);
-  heap->watch = (GememDeviceWatch) { .func = note_call, .data = heap };
+  heap->watch = (GememDeviceWatch){ .func = note_call, .data = heap };
   if (choose (heap, options, error))
     {
-      heap->job = (GememJob) { .allocator = heap->specs->pdata[0], .device_spec = heap->device, .device_ordinal = options->ordinal, .many_threads = TRUE,
-                               .measure = TRUE, .clock = options->clock, .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT,
-                               .watch = heap->recording != NULL ? &heap->watch : NULL };
+      heap->job = (GememJob){ .allocator = heap->specs->pdata[0],
+                              .device_spec = heap->device,
+                              .device_ordinal = options->ordinal,
+                              .many_threads = TRUE,
+                              .measure = TRUE,
+                              .clock = options->clock,
+                              .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT,
+                              .watch = heap->recording != NULL ? &heap->watch : NULL };
       g_autofree char *name = g_strdup_printf ("device %d (%s)", options->ordinal, options->device);
-      heap->run = gemem_run_open (&heap->job, name, (guint16) options->ordinal, options->capacity, error);
+      heap->run = gemem_run_open (&heap->job, name, (guint16) options->ordinal, options->capacity,
+                                  error);
     }
   if (heap->run == NULL)
     {
@@ -297,7 +325,8 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
   gemem_waiting_init (&heap->waiting, heap->run->device);
   gemem_heap_pools_init (heap);
   if (heap->recording != NULL)
-    gemem_recording_describe (heap->recording, heap->run->klass->name, heap->job.allocator->settings, heap->run->device);
+    gemem_recording_describe (heap->recording, heap->run->klass->name,
+                              heap->job.allocator->settings, heap->run->device);
   return heap;
 }
 

@@ -1,7 +1,8 @@
 /* pools.c - private pools: what is freed too early for the graphs that live in them (heap.h).
  *
- * Two reasons to keep a freed block.  Its pool is in use and the allocator knows no pools: a graph may write there whenever it is launched.  Or a pool is
- * open and the block waits for streams: while the program captures, no event may be recorded.
+ * Two reasons to keep a freed block.  Its pool is in use and the allocator knows no pools: a graph
+ * may write there whenever it is launched.  Or a pool is open and the block waits for streams:
+ * while the program captures, no event may be recorded.
  */
 #include "config.h"
 
@@ -27,11 +28,14 @@ static gboolean
 is_kept (const GememHeap *heap, const GememHeapBlock *block)
 {
   const GememAllocatorClass *klass = heap->run->klass;
-  const gboolean waits = block->n_users > 0 || ((klass->capabilities & GEMEM_CAP_STREAMS) == 0 && gemem_idmap_count (heap->streams) > 1);
+  const gboolean waits = block->n_users > 0
+                         || ((klass->capabilities & GEMEM_CAP_STREAMS) == 0
+                             && gemem_idmap_count (heap->streams) > 1);
 
   if (heap->pools_open > 0 && waits)
     return TRUE;
-  return block->pool != 0 && (klass->capabilities & GEMEM_CAP_POOLS) == 0 && gemem_idmap_lookup (heap->pools, block->pool) != NULL;
+  return block->pool != 0 && (klass->capabilities & GEMEM_CAP_POOLS) == 0
+         && gemem_idmap_lookup (heap->pools, block->pool) != NULL;
 }
 
 gboolean

@@ -1,7 +1,8 @@
 /* recording.c - see recording.h.
  *
- * Events go into a journal beside the file (traces/journal-format.h), through memory that belongs to it, so that whatever was recorded is there however
- * the process ends.  The end makes the file of it.
+ * Events go into a journal beside the file (traces/journal-format.h), through memory that belongs
+ * to it, so that whatever was recorded is there however the process ends.  The end makes the file
+ * of it.
  */
 #include "config.h"
 
@@ -20,23 +21,25 @@
 struct _GememRecording
 {
   GememTraceInfo info;
-  char          *journal; /* its name */
+  char *journal; /* its name */
   JournalHeader *header;
   JournalRecord *block;
-  guint          used;    /* slots of it */
-  guint          blocks;
-  guint64        last_id, range;
-  gboolean       ended;   /* in a child of fork() */
-  GError        *failure; /* the first */
+  guint used; /* slots of it */
+  guint blocks;
+  guint64 last_id, range;
+  gboolean ended;  /* in a child of fork() */
+  GError *failure; /* the first */
 };
 
 static void
 fail (GememRecording *recording, int problem)
 {
-  g_set_error (&recording->failure, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; the recording ends there", recording->journal, g_strerror (problem));
+  g_set_error (&recording->failure, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: %s; the recording ends there", recording->journal, g_strerror (problem));
 }
 
-/* The journal is of this process alone: one that an earlier process with its number has left makes way. */
+/* The journal is of this process alone: one that an earlier process with its number has left makes
+ * way. */
 static gboolean
 begin_journal (GememRecording *recording, const char *path, GError **error)
 {
@@ -45,7 +48,8 @@ begin_journal (GememRecording *recording, const char *path, GError **error)
   recording->header = gemem_journal_map (recording->journal, 0, O_CREAT | O_EXCL);
   if (recording->header == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; choose another place", recording->journal, g_strerror (errno));
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; choose another place",
+                   recording->journal, g_strerror (errno));
       g_unlink (recording->journal);
       return FALSE;
     }
@@ -76,7 +80,8 @@ free_recording (GememRecording *recording)
 static gboolean
 try_place (GememRecording *recording, GError **error)
 {
-  GememTraceWriter *writer = gemem_trace_create (recording->info.path, NULL, &recording->info, error);
+  GememTraceWriter *writer = gemem_trace_create (recording->info.path, NULL, &recording->info,
+                                                 error);
   if (writer != NULL)
     writer->discard (writer);
   return writer != NULL;
@@ -88,7 +93,8 @@ gemem_recording_new (const char *path, GError **error)
   GememRecording *recording = g_new0 (GememRecording, 1);
 
   gemem_trace_info_init (&recording->info, "live", path);
-  recording->info.flags = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS;
+  recording->info.flags = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES
+                          | GEMEM_TRACE_HAS_SEGMENTS;
   if (try_place (recording, error) && begin_journal (recording, path, error))
     return recording;
   free_recording (recording);
@@ -103,35 +109,41 @@ settings_text (const GPtrArray *settings)
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
-      g_autofree char *quoted = setting->value != NULL ? gemem_settings_quote (setting->value) : NULL;
+      g_autofree char *quoted = setting->value != NULL ? gemem_settings_quote (setting->value)
+                                                       : NULL;
       if (quoted != NULL)
         g_string_append_printf (text, "%s%s=%s", text->len > 0 ? "," : "", setting->key, quoted);
     }
   return g_string_free (text, FALSE);
 }
 
-/* What a simulated device must be told to decide like @device: its size, and how much of it others had. */
+/* What a simulated device must be told to decide like @device: its size, and how much of it others
+ * had. */
 static char *
 device_text (GememDevice *device)
 {
   GememDeviceInfo info;
 
   device->klass->info (device, &info); /* the allocator did not ask: not counted */
-  return g_strdup_printf ("capacity=%" G_GUINT64_FORMAT ",reserved_by_others=%" G_GUINT64_FORMAT ",granularity=%" G_GUINT64_FORMAT
-                          ",virtual_memory=%s,address=recorded",
-                          info.total, info.total - MIN (info.total, info.free + device->held), info.granularity, info.virtual_memory ? "yes" : "no");
+  return g_strdup_printf ("capacity=%" G_GUINT64_FORMAT ",reserved_by_others=%" G_GUINT64_FORMAT
+                          ",granularity=%" G_GUINT64_FORMAT ",virtual_memory=%s,address=recorded",
+                          info.total, info.total - MIN (info.total, info.free + device->held),
+                          info.granularity, info.virtual_memory ? "yes" : "no");
 }
 
 /* Says where ranges begin, as soon as both that and the device are known. */
 static void
 describe_range (GememRecording *recording)
 {
-  const guint64 step = MIN (recording->range & -recording->range, GEMEM_GIB); /* a multiple of which it is */
+  /* a multiple of which it is */
+  const guint64 step = MIN (recording->range & -recording->range, GEMEM_GIB);
   char *text;
 
-  if (recording->range == 0 || recording->info.device == NULL || strstr (recording->info.device, "va_base=") != NULL)
+  if (recording->range == 0 || recording->info.device == NULL
+      || strstr (recording->info.device, "va_base=") != NULL)
     return;
-  text = g_strdup_printf ("%s,va_base=0x%" G_GINT64_MODIFIER "x,va_step=%" G_GUINT64_FORMAT, recording->info.device, recording->range, step);
+  text = g_strdup_printf ("%s,va_base=0x%" G_GINT64_MODIFIER "x,va_step=%" G_GUINT64_FORMAT,
+                          recording->info.device, recording->range, step);
   g_free (recording->info.device);
   recording->info.device = text;
   g_strlcpy (recording->header->device, text, sizeof recording->header->device);
@@ -146,7 +158,8 @@ gemem_recording_note_range (GememRecording *recording, guint64 address)
 }
 
 void
-gemem_recording_describe (GememRecording *recording, const char *allocator, const GPtrArray *settings, GememDevice *device)
+gemem_recording_describe (GememRecording *recording, const char *allocator,
+                          const GPtrArray *settings, GememDevice *device)
 {
   g_autofree char *made_on = NULL;
 
@@ -156,7 +169,8 @@ gemem_recording_describe (GememRecording *recording, const char *allocator, cons
   recording->info.allocator = g_strdup (allocator);
   recording->info.settings = settings_text (settings);
   recording->info.device = device_text (device);
-  g_strlcpy (recording->header->settings, recording->info.settings, sizeof recording->header->settings);
+  g_strlcpy (recording->header->settings, recording->info.settings,
+             sizeof recording->header->settings);
   g_strlcpy (recording->header->device, recording->info.device, sizeof recording->header->device);
   g_strlcpy (recording->header->made_on, made_on, sizeof recording->header->made_on);
   g_strlcpy (recording->header->allocator, allocator, sizeof recording->header->allocator);
@@ -206,7 +220,8 @@ gemem_recording_add (GememRecording *recording, const GememTraceEvent *event)
   recording->used += 2;
   memcpy (slot + 1, event, sizeof *event);
   slot->sequence = ++recording->header->sequence;
-  __atomic_store_n (&slot->call, JOURNAL_EVENT, __ATOMIC_RELEASE); /* last: it is whole or not there */
+  /* last: it is whole or not there */
+  __atomic_store_n (&slot->call, JOURNAL_EVENT, __ATOMIC_RELEASE);
 }
 
 void
@@ -220,7 +235,9 @@ static gboolean
 write_file (GememRecording *recording, GError **error)
 {
   GememTraceReader *reader = gemem_trace_open (recording->journal, "journal", NULL, error);
-  GememTraceWriter *writer = reader != NULL ? gemem_trace_create (recording->info.path, NULL, &recording->info, error) : NULL;
+  GememTraceWriter *writer = reader != NULL ? gemem_trace_create (recording->info.path, NULL,
+                                                                  &recording->info, error)
+                                            : NULL;
   const GememTraceEvent *events;
   gboolean ok = writer != NULL;
   gssize n = 0;

@@ -11,7 +11,8 @@ gemem_torch_device_spec (const char *device_class, int device)
 {
   static const char *const cuda = "cuda";
 
-  if (!g_str_has_prefix (device_class, cuda) || (device_class[strlen (cuda)] != '\0' && device_class[strlen (cuda)] != ':'))
+  if (!g_str_has_prefix (device_class, cuda)
+      || (device_class[strlen (cuda)] != '\0' && device_class[strlen (cuda)] != ':'))
     return g_strdup (device_class);
   return g_strdup_printf ("%s:%d%s", cuda, device, device_class + strlen (cuda));
 }

@@ -1,14 +1,18 @@
-/* torch-private.h - the parts of libgemem-torch.so: torch.c (what PyTorch calls), torch-device.c (devices as text), torch-stats.c (at exit), torch-throw.c (no memory). */
+/* torch-private.h - the parts of libgemem-torch.so: torch.c (what PyTorch calls), torch-device.c
+ * (devices as text), torch-stats.c (at exit), torch-throw.c (no memory). */
 #pragma once
 
 #include "sim/live/heap.h"
 
 /* "cuda" becomes "cuda:DEVICE"; g_free(). */
-char    *gemem_torch_device_spec (const char *device_class, int device);
+char *gemem_torch_device_spec (const char *device_class, int device);
 /* @fraction of the device's capacity; 0: the device cannot be had, whoever opens it says why. */
-guint64  gemem_torch_share (const char *spec, int device, double fraction);
+guint64 gemem_torch_share (const char *spec, int device, double fraction);
 
-/* All measures of the @n heaps (NULL: none) to @path, "stderr" or a file, its extension says how.  The heaps have no more to say then. */
-gboolean gemem_torch_write_stats (const char *path, GememHeap *const *heaps, guint n, GError **error);
-/* Throws std::bad_alloc if PyTorch is in this process; returns otherwise.  The caller holds nothing. */
+/* All measures of the @n heaps (NULL: none) to @path, "stderr" or a file, its extension says how. 
+ * The heaps have no more to say then. */
+gboolean gemem_torch_write_stats (const char *path, GememHeap *const *heaps, guint n,
+                                  GError **error);
+/* Throws std::bad_alloc if PyTorch is in this process; returns otherwise.  The caller holds
+ * nothing. */
 void gemem_torch_throw (void);

@@ -1,4 +1,5 @@
-/* torch-stats.c - GEMEM_STATS: the results of the heaps in the formats of gemem-sim, so that live and replayed runs are read by the same tools. */
+/* torch-stats.c - GEMEM_STATS: the results of the heaps in the formats of gemem-sim, so that live
+ * and replayed runs are read by the same tools. */
 #include "config.h"
 
 #include <string.h>
@@ -9,8 +10,13 @@
 static GememReportFormat
 format_of (const char *path)
 {
-  static const struct { const char *extension; GememReportFormat format; } formats[]
-      = { { ".json", GEMEM_FORMAT_JSON }, { ".csv", GEMEM_FORMAT_CSV }, { ".md", GEMEM_FORMAT_MARKDOWN } };
+  static const struct
+  {
+    const char *extension;
+    GememReportFormat format;
+  } formats[] = { { ".json", GEMEM_FORMAT_JSON },
+                  { ".csv", GEMEM_FORMAT_CSV },
+                  { ".md", GEMEM_FORMAT_MARKDOWN } };
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
     if (g_str_has_suffix (path, formats[i].extension))
@@ -21,7 +27,8 @@ format_of (const char *path)
 gboolean
 gemem_torch_write_stats (const char *path, GememHeap *const *heaps, guint n, GError **error)
 {
-  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  g_autoptr (GPtrArray)
+      results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   const GememReportOptions options = { .details = TRUE };
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -30,7 +37,8 @@ gemem_torch_write_stats (const char *path, GememHeap *const *heaps, guint n, GEr
       g_ptr_array_add (results, gemem_heap_result (heaps[i]));
   if (results->len == 0)
     return TRUE;
-  gemem_report_write (text, format_of (path), (GememResult *const *) results->pdata, results->len, &options);
+  gemem_report_write (text, format_of (path), (GememResult *const *) results->pdata, results->len,
+                      &options);
   if (strcmp (path, "stderr") != 0)
     return gemem_write_file (path, text->str, (gssize) text->len, error);
   g_printerr ("%s", text->str);

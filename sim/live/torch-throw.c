@@ -1,8 +1,10 @@
 /* torch-throw.c - tells PyTorch that there is no memory.
  *
- * CUDAPluggableAllocator takes NULL for an address: the tensor lies at 0, and the first kernel on it ends the GPU's context (seen with PyTorch 2.15).  Its own
- * allocator throws there, so that every caller is prepared for an exception; std::bad_alloc reaches Python as an error like any other.  This is C: the
- * function that throws is the C++ library's, found only in a process that has PyTorch.  Frames of C are passed by the unwinder, so nothing may be held.
+ * CUDAPluggableAllocator takes NULL for an address: the tensor lies at 0, and the first kernel on
+ * it ends the GPU's context (seen with PyTorch 2.15).  Its own allocator throws there, so that
+ * every caller is prepared for an exception; std::bad_alloc reaches Python as an error like any
+ * other.  This is C: the function that throws is the C++ library's, found only in a process that
+ * has PyTorch.  Frames of C are passed by the unwinder, so nothing may be held.
  */
 #include "config.h"
 

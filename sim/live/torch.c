@@ -1,4 +1,5 @@
-/* torch.c - see torch.h.  The one place of sim/live that reads the environment and the clock, and says something on stderr: to PyTorch, it is the program. */
+/* torch.c - see torch.h.  The one place of sim/live that reads the environment and the clock, and
+ * says something on stderr: to PyTorch, it is the program. */
 #include "config.h"
 
 #include <pthread.h>
@@ -18,30 +19,30 @@
 typedef struct
 {
   GThread *owner;
-  guint32  pool;
-  int      device;
+  guint32 pool;
+  int device;
 } OpenPool;
 
 static struct
 {
-  gboolean        begun, ended;
-  pid_t           process; /* children that were forked have nothing to report */
-  char           *allocator, *device, *stats;
-  GememHeap      *heaps[DEVICES_MAX];
-  double          fractions[DEVICES_MAX]; /* 0: all */
+  gboolean begun, ended;
+  pid_t process; /* children that were forked have nothing to report */
+  char *allocator, *device, *stats;
+  GememHeap *heaps[DEVICES_MAX];
+  double fractions[DEVICES_MAX]; /* 0: all */
   GememRecording *recording;
-  GArray         *pools; /* GememTorchPool: pool n + 1 of the traces */
-  GArray         *open;  /* OpenPool */
-  guint           warnings;
-  char           *told; /* the last error */
+  GArray *pools; /* GememTorchPool: pool n + 1 of the traces */
+  GArray *open;  /* OpenPool */
+  guint warnings;
+  char *told; /* the last error */
 } state;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of state; one that the thread sanitizer knows */
+/* of state; one that the thread sanitizer knows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- words */
 
-static void G_GNUC_PRINTF (1, 2)
-warn (const char *format, ...)
+static void G_GNUC_PRINTF (1, 2) warn (const char *format, ...)
 {
   va_list args;
 
@@ -50,7 +51,8 @@ warn (const char *format, ...)
   va_start (args, format);
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_printerr ("libgemem-torch: %s%s\n", text, state.warnings == WARNINGS_MAX ? " (further messages are left out)" : "");
+  g_printerr ("libgemem-torch: %s%s\n", text,
+              state.warnings == WARNINGS_MAX ? " (further messages are left out)" : "");
 }
 
 /* A device that has failed gives the same answer to every request: it is told once. */
@@ -66,11 +68,13 @@ warn_of (GError *error)
   g_clear_error (&error);
 }
 
-/* @variable is to blame, "" where @error says it.  There is no way on: a training run with another allocator than the one asked for would be worse than none. */
+/* @variable is to blame, "" where @error says it.  There is no way on: a training run with another
+ * allocator than the one asked for would be worse than none. */
 static void G_GNUC_NORETURN
 give_up (const char *variable, const GError *error)
 {
-  g_printerr ("libgemem-torch: error: %s%s%s\n", variable, *variable != '\0' ? ": " : "", error->message);
+  g_printerr ("libgemem-torch: error: %s%s%s\n", variable, *variable != '\0' ? ": " : "",
+              error->message);
   _exit (gemem_error_exit_status (error));
 }
 
@@ -115,16 +119,19 @@ finish_all (void)
       g_autoptr (GError) error = NULL;
 
       state.ended = TRUE;
-      if (state.stats != NULL && !gemem_torch_write_stats (state.stats, state.heaps, DEVICES_MAX, &error))
+      if (state.stats != NULL
+          && !gemem_torch_write_stats (state.stats, state.heaps, DEVICES_MAX, &error))
         warn ("GEMEM_STATS: %s", error->message);
       g_clear_error (&error);
-      if (state.recording != NULL && !gemem_recording_finish (g_steal_pointer (&state.recording), &error))
+      if (state.recording != NULL
+          && !gemem_recording_finish (g_steal_pointer (&state.recording), &error))
         warn ("GEMEM_RECORD: %s", error->message);
     }
   pthread_mutex_unlock (&lock);
 }
 
-/* Over a fork() the lock is held, so that the child finds everything as it should be; the recording is its parent's. */
+/* Over a fork() the lock is held, so that the child finds everything as it should be; the recording
+ * is its parent's. */
 static void
 before_fork (void)
 {
@@ -162,7 +169,8 @@ begin (void)
   state.open = g_array_new (FALSE, FALSE, sizeof (OpenPool));
   if (!gemem_allocator_load_plugins (g_getenv ("GEMEM_PLUGIN_PATH"), &error))
     give_up ("", error);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   if (!gemem_allocator_spec_parse (state.allocator, specs, &error))
     give_up ("GEMEM_ALLOCATOR", error);
   record = file_name ("GEMEM_RECORD");
@@ -177,17 +185,27 @@ make_heap (int device)
 {
   g_autofree char *spec = gemem_torch_device_spec (state.device, device);
   const double fraction = state.fractions[device];
-  const GememHeapOptions options = { .allocator = state.allocator, .device = spec, .ordinal = device, .clock = now, .recording = state.recording,
-                                     .capacity = fraction > 0 ? gemem_torch_share (spec, device, fraction) : 0, .name_stream = gemem_cuda_name_stream };
+  const GememHeapOptions options = { .allocator = state.allocator,
+                                     .device = spec,
+                                     .ordinal = device,
+                                     .clock = now,
+                                     .recording = state.recording,
+                                     .capacity = fraction > 0
+                                                     ? gemem_torch_share (spec, device, fraction)
+                                                     : 0,
+                                     .name_stream = gemem_cuda_name_stream };
   g_autoptr (GError) error = NULL;
   GememHeap *heap = gemem_heap_new (&options, &error);
 
   if (heap == NULL)
-    give_up (error->code == GEMEM_ERROR_NO_DEVICE ? "GEMEM_DEVICE" : "GEMEM_ALLOCATOR, GEMEM_DEVICE", error);
+    give_up (error->code == GEMEM_ERROR_NO_DEVICE ? "GEMEM_DEVICE"
+                                                  : "GEMEM_ALLOCATOR, GEMEM_DEVICE",
+             error);
   return heap;
 }
 
-/* The heap of @device if anything may still be asked of it; NULL: the process ends.  @make: if it is not there yet. */
+/* The heap of @device if anything may still be asked of it; NULL: the process ends.  @make: if it
+ * is not there yet. */
 static GememHeap *
 heap_of (int device, gboolean make)
 {
@@ -226,7 +244,9 @@ pool_for (GememHeap *heap, int device, void *stream)
   for (guint i = state.open->len; i-- > 0;)
     {
       const OpenPool *open = &g_array_index (state.open, OpenPool, i);
-      if (open->device == device && (open->owner == g_thread_self () || gemem_cuda_is_capturing (gemem_heap_device (heap), GPOINTER_TO_SIZE (stream))))
+      if (open->device == device
+          && (open->owner == g_thread_self ()
+              || gemem_cuda_is_capturing (gemem_heap_device (heap), GPOINTER_TO_SIZE (stream))))
         return open->pool;
     }
   return 0;
@@ -257,7 +277,8 @@ gemem_torch_end_allocate_to_pool (int device, GememTorchPool pool)
   pthread_mutex_lock (&lock);
   heap = heap_of (device, FALSE);
   for (guint i = heap != NULL ? state.open->len : 0; i-- > 0;)
-    if (g_array_index (state.open, OpenPool, i).device == device && g_array_index (state.open, OpenPool, i).pool == pool_number (pool))
+    if (g_array_index (state.open, OpenPool, i).device == device
+        && g_array_index (state.open, OpenPool, i).pool == pool_number (pool))
       {
         g_array_remove_index (state.open, i);
         gemem_heap_pool_end (heap, &error);
@@ -310,7 +331,8 @@ take (guint64 size, int device, void *stream, gboolean *refused)
   if (heap != NULL)
     {
       const int before = enter (heap);
-      address = gemem_heap_alloc (heap, size, GPOINTER_TO_SIZE (stream), pool_for (heap, device, stream), &error);
+      address = gemem_heap_alloc (heap, size, GPOINTER_TO_SIZE (stream),
+                                  pool_for (heap, device, stream), &error);
       leave (heap, before);
       if (address == 0 && error == NULL)
         {
@@ -363,7 +385,8 @@ static GememHeap *
 find_heap (void *pointer)
 {
   for (int device = 0; device < DEVICES_MAX && !state.ended; device++)
-    if (state.heaps[device] != NULL && gemem_heap_has (state.heaps[device], GPOINTER_TO_SIZE (pointer)))
+    if (state.heaps[device] != NULL
+        && gemem_heap_has (state.heaps[device], GPOINTER_TO_SIZE (pointer)))
       return state.heaps[device];
   if (!state.ended)
     warn ("%p is no live block of any device", pointer);
@@ -429,7 +452,9 @@ gemem_torch_set_memory_fraction (double fraction, int device)
 {
   pthread_mutex_lock (&lock);
   if (heap_of (device, FALSE) != NULL)
-    warn ("device %d: memory fraction %g comes after the first request and has no effect; set it before", device, fraction);
+    warn ("device %d: memory fraction %g comes after the first request and has no effect; set it "
+          "before",
+          device, fraction);
   else if (device >= 0 && device < DEVICES_MAX && fraction > 0 && fraction < 1)
     state.fractions[device] = fraction;
   pthread_mutex_unlock (&lock);

@@ -6,13 +6,13 @@
 typedef struct
 {
   guint64 id;
-  guint   marks; /* events that are not known to be complete */
+  guint marks; /* events that are not known to be complete */
 } Block;
 
 typedef struct
 {
   GememDeviceEvent event;
-  Block           *block;
+  Block *block;
 } Mark;
 
 void
@@ -49,7 +49,7 @@ add_mark (GememWaiting *waiting, Block *block, guint64 stream)
   while (waiting->queues->len <= stream)
     g_ptr_array_add (waiting->queues, g_queue_new ());
   mark = gemem_slab_alloc (&waiting->marks);
-  *mark = (Mark) { event, block };
+  *mark = (Mark){ event, block };
   g_queue_push_tail (g_ptr_array_index (waiting->queues, stream), mark);
   block->marks++;
 }
@@ -78,7 +78,8 @@ end_first (GememWaiting *waiting, GQueue *queue)
   gemem_slab_free (&waiting->marks, mark);
 }
 
-/* Moves on what is complete; @wait: waits for the first event of each stream until a block is ready. */
+/* Moves on what is complete; @wait: waits for the first event of each stream until a block is
+ * ready. */
 static void
 look (GememWaiting *waiting, gboolean wait)
 {

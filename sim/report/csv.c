@@ -1,4 +1,5 @@
-/* csv.c - a row per result, a column per measure of measures.def (RFC 4180, LF line ends, numbers exact and locale-free). */
+/* csv.c - a row per result, a column per measure of measures.def (RFC 4180, LF line ends, numbers
+ * exact and locale-free). */
 #include "config.h"
 
 #include <string.h>
@@ -38,7 +39,8 @@ gemem_report_csv (GString *out, GememResult *const *results, guint n)
     {
       const GememResult *r = results[i];
       append_field (out, r->trace);
-      g_string_append_printf (out, ",%s,%d,", r->trace_sha256 != NULL ? r->trace_sha256 : "", r->device_ordinal);
+      g_string_append_printf (out, ",%s,%d,", r->trace_sha256 != NULL ? r->trace_sha256 : "",
+                              r->device_ordinal);
       append_field (out, r->allocator);
       g_string_append_c (out, ',');
       append_field (out, r->label);
@@ -47,7 +49,9 @@ gemem_report_csv (GString *out, GememResult *const *results, guint n)
       g_string_append_printf (out, ",%s,", r->partial ? "yes" : "no");
       append_field (out, r->failure);
       for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-        g_string_append_printf (out, ",%s", gemem_measure_applies (measure, r) ? gemem_measure_exact (measure, r, text) : "");
+        g_string_append_printf (
+            out, ",%s",
+            gemem_measure_applies (measure, r) ? gemem_measure_exact (measure, r, text) : "");
       g_string_append_c (out, '\n');
     }
 }

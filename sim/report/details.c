@@ -25,7 +25,9 @@ append_settings (GString *out, const char *title, const GPtrArray *settings)
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
-      const char *value = setting->value == NULL ? "none" : setting->value[0] == '\0' ? "''" : setting->value;
+      const char *value = setting->value == NULL      ? "none"
+                          : setting->value[0] == '\0' ? "''"
+                                                      : setting->value;
       g_string_append_printf (out, "  %-*s  %s\n", widest_key (settings), setting->key, value);
     }
 }
@@ -44,7 +46,8 @@ append_stats (GString *out, const GPtrArray *stats)
       if (g_strcmp0 (stat->value, "0") == 0)
         zeros++;
       else
-        g_string_append_printf (out, "  %-*s  %20s\n", widest_key (stats), stat->key, stat->value != NULL ? stat->value : "none");
+        g_string_append_printf (out, "  %-*s  %20s\n", widest_key (stats), stat->key,
+                                stat->value != NULL ? stat->value : "none");
     }
   if (zeros > 0)
     g_string_append_printf (out, "  and %u that are 0\n", zeros);
@@ -58,29 +61,33 @@ append_measures (GString *out, const GememResult *result)
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
     if (measure->rank < GEMEM_RANK_CALLS && gemem_measure_applies (measure, result))
       {
-        g_string_append_printf (out, "  %-20s %14s", measure->title, gemem_measure_text (measure, result, text));
+        g_string_append_printf (out, "  %-20s %14s", measure->title,
+                                gemem_measure_text (measure, result, text));
         if (measure->unit == GEMEM_UNIT_BYTES && measure->integer (result) != GEMEM_UNLIMITED)
           g_string_append_printf (out, "  %" G_GUINT64_FORMAT " bytes", measure->integer (result));
         if (strcmp (measure->key, "peak_reserved") == 0)
-          g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_reserved_seq);
+          g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT,
+                                  result->peak_reserved_seq);
         if (strcmp (measure->key, "peak_live") == 0)
           g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_live_seq);
         g_string_append_c (out, '\n');
       }
   if (result->least_capacity != 0 && !result->capacity_monotone)
-    g_string_append (out,
-                     "  (some larger capacities fail: least capacity is the first that fits in the search, not a guarantee above it)\n");
+    g_string_append (out, "  (some larger capacities fail: least capacity is the first that fits "
+                          "in the search, not a guarantee above it)\n");
 }
 
 static void
 append_calls (GString *out, const GememResult *result)
 {
   char text[GEMEM_FORMAT_MAX];
-  g_string_append (out, "\ndevice calls                          count      refused   modelled time\n");
+  g_string_append (out,
+                   "\ndevice calls                          count      refused   modelled time\n");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     if (result->calls[call] > 0)
       g_string_append_printf (out, "  %-24s %16" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT " %15s\n",
-                              gemem_device_call_name ((GememDeviceCall) call), result->calls[call], result->refused[call],
+                              gemem_device_call_name ((GememDeviceCall) call), result->calls[call],
+                              result->refused[call],
                               gemem_format_time (text, result->call_ns[call]));
 }
 
@@ -90,7 +97,8 @@ append_latency (GString *out, const char *label, const GememHistogram *latency)
   char text[6][GEMEM_FORMAT_MAX];
   if (latency->count == 0)
     return;
-  g_string_append_printf (out, "  %-18s %12s %12s %12s %12s %12s %12s\n", label, gemem_format_time (text[0], latency->sum / latency->count),
+  g_string_append_printf (out, "  %-18s %12s %12s %12s %12s %12s %12s\n", label,
+                          gemem_format_time (text[0], latency->sum / latency->count),
                           gemem_format_time (text[1], gemem_histogram_percentile (latency, 500)),
                           gemem_format_time (text[2], gemem_histogram_percentile (latency, 900)),
                           gemem_format_time (text[3], gemem_histogram_percentile (latency, 990)),
@@ -101,15 +109,18 @@ append_latency (GString *out, const char *label, const GememHistogram *latency)
 static void
 append_latencies (GString *out, const GememResult *result)
 {
-  g_string_append_printf (out, "\n%-20s %12s %12s %12s %12s %12s %12s\n", "latency", "mean", "p50", "p90", "p99", "p99.9", "max");
+  g_string_append_printf (out, "\n%-20s %12s %12s %12s %12s %12s %12s\n", "latency", "mean", "p50",
+                          "p90", "p99", "p99.9", "max");
   append_latency (out, "alloc, modelled", &result->alloc_ns);
   append_latency (out, "free, modelled", &result->free_ns);
   append_latency (out, "alloc, measured", &result->measured_alloc_ns);
   append_latency (out, "free, measured", &result->measured_free_ns);
   if (result->cost_guesses > 0)
-    g_string_append_printf (
-        out, "  modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
-        result->cost_numbers, result->cost_guesses);
+    g_string_append_printf (out,
+                            "  modelled times rest on %" G_GUINT64_FORMAT
+                            " figures of the device profile, %" G_GUINT64_FORMAT
+                            " of them guesses\n",
+                            result->cost_numbers, result->cost_guesses);
 }
 
 /* Modelled and measured side by side, kind by kind. */
@@ -120,16 +131,20 @@ append_measured_calls (GString *out, const GememResult *result)
 
   if (result->measured_calls == NULL)
     return;
-  g_string_append_printf (out, "\n%-16s %12s %12s %12s %12s %12s %12s\n", "calls, measured", "count", "mean modelled", "mean", "p50", "p99", "max");
+  g_string_append_printf (out, "\n%-16s %12s %12s %12s %12s %12s %12s\n", "calls, measured",
+                          "count", "mean modelled", "mean", "p50", "p99", "max");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     {
       const GememHistogram *times = &result->measured_calls[call];
       if (times->count > 0)
-        g_string_append_printf (out, "  %-14s %12" G_GUINT64_FORMAT " %13s %12s %12s %12s %12s\n", gemem_device_call_name ((GememDeviceCall) call),
-                                times->count, gemem_format_time (text[0], result->call_ns[call] / MAX (result->calls[call], 1)),
-                                gemem_format_time (text[1], times->sum / times->count),
-                                gemem_format_time (text[2], gemem_histogram_percentile (times, 500)),
-                                gemem_format_time (text[3], gemem_histogram_percentile (times, 990)), gemem_format_time (text[4], times->max));
+        g_string_append_printf (
+            out, "  %-14s %12" G_GUINT64_FORMAT " %13s %12s %12s %12s %12s\n",
+            gemem_device_call_name ((GememDeviceCall) call), times->count,
+            gemem_format_time (text[0], result->call_ns[call] / MAX (result->calls[call], 1)),
+            gemem_format_time (text[1], times->sum / times->count),
+            gemem_format_time (text[2], gemem_histogram_percentile (times, 500)),
+            gemem_format_time (text[3], gemem_histogram_percentile (times, 990)),
+            gemem_format_time (text[4], times->max));
     }
 }
 
@@ -138,22 +153,29 @@ static void
 append_oom (GString *out, const GememOom *oom)
 {
   char size[6][GEMEM_FORMAT_MAX];
-  g_autofree char *block = oom->id == G_MAXUINT64 ? g_strdup ("the request that failed when recorded,") : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
+  g_autofree char *block = oom->id == G_MAXUINT64
+                               ? g_strdup ("the request that failed when recorded,")
+                               : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
   g_string_append_printf (
-      out, "  event %" G_GUINT64_FORMAT ": %s %s failed with %s live, %s allocated, %s reserved of %s\n",
-      oom->seq, block, gemem_format_size (size[0], oom->requested), gemem_format_size (size[1], oom->live),
-      gemem_format_size (size[2], oom->allocated), gemem_format_size (size[3], oom->reserved), gemem_format_size (size[4], oom->capacity));
+      out,
+      "  event %" G_GUINT64_FORMAT ": %s %s failed with %s live, %s allocated, %s reserved of %s\n",
+      oom->seq, block, gemem_format_size (size[0], oom->requested),
+      gemem_format_size (size[1], oom->live), gemem_format_size (size[2], oom->allocated),
+      gemem_format_size (size[3], oom->reserved), gemem_format_size (size[4], oom->capacity));
   if (!oom->avoidable)
     {
-      g_string_append_printf (out, "    true: no layout could have served it; %s would have to be freed first\n",
-                              gemem_format_size (size[5], oom->missing));
+      g_string_append_printf (
+          out, "    true: no layout could have served it; %s would have to be freed first\n",
+          gemem_format_size (size[5], oom->missing));
       return;
     }
-  g_string_append_printf (out, "    avoidable: the device has %s free and the cache %s in its largest piece",
-                          gemem_format_size (size[0], oom->device_free), gemem_format_size (size[1], oom->largest_free));
+  g_string_append_printf (
+      out, "    avoidable: the device has %s free and the cache %s in its largest piece",
+      gemem_format_size (size[0], oom->device_free),
+      gemem_format_size (size[1], oom->largest_free));
   if (oom->blocking_id != 0)
-    g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s) it would fit", oom->blocking_id,
-                            gemem_format_size (size[2], oom->blocking_size));
+    g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s) it would fit",
+                            oom->blocking_id, gemem_format_size (size[2], oom->blocking_size));
   g_string_append_c (out, '\n');
 }
 
@@ -163,13 +185,15 @@ append_ooms (GString *out, const GememResult *result)
   const guint shown = MIN (result->oom != NULL ? result->oom->len : 0, 20);
   if (result->ooms == 0)
     return;
-  g_string_append_printf (out, "\nfailed requests: %" G_GUINT64_FORMAT ", avoidable: %" G_GUINT64_FORMAT "\n", result->ooms,
-                          result->ooms_avoidable);
+  g_string_append_printf (
+      out, "\nfailed requests: %" G_GUINT64_FORMAT ", avoidable: %" G_GUINT64_FORMAT "\n",
+      result->ooms, result->ooms_avoidable);
   for (guint i = 0; i < shown; i++)
     append_oom (out, &g_array_index (result->oom, GememOom, i));
   if (result->ooms > shown)
-    g_string_append_printf (out, "  ... and %" G_GUINT64_FORMAT " more (--format=json keeps up to %u)\n", result->ooms - shown,
-                            result->oom->len);
+    g_string_append_printf (out,
+                            "  ... and %" G_GUINT64_FORMAT " more (--format=json keeps up to %u)\n",
+                            result->ooms - shown, result->oom->len);
 }
 
 static void
@@ -182,10 +206,12 @@ append_streams (GString *out, const GememResult *result)
   for (guint i = 0; i < result->streams->len; i++)
     {
       const GememStreamUse *use = &g_array_index (result->streams, GememStreamUse, i);
-      g_autofree char *name
-          = use->stream == G_MAXUINT64 ? g_strdup ("all others") : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", use->stream);
+      g_autofree char *name = use->stream == G_MAXUINT64
+                                  ? g_strdup ("all others")
+                                  : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", use->stream);
       g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %15s\n", name, use->allocs,
-                              gemem_format_size (size[0], use->peak_live), gemem_format_size (size[1], use->peak_allocated));
+                              gemem_format_size (size[0], use->peak_live),
+                              gemem_format_size (size[1], use->peak_allocated));
     }
 }
 
@@ -195,13 +221,16 @@ append_classes (GString *out, const GememResult *result)
   char size[3][GEMEM_FORMAT_MAX];
   if (result->classes == NULL || result->classes->len == 0)
     return;
-  g_string_append (out, "\nrequests up to                allocs   live at peak  internal waste at peak\n");
+  g_string_append (
+      out, "\nrequests up to                allocs   live at peak  internal waste at peak\n");
   for (guint i = 0; i < result->classes->len; i++)
     {
       const GememSizeClassUse *use = &g_array_index (result->classes, GememSizeClassUse, i);
       if (use->allocs > 0)
-        g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %23s\n", gemem_format_size (size[0], use->limit), use->allocs,
-                                gemem_format_size (size[1], use->live_at_peak), gemem_format_size (size[2], use->internal_waste_at_peak));
+        g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %23s\n",
+                                gemem_format_size (size[0], use->limit), use->allocs,
+                                gemem_format_size (size[1], use->live_at_peak),
+                                gemem_format_size (size[2], use->internal_waste_at_peak));
     }
 }
 
@@ -211,13 +240,16 @@ append_epochs (GString *out, const GememResult *result)
   char size[5][GEMEM_FORMAT_MAX];
   if (result->epochs == NULL || result->epochs->len < 2)
     return;
-  g_string_append (out, "\nepoch      peak live  peak allocated   peak reserved  reserved at end    largest free   failed\n");
+  g_string_append (out, "\nepoch      peak live  peak allocated   peak reserved  reserved at end   "
+                        " largest free   failed\n");
   for (guint i = 0; i < result->epochs->len; i++)
     {
       const GememEpoch *epoch = &g_array_index (result->epochs, GememEpoch, i);
       g_string_append_printf (out, "%5u %14s %15s %15s %16s %15s %8" G_GUINT64_FORMAT "\n", i + 1,
-                              gemem_format_size (size[0], epoch->peak_live), gemem_format_size (size[1], epoch->peak_allocated),
-                              gemem_format_size (size[2], epoch->peak_reserved), gemem_format_size (size[3], epoch->end_reserved),
+                              gemem_format_size (size[0], epoch->peak_live),
+                              gemem_format_size (size[1], epoch->peak_allocated),
+                              gemem_format_size (size[2], epoch->peak_reserved),
+                              gemem_format_size (size[3], epoch->end_reserved),
                               gemem_format_size (size[4], epoch->end_largest_free), epoch->ooms);
     }
 }
@@ -229,15 +261,19 @@ append_fidelity (GString *out, const GememResult *result)
   if (f->compared == 0 && f->segments_compared == 0)
     return;
   g_string_append_printf (out,
-                          "\nfidelity: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions and %" G_GUINT64_FORMAT
-                          " of %" G_GUINT64_FORMAT " device calls as recorded\n",
+                          "\nfidelity: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                          " decisions and %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                          " device calls as recorded\n",
                           f->equal, f->compared, f->segments_equal, f->segments_compared);
   if (f->first_difference != G_MAXUINT64 && f->equal < f->compared)
     g_string_append_printf (out,
-                            "  first difference at event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER
-                            "x, here 0x%" G_GINT64_MODIFIER "x%s\n",
+                            "  first difference at event %" G_GUINT64_FORMAT
+                            ": recorded 0x%" G_GINT64_MODIFIER "x, here 0x%" G_GINT64_MODIFIER
+                            "x%s\n",
                             f->first_difference, f->expected_address, f->got_address,
-                            gemem_device_settings_recorded (result->device_settings) ? "" : " (exact addresses need -d sim:address=recorded)");
+                            gemem_device_settings_recorded (result->device_settings)
+                                ? ""
+                                : " (exact addresses need -d sim:address=recorded)");
 }
 
 static void
@@ -266,18 +302,22 @@ gemem_report_details (GString *out, const GememResult *result)
   g_autofree char *group = gemem_report_group (result);
   if (result->not_run)
     {
-      g_string_append_printf (out, "%s through %s: not run: %s\n", group, result->label, result->failure);
+      g_string_append_printf (out, "%s through %s: not run: %s\n", group, result->label,
+                              result->failure);
       return;
     }
-  g_string_append_printf (out, "%s through %s on %s\n", group, result->label, result->device != NULL ? result->device : "a device");
+  g_string_append_printf (out, "%s through %s on %s\n", group, result->label,
+                          result->device != NULL ? result->device : "a device");
   if (result->hardware != NULL)
     g_string_append_printf (out, "  %s\n", result->hardware);
-  g_string_append_printf (out, "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT " allocations, %" G_GUINT64_FORMAT " frees\n",
+  g_string_append_printf (out,
+                          "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT
+                          " allocations, %" G_GUINT64_FORMAT " frees\n",
                           result->events, result->allocs, result->frees);
   append_counts (out, result);
   if (result->partial)
-    g_string_append (out,
-                     "  PARTIAL: the run was interrupted or the trace is damaged; what follows holds for the part that was replayed\n");
+    g_string_append (out, "  PARTIAL: the run was interrupted or the trace is damaged; what "
+                          "follows holds for the part that was replayed\n");
   if (result->failure != NULL)
     g_string_append_printf (out, "  STOPPED: %s\n", result->failure);
   append_measures (out, result);

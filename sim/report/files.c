@@ -1,7 +1,8 @@
 /* files.c - writing a file completely or not at all.
  *
- * The text goes to a temporary file beside the target, which is renamed over it when all is written, so that a full disk leaves neither
- * half a report nor destroys an old one.  Devices and pipes (/dev/stdout, /dev/full) are written directly.
+ * The text goes to a temporary file beside the target, which is renamed over it when all is
+ * written, so that a full disk leaves neither half a report nor destroys an old one.  Devices and
+ * pipes (/dev/stdout, /dev/full) are written directly.
  */
 #include "config.h"
 
@@ -59,6 +60,7 @@ gemem_write_file (const char *path, const char *text, gssize length, GError **er
   int errnum = errno;
   if (!direct && fd >= 0)
     g_unlink (temporary);
-  gemem_error_set_errno (error, errnum, path, "nothing was left behind; free some space or write elsewhere");
+  gemem_error_set_errno (error, errnum, path,
+                         "nothing was left behind; free some space or write elsewhere");
   return FALSE;
 }

@@ -1,23 +1,43 @@
-/* json-fields.c - see json-fields.h.  Names are those of the structs in result.h; a new field there is a new line here. */
+/* json-fields.c - see json-fields.h.  Names are those of the structs in result.h; a new field there
+ * is a new line here. */
 #include "config.h"
 
 #include "sim/report/json-fields.h"
 
-#define TEXT(name) { #name, G_STRUCT_OFFSET (GememResult, name) }
-#define NUMBER(type, name) { #name, GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (type, name) }
-#define HEX(type, name) { #name, GEMEM_JSON_HEX, G_STRUCT_OFFSET (type, name) }
-#define BOOL(type, name) { #name, GEMEM_JSON_BOOL, G_STRUCT_OFFSET (type, name) }
+#define TEXT(name) \
+  { \
+#name, G_STRUCT_OFFSET(GememResult, name) \
+  }
+#define NUMBER(type, name) \
+  { \
+#name, GEMEM_JSON_NUMBER, G_STRUCT_OFFSET(type, name) \
+  }
+#define HEX(type, name) \
+  { \
+#name, GEMEM_JSON_HEX, G_STRUCT_OFFSET(type, name) \
+  }
+#define BOOL(type, name) \
+  { \
+#name, GEMEM_JSON_BOOL, G_STRUCT_OFFSET(type, name) \
+  }
 #define VALUE(name) NUMBER (GememResult, name)
-#define END { NULL, GEMEM_JSON_NUMBER, 0 }
+#define END \
+  { \
+    NULL, GEMEM_JSON_NUMBER, 0 \
+  }
 
 const GememJsonMember gemem_json_texts[] = {
-  TEXT (trace), TEXT (trace_sha256), TEXT (allocator), TEXT (label), TEXT (device), TEXT (hardware), TEXT (failure), { NULL, 0 },
+  TEXT (trace),  TEXT (trace_sha256), TEXT (allocator), TEXT (label),
+  TEXT (device), TEXT (hardware),     TEXT (failure),   { NULL, 0 },
 };
 
-const GememJsonMember gemem_json_settings[] = { TEXT (parameters), TEXT (device_settings), TEXT (variables), TEXT (stats), { NULL, 0 } };
+const GememJsonMember gemem_json_settings[] = {
+  TEXT (parameters), TEXT (device_settings), TEXT (variables), TEXT (stats), { NULL, 0 }
+};
 
-const GememJsonMember gemem_json_histograms[]
-    = { TEXT (alloc_ns), TEXT (free_ns), TEXT (measured_alloc_ns), TEXT (measured_free_ns), { NULL, 0 } };
+const GememJsonMember gemem_json_histograms[] = {
+  TEXT (alloc_ns), TEXT (free_ns), TEXT (measured_alloc_ns), TEXT (measured_free_ns), { NULL, 0 }
+};
 
 const GememJsonField gemem_json_values[] = {
   VALUE (events),
@@ -64,25 +84,41 @@ const GememJsonField gemem_json_values[] = {
 };
 
 const GememJsonField gemem_json_fidelity[] = {
-  NUMBER (GememFidelity, compared),          NUMBER (GememFidelity, equal),          NUMBER (GememFidelity, first_difference),
-  HEX (GememFidelity, expected_address),     HEX (GememFidelity, got_address),       NUMBER (GememFidelity, segments_compared),
-  NUMBER (GememFidelity, segments_equal),    NUMBER (GememFidelity, first_segment_difference),
+  NUMBER (GememFidelity, compared),
+  NUMBER (GememFidelity, equal),
+  NUMBER (GememFidelity, first_difference),
+  HEX (GememFidelity, expected_address),
+  HEX (GememFidelity, got_address),
+  NUMBER (GememFidelity, segments_compared),
+  NUMBER (GememFidelity, segments_equal),
+  NUMBER (GememFidelity, first_segment_difference),
   END,
 };
 
 static const GememJsonField oom_fields[] = {
-  NUMBER (GememOom, seq),         NUMBER (GememOom, id),           NUMBER (GememOom, requested),   HEX (GememOom, stream),
-  NUMBER (GememOom, live),        NUMBER (GememOom, allocated),    NUMBER (GememOom, reserved),    NUMBER (GememOom, capacity),
-  NUMBER (GememOom, device_free), NUMBER (GememOom, largest_free), BOOL (GememOom, avoidable),     NUMBER (GememOom, missing),
-  NUMBER (GememOom, blocking_id), NUMBER (GememOom, blocking_size),
+  NUMBER (GememOom, seq),
+  NUMBER (GememOom, id),
+  NUMBER (GememOom, requested),
+  HEX (GememOom, stream),
+  NUMBER (GememOom, live),
+  NUMBER (GememOom, allocated),
+  NUMBER (GememOom, reserved),
+  NUMBER (GememOom, capacity),
+  NUMBER (GememOom, device_free),
+  NUMBER (GememOom, largest_free),
+  BOOL (GememOom, avoidable),
+  NUMBER (GememOom, missing),
+  NUMBER (GememOom, blocking_id),
+  NUMBER (GememOom, blocking_size),
   END,
 };
 
 static const GememJsonField timeline_fields[] = {
-  NUMBER (GememTimelinePoint, seq),       NUMBER (GememTimelinePoint, time),         NUMBER (GememTimelinePoint, live),
-  NUMBER (GememTimelinePoint, allocated), NUMBER (GememTimelinePoint, reserved),     NUMBER (GememTimelinePoint, live_max),
-  NUMBER (GememTimelinePoint, allocated_max), NUMBER (GememTimelinePoint, reserved_max), NUMBER (GememTimelinePoint, largest_free),
-  END,
+  NUMBER (GememTimelinePoint, seq),           NUMBER (GememTimelinePoint, time),
+  NUMBER (GememTimelinePoint, live),          NUMBER (GememTimelinePoint, allocated),
+  NUMBER (GememTimelinePoint, reserved),      NUMBER (GememTimelinePoint, live_max),
+  NUMBER (GememTimelinePoint, allocated_max), NUMBER (GememTimelinePoint, reserved_max),
+  NUMBER (GememTimelinePoint, largest_free),  END,
 };
 
 static const GememJsonField map_fields[] = {
@@ -99,24 +135,35 @@ static const GememJsonField map_fields[] = {
 };
 
 static const GememJsonField stream_fields[] = {
-  HEX (GememStreamUse, stream), NUMBER (GememStreamUse, peak_live), NUMBER (GememStreamUse, peak_allocated),
+  HEX (GememStreamUse, stream),
+  NUMBER (GememStreamUse, peak_live),
+  NUMBER (GememStreamUse, peak_allocated),
   NUMBER (GememStreamUse, allocs),
   END,
 };
 
 static const GememJsonField class_fields[] = {
-  NUMBER (GememSizeClassUse, limit), NUMBER (GememSizeClassUse, allocs), NUMBER (GememSizeClassUse, internal_waste_at_peak),
+  NUMBER (GememSizeClassUse, limit),
+  NUMBER (GememSizeClassUse, allocs),
+  NUMBER (GememSizeClassUse, internal_waste_at_peak),
   NUMBER (GememSizeClassUse, live_at_peak),
   END,
 };
 
 static const GememJsonField epoch_fields[] = {
-  NUMBER (GememEpoch, peak_live),    NUMBER (GememEpoch, peak_allocated),   NUMBER (GememEpoch, peak_reserved),
-  NUMBER (GememEpoch, end_reserved), NUMBER (GememEpoch, end_largest_free), NUMBER (GememEpoch, ooms),
+  NUMBER (GememEpoch, peak_live),
+  NUMBER (GememEpoch, peak_allocated),
+  NUMBER (GememEpoch, peak_reserved),
+  NUMBER (GememEpoch, end_reserved),
+  NUMBER (GememEpoch, end_largest_free),
+  NUMBER (GememEpoch, ooms),
   END,
 };
 
-#define ARRAY(name, fields, type, rows) { #name, fields, G_STRUCT_OFFSET (GememResult, name), sizeof (type), rows }
+#define ARRAY(name, fields, type, rows) \
+  { \
+#name, fields, G_STRUCT_OFFSET(GememResult, name), sizeof(type), rows \
+  }
 const GememJsonArray gemem_json_arrays[] = {
   ARRAY (oom, oom_fields, GememOom, FALSE),
   ARRAY (streams, stream_fields, GememStreamUse, FALSE),

@@ -1,8 +1,10 @@
-/* json-fields.h - what a result looks like in JSON: one table per struct, from which json.c writes and json-read.c reads.
+/* json-fields.h - what a result looks like in JSON: one table per struct, from which json.c writes
+ * and json-read.c reads.
  *
- * One table for both directions, so that a field cannot be written and not read.  Numbers are exact: `null` stands for G_MAXUINT64
- * (unlimited, none, not sampled), a number above 2^63 - 1 is a string of its digits, addresses and streams are "0x..." strings
- * because common tools round integers above 2^53.
+ * One table for both directions, so that a field cannot be written and not read.  Numbers are
+ * exact: `null` stands for G_MAXUINT64 (unlimited, none, not sampled), a number above 2^63 - 1 is a
+ * string of its digits, addresses and streams are "0x..." strings because common tools round
+ * integers above 2^53.
  */
 #pragma once
 
@@ -22,25 +24,26 @@ typedef enum
 
 typedef struct
 {
-  const char   *name;
+  const char *name;
   GememJsonType type;
-  gsize         offset;
+  gsize offset;
 } GememJsonField;
 
-/* A struct or an array of structs: "name": {...}, "name": [{...}, ...] or "name": {"columns": [...], "rows": [[...], ...]}. */
+/* A struct or an array of structs: "name": {...}, "name": [{...}, ...] or "name": {"columns":
+ * [...], "rows": [[...], ...]}. */
 typedef struct
 {
-  const char           *name;
+  const char *name;
   const GememJsonField *fields; /* ends with a NULL name */
-  gsize                 offset; /* of the GArray in GememResult */
-  gsize                 size;   /* of an element */
-  gboolean              rows;
+  gsize offset;                 /* of the GArray in GememResult */
+  gsize size;                   /* of an element */
+  gboolean rows;
 } GememJsonArray;
 
 typedef struct
 {
   const char *name;
-  gsize       offset; /* of the GememHistogram, GPtrArray of GememSetting, or char * in GememResult */
+  gsize offset; /* of the GememHistogram, GPtrArray of GememSetting, or char * in GememResult */
 } GememJsonMember;
 
 extern const GememJsonMember gemem_json_texts[];      /* trace, label, ... */
@@ -49,4 +52,4 @@ extern const GememJsonMember gemem_json_histograms[]; /* latencies */
 extern const GememJsonField gemem_json_values[];      /* numbers of GememResult */
 extern const GememJsonField gemem_json_fidelity[];    /* of GememFidelity */
 extern const GememJsonArray gemem_json_arrays[];
-extern const char *const gemem_json_states[];         /* GememSpanState; NULL at the end */
+extern const char *const gemem_json_states[]; /* GememSpanState; NULL at the end */

@@ -1,9 +1,12 @@
-/* json-read.c - reads back what json.c wrote: for `plot`, and for whoever compares with results of another day.
+/* json-read.c - reads back what json.c wrote: for `plot`, and for whoever compares with results of
+ * another day.
  *
- * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only the characters of JSON outside of
- * strings (json-glib also takes comments and other quotes), and be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of
- * version 1 must be there with its type; what is wrong is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results as it was.
- * "measures" and percentiles are not read: they are computed again.  Cost: json-glib's tree, about 15 times the file in memory.
+ * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only
+ * the characters of JSON outside of strings (json-glib also takes comments and other quotes), and
+ * be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1 must be there
+ * with its type; what is wrong is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results as
+ * it was. "measures" and percentiles are not read: they are computed again.  Cost: json-glib's
+ * tree, about 15 times the file in memory.
  */
 #include "config.h"
 
@@ -38,7 +41,8 @@ refuse (const Reading *reading, const char *format, ...)
   va_start (arguments, format);
   g_autofree char *what = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_set_error (reading->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: result %u: %s" ADVICE, reading->path, reading->index, what);
+  g_set_error (reading->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: result %u: %s" ADVICE,
+               reading->path, reading->index, what);
   return FALSE;
 }
 
@@ -113,7 +117,8 @@ holds (JsonNode *node, GType type)
 static gboolean
 parse_digits (const char *text, guint base, guint64 *value)
 {
-  return g_ascii_isalnum (*text) && g_ascii_string_to_unsigned (text, base, 0, G_MAXUINT64, value, NULL);
+  return g_ascii_isalnum (*text)
+         && g_ascii_string_to_unsigned (text, base, 0, G_MAXUINT64, value, NULL);
 }
 
 static gboolean
@@ -180,7 +185,8 @@ read_field (const GememJsonField *field, JsonNode *node, gpointer base)
 }
 
 static gboolean
-read_struct (const Reading *reading, const char *name, const GememJsonField *fields, JsonObject *object, gpointer base)
+read_struct (const Reading *reading, const char *name, const GememJsonField *fields,
+             JsonObject *object, gpointer base)
 {
   for (const GememJsonField *field = fields; field->name != NULL; field++)
     if (!read_field (field, json_object_get_member (object, field->name), base))
@@ -196,13 +202,18 @@ read_texts (const Reading *reading, JsonObject *object, GememResult *result)
   for (const GememJsonMember *text = gemem_json_texts; text->name != NULL; text++)
     {
       JsonNode *node = json_object_get_member (object, text->name);
-      gboolean empty = node != NULL ? JSON_NODE_HOLDS_NULL (node) && strcmp (text->name, "label") != 0 : strcmp (text->name, "hardware") == 0;
+      gboolean empty = node != NULL
+                           ? JSON_NODE_HOLDS_NULL (node) && strcmp (text->name, "label") != 0
+                           : strcmp (text->name, "hardware") == 0;
       if (!empty && !holds (node, G_TYPE_STRING))
         return refuse (reading, "'%s' is missing or no string", text->name);
-      *(char **) (gpointer) ((char *) result + text->offset) = empty ? NULL : json_node_dup_string (node);
+      *(char **) (gpointer) ((char *) result + text->offset) = empty ? NULL
+                                                                     : json_node_dup_string (node);
     }
-  JsonNode *ordinal = json_object_get_member (object, "device_ordinal"), *partial = json_object_get_member (object, "partial");
-  if (!holds (ordinal, G_TYPE_INT64) || json_node_get_int (ordinal) < -1 || json_node_get_int (ordinal) > G_MAXUINT16)
+  JsonNode *ordinal = json_object_get_member (object, "device_ordinal"),
+           *partial = json_object_get_member (object, "partial");
+  if (!holds (ordinal, G_TYPE_INT64) || json_node_get_int (ordinal) < -1
+      || json_node_get_int (ordinal) > G_MAXUINT16)
     return refuse (reading, "'device_ordinal' is missing or no device");
   if (!holds (partial, G_TYPE_BOOLEAN))
     return refuse (reading, "'partial' is missing or neither true nor false");
@@ -244,11 +255,13 @@ read_buckets (JsonArray *buckets, GememHistogram *histogram)
     {
       JsonNode *node = json_array_get_element (buckets, i);
       JsonArray *pair = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
-      if (pair == NULL || json_array_get_length (pair) != 2 || !number (json_array_get_element (pair, 0), &end)
+      if (pair == NULL || json_array_get_length (pair) != 2
+          || !number (json_array_get_element (pair, 0), &end)
           || !number (json_array_get_element (pair, 1), &count))
         return FALSE;
       guint bucket = gemem_histogram_bucket (end);
-      if (gemem_histogram_bucket_end (bucket) != end || histogram->buckets[bucket] != 0 || count == 0 || count > histogram->count - total)
+      if (gemem_histogram_bucket_end (bucket) != end || histogram->buckets[bucket] != 0
+          || count == 0 || count > histogram->count - total)
         return FALSE;
       histogram->buckets[bucket] = count;
       total += count;
@@ -257,7 +270,8 @@ read_buckets (JsonArray *buckets, GememHistogram *histogram)
 }
 
 static gboolean
-read_histogram (const Reading *reading, JsonObject *object, const char *name, GememHistogram *histogram)
+read_histogram (const Reading *reading, JsonObject *object, const char *name,
+                GememHistogram *histogram)
 {
   JsonObject *source = member_object (reading, object, name);
   JsonArray *buckets = source != NULL ? member_array (reading, source, "buckets") : NULL;
@@ -267,7 +281,8 @@ read_histogram (const Reading *reading, JsonObject *object, const char *name, Ge
   if (!number (json_object_get_member (source, "count"), &histogram->count)
       || !number (json_object_get_member (source, "sum"), &histogram->sum)
       || !number (json_object_get_member (source, "min"), &histogram->min)
-      || !number (json_object_get_member (source, "max"), &histogram->max) || !read_buckets (buckets, histogram))
+      || !number (json_object_get_member (source, "max"), &histogram->max)
+      || !read_buckets (buckets, histogram))
     return refuse (reading, "'%s' is no histogram whose buckets add up to its count", name);
   return TRUE;
 }
@@ -293,13 +308,15 @@ read_calls (const Reading *reading, JsonObject *object, GememResult *result)
   JsonObject *calls = member_object (reading, object, "calls");
   for (guint call = 0; calls != NULL && call < GEMEM_CALL_COUNT; call++)
     {
-      JsonObject *counts = member_object (reading, calls, gemem_device_call_name ((GememDeviceCall) call));
+      JsonObject *counts = member_object (reading, calls,
+                                          gemem_device_call_name ((GememDeviceCall) call));
       if (counts == NULL)
         return FALSE;
       if (!number (json_object_get_member (counts, "count"), &result->calls[call])
           || !number (json_object_get_member (counts, "refused"), &result->refused[call])
           || !number (json_object_get_member (counts, "modelled_ns"), &result->call_ns[call]))
-        return refuse (reading, "'%s' in 'calls' lacks a number", gemem_device_call_name ((GememDeviceCall) call));
+        return refuse (reading, "'%s' in 'calls' lacks a number",
+                       gemem_device_call_name ((GememDeviceCall) call));
       if (!read_measured (reading, counts, call, result))
         return FALSE;
     }
@@ -313,7 +330,8 @@ read_row (const Reading *reading, const GememJsonArray *array, JsonNode *node, g
   JsonArray *row = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
   guint column = 0;
   for (const GememJsonField *field = array->fields; field->name != NULL; field++, column++)
-    if (row == NULL || column >= json_array_get_length (row) || !read_field (field, json_array_get_element (row, column), element))
+    if (row == NULL || column >= json_array_get_length (row)
+        || !read_field (field, json_array_get_element (row, column), element))
       return refuse (reading, "a row of '%s' has no good '%s'", array->name, field->name);
   return TRUE;
 }
@@ -323,9 +341,12 @@ check_columns (const Reading *reading, const GememJsonArray *array, JsonObject *
 {
   JsonArray *columns = member_array (reading, source, "columns");
   guint column = 0;
-  for (const GememJsonField *field = array->fields; columns != NULL && field->name != NULL; field++, column++)
+  for (const GememJsonField *field = array->fields; columns != NULL && field->name != NULL;
+       field++, column++)
     {
-      JsonNode *node = column < json_array_get_length (columns) ? json_array_get_element (columns, column) : NULL;
+      JsonNode *node = column < json_array_get_length (columns)
+                           ? json_array_get_element (columns, column)
+                           : NULL;
       if (!holds (node, G_TYPE_STRING) || strcmp (json_node_get_string (node), field->name) != 0)
         return refuse (reading, "column %u of '%s' is not '%s'", column, array->name, field->name);
     }
@@ -333,7 +354,8 @@ check_columns (const Reading *reading, const GememJsonArray *array, JsonObject *
 }
 
 static gboolean
-read_array (const Reading *reading, const GememJsonArray *array, JsonObject *object, GememResult *result)
+read_array (const Reading *reading, const GememJsonArray *array, JsonObject *object,
+            GememResult *result)
 {
   GArray *elements = *(GArray **) (gpointer) ((char *) result + array->offset);
   JsonObject *source = array->rows ? member_object (reading, object, array->name) : object;
@@ -349,10 +371,13 @@ read_array (const Reading *reading, const GememJsonArray *array, JsonObject *obj
     {
       JsonNode *node = json_array_get_element (nodes, i);
       gpointer element = elements->data + i * array->size;
-      if (array->rows
-              ? !read_row (reading, array, node, element)
-              : !JSON_NODE_HOLDS_OBJECT (node) || !read_struct (reading, array->name, array->fields, json_node_get_object (node), element))
-        return *reading->error != NULL ? FALSE : refuse (reading, "element %u of '%s' is no object", i, array->name);
+      if (array->rows ? !read_row (reading, array, node, element)
+                      : !JSON_NODE_HOLDS_OBJECT (node)
+                            || !read_struct (reading, array->name, array->fields,
+                                             json_node_get_object (node), element))
+        return *reading->error != NULL
+                   ? FALSE
+                   : refuse (reading, "element %u of '%s' is no object", i, array->name);
     }
   return TRUE;
 }
@@ -362,16 +387,20 @@ read_result (const Reading *reading, JsonObject *object)
 {
   GememResult *result = gemem_result_new ();
   JsonObject *values = member_object (reading, object, "values");
-  gboolean ok = values != NULL && read_struct (reading, "values", gemem_json_values, values, result) && read_texts (reading, object, result)
-                && read_calls (reading, object, result);
+  gboolean ok = values != NULL && read_struct (reading, "values", gemem_json_values, values, result)
+                && read_texts (reading, object, result) && read_calls (reading, object, result);
   for (const GememJsonMember *list = gemem_json_settings; ok && list->name != NULL; list++)
-    ok = read_settings (reading, object, list->name, (GPtrArray **) (gpointer) ((char *) result + list->offset));
-  for (const GememJsonMember *histogram = gemem_json_histograms; ok && histogram->name != NULL; histogram++)
-    ok = read_histogram (reading, object, histogram->name, (GememHistogram *) (gpointer) ((char *) result + histogram->offset));
+    ok = read_settings (reading, object, list->name,
+                        (GPtrArray **) (gpointer) ((char *) result + list->offset));
+  for (const GememJsonMember *histogram = gemem_json_histograms; ok && histogram->name != NULL;
+       histogram++)
+    ok = read_histogram (reading, object, histogram->name,
+                         (GememHistogram *) (gpointer) ((char *) result + histogram->offset));
   for (const GememJsonArray *array = gemem_json_arrays; ok && array->name != NULL; array++)
     ok = read_array (reading, array, object, result);
   JsonObject *fidelity = ok ? member_object (reading, object, "fidelity") : NULL;
-  ok = fidelity != NULL && read_struct (reading, "fidelity", gemem_json_fidelity, fidelity, &result->fidelity);
+  ok = fidelity != NULL
+       && read_struct (reading, "fidelity", gemem_json_fidelity, fidelity, &result->fidelity);
   if (!ok)
     g_clear_pointer (&result, gemem_result_free);
   return result;
@@ -383,17 +412,21 @@ read_result (const Reading *reading, JsonObject *object)
 static JsonArray *
 find_results (const char *path, JsonNode *root, GError **error)
 {
-  JsonObject *object = root != NULL && JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root) : NULL;
+  JsonObject *object = root != NULL && JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root)
+                                                                     : NULL;
   JsonNode *schema = object != NULL ? json_object_get_member (object, "schema") : NULL;
   JsonNode *version = object != NULL ? json_object_get_member (object, "version") : NULL;
   JsonNode *results = object != NULL ? json_object_get_member (object, "results") : NULL;
-  if (!holds (schema, G_TYPE_STRING) || strcmp (json_node_get_string (schema), GEMEM_JSON_SCHEMA) != 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not a file of schema %s" ADVICE, path, GEMEM_JSON_SCHEMA);
+  if (!holds (schema, G_TYPE_STRING)
+      || strcmp (json_node_get_string (schema), GEMEM_JSON_SCHEMA) != 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not a file of schema %s" ADVICE, path,
+                 GEMEM_JSON_SCHEMA);
   else if (!holds (version, G_TYPE_INT64))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no version" ADVICE, path);
   else if (json_node_get_int (version) != GEMEM_JSON_VERSION)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: version %" G_GINT64_FORMAT " of schema %s, but this program reads version %d; "
+                 "%s: version %" G_GINT64_FORMAT
+                 " of schema %s, but this program reads version %d; "
                  "replay the trace again with this program",
                  path, json_node_get_int (version), GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
   else if (results == NULL || !JSON_NODE_HOLDS_ARRAY (results))
@@ -438,7 +471,9 @@ gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
   const char *problem;
   if (!g_file_get_contents (path, &text, &length, NULL))
     {
-      int errnum = g_access (path, R_OK) != 0 ? errno : g_file_test (path, G_FILE_TEST_IS_DIR) ? EISDIR : EIO;
+      int errnum = g_access (path, R_OK) != 0               ? errno
+                   : g_file_test (path, G_FILE_TEST_IS_DIR) ? EISDIR
+                                                            : EIO;
       gemem_error_set_errno (error, errnum, *path != '\0' ? path : "''", "name a readable file");
       return FALSE;
     }
@@ -450,7 +485,8 @@ gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
   g_autoptr (JsonParser) parser = json_parser_new_immutable ();
   if (!json_parser_load_from_data (parser, text, (gssize) length, &local))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not JSON (%s)" ADVICE, path, local->message);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not JSON (%s)" ADVICE, path,
+                   local->message);
       return FALSE;
     }
   JsonArray *source = find_results (path, json_parser_get_root (parser), error);

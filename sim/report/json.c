@@ -1,10 +1,11 @@
 /* json.c - results as JSON, schema "gemem-result", version 1: everything a result holds, exactly.
  *
- * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls", latencies, arrays}]}.  "measures" are
- * those of measures.def under their keys, the ones to read; "values" are the numbers they are made of.  Written by hand rather than
- * through json-glib's tree: it would cost fifteen times the text in memory and can print NaN.  Ratios are decimals of six digits, finite
- * by construction (gemem_result_*() are 0 when undefined).  How numbers are written: json-fields.h.  Latency buckets are sparse:
- * [largest value of the bucket in ns, count].
+ * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls",
+ * latencies, arrays}]}.  "measures" are those of measures.def under their keys, the ones to read;
+ * "values" are the numbers they are made of.  Written by hand rather than through json-glib's tree:
+ * it would cost fifteen times the text in memory and can print NaN.  Ratios are decimals of six
+ * digits, finite by construction (gemem_result_*() are 0 when undefined).  How numbers are written:
+ * json-fields.h.  Latency buckets are sparse: [largest value of the bucket in ns, count].
  */
 #include "config.h"
 
@@ -55,7 +56,8 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
 
 /* @start, then "name": value pairs with @between between them. */
 static void
-append_struct (GString *out, const GememJsonField *fields, gconstpointer base, const char *start, const char *between)
+append_struct (GString *out, const GememJsonField *fields, gconstpointer base, const char *start,
+               const char *between)
 {
   for (const GememJsonField *field = fields; field->name != NULL; field++)
     {
@@ -116,7 +118,8 @@ append_histogram (GString *out, const GememHistogram *histogram)
   for (gsize i = 0; i < G_N_ELEMENTS (percentiles); i++)
     {
       g_string_append_printf (out, ", \"%s\": ", percentiles[i].name);
-      gemem_json_append_number (out, gemem_histogram_percentile (histogram, percentiles[i].permille));
+      gemem_json_append_number (out,
+                                gemem_histogram_percentile (histogram, percentiles[i].permille));
     }
   g_string_append (out, ", \"buckets\": [");
   gboolean first = TRUE;
@@ -136,14 +139,16 @@ static void
 append_setting_value (GString *out, const char *value, gboolean numbers)
 {
   gsize digits = value != NULL ? strspn (value, "0123456789") : 0;
-  if (numbers && digits > 0 && digits <= 18 && value[digits] == '\0' && (value[0] != '0' || digits == 1))
+  if (numbers && digits > 0 && digits <= 18 && value[digits] == '\0'
+      && (value[0] != '0' || digits == 1))
     g_string_append (out, value);
   else
     gemem_json_append_string (out, value);
 }
 
 void
-gemem_json_append_settings (GString *out, const GPtrArray *settings, gboolean numbers, const char *indent)
+gemem_json_append_settings (GString *out, const GPtrArray *settings, gboolean numbers,
+                            const char *indent)
 {
   const guint n = settings != NULL ? settings->len : 0;
   g_string_append_c (out, '{');
@@ -166,11 +171,12 @@ gemem_json_append_identity (GString *out, const GememResult *result, const char 
   for (const GememJsonMember *member = gemem_json_texts; member->name != NULL; member++)
     {
       g_string_append_printf (out, "%s\"%s\": ", indent, member->name);
-      gemem_json_append_string (out, *(char *const *) (gconstpointer) ((const char *) result + member->offset));
+      gemem_json_append_string (
+          out, *(char *const *) (gconstpointer) ((const char *) result + member->offset));
       g_string_append (out, ",\n");
     }
-  g_string_append_printf (out, "%s\"device_ordinal\": %d,\n%s\"partial\": %s", indent, result->device_ordinal, indent,
-                          result->partial ? "true" : "false");
+  g_string_append_printf (out, "%s\"device_ordinal\": %d,\n%s\"partial\": %s", indent,
+                          result->device_ordinal, indent, result->partial ? "true" : "false");
 }
 
 static void
@@ -226,15 +232,18 @@ append_result (GString *out, const GememResult *result)
   g_string_append (out, "\n      }");
   for (const GememJsonMember *member = gemem_json_settings; member->name != NULL; member++)
     {
-      const GPtrArray *settings = *(GPtrArray *const *) (gconstpointer) ((const char *) result + member->offset);
+      const GPtrArray *settings = *(GPtrArray *const *) (gconstpointer) ((const char *) result
+                                                                         + member->offset);
       g_string_append_printf (out, ",\n      \"%s\": ", member->name);
-      gemem_json_append_settings (out, settings, member->offset == G_STRUCT_OFFSET (GememResult, stats), "      ");
+      gemem_json_append_settings (out, settings,
+                                  member->offset == G_STRUCT_OFFSET (GememResult, stats), "      ");
     }
   append_calls (out, result);
   for (const GememJsonMember *member = gemem_json_histograms; member->name != NULL; member++)
     {
       g_string_append_printf (out, ",\n      \"%s\": ", member->name);
-      append_histogram (out, (const GememHistogram *) (gconstpointer) ((const char *) result + member->offset));
+      append_histogram (
+          out, (const GememHistogram *) (gconstpointer) ((const char *) result + member->offset));
     }
   g_string_append (out, ",\n      \"fidelity\": ");
   append_struct (out, gemem_json_fidelity, &result->fidelity, "{", ", ");
@@ -273,7 +282,8 @@ append_results (GString *out, GememResult *const *results, guint n, gboolean not
 void
 gemem_report_json (GString *out, GememResult *const *results, guint n)
 {
-  g_string_append_printf (out, "{\n  \"schema\": \"%s\",\n  \"version\": %d,\n  \"results\": [\n", GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
+  g_string_append_printf (out, "{\n  \"schema\": \"%s\",\n  \"version\": %d,\n  \"results\": [\n",
+                          GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
   append_results (out, results, n, FALSE);
   g_string_append (out, "  ]");
   for (guint i = 0; i < n; i++)

@@ -1,4 +1,5 @@
-/* machine.h - on what machine something was measured: for the manifest of results and for calibrated profiles.  No host name, no user name.
+/* machine.h - on what machine something was measured: for the manifest of results and for
+ * calibrated profiles.  No host name, no user name.
  *
  * Each is NULL where it cannot be told; g_free(). */
 #pragma once
@@ -8,9 +9,10 @@
 
 GEMEM_BEGIN_DECLS
 
-char *gemem_machine_processor (void); /* "Intel(R) Xeon(R) ..."            */
-char *gemem_machine_kernel (void);    /* "Linux 6.8.0"                     */
-char *gemem_machine_kind (void);      /* "x86_64"                          */
-char *gemem_machine_gpu_driver (void); /* the kernel's part: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159 ..." */
+char *gemem_machine_processor (void); /* "Intel(R) Xeon(R) ..." */
+char *gemem_machine_kernel (void);    /* "Linux 6.8.0" */
+char *gemem_machine_kind (void);      /* "x86_64" */
+/* the kernel's part: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159 ..." */
+char *gemem_machine_gpu_driver (void);
 
 GEMEM_END_DECLS

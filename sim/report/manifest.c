@@ -1,9 +1,11 @@
 /* manifest.c - where a set of results came from: enough to make them again.
  *
- * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of its file (and, as
- * "trace_sha256", that of the recording it was converted from, where known), the allocator and the device with all their
- * effective settings, and of a real device what it is ("hardware": the GPU and its driver's version of CUDA).  What belongs to this build and machine and not to the results stands apart under "environment", so that
- * manifests of two machines can be compared without it.  No date, no host name, no user name.
+ * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of
+ * its file (and, as "trace_sha256", that of the recording it was converted from, where known), the
+ * allocator and the device with all their effective settings, and of a real device what it is
+ * ("hardware": the GPU and its driver's version of CUDA).  What belongs to this build and machine
+ * and not to the results stands apart under "environment", so that manifests of two machines can be
+ * compared without it.  No date, no host name, no user name.
  */
 #include "config.h"
 
@@ -38,7 +40,9 @@ hash_file (const char *path)
   g_autoptr (GFile) file = g_file_new_for_path (path);
   g_autoptr (GFileInputStream) stream = g_file_read (file, NULL, NULL);
   g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA256);
-  while (stream != NULL && (n = g_input_stream_read (G_INPUT_STREAM (stream), buffer, sizeof buffer, NULL, NULL)) > 0)
+  while (stream != NULL
+         && (n = g_input_stream_read (G_INPUT_STREAM (stream), buffer, sizeof buffer, NULL, NULL))
+                > 0)
     g_checksum_update (checksum, buffer, n);
   return n == 0 ? g_strdup (g_checksum_get_string (checksum)) : NULL;
 }
@@ -63,9 +67,11 @@ append_run (GString *out, const GememResult *result, const char *hash)
 static void
 append_environment (GString *out)
 {
-  g_autofree char *processor = gemem_machine_processor (), *kernel = gemem_machine_kernel (), *machine = gemem_machine_kind ();
+  g_autofree char *processor = gemem_machine_processor (), *kernel = gemem_machine_kernel (),
+                  *machine = gemem_machine_kind ();
   g_autofree char *driver = gemem_machine_gpu_driver ();
-  g_autofree char *glib = g_strdup_printf ("%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
+  g_autofree char *glib = g_strdup_printf ("%u.%u.%u", glib_major_version, glib_minor_version,
+                                           glib_micro_version);
   const struct
   {
     const char *key, *value;
@@ -92,7 +98,9 @@ append_environment (GString *out)
 char *
 gemem_manifest (GememResult *const *results, guint n, const char *const *argv)
 {
-  GString *out = g_string_new ("{\n  \"schema\": \"gemem-manifest\",\n  \"version\": 1,\n  \"gemem\": \"" PACKAGE_VERSION "\",\n");
+  GString *out = g_string_new (
+      "{\n  \"schema\": \"gemem-manifest\",\n  \"version\": 1,\n  \"gemem\": \"" PACKAGE_VERSION
+      "\",\n");
   append_arguments (out, argv);
   g_string_append (out, "  \"runs\": [\n");
   g_autofree char *hash = NULL;

@@ -1,9 +1,11 @@
-/* map-svg.c - what lies where at the reserved peak, as a picture: a bar per segment, to one scale, colours by state.
+/* map-svg.c - what lies where at the reserved peak, as a picture: a bar per segment, to one scale,
+ * colours by state.
  *
- * Own writer: integers only (hundredths of a pixel), no dates, no generated ids, so that equal results give equal bytes.  Every piece has a
- * <title>, which browsers show under the mouse.  Pieces narrower than half a pixel are joined with their neighbours into one that is
- * coloured by what most of its bytes are; its title says how many blocks it stands for.  Colours are told apart by colour-blind eyes
- * too (Okabe and Ito) and differ in lightness.
+ * Own writer: integers only (hundredths of a pixel), no dates, no generated ids, so that equal
+ * results give equal bytes.  Every piece has a <title>, which browsers show under the mouse. 
+ * Pieces narrower than half a pixel are joined with their neighbours into one that is coloured by
+ * what most of its bytes are; its title says how many blocks it stands for.  Colours are told apart
+ * by colour-blind eyes too (Okabe and Ito) and differ in lightness.
  */
 #include "config.h"
 
@@ -47,7 +49,8 @@ typedef struct
 static void
 append_pixels (GString *out, const char *name, guint64 hundredths)
 {
-  g_string_append_printf (out, " %s=\"%" G_GUINT64_FORMAT ".%02" G_GUINT64_FORMAT "\"", name, hundredths / 100, hundredths % 100);
+  g_string_append_printf (out, " %s=\"%" G_GUINT64_FORMAT ".%02" G_GUINT64_FORMAT "\"", name,
+                          hundredths / 100, hundredths % 100);
 }
 
 static guint64
@@ -60,17 +63,20 @@ static void
 append_piece_title (GString *out, const GememMapSegment *segment, const Piece *piece, guint state)
 {
   char size[2][GEMEM_FORMAT_MAX];
-  g_string_append_printf (out, "<title>0x%" G_GINT64_MODIFIER "x: %s %s", segment->start + piece->from,
-                          gemem_format_size (size[0], piece->to - piece->from), states[state].title);
+  g_string_append_printf (
+      out, "<title>0x%" G_GINT64_MODIFIER "x: %s %s", segment->start + piece->from,
+      gemem_format_size (size[0], piece->to - piece->from), states[state].title);
   if (piece->spans > 1)
     g_string_append_printf (out, " and other, %u pieces", piece->spans);
   else if (piece->only->span.state == GEMEM_SPAN_LIVE)
-    g_string_append_printf (out, ", %s asked for", gemem_format_size (size[1], piece->only->requested));
+    g_string_append_printf (out, ", %s asked for",
+                            gemem_format_size (size[1], piece->only->requested));
   g_string_append (out, "</title>");
 }
 
 static void
-append_piece (GString *out, const GememMapSegment *segment, const Piece *piece, guint64 widest, guint row)
+append_piece (GString *out, const GememMapSegment *segment, const Piece *piece, guint64 widest,
+              guint row)
 {
   guint state = 0;
   const guint64 x = scale (piece->from, widest), end = scale (piece->to, widest);
@@ -89,7 +95,8 @@ append_piece (GString *out, const GememMapSegment *segment, const Piece *piece, 
 }
 
 static void
-append_pieces (GString *out, const GememResult *result, const GememMapSegment *segment, guint64 widest, guint row)
+append_pieces (GString *out, const GememResult *result, const GememMapSegment *segment,
+               guint64 widest, guint row)
 {
   Piece piece = { 0 };
   for (guint i = segment->first; i < segment->first + segment->n; i++)
@@ -116,13 +123,15 @@ append_pieces (GString *out, const GememResult *result, const GememMapSegment *s
 }
 
 static void
-append_bar (GString *out, const GememResult *result, const GememMapSegment *segment, guint64 widest, guint row)
+append_bar (GString *out, const GememResult *result, const GememMapSegment *segment, guint64 widest,
+            guint row)
 {
   char size[GEMEM_FORMAT_MAX];
   const guint y = TOP + row * PITCH, live = gemem_map_permille (segment->live, segment->mapped);
   const guint64 end = LEFT * 100 + scale (segment->extent, widest);
-  g_string_append_printf (out, "<text class=\"address\" x=\"%u\" y=\"%u\">0x%" G_GINT64_MODIFIER "x</text>\n", LEFT - 8, y + 12,
-                          segment->start);
+  g_string_append_printf (
+      out, "<text class=\"address\" x=\"%u\" y=\"%u\">0x%" G_GINT64_MODIFIER "x</text>\n", LEFT - 8,
+      y + 12, segment->start);
   append_pieces (out, result, segment, widest, row);
   g_string_append (out, "<rect class=\"segment\"");
   append_pixels (out, "x", LEFT * 100);
@@ -130,8 +139,8 @@ append_bar (GString *out, const GememResult *result, const GememMapSegment *segm
   append_pixels (out, "width", MAX (end - LEFT * 100, 100));
   g_string_append_printf (out, " height=\"%u\"/>\n<text", BAR);
   append_pixels (out, "x", end + 800);
-  g_string_append_printf (out, " y=\"%u\">%s, %u.%u %% live</text>\n", y + 12, gemem_format_size (size, segment->mapped), live / 10,
-                          live % 10);
+  g_string_append_printf (out, " y=\"%u\">%s, %u.%u %% live</text>\n", y + 12,
+                          gemem_format_size (size, segment->mapped), live / 10, live % 10);
 }
 
 /* A power of two that divides @widest into three to seven steps. */
@@ -159,14 +168,17 @@ append_axis (GString *out, guint64 widest, guint bars)
       g_string_append (out, "<line class=\"tick\"");
       append_pixels (out, "x1", x);
       append_pixels (out, "x2", x);
-      g_string_append_printf (out, " y1=\"%u\" y2=\"%u\"/>\n<text class=\"tick\"", TOP - 6, bottom + 4);
+      g_string_append_printf (out, " y1=\"%u\" y2=\"%u\"/>\n<text class=\"tick\"", TOP - 6,
+                              bottom + 4);
       append_pixels (out, "x", x);
-      g_string_append_printf (out, " y=\"%u\">%" G_GUINT64_FORMAT "</text>\n", bottom + 19, at >> (10 * unit));
+      g_string_append_printf (out, " y=\"%u\">%" G_GUINT64_FORMAT "</text>\n", bottom + 19,
+                              at >> (10 * unit));
       if (at > G_MAXUINT64 - step)
         break;
     }
-  g_string_append_printf (out, "<text class=\"middle\" x=\"%u\" y=\"%u\">%s from the start of the segment</text>\n", LEFT + WIDTH / 2,
-                          bottom + 40, units[unit]);
+  g_string_append_printf (
+      out, "<text class=\"middle\" x=\"%u\" y=\"%u\">%s from the start of the segment</text>\n",
+      LEFT + WIDTH / 2, bottom + 40, units[unit]);
 }
 
 static void
@@ -180,7 +192,8 @@ append_legend (GString *out, const GememResult *result)
     if (used[s])
       {
         g_string_append_printf (out,
-                                "<rect class=\"%s\" x=\"%u\" y=\"63\" width=\"14\" height=\"14\"/><rect class=\"segment\" x=\"%u\" "
+                                "<rect class=\"%s\" x=\"%u\" y=\"63\" width=\"14\" "
+                                "height=\"14\"/><rect class=\"segment\" x=\"%u\" "
                                 "y=\"63\" width=\"14\" height=\"14\"/>"
                                 "<text x=\"%u\" y=\"75\">%s</text>\n",
                                 states[s].name, x, x, x + 20, states[s].title);
@@ -195,28 +208,33 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
   const guint live = gemem_map_permille (view->live, view->mapped);
   g_autofree char *group = gemem_report_title (result);
   const guint width = LEFT + WIDTH + RIGHT;
-  g_string_append_printf (
-      out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n<title>", width,
-      height, width, height);
+  g_string_append_printf (out,
+                          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+                          "viewBox=\"0 0 %u %u\" role=\"img\">\n<title>",
+                          width, height, width, height);
   gemem_svg_append_text (out, group);
   g_string_append (out, ", ");
   gemem_svg_append_text (out, result->label);
-  g_string_append (
-      out, ": segment map</title>\n<style>text{font:12px \"DejaVu "
-           "Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:\"DejaVu Sans Mono\",monospace}"
-           ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:17px;font-weight:bold}.segment{fill:none;stroke:#555}");
+  g_string_append (out, ": segment map</title>\n<style>text{font:12px \"DejaVu "
+                        "Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:"
+                        "\"DejaVu Sans Mono\",monospace}"
+                        ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:"
+                        "17px;font-weight:bold}.segment{fill:none;stroke:#555}");
   for (guint s = 0; s < G_N_ELEMENTS (states); s++)
     g_string_append_printf (out, ".%s{fill:%s}", states[s].name, states[s].colour);
-  g_string_append_printf (out, "</style>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n<text class=\"head\" x=\"%u\" y=\"26\">", width,
-                          height, LEFT);
+  g_string_append_printf (out,
+                          "</style>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n<text "
+                          "class=\"head\" x=\"%u\" y=\"26\">",
+                          width, height, LEFT);
   gemem_svg_append_text (out, group);
   g_string_append (out, ": ");
   gemem_svg_append_text (out, result->label);
-  g_string_append_printf (out,
-                          "</text>\n<text x=\"%u\" y=\"48\">Memory at the reserved peak, after event %" G_GUINT64_FORMAT
-                          ": %s in %u segment%s, %u.%u %% live</text>\n",
-                          LEFT, result->peak_reserved_seq, gemem_format_size (size, view->mapped), view->total, view->total == 1 ? "" : "s",
-                          live / 10, live % 10);
+  g_string_append_printf (
+      out,
+      "</text>\n<text x=\"%u\" y=\"48\">Memory at the reserved peak, after event %" G_GUINT64_FORMAT
+      ": %s in %u segment%s, %u.%u %% live</text>\n",
+      LEFT, result->peak_reserved_seq, gemem_format_size (size, view->mapped), view->total,
+      view->total == 1 ? "" : "s", live / 10, live % 10);
 }
 
 void
@@ -232,11 +250,13 @@ gemem_map_svg (GString *out, const GememResult *result)
       append_legend (out, result);
       append_axis (out, view.widest, bars);
       for (guint i = 0; i < bars; i++)
-        append_bar (out, result, &g_array_index (view.segments, GememMapSegment, i), view.widest, i);
+        append_bar (out, result, &g_array_index (view.segments, GememMapSegment, i), view.widest,
+                    i);
     }
   if (rest > 0)
-    g_string_append_printf (out, "<text x=\"%u\" y=\"%u\">%u smaller segments left out (%s)</text>\n", LEFT, TOP + bars * PITCH + 60, rest,
-                            gemem_format_size (size, view.left_mapped));
+    g_string_append_printf (
+        out, "<text x=\"%u\" y=\"%u\">%u smaller segments left out (%s)</text>\n", LEFT,
+        TOP + bars * PITCH + 60, rest, gemem_format_size (size, view.left_mapped));
   g_string_append (out, "</svg>\n");
   gemem_map_view_clear (&view);
 }

@@ -1,8 +1,10 @@
-/* map-text.c - what lies where at the reserved peak, for a terminal: a row per segment, a character per page.
+/* map-text.c - what lies where at the reserved peak, for a terminal: a row per segment, a character
+ * per page.
  *
- * A page is the smallest power of two for which the widest segment fits the line, so all rows are to one scale.  '#' is a page full of
- * live blocks, a digit one that is so many tenths full, '.' memory that is cached and free.  At most MAX_ROWS segments, the largest, are
- * shown; the last line counts the others.
+ * A page is the smallest power of two for which the widest segment fits the line, so all rows are
+ * to one scale.  '#' is a page full of live blocks, a digit one that is so many tenths full, '.'
+ * memory that is cached and free.  At most MAX_ROWS segments, the largest, are shown; the last line
+ * counts the others.
  */
 #include "config.h"
 
@@ -26,7 +28,8 @@ static guint64
 page_size (guint64 extent, guint columns)
 {
   guint64 page = 512;
-  while (page < G_MAXUINT64 / 2 && (extent + page - 1 < extent ? G_MAXUINT64 : extent + page - 1) / page > columns)
+  while (page < G_MAXUINT64 / 2
+         && (extent + page - 1 < extent ? G_MAXUINT64 : extent + page - 1) / page > columns)
     page *= 2;
   return page;
 }
@@ -43,7 +46,8 @@ page_character (const Page *page, guint64 size)
     }
   if (page->bytes[GEMEM_SPAN_PENDING] > 0)
     return 'p';
-  if (page->bytes[GEMEM_SPAN_FREE] >= page->bytes[GEMEM_SPAN_OVERHEAD] && page->bytes[GEMEM_SPAN_FREE] > 0)
+  if (page->bytes[GEMEM_SPAN_FREE] >= page->bytes[GEMEM_SPAN_OVERHEAD]
+      && page->bytes[GEMEM_SPAN_FREE] > 0)
     return '.';
   return page->bytes[GEMEM_SPAN_OVERHEAD] > 0 ? 'x' : ' ';
 }
@@ -73,11 +77,14 @@ append_pages (GString *out, const GememResult *result, const GememMapSegment *se
       fill_pages (pages, size, from, to, span->state);
     }
   for (guint i = 0; i < n; i++)
-    g_string_append_c (out, page_character (&pages[i], i + 1 < n || segment->extent % size == 0 ? size : segment->extent % size));
+    g_string_append_c (out, page_character (&pages[i], i + 1 < n || segment->extent % size == 0
+                                                           ? size
+                                                           : segment->extent % size));
 }
 
 static void
-append_segment (GString *out, const GememResult *result, const GememMapSegment *segment, guint64 size)
+append_segment (GString *out, const GememResult *result, const GememMapSegment *segment,
+                guint64 size)
 {
   char text[GEMEM_FORMAT_MAX];
   const guint live = gemem_map_permille (segment->live, segment->mapped);
@@ -91,9 +98,10 @@ static void
 append_legend (GString *out, guint64 size)
 {
   char text[GEMEM_FORMAT_MAX];
-  g_string_append_printf (
-      out, "  one character is %s: # live, 1-9 tenths live, . free, p freed but in use by a stream, x overhead, blank unmapped\n",
-      gemem_format_size_exact (text, size));
+  g_string_append_printf (out,
+                          "  one character is %s: # live, 1-9 tenths live, . free, p freed but in "
+                          "use by a stream, x overhead, blank unmapped\n",
+                          gemem_format_size_exact (text, size));
 }
 
 void
@@ -103,16 +111,20 @@ gemem_map_text (GString *out, const GememResult *result, guint width)
   GememMapView view;
   g_autofree char *group = gemem_report_group (result);
   gemem_map_view_init (&view, result, MAX_ROWS);
-  g_string_append_printf (out, "%s%s through %s: memory at the reserved peak, after event %" G_GUINT64_FORMAT "\n",
-                          out->len > 0 ? "\n" : "", group, result->label, result->peak_reserved_seq);
+  g_string_append_printf (
+      out, "%s%s through %s: memory at the reserved peak, after event %" G_GUINT64_FORMAT "\n",
+      out->len > 0 ? "\n" : "", group, result->label, result->peak_reserved_seq);
   if (view.total == 0)
     g_string_append (out, "  no segments\n");
   else
     {
-      const guint columns = width > ROW_PREFIX + MIN_PAGES ? width - ROW_PREFIX : width == 0 ? 64 : MIN_PAGES;
+      const guint columns = width > ROW_PREFIX + MIN_PAGES ? width - ROW_PREFIX
+                            : width == 0                   ? 64
+                                                           : MIN_PAGES;
       const guint64 size = page_size (view.widest, columns);
       const guint live = gemem_map_permille (view.live, view.mapped);
-      g_string_append_printf (out, "  %s reserved in %u segment%s, %u.%u %% live\n\n", gemem_format_size (text[0], view.mapped), view.total,
+      g_string_append_printf (out, "  %s reserved in %u segment%s, %u.%u %% live\n\n",
+                              gemem_format_size (text[0], view.mapped), view.total,
                               view.total == 1 ? "" : "s", live / 10, live % 10);
       g_string_append (out, "  address               size     live  pages\n");
       for (guint i = 0; i < view.segments->len; i++)
@@ -120,8 +132,10 @@ gemem_map_text (GString *out, const GememResult *result, guint width)
       if (view.total > view.segments->len)
         {
           const guint rest = gemem_map_permille (view.left_live, view.left_mapped);
-          g_string_append_printf (out, "  ... and %u smaller segments left out: %s, %u.%u %% live\n", view.total - view.segments->len,
-                                  gemem_format_size (text[1], view.left_mapped), rest / 10, rest % 10);
+          g_string_append_printf (
+              out, "  ... and %u smaller segments left out: %s, %u.%u %% live\n",
+              view.total - view.segments->len, gemem_format_size (text[1], view.left_mapped),
+              rest / 10, rest % 10);
         }
       append_legend (out, size);
     }

@@ -93,7 +93,8 @@ gemem_map_view_clear (GememMapView *view)
 void
 gemem_map_place (const GememMapSegment *segment, const GememSpan *span, guint64 *from, guint64 *to)
 {
-  *from = MIN (span->address > segment->start ? span->address - segment->start : 0, segment->extent);
+  *from = MIN (span->address > segment->start ? span->address - segment->start : 0,
+               segment->extent);
   *to = MIN (clipped_end (span, segment->start), segment->extent);
 }
 

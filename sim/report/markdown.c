@@ -1,5 +1,5 @@
-/* markdown.c - the comparison as two Markdown tables per trace, measures and device calls, for issues and documents; no character of a
- * name is taken as markup. */
+/* markdown.c - the comparison as two Markdown tables per trace, measures and device calls, for
+ * issues and documents; no character of a name is taken as markup. */
 #include "config.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ append_table (GString *out, GememTable table, GememResult *const *results, guint
   char text[GEMEM_MEASURE_TEXT];
   guint count = 0;
 
-  for (const GememMeasure *measure = gemem_measures; measure->key != NULL && count < G_N_ELEMENTS (columns); measure++)
+  for (const GememMeasure *measure = gemem_measures;
+       measure->key != NULL && count < G_N_ELEMENTS (columns); measure++)
     if (gemem_measure_is_column (measure, table, results, n))
       columns[count++] = measure;
   if (count == 0)
@@ -43,11 +44,16 @@ append_table (GString *out, GememTable table, GememResult *const *results, guint
         continue;
       g_string_append (out, "| ");
       append_cell (out, results[i]->label);
-      g_string_append (out, results[i]->not_run ? " (not run)" : results[i]->failure != NULL ? " (stopped)" : results[i]->partial ? " (partial)" : "");
+      g_string_append (out, results[i]->not_run           ? " (not run)"
+                            : results[i]->failure != NULL ? " (stopped)"
+                            : results[i]->partial         ? " (partial)"
+                                                          : "");
       g_string_append (out, " |");
       for (guint c = 0; c < count; c++)
         g_string_append_printf (out, " %s |",
-                                gemem_measure_applies (columns[c], results[i]) ? gemem_measure_text (columns[c], results[i], text) : "");
+                                gemem_measure_applies (columns[c], results[i])
+                                    ? gemem_measure_text (columns[c], results[i], text)
+                                    : "");
       g_string_append_c (out, '\n');
     }
 }
@@ -58,7 +64,8 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n)
   for (guint start = 0, end; start < n; start = end)
     {
       g_autofree char *group = gemem_report_group (results[start]);
-      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]); end++)
+      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]);
+           end++)
         ;
       g_string_append (out, start > 0 ? "\n### " : "### ");
       append_cell (out, group);

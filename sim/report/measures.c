@@ -1,4 +1,5 @@
-/* measures.c - see measures.h.  Every number in a report passes through here once, so that two reports cannot disagree. */
+/* measures.c - see measures.h.  Every number in a report passes through here once, so that two
+ * reports cannot disagree. */
 #include "config.h"
 
 #include "base/units.h"
@@ -32,7 +33,9 @@ measured_in_calls (const GememResult *result)
 static double
 modelled_to_measured (const GememResult *result)
 {
-  return result->measured_total_ns > 0 ? (double) result->modelled_total_ns / (double) result->measured_total_ns : 0;
+  return result->measured_total_ns > 0
+             ? (double) result->modelled_total_ns / (double) result->measured_total_ns
+             : 0;
 }
 
 static double
@@ -61,7 +64,8 @@ prediction_error (const GememResult *result)
 #define FUNCTION_RATIO(key) .real = value_##key
 #define FUNCTION_PERCENT(key) .real = value_##key
 const GememMeasure gemem_measures[] = {
-#define GEMEM_MEASURE(key, title, unit, rank, value, help) { #key, title, GEMEM_UNIT_##unit, rank, help, FUNCTION_##unit (key) },
+#define GEMEM_MEASURE(key, title, unit, rank, value, help) \
+  { #key, title, GEMEM_UNIT_##unit, rank, help, FUNCTION_##unit (key) },
 #include "sim/report/measures.def"
 #undef GEMEM_MEASURE
   { NULL }
@@ -94,13 +98,15 @@ gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
 const char *const gemem_table_titles[GEMEM_TABLE_COUNT] = { "allocator", "device calls" };
 
 gboolean
-gemem_measure_is_column (const GememMeasure *measure, GememTable table, GememResult *const *results, guint n)
+gemem_measure_is_column (const GememMeasure *measure, GememTable table, GememResult *const *results,
+                         guint n)
 {
   const gboolean calls = measure->rank >= GEMEM_RANK_CALLS;
   if (measure->rank == GEMEM_RANK_DETAIL || calls != (table == GEMEM_TABLE_CALLS))
     return FALSE;
   for (guint i = 0; i < n; i++)
-    if (gemem_measure_applies (measure, results[i]) && (!calls || measure->integer (results[i]) > 0))
+    if (gemem_measure_applies (measure, results[i])
+        && (!calls || measure->integer (results[i]) > 0))
       return TRUE;
   return FALSE;
 }

@@ -14,19 +14,19 @@ typedef enum
 
 enum
 {
-  GEMEM_RANK_DETAIL = 100,   /* full reports and files only            */
-  GEMEM_RANK_MEASURED = 101, /* only where the host clock was asked    */
-  GEMEM_RANK_CAPACITY = 102, /* only where --find-capacity was asked   */
-  GEMEM_RANK_CALLS = 200,    /* and above: the table of device calls   */
+  GEMEM_RANK_DETAIL = 100,   /* full reports and files only */
+  GEMEM_RANK_MEASURED = 101, /* only where the host clock was asked */
+  GEMEM_RANK_CAPACITY = 102, /* only where --find-capacity was asked */
+  GEMEM_RANK_CALLS = 200,    /* and above: the table of device calls */
 };
 
 typedef struct
 {
-  const char      *key, *title;
+  const char *key, *title;
   GememMeasureUnit unit;
-  int              rank;
-  const char      *help;
-  guint64 (*integer) (const GememResult *result); /* BYTES, COUNT, NS      */
+  int rank;
+  const char *help;
+  guint64 (*integer) (const GememResult *result); /* BYTES, COUNT, NS */
   double (*real) (const GememResult *result);     /* RATIO, PERCENT (of 1) */
 } GememMeasure;
 
@@ -43,9 +43,10 @@ typedef enum
 
 extern const char *const gemem_table_titles[GEMEM_TABLE_COUNT]; /* of the column of labels */
 
-/* TRUE if @measure is a column of @table over @results: of that table, and it says something about one of them.  A kind of call that nobody makes
- * is no column. */
-gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table, GememResult *const *results, guint n);
+/* TRUE if @measure is a column of @table over @results: of that table, and it says something about
+ * one of them.  A kind of call that nobody makes is no column. */
+gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table,
+                                  GememResult *const *results, guint n);
 
 /* TRUE if @measure says something about @result (measured, capacity: only when asked for). */
 gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *result);
@@ -53,5 +54,6 @@ gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *
 #define GEMEM_MEASURE_TEXT 48
 /* For people: "1.500 GiB", "12.3 %", "1.07", "3.2 us". */
 char *gemem_measure_text (const GememMeasure *measure, const GememResult *result, char *buffer);
-/* For files: an integer, or a decimal with six digits, whatever the locale; "none" for a number of bytes that was not found. */
+/* For files: an integer, or a decimal with six digits, whatever the locale; "none" for a number of
+ * bytes that was not found. */
 char *gemem_measure_exact (const GememMeasure *measure, const GememResult *result, char *buffer);

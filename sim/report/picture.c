@@ -9,32 +9,32 @@
 
 typedef struct
 {
-  guint64  x, y, width, height;
-  guint32  colour;
+  guint64 x, y, width, height;
+  guint32 colour;
   gboolean outlined;
-  char    *title;
+  char *title;
 } Rect;
 
 typedef struct
 {
-  guint64  x1, y1, x2, y2;
-  guint32  colour;
+  guint64 x1, y1, x2, y2;
+  guint32 colour;
   gboolean dashed;
 } Line;
 
 typedef struct
 {
-  guint64     x, y;
+  guint64 x, y;
   GememAnchor anchor;
-  guint       size, flags;
-  guint32     colour;
-  char       *text;
+  guint size, flags;
+  guint32 colour;
+  char *text;
 } Text;
 
 struct _GememPicture
 {
-  guint   width, height;
-  char   *title;
+  guint width, height;
+  char *title;
   GArray *rects, *lines, *texts;
 };
 
@@ -79,8 +79,8 @@ gemem_picture_free (GememPicture *picture)
 }
 
 void
-gemem_picture_rect (GememPicture *picture, guint64 x, guint64 y, guint64 width, guint64 height, guint32 colour, gboolean outlined,
-                    const char *title)
+gemem_picture_rect (GememPicture *picture, guint64 x, guint64 y, guint64 width, guint64 height,
+                    guint32 colour, gboolean outlined, const char *title)
 {
   const Rect rect = { x, y, width, height, colour, outlined, g_strdup (title) };
 
@@ -88,7 +88,8 @@ gemem_picture_rect (GememPicture *picture, guint64 x, guint64 y, guint64 width, 
 }
 
 void
-gemem_picture_line (GememPicture *picture, guint64 x1, guint64 y1, guint64 x2, guint64 y2, guint32 colour, gboolean dashed)
+gemem_picture_line (GememPicture *picture, guint64 x1, guint64 y1, guint64 x2, guint64 y2,
+                    guint32 colour, gboolean dashed)
 {
   const Line line = { x1, y1, x2, y2, colour, dashed };
 
@@ -96,8 +97,8 @@ gemem_picture_line (GememPicture *picture, guint64 x1, guint64 y1, guint64 x2, g
 }
 
 void
-gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anchor, guint size, guint flags, guint32 colour,
-                    const char *text)
+gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anchor, guint size,
+                    guint flags, guint32 colour, const char *text)
 {
   const Text item = { x, y, anchor, size, flags, colour, g_strdup (text) };
 
@@ -166,14 +167,16 @@ append_text (GString *out, const Text *text)
 
   g_string_append (out, "<text");
   if (text->flags & GEMEM_TEXT_UPWARDS)
-    g_string_append_printf (out, " transform=\"translate(%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ") rotate(-90)\"",
-                            (text->x + below) / 100, text->y / 100);
+    g_string_append_printf (
+        out, " transform=\"translate(%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ") rotate(-90)\"",
+        (text->x + below) / 100, text->y / 100);
   else
     {
       append_pixels (out, "x", text->x);
       append_pixels (out, "y", text->y + below);
     }
-  g_string_append_printf (out, "%s font-size=\"%u\" fill=\"#%06x\"%s>", anchors[text->anchor], text->size, text->colour,
+  g_string_append_printf (out, "%s font-size=\"%u\" fill=\"#%06x\"%s>", anchors[text->anchor],
+                          text->size, text->colour,
                           text->flags & GEMEM_TEXT_BOLD ? " font-weight=\"bold\"" : "");
   gemem_svg_append_text (out, text->text);
   g_string_append (out, "</text>\n");
@@ -183,13 +186,16 @@ void
 gemem_picture_svg (GString *out, const GememPicture *picture)
 {
   g_string_append_printf (out,
-                          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\">\n<title>",
+                          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+                          "viewBox=\"0 0 %u %u\" role=\"img\">\n<title>",
                           picture->width, picture->height, picture->width, picture->height);
   gemem_svg_append_text (out, picture->title);
-  g_string_append_printf (out,
-                          "</title>\n<style>text{font-family:\"DejaVu Sans\",Verdana,sans-serif}.outlined rect{stroke:#fff;stroke-width:.6}</style>\n"
-                          "<rect width=\"%u\" height=\"%u\" fill=\"#ffffff\"/>\n",
-                          picture->width, picture->height);
+  g_string_append_printf (
+      out,
+      "</title>\n<style>text{font-family:\"DejaVu Sans\",Verdana,sans-serif}.outlined "
+      "rect{stroke:#fff;stroke-width:.6}</style>\n"
+      "<rect width=\"%u\" height=\"%u\" fill=\"#ffffff\"/>\n",
+      picture->width, picture->height);
   append_rects (out, picture, FALSE);
   append_rects (out, picture, TRUE);
   for (guint i = 0; i < picture->lines->len; i++)
@@ -214,7 +220,8 @@ gemem_picture_svg (GString *out, const GememPicture *picture)
 static void
 append_units (GString *out, const char *before, guint64 hundredths)
 {
-  g_string_append_printf (out, "%s%" G_GUINT64_FORMAT ".%02u", before, hundredths / 100, (guint) (hundredths % 100));
+  g_string_append_printf (out, "%s%" G_GUINT64_FORMAT ".%02u", before, hundredths / 100,
+                          (guint) (hundredths % 100));
 }
 
 /* One block of the data: "x1 x2 y1 y2 colour".  FALSE if it is empty. */
@@ -251,23 +258,32 @@ append_label (GString *script, const Text *text)
   gemem_plot_append_quoted (script, text->text, 0, FALSE);
   append_units (script, " at ", text->x);
   append_units (script, ",", text->y);
-  g_string_append_printf (script, " %s font '%s,%u.%02u' textcolor rgb '#%06x'%s front\n", anchors[text->anchor],
-                          text->flags & GEMEM_TEXT_BOLD ? "DejaVu Sans:Bold" : "DejaVu Sans", text->size * 3 / 4, text->size * 3 % 4 * 25,
-                          text->colour, text->flags & GEMEM_TEXT_UPWARDS ? " rotate by 90" : "");
+  g_string_append_printf (script, " %s font '%s,%u.%02u' textcolor rgb '#%06x'%s front\n",
+                          anchors[text->anchor],
+                          text->flags & GEMEM_TEXT_BOLD ? "DejaVu Sans:Bold" : "DejaVu Sans",
+                          text->size * 3 / 4, text->size * 3 % 4 * 25, text->colour,
+                          text->flags & GEMEM_TEXT_UPWARDS ? " rotate by 90" : "");
 }
 
 void
-gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture, const char *base)
+gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture,
+                       const char *base)
 {
-  g_string_append_printf (data, "# rectangles of %s.png, in pixels: x1 x2 y1 y2 colour; those without and those with an outline\n", base);
+  g_string_append_printf (data,
+                          "# rectangles of %s.png, in pixels: x1 x2 y1 y2 colour; those without "
+                          "and those with an outline\n",
+                          base);
   append_block (data, picture, FALSE);
   append_block (data, picture, TRUE);
-  g_string_append_printf (script,
-                          "# gnuplot %s.gp: draws %s.png\nreset\nset encoding utf8\n"
-                          "set terminal pngcairo noenhanced size %u,%u font 'DejaVu Sans,9' background '#ffffff'\n"
-                          "set output '%s.png'\nset lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n"
-                          "set bmargin at screen 0\nset xrange [0:%u]\nset yrange [%u:0]\nunset border\nunset tics\nunset key\n",
-                          base, base, picture->width, picture->height, base, picture->width, picture->height);
+  g_string_append_printf (
+      script,
+      "# gnuplot %s.gp: draws %s.png\nreset\nset encoding utf8\n"
+      "set terminal pngcairo noenhanced size %u,%u font 'DejaVu Sans,9' background '#ffffff'\n"
+      "set output '%s.png'\nset lmargin at screen 0\nset rmargin at screen 1\nset tmargin at "
+      "screen 1\n"
+      "set bmargin at screen 0\nset xrange [0:%u]\nset yrange [%u:0]\nunset border\nunset "
+      "tics\nunset key\n",
+      base, base, picture->width, picture->height, base, picture->width, picture->height);
   for (guint i = 0; i < picture->lines->len; i++)
     {
       const Line *line = &g_array_index (picture->lines, Line, i);
@@ -276,13 +292,16 @@ gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *pictu
       append_units (script, ",", line->y1);
       append_units (script, " to ", line->x2);
       append_units (script, ",", line->y2);
-      g_string_append_printf (script, " nohead front lc rgb '#%06x' lw %s\n", line->colour, line->dashed ? "1.6 dt (10,6)" : "1");
+      g_string_append_printf (script, " nohead front lc rgb '#%06x' lw %s\n", line->colour,
+                              line->dashed ? "1.6 dt (10,6)" : "1");
     }
   for (guint i = 0; i < picture->texts->len; i++)
     append_label (script, &g_array_index (picture->texts, Text, i));
   g_string_append_printf (script,
-                          "plot '%s.dat' index 0 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 noborder lc rgb variable, \\\n"
-                          "     '' index 1 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 border rgb '#ffffff' lc rgb variable\n"
+                          "plot '%s.dat' index 0 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 "
+                          "noborder lc rgb variable, \\\n"
+                          "     '' index 1 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 border "
+                          "rgb '#ffffff' lc rgb variable\n"
                           "unset output\n",
                           base);
 }
@@ -290,7 +309,8 @@ gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *pictu
 /* ---- files */
 
 static gboolean
-write_part (const char *dir, const char *base, const char *ending, const GString *text, GError **error)
+write_part (const char *dir, const char *base, const char *ending, const GString *text,
+            GError **error)
 {
   g_autofree char *name = g_strconcat (base, ending, NULL);
   g_autofree char *path = g_build_filename (dir, name, NULL);
@@ -299,7 +319,8 @@ write_part (const char *dir, const char *base, const char *ending, const GString
 }
 
 gboolean
-gemem_picture_write (const GememPicture *picture, const char *dir, const char *base, const char *program, GError **error)
+gemem_picture_write (const GememPicture *picture, const char *dir, const char *base,
+                     const char *program, GError **error)
 {
   g_autoptr (GString) svg = g_string_new (NULL);
   g_autoptr (GString) script = g_string_new (NULL);
@@ -312,5 +333,6 @@ gemem_picture_write (const GememPicture *picture, const char *dir, const char *b
   return write_part (dir, base, ".svg", svg, error) && write_part (dir, base, ".dat", data, error)
          && write_part (dir, base, ".gp", script, error)
          && (program == NULL
-             || (gemem_plot_run (program, dir, script_name, NULL, NULL, error) && gemem_plot_check_picture (png, "IEND", error)));
+             || (gemem_plot_run (program, dir, script_name, NULL, NULL, error)
+                 && gemem_plot_check_picture (png, "IEND", error)));
 }

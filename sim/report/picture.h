@@ -1,7 +1,9 @@
-/* picture.h - a picture as a list of rectangles, lines and texts, written as SVG by ourselves or as a gnuplot script that draws the same.
+/* picture.h - a picture as a list of rectangles, lines and texts, written as SVG by ourselves or as
+ * a gnuplot script that draws the same.
  *
- * Why: SVG that depends on nothing but what is drawn is byte-identical everywhere; PNG needs a program, and gnuplot is the one the other plots use.
- * Coordinates are hundredths of a pixel from the upper left corner, integers; rectangles lie below lines, lines below texts.
+ * Why: SVG that depends on nothing but what is drawn is byte-identical everywhere; PNG needs a
+ * program, and gnuplot is the one the other plots use. Coordinates are hundredths of a pixel from
+ * the upper left corner, integers; rectangles lie below lines, lines below texts.
  * Memory: what was drawn.
  */
 #pragma once
@@ -28,19 +30,26 @@ GememPicture *gemem_picture_new (guint width, guint height, const char *title);
 void gemem_picture_free (GememPicture *picture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPicture, gemem_picture_free)
 
-/* @colour: 0xrrggbb.  @outlined: a thin white line around it.  @title: shown under the mouse, or NULL. */
-void gemem_picture_rect (GememPicture *picture, guint64 x, guint64 y, guint64 width, guint64 height, guint32 colour, gboolean outlined,
-                         const char *title);
-void gemem_picture_line (GememPicture *picture, guint64 x1, guint64 y1, guint64 x2, guint64 y2, guint32 colour, gboolean dashed);
+/* @colour: 0xrrggbb.  @outlined: a thin white line around it.  @title: shown under the mouse, or
+ * NULL. */
+void gemem_picture_rect (GememPicture *picture, guint64 x, guint64 y, guint64 width, guint64 height,
+                         guint32 colour, gboolean outlined, const char *title);
+void gemem_picture_line (GememPicture *picture, guint64 x1, guint64 y1, guint64 x2, guint64 y2,
+                         guint32 colour, gboolean dashed);
 /* @y: the middle of the line of text; @size in pixels. */
-void gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anchor, guint size, guint flags, guint32 colour, const char *text);
+void gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anchor,
+                         guint size, guint flags, guint32 colour, const char *text);
 
 void gemem_picture_svg (GString *out, const GememPicture *picture);
 /* A script that draws BASE.png from BASE.dat, and that file. */
-void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture, const char *base);
+void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture,
+                            const char *base);
 
-/* Writes DIR/BASE.svg, .dat, .gp and, with gnuplot (@program not NULL, gemem_plot_program()), .png.  GEMEM_ERROR_FAILED. */
-gboolean gemem_picture_write (const GememPicture *picture, const char *dir, const char *base, const char *program, GError **error);
+/* Writes DIR/BASE.svg, .dat, .gp and, with gnuplot (@program not NULL, gemem_plot_program()),
+ * .png.  GEMEM_ERROR_FAILED. */
+gboolean gemem_picture_write (const GememPicture *picture, const char *dir, const char *base,
+                              const char *program, GError **error);
 
-/* @text as the content of an SVG element or attribute: valid UTF-8, markup escaped, control characters as spaces. */
+/* @text as the content of an SVG element or attribute: valid UTF-8, markup escaped, control
+ * characters as spaces. */
 void gemem_svg_append_text (GString *out, const char *text);

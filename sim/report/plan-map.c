@@ -1,7 +1,8 @@
-/* plan-map.c - a plan for a terminal: a row per range of addresses, the highest first, a column per range of time.
+/* plan-map.c - a plan for a terminal: a row per range of addresses, the highest first, a column per
+ * range of time.
  *
- * With few items each has a letter of its own, listed below; with many a character says how full its cell is: '#' full, a digit so many
- * tenths, ' ' empty.  Areas are exact integers.
+ * With few items each has a letter of its own, listed below; with many a character says how full
+ * its cell is: '#' full, a digit so many tenths, ' ' empty.  Areas are exact integers.
  */
 #include "config.h"
 
@@ -18,15 +19,15 @@
 typedef struct
 {
   guint64 covered; /* in 1/ROWS of a byte times 1/columns of a step */
-  guint64 most;    /* by the item that covers most of it            */
-  guint   letter;
+  guint64 most;    /* by the item that covers most of it */
+  guint letter;
 } Cell;
 
 typedef struct
 {
   const GememPlanView *view;
-  guint                columns;
-  Cell                *cells;
+  guint columns;
+  Cell *cells;
 } Map;
 
 /* How much of [from, to) lies in cell @i of @n over @whole, in 1/@n of a unit. */
@@ -34,7 +35,8 @@ static guint64
 overlap (guint64 from, guint64 to, guint64 whole, guint n, guint i)
 {
   const unsigned __int128 low = MAX ((unsigned __int128) from * n, (unsigned __int128) whole * i);
-  const unsigned __int128 high = MIN ((unsigned __int128) to * n, (unsigned __int128) whole * (i + 1));
+  const unsigned __int128 high = MIN ((unsigned __int128) to * n,
+                                      (unsigned __int128) whole * (i + 1));
 
   return high > low ? (guint64) (high - low) : 0;
 }
@@ -59,7 +61,10 @@ cover (Map *map, const GememPlanRect *rect, guint letter)
 
       for (guint column = first_column; up > 0 && column < map->columns; column++)
         {
-          const guint64 area = up * share (overlap (rect->begin, rect->end, view->steps, map->columns, column), view->steps);
+          const guint64 area = up
+                               * share (overlap (rect->begin, rect->end, view->steps, map->columns,
+                                                 column),
+                                        view->steps);
           Cell *cell = &map->cells[row * map->columns + column];
 
           if (area == 0)
@@ -82,7 +87,8 @@ character (const Cell *cell, gboolean letters)
     return ' ';
   if (letters)
     return LETTERS[cell->letter];
-  return cell->covered >= whole * 19 / 20 ? '#' : (char) ('0' + MAX (cell->covered * 10 / whole, 1));
+  return cell->covered >= whole * 19 / 20 ? '#'
+                                          : (char) ('0' + MAX (cell->covered * 10 / whole, 1));
 }
 
 static void
@@ -102,7 +108,8 @@ append_rows (GString *out, const Map *map, gboolean letters)
         g_string_append_c (out, character (&map->cells[row * map->columns + column], letters));
       g_string_append (out, bound > floor && bound <= ceiling ? "| lower bound\n" : "|\n");
     }
-  g_string_append_printf (out, "  %12s  0%*" G_GUINT64_FORMAT "\n", "step", (int) map->columns - 1, view->steps);
+  g_string_append_printf (out, "  %12s  0%*" G_GUINT64_FORMAT "\n", "step", (int) map->columns - 1,
+                          view->steps);
 }
 
 static void
@@ -114,8 +121,9 @@ append_letters (GString *out, const GememPlanView *view)
       g_autofree char *name = gemem_plan_view_item (view, rect->item);
       char size[GEMEM_FORMAT_MAX];
 
-      g_string_append_printf (out, "  %c  %s: %s, steps %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "\n", LETTERS[i], name,
-                              gemem_format_size (size, rect->to - rect->from), rect->begin, rect->end);
+      g_string_append_printf (
+          out, "  %c  %s: %s, steps %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "\n", LETTERS[i],
+          name, gemem_format_size (size, rect->to - rect->from), rect->begin, rect->end);
     }
 }
 
@@ -124,7 +132,8 @@ gemem_plan_map (GString *out, const GememPlanResult *result, guint width)
 {
   const guint wanted = width == 0 ? 100 : width;
   GememPlanView view;
-  Map map = { .view = &view, .columns = wanted > PREFIX + SUFFIX + 16 ? wanted - PREFIX - SUFFIX : 16 };
+  Map map = { .view = &view,
+              .columns = wanted > PREFIX + SUFFIX + 16 ? wanted - PREFIX - SUFFIX : 16 };
   g_autofree Cell *cells = g_new0 (Cell, ROWS * map.columns);
   g_autofree char *facts = NULL;
   gboolean letters;
@@ -133,7 +142,8 @@ gemem_plan_map (GString *out, const GememPlanResult *result, guint width)
   map.cells = cells;
   facts = gemem_plan_view_facts (&view);
   letters = view.rects->len <= strlen (LETTERS);
-  g_string_append_printf (out, "%s%s through %s: %s\n\n", out->len > 0 ? "\n" : "", result->input, result->plan->planner, facts);
+  g_string_append_printf (out, "%s%s through %s: %s\n\n", out->len > 0 ? "\n" : "", result->input,
+                          result->plan->planner, facts);
   for (guint i = 0; i < view.rects->len; i++)
     cover (&map, &g_array_index (view.rects, GememPlanRect, i), letters ? i : 0);
   append_rows (out, &map, letters);

@@ -1,8 +1,10 @@
 /* plan-picture.c - a plan as a picture of fixed size; see plan-picture.h.
  *
- * What is thinner than a pixel in either direction is painted into a raster of pixels first and drawn as runs of it, so that the picture stays small
- * and readable however many items there are: at most one rectangle per pixel.  White outlines separate large items while there are few; two
- * shades of each colour do for the others.  Integers only; colours (viridis) are told apart by colour-blind eyes and in grey.
+ * What is thinner than a pixel in either direction is painted into a raster of pixels first and
+ * drawn as runs of it, so that the picture stays small and readable however many items there are:
+ * at most one rectangle per pixel.  White outlines separate large items while there are few; two
+ * shades of each colour do for the others.  Integers only; colours (viridis) are told apart by
+ * colour-blind eyes and in grey.
  */
 #include "config.h"
 
@@ -35,10 +37,10 @@ static const guint32 inks[] = { 0xffffff, 0xffffff, 0xffffff, INK, INK };
 typedef struct
 {
   const GememPlanView *view;
-  GememPicture        *picture;
-  guint64              thresholds[N_CLASSES]; /* least size of each class */
-  guint                used[N_CLASSES];
-  guint8              *raster; /* ACROSS x UP: 0 nothing, else 1 + class * 2 + shade */
+  GememPicture *picture;
+  guint64 thresholds[N_CLASSES]; /* least size of each class */
+  guint used[N_CLASSES];
+  guint8 *raster; /* ACROSS x UP: 0 nothing, else 1 + class * 2 + shade */
 } Drawing;
 
 static guint64
@@ -135,7 +137,8 @@ static void
 paint (Drawing *drawing, const Box *box, guint code)
 {
   const guint64 x = MIN (box->x / PIXEL - LEFT, ACROSS - 1), y = MIN (box->y / PIXEL - TOP, UP - 1);
-  const guint64 right = MAX ((box->x + box->width) / PIXEL - LEFT, x + 1), bottom = MAX ((box->y + box->height) / PIXEL - TOP, y + 1);
+  const guint64 right = MAX ((box->x + box->width) / PIXEL - LEFT, x + 1),
+                bottom = MAX ((box->y + box->height) / PIXEL - TOP, y + 1);
 
   for (guint64 row = y; row < MIN (bottom, UP); row++)
     for (guint64 column = x; column < MIN (right, ACROSS); column++)
@@ -146,7 +149,8 @@ paint (Drawing *drawing, const Box *box, guint code)
       }
 }
 
-/* The run of equal pixels at @column of @row, extended downwards while the rows below have the same, as one rectangle; taken out. */
+/* The run of equal pixels at @column of @row, extended downwards while the rows below have the
+ * same, as one rectangle; taken out. */
 static guint
 take_run (Drawing *drawing, guint row, guint column)
 {
@@ -167,8 +171,8 @@ take_run (Drawing *drawing, guint row, guint column)
     }
   for (guint i = 0; i < rows; i++)
     memset (start + i * ACROSS, 0, n);
-  gemem_picture_rect (drawing->picture, (LEFT + column) * PIXEL, (TOP + row) * PIXEL, n * PIXEL, rows * PIXEL,
-                      colour_of (code - 1u), FALSE, NULL);
+  gemem_picture_rect (drawing->picture, (LEFT + column) * PIXEL, (TOP + row) * PIXEL, n * PIXEL,
+                      rows * PIXEL, colour_of (code - 1u), FALSE, NULL);
   return n;
 }
 
@@ -185,7 +189,8 @@ static void
 draw_label (Drawing *drawing, const Box *box, const char *name, guint64 bytes, guint32 ink)
 {
   char size[GEMEM_FORMAT_MAX];
-  const guint64 letter = LABEL_SIZE * CHARACTER, line = (LABEL_SIZE + 4) * PIXEL, middle = box->x + box->width / 2;
+  const guint64 letter = LABEL_SIZE * CHARACTER, line = (LABEL_SIZE + 4) * PIXEL,
+                middle = box->x + box->width / 2;
   const guint64 height = box->height / 2 + box->y;
 
   gemem_format_size (size, bytes);
@@ -193,26 +198,33 @@ draw_label (Drawing *drawing, const Box *box, const char *name, guint64 bytes, g
     return;
   if (2 * line > box->height || strlen (size) * letter + 4 * PIXEL > box->width)
     {
-      gemem_picture_text (drawing->picture, middle, height, GEMEM_ANCHOR_MIDDLE, LABEL_SIZE, 0, ink, name);
+      gemem_picture_text (drawing->picture, middle, height, GEMEM_ANCHOR_MIDDLE, LABEL_SIZE, 0, ink,
+                          name);
       return;
     }
-  gemem_picture_text (drawing->picture, middle, height - line / 2, GEMEM_ANCHOR_MIDDLE, LABEL_SIZE, 0, ink, name);
-  gemem_picture_text (drawing->picture, middle, height + line / 2, GEMEM_ANCHOR_MIDDLE, LABEL_SIZE, 0, ink, size);
+  gemem_picture_text (drawing->picture, middle, height - line / 2, GEMEM_ANCHOR_MIDDLE, LABEL_SIZE,
+                      0, ink, name);
+  gemem_picture_text (drawing->picture, middle, height + line / 2, GEMEM_ANCHOR_MIDDLE, LABEL_SIZE,
+                      0, ink, size);
 }
 
 static void
-draw_rect (Drawing *drawing, const GememPlanRect *rect, const Box *box, guint c, guint shade, gboolean titled)
+draw_rect (Drawing *drawing, const GememPlanRect *rect, const Box *box, guint c, guint shade,
+           gboolean titled)
 {
   /* An outline would eat what is only a few pixels wide. */
-  const gboolean outlined = drawing->view->rects->len <= OUTLINED_MAX && MIN (box->width, box->height) >= 4 * PIXEL;
+  const gboolean outlined = drawing->view->rects->len <= OUTLINED_MAX
+                            && MIN (box->width, box->height) >= 4 * PIXEL;
   char size[GEMEM_FORMAT_MAX];
   g_autofree char *name = titled ? gemem_plan_view_item (drawing->view, rect->item) : NULL;
   g_autofree char *title = NULL;
 
   if (titled)
-    title = g_strdup_printf ("%s: %s at 0x%" G_GINT64_MODIFIER "x, steps %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, name,
-                             gemem_format_size (size, rect->to - rect->from), rect->from, rect->begin, rect->end);
-  gemem_picture_rect (drawing->picture, box->x, box->y, box->width, box->height, colour_of (2 * c + (outlined ? 0 : shade)), outlined, title);
+    title = g_strdup_printf (
+        "%s: %s at 0x%" G_GINT64_MODIFIER "x, steps %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
+        name, gemem_format_size (size, rect->to - rect->from), rect->from, rect->begin, rect->end);
+  gemem_picture_rect (drawing->picture, box->x, box->y, box->width, box->height,
+                      colour_of (2 * c + (outlined ? 0 : shade)), outlined, title);
   if (titled)
     draw_label (drawing, box, name, rect->to - rect->from, inks[c]);
 }
@@ -230,7 +242,10 @@ draw_rects (Drawing *drawing)
 
       drawing->used[c]++;
       if (is_thin (&box))
-        paint (drawing, &box, 2 * c + (rects->len <= TITLED_MAX ? i % 2 : 0)); /* beyond, shades would only be noise */
+        paint (
+            drawing, &box,
+            2 * c
+                + (rects->len <= TITLED_MAX ? i % 2 : 0)); /* beyond, shades would only be noise */
     }
   draw_raster (drawing);
   for (guint i = 0; i < rects->len; i++)
@@ -283,44 +298,56 @@ draw_axes (Drawing *drawing)
 
       gemem_picture_line (drawing->picture, x, bottom, x, bottom + 5 * PIXEL, INK, FALSE);
       g_snprintf (text, sizeof text, "%" G_GUINT64_FORMAT, i * time);
-      gemem_picture_text (drawing->picture, x, bottom + 15 * PIXEL, GEMEM_ANCHOR_MIDDLE, 12, 0, INK, text);
+      gemem_picture_text (drawing->picture, x, bottom + 15 * PIXEL, GEMEM_ANCHOR_MIDDLE, 12, 0, INK,
+                          text);
     }
   for (guint64 i = 0; i <= view->top / bytes; i++)
     {
       const guint64 y = y_of (drawing, i * bytes);
 
       gemem_picture_line (drawing->picture, left - 5 * PIXEL, y, left, y, INK, FALSE);
-      gemem_picture_text (drawing->picture, left - 9 * PIXEL, y, GEMEM_ANCHOR_END, 12, 0, INK, gemem_format_size (text, i * bytes));
+      gemem_picture_text (drawing->picture, left - 9 * PIXEL, y, GEMEM_ANCHOR_END, 12, 0, INK,
+                          gemem_format_size (text, i * bytes));
     }
   gemem_picture_line (drawing->picture, left, bottom, right, bottom, INK, FALSE);
   gemem_picture_line (drawing->picture, left, TOP * PIXEL, left, bottom, INK, FALSE);
-  gemem_picture_text (drawing->picture, left + ACROSS * PIXEL / 2, bottom + 40 * PIXEL, GEMEM_ANCHOR_MIDDLE, 13, 0, INK,
-                      view->result->of->graph != NULL ? "time: operators in the order of the plan" : "time: steps of the input");
-  gemem_picture_text (drawing->picture, 18 * PIXEL, bottom - UP * PIXEL / 2, GEMEM_ANCHOR_MIDDLE, 13, GEMEM_TEXT_UPWARDS, INK,
-                      "address, from the start of the arena");
+  gemem_picture_text (drawing->picture, left + ACROSS * PIXEL / 2, bottom + 40 * PIXEL,
+                      GEMEM_ANCHOR_MIDDLE, 13, 0, INK,
+                      view->result->of->graph != NULL ? "time: operators in the order of the plan"
+                                                      : "time: steps of the input");
+  gemem_picture_text (drawing->picture, 18 * PIXEL, bottom - UP * PIXEL / 2, GEMEM_ANCHOR_MIDDLE,
+                      13, GEMEM_TEXT_UPWARDS, INK, "address, from the start of the arena");
 }
 
 /* A line over the whole field, with two lines of text on its right, @shift below (or above) it. */
 static void
-draw_level (Drawing *drawing, guint64 bytes, const char *name, guint32 colour, gboolean dashed, gint64 shift)
+draw_level (Drawing *drawing, guint64 bytes, const char *name, guint32 colour, gboolean dashed,
+            gint64 shift)
 {
-  const guint64 y = y_of (drawing, bytes), x = (LEFT + ACROSS + 8) * PIXEL, at = (guint64) ((gint64) y + shift);
+  const guint64 y = y_of (drawing, bytes), x = (LEFT + ACROSS + 8) * PIXEL,
+                at = (guint64) ((gint64) y + shift);
   char text[GEMEM_FORMAT_MAX];
 
-  gemem_picture_line (drawing->picture, LEFT * PIXEL, y, (LEFT + ACROSS) * PIXEL, y, colour, dashed);
-  gemem_picture_text (drawing->picture, x, at - 8 * PIXEL, GEMEM_ANCHOR_START, 12, GEMEM_TEXT_BOLD, colour, name);
-  gemem_picture_text (drawing->picture, x, at + 8 * PIXEL, GEMEM_ANCHOR_START, 12, 0, colour, gemem_format_size (text, bytes));
+  gemem_picture_line (drawing->picture, LEFT * PIXEL, y, (LEFT + ACROSS) * PIXEL, y, colour,
+                      dashed);
+  gemem_picture_text (drawing->picture, x, at - 8 * PIXEL, GEMEM_ANCHOR_START, 12, GEMEM_TEXT_BOLD,
+                      colour, name);
+  gemem_picture_text (drawing->picture, x, at + 8 * PIXEL, GEMEM_ANCHOR_START, 12, 0, colour,
+                      gemem_format_size (text, bytes));
 }
 
 static void
 draw_levels (Drawing *drawing)
 {
   const GememPlan *plan = drawing->view->result->plan;
-  const gint64 apart = (gint64) y_of (drawing, plan->lower_bound) - (gint64) y_of (drawing, plan->arena);
-  const gint64 room = MAX (0, 36 * PIXEL - ABS (apart)) / 2; /* labels that would touch give way to each other */
+  const gint64 apart = (gint64) y_of (drawing, plan->lower_bound)
+                       - (gint64) y_of (drawing, plan->arena);
+  /* labels that would touch give way to each other */
+  const gint64 room = MAX (0, 36 * PIXEL - ABS (apart)) / 2;
   guint64 base = 0;
 
-  for (guint i = 0; i + 1 < plan->totals->len; i++) /* where one memory type ends and the next begins */
+  for (guint i = 0; i + 1 < plan->totals->len;
+       i++) /* where one memory type ends and the next begins */
     {
       base += g_array_index (plan->totals, GememPlanTotal, i).bytes;
       if (base > 0 && base < plan->arena)
@@ -343,11 +370,14 @@ draw_legend (Drawing *drawing)
       if (drawing->used[c] == 0)
         continue;
       if (drawing->thresholds[c] > 0)
-        text = g_strdup_printf ("%s or more: %u", gemem_format_size (size, drawing->thresholds[c]), drawing->used[c]);
+        text = g_strdup_printf ("%s or more: %u", gemem_format_size (size, drawing->thresholds[c]),
+                                drawing->used[c]);
       else
         text = g_strdup_printf ("less: %u", drawing->used[c]);
-      gemem_picture_rect (drawing->picture, x, 72 * PIXEL, 14 * PIXEL, 12 * PIXEL, colours[c], FALSE, NULL);
-      gemem_picture_text (drawing->picture, x + 20 * PIXEL, 78 * PIXEL, GEMEM_ANCHOR_START, 12, 0, INK, text);
+      gemem_picture_rect (drawing->picture, x, 72 * PIXEL, 14 * PIXEL, 12 * PIXEL, colours[c],
+                          FALSE, NULL);
+      gemem_picture_text (drawing->picture, x + 20 * PIXEL, 78 * PIXEL, GEMEM_ANCHOR_START, 12, 0,
+                          INK, text);
       x += (strlen (text) * 8 + 42) * PIXEL;
     }
 }
@@ -357,8 +387,10 @@ draw_head (Drawing *drawing, const char *title)
 {
   g_autofree char *facts = gemem_plan_view_facts (drawing->view);
 
-  gemem_picture_text (drawing->picture, LEFT * PIXEL, 24 * PIXEL, GEMEM_ANCHOR_START, 17, GEMEM_TEXT_BOLD, INK, title);
-  gemem_picture_text (drawing->picture, LEFT * PIXEL, 50 * PIXEL, GEMEM_ANCHOR_START, 13, 0, INK, facts);
+  gemem_picture_text (drawing->picture, LEFT * PIXEL, 24 * PIXEL, GEMEM_ANCHOR_START, 17,
+                      GEMEM_TEXT_BOLD, INK, title);
+  gemem_picture_text (drawing->picture, LEFT * PIXEL, 50 * PIXEL, GEMEM_ANCHOR_START, 13, 0, INK,
+                      facts);
 }
 
 GememPicture *
@@ -369,10 +401,13 @@ gemem_plan_picture (const GememPlanResult *result)
   g_autofree char *title = gemem_plot_shorten (whole, TITLE_MAX);
   g_autofree guint8 *raster = g_new0 (guint8, ACROSS * UP);
   GememPlanView view;
-  Drawing drawing = { .view = &view, .picture = gemem_picture_new (WIDTH, HEIGHT, title), .raster = raster };
+  Drawing drawing = { .view = &view,
+                      .picture = gemem_picture_new (WIDTH, HEIGHT, title),
+                      .raster = raster };
 
   gemem_plan_view_init (&view, result);
-  gemem_picture_rect (drawing.picture, LEFT * PIXEL, TOP * PIXEL, ACROSS * PIXEL, UP * PIXEL, 0xf4f4f4, FALSE, NULL);
+  gemem_picture_rect (drawing.picture, LEFT * PIXEL, TOP * PIXEL, ACROSS * PIXEL, UP * PIXEL,
+                      0xf4f4f4, FALSE, NULL);
   choose_thresholds (&drawing);
   draw_rects (&drawing);
   draw_axes (&drawing);

@@ -1,7 +1,8 @@
-/* plan-picture.h - a plan drawn: time across, address up, a rectangle per item; for files and for a terminal.
+/* plan-picture.h - a plan drawn: time across, address up, a rectangle per item; for files and for a
+ * terminal.
  *
- * Both rest on the same list of rectangles.  Spaces (memory types) lie one above the other.  Items that share memory by reference and have the same
- * place and life are one rectangle.
+ * Both rest on the same list of rectangles.  Spaces (memory types) lie one above the other.  Items
+ * that share memory by reference and have the same place and life are one rectangle.
  */
 #pragma once
 
@@ -10,17 +11,17 @@
 
 typedef struct
 {
-  guint64 begin, end; /* steps, half-open                   */
-  guint64 from, to;   /* bytes from the start of the arena  */
+  guint64 begin, end; /* steps, half-open */
+  guint64 from, to;   /* bytes from the start of the arena */
   guint32 item;
 } GememPlanRect;
 
 typedef struct
 {
   const GememPlanResult *result;
-  GArray                *rects; /* GememPlanRect, in order of the items */
-  guint64                steps; /* width in steps, > 0                  */
-  guint64                top;   /* height in bytes, > 0                 */
+  GArray *rects; /* GememPlanRect, in order of the items */
+  guint64 steps; /* width in steps, > 0 */
+  guint64 top;   /* height in bytes, > 0 */
 } GememPlanView;
 
 /* @result must outlive the view. */

@@ -19,7 +19,8 @@ gemem_plan_svg (GString *out, const GememPlanResult *result)
 static char *
 picture_name (GHashTable *taken, const GememPlanResult *result)
 {
-  g_autofree char *input = gemem_plot_slug (result->input), *planner = gemem_plot_slug (result->plan->planner);
+  g_autofree char *input = gemem_plot_slug (result->input),
+                  *planner = gemem_plot_slug (result->plan->planner);
   char *name = g_strdup_printf ("%s-%s", input, planner);
 
   for (guint i = 2; g_hash_table_contains (taken, name); i++)
@@ -32,7 +33,8 @@ picture_name (GHashTable *taken, const GememPlanResult *result)
 }
 
 gboolean
-gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n, const char *gnuplot, gboolean *rendered, GError **error)
+gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n,
+                        const char *gnuplot, gboolean *rendered, GError **error)
 {
   g_autofree char *program = gemem_plot_program (gnuplot);
   g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);

@@ -20,8 +20,8 @@ typedef enum
 typedef struct
 {
   const char *key, *title;
-  Unit        unit;
-  int         rank; /* 0: always in the table; higher ones give way first; -1: in files only */
+  Unit unit;
+  int rank; /* 0: always in the table; higher ones give way first; -1: in files only */
   guint64 (*number) (const GememPlanResult *result);
   const char *(*text) (const GememPlanResult *result);
 } Column;
@@ -44,7 +44,9 @@ overhead (const GememPlanResult *result)
 {
   const guint64 bound = result->plan->lower_bound;
 
-  return bound > 0 ? (guint64) (((unsigned __int128) result->plan->arena * 1000000 + bound / 2) / bound) : 0;
+  return bound > 0
+             ? (guint64) (((unsigned __int128) result->plan->arena * 1000000 + bound / 2) / bound)
+             : 0;
 }
 
 /* Of one candidate there is nothing to win. */
@@ -97,7 +99,8 @@ static const Column columns[] = {
   { "reused", "reused", UNIT_COUNT, 1, reused, NULL },
   { "items", "items", UNIT_COUNT, 3, items, NULL },
   { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
-  { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL }, /* last: it is left out unless asked for */
+  /* last: it is left out unless asked for */
+  { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL },
 };
 
 static guint
@@ -119,7 +122,8 @@ people_text (const Column *column, const GememPlanResult *result, char *buffer)
     case UNIT_NS:
       return gemem_format_time (buffer, value);
     case UNIT_RATIO:
-      g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%03u", (value + 500) / 1000000, (guint) ((value + 500) % 1000000 / 1000));
+      g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%03u", (value + 500) / 1000000,
+                  (guint) ((value + 500) % 1000000 / 1000));
       return value > 0 ? buffer : "";
     case UNIT_TEXT:
       return column->text (result) != NULL ? column->text (result) : "";
@@ -141,18 +145,22 @@ exact_text (const Column *column, const GememPlanResult *result, char *buffer)
   if (column->unit == UNIT_RATIO && value == 0)
     return "";
   if (column->unit == UNIT_RATIO)
-    g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%06u", value / 1000000, (guint) (value % 1000000));
+    g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%06u", value / 1000000,
+                (guint) (value % 1000000));
   else
     g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT, value);
   return buffer;
 }
 
-/* A column in which no row says anything (no winner, nothing zero-copy) is left out of what people read. */
+/* A column in which no row says anything (no winner, nothing zero-copy) is left out of what people
+ * read. */
 static gboolean
 says_something (const Column *column, const GememPlanResult *results, guint n)
 {
   for (guint i = 0; i < n; i++)
-    if (column->rank == 0 || (column->text != NULL ? column->text (&results[i]) != NULL : column->number (&results[i]) > 0))
+    if (column->rank == 0
+        || (column->text != NULL ? column->text (&results[i]) != NULL
+                                 : column->number (&results[i]) > 0))
       return TRUE;
   return FALSE;
 }
@@ -172,9 +180,9 @@ group_end (const GememPlanResult *results, guint n, guint start)
 typedef struct
 {
   const Column *columns[G_N_ELEMENTS (columns)];
-  gsize         widths[G_N_ELEMENTS (columns)];
-  guint         n;
-  gsize         label;
+  gsize widths[G_N_ELEMENTS (columns)];
+  guint n;
+  gsize label;
 } Layout;
 
 static gsize
@@ -204,14 +212,17 @@ drop_column (Layout *layout)
       worst = c;
   if (layout->n == 0 || layout->columns[worst]->rank == 0)
     return FALSE;
-  memmove (&layout->columns[worst], &layout->columns[worst + 1], (layout->n - worst - 1) * sizeof layout->columns[0]);
-  memmove (&layout->widths[worst], &layout->widths[worst + 1], (layout->n - worst - 1) * sizeof layout->widths[0]);
+  memmove (&layout->columns[worst], &layout->columns[worst + 1],
+           (layout->n - worst - 1) * sizeof layout->columns[0]);
+  memmove (&layout->widths[worst], &layout->widths[worst + 1],
+           (layout->n - worst - 1) * sizeof layout->widths[0]);
   layout->n--;
   return TRUE;
 }
 
 static void
-choose_columns (Layout *layout, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+choose_columns (Layout *layout, const GememPlanResult *results, guint n,
+                const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
 
@@ -241,7 +252,8 @@ append_padded (GString *out, const char *text, gsize width, gboolean right)
 }
 
 static void
-append_table (GString *out, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+append_table (GString *out, const GememPlanResult *results, guint n,
+              const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
   Layout layout;
@@ -250,7 +262,8 @@ append_table (GString *out, const GememPlanResult *results, guint n, const Gemem
   for (guint start = 0, end; start < n; start = end)
     {
       end = group_end (results, n, start);
-      g_string_append_printf (out, "%s%s\n%-*s", start > 0 ? "\n" : "", results[start].input, (int) layout.label, "planner");
+      g_string_append_printf (out, "%s%s\n%-*s", start > 0 ? "\n" : "", results[start].input,
+                              (int) layout.label, "planner");
       for (guint c = 0; c < layout.n; c++)
         g_string_append_printf (out, "  %*s", (int) layout.widths[c], layout.columns[c]->title);
       g_string_append_c (out, '\n');
@@ -260,7 +273,8 @@ append_table (GString *out, const GememPlanResult *results, guint n, const Gemem
           for (guint c = 0; c < layout.n; c++)
             {
               g_string_append (out, "  ");
-              append_padded (out, people_text (layout.columns[c], &results[i], buffer), layout.widths[c], TRUE);
+              append_padded (out, people_text (layout.columns[c], &results[i], buffer),
+                             layout.widths[c], TRUE);
             }
           g_string_append_c (out, '\n');
         }
@@ -281,7 +295,8 @@ append_cell (GString *out, const char *text)
 }
 
 static void
-append_markdown (GString *out, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+append_markdown (GString *out, const GememPlanResult *results, guint n,
+                 const GememPlanReportOptions *options)
 {
   const GememPlanReportOptions any_width = { options->time, 0 };
   char buffer[TEXT_MAX];
@@ -335,7 +350,8 @@ append_field (GString *out, const char *text)
 }
 
 static void
-append_csv (GString *out, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+append_csv (GString *out, const GememPlanResult *results, guint n,
+            const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
 
@@ -370,7 +386,8 @@ append_member (GString *out, const char *key, const char *value, gboolean text)
 }
 
 static void
-append_json_result (GString *out, const GememPlanResult *result, const GememPlanReportOptions *options)
+append_json_result (GString *out, const GememPlanResult *result,
+                    const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
 
@@ -386,7 +403,8 @@ append_json_result (GString *out, const GememPlanResult *result, const GememPlan
   g_string_append (out, ", \"candidates\": [");
   for (guint i = 0; i < result->plan->candidates->len; i++)
     {
-      const GememPlanCandidate *candidate = &g_array_index (result->plan->candidates, GememPlanCandidate, i);
+      const GememPlanCandidate *candidate = &g_array_index (result->plan->candidates,
+                                                            GememPlanCandidate, i);
 
       g_string_append (out, i > 0 ? ", [" : "[");
       gemem_json_append_string (out, candidate->name);
@@ -394,12 +412,14 @@ append_json_result (GString *out, const GememPlanResult *result, const GememPlan
     }
   g_string_append_c (out, ']');
   if (options->time)
-    g_string_append_printf (out, ", \"measured\": {\"planning_ns\": %" G_GUINT64_FORMAT "}", result->plan->time_ns);
+    g_string_append_printf (out, ", \"measured\": {\"planning_ns\": %" G_GUINT64_FORMAT "}",
+                            result->plan->time_ns);
   g_string_append_c (out, '}');
 }
 
 void
-gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results, guint n, const GememPlanReportOptions *options)
+gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results, guint n,
+                   const GememPlanReportOptions *options)
 {
   if (format == GEMEM_FORMAT_TABLE)
     append_table (out, results, n, options);
@@ -409,7 +429,8 @@ gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult
     append_csv (out, results, n, options);
   else
     {
-      g_string_append (out, "{\n  \"schema\": \"gemem-plans\",\n  \"version\": 1,\n  \"plans\": [\n");
+      g_string_append (out,
+                       "{\n  \"schema\": \"gemem-plans\",\n  \"version\": 1,\n  \"plans\": [\n");
       for (guint i = 0; i < n; i++)
         {
           append_json_result (out, &results[i], options);

@@ -1,7 +1,8 @@
 /* plan-report.h - the door to reports about plans: tables, JSON, CSV, Markdown, pictures.
  *
- * A row per plan, a group of rows per input.  One list of columns (plan-report.c) feeds all formats.  Planning time is measured on the host: it is
- * a column only when asked for, and no other number depends on it.  Pictures: time across, address up (plan-picture.h).
+ * A row per plan, a group of rows per input.  One list of columns (plan-report.c) feeds all
+ * formats.  Planning time is measured on the host: it is a column only when asked for, and no other
+ * number depends on it.  Pictures: time across, address up (plan-picture.h).
  */
 #pragma once
 
@@ -13,26 +14,30 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  const char           *input;     /* as the user knows it           */
-  const GememPlanInput *of;        /* what was planned               */
-  const char           *planner;   /* name; the plan has the label   */
-  GememPlan            *plan;      /* checked                        */
+  const char *input;        /* as the user knows it */
+  const GememPlanInput *of; /* what was planned */
+  const char *planner;      /* name; the plan has the label */
+  GememPlan *plan;          /* checked */
 } GememPlanResult;
 
 typedef struct
 {
-  gboolean time;  /* with planning times                      */
-  guint    width; /* of the terminal for the table; 0: any    */
+  gboolean time; /* with planning times */
+  guint width;   /* of the terminal for the table; 0: any */
 } GememPlanReportOptions;
 
-/* Appends the report; results of one input stand together.  JSON: schema "gemem-plans", version 1. */
-void gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results, guint n, const GememPlanReportOptions *options);
+/* Appends the report; results of one input stand together.  JSON: schema "gemem-plans", version
+ * 1. */
+void gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results,
+                        guint n, const GememPlanReportOptions *options);
 
 /* One plan as SVG, by our own writer: the same bytes everywhere. */
 void gemem_plan_svg (GString *out, const GememPlanResult *result);
 /* For a terminal: rows of addresses, columns of time, at most @width characters wide (0: 100). */
 void gemem_plan_map (GString *out, const GememPlanResult *result, guint width);
-/* DIR/INPUT-PLANNER.svg, .dat, .gp, and .png where there is gnuplot (@gnuplot as for gemem_plot_write()), of each. */
-gboolean gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n, const char *gnuplot, gboolean *rendered, GError **error);
+/* DIR/INPUT-PLANNER.svg, .dat, .gp, and .png where there is gnuplot (@gnuplot as for
+ * gemem_plot_write()), of each. */
+gboolean gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n,
+                                 const char *gnuplot, gboolean *rendered, GError **error);
 
 GEMEM_END_DECLS

@@ -26,7 +26,8 @@ add_rect (GememPlanView *view, guint32 item, guint64 begin, guint64 end)
 {
   const GememPlan *plan = view->result->plan;
   const guint64 base = plan->spaces != NULL ? space_base (plan, plan->spaces[item]) : 0;
-  const GememPlanRect rect = { begin, end, base + plan->offsets[item], base + plan->offsets[item] + plan->sizes[item], item };
+  const GememPlanRect rect = { begin, end, base + plan->offsets[item],
+                               base + plan->offsets[item] + plan->sizes[item], item };
 
   g_array_append_val (view->rects, rect);
   view->steps = MAX (view->steps, end);
@@ -45,21 +46,25 @@ add_graph (GememPlanView *view, const GememGraph *graph)
 {
   g_autofree GememPlanPlace *places = NULL;
   g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (graph, &places);
-  g_autofree guint64 *drawn = g_new (guint64, (gsize) lifetimes->items->len + 1); /* offset last drawn, per lifetime */
+  /* offset last drawn, per lifetime */
+  g_autofree guint64 *drawn = g_new (guint64, (gsize) lifetimes->items->len + 1);
 
   for (guint i = 0; i < lifetimes->items->len; i++)
     drawn[i] = GEMEM_NO_OFFSET;
   for (guint32 item = 0; item < view->result->plan->n_items; item++)
     {
       const guint32 number = places[item].lifetime;
-      const GememLifetime *lifetime = number != GEMEM_NONE ? gemem_lifetimes_get (lifetimes, number) : NULL;
+      const GememLifetime *lifetime = number != GEMEM_NONE ? gemem_lifetimes_get (lifetimes, number)
+                                                           : NULL;
       const guint64 node = gemem_graph_item (graph, item).node;
 
-      if (!is_placed (view->result->plan, item) || (lifetime != NULL && drawn[number] == view->result->plan->offsets[item]))
+      if (!is_placed (view->result->plan, item)
+          || (lifetime != NULL && drawn[number] == view->result->plan->offsets[item]))
         continue;
       if (lifetime != NULL)
         drawn[number] = view->result->plan->offsets[item];
-      add_rect (view, item, lifetime != NULL ? lifetime->begin : node, lifetime != NULL ? lifetime->end : node + 1);
+      add_rect (view, item, lifetime != NULL ? lifetime->begin : node,
+                lifetime != NULL ? lifetime->end : node + 1);
     }
 }
 
@@ -69,7 +74,8 @@ gemem_plan_view_init (GememPlanView *view, const GememPlanResult *result)
   const GememPlan *plan = result->plan;
   const GememPlanInput *input = result->of;
 
-  *view = (GememPlanView){ result, g_array_new (FALSE, FALSE, sizeof (GememPlanRect)), 1, MAX (MAX (plan->arena, plan->lower_bound), 1) };
+  *view = (GememPlanView){ result, g_array_new (FALSE, FALSE, sizeof (GememPlanRect)), 1,
+                           MAX (MAX (plan->arena, plan->lower_bound), 1) };
   if (input->graph != NULL)
     {
       view->steps = MAX (gemem_graph_n_nodes (input->graph), 1);
@@ -79,7 +85,8 @@ gemem_plan_view_init (GememPlanView *view, const GememPlanResult *result)
   view->steps = MAX (input->lifetimes->steps, 1);
   for (guint32 i = 0; i < plan->n_items; i++)
     if (is_placed (plan, i))
-      add_rect (view, i, gemem_lifetimes_get (input->lifetimes, i)->begin, gemem_lifetimes_get (input->lifetimes, i)->end);
+      add_rect (view, i, gemem_lifetimes_get (input->lifetimes, i)->begin,
+                gemem_lifetimes_get (input->lifetimes, i)->end);
 }
 
 void
@@ -95,7 +102,8 @@ gemem_plan_view_item (const GememPlanView *view, guint32 item)
   const char *name;
 
   if (view->result->of->graph == NULL)
-    return g_strdup_printf ("%" G_GUINT64_FORMAT, gemem_lifetimes_get (view->result->of->lifetimes, item)->id);
+    return g_strdup_printf ("%" G_GUINT64_FORMAT,
+                            gemem_lifetimes_get (view->result->of->lifetimes, item)->id);
   info = gemem_graph_item (view->result->of->graph, item);
   name = gemem_graph_node (view->result->of->graph, info.node)->name;
   if (info.workspace)
@@ -115,9 +123,12 @@ gemem_plan_view_facts (const GememPlanView *view)
                           gemem_format_size (bound, plan->lower_bound));
   if (plan->lower_bound > 0)
     {
-      const guint64 permille = (guint64) (((unsigned __int128) plan->arena * 1000 + plan->lower_bound / 2) / plan->lower_bound);
+      const guint64 permille = (guint64) (((unsigned __int128) plan->arena * 1000
+                                           + plan->lower_bound / 2)
+                                          / plan->lower_bound);
 
-      g_string_append_printf (text, " (overhead %" G_GUINT64_FORMAT ".%03u)", permille / 1000, (guint) (permille % 1000));
+      g_string_append_printf (text, " (overhead %" G_GUINT64_FORMAT ".%03u)", permille / 1000,
+                              (guint) (permille % 1000));
     }
   g_string_append_printf (text, ", %u rectangle%s", n, n == 1 ? "" : "s");
   return g_strdup (text->str);

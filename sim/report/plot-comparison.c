@@ -1,8 +1,9 @@
-/* plot-comparison.c - the picture of a comparison: a row per allocator, three panels beside one another.
+/* plot-comparison.c - the picture of a comparison: a row per allocator, three panels beside one
+ * another.
  *
- * Peak reserved with peak allocated and peak live within it, against the lower bound; utilisation; modelled latency of an
- * allocation (median, 99th percentile, largest; logarithmic).  The picture grows with the number of rows, so that twenty allocators
- * are as legible as two.
+ * Peak reserved with peak allocated and peak live within it, against the lower bound; utilisation;
+ * modelled latency of an allocation (median, 99th percentile, largest; logarithmic).  The picture
+ * grows with the number of rows, so that twenty allocators are as legible as two.
  */
 #include "config.h"
 
@@ -23,13 +24,14 @@
 typedef struct
 {
   guint rows, height;
-  guint left;      /* of the first panel, px */
-  glong text;      /* characters behind the longest bar's end */
-  guint64 bytes;   /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
-  guint64 latency; /* largest of the group */
-  guint64 fastest; /* smallest median */
+  guint left; /* of the first panel, px */
+  glong text; /* characters behind the longest bar's end */
+  /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
+  guint64 bytes;
+  guint64 latency;   /* largest of the group */
+  guint64 fastest;   /* smallest median */
   gboolean requests; /* some result has any: static memory of graphs comes without */
-  char *guesses;   /* what the modelled latencies rest on, or NULL */
+  char *guesses;     /* what the modelled latencies rest on, or NULL */
 } Layout;
 
 static void
@@ -62,8 +64,10 @@ panel_left (const Layout *layout, guint from)
 static void
 append_panel (GString *out, const Layout *layout, guint from, guint to, const char *title)
 {
-  const guint left = panel_left (layout, from) * 1000 / WIDTH, right = panel_left (layout, to) * 1000 / WIDTH;
-  const guint top = (layout->height - HEAD) * 1000 / layout->height, bottom = FOOT * 1000 / layout->height;
+  const guint left = panel_left (layout, from) * 1000 / WIDTH,
+              right = panel_left (layout, to) * 1000 / WIDTH;
+  const guint top = (layout->height - HEAD) * 1000 / layout->height,
+              bottom = FOOT * 1000 / layout->height;
   gemem_plot_script_margins (out, left, right, top, bottom);
   g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\n", title);
 }
@@ -82,9 +86,11 @@ append_legends (GString *out, const Layout *layout)
     { GEMEM_PLOT_POINT, "pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "'", "p99" },
     { GEMEM_PLOT_POINT, "pt 5 ps 0.8 lc rgb '" GEMEM_COLOUR_ALARM "'", "max" },
   };
-  gemem_plot_script_legend (out, memory, G_N_ELEMENTS (memory), panel_left (layout, FIRST), 54, WIDTH, layout->height);
+  gemem_plot_script_legend (out, memory, G_N_ELEMENTS (memory), panel_left (layout, FIRST), 54,
+                            WIDTH, layout->height);
   if (layout->latency > 0)
-    gemem_plot_script_legend (out, latency, G_N_ELEMENTS (latency), panel_left (layout, THIRD), 54, WIDTH, layout->height);
+    gemem_plot_script_legend (out, latency, G_N_ELEMENTS (latency), panel_left (layout, THIRD), 54,
+                              WIDTH, layout->height);
 }
 
 static void
@@ -94,20 +100,25 @@ append_memory (GString *out, const Layout *layout)
   g_autofree char *title = g_strdup_printf ("peak reserved (%s)", unit->name);
   const guint room = panel_left (layout, FIRST_END) - panel_left (layout, FIRST);
   append_panel (out, layout, FIRST, FIRST_END, title);
-  g_string_append_printf (
-      out,
-      "unit = %s\n"
-      "end = %" G_GUINT64_FORMAT "\n"
-      "cut(bytes) = (bytes > end ? end : bytes)/unit\n"
-      "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
-      "bar = 0.34\n"
-      "plot data using (0):1:(0):(cut($4)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
-      "  data using (0):1:(0):(cut($3)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
-      "  data using (0):1:(0):(cut($2)):($1-bar):($1+bar) with boxxyerror lc rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
-      "  data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
-      "  data using (cut($4>$5?$4:$5)):1:(stringcolumn(12).($4>end?' >>':'')) with labels left offset 0.8,0 textcolor rgb "
-      "'" GEMEM_COLOUR_INK "' notitle\n",
-      unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), room, room - MIN (CHARACTER * (guint) layout->text + 24, room / 2));
+  g_string_append_printf (out,
+                          "unit = %s\n"
+                          "end = %" G_GUINT64_FORMAT "\n"
+                          "cut(bytes) = (bytes > end ? end : bytes)/unit\n"
+                          "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
+                          "bar = 0.34\n"
+                          "plot data using (0):1:(0):(cut($4)):($1-bar):($1+bar) with boxxyerror "
+                          "lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
+                          "  data using (0):1:(0):(cut($3)):($1-bar):($1+bar) with boxxyerror lc "
+                          "rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
+                          "  data using (0):1:(0):(cut($2)):($1-bar):($1+bar) with boxxyerror lc "
+                          "rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
+                          "  data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 "
+                          "lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
+                          "  data using (cut($4>$5?$4:$5)):1:(stringcolumn(12).($4>end?' >>':'')) "
+                          "with labels left offset 0.8,0 textcolor rgb "
+                          "'" GEMEM_COLOUR_INK "' notitle\n",
+                          unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), room,
+                          room - MIN (CHARACTER * (guint) layout->text + 24, room / 2));
 }
 
 static void
@@ -117,8 +128,10 @@ append_utilisation (GString *out, const Layout *layout)
   g_string_append (out, "set xrange [0:100]\n"
                         "set xtics 25\n"
                         "unset ytics\n"
-                        "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc rgb '#56b4e9' title 'utilisation', \\\n"
-                        "  data using (3):1:(sprintf('%.1f', $6/10)) with labels left textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n");
+                        "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc "
+                        "rgb '#56b4e9' title 'utilisation', \\\n"
+                        "  data using (3):1:(sprintf('%.1f', $6/10)) with labels left textcolor "
+                        "rgb '" GEMEM_COLOUR_INK "' notitle\n");
 }
 
 /* Tens from one tic to the next, so that tics have at least 60 px each. */
@@ -136,23 +149,33 @@ append_latency (GString *out, const Layout *layout)
 {
   append_panel (out, layout, THIRD, 1000, "latency of an allocation, modelled");
   if (layout->guesses != NULL)
-    g_string_append_printf (out, "set label 2 '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n", layout->guesses);
+    g_string_append_printf (
+        out,
+        "set label 2 '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n",
+        layout->guesses);
   if (layout->latency == 0)
-    g_string_append_printf (out, "set xrange [0:1]\nunset xtics\nset label 1 %s at graph 0.5,0.5 center textcolor rgb '#888888'\nplot NaN\n",
-                            layout->requests ? "\"no costs:\\ngive the device a profile\"" : "'no requests'");
-  else
     g_string_append_printf (out,
-                            "set logscale x\n"
-                            "set xrange [*:*]\n"
-                            "set offsets graph 0.05, graph 0.05, 0, 0\n"
-                            "set xtics %u format '%%.0s%%cs'\nset nomxtics\n"
-                            "at(ns) = (ns < 1 ? 1 : ns) * 1e-9\n"
-                            "plot data using (at($7)):1 with points pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "' title 'median', \\\n"
-                            "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "' title 'p99', \\\n"
-                            "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM "' title 'max'\n"
-                            "unset logscale x\n"
-                            "set offsets 0, 0, 0, 0\n",
-                            tic_factor (layout));
+                            "set xrange [0:1]\nunset xtics\nset label 1 %s at graph 0.5,0.5 center "
+                            "textcolor rgb '#888888'\nplot NaN\n",
+                            layout->requests ? "\"no costs:\\ngive the device a profile\""
+                                             : "'no requests'");
+  else
+    g_string_append_printf (
+        out,
+        "set logscale x\n"
+        "set xrange [*:*]\n"
+        "set offsets graph 0.05, graph 0.05, 0, 0\n"
+        "set xtics %u format '%%.0s%%cs'\nset nomxtics\n"
+        "at(ns) = (ns < 1 ? 1 : ns) * 1e-9\n"
+        "plot data using (at($7)):1 with points pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD
+        "' title 'median', \\\n"
+        "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL
+        "' title 'p99', \\\n"
+        "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM
+        "' title 'max'\n"
+        "unset logscale x\n"
+        "set offsets 0, 0, 0, 0\n",
+        tic_factor (layout));
   g_string_append (out, "set xtics autofreq format '%g'\nunset label\n");
 }
 
@@ -162,7 +185,8 @@ gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, const c
   Layout layout;
   lay_out (&layout, group);
   gemem_plot_script_begin (out, base, WIDTH, layout.height);
-  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n", layout.rows - 1);
+  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n",
+                          layout.rows - 1);
   gemem_plot_script_title (out, group, "peak memory and cost by allocator", layout.height);
   append_legends (out, &layout);
   gemem_plot_script_row_names (out, group);

@@ -1,8 +1,9 @@
-/* plot-data.c - the .dat files: raw integers in bytes, ns and counts, so that they serve other programs too (calls: plot-calls.c).
+/* plot-data.c - the .dat files: raw integers in bytes, ns and counts, so that they serve other
+ * programs too (calls: plot-calls.c).
  *
- * comparison: a row per allocator.  timeline, fragmentation: a block per allocator (gnuplot's `index`), two empty lines between.
- * Pictures with many panels get fewer points: neighbours are merged as the engine does, the larger maximum and the later end, so
- * no peak is lost.
+ * comparison: a row per allocator.  timeline, fragmentation: a block per allocator (gnuplot's
+ * `index`), two empty lines between. Pictures with many panels get fewer points: neighbours are
+ * merged as the engine does, the larger maximum and the later end, so no peak is lost.
  */
 #include "config.h"
 
@@ -49,18 +50,21 @@ gemem_plot_bar_text (const GememResult *result)
 static void
 append_comparison (GString *out, const GememPlotGroup *group)
 {
-  g_string_append (
-      out, "# bytes; latencies of an allocation, modelled, ns\n"
-           "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
-           "failed text allocator\n");
+  g_string_append (out, "# bytes; latencies of an allocation, modelled, ns\n"
+                        "# row peak_live peak_allocated peak_reserved lower_bound "
+                        "utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
+                        "failed text allocator\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *r = group->results->pdata[i];
       g_autofree char *text = gemem_plot_bar_text (r);
-      g_string_append_printf (out, "%u " U " " U " " U " " U " %u", i, r->peak_live, r->peak_allocated, r->peak_reserved, r->lower_bound,
+      g_string_append_printf (out, "%u " U " " U " " U " " U " %u", i, r->peak_live,
+                              r->peak_allocated, r->peak_reserved, r->lower_bound,
                               (guint) (1000 * gemem_result_utilisation (r) + 0.5));
-      g_string_append_printf (out, " " U " " U " " U " " U " " U, gemem_histogram_percentile (&r->alloc_ns, 500),
-                              gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max, r->modelled_total_ns, r->ooms);
+      g_string_append_printf (out, " " U " " U " " U " " U " " U,
+                              gemem_histogram_percentile (&r->alloc_ns, 500),
+                              gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max,
+                              r->modelled_total_ns, r->ooms);
       gemem_plot_append_text (out, text);
       gemem_plot_append_text (out, r->label);
       g_string_append_c (out, '\n');
@@ -84,9 +88,11 @@ append_point (GString *out, GememPlotKind kind, const GememTimelinePoint *p)
   if (p->largest_free != G_MAXUINT64)
     g_snprintf (largest, sizeof largest, U, p->largest_free);
   if (kind == GEMEM_PLOT_TIMELINE)
-    g_string_append_printf (out, U " " U " " U " " U " " U "\n", p->seq, p->time, p->live_max, p->allocated_max, p->reserved_max);
+    g_string_append_printf (out, U " " U " " U " " U " " U "\n", p->seq, p->time, p->live_max,
+                            p->allocated_max, p->reserved_max);
   else
-    g_string_append_printf (out, U " " U " " U " " U " %s\n", p->seq, p->time, p->allocated, p->reserved, largest);
+    g_string_append_printf (out, U " " U " " U " " U " %s\n", p->seq, p->time, p->allocated,
+                            p->reserved, largest);
 }
 
 /* The timeline of @result in at most @max points. */
@@ -109,12 +115,12 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   const guint n = gemem_plot_timelines (group);
   const guint max = n <= 3 ? 1000 : n <= 8 ? 500 : 350;
   guint index = 0;
-  g_string_append (
-      out,
-      kind == GEMEM_PLOT_TIMELINE
-          ? "# bytes, the largest value of each between this row and the one before; time in ns\n# event time live allocated reserved\n"
-          : "# bytes after the event; largest_free: largest request that could be served from the cache; time in ns\n"
-            "# event time allocated reserved largest_free\n");
+  g_string_append (out, kind == GEMEM_PLOT_TIMELINE
+                            ? "# bytes, the largest value of each between this row and the one "
+                              "before; time in ns\n# event time live allocated reserved\n"
+                            : "# bytes after the event; largest_free: largest request that could "
+                              "be served from the cache; time in ns\n"
+                              "# event time allocated reserved largest_free\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];

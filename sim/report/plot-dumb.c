@@ -1,7 +1,9 @@
-/* plot-dumb.c - plots as text for a terminal, by gnuplot's `dumb` terminal: a look without leaving the shell.
+/* plot-dumb.c - plots as text for a terminal, by gnuplot's `dumb` terminal: a look without leaving
+ * the shell.
  *
- * One diagram per trace.  timeline: live (the same for all) and what each allocator reserved; fragmentation: external waste as a share of
- * what is reserved; comparison: a bar per allocator.  Curves that coincide hide one another: the last one is seen.
+ * One diagram per trace.  timeline: live (the same for all) and what each allocator reserved;
+ * fragmentation: external waste as a share of what is reserved; comparison: a bar per allocator. 
+ * Curves that coincide hide one another: the last one is seen.
  */
 #include "config.h"
 
@@ -32,26 +34,30 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
     bytes = MAX (bytes, ((const GememResult *) group->results->pdata[i])->peak_reserved);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
   const gboolean timeline = kind == GEMEM_PLOT_TIMELINE;
-  g_string_append_printf (out,
-                          "unit = %s\nset xlabel '%s%s%s%s'\nset ylabel '%s'\nset yrange [0:%s]\nset xrange [%" G_GUINT64_FORMAT
-                          "/%s:%" G_GUINT64_FORMAT "/%s]\nplot ",
-                          unit->divisor, axis.time ? "time" : "event", axis.unit->name != NULL ? " (" : "",
-                          axis.unit->name != NULL ? axis.unit->name : "", axis.unit->name != NULL ? ")" : "", timeline ? unit->name : "%",
-                          timeline ? "*" : "100", axis.from, axis.unit->divisor, axis.to, axis.unit->divisor);
+  g_string_append_printf (
+      out,
+      "unit = %s\nset xlabel '%s%s%s%s'\nset ylabel '%s'\nset yrange [0:%s]\nset xrange "
+      "[%" G_GUINT64_FORMAT "/%s:%" G_GUINT64_FORMAT "/%s]\nplot ",
+      unit->divisor, axis.time ? "time" : "event", axis.unit->name != NULL ? " (" : "",
+      axis.unit->name != NULL ? axis.unit->name : "", axis.unit->name != NULL ? ")" : "",
+      timeline ? unit->name : "%", timeline ? "*" : "100", axis.from, axis.unit->divisor, axis.to,
+      axis.unit->divisor);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
       if (result->timeline == NULL || result->timeline->len == 0)
         continue;
       g_string_append (out, index > 0 ? ", \\\n  " : "");
-      g_string_append_printf (out, "$data index %u using ($%u/%s):(%s) with steps title ", index, 1 + axis.time, axis.unit->divisor,
+      g_string_append_printf (out, "$data index %u using ($%u/%s):(%s) with steps title ", index,
+                              1 + axis.time, axis.unit->divisor,
                               timeline ? "$5/unit" : "$4 > 0 ? 100*($4-$3)/$4 : 0");
       gemem_plot_append_quoted (out, result->label, 40, FALSE);
       index++;
     }
   if (timeline)
-    g_string_append_printf (out, ", \\\n  $data index 0 using ($%u/%s):($3/unit) with steps title 'live'", 1 + axis.time,
-                            axis.unit->divisor);
+    g_string_append_printf (
+        out, ", \\\n  $data index 0 using ($%u/%s):($3/unit) with steps title 'live'",
+        1 + axis.time, axis.unit->divisor);
   g_string_append_c (out, '\n');
 }
 
@@ -72,30 +78,37 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
   names = MIN (names, (glong) columns * 2 / 5);
   const guint room = columns - (guint) names - 6, bar = room - MIN ((guint) texts + 4, room / 2);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
-  g_string_append_printf (out, "largest = %" G_GUINT64_FORMAT ".0\nbar(value) = int(%u*value/largest + 0.5)\ngap(n) = n > 0 ? n : 0\n",
+  g_string_append_printf (out,
+                          "largest = %" G_GUINT64_FORMAT
+                          ".0\nbar(value) = int(%u*value/largest + 0.5)\ngap(n) = n > 0 ? n : 0\n",
                           bytes, bar);
   g_string_append (out, "full = '");
   for (guint i = 0; i < bar; i++)
     g_string_append_c (out, '=');
-  g_string_append_printf (out,
-                          "'\nblank = '%*s'\nset lmargin %ld\nset rmargin 3\nset xtics nomirror scale 0\nset xlabel 'peak reserved (%s); | "
-                          "is the lower bound'\n"
-                          "set xrange [0:%u.0*largest/%s/%u]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (",
-                          (int) bar, "", names + 2, unit->name, room, unit->divisor, bar, group->results->len - 1);
+  g_string_append_printf (
+      out,
+      "'\nblank = '%*s'\nset lmargin %ld\nset rmargin 3\nset xtics nomirror scale 0\nset xlabel "
+      "'peak reserved (%s); | "
+      "is the lower bound'\n"
+      "set xrange [0:%u.0*largest/%s/%u]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (",
+      (int) bar, "", names + 2, unit->name, room, unit->divisor, bar, group->results->len - 1);
   for (guint i = 0; i < group->results->len; i++)
     {
       g_string_append (out, i > 0 ? ", " : "");
-      gemem_plot_append_quoted (out, ((const GememResult *) group->results->pdata[i])->label, (guint) names, TRUE);
+      gemem_plot_append_quoted (out, ((const GememResult *) group->results->pdata[i])->label,
+                                (guint) names, TRUE);
       g_string_append_printf (out, " %u", i);
     }
   g_string_append_printf (
       out,
-      ")\nplot $data using (0):1:(full[1:bar($4)].blank[1:gap(bar($5)-bar($4))].'  '.strcol(12)) with labels left offset 0.5,0 notitle, "
+      ")\nplot $data using (0):1:(full[1:bar($4)].blank[1:gap(bar($5)-bar($4))].'  '.strcol(12)) "
+      "with labels left offset 0.5,0 notitle, "
       "$data using ($5/%s):1:('|') with labels notitle\n",
       unit->divisor);
 }
 
-/* Without the page feed and empty lines that gnuplot begins with, and spaces at the ends of lines. */
+/* Without the page feed and empty lines that gnuplot begins with, and spaces at the ends of
+ * lines. */
 static char *
 tidy (const char *text)
 {
@@ -114,7 +127,8 @@ tidy (const char *text)
 }
 
 char *
-gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns, guint rows, const char *gnuplot, GError **error)
+gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns, guint rows,
+                 const char *gnuplot, GError **error)
 {
   static const char *const names[] = { "comparison", "timeline", "fragmentation", NULL };
   g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
@@ -126,12 +140,14 @@ gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint c
     kind++;
   if (names[kind] == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown plot '%s'; choose comparison, timeline or fragmentation", name);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "unknown plot '%s'; choose comparison, timeline or fragmentation", name);
       return NULL;
     }
   if (program == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: not found; install gnuplot to draw in the terminal",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "%s: not found; install gnuplot to draw in the terminal",
                    gnuplot != NULL && *gnuplot != '\0' ? gnuplot : "gnuplot");
       return NULL;
     }
@@ -141,11 +157,14 @@ gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint c
       const GememPlotGroup *group = groups->pdata[i];
       if (kind != GEMEM_PLOT_COMPARISON && gemem_plot_timelines (group) == 0)
         continue;
-      const guint height = kind == GEMEM_PLOT_COMPARISON ? MIN (MAX (rows, 12), 2 * group->results->len + 7) : MAX (rows, 12);
-      g_string_append_printf (script,
-                              "reset\nset encoding utf8\nset decimalsign '.'\nset datafile missing 'NaN'\n"
-                              "set terminal dumb noenhanced mono size %u,%u\nset key outside bottom center\n",
-                              columns, height);
+      const guint height = kind == GEMEM_PLOT_COMPARISON
+                               ? MIN (MAX (rows, 12), 2 * group->results->len + 7)
+                               : MAX (rows, 12);
+      g_string_append_printf (
+          script,
+          "reset\nset encoding utf8\nset decimalsign '.'\nset datafile missing 'NaN'\n"
+          "set terminal dumb noenhanced mono size %u,%u\nset key outside bottom center\n",
+          columns, height);
       append_data (script, (GememPlotKind) kind, group);
       g_string_append (script, "set title ");
       gemem_plot_append_quoted (script, group->title, 100, FALSE);

@@ -1,9 +1,11 @@
 /* plot-measured.c - the pictures of modelled against measured times, for runs with --measure.
  *
- * measured: a row per allocator, the whole time that the device profile predicts above the time that the run took, with the error behind them; logarithmic, as allocators
- * differ a thousandfold, so that the same difference of two bars is the same error anywhere.
- * latency: a row per allocator, how many allocations (left) and frees (right) took how long; both axes are logarithmic, because most take next to no time and those
- * that matter take a thousand times as long.  A bin is a quarter of a doubling.
+ * measured: a row per allocator, the whole time that the device profile predicts above the time
+ * that the run took, with the error behind them; logarithmic, as allocators differ a thousandfold,
+ * so that the same difference of two bars is the same error anywhere. latency: a row per allocator,
+ * how many allocations (left) and frees (right) took how long; both axes are logarithmic, because
+ * most take next to no time and those that matter take a thousand times as long.  A bin is a
+ * quarter of a doubling.
  */
 #include "config.h"
 
@@ -65,20 +67,24 @@ error_text (const GememResult *r)
 
   if (r->measured_total_ns == 0)
     return g_strdup ("not measured");
-  g_ascii_formatd (error, sizeof error, "%+.1f", 100 * ((double) r->modelled_total_ns / (double) r->measured_total_ns - 1));
-  return g_strdup_printf ("%s for %s: %s %%", gemem_format_time (modelled, r->modelled_total_ns), gemem_format_time (measured, r->measured_total_ns),
-                          error);
+  g_ascii_formatd (error, sizeof error, "%+.1f",
+                   100 * ((double) r->modelled_total_ns / (double) r->measured_total_ns - 1));
+  return g_strdup_printf ("%s for %s: %s %%", gemem_format_time (modelled, r->modelled_total_ns),
+                          gemem_format_time (measured, r->measured_total_ns), error);
 }
 
 void
 gemem_plot_measured_data (GString *out, const GememPlotGroup *group)
 {
-  g_string_append (out, "# time in the allocator and its device calls, ns\n# row modelled measured text allocator\n");
+  g_string_append (
+      out,
+      "# time in the allocator and its device calls, ns\n# row modelled measured text allocator\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *r = group->results->pdata[i];
       g_autofree char *text = error_text (r);
-      g_string_append_printf (out, "%u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT, i, r->modelled_total_ns, r->measured_total_ns);
+      g_string_append_printf (out, "%u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT, i,
+                              r->modelled_total_ns, r->measured_total_ns);
       gemem_plot_append_text (out, text);
       gemem_plot_append_text (out, r->label);
       g_string_append_c (out, '\n');
@@ -88,24 +94,31 @@ gemem_plot_measured_data (GString *out, const GememPlotGroup *group)
 void
 gemem_plot_script_measured (GString *out, const GememPlotGroup *group, const char *base)
 {
-  const guint rows = group->results->len, height = HEAD + FOOT + ROW_BARS * rows, left = gemem_plot_row_names_width (group);
+  const guint rows = group->results->len, height = HEAD + FOOT + ROW_BARS * rows,
+              left = gemem_plot_row_names_width (group);
   const guint64 end = MAX (gemem_plot_most (group, longer_time), 1), start = shortest_time (group);
 
   gemem_plot_script_begin (out, base, WIDTH, height);
-  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n", rows - 1);
+  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n",
+                          rows - 1);
   gemem_plot_script_title (out, group, "predicted and real time in the allocator", height);
   gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), left, 54, WIDTH, height);
   gemem_plot_script_row_names (out, group);
-  gemem_plot_script_margins (out, left * 1000 / WIDTH, 980, (height - HEAD) * 1000 / height, FOOT * 1000 / height);
-  g_string_append_printf (out,
-                          "set xlabel 'time in the allocator and its device calls, logarithmic' offset 0,0.4\n"
-                          "set logscale x\nstart = %" G_GUINT64_FORMAT "e-9\nend = %" G_GUINT64_FORMAT "e-9\n"
-                          "set xrange [start:end*(end/start)**0.4]\nset xtics 10 format '%%.0s%%cs'\nunset mxtics\n"
-                          "at(ns) = (ns*1e-9 > start ? ns*1e-9 : start)\n"
-                          "plot data using (start):1:(start):(at($2)):($1-0.36):($1-0.02) with boxxyerror lc rgb '" MODELLED "' title 'modelled', \\\n"
-                          "  data using (start):1:(start):(at($3)):($1+0.02):($1+0.36) with boxxyerror lc rgb '" MEASURED "' title 'measured', \\\n"
-                          "  data using (at($2>$3?$2:$3)):1:4 with labels left offset 0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n",
-                          start, end);
+  gemem_plot_script_margins (out, left * 1000 / WIDTH, 980, (height - HEAD) * 1000 / height,
+                             FOOT * 1000 / height);
+  g_string_append_printf (
+      out,
+      "set xlabel 'time in the allocator and its device calls, logarithmic' offset 0,0.4\n"
+      "set logscale x\nstart = %" G_GUINT64_FORMAT "e-9\nend = %" G_GUINT64_FORMAT "e-9\n"
+      "set xrange [start:end*(end/start)**0.4]\nset xtics 10 format '%%.0s%%cs'\nunset mxtics\n"
+      "at(ns) = (ns*1e-9 > start ? ns*1e-9 : start)\n"
+      "plot data using (start):1:(start):(at($2)):($1-0.36):($1-0.02) with boxxyerror lc rgb "
+      "'" MODELLED "' title 'modelled', \\\n"
+      "  data using (start):1:(start):(at($3)):($1+0.02):($1+0.36) with boxxyerror lc rgb "
+      "'" MEASURED "' title 'measured', \\\n"
+      "  data using (at($2>$3?$2:$3)):1:4 with labels left offset 0.8,0 textcolor rgb "
+      "'" GEMEM_COLOUR_INK "' notitle\n",
+      start, end);
   gemem_plot_script_end (out);
 }
 
@@ -138,21 +151,28 @@ fill_bins (guint64 *bins, const GememHistogram *histogram)
 void
 gemem_plot_latency_data (GString *out, const GememPlotGroup *group)
 {
-  g_string_append (out, "# how many took from so long to so long, ns: a block for each allocator\n"
-                        "# from to allocs_modelled allocs_measured frees_modelled frees_measured\n");
+  g_string_append (out,
+                   "# how many took from so long to so long, ns: a block for each allocator\n"
+                   "# from to allocs_modelled allocs_measured frees_modelled frees_measured\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *r = group->results->pdata[i];
-      const GememHistogram *const histograms[] = { &r->alloc_ns, &r->measured_alloc_ns, &r->free_ns, &r->measured_free_ns };
+      const GememHistogram *const histograms[] = { &r->alloc_ns, &r->measured_alloc_ns, &r->free_ns,
+                                                   &r->measured_free_ns };
       guint64 bins[G_N_ELEMENTS (histograms)][BINS];
 
       for (guint h = 0; h < G_N_ELEMENTS (histograms); h++)
         fill_bins (bins[h], histograms[h]);
       g_string_append (out, i > 0 ? "\n\n" : "");
       for (guint bin = 0; bin + 1 < BINS; bin++)
-        if (bin_start (bin + 1) > bin_start (bin) && bins[0][bin] + bins[1][bin] + bins[2][bin] + bins[3][bin] > 0)
-          g_string_append_printf (out, "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
-                                  bin_start (bin), bin_start (bin + 1), bins[0][bin], bins[1][bin], bins[2][bin], bins[3][bin]);
+        if (bin_start (bin + 1) > bin_start (bin)
+            && bins[0][bin] + bins[1][bin] + bins[2][bin] + bins[3][bin] > 0)
+          g_string_append_printf (out,
+                                  "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
+                                  " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
+                                  "\n",
+                                  bin_start (bin), bin_start (bin + 1), bins[0][bin], bins[1][bin],
+                                  bins[2][bin], bins[3][bin]);
     }
 }
 
@@ -163,7 +183,8 @@ longest (const GememPlotGroup *group)
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *r = group->results->pdata[i];
-      ns = MAX (ns, MAX (MAX (r->alloc_ns.max, r->measured_alloc_ns.max), MAX (r->free_ns.max, r->measured_free_ns.max)));
+      ns = MAX (ns, MAX (MAX (r->alloc_ns.max, r->measured_alloc_ns.max),
+                         MAX (r->free_ns.max, r->measured_free_ns.max)));
     }
   return ns;
 }
@@ -179,17 +200,27 @@ static void
 append_panel (GString *out, const GememPlotGroup *group, guint i, guint column, guint height)
 {
   const GememResult *result = group->results->pdata[i];
-  const guint top = height - HEAD - i * ROW_PANEL - 20, bottom = height - HEAD - (i + 1) * ROW_PANEL + GAP - 20;
+  const guint top = height - HEAD - i * ROW_PANEL - 20,
+              bottom = height - HEAD - (i + 1) * ROW_PANEL + GAP - 20;
 
-  gemem_plot_script_margins (out, column == 3 ? 70 : 555, column == 3 ? 505 : 985, top * 1000 / height, bottom * 1000 / height);
+  gemem_plot_script_margins (out, column == 3 ? 70 : 555, column == 3 ? 505 : 985,
+                             top * 1000 / height, bottom * 1000 / height);
   g_string_append (out, "set label 1 ");
   gemem_plot_append_quoted (out, result->label, GEMEM_PLOT_ROW_NAME_MAX, FALSE);
-  g_string_append_printf (out, " at graph 0, graph 1.09 left\nset xlabel '%s' offset 0,0.6\nset ylabel '%s' offset 0,0\n",
-                          i + 1 < group->results->len ? "" : column == 3 ? "time of an allocation" : "time of a free", column == 3 ? "calls" : "");
-  g_string_append_printf (out,
-                          "plot data index %u using ($1*1e-9):(0.7):($1*1e-9):($2*1e-9):(0.7):($%u>0?$%u:0.7) with boxxyerror fs transparent solid 0.75 noborder lc rgb '" MEASURED "' title 'measured', \\\n"
-                          "  data index %u using ($1*1e-9):(0.7):($1*1e-9):($2*1e-9):(0.7):($%u>0?$%u:0.7) with boxxyerror fs transparent solid 0.55 noborder lc rgb '" MODELLED "' title 'modelled'\n",
-                          i, column + 1, column + 1, i, column, column);
+  g_string_append_printf (
+      out,
+      " at graph 0, graph 1.09 left\nset xlabel '%s' offset 0,0.6\nset ylabel '%s' offset 0,0\n",
+      i + 1 < group->results->len ? ""
+      : column == 3               ? "time of an allocation"
+                                  : "time of a free",
+      column == 3 ? "calls" : "");
+  g_string_append_printf (
+      out,
+      "plot data index %u using ($1*1e-9):(0.7):($1*1e-9):($2*1e-9):(0.7):($%u>0?$%u:0.7) with "
+      "boxxyerror fs transparent solid 0.75 noborder lc rgb '" MEASURED "' title 'measured', \\\n"
+      "  data index %u using ($1*1e-9):(0.7):($1*1e-9):($2*1e-9):(0.7):($%u>0?$%u:0.7) with "
+      "boxxyerror fs transparent solid 0.55 noborder lc rgb '" MODELLED "' title 'modelled'\n",
+      i, column + 1, column + 1, i, column, column);
 }
 
 void
@@ -199,8 +230,10 @@ gemem_plot_script_latency (GString *out, const GememPlotGroup *group, const char
 
   gemem_plot_script_begin (out, base, WIDTH, height);
   g_string_append_printf (out,
-                          "set multiplot\nset logscale xy\nset xrange [10e-9:%" G_GUINT64_FORMAT "e-9*2]\nset yrange [0.7:%" G_GUINT64_FORMAT "*2]\n"
-                          "set xtics 10 format '%%.0s%%cs'\nset ytics 1,10 format '%%.0s%%c'\nunset mxtics\nunset mytics\n",
+                          "set multiplot\nset logscale xy\nset xrange [10e-9:%" G_GUINT64_FORMAT
+                          "e-9*2]\nset yrange [0.7:%" G_GUINT64_FORMAT "*2]\n"
+                          "set xtics 10 format '%%.0s%%cs'\nset ytics 1,10 format "
+                          "'%%.0s%%c'\nunset mxtics\nunset mytics\n",
                           longest (group), MAX (gemem_plot_most (group, most_calls), 1));
   gemem_plot_script_title (out, group, "latency of allocations (left) and frees (right)", height);
   gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), 0, 54, WIDTH, height);

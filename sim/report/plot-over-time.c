@@ -1,8 +1,11 @@
-/* plot-over-time.c - timeline and fragmentation: a panel per allocator, all to one scale, one legend above them.
+/* plot-over-time.c - timeline and fragmentation: a panel per allocator, all to one scale, one
+ * legend above them.
  *
- * Why panels and not one diagram of many lines: with ten allocators the lines lie over one another and nothing is to be seen.  In a panel
- * of the timeline the filled areas are live, internal and external waste on top of one another, so its outline is what is reserved.  The
- * x axis is time where the trace has times, else the number of the event; failed requests are marks on the upper edge.
+ * Why panels and not one diagram of many lines: with ten allocators the lines lie over one another
+ * and nothing is to be seen.  In a panel of the timeline the filled areas are live, internal and
+ * external waste on top of one another, so its outline is what is reserved.  The x axis is time
+ * where the trace has times, else the number of the event; failed requests are marks on the upper
+ * edge.
  */
 #include "config.h"
 
@@ -14,15 +17,18 @@
 #define WIDTH 1200
 #define HEAD 106
 #define FOOT 64
-#define GAP 56        /* between rows of panels: the title of the next one */
-#define STEPS_MAX 200 /* with more points, none far from the next, a line looks the same as steps, and the file is a tenth in size */
+#define GAP 56 /* between rows of panels: the title of the next one */
+/* With more points, none far from the next, a line looks the same as steps, and the file is a tenth
+ * in size. */
+#define STEPS_MAX 200
 #define LEFT 84
 #define LABEL_PX 8
 
 typedef struct
 {
   guint n, columns, rows, panel_height, height;
-  guint64 bytes;       /* upper end of the y axis; a panel far above it has a scale of its own, and says so */
+  /* upper end of the y axis; a panel far above it has a scale of its own, and says so */
+  guint64 bytes;
   gboolean own_scales; /* some panel has one: then every panel shows its numbers */
   guint64 capacity;    /* 0: not drawn */
   gboolean failures;   /* some request failed */
@@ -40,7 +46,8 @@ gemem_plot_axis (GememPlotAxis *axis, const GememPlotGroup *group)
       const GememResult *result = group->results->pdata[i];
       for (guint p = 0; result->timeline != NULL && p < result->timeline->len; p++)
         {
-          const GememTimelinePoint *point = &g_array_index (result->timeline, GememTimelinePoint, p);
+          const GememTimelinePoint *point = &g_array_index (result->timeline, GememTimelinePoint,
+                                                            p);
           from[0] = MIN (from[0], point->seq), to[0] = MAX (to[0], point->seq);
           from[1] = MIN (from[1], point->time), to[1] = MAX (to[1], point->time);
         }
@@ -51,7 +58,8 @@ gemem_plot_axis (GememPlotAxis *axis, const GememPlotGroup *group)
   axis->unit = axis->time ? gemem_plot_time_unit (axis->to) : gemem_plot_count_unit (axis->to);
 }
 
-/* Whether a line from point to point shows what steps would: many points, and no gap in time across which it would be a slope. */
+/* Whether a line from point to point shows what steps would: many points, and no gap in time across
+ * which it would be a slope. */
 static gboolean
 looks_like_steps (const GArray *timeline, const GememPlotAxis *axis)
 {
@@ -87,38 +95,47 @@ lay_out (Layout *layout, const GememPlotGroup *group)
     }
   layout->bytes = gemem_plot_common_top (group);
   for (guint i = 0; i < group->results->len; i++)
-    layout->own_scales = layout->own_scales || gemem_plot_peak (group->results->pdata[i]) > layout->bytes;
+    layout->own_scales = layout->own_scales
+                         || gemem_plot_peak (group->results->pdata[i]) > layout->bytes;
   if (layout->capacity > layout->bytes + layout->bytes / 2)
     layout->capacity = 0; /* far above everything: it would only press the curves down */
   layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
   layout->columns = layout->n <= 3 ? 1 : layout->n <= 8 ? 2 : 3;
   layout->rows = (layout->n + layout->columns - 1) / layout->columns;
-  layout->panel_height = layout->n == 1 ? 340 : layout->columns == 1 ? 200 : layout->columns == 2 ? 170 : 140;
+  layout->panel_height = layout->n == 1         ? 340
+                         : layout->columns == 1 ? 200
+                         : layout->columns == 2 ? 170
+                                                : 140;
   layout->height = HEAD + FOOT + layout->rows * layout->panel_height + (layout->rows - 1) * GAP;
   layout->unit = gemem_plot_size_unit (layout->bytes);
 }
 
 /* Margins of panel @i, title, and labels of the axes that are on the outside. */
 static void
-append_panel (GString *out, const Layout *layout, guint i, const GememResult *result, const char *fact, const char *ylabel)
+append_panel (GString *out, const Layout *layout, guint i, const GememResult *result,
+              const char *fact, const char *ylabel)
 {
   const guint column = i % layout->columns, row = i / layout->columns;
   const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch,
               right = left + pitch - (layout->own_scales ? 52 : 26);
-  const guint top = layout->height - HEAD - row * (layout->panel_height + GAP), bottom = top - layout->panel_height;
+  const guint top = layout->height - HEAD - row * (layout->panel_height + GAP),
+              bottom = top - layout->panel_height;
   const guint characters = (right - left) / LABEL_PX;
   g_autoptr (GString) name = g_string_new (NULL);
   gemem_plot_append_quoted (name, result->label, characters, FALSE);
   g_string_append_printf (out, "\n# %u\n", i);
-  gemem_plot_script_margins (out, left * 1000 / WIDTH, right * 1000 / WIDTH, top * 1000 / layout->height, bottom * 1000 / layout->height);
+  gemem_plot_script_margins (out, left * 1000 / WIDTH, right * 1000 / WIDTH,
+                             top * 1000 / layout->height, bottom * 1000 / layout->height);
   g_string_append_printf (out, "set title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
   g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "",
                           column == 0 || layout->own_scales ? "%g" : "");
   if (i + layout->columns < layout->n)
     g_string_append (out, "set xlabel ''\nset format x ''\n");
   else
-    g_string_append_printf (out, "set xlabel '%s%s%s%s' offset 0,0.4\nset format x '%%g'\n", layout->axis.time ? "time" : "event",
-                            layout->axis.unit->name != NULL ? " (" : "", layout->axis.unit->name != NULL ? layout->axis.unit->name : "",
+    g_string_append_printf (out, "set xlabel '%s%s%s%s' offset 0,0.4\nset format x '%%g'\n",
+                            layout->axis.time ? "time" : "event",
+                            layout->axis.unit->name != NULL ? " (" : "",
+                            layout->axis.unit->name != NULL ? layout->axis.unit->name : "",
                             layout->axis.unit->name != NULL ? ")" : "");
 }
 
@@ -131,7 +148,8 @@ append_failures (GString *out, const GememResult *result, gboolean time)
   for (guint i = 0; result->oom != NULL && i < result->oom->len; i++)
     {
       guint64 at = g_array_index (result->oom, GememOom, i).seq;
-      while (point + 1 < result->timeline->len && g_array_index (result->timeline, GememTimelinePoint, point).seq < at)
+      while (point + 1 < result->timeline->len
+             && g_array_index (result->timeline, GememTimelinePoint, point).seq < at)
         point++;
       if (time)
         at = g_array_index (result->timeline, GememTimelinePoint, point).time;
@@ -148,10 +166,13 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
 {
   char text[GEMEM_FORMAT_MAX];
   g_autofree char *ylabel = g_strdup_printf ("memory (%s)", layout->unit->name);
-  g_autofree char *failed = result->ooms > 0 ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms) : g_strdup ("");
+  g_autofree char *failed = result->ooms > 0
+                                ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms)
+                                : g_strdup ("");
   const gboolean beyond = gemem_plot_peak (result) > layout->bytes;
-  g_autofree char *fact
-      = g_strdup_printf ("peak %s%s%s", gemem_format_size (text, result->peak_reserved), failed, beyond ? ", own scale" : "");
+  g_autofree char *fact = g_strdup_printf ("peak %s%s%s",
+                                           gemem_format_size (text, result->peak_reserved), failed,
+                                           beyond ? ", own scale" : "");
   append_panel (out, layout, i, result, fact, ylabel);
   g_string_append_printf (out, "top = %" G_GUINT64_FORMAT "/unit*1.06\nset yrange [0:top]\n",
                           beyond ? gemem_plot_peak (result) : layout->bytes);
@@ -168,34 +189,45 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
   };
   g_string_append (out, "plot ");
   for (gsize c = 0; c < G_N_ELEMENTS (curves); c++)
-    g_string_append_printf (out, "data index %u using (x($%u)):($%u/unit) with %s %s title '%s', \\\n  ", i, 1 + layout->axis.time,
-                            curves[c].column, curves[c].style, curves[c].look, curves[c].title);
-  g_string_append_printf (out, "%" G_GUINT64_FORMAT "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "' title 'lower bound'",
+    g_string_append_printf (
+        out, "data index %u using (x($%u)):($%u/unit) with %s %s title '%s', \\\n  ", i,
+        1 + layout->axis.time, curves[c].column, curves[c].style, curves[c].look, curves[c].title);
+  g_string_append_printf (out,
+                          "%" G_GUINT64_FORMAT
+                          "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD
+                          "' title 'lower bound'",
                           result->lower_bound);
   if (layout->capacity > 0)
     g_string_append_printf (out,
-                            ", \\\n  %" G_GUINT64_FORMAT "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "' title 'capacity'",
+                            ", \\\n  %" G_GUINT64_FORMAT
+                            "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM
+                            "' title 'capacity'",
                             layout->capacity);
   if (failures > 0)
-    g_string_append (
-        out, ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM
-             "' title 'failed request'");
+    g_string_append (out,
+                     ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with "
+                     "points pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "' title 'failed request'");
   g_string_append_c (out, '\n');
 }
 
 static void
 append_fragmentation (GString *out, const Layout *layout, guint i, const GememResult *result)
 {
-  const guint external
-      = result->peak_reserved > 0 ? (guint) (1000.0 * (double) result->external_at_peak / (double) result->peak_reserved + 0.5) : 0;
-  g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the peak", external / 10, external % 10);
+  const guint external = result->peak_reserved > 0
+                             ? (guint) (1000.0 * (double) result->external_at_peak
+                                            / (double) result->peak_reserved
+                                        + 0.5)
+                             : 0;
+  g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the peak", external / 10,
+                                           external % 10);
   append_panel (out, layout, i, result, fact, "share (%)");
-  g_string_append_printf (out,
-                          "plot data index %u using (x($%u)):($4 > 0 ? 100*($4-$3)/$4 : 0) with %s lc rgb '" GEMEM_COLOUR_EXTERNAL
-                          "' title 'external waste / reserved', \\\n"
-                          "  data index %u using (x($%u)):(index($4-$3, $5)) with %s lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM
-                          "' title 'fragmentation'\n",
-                          i, 1 + layout->axis.time, layout->area, i, 1 + layout->axis.time, layout->line);
+  g_string_append_printf (
+      out,
+      "plot data index %u using (x($%u)):($4 > 0 ? 100*($4-$3)/$4 : 0) with %s lc rgb "
+      "'" GEMEM_COLOUR_EXTERNAL "' title 'external waste / reserved', \\\n"
+      "  data index %u using (x($%u)):(index($4-$3, $5)) with %s lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM
+      "' title 'fragmentation'\n",
+      i, 1 + layout->axis.time, layout->area, i, 1 + layout->axis.time, layout->line);
 }
 
 static void
@@ -210,15 +242,21 @@ append_legend (GString *out, GememPlotKind kind, const Layout *layout)
   };
   static const GememPlotKey fragmentation[] = {
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "external waste / reserved" },
-    { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'", "fragmentation: 1 - largest free / free" },
+    { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'",
+      "fragmentation: 1 - largest free / free" },
   };
-  static const GememPlotKey capacity = { GEMEM_PLOT_LINE, "dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "'", "capacity" };
-  static const GememPlotKey failure = { GEMEM_PLOT_POINT, "pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'", "failed request" };
+  static const GememPlotKey capacity = { GEMEM_PLOT_LINE,
+                                         "dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "'",
+                                         "capacity" };
+  static const GememPlotKey failure = { GEMEM_PLOT_POINT,
+                                        "pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'",
+                                        "failed request" };
   GememPlotKey keys[8];
   guint n = 0;
   if (kind == GEMEM_PLOT_FRAGMENTATION)
     {
-      gemem_plot_script_legend (out, fragmentation, G_N_ELEMENTS (fragmentation), 0, 46, WIDTH, layout->height);
+      gemem_plot_script_legend (out, fragmentation, G_N_ELEMENTS (fragmentation), 0, 46, WIDTH,
+                                layout->height);
       return;
     }
   for (; n < G_N_ELEMENTS (timeline); n++)
@@ -231,18 +269,24 @@ append_legend (GString *out, GememPlotKind kind, const Layout *layout)
 }
 
 void
-gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base)
+gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group,
+                             const char *base)
 {
   Layout layout;
   guint index = 0;
   lay_out (&layout, group);
   gemem_plot_script_begin (out, base, WIDTH, layout.height);
-  g_string_append_printf (out, "unit = %s\nx(value) = value/%s\n", layout.unit->divisor, layout.axis.unit->divisor);
+  g_string_append_printf (out, "unit = %s\nx(value) = value/%s\n", layout.unit->divisor,
+                          layout.axis.unit->divisor);
   if (kind == GEMEM_PLOT_FRAGMENTATION)
-    g_string_append (out, "set yrange [0:100]\nindex(free, largest) = free > 0 ? 100*(1 - (largest < free ? largest : free)/free) : 0\n");
-  g_string_append_printf (out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset multiplot\n", layout.axis.from,
-                          layout.axis.to);
-  gemem_plot_script_title (out, group, kind == GEMEM_PLOT_TIMELINE ? "memory over time" : "fragmentation over time", layout.height);
+    g_string_append (out, "set yrange [0:100]\nindex(free, largest) = free > 0 ? 100*(1 - (largest "
+                          "< free ? largest : free)/free) : 0\n");
+  g_string_append_printf (
+      out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset multiplot\n",
+      layout.axis.from, layout.axis.to);
+  gemem_plot_script_title (
+      out, group, kind == GEMEM_PLOT_TIMELINE ? "memory over time" : "fragmentation over time",
+      layout.height);
   append_legend (out, kind, &layout);
   for (guint i = 0; i < group->results->len; i++)
     {

@@ -1,7 +1,8 @@
 /* plot-render.c - running gnuplot, and drawing for a terminal.
  *
- * gnuplot reads neither the user's start file (-d) nor the environment's wishes for fonts and terminals, and runs in the C locale, so
- * that the pictures depend on the script and on gnuplot's version alone.
+ * gnuplot reads neither the user's start file (-d) nor the environment's wishes for fonts and
+ * terminals, and runs in the C locale, so that the pictures depend on the script and on gnuplot's
+ * version alone.
  */
 #include "config.h"
 
@@ -24,7 +25,8 @@ gemem_plot_program (const char *gnuplot)
   return g_find_program_in_path (gnuplot != NULL ? gnuplot : "gnuplot");
 }
 
-/* What gnuplot complained about: the first line that names a line of the script and is no warning, else the first line. */
+/* What gnuplot complained about: the first line that names a line of the script and is no warning,
+ * else the first line. */
 static char *
 complaint (const char *text)
 {
@@ -35,7 +37,8 @@ complaint (const char *text)
   return g_strdup (lines[0] != NULL ? lines[0] : "");
 }
 
-/* gnuplot says nothing of a disk that fills: what it wrote is looked at.  FALSE with @error: @path is not whole, and was removed. */
+/* gnuplot says nothing of a disk that fills: what it wrote is looked at.  FALSE with @error: @path
+ * is not whole, and was removed. */
 gboolean
 gemem_plot_check_picture (const char *path, const char *end, GError **error)
 {
@@ -52,36 +55,45 @@ gemem_plot_check_picture (const char *path, const char *end, GError **error)
     if (memcmp (tail + i, end, strlen (end)) == 0)
       return TRUE;
   g_unlink (path);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
   return FALSE;
 }
 
 gboolean
-gemem_plot_run (const char *program, const char *dir, const char *script, const char *input, char **output, GError **error)
+gemem_plot_run (const char *program, const char *dir, const char *script, const char *input,
+                char **output, GError **error)
 {
   g_autoptr (GError) local = NULL;
   g_autofree char *text = NULL, *messages = NULL, *reason = NULL;
-  g_autoptr (GSubprocessLauncher) launcher
-      = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
+      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
+      | G_SUBPROCESS_FLAGS_STDERR_PIPE);
   g_subprocess_launcher_setenv (launcher, "LC_ALL", "C", TRUE);
-  for (const char *const *name
-       = (const char *const[]){ "GNUTERM", "GNUPLOT_LIB", "GNUPLOT_FONTPATH", "GDFONTPATH", "GNUPLOT_DEFAULT_GDFONT", NULL };
+  for (const char *const *name =
+           (const char *const[]){ "GNUTERM", "GNUPLOT_LIB", "GNUPLOT_FONTPATH", "GDFONTPATH",
+                                  "GNUPLOT_DEFAULT_GDFONT", NULL };
        *name != NULL; name++)
     g_subprocess_launcher_unsetenv (launcher, *name);
   if (dir != NULL)
     g_subprocess_launcher_set_cwd (launcher, dir);
-  g_autoptr (GSubprocess) process = g_subprocess_launcher_spawn (launcher, &local, program, "-d", script, NULL);
-  if (process == NULL || !g_subprocess_communicate_utf8 (process, input, NULL, &text, &messages, &local))
+  g_autoptr (GSubprocess)
+      process = g_subprocess_launcher_spawn (launcher, &local, program, "-d", script, NULL);
+  if (process == NULL
+      || !g_subprocess_communicate_utf8 (process, input, NULL, &text, &messages, &local))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; install gnuplot, or draw the .gp files elsewhere", program,
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "%s: %s; install gnuplot, or draw the .gp files elsewhere", program,
                    local->message);
       return FALSE;
     }
   if (!g_subprocess_get_successful (process))
     {
       reason = complaint (messages);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: gnuplot failed: %s; gnuplot 5.2 or newer with svg and pngcairo is needed",
-                   script[0] == '-' ? "drawing" : script, reason[0] != '\0' ? reason : "without a message");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "%s: gnuplot failed: %s; gnuplot 5.2 or newer with svg and pngcairo is needed",
+                   script[0] == '-' ? "drawing" : script,
+                   reason[0] != '\0' ? reason : "without a message");
       return FALSE;
     }
   if (output != NULL)

@@ -1,7 +1,8 @@
 /* plot-script.c - what all gnuplot scripts have in common: quoting, units, terminals.
  *
- * A script stands alone: `gnuplot NAME.gp` in its folder makes NAME.svg and NAME.png.  The terminals are set `noenhanced`, so that no
- * character of a label ('_', '^', '{', '@') means anything; fonts, sizes and colours are fixed, nothing depends on the user's settings.
+ * A script stands alone: `gnuplot NAME.gp` in its folder makes NAME.svg and NAME.png.  The
+ * terminals are set `noenhanced`, so that no character of a label ('_', '^', '{', '@') means
+ * anything; fonts, sizes and colours are fixed, nothing depends on the user's settings.
  */
 #include "config.h"
 
@@ -13,10 +14,15 @@
 #define KEY_CHARACTER 8 /* px of a character in a legend */
 
 static const GememPlotUnit size_units[] = {
-  { "B", "1.0" }, { "KiB", "2.0**10" }, { "MiB", "2.0**20" }, { "GiB", "2.0**30" }, { "TiB", "2.0**40" }, { "PiB", "2.0**50" },
+  { "B", "1.0" },       { "KiB", "2.0**10" }, { "MiB", "2.0**20" },
+  { "GiB", "2.0**30" }, { "TiB", "2.0**40" }, { "PiB", "2.0**50" },
 };
-static const GememPlotUnit time_units[] = { { "ns", "1.0" }, { "us", "1e3" }, { "ms", "1e6" }, { "s", "1e9" } };
-static const GememPlotUnit count_units[] = { { NULL, "1.0" }, { "thousands", "1e3" }, { "millions", "1e6" }, { "billions", "1e9" } };
+static const GememPlotUnit time_units[] = {
+  { "ns", "1.0" }, { "us", "1e3" }, { "ms", "1e6" }, { "s", "1e9" }
+};
+static const GememPlotUnit count_units[] = {
+  { NULL, "1.0" }, { "thousands", "1e3" }, { "millions", "1e6" }, { "billions", "1e9" }
+};
 
 /* The largest unit of @units in which @value is at least 1. */
 static const GememPlotUnit *
@@ -46,7 +52,8 @@ gemem_plot_count_unit (guint64 count)
   return unit_of (count_units, G_N_ELEMENTS (count_units), 1000, count < 100000 ? 0 : count);
 }
 
-/* "name:max_split_size_mb=64" with keys of at most @key characters: the values tell two settings apart, not the keys. */
+/* "name:max_split_size_mb=64" with keys of at most @key characters: the values tell two settings
+ * apart, not the keys. */
 static char *
 shorten_keys (const char *label, guint key)
 {
@@ -78,7 +85,9 @@ gemem_plot_shorten (const char *text, guint max)
   for (char *p = line; *p != '\0'; p++)
     if ((guchar) *p < 0x20 || *p == 0x7f)
       *p = ' ';
-  for (guint key = 16; key >= 4 && !fits (line, max) && strchr (text, ':') != NULL && g_utf8_validate (text, -1, NULL); key--)
+  for (guint key = 16; key >= 4 && !fits (line, max) && strchr (text, ':') != NULL
+                       && g_utf8_validate (text, -1, NULL);
+       key--)
     {
       g_autofree char *shorter = shorten_keys (line, key);
       if (fits (shorter, max))
@@ -87,7 +96,8 @@ gemem_plot_shorten (const char *text, guint max)
   if (fits (line, max))
     return g_steal_pointer (&line);
   const glong length = g_utf8_strlen (line, -1), head = max / 2, tail = (glong) max - head - 1;
-  g_autofree char *first = g_utf8_substring (line, 0, head), *last = g_utf8_substring (line, length - tail, length);
+  g_autofree char *first = g_utf8_substring (line, 0, head),
+                  *last = g_utf8_substring (line, length - tail, length);
   return g_strconcat (first, ELLIPSIS, last, NULL);
 }
 
@@ -122,8 +132,10 @@ gemem_plot_script_begin (GString *out, const char *base, guint width, guint heig
                           "set datafile missing 'NaN'\n"
                           "data = '%s.dat'\n"
                           "do for [kind in 'svg png'] {\n"
-                          "if (kind eq 'svg') { set terminal svg noenhanced size %u,%u font 'DejaVu Sans,13' background '#ffffff' }\n"
-                          "if (kind eq 'png') { set terminal pngcairo noenhanced size %u,%u font 'DejaVu Sans,10' background '#ffffff' }\n"
+                          "if (kind eq 'svg') { set terminal svg noenhanced size %u,%u font "
+                          "'DejaVu Sans,13' background '#ffffff' }\n"
+                          "if (kind eq 'png') { set terminal pngcairo noenhanced size %u,%u font "
+                          "'DejaVu Sans,10' background '#ffffff' }\n"
                           "set output '%s.'.kind\n"
                           "set border 3 lc rgb '#888888'\n"
                           "set tics nomirror out scale 0.5 textcolor rgb '" GEMEM_COLOUR_INK "'\n"
@@ -162,7 +174,8 @@ gemem_plot_row_names_width (const GememPlotGroup *group)
 {
   glong characters = 10;
   for (guint i = 0; i < group->results->len; i++)
-    characters = MAX (characters, g_utf8_strlen (((const GememResult *) group->results->pdata[i])->label, -1));
+    characters = MAX (characters,
+                      g_utf8_strlen (((const GememResult *) group->results->pdata[i])->label, -1));
   return 30 + KEY_CHARACTER * (guint) MIN (characters, GEMEM_PLOT_ROW_NAME_MAX);
 }
 
@@ -173,7 +186,8 @@ key_width (const GememPlotKey *key)
 }
 
 void
-gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y, guint width, guint height)
+gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
+                          guint width, guint height)
 {
   guint total = 0;
   for (guint i = 0; i < n; i++)
@@ -181,8 +195,12 @@ gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint
   x = x > 0 ? MIN (x, width - MIN (total, width)) : (width - MIN (total, width)) / 2;
   for (guint i = 0; i < n; x += key_width (&keys[i++]))
     {
-      const gboolean box = keys[i].sample == GEMEM_PLOT_BOX, line = keys[i].sample == GEMEM_PLOT_LINE;
-      gemem_plot_append_fraction (out, box ? "set object rect from screen " : line ? "set arrow from screen " : "set label '' at screen ",
+      const gboolean box = keys[i].sample == GEMEM_PLOT_BOX,
+                     line = keys[i].sample == GEMEM_PLOT_LINE;
+      gemem_plot_append_fraction (out,
+                                  box    ? "set object rect from screen "
+                                  : line ? "set arrow from screen "
+                                         : "set label '' at screen ",
                                   (x + (box || line ? 0 : 12)) * 1000 / width);
       gemem_plot_append_fraction (out, ",", (height - y - (box ? 5 : 0)) * 1000 / height);
       if (box || line)
@@ -190,7 +208,11 @@ gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint
           gemem_plot_append_fraction (out, " to screen ", (x + 22) * 1000 / width);
           gemem_plot_append_fraction (out, ",", (height - y + (box ? 5 : 0)) * 1000 / height);
         }
-      g_string_append_printf (out, " %s%s\n", box ? "fs solid noborder fc " : line ? "nohead " : "point ", keys[i].look);
+      g_string_append_printf (out, " %s%s\n",
+                              box    ? "fs solid noborder fc "
+                              : line ? "nohead "
+                                     : "point ",
+                              keys[i].look);
       g_string_append_printf (out, "set label '%s'", keys[i].text);
       gemem_plot_append_fraction (out, " at screen ", (x + 28) * 1000 / width);
       gemem_plot_append_fraction (out, ",", (height - y) * 1000 / height);

@@ -1,8 +1,9 @@
 /* plot.c - groups, names and files of the plots; see report.h.
  *
- * One set of files per trace: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot is there.  Data and script are always written, so
- * that whoever has the folder can change a colour and run `gnuplot comparison-SLUG.gp` in it.  What differs between two runs of the same
- * program over the same results: nothing.
+ * One set of files per trace: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot is there. 
+ * Data and script are always written, so that whoever has the folder can change a colour and run
+ * `gnuplot comparison-SLUG.gp` in it.  What differs between two runs of the same program over the
+ * same results: nothing.
  */
 #include "config.h"
 
@@ -17,7 +18,8 @@
 
 #define SLUG_MAX 80
 
-static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls", "measured", "latency", "reserved", NULL };
+static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls",
+                                     "measured",   "latency",  "reserved",      NULL };
 
 guint64
 gemem_plot_peak (const GememResult *result)
@@ -70,7 +72,8 @@ gemem_plot_guesses (const GememPlotGroup *group)
   const GememResult *first = group->results->pdata[0];
   if (first->cost_guesses == 0)
     return NULL;
-  return g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses", first->cost_guesses, first->cost_numbers);
+  return g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses",
+                          first->cost_guesses, first->cost_numbers);
 }
 
 const char *
@@ -92,7 +95,8 @@ group_free (gpointer data)
 char *
 gemem_plot_slug (const char *path)
 {
-  static const char *const endings[] = { ".gz", ".zst", ".gmt", ".txt", ".json", ".jsonl", ".pickle", ".pkl", ".csv" };
+  static const char *const endings[] = { ".gz",    ".zst",    ".gmt", ".txt", ".json",
+                                         ".jsonl", ".pickle", ".pkl", ".csv" };
   g_autofree char *name = g_path_get_basename (path);
   GString *slug = g_string_new (NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
@@ -157,7 +161,8 @@ gemem_plot_groups (GememResult *const *results, guint n)
     {
       GememPlotGroup *group = NULL;
       for (guint g = 0; g < groups->len && group == NULL; g++)
-        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->results->pdata[0], results[i]))
+        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->results->pdata[0],
+                                     results[i]))
           group = groups->pdata[g];
       if (group == NULL)
         group = add_group (groups, results[i]);
@@ -179,7 +184,8 @@ gemem_plot_timelines (const GememPlotGroup *group)
 }
 
 static gboolean
-write_file (const char *dir, const char *base, const char *ending, const GString *text, GError **error)
+write_file (const char *dir, const char *base, const char *ending, const GString *text,
+            GError **error)
 {
   g_autofree char *name = g_strconcat (base, ending, NULL);
   g_autofree char *path = g_build_filename (dir, name, NULL);
@@ -190,20 +196,27 @@ write_file (const char *dir, const char *base, const char *ending, const GString
 static gboolean
 check_pictures (const char *dir, const char *base, GError **error)
 {
-  g_autofree char *svg = g_strdup_printf ("%s/%s.svg", dir, base), *png = g_strdup_printf ("%s/%s.png", dir, base);
-  return gemem_plot_check_picture (svg, "</svg>", error) && gemem_plot_check_picture (png, "IEND", error);
+  g_autofree char *svg = g_strdup_printf ("%s/%s.svg", dir, base),
+                  *png = g_strdup_printf ("%s/%s.png", dir, base);
+  return gemem_plot_check_picture (svg, "</svg>", error)
+         && gemem_plot_check_picture (png, "IEND", error);
 }
 
 static gboolean
-write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program, GError **error)
+write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program,
+            GError **error)
 {
-  g_autofree char *base = g_strdup_printf ("%s-%s", kinds[kind], group->slug), *name = g_strconcat (base, ".gp", NULL);
+  g_autofree char *base = g_strdup_printf ("%s-%s", kinds[kind], group->slug),
+                  *name = g_strconcat (base, ".gp", NULL);
   g_autoptr (GString) data = g_string_new (NULL), script = g_string_new (NULL);
   if (kind != GEMEM_PLOT_RESERVED)
     gemem_plot_data (data, kind, group);
   gemem_plot_script (script, kind, group, base);
-  return (data->len == 0 || write_file (dir, base, ".dat", data, error)) && write_file (dir, base, ".gp", script, error)
-         && (program == NULL || (gemem_plot_run (program, dir, name, NULL, NULL, error) && check_pictures (dir, base, error)));
+  return (data->len == 0 || write_file (dir, base, ".dat", data, error))
+         && write_file (dir, base, ".gp", script, error)
+         && (program == NULL
+             || (gemem_plot_run (program, dir, name, NULL, NULL, error)
+                 && check_pictures (dir, base, error)));
 }
 
 static gboolean
@@ -217,7 +230,8 @@ is_drawn (GememPlotKind kind, const GememPlotGroup *group)
 }
 
 gboolean
-gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot, gboolean *rendered, GError **error)
+gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot,
+                  gboolean *rendered, GError **error)
 {
   g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
   g_autofree char *program = gemem_plot_program (gnuplot);
@@ -232,7 +246,8 @@ gemem_plot_write (const char *dir, GememResult *const *results, guint n, const c
     for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
       {
         const GememPlotGroup *group = groups->pdata[i];
-        if (is_drawn ((GememPlotKind) kind, group) && !write_plot (dir, (GememPlotKind) kind, group, program, error))
+        if (is_drawn ((GememPlotKind) kind, group)
+            && !write_plot (dir, (GememPlotKind) kind, group, program, error))
           return FALSE;
       }
   return TRUE;

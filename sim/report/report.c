@@ -19,7 +19,8 @@ gemem_report_format_parse (const char *name, GememReportFormat *format, GError *
       }
   const char *near = gemem_suggest (name, formats);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown report format '%s'; %s%s%s", name,
-               near != NULL ? "did you mean '" : "choose ", near != NULL ? near : "table, json, csv or markdown", near != NULL ? "'?" : "");
+               near != NULL ? "did you mean '" : "choose ",
+               near != NULL ? near : "table, json, csv or markdown", near != NULL ? "'?" : "");
   return FALSE;
 }
 
@@ -50,7 +51,8 @@ gemem_report_title (const GememResult *result)
 }
 
 void
-gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results, guint n, const GememReportOptions *options)
+gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results, guint n,
+                    const GememReportOptions *options)
 {
   switch (format)
     {

@@ -1,10 +1,14 @@
-/* sqlite.c - results kept in a SQLite database, to be asked later: a row per run in the table `results`.
+/* sqlite.c - results kept in a SQLite database, to be asked later: a row per run in the table
+ * `results`.
  *
- * The columns are what identifies a run (as in CSV, parameters as JSON objects), then one per measure of measures.def.  Rows are
- * only ever appended, all of one call in one transaction: a full disk or a crash leaves either all of them or none.  A table made by a gemem
- * that knew fewer measures gets the new columns; its old rows have NULL there, as has a measure that was not asked for or is unlimited.
+ * The columns are what identifies a run (as in CSV, parameters as JSON objects), then one per
+ * measure of measures.def.  Rows are only ever appended, all of one call in one transaction: a full
+ * disk or a crash leaves either all of them or none.  A table made by a gemem that knew fewer
+ * measures gets the new columns; its old rows have NULL there, as has a measure that was not asked
+ * for or is unlimited.
  *
- * Cost: one statement per row; a database in use by another process is waited for, ten seconds at most.
+ * Cost: one statement per row; a database in use by another process is waited for, ten seconds at
+ * most.
  */
 #include "config.h"
 
@@ -24,20 +28,23 @@
 typedef struct
 {
   const char *path;
-  sqlite3    *db;
-  GError    **error;
+  sqlite3 *db;
+  GError **error;
 } Database;
 
 static const char *const identity[] = {
-  "gemem TEXT",  "trace TEXT",  "trace_sha256 TEXT",  "device_ordinal INTEGER",  "allocator TEXT",  "label TEXT",  "parameters TEXT",
-  "device TEXT", "device_settings TEXT", "partial INTEGER", "failure TEXT",
+  "gemem TEXT",           "trace TEXT",      "trace_sha256 TEXT", "device_ordinal INTEGER",
+  "allocator TEXT",       "label TEXT",      "parameters TEXT",   "device TEXT",
+  "device_settings TEXT", "partial INTEGER", "failure TEXT",
 };
 
 static gboolean
 fail (Database *database)
 {
-  g_set_error (database->error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: SQLite: %s; nothing was added, name another file or free some space",
-               database->path, database->db != NULL ? sqlite3_errmsg (database->db) : "out of memory");
+  g_set_error (database->error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: SQLite: %s; nothing was added, name another file or free some space",
+               database->path,
+               database->db != NULL ? sqlite3_errmsg (database->db) : "out of memory");
   return FALSE;
 }
 
@@ -58,7 +65,10 @@ static gboolean
 has_column (Database *database, const char *name, gboolean *has)
 {
   sqlite3_stmt *row = NULL;
-  if (sqlite3_prepare_v2 (database->db, "SELECT 1 FROM pragma_table_info ('results') WHERE name = ?", -1, &row, NULL) != SQLITE_OK)
+  if (sqlite3_prepare_v2 (database->db,
+                          "SELECT 1 FROM pragma_table_info ('results') WHERE name = ?", -1, &row,
+                          NULL)
+      != SQLITE_OK)
     return fail (database);
   sqlite3_bind_text (row, 1, name, -1, SQLITE_TRANSIENT);
   int step = sqlite3_step (row);
@@ -96,7 +106,8 @@ make_table (Database *database)
   return TRUE;
 }
 
-/* "INSERT INTO results (gemem, ...) VALUES (?, ...)" with the columns in the order in which bind_row() gives them. */
+/* "INSERT INTO results (gemem, ...) VALUES (?, ...)" with the columns in the order in which
+ * bind_row() gives them. */
 static char *
 insert_statement (void)
 {
@@ -179,11 +190,14 @@ gboolean
 gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n, GError **error)
 {
   Database database = { path, NULL, error };
-  gboolean ok = sqlite3_open_v2 (path, &database.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) == SQLITE_OK
+  gboolean ok = sqlite3_open_v2 (path, &database.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                                 NULL)
+                    == SQLITE_OK
                 && sqlite3_busy_timeout (database.db, BUSY_MS) == SQLITE_OK;
   if (!ok)
     fail (&database);
-  ok = ok && execute (&database, "BEGIN IMMEDIATE") && make_table (&database) && insert_rows (&database, results, n) && execute (&database, "COMMIT");
+  ok = ok && execute (&database, "BEGIN IMMEDIATE") && make_table (&database)
+       && insert_rows (&database, results, n) && execute (&database, "COMMIT");
   sqlite3_close (database.db); /* rolls back what was not committed */
   return ok;
 }
@@ -194,7 +208,9 @@ gboolean
 gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n, GError **error)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-               "%s: this gemem was built without SQLite; write CSV or JSON, or install libsqlite3-dev and configure again", path);
+               "%s: this gemem was built without SQLite; write CSV or JSON, or install "
+               "libsqlite3-dev and configure again",
+               path);
   return FALSE;
 }
 

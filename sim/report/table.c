@@ -1,7 +1,9 @@
-/* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure; then, per trace, the device calls by kind.
+/* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure;
+ * then, per trace, the device calls by kind.
  *
- * Why two tables: what mapping costs stands in the calls, and a dozen kinds of them beside the measures fit no terminal.  Columns give way by rank
- * until the table fits the terminal; a row is never wrapped.  A kind of call that nobody makes is no column; where nobody calls, there is no
+ * Why two tables: what mapping costs stands in the calls, and a dozen kinds of them beside the
+ * measures fit no terminal.  Columns give way by rank until the table fits the terminal; a row is
+ * never wrapped.  A kind of call that nobody makes is no column; where nobody calls, there is no
  * second table.
  */
 #include "config.h"
@@ -32,7 +34,10 @@ typedef struct
 static const char *
 row_note (const GememResult *result)
 {
-  return result->not_run ? "  (not run)" : result->failure != NULL ? "  (stopped)" : result->partial ? "  (partial)" : "";
+  return result->not_run           ? "  (not run)"
+         : result->failure != NULL ? "  (stopped)"
+         : result->partial         ? "  (partial)"
+                                   : "";
 }
 
 static void
@@ -51,7 +56,8 @@ measure_widths (Layout *layout, GememTable table, GememResult *const *results, g
       Column *column = &layout->columns[c];
       column->width = strlen (column->measure->title);
       for (guint i = 0; i < n; i++)
-        column->width = MAX (column->width, strlen (gemem_measure_text (column->measure, results[i], text)));
+        column->width = MAX (column->width,
+                             strlen (gemem_measure_text (column->measure, results[i], text)));
     }
 }
 
@@ -64,7 +70,8 @@ total_width (const Layout *layout)
   return width;
 }
 
-/* What was asked for by name (--find-capacity, --measure) is as important as what is always there. */
+/* What was asked for by name (--find-capacity, --measure) is as important as what is always
+ * there. */
 static int
 importance (const Column *column)
 {
@@ -72,7 +79,8 @@ importance (const Column *column)
   return rank >= GEMEM_RANK_CALLS ? rank - GEMEM_RANK_CALLS : rank > GEMEM_RANK_DETAIL ? 0 : rank;
 }
 
-/* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0 are left. */
+/* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0
+ * are left. */
 static gboolean
 drop_column (Layout *layout)
 {
@@ -82,7 +90,8 @@ drop_column (Layout *layout)
       worst = c;
   if (layout->n == 0 || importance (&layout->columns[worst]) == 0)
     return FALSE;
-  memmove (&layout->columns[worst], &layout->columns[worst + 1], (layout->n - worst - 1) * sizeof (Column));
+  memmove (&layout->columns[worst], &layout->columns[worst + 1],
+           (layout->n - worst - 1) * sizeof (Column));
   layout->n--;
   return TRUE;
 }
@@ -91,7 +100,8 @@ static void
 choose_columns (Layout *layout, GememTable table, GememResult *const *results, guint n, guint width)
 {
   layout->n = 0;
-  for (const GememMeasure *measure = gemem_measures; measure->key != NULL && layout->n < MAX_COLUMNS; measure++)
+  for (const GememMeasure *measure = gemem_measures;
+       measure->key != NULL && layout->n < MAX_COLUMNS; measure++)
     if (gemem_measure_is_column (measure, table, results, n))
       layout->columns[layout->n++].measure = measure;
   measure_widths (layout, table, results, n);
@@ -104,7 +114,8 @@ append_header (GString *out, GememTable table, const Layout *layout)
 {
   g_string_append_printf (out, "%-*s", (int) layout->label, gemem_table_titles[table]);
   for (guint c = 0; c < layout->n; c++)
-    g_string_append_printf (out, "  %*s", (int) layout->columns[c].width, layout->columns[c].measure->title);
+    g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
+                            layout->columns[c].measure->title);
   g_string_append_c (out, '\n');
 }
 
@@ -118,7 +129,8 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
     {
       const Column *column = &layout->columns[c];
       gboolean applies = gemem_measure_applies (column->measure, result);
-      g_string_append_printf (out, "  %*s", (int) column->width, applies ? gemem_measure_text (column->measure, result, text) : "-");
+      g_string_append_printf (out, "  %*s", (int) column->width,
+                              applies ? gemem_measure_text (column->measure, result, text) : "-");
     }
   g_string_append (out, row_note (result));
   g_string_append_c (out, '\n');
@@ -128,13 +140,16 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
 static const char *
 fidelity_hint (const GememResult *result)
 {
-  if (gemem_device_settings_recorded (result->device_settings) || result->fidelity.segments_compared == 0 || result->fidelity.equal == result->fidelity.compared)
+  if (gemem_device_settings_recorded (result->device_settings)
+      || result->fidelity.segments_compared == 0
+      || result->fidelity.equal == result->fidelity.compared)
     return "";
   return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
 }
 
-/* "peak live 4 GiB", or from the least to the most: lowerings of a graph, and graphs that share memory, differ.  Where requests failed, less was
- * live than the workload has: such runs count only among themselves. */
+/* "peak live 4 GiB", or from the least to the most: lowerings of a graph, and graphs that share
+ * memory, differ.  Where requests failed, less was live than the workload has: such runs count only
+ * among themselves. */
 static void
 append_peak_live (GString *out, GememResult *const *results, guint n)
 {
@@ -167,21 +182,28 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
   g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, ", first->events);
   append_peak_live (out, results, n);
   g_string_append_printf (out, ", device %s\n",
-                          first->capacity == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (capacity, first->capacity));
+                          first->capacity == GEMEM_UNLIMITED
+                              ? "unlimited"
+                              : gemem_format_size (capacity, first->capacity));
   if (first->cost_guesses > 0)
-    g_string_append_printf (
-        out, "modelled times rest on %" G_GUINT64_FORMAT " figures of the device profile, %" G_GUINT64_FORMAT " of them guesses\n",
-        first->cost_numbers, first->cost_guesses);
+    g_string_append_printf (out,
+                            "modelled times rest on %" G_GUINT64_FORMAT
+                            " figures of the device profile, %" G_GUINT64_FORMAT
+                            " of them guesses\n",
+                            first->cost_numbers, first->cost_guesses);
   for (guint i = 0; i < n; i++)
     if (results[i]->fidelity.compared > 0)
-      g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded%s\n", results[i]->label,
-                              results[i]->fidelity.equal, results[i]->fidelity.compared, fidelity_hint (results[i]));
+      g_string_append_printf (
+          out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded%s\n",
+          results[i]->label, results[i]->fidelity.equal, results[i]->fidelity.compared,
+          fidelity_hint (results[i]));
     else if (results[i]->not_run)
       g_string_append_printf (out, "%s: not run: %s\n", results[i]->label, results[i]->failure);
 }
 
 static void
-append_table (GString *out, GememTable table, const Layout *layout, GememResult *const *results, guint n)
+append_table (GString *out, GememTable table, const Layout *layout, GememResult *const *results,
+              guint n)
 {
   append_header (out, table, layout);
   for (guint i = 0; i < n; i++)
@@ -198,14 +220,17 @@ gemem_report_table (GString *out, GememResult *const *results, guint n, guint wi
   for (guint start = 0, end; start < n; start = end)
     {
       g_autofree char *group = gemem_report_group (results[start]);
-      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]); end++)
+      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]);
+           end++)
         ;
       g_string_append_printf (out, "%s%s\n", start > 0 ? "\n" : "", group);
       append_group_facts (out, results + start, end - start);
-      append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES], results + start, end - start);
+      append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES], results + start,
+                    end - start);
       if (layouts[GEMEM_TABLE_CALLS].n == 0)
         continue;
       g_string_append_c (out, '\n');
-      append_table (out, GEMEM_TABLE_CALLS, &layouts[GEMEM_TABLE_CALLS], results + start, end - start);
+      append_table (out, GEMEM_TABLE_CALLS, &layouts[GEMEM_TABLE_CALLS], results + start,
+                    end - start);
     }
 }

@@ -1,11 +1,15 @@
-/* bench-allocators.c - what one allocation or free costs inside each allocator of the registry, on the simulated device.
+/* bench-allocators.c - what one allocation or free costs inside each allocator of the registry, on
+ * the simulated device.
  *
- *   bench-allocators [WORKLOAD [NAME...]]     WORKLOAD: "GENERATOR[:key=value,...]", or "vectors"; default: all
+ *   bench-allocators [WORKLOAD [NAME...]]     WORKLOAD: "GENERATOR[:key=value,...]", or "vectors";
+ *                                             default: all
  *
- * The events are generated before the clock starts and ids become dense slots, so the time is alloc() and free() of the allocator and the
- * device calls they make, without the engine.  One JSON line per allocator and workload: best of five runs, each on a new device.
- * "vector" are the operations of some files of shared/vectors repeated, by the allocator of the file and its like, where the files are.
- * How the cost grows with the number of live blocks is a question for bench-flatness.
+ * The events are generated before the clock starts and ids become dense slots, so the time is
+ * alloc() and free() of the allocator and the device calls they make, without the engine.  One JSON
+ * line per allocator and workload: best of five runs, each on a new device. "vector" are the
+ * operations of some files of shared/vectors repeated, by the allocator of the file and its like,
+ * where the files are. How the cost grows with the number of live blocks is a question for
+ * bench-flatness.
  */
 #include "config.h"
 
@@ -41,7 +45,8 @@ fail_on (GError *error)
   exit (2);
 }
 
-/* The allocations and frees that @reader, which is closed, tells; *slots is how many ids are live at most. */
+/* The allocations and frees that @reader, which is closed, tells; *slots is how many ids are live
+ * at most. */
 static GArray *
 load_from (GememTraceReader *reader, guint64 *slots)
 {
@@ -93,11 +98,13 @@ load (const char *workload, guint64 *slots)
   return load_from (reader, slots);
 }
 
-/* Carries out @operations, without the frees of requests that failed; counts those.  Returns nanoseconds. */
+/* Carries out @operations, without the frees of requests that failed; counts those.  Returns
+ * nanoseconds. */
 static guint64
 run (GememAllocator *a, const GArray *operations, GememBlock *blocks, guint64 *failures)
 {
-  const Operation *operation = (const Operation *) (gconstpointer) operations->data, *end = operation + operations->len;
+  const Operation *operation = (const Operation *) (gconstpointer) operations->data,
+                  *end = operation + operations->len;
   gboolean (*alloc) (GememAllocator *, const GememRequest *, GememBlock *) = a->klass->alloc;
   void (*release) (GememAllocator *, const GememBlock *, gboolean) = a->klass->free;
   const gint64 start = bench_clock ();
@@ -164,10 +171,12 @@ bench_workload (const char *workload, int n_names, char **names)
       if (!wanted || (*c)->prepare != NULL) /* bench-planner measures planning */
         continue;
       const Figures f = measure ((*c)->name, operations, slots, bench_size (RUNS, 1));
-      printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
-              "\"device_calls\":%" G_GUINT64_FORMAT ",\"peak_reserved\":%" G_GUINT64_FORMAT ",\"failed\":%" G_GUINT64_FORMAT "}\n",
-              (*c)->name, workload, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1), f.calls,
-              f.peak, f.failures);
+      printf ("{\"bench\":\"allocator\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,"
+              "\"ns_per_event\":%.2f,\"events_per_s\":%.0f,"
+              "\"device_calls\":%" G_GUINT64_FORMAT ",\"peak_reserved\":%" G_GUINT64_FORMAT
+              ",\"failed\":%" G_GUINT64_FORMAT "}\n",
+              (*c)->name, workload, operations->len, (double) f.ns / operations->len,
+              operations->len * 1e9 / (double) MAX (f.ns, 1), f.calls, f.peak, f.failures);
       fflush (stdout);
     }
 }
@@ -179,7 +188,8 @@ close_up (GArray *operations, guint64 slots)
   g_autofree gboolean *live = g_new0 (gboolean, slots);
 
   for (guint i = 0; i < operations->len; i++)
-    live[g_array_index (operations, Operation, i).slot] = g_array_index (operations, Operation, i).size != 0;
+    live[g_array_index (operations, Operation, i).slot] =
+        g_array_index (operations, Operation, i).size != 0;
   for (guint64 slot = 0; slot < slots; slot++)
     {
       const Operation release = { .slot = slot };
@@ -189,12 +199,14 @@ close_up (GArray *operations, guint64 slots)
     }
 }
 
-/* The operations of a vector file "FOLDER/NAME", which is freed of all blocks at its end, over and over on one allocator. */
+/* The operations of a vector file "FOLDER/NAME", which is freed of all blocks at its end, over and
+ * over on one allocator. */
 static GArray *
 load_vector (const char *name, guint64 *slots)
 {
   const char *shared = g_getenv ("GEMEM_SHARED");
-  g_autofree char *path = g_strdup_printf ("%s/vectors/%s-1.vec.gz", shared != NULL ? shared : "", name);
+  g_autofree char *path = g_strdup_printf ("%s/vectors/%s-1.vec.gz", shared != NULL ? shared : "",
+                                           name);
   g_autoptr (GArray) once = NULL;
   GArray *operations;
   GError *error = NULL;
@@ -228,20 +240,25 @@ bench_vector (const char *name, const char *allocator, const char *settings)
     {
       const Figures f = measure (specs[i], operations, slots, bench_size (RUNS, 1));
 
-      printf ("{\"bench\":\"vector\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_per_event\":%.2f,\"events_per_s\":%.0f}\n",
-              names[i], name, operations->len, (double) f.ns / operations->len, operations->len * 1e9 / (double) MAX (f.ns, 1));
+      printf ("{\"bench\":\"vector\",\"allocator\":\"%s\",\"workload\":\"%s\",\"events\":%u,\"ns_"
+              "per_event\":%.2f,\"events_per_s\":%.0f}\n",
+              names[i], name, operations->len, (double) f.ns / operations->len,
+              operations->len * 1e9 / (double) MAX (f.ns, 1));
       fflush (stdout);
     }
 }
 
-/* PaddlePaddle's virtual memory and threads have no file of their own: they get the operations of their nearest kin. */
+/* PaddlePaddle's virtual memory and threads have no file of their own: they get the operations of
+ * their nearest kin. */
 static void
 bench_vectors (void)
 {
   bench_vector ("ge-runtime/two-train", "ge-scalable", "");
   bench_vector ("ge-runtime/exp-train", "ge-expandable", "");
-  bench_vector ("paddle-buddy/i512r256-train", "paddle-buddy", "preset=P16,total=16GiB,available=16GiB,initial_mb=512,realloc_mb=256");
-  bench_vector ("paddle-buddy/i512r256-train", "paddle-thread-local", "total=16GiB,available=16GiB,initial_mb=512,realloc_mb=256");
+  bench_vector ("paddle-buddy/i512r256-train", "paddle-buddy",
+                "preset=P16,total=16GiB,available=16GiB,initial_mb=512,realloc_mb=256");
+  bench_vector ("paddle-buddy/i512r256-train", "paddle-thread-local",
+                "total=16GiB,available=16GiB,initial_mb=512,realloc_mb=256");
   bench_vector ("paddle-auto-growth/c64-train", "paddle-auto-growth", "chunk_mb=64");
   bench_vector ("paddle-auto-growth/c64-train", "paddle-vmm-auto-growth", "");
   bench_vector ("paddle-best-fit/i64r64-train", "paddle-best-fit", "max_chunk=67108864,chunks=256");

@@ -1,7 +1,9 @@
-/* bench-check.c - the checker of plans: time per item and how it grows, for plans of lifetimes and of graphs with one and four streams.
+/* bench-check.c - the checker of plans: time per item and how it grows, for plans of lifetimes and
+ * of graphs with one and four streams.
  *
- * Every node reads the one before it and the one seven before it, and outputs take turns on 64 places, so that each plan is safe
- * and every item but the first 64 meets who was there before.  The exponent is that of the growth from the size before: 1 is linear.
+ * Every node reads the one before it and the one seven before it, and outputs take turns on 64
+ * places, so that each plan is safe and every item but the first 64 meets who was there before. 
+ * The exponent is that of the growth from the size before: 1 is linear.
  * Wanted: a million tensors in under five seconds.
  */
 #include "config.h"
@@ -12,7 +14,10 @@
 #include "planners/check.h"
 #include "tests/bench/bench.h"
 
-enum { PLACES = 64 };
+enum
+{
+  PLACES = 64
+};
 
 static void
 add_node (GememGraph *graph, guint i, guint n_streams)
@@ -89,7 +94,7 @@ main (void)
   static const struct
   {
     const char *name;
-    guint       n_streams;
+    guint n_streams;
   } kinds[] = { { "lifetimes", 0 }, { "graph", 1 }, { "graph-4-streams", 4 } };
   const guint most = (guint) bench_size (1000000, 1000);
 
@@ -99,8 +104,10 @@ main (void)
         static double before;
         const double seconds = measure (n, kinds[k].n_streams);
 
-        printf ("{\"bench\":\"plan-check\",\"input\":\"%s\",\"n\":%u,\"seconds\":%.3f,\"ns_per_item\":%.1f,\"exponent\":%.2f}\n", kinds[k].name, n, seconds,
-                seconds * 1e9 / n, n > most / 100 ? log10 (seconds / before) : 0.0);
+        printf ("{\"bench\":\"plan-check\",\"input\":\"%s\",\"n\":%u,\"seconds\":%.3f,\"ns_per_"
+                "item\":%.1f,\"exponent\":%.2f}\n",
+                kinds[k].name, n, seconds, seconds * 1e9 / n,
+                n > most / 100 ? log10 (seconds / before) : 0.0);
         fflush (stdout);
         before = seconds;
       }

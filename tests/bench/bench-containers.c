@@ -1,13 +1,17 @@
-/* bench-containers.c - the containers of the event path against GLib's, on the mix of an allocator, in one run.
+/* bench-containers.c - the containers of the event path against GLib's, on the mix of an allocator,
+ * in one run.
  *
- * tree: n free blocks, keyed by (size, address) with sizes of many magnitudes.  One operation is what a best-fit allocation and a
- * free cost: find the first block not below a random size, take it out, and put a block of another size in.  GTree and GSequence search
- * with the same key comparison and allocate their nodes as they always do.  The random sizes are drawn beforehand.
- * idmap: a window of n live ids that slides, as a trace has it: insert the next id, look a random live one up, remove the oldest;
- * and look-ups alone.  GHashTable has the keys as pointers (its fastest way) and the records allocated by g_new.
+ * tree: n free blocks, keyed by (size, address) with sizes of many magnitudes.  One operation is
+ * what a best-fit allocation and a free cost: find the first block not below a random size, take it
+ * out, and put a block of another size in.  GTree and GSequence search with the same key comparison
+ * and allocate their nodes as they always do.  The random sizes are drawn beforehand. idmap: a
+ * window of n live ids that slides, as a trace has it: insert the next id, look a random live one
+ * up, remove the oldest; and look-ups alone.  GHashTable has the keys as pointers (its fastest way)
+ * and the records allocated by g_new.
  *
- * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours.  All run on the same random numbers, and the
- * checksum of what was found must be equal, so that nobody is measured doing something else.
+ * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours. 
+ * All run on the same random numbers, and the checksum of what was found must be equal, so that
+ * nobody is measured doing something else.
  */
 #include "config.h"
 
@@ -23,7 +27,7 @@
 
 typedef struct
 {
-  GememTreeNode  node;
+  GememTreeNode node;
   GSequenceIter *iter;
 } Block;
 
@@ -141,7 +145,8 @@ gsequence_insert (gpointer self, Block *block)
   block->iter = g_sequence_insert_sorted (self, block, compare_blocks, NULL);
 }
 
-/* g_sequence_search() gives the place behind equal keys; a key that is not there has none, so this is the lower bound. */
+/* g_sequence_search() gives the place behind equal keys; a key that is not there has none, so this
+ * is the lower bound. */
 static Block *
 gsequence_lower_bound (gpointer self, Block *key)
 {
@@ -164,7 +169,8 @@ gsequence_destroy (gpointer self)
 static const Ordered ordered[] = {
   { "tree", ours_create, ours_insert, ours_lower_bound, ours_remove, ours_destroy },
   { "gtree", gtree_create, gtree_insert, gtree_lower_bound, gtree_remove, gtree_destroy },
-  { "gsequence", gsequence_create, gsequence_insert, gsequence_lower_bound, gsequence_remove, gsequence_destroy },
+  { "gsequence", gsequence_create, gsequence_insert, gsequence_lower_bound, gsequence_remove,
+    gsequence_destroy },
 };
 
 static guint64
@@ -194,7 +200,8 @@ ordered_round (const Ordered *container, guint64 n, guint64 steps, guint64 *chec
   gint64 start = bench_clock ();
   for (guint64 i = 0; i < steps; i++)
     {
-      Block key = { .node = { .size = sizes[2 * i], .address = 1 } }; /* no block has that address */
+      /* no block has that address */
+      Block key = { .node = { .size = sizes[2 * i], .address = 1 } };
       Block *block = container->lower_bound (self, &key);
       if (block == NULL)
         block = &blocks[i % n];
@@ -216,14 +223,16 @@ bench_ordered (guint64 n, guint64 steps)
 
   for (gsize i = 0; i < G_N_ELEMENTS (ordered); i++)
     best[i] = G_MAXDOUBLE;
-  for (guint round = 0; round < ROUNDS; round++) /* rounds outside: a slow moment of the machine hits all */
+  for (guint round = 0; round < ROUNDS;
+       round++) /* rounds outside: a slow moment of the machine hits all */
     for (gsize i = 0; i < G_N_ELEMENTS (ordered); i++)
       {
         double ns = ordered_round (&ordered[i], n, steps, &checksum[i]);
         best[i] = MIN (best[i], ns);
         g_assert_cmpuint (checksum[i], ==, checksum[0]);
       }
-  printf ("{\"bench\":\"tree\",\"n\":%" G_GUINT64_FORMAT ",\"ns_per_op\":%.1f,\"gtree_ns\":%.1f,\"ratio\":%.2f,\"gsequence_ns\":%.1f,"
+  printf ("{\"bench\":\"tree\",\"n\":%" G_GUINT64_FORMAT
+          ",\"ns_per_op\":%.1f,\"gtree_ns\":%.1f,\"ratio\":%.2f,\"gsequence_ns\":%.1f,"
           "\"gsequence_ratio\":%.2f}\n",
           n, best[0], best[1], best[1] / best[0], best[2], best[2] / best[0]);
   fflush (stdout);
@@ -281,7 +290,9 @@ hash_window (guint64 n, guint64 steps, guint64 *checksum)
       g_hash_table_insert (map, GSIZE_TO_POINTER (i), record);
       if (i > n)
         {
-          *checksum += ((Record *) g_hash_table_lookup (map, GSIZE_TO_POINTER (i - gemem_rng_below (&rng, n))))->size;
+          *checksum += ((Record *) g_hash_table_lookup (
+                            map, GSIZE_TO_POINTER (i - gemem_rng_below (&rng, n))))
+                           ->size;
           *checksum += ((Record *) g_hash_table_lookup (map, GSIZE_TO_POINTER (i - n)))->size;
           g_hash_table_remove (map, GSIZE_TO_POINTER (i - n));
         }
@@ -325,7 +336,9 @@ hash_lookup (guint64 n, guint64 steps, guint64 *checksum)
   *checksum = 0;
   gint64 start = bench_clock ();
   for (guint64 i = 0; i < steps; i++)
-    *checksum += ((Record *) g_hash_table_lookup (map, GSIZE_TO_POINTER (1 + gemem_rng_below (&rng, n))))->size;
+    *checksum += ((Record *) g_hash_table_lookup (map,
+                                                  GSIZE_TO_POINTER (1 + gemem_rng_below (&rng, n))))
+                     ->size;
   double ns = (double) (bench_clock () - start) * 1000 / (double) steps;
   g_hash_table_destroy (map);
   return ns;
@@ -346,8 +359,9 @@ bench_idmap (const char *name, Round *ours, Round *glib, guint64 n, guint64 step
       best[1] = MIN (best[1], b);
       g_assert_cmpuint (checksum[0], ==, checksum[1]);
     }
-  printf ("{\"bench\":\"%s\",\"n\":%" G_GUINT64_FORMAT ",\"ns_per_op\":%.1f,\"ghashtable_ns\":%.1f,\"ratio\":%.2f}\n", name, n, best[0],
-          best[1], best[1] / best[0]);
+  printf ("{\"bench\":\"%s\",\"n\":%" G_GUINT64_FORMAT
+          ",\"ns_per_op\":%.1f,\"ghashtable_ns\":%.1f,\"ratio\":%.2f}\n",
+          name, n, best[0], best[1], best[1] / best[0]);
   fflush (stdout);
 }
 

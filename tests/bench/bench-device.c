@@ -2,8 +2,9 @@
  *
  *   bench-device [SPEC BLOCKS]     default: all of the list below
  *
- * Random blocks are freed and others of 2 to 32 MiB taken in their place.  One JSON line per device and number of blocks: best of five runs
- * of a million pairs, the loop's own cost included (the null device shows how much that is).
+ * Random blocks are freed and others of 2 to 32 MiB taken in their place.  One JSON line per device
+ * and number of blocks: best of five runs of a million pairs, the loop's own cost included (the
+ * null device shows how much that is).
  */
 #include "config.h"
 
@@ -16,11 +17,10 @@
 #include "devices/device.h"
 #include "tests/bench/bench.h"
 
-
 static const struct
 {
   const char *spec;
-  guint       blocks;
+  guint blocks;
 } cases[] = {
   { "null", 1000 },
   { "sim:capacity=unlimited", 1 },
@@ -81,8 +81,9 @@ bench (const char *spec, guint blocks)
 
   for (guint i = 0; i < runs; i++)
     best = MIN (best, run (spec, blocks, pairs));
-  printf ("{\"bench\":\"device\",\"device\":\"%s\",\"blocks\":%u,\"pairs\":%u,\"ns_per_pair\":%.1f}\n", spec, blocks, pairs,
-          (double) best * 1000 / pairs);
+  printf (
+      "{\"bench\":\"device\",\"device\":\"%s\",\"blocks\":%u,\"pairs\":%u,\"ns_per_pair\":%.1f}\n",
+      spec, blocks, pairs, (double) best * 1000 / pairs);
   fflush (stdout);
 }
 

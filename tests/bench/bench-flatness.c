@@ -1,18 +1,23 @@
-/* bench-flatness.c - whether an event costs the same however many blocks are live: time in a replay, and instructions inside the allocator.
+/* bench-flatness.c - whether an event costs the same however many blocks are live: time in a
+ * replay, and instructions inside the allocator.
  *
  *   bench-flatness                          time of every allocator; one JSON object per line
  *   bench-flatness list                     arguments for the next form, one set per line
- *   bench-flatness ALLOCATOR WORKLOAD LIVE  its instructions, counted by callgrind in counted(); one JSON object
+ *   bench-flatness ALLOCATOR WORKLOAD LIVE  its instructions, counted by callgrind in counted();
+ *                                           one JSON object
  *
- * LIVE blocks are there all the time: one is freed, another one allocated.  Which one: in "any" each of them is as likely, the worst case for
- * caches; in "recent" one of the thousand newest, what training does above its weights.  Classes that know several streams get four of them: half of
- * the blocks are used by a second one too, and streams wait for each other.
+ * LIVE blocks are there all the time: one is freed, another one allocated.  Which one: in "any"
+ * each of them is as likely, the worst case for caches; in "recent" one of the thousand newest,
+ * what training does above its weights.  Classes that know several streams get four of them: half
+ * of the blocks are used by a second one too, and streams wait for each other.
  *
- * Time is that of the engine and the allocator, without that of making events up: best of some windows once blocks and lists are as they
- * will be.  Whatever visits LIVE records at random pays for memory besides: ns_per_touch is the time of one dependent visit of a random record in a
- * table of as many bytes as the replay has on the host, so that (growth of ns_per_event) / (growth of ns_per_touch) is how many visits to memory, one after
- * the other, the growth is worth.
- * Instructions are those of the allocator alone, so that what the engine does for every event hides no growth.
+ * Time is that of the engine and the allocator, without that of making events up: best of some
+ * windows once blocks and lists are as they will be.  Whatever visits LIVE records at random pays
+ * for memory besides: ns_per_touch is the time of one dependent visit of a random record in a table
+ * of as many bytes as the replay has on the host, so that (growth of ns_per_event) / (growth of
+ * ns_per_touch) is how many visits to memory, one after the other, the growth is worth.
+ * Instructions are those of the allocator alone, so that what the engine does for every event hides
+ * no growth.
  */
 #include "config.h"
 
@@ -52,18 +57,18 @@
 typedef struct
 {
   GememTraceReader base;
-  gboolean         recent, streams;
-  guint64          live, filled, made; /* blocks wanted, there, ids given out    */
-  guint64         *ids;                /* of the live ones                       */
-  GememRng         rng;
-  GememTraceEvent  batch[BATCH + MOST_EVENTS];
-  guint            n;                  /* events of the batch                    */
-  guint64          warm_up;            /* ids given out before the clock runs    */
-  guint64          windows, batches;   /* to be timed; batches that were         */
-  guint64          events;             /* of this window                         */
-  gint64           mark, spent;
-  gsize            before, host_bytes; /* of the host's memory                   */
-  double           best;               /* ns per event                           */
+  gboolean recent, streams;
+  guint64 live, filled, made; /* blocks wanted, there, ids given out */
+  guint64 *ids;               /* of the live ones */
+  GememRng rng;
+  GememTraceEvent batch[BATCH + MOST_EVENTS];
+  guint n;                  /* events of the batch */
+  guint64 warm_up;          /* ids given out before the clock runs */
+  guint64 windows, batches; /* to be timed; batches that were */
+  guint64 events;           /* of this window */
+  gint64 mark, spent;
+  gsize before, host_bytes; /* of the host's memory */
+  double best;              /* ns per event */
 } Program;
 
 /* What this process has in memory. */
@@ -73,7 +78,8 @@ host_bytes (void)
   g_autofree char *text = NULL;
   const char *resident;
 
-  if (!g_file_get_contents ("/proc/self/statm", &text, NULL, NULL) || (resident = strchr (text, ' ')) == NULL)
+  if (!g_file_get_contents ("/proc/self/statm", &text, NULL, NULL)
+      || (resident = strchr (text, ' ')) == NULL)
     return 0;
   return g_ascii_strtoull (resident, NULL, 10) * (gsize) sysconf (_SC_PAGESIZE);
 }
@@ -98,7 +104,7 @@ emit (Program *p, GememEventKind kind, guint64 id, guint64 stream)
 {
   GememTraceEvent *event = &p->batch[p->n++];
 
-  *event = (GememTraceEvent) { .kind = kind, .id = id, .stream = stream };
+  *event = (GememTraceEvent){ .kind = kind, .id = id, .stream = stream };
   return event;
 }
 
@@ -120,7 +126,8 @@ replace (Program *p, guint64 slot)
   if (p->streams && new % 4 == 0)
     {
       emit (p, GEMEM_EVENT_EVENT_RECORD, new / 4 % 64, new / 4 % STREAMS);
-      emit (p, GEMEM_EVENT_EVENT_WAIT, new / 4 % 64, (new / 4 + 1 + new / 16 % (STREAMS - 1)) % STREAMS);
+      emit (p, GEMEM_EVENT_EVENT_WAIT, new / 4 % 64,
+            (new / 4 + 1 + new / 16 % (STREAMS - 1)) % STREAMS);
     }
 }
 
@@ -130,7 +137,8 @@ make_batch (Program *p)
   const guint64 recent = p->recent ? MIN (p->live, RECENT) : p->live;
 
   for (p->n = 0; p->n < BATCH;)
-    replace (p, p->filled < p->live ? p->filled++ : p->live - 1 - gemem_rng_below (&p->rng, recent));
+    replace (p,
+             p->filled < p->live ? p->filled++ : p->live - 1 - gemem_rng_below (&p->rng, recent));
 }
 
 /* Takes the time of the batch that was handed out last. */
@@ -209,7 +217,8 @@ program_free (Program *p)
 
 /* ---- time */
 
-/* ns per dependent visit of a random record in a table of @bytes: one cycle through all of them (Sattolo). */
+/* ns per dependent visit of a random record in a table of @bytes: one cycle through all of them
+ * (Sattolo). */
 static double
 time_touches (gsize bytes)
 {
@@ -251,7 +260,7 @@ time_touches (gsize bytes)
 typedef struct
 {
   double ns_per_event[2], ns_per_touch[2];
-  gsize  host_bytes[2];
+  gsize host_bytes[2];
 } Figures;
 
 /* FALSE: the class has no room for so many blocks, whatever the device has (ge-rdma). */
@@ -260,7 +269,11 @@ measure (const GememAllocatorClass *klass, gboolean recent, guint64 live, Figure
 {
   Program *p = program_new (klass, recent, live);
   GememAllocatorSpec *spec = test_spec (klass);
-  GememJob job = { .allocator = spec, .device_spec = DEVICE, .device_ordinal = -1, .source = program_open, .source_data = p,
+  GememJob job = { .allocator = spec,
+                   .device_spec = DEVICE,
+                   .device_ordinal = -1,
+                   .source = program_open,
+                   .source_data = p,
                    .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT };
   GError *error = NULL;
   GememResult *result = gemem_job_run (&job, &error);
@@ -274,7 +287,8 @@ measure (const GememAllocatorClass *klass, gboolean recent, guint64 live, Figure
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
   if (!room)
-    fprintf (stderr, "bench-flatness: %s has no room for %" G_GUINT64_FORMAT " blocks\n", klass->name, live);
+    fprintf (stderr, "bench-flatness: %s has no room for %" G_GUINT64_FORMAT " blocks\n",
+             klass->name, live);
   figures->ns_per_event[recent] = MIN (figures->ns_per_event[recent], p->best);
   figures->ns_per_touch[recent] = MIN (figures->ns_per_touch[recent], time_touches (p->host_bytes));
   figures->host_bytes[recent] = MIN (figures->host_bytes[recent], p->host_bytes);
@@ -286,13 +300,16 @@ static void
 print_figures (const GememAllocatorClass *klass, guint64 live, const Figures *figures)
 {
   for (guint recent = 0; recent < 2; recent++)
-    printf ("{\"bench\":\"flatness\",\"allocator\":\"%s\",\"workload\":\"%s\",\"live\":%" G_GUINT64_FORMAT
-            ",\"ns_per_event\":%.2f,\"host_bytes\":%" G_GSIZE_FORMAT ",\"ns_per_touch\":%.2f}\n",
-            klass->name, recent ? "recent" : "any", live, figures->ns_per_event[recent], figures->host_bytes[recent], figures->ns_per_touch[recent]);
+    printf ("{\"bench\":\"flatness\",\"allocator\":\"%s\",\"workload\":\"%s\",\"live\":"
+            "%" G_GUINT64_FORMAT ",\"ns_per_event\":%.2f,\"host_bytes\":%" G_GSIZE_FORMAT
+            ",\"ns_per_touch\":%.2f}\n",
+            klass->name, recent ? "recent" : "any", live, figures->ns_per_event[recent],
+            figures->host_bytes[recent], figures->ns_per_touch[recent]);
   fflush (stdout);
 }
 
-/* All sizes in turn, and again: where the clock of the machine changes meanwhile, the best of each size are of the same clock. */
+/* All sizes in turn, and again: where the clock of the machine changes meanwhile, the best of each
+ * size are of the same clock. */
 static void
 measure_class (const GememAllocatorClass *klass)
 {
@@ -300,7 +317,9 @@ measure_class (const GememAllocatorClass *klass)
   guint sizes = (guint) bench_size (SIZES, 1);
 
   for (guint i = 0; i < SIZES; i++)
-    figures[i] = (Figures) { .ns_per_event = { G_MAXDOUBLE, G_MAXDOUBLE }, .ns_per_touch = { G_MAXDOUBLE, G_MAXDOUBLE }, .host_bytes = { G_MAXSIZE, G_MAXSIZE } };
+    figures[i] = (Figures){ .ns_per_event = { G_MAXDOUBLE, G_MAXDOUBLE },
+                            .ns_per_touch = { G_MAXDOUBLE, G_MAXDOUBLE },
+                            .host_bytes = { G_MAXSIZE, G_MAXSIZE } };
   for (guint round = 0; round < bench_size (ROUNDS, 1); round++)
     {
       guint64 live = LEAST;
@@ -378,7 +397,8 @@ count (const GememAllocatorClass *klass, gboolean recent, guint64 live)
       counted (p, a, blocks);
       events += p->n;
     }
-  printf ("{\"what\":\"flatness %s %s %" G_GUINT64_FORMAT "\",\"events\":%" G_GUINT64_FORMAT "}\n", klass->name, recent ? "recent" : "any", live, events);
+  printf ("{\"what\":\"flatness %s %s %" G_GUINT64_FORMAT "\",\"events\":%" G_GUINT64_FORMAT "}\n",
+          klass->name, recent ? "recent" : "any", live, events);
   test_allocator_destroy (a);
   program_free (p);
 }
@@ -386,14 +406,19 @@ count (const GememAllocatorClass *klass, gboolean recent, guint64 live)
 static void
 list (void)
 {
-  static const char *const names[] = { "ge-scalable",     "ge-expandable",      "ge-streams",             "ge-bins",
-                                       "paddle-buddy", "paddle-best-fit", "paddle-auto-growth", "paddle-vmm-auto-growth", "paddle-thread-local" };
+  static const char *const names[] = { "ge-scalable",        "ge-expandable",
+                                       "ge-streams",         "ge-bins",
+                                       "paddle-buddy",       "paddle-best-fit",
+                                       "paddle-auto-growth", "paddle-vmm-auto-growth",
+                                       "paddle-thread-local" };
 
   for (guint i = 0; CAN_COUNT && i < G_N_ELEMENTS (names); i++)
     for (guint64 live = 1000; live <= 1000000; live *= 1000)
-      printf ("%s any %" G_GUINT64_FORMAT "\n%s recent %" G_GUINT64_FORMAT "\n", names[i], live, names[i], live);
+      printf ("%s any %" G_GUINT64_FORMAT "\n%s recent %" G_GUINT64_FORMAT "\n", names[i], live,
+              names[i], live);
   if (!CAN_COUNT)
-    fputs ("bench-flatness: built without valgrind/callgrind.h, so it counts no instructions\n", stderr);
+    fputs ("bench-flatness: built without valgrind/callgrind.h, so it counts no instructions\n",
+           stderr);
 }
 
 int
@@ -407,7 +432,8 @@ main (int argc, char **argv)
     list ();
   else if (argc <= 2)
     measure_all (argv[1]);
-  else if (klass != NULL && live > 0 && live < G_MAXUINT32 && (recent || g_str_equal (argv[2], "any")))
+  else if (klass != NULL && live > 0 && live < G_MAXUINT32
+           && (recent || g_str_equal (argv[2], "any")))
     count (klass, recent, live);
   else
     {

@@ -1,11 +1,13 @@
 /* bench-instructions.c - work to count instructions of: repeatable where seconds are not.
  *
  *   bench-instructions list              arguments for the next form, one set per line
- *   bench-instructions WHAT NAME EVENTS  does it once: "replay ALLOCATOR", "read FORMAT" or "generate GENERATOR"; one JSON object
+ *   bench-instructions WHAT NAME EVENTS  does it once: "replay ALLOCATOR", "read FORMAT" or
+ *                                        "generate GENERATOR"; one JSON object
  *   bench-instructions environment       what the counts depend on, as JSON
  *
- * run-bench.sh runs it under callgrind with --toggle-collect=counted, so nothing outside counted() is counted: events and files are made
- * before.  What is left of start-up (opening a reader, creating an allocator) is spread over a hundred thousand events.
+ * run-bench.sh runs it under callgrind with --toggle-collect=counted, so nothing outside counted()
+ * is counted: events and files are made before.  What is left of start-up (opening a reader,
+ * creating an allocator) is spread over a hundred thousand events.
  */
 #include "config.h"
 
@@ -81,7 +83,7 @@ read_file (gpointer path)
 typedef struct
 {
   const char *generator;
-  guint64     events;
+  guint64 events;
 } Generation;
 
 static guint64
@@ -119,7 +121,9 @@ static guint64
 count_replay (const char *name, guint64 most)
 {
   g_autoptr (GArray) events = load (most);
-  TestTrace trace = { .events = (const GememTraceEvent *) (gconstpointer) events->data, .n = events->len, .batch = BATCH,
+  TestTrace trace = { .events = (const GememTraceEvent *) (gconstpointer) events->data,
+                      .n = events->len,
+                      .batch = BATCH,
                       .flags = GEMEM_TRACE_HAS_TIME };
   GError *error = NULL;
   const GememAllocatorClass *klass = gemem_allocator_find (name, &error);
@@ -127,8 +131,12 @@ count_replay (const char *name, guint64 most)
   if (klass == NULL)
     stop (error);
   GememAllocatorSpec *spec = test_spec (klass);
-  GememJob job = { .allocator = spec, .device_spec = "sim:capacity=1TiB", .device_ordinal = -1, .source = test_trace_open,
-                   .source_data = &trace, .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT };
+  GememJob job = { .allocator = spec,
+                   .device_spec = "sim:capacity=1TiB",
+                   .device_ordinal = -1,
+                   .source = test_trace_open,
+                   .source_data = &trace,
+                   .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT };
   guint64 done = counted (replay, &job);
   gemem_allocator_spec_free (spec);
   return done;
@@ -145,7 +153,9 @@ count_read (const char *format, guint64 most)
   gemem_trace_info_init (&info, "bench", "bench");
   info.flags = GEMEM_TRACE_HAS_TIME;
   GememTraceWriter *writer = gemem_trace_create (path, format, &info, &error);
-  if (writer == NULL || !writer->write (writer, (const GememTraceEvent *) (gconstpointer) events->data, events->len, &error)
+  if (writer == NULL
+      || !writer->write (writer, (const GememTraceEvent *) (gconstpointer) events->data,
+                         events->len, &error)
       || !writer->finish (writer, &error))
     stop (error);
   gemem_trace_info_clear (&info);
@@ -189,8 +199,10 @@ environment (void)
 #else
   const int checks = 0;
 #endif
-  printf ("{\"compiler\":\"%s\",\"cflags\":\"%s\",\"checks\":%d,\"glib\":\"%u.%u\",\"libc\":\"%s\",\"zstd\":\"%s\"}\n", compiler, GEMEM_CFLAGS, checks,
-          glib_major_version, glib_minor_version, gnu_get_libc_version (), ZSTD_versionString ());
+  printf ("{\"compiler\":\"%s\",\"cflags\":\"%s\",\"checks\":%d,\"glib\":\"%u.%u\",\"libc\":\"%s\","
+          "\"zstd\":\"%s\"}\n",
+          compiler, GEMEM_CFLAGS, checks, glib_major_version, glib_minor_version,
+          gnu_get_libc_version (), ZSTD_versionString ());
   return 0;
 }
 
@@ -201,7 +213,9 @@ main (int argc, char **argv)
   {
     const char *what;
     guint64 (*count) (const char *name, guint64 most);
-  } works[] = { { "replay", count_replay }, { "read", count_read }, { "generate", count_generate } };
+  } works[] = { { "replay", count_replay },
+                { "read", count_read },
+                { "generate", count_generate } };
   const char *what = argc > 1 ? argv[1] : "";
   guint64 events = argc == 4 ? g_ascii_strtoull (argv[3], NULL, 10) : 0;
 
@@ -216,6 +230,8 @@ main (int argc, char **argv)
         printf ("{\"what\":\"%s %s\",\"events\":%" G_GUINT64_FORMAT "}\n", what, argv[2], events);
         return 0;
       }
-  fputs ("usage: bench-instructions list | environment | replay ALLOCATOR EVENTS | read FORMAT EVENTS | generate GENERATOR EVENTS\n", stderr);
+  fputs ("usage: bench-instructions list | environment | replay ALLOCATOR EVENTS | read FORMAT "
+         "EVENTS | generate GENERATOR EVENTS\n",
+         stderr);
   return 2;
 }

@@ -1,10 +1,14 @@
-/* bench-planner.c - what planning a graph costs, and how the cost grows from 1 000 to 100 000 tensors; what lowering one costs.
+/* bench-planner.c - what planning a graph costs, and how the cost grows from 1 000 to 100 000
+ * tensors; what lowering one costs.
  *
- *   bench-planner [PLANNER [TENSORS [SHAPE]]]     default: ge-hybrid on all shapes, growth in steps of about three
+ *   bench-planner [PLANNER [TENSORS [SHAPE]]]     default: ge-hybrid on all shapes, growth in steps
+ *                                                 of about three
  *
- * Graphs are built before the clock starts.  Shapes: "chain" (a deep network: few sizes, forward and backward), "random" (sizes over five
- * decades, random fan-out), "streams" (the same on four streams).  One thread.  One JSON line per plan, and one per planner and shape
- * with the exponent of the growth between the smallest and the largest graph.  By default also each lowering, with its defaults, of some 10 000 operators.
+ * Graphs are built before the clock starts.  Shapes: "chain" (a deep network: few sizes, forward
+ * and backward), "random" (sizes over five decades, random fan-out), "streams" (the same on four
+ * streams).  One thread.  One JSON line per plan, and one per planner and shape with the exponent
+ * of the growth between the smallest and the largest graph.  By default also each lowering, with
+ * its defaults, of some 10 000 operators.
  */
 #include "config.h"
 
@@ -13,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planner.h"
 #include "base/rng.h"
+#include "planners/planner.h"
 #include "tests/bench/bench.h"
 #include "workloads/lowering.h"
 
@@ -27,7 +31,9 @@ typedef struct
   guint streams;
 } Shape;
 
-static const Shape shapes[] = { { "chain", TRUE, 1 }, { "random", FALSE, 1 }, { "streams", FALSE, 4 } };
+static const Shape shapes[] = { { "chain", TRUE, 1 },
+                                { "random", FALSE, 1 },
+                                { "streams", FALSE, 4 } };
 
 static void
 fail_on (GError *error)
@@ -57,11 +63,13 @@ connect_to (GememGraph *graph, const char *prefix, guint64 i, guint32 output)
   gemem_graph_add_input (graph, name, output);
 }
 
-/* n/2 operators forward, n/2 backward; each backward operator reads what its forward operator kept. */
+/* n/2 operators forward, n/2 backward; each backward operator reads what its forward operator
+ * kept. */
 static void
 build_chain (GememGraph *graph, guint64 n)
 {
-  static const guint64 sizes[] = { 4194304, 12582912, 16777216, 4194304, 16777216, 16777216, 4194304, 8192 };
+  static const guint64 sizes[] = { 4194304,  12582912, 16777216, 4194304,
+                                   16777216, 16777216, 4194304,  8192 };
   const guint64 half = n / 2;
 
   for (guint64 i = 0; i < half; i++)
@@ -81,8 +89,8 @@ build_chain (GememGraph *graph, guint64 n)
     }
 }
 
-/* One to three inputs from the last nodes, now and then from far back; sizes from 512 B to 16 MiB; some outputs nobody reads,
- * some workspaces. */
+/* One to three inputs from the last nodes, now and then from far back; sizes from 512 B to 16 MiB;
+ * some outputs nobody reads, some workspaces. */
 static void
 build_random (GememGraph *graph, guint64 n, guint streams)
 {
@@ -92,14 +100,17 @@ build_random (GememGraph *graph, guint64 n, guint streams)
   gemem_rng_init (&rng, 1, "graph");
   for (guint64 i = 0; tensors < n; i++)
     {
-      const guint inputs = i == 0 ? 0 : (guint)gemem_rng_range (&rng, 1, 3);
+      const guint inputs = i == 0 ? 0 : (guint) gemem_rng_range (&rng, 1, 3);
 
       add_named (graph, "n", i, gemem_rng_log_uniform (&rng, 512, 16 << 20));
       tensors++;
-      gemem_graph_edit_node (graph)->stream = (gint64)(gemem_rng_below (&rng, 8) == 0 ? gemem_rng_below (&rng, streams) : i / 50 % streams);
+      gemem_graph_edit_node (graph)->stream = (gint64) (gemem_rng_below (&rng, 8) == 0
+                                                            ? gemem_rng_below (&rng, streams)
+                                                            : i / 50 % streams);
       for (guint k = 0; k < inputs; k++)
         {
-          const guint64 far = gemem_rng_below (&rng, 20) == 0, distance = gemem_rng_geometric (&rng, far ? 500 : 8);
+          const guint64 far = gemem_rng_below (&rng, 20) == 0,
+                        distance = gemem_rng_geometric (&rng, far ? 500 : 8);
 
           connect_to (graph, "n", i - MIN (distance, i), 0);
         }
@@ -132,7 +143,8 @@ build (const Shape *shape, guint64 n)
 static double
 measure (const char *planner, const Shape *shape, guint64 n)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify)gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   g_autoptr (GememGraph) graph = build (shape, n);
   const GememPlanInput input = { .graph = graph, .threads = 1 };
   GError *error = NULL;
@@ -143,9 +155,10 @@ measure (const char *planner, const Shape *shape, guint64 n)
   fail_on (error);
   start = bench_clock ();
   g_autoptr (GememPlan) plan = gemem_planner_run (choices->pdata[0], &input, &error);
-  seconds = (double)(bench_clock () - start) * 1e-6;
+  seconds = (double) (bench_clock () - start) * 1e-6;
   fail_on (error);
-  printf ("{\"bench\":\"planner\",\"what\":\"%s\",\"workload\":\"%s\",\"n\":%" G_GUINT64_FORMAT ",\"items\":%u,\"seconds\":%.6f,"
+  printf ("{\"bench\":\"planner\",\"what\":\"%s\",\"workload\":\"%s\",\"n\":%" G_GUINT64_FORMAT
+          ",\"items\":%u,\"seconds\":%.6f,"
           "\"arena\":%" G_GUINT64_FORMAT ",\"lower_bound\":%" G_GUINT64_FORMAT "}\n",
           planner, shape->name, n, plan->n_items, seconds, plan->arena, plan->lower_bound);
   fflush (stdout);
@@ -164,14 +177,16 @@ measure_growth (const char *planner, const Shape *shape)
       last = measure (planner, shape, n);
       first = n == smallest ? last : first;
     }
-  printf ("{\"bench\":\"planner-growth\",\"what\":\"%s\",\"workload\":\"%s\",\"exponent\":%.2f}\n", planner, shape->name,
-          log (MAX (last, 1e-6) / MAX (first, 1e-6)) / log ((double)largest / (double)smallest));
+  printf ("{\"bench\":\"planner-growth\",\"what\":\"%s\",\"workload\":\"%s\",\"exponent\":%.2f}\n",
+          planner, shape->name,
+          log (MAX (last, 1e-6) / MAX (first, 1e-6)) / log ((double) largest / (double) smallest));
   fflush (stdout);
 }
 
 /* The best of some times in which @graph, made like @shape, becomes a trace. */
 static void
-measure_lowering (const GememLowering *lowering, const Shape *shape, GememGraph *graph, guint64 operators)
+measure_lowering (const GememLowering *lowering, const Shape *shape, GememGraph *graph,
+                  guint64 operators)
 {
   gint64 best = G_MAXINT64;
   guint64 events = 0;
@@ -191,8 +206,10 @@ measure_lowering (const GememLowering *lowering, const Shape *shape, GememGraph 
       gemem_trace_close (reader);
       best = MIN (best, bench_clock () - start);
     }
-  printf ("{\"bench\":\"lowering\",\"what\":\"%s\",\"workload\":\"%s\",\"n\":%" G_GUINT64_FORMAT ",\"operators\":%u,\"events\":%" G_GUINT64_FORMAT
-          ",\"seconds\":%.6f}\n", lowering->base.name, shape->name, operators, gemem_graph_n_nodes (graph), events, (double) best * 1e-6);
+  printf ("{\"bench\":\"lowering\",\"what\":\"%s\",\"workload\":\"%s\",\"n\":%" G_GUINT64_FORMAT
+          ",\"operators\":%u,\"events\":%" G_GUINT64_FORMAT ",\"seconds\":%.6f}\n",
+          lowering->base.name, shape->name, operators, gemem_graph_n_nodes (graph), events,
+          (double) best * 1e-6);
   fflush (stdout);
 }
 
@@ -200,7 +217,8 @@ static void
 measure_lowerings (const Shape *shape)
 {
   const guint64 operators = bench_size (OPERATORS, 100);
-  g_autoptr (GememGraph) graph = build (shape, shape->chain ? operators : operators * 4 / 3); /* some tensors are workspaces */
+  /* some tensors are workspaces */
+  g_autoptr (GememGraph) graph = build (shape, shape->chain ? operators : operators * 4 / 3);
 
   for (const GememLowering *const *lowering = gemem_lowerings (); *lowering != NULL; lowering++)
     measure_lowering (*lowering, shape, graph, operators);

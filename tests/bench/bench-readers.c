@@ -1,12 +1,15 @@
-/* bench-readers.c - how fast the readers of foreign formats are, in MB/s of the (uncompressed) file, one core, best of five.
+/* bench-readers.c - how fast the readers of foreign formats are, in MB/s of the (uncompressed)
+ * file, one core, best of five.
  *
  *   bench-readers [MB [NAME]]   (default 256, all)
- *   bench-readers list          arguments whose instructions can be counted (in counted(), see run-bench.sh), one set per line
+ *   bench-readers list          arguments whose instructions can be counted (in counted(), see
+ *                               run-bench.sh), one set per line
  *
- * The files are synthesised: a PyTorch snapshot as Python pickles it (memoised keys, shared call stacks, lists in batches of 1000; about
- * 58 bytes an event), the log of RMM, a profiler trace with one [memory] event in four, the logs of GE's pools and of Paddle's auto
- * growth.  "pickle" is the machine alone, one pass; "pytorch-snapshot" is opening and reading to the end, which takes two passes.
- * Prints one JSON line per measurement.
+ * The files are synthesised: a PyTorch snapshot as Python pickles it (memoised keys, shared call
+ * stacks, lists in batches of 1000; about 58 bytes an event), the log of RMM, a profiler trace with
+ * one [memory] event in four, the logs of GE's pools and of Paddle's auto growth.  "pickle" is the
+ * machine alone, one pass; "pytorch-snapshot" is opening and reading to the end, which takes two
+ * passes. Prints one JSON line per measurement.
  */
 #include "config.h"
 
@@ -15,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io/input.h"
 #include "tests/bench/bench.h"
 #include "tests/util/testutil.h"
-#include "base/io/input.h"
 #include "traces/pickle.h"
 #include "traces/trace.h"
 
@@ -89,7 +92,8 @@ put_stack (guint number, const guint32 *keys)
       char name[64];
       open_container ("}");
       get (keys[0]);
-      g_snprintf (name, sizeof name, "/usr/lib/python3/site-packages/torch/module%u.py", (number * 7 + i) % 300);
+      g_snprintf (name, sizeof name, "/usr/lib/python3/site-packages/torch/module%u.py",
+                  (number * 7 + i) % 300);
       put_string (name);
       get (keys[1]);
       PUT ("M");
@@ -106,9 +110,9 @@ put_stack (guint number, const guint32 *keys)
 static void
 write_snapshot (const char *path, guint64 size)
 {
-  static const char *const words[] = {
-    "action", "addr", "size", "stream", "time_us", "frames", "alloc", "free_requested", "free_completed"
-  };
+  static const char *const words[] = { "action", "addr",           "size",
+                                       "stream", "time_us",        "frames",
+                                       "alloc",  "free_requested", "free_completed" };
   guint32 keys[G_N_ELEMENTS (words)] = { 0 }, frame_keys[3], stacks[STACKS];
   guint64 events = 0;
 
@@ -140,7 +144,8 @@ write_snapshot (const char *path, guint64 size)
           else if (i == 0)
             get (keys[6 + phase]);
           else if (i == 1)
-            PUT ("\x8a\x06"), put_number (G_GUINT64_CONSTANT (0x7f0000000000) + block % LIVE * 2097152, 6);
+            PUT ("\x8a\x06"),
+                put_number (G_GUINT64_CONSTANT (0x7f0000000000) + block % LIVE * 2097152, 6);
           else if (i == 2)
             PUT ("J"), put_number (512 + block % 4000 * 256, 4);
           else if (i == 3)
@@ -177,9 +182,10 @@ write_rmm (const char *path, guint64 size)
   for (guint64 i = 0; (guint64) ftell (file) < size; i++)
     {
       guint64 ms = i / 100, block = i / 2 % LIVE;
-      fprintf (file, "2342727,%02u:%02u:%02u.%06u,%s,0x7f%010x,%u,0x%x\n", (guint) (ms / 3600000 % 24), (guint) (ms / 60000 % 60),
-               (guint) (ms / 1000 % 60), (guint) (ms % 1000 * 1000 + i % 100 * 10), i % 2 == 0 ? "allocate" : "free", (guint) block * 65536,
-               (guint) (block * 77 + 1), (guint) block % 3);
+      fprintf (file, "2342727,%02u:%02u:%02u.%06u,%s,0x7f%010x,%u,0x%x\n",
+               (guint) (ms / 3600000 % 24), (guint) (ms / 60000 % 60), (guint) (ms / 1000 % 60),
+               (guint) (ms % 1000 * 1000 + i % 100 * 10), i % 2 == 0 ? "allocate" : "free",
+               (guint) block * 65536, (guint) (block * 77 + 1), (guint) block % 3);
     }
   fclose (file);
 }
@@ -192,16 +198,25 @@ write_ge (const char *path, guint64 size)
   for (guint64 i = 0; (guint64) ftell (file) < size; i++)
     {
       const guint block = (guint) (i / 4 % LIVE), bytes = (block * 77 + 65536) / 65536 * 65536;
-      fprintf (file, "[INFO] GE(2342727,python3):2026-08-21-10:%02u:%02u.%03u.%03u [scalable_allocator.cc:%u]2342790 ",
-               (guint) (i / 60000000 % 60), (guint) (i / 1000000 % 60), (guint) (i / 1000 % 1000), (guint) (i % 1000),
-               (guint) (i % 900 + 100));
+      fprintf (file,
+               "[INFO] GE(2342727,python3):2026-08-21-10:%02u:%02u.%03u.%03u "
+               "[scalable_allocator.cc:%u]2342790 ",
+               (guint) (i / 60000000 % 60), (guint) (i / 1000000 % 60), (guint) (i / 1000 % 1000),
+               (guint) (i % 1000), (guint) (i % 900 + 100));
       if (i % 2 == 1)
-        fprintf (file, "LaunchKernel: Launch of MatMul_%u with 24 blocks, args at 0x%x, returned success.\n", (guint) i % 1000, (guint) i);
+        fprintf (
+            file,
+            "LaunchKernel: Launch of MatMul_%u with 24 blocks, args at 0x%x, returned success.\n",
+            (guint) i % 1000, (guint) i);
       else if (i % 4 == 0)
-        fprintf (file, "[allocator_7] Alloc: Malloc block device_id:0 size:%u allocate_size:%u mem_addr:0x12%010x. span addr 0x55d0%x\n",
+        fprintf (file,
+                 "[allocator_7] Alloc: Malloc block device_id:0 size:%u allocate_size:%u "
+                 "mem_addr:0x12%010x. span addr 0x55d0%x\n",
                  block * 77 + 1, bytes, block * 65536, block * 64);
       else
-        fprintf (file, "[allocator_7] Free: Free block device_id:0 theory_size_:%u theory_min_size_:%u allock_size:%u mem_addr:0x12%010x."
+        fprintf (file,
+                 "[allocator_7] Free: Free block device_id:0 theory_size_:%u theory_min_size_:%u "
+                 "allock_size:%u mem_addr:0x12%010x."
                  "\n",
                  block, block, bytes, block * 65536);
     }
@@ -215,12 +230,14 @@ write_paddle (const char *path, guint64 size)
   for (guint64 i = 0; (guint64) ftell (file) < size; i++)
     {
       const guint block = (guint) (i / 3 % LIVE), bytes = (block * 77 + 256) / 256 * 256;
-      fprintf (file, "I1121 10:%02u:%02u.%06u 2342790 auto_growth_best_fit_allocator.cc:%u] ", (guint) (i / 60000000 % 60),
-               (guint) (i / 1000000 % 60), (guint) (i % 1000000), (guint) (i % 90 + 10));
+      fprintf (file, "I1121 10:%02u:%02u.%06u 2342790 auto_growth_best_fit_allocator.cc:%u] ",
+               (guint) (i / 60000000 % 60), (guint) (i / 1000000 % 60), (guint) (i % 1000000),
+               (guint) (i % 90 + 10));
       if (i % 3 == 0)
         fprintf (file, "Allocate %u bytes, aligned to %u\n", block * 77 + 1, bytes);
       else
-        fprintf (file, "%s %u bytes, ptr = 0x7f%010x\n", i % 3 == 1 ? "Alloc" : "Free", bytes, block * 65536);
+        fprintf (file, "%s %u bytes, ptr = 0x7f%010x\n", i % 3 == 1 ? "Alloc" : "Free", bytes,
+                 block * 65536);
     }
   fclose (file);
 }
@@ -233,15 +250,18 @@ write_kineto (const char *path, guint64 size)
   for (guint64 i = 0; (guint64) ftell (file) < size; i++)
     if (i % 4 != 0)
       fprintf (file,
-               "  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mul\", \"pid\": 783658, \"tid\": 785244,\n    \"ts\": %u, "
+               "  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mul\", \"pid\": "
+               "783658, \"tid\": 785244,\n    \"ts\": %u, "
                "\"dur\": 28,\n"
                "    \"args\": {\n      \"External id\": 3427,\"Ev Idx\": %u\n    }\n  },\n",
                (guint) i, (guint) i);
     else
       fprintf (file,
-               "  {\n    \"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\",\n    \"pid\": 783658, "
+               "  {\n    \"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": "
+               "\"[memory]\",\n    \"pid\": 783658, "
                "\"tid\": 785244,\n"
-               "    \"ts\": %u,\n    \"args\": {\n      \"Ev Idx\": %u, \"Device Type\": 1, \"Device Id\": 1, \"Addr\": %u, \"Bytes\": "
+               "    \"ts\": %u,\n    \"args\": {\n      \"Ev Idx\": %u, \"Device Type\": 1, "
+               "\"Device Id\": 1, \"Addr\": %u, \"Bytes\": "
                "%s5242880, "
                "\"Total Allocated\": 5435638784, \"Total Reserved\": 12782141440\n    }\n  },\n",
                (guint) i, (guint) i, (guint) (i / 8 % LIVE + 1) * 512, i % 8 == 0 ? "" : "-");
@@ -271,7 +291,9 @@ fill (gpointer data, gsize used, gsize want, const guint8 **bytes, GError **erro
 static guint64
 run_pickle (const char *path)
 {
-  static const char *const keys[] = { "action", "addr", "size", "stream", "time_us", "alloc", "free_requested", "free_completed", NULL };
+  static const char *const keys[] = { "action",         "addr",           "size",
+                                      "stream",         "time_us",        "alloc",
+                                      "free_requested", "free_completed", NULL };
   GError *error = NULL;
   GememInput *input = gemem_input_open (path, &error);
   guint64 count = 0;
@@ -326,7 +348,8 @@ measure (const char *name, const char *path, guint64 (*run) (const char *path), 
     }
   printf ("{\"bench\":\"%s-read\",\"bytes\":%" G_GINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT
           ",\"mb_per_s\":%.0f,\"events_per_s\":%.0f}\n",
-          name, (gint64) status.st_size, events, (double) status.st_size / best / 1e6, (double) events / best);
+          name, (gint64) status.st_size, events, (double) status.st_size / best / 1e6,
+          (double) events / best);
   fflush (stdout);
 }
 
@@ -336,12 +359,9 @@ static const struct
   void (*write) (const char *path, guint64 size);
   guint64 (*run) (const char *path);
 } readers[] = {
-  { "pickle", write_snapshot, run_pickle },
-  { "pytorch-snapshot", write_snapshot, run_reader },
-  { "rmm-csv", write_rmm, run_reader },
-  { "kineto", write_kineto, run_reader },
-  { "ge-runtime-log", write_ge, run_reader },
-  { "paddle-log", write_paddle, run_reader },
+  { "pickle", write_snapshot, run_pickle },   { "pytorch-snapshot", write_snapshot, run_reader },
+  { "rmm-csv", write_rmm, run_reader },       { "kineto", write_kineto, run_reader },
+  { "ge-runtime-log", write_ge, run_reader }, { "paddle-log", write_paddle, run_reader },
 };
 
 int

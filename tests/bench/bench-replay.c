@@ -1,11 +1,15 @@
-/* bench-replay.c - how fast events are replayed, decoding included, on one core; and that memory does not grow with the trace.
+/* bench-replay.c - how fast events are replayed, decoding included, on one core; and that memory
+ * does not grow with the trace.
  *
- *   bench-replay [EVENTS [MEMORY-EVENTS [ALLOCATOR]]]   (default 3000000, 10000000 and all; 0: leave out the memory part)
+ *   bench-replay [EVENTS [MEMORY-EVENTS [ALLOCATOR]]] (default 3000000, 10000000 and all; 0: leave
+ *   out the memory part)
  *
- * Two native traces are written first: "training" (a transformer's training steps with varying sequence length) and "random"
- * (log-uniform sizes, geometric lifetimes).  Each is decoded alone, then replayed through every allocator on the simulated device
- * with the default timeline; best of three (`direct`: of five).  The memory part replays MEMORY-EVENTS / 10 and MEMORY-EVENTS from the
- * generator, each in a process of its own, and reports their largest resident sets.  One JSON object per line.
+ * Two native traces are written first: "training" (a transformer's training steps with varying
+ * sequence length) and "random" (log-uniform sizes, geometric lifetimes).  Each is decoded alone,
+ * then replayed through every allocator on the simulated device with the default timeline; best of
+ * three (`direct`: of five).  The memory part replays MEMORY-EVENTS / 10 and MEMORY-EVENTS from the
+ * generator, each in a process of its own, and reports their largest resident sets.  One JSON
+ * object per line.
  */
 #include "config.h"
 
@@ -35,15 +39,15 @@ stop (GError *error)
 /* A generator cut off after `left` events. */
 typedef struct
 {
-  GememTraceReader  base;
+  GememTraceReader base;
   GememTraceReader *inner;
-  guint64           left;
+  guint64 left;
 } Limited;
 
 typedef struct
 {
   const char *generator;
-  guint64     events;
+  guint64 events;
 } Synthetic;
 
 static gssize
@@ -94,7 +98,8 @@ write_trace (const char *path, const Synthetic *synthetic)
 {
   GError *error = NULL;
   GememTraceReader *reader = open_synthetic ((gpointer) synthetic, &error);
-  GememTraceWriter *writer = gemem_trace_create (path, NULL, &((Limited *) reader)->inner->info, &error);
+  GememTraceWriter *writer = gemem_trace_create (path, NULL, &((Limited *) reader)->inner->info,
+                                                 &error);
   const GememTraceEvent *events;
   gssize n;
 
@@ -111,9 +116,11 @@ write_trace (const char *path, const Synthetic *synthetic)
 static void
 report (const char *trace, const char *allocator, guint64 events, gint64 best_us, guint64 ooms)
 {
-  printf ("{\"bench\":\"replay\",\"trace\":\"%s\",\"allocator\":\"%s\",\"events\":%" G_GUINT64_FORMAT
-          ",\"ns_per_event\":%.2f,\"events_per_s\":%.0f,\"ooms\":%" G_GUINT64_FORMAT "}\n",
-          trace, allocator, events, (double) best_us * 1000 / (double) events, (double) events * 1e6 / (double) best_us, ooms);
+  printf (
+      "{\"bench\":\"replay\",\"trace\":\"%s\",\"allocator\":\"%s\",\"events\":%" G_GUINT64_FORMAT
+      ",\"ns_per_event\":%.2f,\"events_per_s\":%.0f,\"ooms\":%" G_GUINT64_FORMAT "}\n",
+      trace, allocator, events, (double) best_us * 1000 / (double) events,
+      (double) events * 1e6 / (double) best_us, ooms);
   fflush (stdout);
 }
 
@@ -143,7 +150,11 @@ bench_decode (const char *trace, const char *path)
 static GememResult *
 replay (const GememAllocatorSpec *spec, GememTraceSource source, gpointer data)
 {
-  GememJob job = { .allocator = spec, .device_spec = "sim:capacity=1TiB", .device_ordinal = -1, .source = source, .source_data = data,
+  GememJob job = { .allocator = spec,
+                   .device_spec = "sim:capacity=1TiB",
+                   .device_ordinal = -1,
+                   .source = source,
+                   .source_data = data,
                    .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT };
   GError *error = NULL;
   GememResult *result = gemem_job_run (&job, &error);
@@ -162,7 +173,8 @@ wanted_allocators (void)
   if (!gemem_allocator_spec_parse (wanted, specs, &error))
     stop (error);
   for (guint i = specs->len; i-- > 0;)
-    if (((const GememAllocatorSpec *) specs->pdata[i])->klass->prepare != NULL) /* bench-planner measures planning */
+    if (((const GememAllocatorSpec *) specs->pdata[i])->klass->prepare
+        != NULL) /* bench-planner measures planning */
       g_ptr_array_remove_index (specs, i);
   return specs;
 }
@@ -231,8 +243,10 @@ bench_memory (guint64 events)
   for (guint s = 0; s < specs->len; s++)
     {
       const GememAllocatorSpec *spec = specs->pdata[s];
-      long few = resident_of (spec, TRAINING, events / 10), many = resident_of (spec, TRAINING, events);
-      printf ("{\"bench\":\"memory\",\"trace\":\"training\",\"allocator\":\"%s\",\"events\":[%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT
+      long few = resident_of (spec, TRAINING, events / 10),
+           many = resident_of (spec, TRAINING, events);
+      printf ("{\"bench\":\"memory\",\"trace\":\"training\",\"allocator\":\"%s\",\"events\":["
+              "%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT
               "],\"resident_kib\":[%ld,%ld],\"growth\":%.3f}\n",
               spec->klass->name, events / 10, events, few, many, (double) many / (double) few - 1);
       fflush (stdout);
@@ -243,7 +257,8 @@ int
 main (int argc, char **argv)
 {
   guint64 events = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : bench_size (3000000, 10000);
-  guint64 memory_events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10) : bench_size (10000000, 100000);
+  guint64 memory_events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10)
+                                   : bench_size (10000000, 100000);
 
   if (argc > 4 || events == 0)
     {

@@ -1,10 +1,13 @@
-/* bench-streams.c - what events cost inside the allocators that know several streams: allocations, uses, frees, records and waits.
+/* bench-streams.c - what events cost inside the allocators that know several streams: allocations,
+ * uses, frees, records and waits.
  *
  *   bench-streams [LIVE EVENTS]     default: 1e3 to 1e6 live blocks, a million events each
  *
- * Four streams; a random block is freed and another one allocated, so that LIVE blocks are there all the time.  Every second block is used by another
- * stream too, and its own stream lets go first; every fourth block a stream waits for another, all pairs in turn.  The clock runs once the blocks
- * are there.  counted() is for callgrind (--toggle-collect=counted).  Wanted: 3 M events/s, and the same cost for all numbers of blocks.
+ * Four streams; a random block is freed and another one allocated, so that LIVE blocks are there
+ * all the time.  Every second block is used by another stream too, and its own stream lets go
+ * first; every fourth block a stream waits for another, all pairs in turn.  The clock runs once the
+ * blocks are there.  counted() is for callgrind (--toggle-collect=counted).  Wanted: 3 M events/s,
+ * and the same cost for all numbers of blocks.
  */
 #include "config.h"
 
@@ -19,15 +22,16 @@
 typedef struct
 {
   GememAllocator *allocator;
-  GememBlock     *blocks;
-  guint8         *owner, *user; /* streams; the same: no other one */
-  guint64         live, random, events, turns;
+  GememBlock *blocks;
+  guint8 *owner, *user; /* streams; the same: no other one */
+  guint64 live, random, events, turns;
 } Program;
 
 static inline guint64
 draw (Program *p, guint64 bound)
 {
-  p->random = p->random * G_GUINT64_CONSTANT (6364136223846793005) + G_GUINT64_CONSTANT (1442695040888963407);
+  p->random = p->random * G_GUINT64_CONSTANT (6364136223846793005)
+              + G_GUINT64_CONSTANT (1442695040888963407);
   return (p->random >> 33) % bound;
 }
 
@@ -59,7 +63,8 @@ replace (Program *p, guint64 i)
 static void
 turn (Program *p)
 {
-  const guint64 from = p->turns % STREAMS, to = (from + 1 + p->turns / STREAMS % (STREAMS - 1)) % STREAMS;
+  const guint64 from = p->turns % STREAMS,
+                to = (from + 1 + p->turns / STREAMS % (STREAMS - 1)) % STREAMS;
 
   p->allocator->klass->event_record (p->allocator, p->turns % 64, from, to);
   p->allocator->klass->event_wait (p->allocator, p->turns % 64, to);
@@ -87,7 +92,9 @@ counted (Program *p, guint64 events)
 static void
 bench (const GememAllocatorClass *klass, guint64 live, guint64 events)
 {
-  Program p = { .allocator = test_allocator_new (klass->name, "sim:capacity=4TiB"), .live = live, .random = 1 };
+  Program p = { .allocator = test_allocator_new (klass->name, "sim:capacity=4TiB"),
+                .live = live,
+                .random = 1 };
   gint64 start, spent;
 
   p.blocks = g_new0 (GememBlock, live);
@@ -99,9 +106,10 @@ bench (const GememAllocatorClass *klass, guint64 live, guint64 events)
   start = bench_clock ();
   counted (&p, events);
   spent = MAX (bench_clock () - start, 1);
-  printf ("{\"bench\":\"streams\",\"allocator\":\"%s\",\"live\":%" G_GUINT64_FORMAT ",\"events\":%" G_GUINT64_FORMAT
-          ",\"ns_per_event\":%.2f,\"events_per_s\":%.0f}\n",
-          klass->name, live, p.events, (double) spent * 1e3 / (double) p.events, (double) p.events * 1e6 / (double) spent);
+  printf ("{\"bench\":\"streams\",\"allocator\":\"%s\",\"live\":%" G_GUINT64_FORMAT
+          ",\"events\":%" G_GUINT64_FORMAT ",\"ns_per_event\":%.2f,\"events_per_s\":%.0f}\n",
+          klass->name, live, p.events, (double) spent * 1e3 / (double) p.events,
+          (double) p.events * 1e6 / (double) spent);
   fflush (stdout);
   test_allocator_destroy (p.allocator);
   g_free (p.blocks);
@@ -112,7 +120,8 @@ bench (const GememAllocatorClass *klass, guint64 live, guint64 events)
 int
 main (int argc, char **argv)
 {
-  const guint64 events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10) : bench_size (1000000, 1000);
+  const guint64 events = argc > 2 ? g_ascii_strtoull (argv[2], NULL, 10)
+                                  : bench_size (1000000, 1000);
   const guint64 only = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : 0;
 
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)

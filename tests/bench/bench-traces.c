@@ -1,10 +1,13 @@
-/* bench-traces.c - how fast traces are written and read, in events per second of one core, and how large they are.
+/* bench-traces.c - how fast traces are written and read, in events per second of one core, and how
+ * large they are.
  *
  *   bench-traces [EVENTS]      (default 10000000)
  *
- * Two synthetic recordings of a training loop (rounds of layers: allocate on the way in, free in reverse on the way back, some
- * blocks with random lifetimes): "plain" has ids and sizes only, "full" also times, addresses, block sizes, streams and tags.
- * Prints one JSON line per measurement, best of five (three for writing); the reader's sum over ids and sizes keeps the work honest.
+ * Two synthetic recordings of a training loop (rounds of layers: allocate on the way in, free in
+ * reverse on the way back, some blocks with random lifetimes): "plain" has ids and sizes only,
+ * "full" also times, addresses, block sizes, streams and tags. Prints one JSON line per
+ * measurement, best of five (three for writing); the reader's sum over ids and sizes keeps the work
+ * honest.
  */
 #include "config.h"
 
@@ -23,19 +26,20 @@
 
 typedef struct
 {
-  GememRng        rng;
-  gboolean        full;
-  guint64         next_id, time, sizes[LAYERS * 4], layer_ids[LAYERS * 4], random_ids[LIVE];
-  guint           layer, step;
-  gboolean        backward;
-  GememTraceInfo  info;
-  guint32         tags[LAYERS];
+  GememRng rng;
+  gboolean full;
+  guint64 next_id, time, sizes[LAYERS * 4], layer_ids[LAYERS * 4], random_ids[LIVE];
+  guint layer, step;
+  gboolean backward;
+  GememTraceInfo info;
+  guint32 tags[LAYERS];
 } Source;
 
 static void
 source_init (Source *source, gboolean full)
 {
-  static const guint64 shapes[] = { 2097152, 8388608, 512, 33554432, 1048576, 131072, 4096, 16777216, 786432 };
+  static const guint64 shapes[] = { 2097152, 8388608, 512,      33554432, 1048576,
+                                    131072,  4096,    16777216, 786432 };
 
   memset (source, 0, sizeof *source);
   gemem_rng_init (&source->rng, 1, "bench");
@@ -64,13 +68,15 @@ fill_event (Source *source, GememTraceEvent *event, GememEventKind kind, guint64
   event->time = source->time;
   if (kind != GEMEM_EVENT_ALLOC)
     return;
-  event->address = G_GUINT64_CONSTANT (0x7f0000000000) + gemem_rng_below (&source->rng, 1 << 20) * 512;
+  event->address = G_GUINT64_CONSTANT (0x7f0000000000)
+                   + gemem_rng_below (&source->rng, 1 << 20) * 512;
   event->aux = (size + 511) / 512 * 512;
   event->stream = source->step % 16 == 0 ? 7 : 0;
   event->tag = source->tags[source->layer];
 }
 
-/* One round trip over the layers, 4 blocks each, and every third event a block with a random lifetime. */
+/* One round trip over the layers, 4 blocks each, and every third event a block with a random
+ * lifetime. */
 static void
 next_event (Source *source, GememTraceEvent *event)
 {
@@ -87,7 +93,8 @@ next_event (Source *source, GememTraceEvent *event)
           return;
         }
       *slot = source->next_id++;
-      fill_event (source, event, GEMEM_EVENT_ALLOC, *slot, 512 * (1 + gemem_rng_below (&source->rng, 100)));
+      fill_event (source, event, GEMEM_EVENT_ALLOC, *slot,
+                  512 * (1 + gemem_rng_below (&source->rng, 100)));
       source->step += 2;
       return;
     }
@@ -193,12 +200,14 @@ measure (const char *format, gboolean full, guint64 events)
   for (guint i = 0; i < bench_size (5, 1); i++)
     read = MIN (read, read_trace (path, events));
   g_stat (path, &status);
-  printf ("{\"bench\":\"%s-write\",\"trace\":\"%s\",\"events\":%" G_GUINT64_FORMAT ",\"events_per_s\":%.0f,\"ns_per_event\":%.2f}\n", format, kind, events,
-          (double) events / write, write * 1e9 / (double) events);
-  printf ("{\"bench\":\"%s-read\",\"trace\":\"%s\",\"events\":%" G_GUINT64_FORMAT ",\"events_per_s\":%.0f,\"ns_per_event\":%.2f,\"bytes_per_event\":%.2f,"
+  printf ("{\"bench\":\"%s-write\",\"trace\":\"%s\",\"events\":%" G_GUINT64_FORMAT
+          ",\"events_per_s\":%.0f,\"ns_per_event\":%.2f}\n",
+          format, kind, events, (double) events / write, write * 1e9 / (double) events);
+  printf ("{\"bench\":\"%s-read\",\"trace\":\"%s\",\"events\":%" G_GUINT64_FORMAT
+          ",\"events_per_s\":%.0f,\"ns_per_event\":%.2f,\"bytes_per_event\":%.2f,"
           "\"mb_per_s\":%.0f}\n",
-          format, kind, events, (double) events / read, read * 1e9 / (double) events, (double) status.st_size / (double) events,
-          (double) status.st_size / read / 1e6);
+          format, kind, events, (double) events / read, read * 1e9 / (double) events,
+          (double) status.st_size / (double) events, (double) status.st_size / read / 1e6);
   fflush (stdout);
   g_remove (path);
 }

@@ -1,8 +1,8 @@
 /* bench.h - what the benches share: the clock, and how large a run is.
  *
- * Time is processor time of this process, so that other programs on the machine do not count (they still share its caches).
- * GEMEM_BENCH_QUICK=1 makes a bench a smoke test of well under a second (tests/bench/test-bench.sh), so that none can rot unnoticed; its
- * figures then mean nothing.
+ * Time is processor time of this process, so that other programs on the machine do not count (they
+ * still share its caches). GEMEM_BENCH_QUICK=1 makes a bench a smoke test of well under a second
+ * (tests/bench/test-bench.sh), so that none can rot unnoticed; its figures then mean nothing.
  */
 #pragma once
 

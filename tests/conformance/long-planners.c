@@ -1,4 +1,5 @@
-/* long-planners.c - every planner on 20 000 random graphs with all features: accepted by the checker, the same for 1 and 8 threads. */
+/* long-planners.c - every planner on 20 000 random graphs with all features: accepted by the
+ * checker, the same for 1 and 8 threads. */
 #include "config.h"
 
 #include "tests/util/planner-trials.h"

@@ -1,4 +1,5 @@
-/* long-random-sequences.c - test-random-sequences.c with four million operations per class and per model; GEMEM_SEED=N for others. */
+/* long-random-sequences.c - test-random-sequences.c with four million operations per class and per
+ * model; GEMEM_SEED=N for others. */
 #include "config.h"
 
 #include "tests/util/random-trials.h"
@@ -17,7 +18,8 @@ test_oracle (gconstpointer data)
   if (!test_random_oracle (klass, "", variants->len > 1 ? OPERATIONS / 2 : OPERATIONS, 5000))
     return;
   for (guint i = 1; i < variants->len; i++)
-    if (!test_random_oracle (klass, g_ptr_array_index (variants, i), OPERATIONS / 2 / (variants->len - 1) + 1, 2000))
+    if (!test_random_oracle (klass, g_ptr_array_index (variants, i),
+                             OPERATIONS / 2 / (variants->len - 1) + 1, 2000))
       return;
 }
 

@@ -1,10 +1,13 @@
-/* test-conformance.c - what allocator.h promises, demanded of every registered allocator under variants of its settings (all of them: long-conformance.sh).
+/* test-conformance.c - what allocator.h promises, demanded of every registered allocator under
+ * variants of its settings (all of them: long-conformance.sh).
  *
- * No allocator is named here: a new line in allocators.def is tested without a change.  The oracle (tests/util/trial.h) compares
- * walk, check and the device with the program's view after every operation; these tests choose the operations: a bit of everything,
- * the edges of sizes, largest_free tried out, trim, streams, pools, completions, and life after life on one device.
+ * No allocator is named here: a new line in allocators.def is tested without a change.  The oracle
+ * (tests/util/trial.h) compares walk, check and the device with the program's view after every
+ * operation; these tests choose the operations: a bit of everything, the edges of sizes,
+ * largest_free tried out, trim, streams, pools, completions, and life after life on one device.
  *
- * largest_free is tried out on a second allocator that has repeated everything so far, so that trying does not disturb.
+ * largest_free is tried out on a second allocator that has repeated everything so far, so that
+ * trying does not disturb.
  */
 #include "config.h"
 
@@ -13,7 +16,7 @@
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define ROOM (8 * GIB)   /* never short */
+#define ROOM (8 * GIB)    /* never short */
 #define TIGHT (192 * MIB) /* often short */
 
 typedef void (*Check) (const TestSubject *subject);
@@ -21,10 +24,11 @@ typedef void (*Check) (const TestSubject *subject);
 typedef struct
 {
   const GememAllocatorClass *klass;
-  Check                      check;
+  Check check;
 } Case;
 
-/* Runs @check for the variants that there is time for, with room and without, on both address policies. */
+/* Runs @check for the variants that there is time for, with room and without, on both address
+ * policies. */
 static void
 for_variants (gconstpointer data)
 {
@@ -34,8 +38,11 @@ for_variants (gconstpointer data)
   for (guint i = 0; i < variants->len && !g_test_failed (); i++)
     for (guint world = 0; world < 4; world++)
       {
-        const TestSubject subject = { .klass = c->klass, .settings = g_ptr_array_index (variants, i), .verify_every = 1,
-                                      .capacity = world / 2 == 0 ? ROOM : TIGHT, .first_fit = world % 2,
+        const TestSubject subject = { .klass = c->klass,
+                                      .settings = g_ptr_array_index (variants, i),
+                                      .verify_every = 1,
+                                      .capacity = world / 2 == 0 ? ROOM : TIGHT,
+                                      .first_fit = world % 2,
                                       .odd_base = world == 1 || world == 2 };
 
         c->check (&subject);
@@ -45,7 +52,8 @@ for_variants (gconstpointer data)
 static void
 fail_with (const TestSubject *subject, const char *problem)
 {
-  g_autofree char *allocator = test_subject_allocator (subject), *device = test_subject_device (subject);
+  g_autofree char *allocator = test_subject_allocator (subject),
+                  *device = test_subject_device (subject);
 
   g_test_message ("%s on %s: %s", allocator, device, problem);
   g_test_fail ();
@@ -76,7 +84,8 @@ static void
 demand (TestTrial *trial, gboolean holds, const char *what)
 {
   if (!holds && trial->problem == NULL)
-    trial->problem = g_strdup_printf ("operation %" G_GUINT64_FORMAT ": not so: %s", trial->operations, what);
+    trial->problem = g_strdup_printf ("operation %" G_GUINT64_FORMAT ": not so: %s",
+                                      trial->operations, what);
 }
 
 static gboolean
@@ -84,7 +93,8 @@ step (TestTrial *trial, TestOpKind kind, guint32 id, guint64 size, guint64 strea
 {
   const TestOp op = { .kind = kind, .id = id, .size = size, .stream = stream };
 
-  return trial->problem == NULL && test_trial_step (trial, &op) && (kind != TEST_ALLOC || trial->ok);
+  return trial->problem == NULL && test_trial_step (trial, &op)
+         && (kind != TEST_ALLOC || trial->ok);
 }
 
 /* ---- the class itself */
@@ -114,8 +124,9 @@ test_class (gconstpointer data)
   g_assert_cmpuint (klass->alignment & (klass->alignment - 1), ==, 0);
   g_assert_cmpuint (klass->alignment_offset, <, klass->alignment);
   g_assert_true ((klass->capabilities & GEMEM_CAP_TRIM) == 0 || klass->trim != NULL);
-  g_assert_true ((klass->capabilities & GEMEM_CAP_ADOPT) == 0
-                 || (klass->adopt_segment != NULL && klass->adopt_block != NULL && klass->adopt_done != NULL));
+  g_assert_true (
+      (klass->capabilities & GEMEM_CAP_ADOPT) == 0
+      || (klass->adopt_segment != NULL && klass->adopt_block != NULL && klass->adopt_done != NULL));
   for (const GememParam *row = klass->params; row != NULL && row->name != NULL; row++)
     g_assert_true (row->help != NULL && g_str_has_suffix (row->help, "."));
   g_assert_true (trial->allocator->klass == klass);
@@ -131,8 +142,14 @@ test_class (gconstpointer data)
 static GArray *
 mixed (const TestSubject *subject, guint64 seed, guint operations)
 {
-  const TestMix mix = { .operations = operations, .live = 24, .largest = subject->capacity == TIGHT ? 24 * MIB : 40 * MIB,
-                        .streams = 3, .pools = 2, .uses = TRUE, .trims = 50, .hostile = 10,
+  const TestMix mix = { .operations = operations,
+                        .live = 24,
+                        .largest = subject->capacity == TIGHT ? 24 * MIB : 40 * MIB,
+                        .streams = 3,
+                        .pools = 2,
+                        .uses = TRUE,
+                        .trims = 50,
+                        .hostile = 10,
                         .events = subject->klass->event_wait != NULL };
 
   return test_sequence (seed, "conformance", &mix);
@@ -163,20 +180,34 @@ check_single_bytes (const TestSubject *subject)
   for (guint32 id = 0; id < 80; id += 2)
     step (trial, TEST_FREE, id, 0, 0);
   for (guint32 id = 80; id < 120; id++)
-    demand (trial, step (trial, TEST_ALLOC, id, 1, 0) || !defaults, "a byte is served where one was freed");
+    demand (trial, step (trial, TEST_ALLOC, id, 1, 0) || !defaults,
+            "a byte is served where one was freed");
   test_trial_drain (trial);
   finish (trial);
 }
 
 /* Beyond every device; where rounding up could wrap, among others. */
 static const guint64 huge_sizes[] = {
-  G_GUINT64_CONSTANT (1) << 50, G_GUINT64_CONSTANT (1) << 60, (G_GUINT64_CONSTANT (1) << 60) - 1, G_GUINT64_CONSTANT (1) << 63,
-  G_MAXINT64,                   G_MAXUINT64 / 2 - 65,         G_MAXUINT64 - (2 << 20),            G_MAXUINT64 - 65536,
-  G_MAXUINT64 - 512,            G_MAXUINT64 - 511,            G_MAXUINT64 - 320,                  G_MAXUINT64 - 255,
-  G_MAXUINT64 - 64,             G_MAXUINT64 - 63,             G_MAXUINT64 - 1,                    G_MAXUINT64,
+  G_GUINT64_CONSTANT (1) << 50,
+  G_GUINT64_CONSTANT (1) << 60,
+  (G_GUINT64_CONSTANT (1) << 60) - 1,
+  G_GUINT64_CONSTANT (1) << 63,
+  G_MAXINT64,
+  G_MAXUINT64 / 2 - 65,
+  G_MAXUINT64 - (2 << 20),
+  G_MAXUINT64 - 65536,
+  G_MAXUINT64 - 512,
+  G_MAXUINT64 - 511,
+  G_MAXUINT64 - 320,
+  G_MAXUINT64 - 255,
+  G_MAXUINT64 - 64,
+  G_MAXUINT64 - 63,
+  G_MAXUINT64 - 1,
+  G_MAXUINT64,
 };
 
-/* Nothing is cached while they come, so nothing may have changed: the requests between them fare as if they had not been. */
+/* Nothing is cached while they come, so nothing may have changed: the requests between them fare as
+ * if they had not been. */
 static void
 check_huge (const TestSubject *subject)
 {
@@ -194,8 +225,11 @@ check_huge (const TestSubject *subject)
           demand (trial, trial->device->held == held, "refusing takes nothing and returns nothing");
         }
       served = step (trial, TEST_ALLOC, round, 3 * MIB, 0);
-      demand (trial, served == step (twin, TEST_ALLOC, round, 3 * MIB, 0), "the next ordinary request is served as without them");
-      demand (trial, test_trial_block (trial, round)->block.address == test_trial_block (twin, round)->block.address,
+      demand (trial, served == step (twin, TEST_ALLOC, round, 3 * MIB, 0),
+              "the next ordinary request is served as without them");
+      demand (trial,
+              test_trial_block (trial, round)->block.address
+                  == test_trial_block (twin, round)->block.address,
               "and where it would be");
     }
   test_trial_drain (trial);
@@ -203,7 +237,8 @@ check_huge (const TestSubject *subject)
   finish (twin);
 }
 
-/* What zero bytes mean differs: refused, a null pointer, or a least block; in no case is anything damaged. */
+/* What zero bytes mean differs: refused, a null pointer, or a least block; in no case is anything
+ * damaged. */
 static void
 check_zero (const TestSubject *subject)
 {
@@ -238,8 +273,8 @@ repeat (const TestSubject *subject, const GArray *ops, guint n)
 typedef enum
 {
   REFUSED,
-  FROM_DEVICE,        /* memory was asked for                        */
-  AFTER_DEVICE_CALLS, /* others: synchronisation, queries, releases  */
+  FROM_DEVICE,        /* memory was asked for */
+  AFTER_DEVICE_CALLS, /* others: synchronisation, queries, releases */
   FROM_CACHE,
 } Way;
 
@@ -259,7 +294,8 @@ way_of (const TestSubject *subject, const GArray *ops, guint n, guint64 size, gu
   return way;
 }
 
-/* No more than largest_free comes without any device call; what polls events does so for smaller requests too. */
+/* No more than largest_free comes without any device call; what polls events does so for smaller
+ * requests too. */
 static void
 try_largest (TestTrial *trial, const GArray *ops, guint n, guint64 stream)
 {
@@ -270,8 +306,11 @@ try_largest (TestTrial *trial, const GArray *ops, guint n, guint64 stream)
   if (largest > 0)
     demand (trial, way_of (subject, ops, n, largest, stream) >= AFTER_DEVICE_CALLS,
             "a request of largest_free bytes brings no memory from the device");
-  demand (trial, way_of (subject, ops, n, largest + 1, stream) != FROM_CACHE, "one byte more needs the device");
-  demand (trial, way_of (subject, ops, n, largest + above[n % G_N_ELEMENTS (above)], stream) != FROM_CACHE, "much more needs the device");
+  demand (trial, way_of (subject, ops, n, largest + 1, stream) != FROM_CACHE,
+          "one byte more needs the device");
+  demand (trial,
+          way_of (subject, ops, n, largest + above[n % G_N_ELEMENTS (above)], stream) != FROM_CACHE,
+          "much more needs the device");
 }
 
 static void
@@ -328,7 +367,8 @@ check_trim (const TestSubject *subject)
 
           step (trial, TEST_TRIM, 0, 0, 0);
           held = trial->device->held;
-          demand (trial, held >= before.live && sums_of (trial).live == before.live, "trim returns free memory only");
+          demand (trial, held >= before.live && sums_of (trial).live == before.live,
+                  "trim returns free memory only");
           step (trial, TEST_TRIM, 0, 0, 0);
           demand (trial, trial->device->held == held, "a second trim finds nothing");
         }
@@ -340,7 +380,8 @@ check_trim (const TestSubject *subject)
 
 /* ---- streams, pools, completions */
 
-/* Blocks used on other streams are not handed out again before that work is done: the oracle sees them leave, walk must not lose them. */
+/* Blocks used on other streams are not handed out again before that work is done: the oracle sees
+ * them leave, walk must not lose them. */
 static void
 check_streams (const TestSubject *subject)
 {
@@ -372,7 +413,9 @@ check_pools (const TestSubject *subject)
   for (guint round = 0; round < 8 && trial->problem == NULL; round++)
     for (guint32 pool = 0; pool < 4; pool++, id++)
       {
-        const TestOp op = { .kind = TEST_ALLOC, .id = id, .size = 100000 + 70000 * pool * round, .pool = pool };
+        const TestOp op = {
+          .kind = TEST_ALLOC, .id = id, .size = 100000 + 70000 * pool * round, .pool = pool
+        };
 
         test_trial_step (trial, &op);
         if (id >= 6 && id % 3 != 0)
@@ -389,7 +432,8 @@ static void
 check_completion (const TestSubject *subject)
 {
   TestTrial *trial = start (subject);
-  const gboolean roomy = subject->capacity == ROOM && subject->klass->complete != NULL && subject->settings[0] == '\0';
+  const gboolean roomy = subject->capacity == ROOM && subject->klass->complete != NULL
+                         && subject->settings[0] == '\0';
 
   for (guint32 id = 0; id < 8; id++)
     step (trial, TEST_ALLOC, id, 3 * MIB >> (id % 3), id % 2);
@@ -404,7 +448,9 @@ check_completion (const TestSubject *subject)
       for (guint32 other = 0; roomy && other < 8; other++)
         {
           owed = test_trial_block (trial, other);
-          demand (trial, b->block.address + b->size <= owed->block.address || owed->block.address + owed->size <= b->block.address,
+          demand (trial,
+                  b->block.address + b->size <= owed->block.address
+                      || owed->block.address + owed->size <= b->block.address,
                   "a block is not reused before its completion");
         }
     }
@@ -418,7 +464,8 @@ check_completion (const TestSubject *subject)
 
 /* ---- life */
 
-/* Destroyed with live blocks and made anew on the same device: where addresses are reused, every life is the same. */
+/* Destroyed with live blocks and made anew on the same device: where addresses are reused, every
+ * life is the same. */
 static void
 check_lives (const TestSubject *subject)
 {
@@ -443,7 +490,8 @@ check_lives (const TestSubject *subject)
           if (life == 0)
             g_array_append_val (first, address);
           else if (subject->first_fit)
-            demand (trial, g_array_index (first, guint64, id) == address, "a second life repeats the first");
+            demand (trial, g_array_index (first, guint64, id) == address,
+                    "a second life repeats the first");
         }
       problem = test_trial_dissolve (trial);
       if (problem != NULL)
@@ -473,11 +521,19 @@ main (int argc, char **argv)
   static const struct
   {
     const char *name;
-    Check       check;
+    Check check;
   } checks[] = {
-    { "mixed", check_mixed },     { "single-bytes", check_single_bytes }, { "huge", check_huge },       { "zero", check_zero },
-    { "trim", check_trim },       { "largest-free", check_largest_free }, { "streams", check_streams }, { "pools", check_pools },
-    { "completion", check_completion }, { "lives", check_lives },         { "empty", check_empty },
+    { "mixed", check_mixed },
+    { "single-bytes", check_single_bytes },
+    { "huge", check_huge },
+    { "zero", check_zero },
+    { "trim", check_trim },
+    { "largest-free", check_largest_free },
+    { "streams", check_streams },
+    { "pools", check_pools },
+    { "completion", check_completion },
+    { "lives", check_lives },
+    { "empty", check_empty },
   };
 
   g_test_init (&argc, &argv, NULL);
@@ -490,7 +546,8 @@ main (int argc, char **argv)
       g_test_add_data_func_full (class_path, of_class, test_class, g_free);
       for (guint i = 0; i < G_N_ELEMENTS (checks); i++)
         {
-          g_autofree char *path = g_strdup_printf ("/conformance/%s/%s", (*c)->name, checks[i].name);
+          g_autofree char *path = g_strdup_printf ("/conformance/%s/%s", (*c)->name,
+                                                   checks[i].name);
           Case *one = g_new0 (Case, 1);
 
           one->klass = *c;

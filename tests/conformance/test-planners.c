@@ -1,4 +1,5 @@
-/* test-planners.c - every planner on some hundreds of random graphs with all features: accepted by the checker, the same for 1 and 8 threads. */
+/* test-planners.c - every planner on some hundreds of random graphs with all features: accepted by
+ * the checker, the same for 1 and 8 threads. */
 #include "config.h"
 
 #include "tests/util/planner-trials.h"

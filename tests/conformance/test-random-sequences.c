@@ -1,8 +1,11 @@
-/* test-random-sequences.c - every registered allocator under random operations, and the shrinker that would report a failure.
+/* test-random-sequences.c - every registered allocator under random operations, and the shrinker
+ * that would report a failure.
  *
- * /oracle/CLASS: what any allocator promises, for all variants of the settings.  /model/CLASS: decision by decision against a second,
- * naive implementation of the same specification (the GE pool has its own in tests/unit/test-ge-pool-model.c).  /shrink: an allocator with
- * a planted bug must be reduced to exactly the operations that trigger it.  The long form is long-random-sequences.c.
+ * /oracle/CLASS: what any allocator promises, for all variants of the settings.  /model/CLASS:
+ * decision by decision against a second, naive implementation of the same specification (the GE
+ * pool has its own in tests/unit/test-ge-pool-model.c).  /shrink: an allocator with a planted bug
+ * must be reduced to exactly the operations that trigger it.  The long form is
+ * long-random-sequences.c.
  */
 #include "config.h"
 
@@ -31,7 +34,8 @@ test_oracle (gconstpointer data)
   g_autoptr (GPtrArray) variants = test_some_variants (klass, CAPACITY);
 
   for (guint i = 0; i < variants->len; i++)
-    if (!test_random_oracle (klass, g_ptr_array_index (variants, i), (i == 0 ? 40000 : 5000) / scale (), 1000))
+    if (!test_random_oracle (klass, g_ptr_array_index (variants, i),
+                             (i == 0 ? 40000 : 5000) / scale (), 1000))
       return;
 }
 
@@ -41,7 +45,8 @@ test_model (gconstpointer data)
   test_random_model (data, 150000 / scale (), 2000);
 }
 
-/* ---- a planted bug: `direct`, but the block after a trim that follows a free of 4 KiB or more lies on a live one */
+/* ---- a planted bug: `direct`, but the block after a trim that follows a free of 4 KiB or more
+ * lies on a live one */
 
 typedef enum
 {
@@ -52,11 +57,11 @@ typedef enum
 
 typedef struct
 {
-  GememAllocator  base;
+  GememAllocator base;
   GememAllocator *inner;
-  Mood            mood;
-  guint64         victim; /* address of the first live block; 0: none */
-  gboolean        crash;  /* aborts instead                            */
+  Mood mood;
+  guint64 victim; /* address of the first live block; 0: none */
+  gboolean crash; /* aborts instead */
 } Buggy;
 
 extern const GememAllocatorClass buggy_class, crashing_class;
@@ -151,11 +156,12 @@ buggy_destroy (GememAllocator *allocator)
   g_free (allocator);
 }
 
-#define BUGGY(text, function)                                                                                                             \
-  {                                                                                                                                       \
-    .abi = GEMEM_ALLOCATOR_ABI, .name = text, .summary = "A planted bug", .origin = "tests", .alignment = 1, .create = function,          \
-    .alloc = buggy_alloc, .free = buggy_free, .trim = buggy_trim, .largest_free = buggy_largest_free, .walk = buggy_walk,                 \
-    .check = buggy_check, .destroy = buggy_destroy                                                                                        \
+#define BUGGY(text, function) \
+  { \
+    .abi = GEMEM_ALLOCATOR_ABI, .name = text, .summary = "A planted bug", .origin = "tests", \
+    .alignment = 1, .create = function, .alloc = buggy_alloc, .free = buggy_free, \
+    .trim = buggy_trim, .largest_free = buggy_largest_free, .walk = buggy_walk, \
+    .check = buggy_check, .destroy = buggy_destroy \
   }
 
 const GememAllocatorClass buggy_class = BUGGY ("buggy", buggy_create);
@@ -211,14 +217,25 @@ static void
 assert_replays (const char *name)
 {
   g_autofree char *path = g_build_filename (test_tmpdir (), name, NULL), *out = NULL, *err = NULL;
-  const char *argv[] = { "gemem-sim", "replay", path, "-a", "direct", "-d", "sim:capacity=512MiB,address=bump",
-                         "--events", "/dev/stdout", "-o", "/dev/null", NULL };
+  const char *argv[] = { "gemem-sim",
+                         "replay",
+                         path,
+                         "-a",
+                         "direct",
+                         "-d",
+                         "sim:capacity=512MiB,address=bump",
+                         "--events",
+                         "/dev/stdout",
+                         "-o",
+                         "/dev/null",
+                         NULL };
   g_autofree char *program = g_find_program_in_path (argv[0]);
   g_autoptr (GError) error = NULL;
   int status;
 
   g_assert_nonnull (program); /* tests/util/env.sh puts the build folder into PATH */
-  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &err, &status, &error);
+  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &err, &status,
+                &error);
   g_assert_no_error (error);
   g_assert_cmpstr (err, ==, "");
   g_assert_cmpint (status, ==, 0);
@@ -233,7 +250,9 @@ assert_replays (const char *name)
 static void
 test_shrink_planted (gconstpointer data)
 {
-  const TestMix mix = { .operations = 600, .live = 20, .largest = 1 << 20, .streams = 3, .pools = 1, .trims = 20 };
+  const TestMix mix = {
+    .operations = 600, .live = 20, .largest = 1 << 20, .streams = 3, .pools = 1, .trims = 20
+  };
   TestSubject subject = { .klass = data, .capacity = CAPACITY, .verify_every = 1 };
 
   for (guint64 seed = 1; seed <= 3; seed++)
@@ -251,7 +270,8 @@ test_shrink_planted (gconstpointer data)
       if (data == &crashing_class)
         g_assert_true (g_str_has_prefix (problem, "killed by signal 6: "));
       else
-        g_assert_cmpstr (problem, ==, "operation 5: id 2 at 0x100000000000 of 1000 bytes overlaps a live block");
+        g_assert_cmpstr (problem, ==,
+                         "operation 5: id 2 at 0x100000000000 of 1000 bytes overlaps a live block");
       assert_reads_back (text, "shrunk.ops", ops);
       assert_replays ("shrunk.ops");
     }

@@ -1,7 +1,9 @@
-/* test-release-order.c - streams, then memory, then the device: demanded of every allocator of the registry, where free waits for the device and where it does not.
+/* test-release-order.c - streams, then memory, then the device: demanded of every allocator of the
+ * registry, where free waits for the device and where it does not.
  *
- * Random programs on several streams and on little memory, so that memory goes back often.  What real systems do wrong on some devices stands in
- * `expectations`, with the reason: there a violation must be found, everywhere else none may be.  A new allocator is expected to keep the
+ * Random programs on several streams and on little memory, so that memory goes back often.  What
+ * real systems do wrong on some devices stands in `expectations`, with the reason: there a
+ * violation must be found, everywhere else none may be.  A new allocator is expected to keep the
  * order; if it does not because the real system does not, it gets a row.
  */
 #include "config.h"
@@ -19,21 +21,27 @@
 /* What programs do, and on which devices. */
 enum
 {
-  OWN = 1 << 0,  /* blocks are used by their own streams; trims come when the device is idle */
-  USES = 1 << 1, /* other streams use them too                                               */
-  TRIMS = 1 << 2, /* trims come at any time                                                  */
+  OWN = 1 << 0,   /* blocks are used by their own streams; trims come when the device is idle */
+  USES = 1 << 1,  /* other streams use them too */
+  TRIMS = 1 << 2, /* trims come at any time */
   ALL = OWN | USES | TRIMS,
 };
 
-#define CUDA_FREE "relies on a free that waits by itself, as cudaFree does: the real system calls it without synchronising"
-#define GE_RELEASE "Release hands idle memory down without waiting, and the bottom pool gives it back when it fails"
-#define GE_POOLS "a pool of one stream waits for that stream alone; of other streams' uses GE knows in its multi-stream pools. " GE_RELEASE
+#define CUDA_FREE \
+  "relies on a free that waits by itself, as cudaFree does: the real system calls it without " \
+  "synchronising"
+#define GE_RELEASE \
+  "Release hands idle memory down without waiting, and the bottom pool gives it back when it " \
+  "fails"
+#define GE_POOLS \
+  "a pool of one stream waits for that stream alone; of other streams' uses GE knows in its " \
+  "multi-stream pools. " GE_RELEASE
 
 /* Where a violation is to be found: where free waits, and where it does not. */
 static const struct
 {
   const char *allocator;
-  guint       waits, at_once;
+  guint waits, at_once;
   const char *reason;
 } expectations[] = {
   { "direct", 0, ALL, CUDA_FREE },
@@ -48,8 +56,12 @@ static const struct
   { "ge-streams", 0, TRIMS, GE_RELEASE },
   { "ge-bins", 0, USES, GE_POOLS },
   { "ge-fixed-base", 0, USES | TRIMS, GE_POOLS },
-  { "ge-physical", ALL, ALL, "unmaps a range with its free, without waiting: those who have ranges of its pages wait before" },
-  { "ge-session-range", ALL, ALL, "unmaps its range with the last free, without waiting (5.9), and no unmap waits: it is for memory of runs that were waited for" },
+  { "ge-physical", ALL, ALL,
+    "unmaps a range with its free, without waiting: those who have ranges of its pages wait "
+    "before" },
+  { "ge-session-range", ALL, ALL,
+    "unmaps its range with the last free, without waiting (5.9), and no unmap waits: it is for "
+    "memory of runs that were waited for" },
 };
 
 static const struct
@@ -58,8 +70,12 @@ static const struct
   gboolean waits;
   const char *text;
 } worlds[] = {
-  { OWN, TRUE, "own streams, free waits" },    { USES, TRUE, "uses by others, free waits" },    { TRIMS, TRUE, "trims at any time, free waits" },
-  { OWN, FALSE, "own streams, free at once" }, { USES, FALSE, "uses by others, free at once" }, { TRIMS, FALSE, "trims at any time, free at once" },
+  { OWN, TRUE, "own streams, free waits" },
+  { USES, TRUE, "uses by others, free waits" },
+  { TRIMS, TRUE, "trims at any time, free waits" },
+  { OWN, FALSE, "own streams, free at once" },
+  { USES, FALSE, "uses by others, free at once" },
+  { TRIMS, FALSE, "trims at any time, free at once" },
 };
 
 /* ---- programs */
@@ -75,7 +91,10 @@ static void
 add_graph (GArray *events, GememRng *rng, guint64 id)
 {
   const guint64 stream = gemem_rng_below (rng, STREAMS);
-  const GememTraceEvent load = { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = id, .stream = stream, .size = (1 + gemem_rng_below (rng, 16)) * MIB };
+  const GememTraceEvent load = { .kind = GEMEM_EVENT_GRAPH_LOAD,
+                                 .id = id,
+                                 .stream = stream,
+                                 .size = (1 + gemem_rng_below (rng, 16)) * MIB };
   g_array_append_val (events, load);
   add (events, GEMEM_EVENT_GRAPH_RUN, id, stream, 0);
   add (events, GEMEM_EVENT_GRAPH_RUN_END, id, stream, 0);
@@ -85,7 +104,8 @@ add_graph (GArray *events, GememRng *rng, guint64 id)
 static GArray *
 program (guint64 seed, guint what)
 {
-  GArray *events = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent)), *live = g_array_new (FALSE, FALSE, sizeof (guint64));
+  GArray *events = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent)),
+         *live = g_array_new (FALSE, FALSE, sizeof (guint64));
   guint64 id = 0, graph = 0;
   GememRng rng;
 
@@ -96,7 +116,8 @@ program (guint64 seed, guint what)
       const guint at = live->len > 0 ? (guint) gemem_rng_below (&rng, live->len) : 0;
       if (dice < 40)
         {
-          const guint64 size = gemem_rng_below (&rng, 3) == 0 ? 1 + gemem_rng_below (&rng, 24 * MIB) : 1 + gemem_rng_below (&rng, 2 * MIB);
+          const guint64 size = gemem_rng_below (&rng, 3) == 0 ? 1 + gemem_rng_below (&rng, 24 * MIB)
+                                                              : 1 + gemem_rng_below (&rng, 2 * MIB);
           add (events, GEMEM_EVENT_ALLOC, ++id, stream, size);
           g_array_append_val (live, id);
         }
@@ -133,13 +154,15 @@ static char *
 violation (const GememAllocatorClass *klass, guint64 seed, guint what, gboolean waits)
 {
   g_autoptr (GArray) events = program (seed, what);
-  TestTrace trace = { .events = (const GememTraceEvent *) (gpointer) events->data, .n = events->len };
+  TestTrace trace = { .events = (const GememTraceEvent *) (gpointer) events->data,
+                      .n = events->len };
   g_autoptr (GError) error = NULL;
   GememAllocatorSpec *spec = test_spec (klass);
   GememJob job = test_job (spec, &trace);
   GememResult *result;
 
-  job.device_spec = waits ? "sim:capacity=96MiB,address=first-fit,free_synchronises=yes" : "sim:capacity=96MiB,address=first-fit,free_synchronises=no";
+  job.device_spec = waits ? "sim:capacity=96MiB,address=first-fit,free_synchronises=yes"
+                          : "sim:capacity=96MiB,address=first-fit,free_synchronises=no";
   job.full_checks = FALSE;
   job.release_order = TRUE;
   result = gemem_job_run (&job, &error);
@@ -176,7 +199,9 @@ test_class (gconstpointer data)
       for (gsize i = 0; i < G_N_ELEMENTS (expectations); i++)
         if (strcmp (expectations[i].allocator, klass->name) == 0)
           {
-            expected = ((worlds[w].waits ? expectations[i].waits : expectations[i].at_once) & worlds[w].program) != 0;
+            expected = ((worlds[w].waits ? expectations[i].waits : expectations[i].at_once)
+                        & worlds[w].program)
+                       != 0;
             if (w == 0)
               g_test_message ("known: %s", expectations[i].reason);
           }
@@ -184,7 +209,8 @@ test_class (gconstpointer data)
         continue;
       g_test_message ("%s, %s: %s", klass->name, worlds[w].text,
                       expected ? "no violation is found any more: take it out of `expectations`"
-                               : "memory goes back too early: mend it, or if the real system does so too, say it in `expectations`");
+                               : "memory goes back too early: mend it, or if the real system does "
+                                 "so too, say it in `expectations`");
       g_test_fail ();
     }
 }
@@ -193,7 +219,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (const GememAllocatorClass *const *klass = gemem_allocator_classes (); *klass != NULL; klass++)
+  for (const GememAllocatorClass *const *klass = gemem_allocator_classes (); *klass != NULL;
+       klass++)
     {
       g_autofree char *path = g_strconcat ("/release-order/", (*klass)->name, NULL);
       g_test_add_data_func (path, *klass, test_class);

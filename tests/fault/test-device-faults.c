@@ -1,9 +1,12 @@
-/* test-device-faults.c - every registered allocator on a device whose calls fail: call n for every n, every k-th, at random.
+/* test-device-faults.c - every registered allocator on a device whose calls fail: call n for every
+ * n, every k-th, at random.
  *
- * A fixed workload is run once to count the calls of a kind, then once for each of them with that one call failing (the faulty device's
- * `nth=n,call=KIND`).  However a call fails: no crash, nothing lost (the oracle of tests/util/trial.h after every operation), nothing held
- * after destroy; and when the fault is over, the refused request is served as if nothing had been.  Which kinds of calls can fail is asked
- * of the faulty device, which allocator makes them is found by counting: nothing is listed here.
+ * A fixed workload is run once to count the calls of a kind, then once for each of them with that
+ * one call failing (the faulty device's `nth=n,call=KIND`).  However a call fails: no crash,
+ * nothing lost (the oracle of tests/util/trial.h after every operation), nothing held after
+ * destroy; and when the fault is over, the refused request is served as if nothing had been.  Which
+ * kinds of calls can fail is asked of the faulty device, which allocator makes them is found by
+ * counting: nothing is listed here.
  */
 #include "config.h"
 
@@ -23,12 +26,20 @@ scale (void)
   return g_getenv ("GEMEM_QUICK") != NULL ? 3 : 1;
 }
 
-/* Ordinary requests, and graphs that are loaded, run and unloaded; on TIGHT the ladders of the allocators are climbed. */
+/* Ordinary requests, and graphs that are loaded, run and unloaded; on TIGHT the ladders of the
+ * allocators are climbed. */
 static GArray *
 workload (void)
 {
-  static const TestMix mix
-      = { .operations = 260, .live = 24, .largest = 20 * MIB, .streams = 3, .pools = 2, .uses = TRUE, .trims = 25, .events = TRUE, .graphs = 4 };
+  static const TestMix mix = { .operations = 260,
+                               .live = 24,
+                               .largest = 20 * MIB,
+                               .streams = 3,
+                               .pools = 2,
+                               .uses = TRUE,
+                               .trims = 25,
+                               .events = TRUE,
+                               .graphs = 4 };
 
   return test_sequence (11, "faults", &mix);
 }
@@ -36,7 +47,8 @@ workload (void)
 static void
 fail_with (const TestSubject *subject, const char *problem)
 {
-  g_autofree char *allocator = test_subject_allocator (subject), *device = test_subject_device (subject);
+  g_autofree char *allocator = test_subject_allocator (subject),
+                  *device = test_subject_device (subject);
 
   g_test_message ("%s on %s: %s", allocator, device, problem);
   g_test_fail ();
@@ -79,8 +91,9 @@ ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
   return trial->ok;
 }
 
-/* Runs @ops; where there is room for all, a refused request must be served when it comes again, at latest the @patience-th time; 0: not
- * demanded.  A graph only at once: its attempts may make k calls each, so that every k-th failing hits them all. */
+/* Runs @ops; where there is room for all, a refused request must be served when it comes again, at
+ * latest the @patience-th time; 0: not demanded.  A graph only at once: its attempts may make k
+ * calls each, so that every k-th failing hits them all. */
 static void
 run (TestTrial *trial, const GArray *ops, guint patience)
 {
@@ -91,10 +104,12 @@ run (TestTrial *trial, const GArray *ops, guint patience)
       const TestOp *op = &g_array_index (ops, TestOp, i);
 
       trial->ok = TRUE;
-      if (!test_trial_step (trial, op) || trial->ok || patience == 0 || (patience > 1 && op->kind != TEST_ALLOC))
+      if (!test_trial_step (trial, op) || trial->ok || patience == 0
+          || (patience > 1 && op->kind != TEST_ALLOC))
         continue;
       if (!ask_again (trial, op, &spare, patience) && trial->problem == NULL)
-        trial->problem = g_strdup_printf ("operation %u: refused for good: %" G_GUINT64_FORMAT " bytes", i, op->size);
+        trial->problem = g_strdup_printf (
+            "operation %u: refused for good: %" G_GUINT64_FORMAT " bytes", i, op->size);
     }
 }
 
@@ -112,7 +127,8 @@ demand_recovery (TestTrial *trial, guint64 served)
       const TestOp op = { .kind = TEST_ALLOC, .size = served, .stream = stream };
 
       if (!ask_again (trial, &op, &spare, 1) && trial->problem == NULL)
-        trial->problem = g_strdup_printf ("after the fault, %" G_GUINT64_FORMAT " bytes on stream %" G_GUINT64_FORMAT " are refused",
+        trial->problem = g_strdup_printf ("after the fault, %" G_GUINT64_FORMAT
+                                          " bytes on stream %" G_GUINT64_FORMAT " are refused",
                                           served, stream);
       test_trial_drain (trial);
     }
@@ -136,20 +152,24 @@ eligible_calls (const TestSubject *subject, const GArray *ops, GememDeviceCall c
   return calls;
 }
 
-/* Where a page that a place had before is in use elsewhere, GE unmaps it, and refuses the place for as long as the page is not mapped there (ge-runtime.md 4,
- * MallocPhysical): a request whose new page was refused in between can be refused again until that page is free. */
+/* Where a page that a place had before is in use elsewhere, GE unmaps it, and refuses the place for
+ * as long as the page is not mapped there (ge-runtime.md 4, MallocPhysical): a request whose new
+ * page was refused in between can be refused again until that page is free. */
 static gboolean
 may_be_refused_again (const GememAllocatorClass *klass, GememDeviceCall call)
 {
-  return (klass->capabilities & GEMEM_CAP_VIRTUAL_MEMORY) != 0 && (call == GEMEM_CALL_MAP || call == GEMEM_CALL_CREATE);
+  return (klass->capabilities & GEMEM_CAP_VIRTUAL_MEMORY) != 0
+         && (call == GEMEM_CALL_MAP || call == GEMEM_CALL_CREATE);
 }
 
-/* The workload with call @n of the kind failing; with room and no limit set, the refused request is served the next time. */
+/* The workload with call @n of the kind failing; with room and no limit set, the refused request is
+ * served the next time. */
 static void
 fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64 n)
 {
   const gboolean roomy = subject->capacity == ROOM && *subject->settings == '\0';
-  g_autofree char *faults = g_strdup_printf ("nth=%" G_GUINT64_FORMAT ",call=%s", n, gemem_device_call_name (call));
+  g_autofree char *faults = g_strdup_printf ("nth=%" G_GUINT64_FORMAT ",call=%s", n,
+                                             gemem_device_call_name (call));
   TestTrial *trial;
 
   subject->faults = faults;
@@ -188,8 +208,11 @@ test_nth (gconstpointer data)
     for (guint roomy = 0; roomy < (i == 0 ? 2 : 1); roomy++)
       for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
         {
-          TestSubject subject = { .klass = klass, .settings = g_ptr_array_index (variants, i), .capacity = roomy ? ROOM : TIGHT,
-                                  .first_fit = TRUE, .verify_every = 1 };
+          TestSubject subject = { .klass = klass,
+                                  .settings = g_ptr_array_index (variants, i),
+                                  .capacity = roomy ? ROOM : TIGHT,
+                                  .first_fit = TRUE,
+                                  .verify_every = 1 };
           const guint64 calls = can_fail (call) ? eligible_calls (&subject, ops, call) : 0;
 
           /* each call for the defaults; where there are many variants these share the calls */
@@ -205,10 +228,15 @@ test_nth (gconstpointer data)
 /* ---- every k-th call, and at random */
 
 static void
-run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capacity, const char *faults, guint patience)
+run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capacity,
+            const char *faults, guint patience)
 {
-  const TestSubject subject
-      = { .klass = klass, .settings = settings, .capacity = capacity, .first_fit = TRUE, .faults = faults, .verify_every = 1 };
+  const TestSubject subject = { .klass = klass,
+                                .settings = settings,
+                                .capacity = capacity,
+                                .first_fit = TRUE,
+                                .faults = faults,
+                                .verify_every = 1 };
   g_autoptr (GArray) ops = workload ();
   TestTrial *trial = start (&subject);
 
@@ -217,8 +245,9 @@ run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capa
   finish (trial);
 }
 
-/* A request makes few device calls, and not all its attempts can hit the k-th, but where it puts pages under addresses: attempts of k calls each all
- * do.  "all" may also fail what the retries need. */
+/* A request makes few device calls, and not all its attempts can hit the k-th, but where it puts
+ * pages under addresses: attempts of k calls each all do.  "all" may also fail what the retries
+ * need. */
 static void
 test_every (gconstpointer data)
 {
@@ -230,9 +259,11 @@ test_every (gconstpointer data)
     for (guint k = 1; k <= 7; k += 2)
       {
         const char *settings = g_ptr_array_index (variants, i);
-        g_autofree char *memory = g_strdup_printf ("every=%u", k), *all = g_strdup_printf ("every=%u,call=all", k);
+        g_autofree char *memory = g_strdup_printf ("every=%u", k),
+                        *all = g_strdup_printf ("every=%u,call=all", k);
 
-        run_faulty (klass, settings, ROOM, memory, k > 1 && *settings == '\0' && !many_calls ? k : 0);
+        run_faulty (klass, settings, ROOM, memory,
+                    k > 1 && *settings == '\0' && !many_calls ? k : 0);
         run_faulty (klass, settings, ROOM, all, 0);
         run_faulty (klass, settings, TIGHT, all, 0);
       }
@@ -245,11 +276,14 @@ test_random (gconstpointer data)
   g_autoptr (GPtrArray) variants = test_some_variants (klass, TIGHT);
 
   for (guint i = 0; i < variants->len; i++)
-    for (guint seed = 1; seed <= MAX (2, 24 / scale () / (1 + variants->len / 16)) && !g_test_failed (); seed++)
+    for (guint seed = 1;
+         seed <= MAX (2, 24 / scale () / (1 + variants->len / 16)) && !g_test_failed (); seed++)
       {
-        g_autofree char *faults = g_strdup_printf ("seed=%u,rate=%u%%,call=all", seed, 1 + seed * 7 % 60);
+        g_autofree char *faults = g_strdup_printf ("seed=%u,rate=%u%%,call=all", seed,
+                                                   1 + seed * 7 % 60);
 
-        run_faulty (klass, g_ptr_array_index (variants, i), seed % 2 == 0 ? ROOM : TIGHT, faults, 0);
+        run_faulty (klass, g_ptr_array_index (variants, i), seed % 2 == 0 ? ROOM : TIGHT, faults,
+                    0);
       }
 }
 
@@ -275,11 +309,12 @@ waits (const TestTrial *trial)
 {
   const guint64 *calls = trial->device->calls;
 
-  return calls[GEMEM_CALL_STREAM_SYNC] + calls[GEMEM_CALL_DEVICE_SYNC] + calls[GEMEM_CALL_EVENT_SYNC];
+  return calls[GEMEM_CALL_STREAM_SYNC] + calls[GEMEM_CALL_DEVICE_SYNC]
+         + calls[GEMEM_CALL_EVENT_SYNC];
 }
 
-/* A block that stream 1 uses for another hour is freed, and its bytes are asked for again.  Without the event only waiting for the stream
- * makes that safe (faulty.c). */
+/* A block that stream 1 uses for another hour is freed, and its bytes are asked for again.  Without
+ * the event only waiting for the stream makes that safe (faulty.c). */
 static void
 reuse_while_in_use (const GememAllocatorClass *klass, const char *faults)
 {
@@ -289,11 +324,14 @@ reuse_while_in_use (const GememAllocatorClass *klass, const char *faults)
     { .kind = TEST_FREE, .id = 0 },
     { .kind = TEST_ALLOC, .id = 1, .size = 4 * MIB },
   };
-  const TestSubject subject = { .klass = klass, .capacity = ROOM, .first_fit = TRUE, .faults = faults, .verify_every = 1 };
+  const TestSubject subject = {
+    .klass = klass, .capacity = ROOM, .first_fit = TRUE, .faults = faults, .verify_every = 1
+  };
   TestTrial *trial = start (&subject);
 
   test_trial_run (trial, ops, G_N_ELEMENTS (ops));
-  if (trial->problem == NULL && test_trial_block (trial, 0)->block.address == test_trial_block (trial, 1)->block.address
+  if (trial->problem == NULL
+      && test_trial_block (trial, 0)->block.address == test_trial_block (trial, 1)->block.address
       && waits (trial) == 0)
     trial->problem = g_strdup ("a block is reused while a stream still uses it");
   finish (trial);
@@ -318,10 +356,13 @@ main (int argc, char **argv)
 {
   static const struct
   {
-    const char   *name;
+    const char *name;
     GTestDataFunc function;
-  } tests[] = { { "nth", test_nth }, { "every", test_every }, { "random", test_random }, { "after", test_after },
-              { "lost-event", test_lost_event } };
+  } tests[] = { { "nth", test_nth },
+                { "every", test_every },
+                { "random", test_random },
+                { "after", test_after },
+                { "lost-event", test_lost_event } };
 
   g_test_init (&argc, &argv, NULL);
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)

@@ -1,28 +1,31 @@
-/* test-ge-log-replay.c - there and back: vectors written as GE's own log lines, read by `ge-runtime-log`, and replayed.
+/* test-ge-log-replay.c - there and back: vectors written as GE's own log lines, read by
+ * `ge-runtime-log`, and replayed.
  *
- * The log is what the real system would print of the recorded decisions (ge-runtime.md 10).  Read back it must be the same requests at
- * the same addresses, and ge-scalable must decide everything again as recorded, the calls of the device included where the log tells
- * them.
+ * The log is what the real system would print of the recorded decisions (ge-runtime.md 10).  Read
+ * back it must be the same requests at the same addresses, and ge-scalable must decide everything
+ * again as recorded, the calls of the device included where the log tells them.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/io/input.h"
 #include "sim/engine/replay.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
-#include "base/io/input.h"
 #include "traces/trace.h"
 
 typedef struct
 {
   const char *name;
-  gboolean calls; /* it only takes memory from the device, a block for a request: the log can tell */
+  /* it only takes memory from the device, a block for a request: the log can tell */
+  gboolean calls;
 } Vector;
 
-static const Vector vectors[] = {
-  { "single-train-1", TRUE }, { "single-dynshape-1", TRUE }, { "two-train-1", FALSE }, { "two-pressure-1", FALSE }
-};
+static const Vector vectors[] = { { "single-train-1", TRUE },
+                                  { "single-dynshape-1", TRUE },
+                                  { "two-train-1", FALSE },
+                                  { "two-pressure-1", FALSE } };
 
 typedef struct
 {
@@ -43,34 +46,41 @@ figure (const char *line, const char *key)
 static void
 print_prefix (GString *log, guint process, guint64 time)
 {
-  g_string_append_printf (log, "[INFO] GE(%u,python3):2026-08-21-10:%02u:%02u.%03u.000 [scalable_allocator.cc:201]%u ", process,
-                          (guint) (time / 60000), (guint) (time / 1000 % 60), (guint) (time % 1000), process + 1);
+  g_string_append_printf (
+      log, "[INFO] GE(%u,python3):2026-08-21-10:%02u:%02u.%03u.000 [scalable_allocator.cc:201]%u ",
+      process, (guint) (time / 60000), (guint) (time / 1000 % 60), (guint) (time % 1000),
+      process + 1);
 }
 
 static void
-print_alloc (GString *log, guint process, guint device, guint64 time, const Block *block, gboolean failed, gboolean from_device)
+print_alloc (GString *log, guint process, guint device, guint64 time, const Block *block,
+             gboolean failed, gboolean from_device)
 {
   print_prefix (log, process, time);
-  g_string_append_printf (log, "[allocator_%u] Malloc: Malloc size:%" G_GUINT64_FORMAT ".\n", process, block->size);
+  g_string_append_printf (log, "[allocator_%u] Malloc: Malloc size:%" G_GUINT64_FORMAT ".\n",
+                          process, block->size);
   print_prefix (log, process, time);
   if (failed)
     {
-      g_string_append_printf (
-          log, "[allocator_%u] AllocateWithTryRecycle: Failed to apply for memory. We will try to free memory from memory pool.\n",
-          process);
+      g_string_append_printf (log,
+                              "[allocator_%u] AllocateWithTryRecycle: Failed to apply for memory. "
+                              "We will try to free memory from memory pool.\n",
+                              process);
       return;
     }
   if (from_device)
     {
       g_string_append_printf (log,
                               "Alloc: MallocMemory, func=aclrtMalloc, size=%" G_GUINT64_FORMAT
-                              ", purpose=page caching, ptr=0x%" G_GINT64_MODIFIER "x, device_id=%u, module_id=45\n",
+                              ", purpose=page caching, ptr=0x%" G_GINT64_MODIFIER
+                              "x, device_id=%u, module_id=45\n",
                               block->block, block->address, device);
       print_prefix (log, process, time);
     }
   g_string_append_printf (log,
-                          "[allocator_%u] Alloc: Malloc block device_id:%u size:%" G_GUINT64_FORMAT " allocate_size:%" G_GUINT64_FORMAT
-                          " mem_addr:0x%" G_GINT64_MODIFIER "x. span addr 0x55d000\n",
+                          "[allocator_%u] Alloc: Malloc block device_id:%u size:%" G_GUINT64_FORMAT
+                          " allocate_size:%" G_GUINT64_FORMAT " mem_addr:0x%" G_GINT64_MODIFIER
+                          "x. span addr 0x55d000\n",
                           process, device, block->size, block->block, block->address);
 }
 
@@ -79,14 +89,17 @@ print_free (GString *log, guint process, guint device, guint64 time, const Block
 {
   print_prefix (log, process, time);
   g_string_append_printf (log,
-                          "[allocator_%u] Free: Free block device_id:%u theory_size_:0 theory_min_size_:0 allock_size:%" G_GUINT64_FORMAT
+                          "[allocator_%u] Free: Free block device_id:%u theory_size_:0 "
+                          "theory_min_size_:0 allock_size:%" G_GUINT64_FORMAT
                           " mem_addr:0x%" G_GINT64_MODIFIER "x.\n",
                           process, device, block->block, block->address);
 }
 
-/* Appends line @number of a vector, as process 100 + @device; returns what is held from the device now. */
+/* Appends line @number of a vector, as process 100 + @device; returns what is held from the device
+ * now. */
 static guint64
-print_line (GString *log, GHashTable *blocks, const Vector *vector, guint device, guint number, const char *line, guint64 held)
+print_line (GString *log, GHashTable *blocks, const Vector *vector, guint device, guint number,
+            const char *line, guint64 held)
 {
   const guint64 id = g_ascii_strtoull (line + 2, NULL, 10);
   const Block *block;
@@ -100,7 +113,8 @@ print_line (GString *log, GHashTable *blocks, const Vector *vector, guint device
       fresh->block = failed ? 0 : figure (arrow, " size=");
       fresh->address = failed ? 0 : g_ascii_strtoull (arrow + 4, NULL, 16);
       g_hash_table_insert (blocks, GSIZE_TO_POINTER ((gsize) id), fresh);
-      print_alloc (log, 100 + device, device, number, fresh, failed, vector->calls && figure (line, " reserved=") > held);
+      print_alloc (log, 100 + device, device, number, fresh, failed,
+                   vector->calls && figure (line, " reserved=") > held);
     }
   else
     {
@@ -143,7 +157,8 @@ print_log (const Vector *const *two, char *const *paths)
 
 /* ---- requests */
 
-/* "+SIZE/BLOCK@ADDRESS" and "-ADDRESS" for each request and its end; "!SIZE" for one that failed. */
+/* "+SIZE/BLOCK@ADDRESS" and "-ADDRESS" for each request and its end; "!SIZE" for one that
+ * failed. */
 static char *
 requests (const char *path, int device)
 {
@@ -165,11 +180,13 @@ requests (const char *path, int device)
         else if (e->kind == GEMEM_EVENT_ALLOC)
           {
             g_hash_table_insert (addresses, id, GSIZE_TO_POINTER ((gsize) e->address));
-            g_string_append_printf (out, "+%" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT "@%" G_GINT64_MODIFIER "x\n", e->size, e->aux,
-                                    e->address);
+            g_string_append_printf (
+                out, "+%" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT "@%" G_GINT64_MODIFIER "x\n",
+                e->size, e->aux, e->address);
           }
         else if (e->kind == GEMEM_EVENT_FREE && (e->flags & GEMEM_EVENT_FAILED) == 0)
-          g_string_append_printf (out, "-%zx\n", GPOINTER_TO_SIZE (g_hash_table_lookup (addresses, id)));
+          g_string_append_printf (out, "-%zx\n",
+                                  GPOINTER_TO_SIZE (g_hash_table_lookup (addresses, id)));
       }
   g_assert_no_error (error);
   gemem_trace_close (reader);
@@ -188,15 +205,18 @@ static void
 replay (const char *log, const char *vector_path, const Vector *vector, int device)
 {
   g_autofree char *spec = test_vector_spec (vector_path);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememResult *result;
 
   gemem_allocator_spec_parse (spec, specs, &error);
   g_assert_no_error (error);
-  const GememJob job = {
-    .allocator = specs->pdata[0], .device_ordinal = device, .source = open_log, .source_data = (gpointer) log, .full_checks = TRUE
-  };
+  const GememJob job = { .allocator = specs->pdata[0],
+                         .device_ordinal = device,
+                         .source = open_log,
+                         .source_data = (gpointer) log,
+                         .full_checks = TRUE };
   result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (result->allocs, >=, 2000);

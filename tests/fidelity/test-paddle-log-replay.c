@@ -1,7 +1,8 @@
-/* test-paddle-log-replay.c - there and back: vectors written as Paddle's own log lines, read by `paddle-log`, and replayed.
+/* test-paddle-log-replay.c - there and back: vectors written as Paddle's own log lines, read by
+ * `paddle-log`, and replayed.
  *
- * The log is what the real allocators would print of the recorded decisions (paddle.md 9); read back, every decision must be as
- * recorded.
+ * The log is what the real allocators would print of the recorded decisions (paddle.md 9); read
+ * back, every decision must be as recorded.
  */
 #include "config.h"
 
@@ -24,10 +25,14 @@ static const struct
   const char *vector;
   Logged logged;
 } cases[] = {
-  { "paddle-auto-growth/c64-train-1", GROWTH },         { "paddle-auto-growth/c0-dynshape-1", GROWTH },
-  { "paddle-auto-growth/c64-pressure-1", GROWTH },      { "paddle-auto-growth/c64-train-1", SAFE_GROWTH },
-  { "paddle-auto-growth/c64-pressure-1", SAFE_GROWTH }, { "paddle-buddy/i512r256-train-1", BUDDY },
-  { "paddle-buddy/i12r4-dynshape-1", BUDDY },           { "paddle-buddy/i32r64-pressure-1", BUDDY },
+  { "paddle-auto-growth/c64-train-1", GROWTH },
+  { "paddle-auto-growth/c0-dynshape-1", GROWTH },
+  { "paddle-auto-growth/c64-pressure-1", GROWTH },
+  { "paddle-auto-growth/c64-train-1", SAFE_GROWTH },
+  { "paddle-auto-growth/c64-pressure-1", SAFE_GROWTH },
+  { "paddle-buddy/i512r256-train-1", BUDDY },
+  { "paddle-buddy/i12r4-dynshape-1", BUDDY },
+  { "paddle-buddy/i32r64-pressure-1", BUDDY },
   { "paddle-buddy/f0.02-random-1", BUDDY },
 };
 
@@ -40,7 +45,8 @@ open_trace (gpointer data, GError **error)
 static void
 print_prefix (GString *log, guint64 seq)
 {
-  g_string_append_printf (log, "I1121 10:00:%02u.%06u 4711 allocator.cc:60] ", (guint) (seq / 1000000 % 60), (guint) (seq % 1000000));
+  g_string_append_printf (log, "I1121 10:00:%02u.%06u 4711 allocator.cc:60] ",
+                          (guint) (seq / 1000000 % 60), (guint) (seq % 1000000));
 }
 
 static void
@@ -49,25 +55,32 @@ print_alloc (GString *log, const GememTraceEvent *event, guint64 seq, Logged log
   const gboolean buddy = logged == BUDDY;
   const guint64 block = event->aux != 0 ? event->aux : event->size;
 
-  g_string_append_printf (log,
-                          buddy ? "Allocate %" G_GUINT64_FORMAT " bytes from chunk size %" G_GUINT64_FORMAT "\n"
-                                : "Allocate %" G_GUINT64_FORMAT " bytes, aligned to %" G_GUINT64_FORMAT "\n",
-                          event->size, block);
+  g_string_append_printf (
+      log,
+      buddy ? "Allocate %" G_GUINT64_FORMAT " bytes from chunk size %" G_GUINT64_FORMAT "\n"
+            : "Allocate %" G_GUINT64_FORMAT " bytes, aligned to %" G_GUINT64_FORMAT "\n",
+      event->size, block);
   if ((event->flags & GEMEM_EVENT_FAILED) != 0)
     return;
   print_prefix (log, seq);
   if (!buddy)
-    g_string_append_printf (log, "Alloc %" G_GUINT64_FORMAT " bytes, ptr = 0x%" G_GINT64_MODIFIER "x\n", block, event->address);
+    g_string_append_printf (log,
+                            "Alloc %" G_GUINT64_FORMAT " bytes, ptr = 0x%" G_GINT64_MODIFIER "x\n",
+                            block, event->address);
   if (logged == SAFE_GROWTH)
     {
       print_prefix (log, seq);
-      g_string_append_printf (log, "Thread 140 Allocate %" G_GUINT64_FORMAT " bytes at address 0x%" G_GINT64_MODIFIER "x  , stream: 0x55d0\n", block,
-                              event->address);
+      g_string_append_printf (log,
+                              "Thread 140 Allocate %" G_GUINT64_FORMAT
+                              " bytes at address 0x%" G_GINT64_MODIFIER "x  , stream: 0x55d0\n",
+                              block, event->address);
     }
   else if (buddy && event->id % 2 == 0) /* the reader need not know which of them are huge */
-    g_string_append_printf (log, "Allocated 0x%" G_GINT64_MODIFIER "x from system allocator.\n", event->address - 64);
+    g_string_append_printf (log, "Allocated 0x%" G_GINT64_MODIFIER "x from system allocator.\n",
+                            event->address - 64);
   else if (buddy)
-    g_string_append_printf (log, "Left block (0x%" G_GINT64_MODIFIER "x, %" G_GUINT64_FORMAT ")\n", event->address - 64, block);
+    g_string_append_printf (log, "Left block (0x%" G_GINT64_MODIFIER "x, %" G_GUINT64_FORMAT ")\n",
+                            event->address - 64, block);
 }
 
 static void
@@ -122,13 +135,17 @@ print_log (const char *path, Logged logged)
 static GememResult *
 replay (const char *path, const char *spec)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememResult *result;
 
   gemem_allocator_spec_parse (spec, specs, &error);
   g_assert_no_error (error);
-  const GememJob job = { .allocator = specs->pdata[0], .device_ordinal = -1, .source = open_trace, .source_data = (gpointer) path };
+  const GememJob job = { .allocator = specs->pdata[0],
+                         .device_ordinal = -1,
+                         .source = open_trace,
+                         .source_data = (gpointer) path };
   result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
   return result;
@@ -138,8 +155,11 @@ static void
 test_vector (gconstpointer number)
 {
   const Logged logged = cases[GPOINTER_TO_UINT (number)].logged;
-  g_autofree char *relative = g_strdup_printf ("vectors/%s.vec.gz", cases[GPOINTER_TO_UINT (number)].vector), *path = test_shared_path (relative);
-  g_autofree char *log = g_build_filename (test_tmpdir (), "paddle.log", NULL), *text = NULL, *spec = NULL;
+  g_autofree char *relative = g_strdup_printf ("vectors/%s.vec.gz",
+                                               cases[GPOINTER_TO_UINT (number)].vector),
+                  *path = test_shared_path (relative);
+  g_autofree char *log = g_build_filename (test_tmpdir (), "paddle.log", NULL), *text = NULL,
+                  *spec = NULL;
   GememResult *expected, *got;
 
   if (path == NULL)
@@ -167,7 +187,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *name = g_strconcat ("/paddle-log-replay/", cases[i].vector, cases[i].logged == SAFE_GROWTH ? "/safe" : NULL, NULL);
+      g_autofree char *name = g_strconcat ("/paddle-log-replay/", cases[i].vector,
+                                           cases[i].logged == SAFE_GROWTH ? "/safe" : NULL, NULL);
       g_test_add_data_func (name, GUINT_TO_POINTER (i), test_vector);
     }
   return g_test_run ();

@@ -1,8 +1,10 @@
-/* test-pytorch-recordings.c - real PyTorch recordings through `pytorch-caching`, on a device that places segments where they were.
+/* test-pytorch-recordings.c - real PyTorch recordings through `pytorch-caching`, on a device that
+ * places segments where they were.
  *
- * For each of the six, without and with its call stacks: every allocation at its recorded address, the recorded device calls in order,
- * and the facts of shared/traces/pytorch/expected.json: counts, initial state, peaks with their events, final state.  The smaller ones
- * also pass the full checks after each event.
+ * For each of the six, without and with its call stacks: every allocation at its recorded address,
+ * the recorded device calls in order, and the facts of shared/traces/pytorch/expected.json: counts,
+ * initial state, peaks with their events, final state.  The smaller ones also pass the full checks
+ * after each event.
  */
 #include "config.h"
 
@@ -17,7 +19,7 @@ typedef struct
 {
   const char *path;
   const char *name; /* in expected.json */
-  gboolean    full_checks;
+  gboolean full_checks;
 } Recording;
 
 static const Recording recordings[] = {
@@ -45,7 +47,8 @@ open_recording (gpointer data, GError **error)
 static JsonObject *
 facts_of (const char *name)
 {
-  JsonObject *snapshots = json_object_get_object_member (json_node_get_object (expected_root), "snapshots");
+  JsonObject *snapshots = json_object_get_object_member (json_node_get_object (expected_root),
+                                                         "snapshots");
   JsonObject *file = json_object_get_object_member (snapshots, name);
   JsonObject *devices = json_object_get_object_member (file, "devices");
   g_assert_cmpuint (json_object_get_size (devices), ==, 1);
@@ -62,10 +65,12 @@ fact (JsonObject *facts, const char *name)
 static gboolean
 is_allocator_event (const GememTraceEvent *event)
 {
-  return (event->flags & GEMEM_EVENT_INITIAL) == 0 && event->kind != GEMEM_EVENT_PHASE && event->kind != GEMEM_EVENT_STEP;
+  return (event->flags & GEMEM_EVENT_INITIAL) == 0 && event->kind != GEMEM_EVENT_PHASE
+         && event->kind != GEMEM_EVENT_STEP;
 }
 
-/* expected.json counts the allocator's own events from 0; the initial state is -1, and annotations do not count. */
+/* expected.json counts the allocator's own events from 0; the initial state is -1, and annotations
+ * do not count. */
 static gint64
 recorded_event (const char *path, guint64 seq)
 {
@@ -91,10 +96,12 @@ static void
 check_fidelity (const GememResult *result, JsonObject *facts)
 {
   const GememFidelity *fidelity = &result->fidelity;
-  guint64 calls = fact (facts, "segment_alloc") + fact (facts, "segment_free") + fact (facts, "segment_map") + fact (facts, "segment_unmap");
+  guint64 calls = fact (facts, "segment_alloc") + fact (facts, "segment_free")
+                  + fact (facts, "segment_map") + fact (facts, "segment_unmap");
 
   if (fidelity->first_difference != G_MAXUINT64)
-    g_test_message ("event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER "x, got 0x%" G_GINT64_MODIFIER "x",
+    g_test_message ("event %" G_GUINT64_FORMAT ": recorded 0x%" G_GINT64_MODIFIER
+                    "x, got 0x%" G_GINT64_MODIFIER "x",
                     fidelity->first_difference, fidelity->expected_address, fidelity->got_address);
   equal (fidelity->first_difference, G_MAXUINT64);
   equal (fidelity->compared, fact (facts, "alloc"));
@@ -112,7 +119,8 @@ check_counts (const GememResult *result, const char *path, JsonObject *facts)
   g_assert_false (result->partial);
   equal (result->initial_blocks, fact (initial, "live_blocks"));
   equal (result->initial_events, fact (initial, "live_blocks") + fact (initial, "segments"));
-  g_assert_cmpint (recorded_event (path, result->events - 1) + 1, ==, json_object_get_int_member (facts, "events"));
+  g_assert_cmpint (recorded_event (path, result->events - 1) + 1, ==,
+                   json_object_get_int_member (facts, "events"));
   equal (result->allocs, fact (facts, "alloc"));
   equal (result->frees, fact (facts, "free_completed"));
   equal (result->ooms, fact (facts, "oom"));
@@ -126,11 +134,14 @@ check_state (const GememResult *result, const char *path, JsonObject *facts)
   JsonObject *final = json_object_get_object_member (facts, "final");
 
   equal (result->peak_live, fact (facts, "peak_live_requested_bytes"));
-  g_assert_cmpint (recorded_event (path, result->peak_live_seq), ==, json_object_get_int_member (facts, "peak_live_event"));
+  g_assert_cmpint (recorded_event (path, result->peak_live_seq), ==,
+                   json_object_get_int_member (facts, "peak_live_event"));
   equal (result->peak_allocated, fact (facts, "peak_allocated_bytes"));
   equal (result->peak_reserved, fact (facts, "peak_reserved_bytes"));
-  /* The recording notes a segment before the request that caused it; the segment is held after that request. */
-  gint64 reserved = recorded_event (path, result->peak_reserved_seq), noted = json_object_get_int_member (facts, "peak_reserved_event");
+  /* The recording notes a segment before the request that caused it; the segment is held after that
+   * request. */
+  gint64 reserved = recorded_event (path, result->peak_reserved_seq),
+         noted = json_object_get_int_member (facts, "peak_reserved_event");
   g_assert_cmpint (reserved, ==, noted < 0 ? noted : noted + 1);
   equal (result->end_live, fact (final, "live_requested_bytes"));
   equal (result->end_allocated, fact (final, "allocated_bytes"));
@@ -144,15 +155,21 @@ test_recording (gconstpointer data)
   const Recording *recording = data;
   g_autofree char *relative = g_build_filename ("traces", "pytorch", recording->path, NULL);
   g_autofree char *path = test_shared_path (relative);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememResult *result;
 
   if (path == NULL)
     return;
   g_assert_true (gemem_allocator_spec_parse ("pytorch-caching", specs, NULL));
-  GememJob job = { .allocator = specs->pdata[0], .device_spec = "sim:address=recorded,capacity=80GiB", .device_ordinal = -1,
-                   .source = open_recording, .source_data = path, .use_trace_settings = TRUE, .full_checks = recording->full_checks };
+  GememJob job = { .allocator = specs->pdata[0],
+                   .device_spec = "sim:address=recorded,capacity=80GiB",
+                   .device_ordinal = -1,
+                   .source = open_recording,
+                   .source_data = path,
+                   .use_trace_settings = TRUE,
+                   .full_checks = recording->full_checks };
   result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
   JsonObject *facts = facts_of (recording->name);
@@ -174,7 +191,9 @@ main (int argc, char **argv)
       g_autofree char *name = g_strconcat ("/recordings/", recordings[i].path, NULL);
       g_test_add_data_func (name, &recordings[i], test_recording);
     }
-  path = g_build_filename (g_getenv ("GEMEM_SHARED") != NULL ? g_getenv ("GEMEM_SHARED") : "../shared", "traces", "pytorch", "expected.json", NULL);
+  path = g_build_filename (g_getenv ("GEMEM_SHARED") != NULL ? g_getenv ("GEMEM_SHARED")
+                                                             : "../shared",
+                           "traces", "pytorch", "expected.json", NULL);
   if (g_file_test (path, G_FILE_TEST_EXISTS))
     {
       JsonParser *parser = json_parser_new ();

@@ -1,7 +1,9 @@
-/* test-pytorch-samples.c - snapshots that PyTorch 2.6, 2.11 and 2.15 wrote (tests/data/pytorch) through `pytorch-caching`, segments where they were.
+/* test-pytorch-samples.c - snapshots that PyTorch 2.6, 2.11 and 2.15 wrote (tests/data/pytorch)
+ * through `pytorch-caching`, segments where they were.
  *
- * Every decision and every device call as recorded, in order, releases of both causes among them, and the figures of expected.tsv, which
- * were read with Python's pickle and know nothing of gemem.  A file written from the snapshot gives the same.
+ * Every decision and every device call as recorded, in order, releases of both causes among them,
+ * and the figures of expected.tsv, which were read with Python's pickle and know nothing of gemem. 
+ * A file written from the snapshot gives the same.
  */
 #include "config.h"
 
@@ -14,13 +16,26 @@
 /* Columns of expected.tsv behind the name. */
 enum
 {
-  ALLOCS, FREES, FAILED, SEGMENT_ALLOCS, SEGMENT_FREES, INITIAL_BLOCKS, INITIAL_LIVE, PEAK_LIVE, PEAK_RESERVED, END_LIVE, END_RESERVED,
-  EMPTIED, GUESSED, REFUSED, COLUMNS
+  ALLOCS,
+  FREES,
+  FAILED,
+  SEGMENT_ALLOCS,
+  SEGMENT_FREES,
+  INITIAL_BLOCKS,
+  INITIAL_LIVE,
+  PEAK_LIVE,
+  PEAK_RESERVED,
+  END_LIVE,
+  END_RESERVED,
+  EMPTIED,
+  GUESSED,
+  REFUSED,
+  COLUMNS
 };
 
 typedef struct
 {
-  char   *name;
+  char *name;
   guint64 figures[COLUMNS];
 } Sample;
 
@@ -91,12 +106,18 @@ static void
 check_replay (const Sample *sample, const char *path, const char *device, gboolean exact)
 {
   const guint64 *f = sample->figures;
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
 
   g_assert_true (gemem_allocator_spec_parse ("pytorch-caching", specs, NULL));
-  GememJob job = { .allocator = specs->pdata[0], .device_spec = device, .device_ordinal = -1, .source = open_path, .source_data = (gpointer) path,
-                   .use_trace_settings = TRUE, .full_checks = exact };
+  GememJob job = { .allocator = specs->pdata[0],
+                   .device_spec = device,
+                   .device_ordinal = -1,
+                   .source = open_path,
+                   .source_data = (gpointer) path,
+                   .use_trace_settings = TRUE,
+                   .full_checks = exact };
   GememResult *result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
   equal (result->peak_live, f[PEAK_LIVE]);
@@ -107,7 +128,8 @@ check_replay (const Sample *sample, const char *path, const char *device, gboole
       equal (result->ooms, f[FAILED]);
       equal (result->peak_reserved, f[PEAK_RESERVED]);
       equal (result->end_reserved, f[END_RESERVED]);
-      equal (result->calls[GEMEM_CALL_MALLOC] - result->refused[GEMEM_CALL_MALLOC], f[SEGMENT_ALLOCS]);
+      equal (result->calls[GEMEM_CALL_MALLOC] - result->refused[GEMEM_CALL_MALLOC],
+             f[SEGMENT_ALLOCS]);
       equal (result->calls[GEMEM_CALL_FREE], f[SEGMENT_FREES]);
       equal (result->fidelity.first_difference, G_MAXUINT64);
       equal (result->fidelity.equal, f[ALLOCS] + f[FAILED]);
@@ -146,7 +168,8 @@ static void
 test_sample (gconstpointer data)
 {
   const Sample *sample = data;
-  g_autofree char *relative = g_build_filename ("tests/data/pytorch", sample->name, NULL), *path = test_source_path (relative);
+  g_autofree char *relative = g_build_filename ("tests/data/pytorch", sample->name, NULL),
+                  *path = test_source_path (relative);
 
   check_summary (sample, path);
   if (g_str_has_prefix (sample->name, "expandable")) /* of another allocator */

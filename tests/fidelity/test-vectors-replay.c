@@ -1,7 +1,9 @@
-/* test-vectors-replay.c - the vector files through the whole way: reader, settings of the first line, device, engine, events log.
+/* test-vectors-replay.c - the vector files through the whole way: reader, settings of the first
+ * line, device, engine, events log.
  *
- * Each file is replayed with what its first line says, with full checks.  The engine's own comparison must find every decision equal,
- * and the events log must be, byte for byte, the log that follows from the vector file: every address, block size, failure and reserved figure.
+ * Each file is replayed with what its first line says, with full checks.  The engine's own
+ * comparison must find every decision equal, and the events log must be, byte for byte, the log
+ * that follows from the vector file: every address, block size, failure and reserved figure.
  */
 #include "config.h"
 
@@ -43,7 +45,8 @@ expect_alloc (GString *log, GHashTable *rows, guint64 seq, char **words, const c
   row->block = failed ? 0 : figure (result, "size");
   row->address = failed ? g_strdup ("") : g_strndup (result + 1, strcspn (result + 1, " "));
   g_hash_table_insert (rows, g_strdup (words[1]), row);
-  g_string_append_printf (log, "%" G_GUINT64_FORMAT ",alloc,%s,%" G_GUINT64_FORMAT ",%s,", seq, words[1], row->size, row->address);
+  g_string_append_printf (log, "%" G_GUINT64_FORMAT ",alloc,%s,%" G_GUINT64_FORMAT ",%s,", seq,
+                          words[1], row->size, row->address);
   if (!failed)
     g_string_append_printf (log, "%" G_GUINT64_FORMAT, row->block);
   g_string_append_printf (log, ",%" G_GUINT64_FORMAT "\n", figure (result, "reserved"));
@@ -62,13 +65,17 @@ expect_line (GString *log, GHashTable *rows, guint64 seq, const char *line)
   if (g_str_equal (words[0], "a"))
     expect_alloc (log, rows, seq, words, result);
   else if (g_str_equal (words[0], "r"))
-    g_string_append_printf (log, "%" G_GUINT64_FORMAT ",trim,,,,,%" G_GUINT64_FORMAT "\n", seq, figure (result, "reserved"));
+    g_string_append_printf (log, "%" G_GUINT64_FORMAT ",trim,,,,,%" G_GUINT64_FORMAT "\n", seq,
+                            figure (result, "reserved"));
   else if (!g_str_has_prefix (result, " ?"))
     {
       const Row *row = g_hash_table_lookup (rows, words[1]);
       g_assert_nonnull (row);
-      g_string_append_printf (log, "%" G_GUINT64_FORMAT ",free,%s,%" G_GUINT64_FORMAT ",%s,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
-                              seq, words[1], row->size, row->address, row->block, figure (result, "reserved"));
+      g_string_append_printf (log,
+                              "%" G_GUINT64_FORMAT ",free,%s,%" G_GUINT64_FORMAT
+                              ",%s,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
+                              seq, words[1], row->size, row->address, row->block,
+                              figure (result, "reserved"));
     }
 }
 
@@ -124,14 +131,20 @@ replay_vector (const char *path)
 {
   g_autofree char *name = allocator_of (path), *expected = expected_log (path), *got = NULL;
   g_autofree char *log = g_build_filename (test_tmpdir (), "log.csv", NULL);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememResult *result;
 
   gemem_allocator_spec_parse (name, specs, &error);
   g_assert_no_error (error);
-  GememJob job = { .allocator = specs->pdata[0], .device_ordinal = -1, .source = open_vector, .source_data = (gpointer) path,
-                   .use_trace_settings = TRUE, .events_path = log, .full_checks = TRUE };
+  GememJob job = { .allocator = specs->pdata[0],
+                   .device_ordinal = -1,
+                   .source = open_vector,
+                   .source_data = (gpointer) path,
+                   .use_trace_settings = TRUE,
+                   .events_path = log,
+                   .full_checks = TRUE };
   result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
   g_file_get_contents (log, &got, NULL, &error);
@@ -166,7 +179,8 @@ test_folder (gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  static const char *const folders[] = { "pytorch-caching", "paddle-buddy", "paddle-auto-growth", "ge-runtime" };
+  static const char *const folders[] = { "pytorch-caching", "paddle-buddy", "paddle-auto-growth",
+                                         "ge-runtime" };
 
   g_test_init (&argc, &argv, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (folders); i++)

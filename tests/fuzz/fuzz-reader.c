@@ -1,8 +1,11 @@
-/* fuzz-reader.c - any bytes through any reader: it may refuse, but not crash, leak, loop, or break the promises of trace.h.
+/* fuzz-reader.c - any bytes through any reader: it may refuse, but not crash, leak, loop, or break
+ * the promises of trace.h.
  *
- * The first byte chooses: a letter of `choices`, or any other byte modulo their number; its top bit asks for allow_partial.  The rest is
- * the file, but for journals: of their blocks of 64 KiB it has the beginnings only, the rest of each is 0 (file_of()).  Built by tests/fuzz/long-fuzz-reader.sh with libFuzzer, and into test-fuzz-corpus, which replays the corpus and
- * deterministic mutations of it in `make check`.
+ * The first byte chooses: a letter of `choices`, or any other byte modulo their number; its top bit
+ * asks for allow_partial.  The rest is the file, but for journals: of their blocks of 64 KiB it has
+ * the beginnings only, the rest of each is 0 (file_of()).  Built by tests/fuzz/long-fuzz-reader.sh
+ * with libFuzzer, and into test-fuzz-corpus, which replays the corpus and deterministic mutations
+ * of it in `make check`.
  */
 #include "config.h"
 
@@ -18,19 +21,29 @@ int LLVMFuzzerTestOneInput (const guint8 *data, size_t size);
 
 static const struct
 {
-  char        letter;
+  char letter;
   const char *format; /* NULL: recognise */
-  gboolean    strict; /* its reader promises everything below */
+  gboolean strict;    /* its reader promises everything below */
 } choices[] = {
-  { 'r', NULL, FALSE },     { 'p', "pytorch-snapshot", TRUE }, { 'v', "memory-viz", TRUE }, { 'k', "kineto", TRUE },
-  { 'm', "rmm-csv", TRUE }, { 'l', "minimalloc-csv", TRUE },   { 't', "text", FALSE },      { 'o', "ops", FALSE },
-  { 'n', "native", FALSE }, { 'g', "ge-plan-log", TRUE },      { 'e', "ge-runtime-log", TRUE },
-  { 'd', "paddle-log", TRUE }, { 'j', "journal", FALSE },
+  { 'r', NULL, FALSE },
+  { 'p', "pytorch-snapshot", TRUE },
+  { 'v', "memory-viz", TRUE },
+  { 'k', "kineto", TRUE },
+  { 'm', "rmm-csv", TRUE },
+  { 'l', "minimalloc-csv", TRUE },
+  { 't', "text", FALSE },
+  { 'o', "ops", FALSE },
+  { 'n', "native", FALSE },
+  { 'g', "ge-plan-log", TRUE },
+  { 'e', "ge-runtime-log", TRUE },
+  { 'd', "paddle-log", TRUE },
+  { 'j', "journal", FALSE },
 };
 
 #define JOURNAL_PIECE 1024 /* of each block */
 
-/* The file that an input with @letter stands for: @data as it is, or spread over the blocks of a journal, the last as long as its piece. */
+/* The file that an input with @letter stands for: @data as it is, or spread over the blocks of a
+ * journal, the last as long as its piece. */
 static GBytes *
 file_of (char letter, const guint8 *data, size_t size)
 {
@@ -41,7 +54,8 @@ file_of (char letter, const guint8 *data, size_t size)
   size_t length = (blocks - 1) * JOURNAL_BLOCK + (rest != 0 ? rest : JOURNAL_BLOCK);
   guint8 *file = g_malloc0 (length);
   for (size_t i = 0; i < blocks; i++)
-    memcpy (file + i * JOURNAL_BLOCK, data + i * JOURNAL_PIECE, MIN (size - i * JOURNAL_PIECE, JOURNAL_PIECE));
+    memcpy (file + i * JOURNAL_BLOCK, data + i * JOURNAL_PIECE,
+            MIN (size - i * JOURNAL_PIECE, JOURNAL_PIECE));
   return g_bytes_new_take (file, length);
 }
 
@@ -49,8 +63,8 @@ typedef struct
 {
   GememIdMap *live, *times; /* ids; device -> last time */
   GememIdMap *sent;         /* ids of events */
-  guint64     count;
-  gboolean    begun; /* past the initial state */
+  guint64 count;
+  gboolean begun; /* past the initial state */
 } Watch;
 
 /* What trace.h promises about every event of a strict reader. */
@@ -65,11 +79,13 @@ watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent
   *time = event->time;
   g_assert_false (initial && watch->begun);
   watch->begun |= !initial;
-  g_assert_true (event->address + event->size >= event->address || event->kind == GEMEM_EVENT_ALLOC || event->kind == GEMEM_EVENT_FREE);
+  g_assert_true (event->address + event->size >= event->address || event->kind == GEMEM_EVENT_ALLOC
+                 || event->kind == GEMEM_EVENT_FREE);
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:
-      gemem_idmap_insert (watch->live, event->id, &existed); /* failed ones too: they are freed like the others */
+      /* failed ones too: they are freed like the others */
+      gemem_idmap_insert (watch->live, event->id, &existed);
       g_assert_false (existed);
       g_assert_cmpuint (event->id, >, 0);
       g_assert_cmpuint (event->size, <, G_GUINT64_CONSTANT (1) << 60);
@@ -102,7 +118,8 @@ watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent
 static void
 read_trace (GememTraceReader *reader, gboolean strict, GError **error)
 {
-  Watch watch = { gemem_idmap_new (0), gemem_idmap_new (sizeof (guint64)), gemem_idmap_new (0), 0, FALSE };
+  Watch watch = { gemem_idmap_new (0), gemem_idmap_new (sizeof (guint64)), gemem_idmap_new (0), 0,
+                  FALSE };
   const GememTraceEvent *events;
   gssize n;
 
@@ -138,7 +155,8 @@ LLVMFuzzerTestOneInput (const guint8 *data, size_t size)
   if (choice == G_N_ELEMENTS (choices))
     choice = data[0] % G_N_ELEMENTS (choices);
   g_autoptr (GBytes) bytes = file_of (choices[choice].letter, data + 1, size - 1);
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "fuzz"), choices[choice].format, &options, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "fuzz"),
+                                                     choices[choice].format, &options, &error);
   if (reader != NULL)
     {
       read_trace (reader, choices[choice].strict, &error);

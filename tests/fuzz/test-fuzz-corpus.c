@@ -1,4 +1,5 @@
-/* test-fuzz-corpus.c - the corpus of fuzz-reader.c, its prefixes, and some thousand mutations of it, the same in every run. */
+/* test-fuzz-corpus.c - the corpus of fuzz-reader.c, its prefixes, and some thousand mutations of
+ * it, the same in every run. */
 #include "config.h"
 
 #include "tests/fuzz/fuzz-reader.c"
@@ -24,7 +25,8 @@ add_native_seed (void)
   g_autofree char *path = g_build_filename (test_tmpdir (), "seed.gmt", NULL), *data = NULL;
   g_autoptr (GBytes) bytes = g_bytes_new_static (text, sizeof text - 1);
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "ops"), "ops", NULL, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "ops"),
+                                                     "ops", NULL, &error);
   const GememTraceEvent *events;
   gssize n;
   gsize size;
@@ -59,7 +61,8 @@ load_seeds (void)
   seeds = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   for (guint i = 0; i < names->len; i++)
     {
-      g_autofree char *path = g_build_filename (folder, g_ptr_array_index (names, i), NULL), *data = NULL;
+      g_autofree char *path = g_build_filename (folder, g_ptr_array_index (names, i), NULL),
+                      *data = NULL;
       gsize size;
       g_assert_true (g_file_get_contents (path, &data, &size, NULL));
       g_ptr_array_add (seeds, g_bytes_new (data, size));
@@ -68,7 +71,8 @@ load_seeds (void)
   g_assert_cmpuint (seeds->len, >=, 20);
 }
 
-/* Reads the seed as it is meant: without an error unless its name (in the corpus) begins with "bad-". */
+/* Reads the seed as it is meant: without an error unless its name (in the corpus) begins with
+ * "bad-". */
 static void
 test_seeds (void)
 {
@@ -95,7 +99,8 @@ test_good_seeds (void)
       g_autoptr (GError) error = NULL;
       g_assert_true (g_file_get_contents (path, &data, &size, NULL));
       g_autoptr (GBytes) bytes = file_of (data[0], (const guint8 *) data + 1, size - 1);
-      GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "seed"), NULL, NULL, &error);
+      GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "seed"),
+                                                         NULL, NULL, &error);
       const GememTraceEvent *events;
       while (reader != NULL && gemem_trace_next (reader, &events, &error) > 0)
         ;
@@ -126,7 +131,8 @@ test_prefixes (void)
       gsize step = 1 + size / 300;
       for (gsize part = 1; part < size; part += step)
         {
-          g_autofree guint8 *copy = g_malloc (part); /* exact size, so that a sanitizer sees a read behind it */
+          /* exact size, so that a sanitizer sees a read behind it */
+          g_autofree guint8 *copy = g_malloc (part);
           memcpy (copy, data, part);
           LLVMFuzzerTestOneInput (copy, part);
           copy[0] |= 0x80;
@@ -140,8 +146,9 @@ test_prefixes (void)
 static void
 overwrite (GByteArray *bytes, GememRng *rng)
 {
-  static const guint64 values[] = { 0,          1,          0x7f,        0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff,
-                                    0xffffffff, G_MAXINT64, G_MAXUINT64, '\n', ',',  '"',    '{',    '.' };
+  static const guint64 values[] = { 0,      1,          0x7f,       0x80,       0xff,        0x7fff,
+                                    0xffff, 0x7fffffff, 0xffffffff, G_MAXINT64, G_MAXUINT64, '\n',
+                                    ',',    '"',        '{',        '.' };
   guint64 value = values[gemem_rng_below (rng, G_N_ELEMENTS (values))];
   guint size = 1u << gemem_rng_below (rng, 4);
   guint at = (guint) gemem_rng_below (rng, bytes->len);
@@ -182,7 +189,8 @@ mutate_once (GByteArray *bytes, GememRng *rng)
     default: /* a piece of another seed over this one */
       {
         gsize size;
-        const guint8 *other = g_bytes_get_data (g_ptr_array_index (seeds, (guint) gemem_rng_below (rng, seeds->len)), &size);
+        const guint8 *other = g_bytes_get_data (
+            g_ptr_array_index (seeds, (guint) gemem_rng_below (rng, seeds->len)), &size);
         gsize from = gemem_rng_below (rng, size);
         for (gsize i = 0; i < 2 * n && from + i < size && at + i < bytes->len; i++)
           bytes->data[at + i] = other[from + i];

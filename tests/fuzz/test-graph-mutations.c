@@ -1,8 +1,9 @@
-/* test-graph-mutations.c - any bytes through any reader of graphs: it may refuse, but not crash, leak, loop, or return a graph that does not
- * survive being written and read again.
+/* test-graph-mutations.c - any bytes through any reader of graphs: it may refuse, but not crash,
+ * leak, loop, or return a graph that does not survive being written and read again.
  *
- * Small files of each kind are cut, reversed, changed in single bits, bytes and tokens, and mixed, the same in every run.  Every format of the
- * registry gets every file, whatever it is, as does recognition.  Quick under GEMEM_QUICK=1.
+ * Small files of each kind are cut, reversed, changed in single bits, bytes and tokens, and mixed,
+ * the same in every run.  Every format of the registry gets every file, whatever it is, as does
+ * recognition.  Quick under GEMEM_QUICK=1.
  */
 #include "config.h"
 
@@ -48,13 +49,19 @@ load_seeds (void)
   example = strstr (text, "```json\n") + 8;
   *strstr (example, "```") = '\0';
   add_seed (example);
-  add_seed ("{\"nodes\":[{\"name\":\"a\",\"outputs\":[{\"size\":1}]},{\"name\":\"b\",\"inputs\":[[\"a\",0]],\"controls\":[\"a\"]}]}\n"
+  add_seed ("{\"nodes\":[{\"name\":\"a\",\"outputs\":[{\"size\":1}]},{\"name\":\"b\",\"inputs\":[["
+            "\"a\",0]],\"controls\":[\"a\"]}]}\n"
             "{\"nodes\":[],\"name\":\"\\u00fc\\ud83d\\ude00\"}\n");
-  add_seed ("{\"variables\":[{\"name\":\"v\",\"gradient_of\":\"w\"},{\"name\":\"w\",\"size\":9}],\"nodes\":[{\"name\":\"m\",\"type\":\"Merge\","
-            "\"inputs\":[[\"n\",0],\"v\"],\"outputs\":[{\"size\":4,\"consumers\":[[\"n\",1],[\"n\",0]]}]},{\"name\":\"n\",\"type\":"
-            "\"NextIteration\",\"inputs\":[[\"m\",0],[\"m\",0]],\"outputs\":[{\"shape\":[3],\"dtype\":\"int4\"}]}]}");
-  add_seed ("{\"name\":\"p\",\"level\":0,\"skip_opt_set\":[\"x\"],\"vars\":{\"x\":{\"shape\":[-1,2],\"dtype\":\"float32\",\"persistable\":false}},"
-            "\"ops\":[{\"type\":\"f\",\"inputs\":[\"x\",\"@EMPTY@\"],\"outputs\":[\"x\"]},{\"type\":\"g\",\"inputs\":[\"x\"],\"outputs\":[]}]}");
+  add_seed ("{\"variables\":[{\"name\":\"v\",\"gradient_of\":\"w\"},{\"name\":\"w\",\"size\":9}],"
+            "\"nodes\":[{\"name\":\"m\",\"type\":\"Merge\","
+            "\"inputs\":[[\"n\",0],\"v\"],\"outputs\":[{\"size\":4,\"consumers\":[[\"n\",1],[\"n\","
+            "0]]}]},{\"name\":\"n\",\"type\":"
+            "\"NextIteration\",\"inputs\":[[\"m\",0],[\"m\",0]],\"outputs\":[{\"shape\":[3],"
+            "\"dtype\":\"int4\"}]}]}");
+  add_seed ("{\"name\":\"p\",\"level\":0,\"skip_opt_set\":[\"x\"],\"vars\":{\"x\":{\"shape\":[-1,2]"
+            ",\"dtype\":\"float32\",\"persistable\":false}},"
+            "\"ops\":[{\"type\":\"f\",\"inputs\":[\"x\",\"@EMPTY@\"],\"outputs\":[\"x\"]},{"
+            "\"type\":\"g\",\"inputs\":[\"x\"],\"outputs\":[]}]}");
   with_end = seeds->len;
   add_file ("tests/data/onnx/parts.onnx");
   add_file ("tests/data/onnx/if.onnx");
@@ -95,7 +102,8 @@ static void
 read_as (GBytes *bytes, const char *format)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GememGraph) graph = gemem_graph_open_input (gemem_input_new_from_bytes (bytes, "fuzz"), format, 0, &error);
+  g_autoptr (GememGraph) graph = gemem_graph_open_input (gemem_input_new_from_bytes (bytes, "fuzz"),
+                                                         format, 0, &error);
 
   g_assert_true ((graph == NULL) == (error != NULL));
   if (graph != NULL)
@@ -109,7 +117,8 @@ read_as (GBytes *bytes, const char *format)
 static void
 try_bytes (const guint8 *data, gsize size)
 {
-  g_autoptr (GBytes) bytes = g_bytes_new (data, size); /* exact size, so that a sanitizer sees a read behind it */
+  /* exact size, so that a sanitizer sees a read behind it */
+  g_autoptr (GBytes) bytes = g_bytes_new (data, size);
 
   read_as (bytes, NULL);
   for (const GememGraphFormat *const *format = gemem_graph_formats (); *format != NULL; format++)
@@ -130,7 +139,8 @@ test_seeds (void)
   accepted = 0;
   for (guint i = 0; i < seeds->len; i++)
     try_bytes (seed_at (i)->data, seed_at (i)->len);
-  g_assert_cmpuint (accepted, ==, 2 * seeds->len); /* recognised, and by name; the others refuse it */
+  /* recognised, and by name; the others refuse it */
+  g_assert_cmpuint (accepted, ==, 2 * seeds->len);
 }
 
 /* Protobuf messages and protobuf text have no end mark: they must only survive. */
@@ -142,8 +152,10 @@ test_truncated (void)
   accepted = 0;
   for (guint i = 0; i < with_end; i++)
     {
-      const char *text = (const char *) seed_at (i)->data, *second = g_strstr_len (text, seed_at (i)->len, "}\n{\"nodes\"");
-      guint whole = second != NULL ? (guint) (second - text) + 1 : seed_at (i)->len; /* of the first graph */
+      const char *text = (const char *) seed_at (i)->data,
+                 *second = g_strstr_len (text, seed_at (i)->len, "}\n{\"nodes\"");
+      /* of the first graph */
+      guint whole = second != NULL ? (guint) (second - text) + 1 : seed_at (i)->len;
 
       while (g_ascii_isspace (text[whole - 1])) /* without its last line end it is whole */
         whole--;
@@ -173,7 +185,9 @@ test_reversed (void)
 static void
 test_single_bytes (void)
 {
-  static const guint8 bytes[] = { 0, '"', '\\', '{', '}', '[', ']', ',', ':', '-', '9', 0x80, 0xff };
+  static const guint8 bytes[] = {
+    0, '"', '\\', '{', '}', '[', ']', ',', ':', '-', '9', 0x80, 0xff
+  };
   const guint step = g_getenv ("GEMEM_QUICK") != NULL ? 11 : 2;
 
   for (guint i = 0; i < seeds->len; i++)
@@ -192,9 +206,24 @@ test_single_bytes (void)
 static void
 replace_token (GByteArray *bytes, GememRng *rng)
 {
-  static const char *const tokens[] = { "-1", "0", "4294967295", "4294967296", "9223372036854775807", "9223372036854775808",
-                                        "-9223372036854775809", "99999999999999999999999999999999999999", "1e99", "0.5", "null", "true", "[]",
-                                        "{}", "\"\"", "\"a\"", "[[\"a\",0]]", "a:-1" };
+  static const char *const tokens[] = { "-1",
+                                        "0",
+                                        "4294967295",
+                                        "4294967296",
+                                        "9223372036854775807",
+                                        "9223372036854775808",
+                                        "-9223372036854775809",
+                                        "99999999999999999999999999999999999999",
+                                        "1e99",
+                                        "0.5",
+                                        "null",
+                                        "true",
+                                        "[]",
+                                        "{}",
+                                        "\"\"",
+                                        "\"a\"",
+                                        "[[\"a\",0]]",
+                                        "a:-1" };
   const char *token = tokens[gemem_rng_below (rng, G_N_ELEMENTS (tokens))];
   guint at = (guint) gemem_rng_below (rng, bytes->len), end;
 
@@ -212,7 +241,8 @@ replace_token (GByteArray *bytes, GememRng *rng)
 static void
 mutate (GByteArray *bytes, GememRng *rng)
 {
-  const guint at = (guint) gemem_rng_below (rng, bytes->len), some = 1 + (guint) gemem_rng_below (rng, 24), n = MIN (some, bytes->len - at);
+  const guint at = (guint) gemem_rng_below (rng, bytes->len),
+              some = 1 + (guint) gemem_rng_below (rng, 24), n = MIN (some, bytes->len - at);
   const GByteArray *other = seed_at ((guint) gemem_rng_below (rng, seeds->len));
   const guint from = (guint) gemem_rng_below (rng, other->len);
 

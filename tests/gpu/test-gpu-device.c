@@ -1,4 +1,5 @@
-/* test-gpu-device.c - what device.h promises, on GPU 0 in every mode.  The same on the stand-in driver: tests/unit/test-cuda-device.c. */
+/* test-gpu-device.c - what device.h promises, on GPU 0 in every mode.  The same on the stand-in
+ * driver: tests/unit/test-cuda-device.c. */
 #include "config.h"
 
 #include "base/error.h"
@@ -28,9 +29,12 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/gpu/contract/capacity", (gconstpointer) test_device_capacity, test_contract);
+  g_test_add_data_func ("/gpu/contract/capacity", (gconstpointer) test_device_capacity,
+                        test_contract);
   g_test_add_data_func ("/gpu/contract/pages", (gconstpointer) test_device_pages, test_contract);
-  g_test_add_data_func ("/gpu/contract/streams", (gconstpointer) test_device_streams, test_contract);
-  g_test_add_data_func ("/gpu/contract/leave-all", (gconstpointer) test_device_leave_all, test_contract);
+  g_test_add_data_func ("/gpu/contract/streams", (gconstpointer) test_device_streams,
+                        test_contract);
+  g_test_add_data_func ("/gpu/contract/leave-all", (gconstpointer) test_device_leave_all,
+                        test_contract);
   return g_test_run ();
 }

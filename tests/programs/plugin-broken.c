@@ -1,6 +1,8 @@
-/* plugin-broken.c - a plugin with an allocator that does one thing wrong, once, for the tests of --touch: `broken:fault=...`.
+/* plugin-broken.c - a plugin with an allocator that does one thing wrong, once, for the tests of
+ * --touch: `broken:fault=...`.
  *
- * Every block is a range with a page of its own.  At request number `at`, counted from 1, and in view of the oldest live block:
+ * Every block is a range with a page of its own.  At request number `at`, counted from 1, and in
+ * view of the oldest live block:
  *   overlap  the request gets the second half of that block
  *   alias    the request gets a range into which that block's page is mapped, too
  *   unmap    that block's page is unmapped, and the request served as it should be
@@ -20,34 +22,40 @@ enum
 
 typedef struct
 {
-  int     fault;
+  int fault;
   guint64 at;
 } BrokenParams;
 
 typedef struct
 {
-  guint64   address, size;
-  guint64   range; /* bytes; 0: in somebody else's */
+  guint64 address, size;
+  guint64 range; /* bytes; 0: in somebody else's */
   GememPage page;
-  gboolean  owner, mapped; /* of the page */
+  gboolean owner, mapped; /* of the page */
 } BrokenBlock;
 
 typedef struct
 {
   GememAllocator base;
-  BrokenParams   params;
-  guint64        granularity, requests;
-  GQueue         live; /* BrokenBlock, oldest first */
+  BrokenParams params;
+  guint64 granularity, requests;
+  GQueue live; /* BrokenBlock, oldest first */
 } Broken;
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET (BrokenParams, name)
 
-static const GememParam params[] = {
-  { .name = "fault", .type = GEMEM_PARAM_CHOICE, .default_text = "none", .choices = "none|overlap|alias|unmap", FIELD (fault),
-    .help = "What is done wrong." },
-  { .name = "at", .type = GEMEM_PARAM_UINT, .default_text = "100", FIELD (at), .help = "At which request." },
-  { .name = NULL }
-};
+static const GememParam params[] = { { .name = "fault",
+                                       .type = GEMEM_PARAM_CHOICE,
+                                       .default_text = "none",
+                                       .choices = "none|overlap|alias|unmap",
+                                       FIELD (fault),
+                                       .help = "What is done wrong." },
+                                     { .name = "at",
+                                       .type = GEMEM_PARAM_UINT,
+                                       .default_text = "100",
+                                       FIELD (at),
+                                       .help = "At which request." },
+                                     { .name = NULL } };
 
 static const GememAllocatorClass broken_class;
 
@@ -78,7 +86,8 @@ serve (Broken *broken, BrokenBlock *block, const BrokenBlock *shared)
 {
   GememDevice *device = broken->base.device;
 
-  block->range = (block->size + broken->granularity - 1) / broken->granularity * broken->granularity;
+  block->range = (block->size + broken->granularity - 1) / broken->granularity
+                 * broken->granularity;
   block->owner = shared == NULL || shared->range != block->range;
   block->page = block->owner ? gemem_device_create_page (device, block->range) : shared->page;
   block->address = gemem_device_reserve (device, block->range, 0);
@@ -91,7 +100,8 @@ broken_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock
 {
   Broken *broken = (Broken *) allocator;
   BrokenBlock *block = g_new0 (BrokenBlock, 1), *oldest = g_queue_peek_head (&broken->live);
-  int fault = ++broken->requests == broken->params.at && oldest != NULL ? broken->params.fault : FAULT_NONE;
+  int fault = ++broken->requests == broken->params.at && oldest != NULL ? broken->params.fault
+                                                                        : FAULT_NONE;
 
   block->size = request->size;
   if (fault == FAULT_OVERLAP)
@@ -104,7 +114,7 @@ broken_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock
   if (fault == FAULT_UNMAP)
     unmap (broken, oldest);
   g_queue_push_tail (&broken->live, block);
-  *given = (GememBlock) { .address = block->address, .size = block->size, .handle = block };
+  *given = (GememBlock){ .address = block->address, .size = block->size, .handle = block };
   return TRUE;
 }
 
@@ -146,7 +156,7 @@ broken_destroy (GememAllocator *allocator)
   Broken *broken = (Broken *) allocator;
 
   while (broken->live.head != NULL)
-    broken_free (allocator, &(const GememBlock) { .handle = broken->live.head->data }, FALSE);
+    broken_free (allocator, &(const GememBlock){ .handle = broken->live.head->data }, FALSE);
   g_free (broken);
 }
 

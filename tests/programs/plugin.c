@@ -1,4 +1,5 @@
-/* plugin.c - an allocator plugin for tests/unit/test-registry.c; PLUGIN_ABI and PLUGIN_NAME tell its variants apart. */
+/* plugin.c - an allocator plugin for tests/unit/test-registry.c; PLUGIN_ABI and PLUGIN_NAME tell
+ * its variants apart. */
 #include "config.h"
 
 #include "allocators/allocator.h"

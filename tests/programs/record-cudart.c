@@ -1,7 +1,8 @@
-/* record-cudart.c - a small runtime library over the driver, for tests/cli/test-record.sh: libcudart.so.13, as CUDA's it opens the driver
- * itself.
+/* record-cudart.c - a small runtime library over the driver, for tests/cli/test-record.sh:
+ * libcudart.so.13, as CUDA's it opens the driver itself.
  *
- * The recorder sees its calls twice, as the runtime's and as the driver's beneath, and must count them once.
+ * The recorder sees its calls twice, as the runtime's and as the driver's beneath, and must count
+ * them once.
  */
 #include "config.h"
 
@@ -11,9 +12,23 @@
 #include <stddef.h>
 
 #define EXPORT __attribute__ ((visibility ("default")))
+/* clang-format off */
 #define NAMES(F) \
-  F (cuInit) F (cuDeviceGet) F (cuDevicePrimaryCtxRetain) F (cuCtxSetCurrent) F (cuMemAlloc) F (cuMemFree) F (cuMemAllocAsync) F (cuMemFreeAsync) \
-  F (cuMemHostAlloc) F (cuMemFreeHost) F (cuMemAllocManaged) F (cuStreamSynchronize) F (cuCtxSynchronize) F (cuDevicePrimaryCtxReset)
+  F (cuInit) \
+  F (cuDeviceGet) \
+  F (cuDevicePrimaryCtxRetain) \
+  F (cuCtxSetCurrent) \
+  F (cuMemAlloc) \
+  F (cuMemFree) \
+  F (cuMemAllocAsync) \
+  F (cuMemFreeAsync) \
+  F (cuMemHostAlloc) \
+  F (cuMemFreeHost) \
+  F (cuMemAllocManaged) \
+  F (cuStreamSynchronize) \
+  F (cuCtxSynchronize) \
+  F (cuDevicePrimaryCtxReset)
+/* clang-format on */
 
 int cudaMalloc (void **pointer, size_t size);
 int cudaFree (void *pointer);
@@ -27,7 +42,8 @@ int cudaMallocManaged (void **pointer, size_t size, unsigned flags);
 int cudaStreamSynchronize (void *stream);
 int cudaDeviceSynchronize (void);
 int cudaDeviceReset (void);
-int cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long flags, int *status);
+int cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long flags,
+                             int *status);
 int record_marker (void);
 
 static struct
@@ -50,35 +66,52 @@ initialise (void)
   if (driver.get == NULL)
     {
       void *library = dlopen ("libcuda.so.1", RTLD_NOW);
-      driver.get = library != NULL ? (__typeof__ (cuGetProcAddress_v2) *) dlsym (library, "cuGetProcAddress_v2") : NULL;
+      driver.get = library != NULL
+                       ? (__typeof__ (cuGetProcAddress_v2) *) dlsym (library, "cuGetProcAddress_v2")
+                       : NULL;
       if (driver.get == NULL)
         return CUDA_ERROR_NOT_FOUND;
 #define F(name) driver.get (#name, &driver.name, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status);
       NAMES (F)
 #undef F
     }
-  CALL (cuInit, (unsigned)) (0);
-  CALL (cuDeviceGet, (CUdevice *, int)) (&device, 0);
+  CALL (cuInit, (unsigned) ) (0);
+  CALL (cuDeviceGet, (CUdevice *, int) ) (&device, 0);
   CUresult result = CALL (cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice)) (&context, device);
-  return result == CUDA_SUCCESS ? (int) CALL (cuCtxSetCurrent, (CUcontext)) (context) : (int) result;
+  return result == CUDA_SUCCESS ? (int) CALL (cuCtxSetCurrent, (CUcontext)) (context)
+                                : (int) result;
 }
 
 #define RUNTIME(name, parameters, call) \
-  EXPORT int name parameters { int failed = initialise (); return failed != 0 ? failed : (int) call; }
+  EXPORT int name parameters \
+  { \
+    int failed = initialise (); \
+    return failed != 0 ? failed : (int) call; \
+  }
 
-RUNTIME (cudaMalloc, (void **pointer, size_t size), CALL (cuMemAlloc, (void **, size_t)) (pointer, size))
-RUNTIME (cudaFree, (void *pointer), CALL (cuMemFree, (void *)) (pointer))
-RUNTIME (cudaMallocAsync, (void **pointer, size_t size, void *stream), CALL (cuMemAllocAsync, (void **, size_t, void *)) (pointer, size, stream))
-RUNTIME (cudaMallocAsync_ptsz, (void **pointer, size_t size, void *stream), CALL (cuMemAllocAsync, (void **, size_t, void *)) (pointer, size, stream != NULL ? stream : CU_STREAM_PER_THREAD))
-RUNTIME (cudaFreeAsync, (void *pointer, void *stream), CALL (cuMemFreeAsync, (void *, void *)) (pointer, stream))
-RUNTIME (cudaMallocHost, (void **pointer, size_t size), CALL (cuMemHostAlloc, (void **, size_t, unsigned)) (pointer, size, 0))
-RUNTIME (cudaHostAlloc, (void **pointer, size_t size, unsigned flags), CALL (cuMemHostAlloc, (void **, size_t, unsigned)) (pointer, size, flags))
-RUNTIME (cudaFreeHost, (void *pointer), CALL (cuMemFreeHost, (void *)) (pointer))
-RUNTIME (cudaMallocManaged, (void **pointer, size_t size, unsigned flags), CALL (cuMemAllocManaged, (void **, size_t, unsigned)) (pointer, size, flags))
-RUNTIME (cudaStreamSynchronize, (void *stream), CALL (cuStreamSynchronize, (void *)) (stream))
-RUNTIME (cudaDeviceSynchronize, (void), CALL (cuCtxSynchronize, (void)) ())
-RUNTIME (cudaDeviceReset, (void), CALL (cuDevicePrimaryCtxReset, (int)) (0))
-RUNTIME (cudaGetDriverEntryPoint, (const char *symbol, void **function, unsigned long long flags, int *status),
+RUNTIME (cudaMalloc, (void **pointer, size_t size),
+         CALL (cuMemAlloc, (void **, size_t)) (pointer, size))
+RUNTIME (cudaFree, (void *pointer), CALL (cuMemFree, (void *) ) (pointer))
+RUNTIME (cudaMallocAsync, (void **pointer, size_t size, void *stream),
+         CALL (cuMemAllocAsync, (void **, size_t, void *) ) (pointer, size, stream))
+RUNTIME (cudaMallocAsync_ptsz, (void **pointer, size_t size, void *stream),
+         CALL (cuMemAllocAsync,
+               (void **, size_t, void *) ) (pointer, size,
+                                            stream != NULL ? stream : CU_STREAM_PER_THREAD))
+RUNTIME (cudaFreeAsync, (void *pointer, void *stream),
+         CALL (cuMemFreeAsync, (void *, void *) ) (pointer, stream))
+RUNTIME (cudaMallocHost, (void **pointer, size_t size),
+         CALL (cuMemHostAlloc, (void **, size_t, unsigned) ) (pointer, size, 0))
+RUNTIME (cudaHostAlloc, (void **pointer, size_t size, unsigned flags),
+         CALL (cuMemHostAlloc, (void **, size_t, unsigned) ) (pointer, size, flags))
+RUNTIME (cudaFreeHost, (void *pointer), CALL (cuMemFreeHost, (void *) ) (pointer))
+RUNTIME (cudaMallocManaged, (void **pointer, size_t size, unsigned flags),
+         CALL (cuMemAllocManaged, (void **, size_t, unsigned) ) (pointer, size, flags))
+RUNTIME (cudaStreamSynchronize, (void *stream), CALL (cuStreamSynchronize, (void *) ) (stream))
+RUNTIME (cudaDeviceSynchronize, (void), CALL (cuCtxSynchronize, (void) ) ())
+RUNTIME (cudaDeviceReset, (void), CALL (cuDevicePrimaryCtxReset, (int) ) (0))
+RUNTIME (cudaGetDriverEntryPoint,
+         (const char *symbol, void **function, unsigned long long flags, int *status),
          driver.get (symbol, function, 12000, flags, (CUdriverProcAddressQueryResult *) status))
 
 /* What stands behind a function of the same name in record-runtime.c. */

@@ -2,8 +2,8 @@
  *
  *   record-driver HOW WHAT [NUMBER]
  *
- * HOW it gets the functions: link, dlsym, proc (cuGetProcAddress), thread (the same, stream 0 being the thread's).  WHAT it does: a
- * function below.
+ * HOW it gets the functions: link, dlsym, proc (cuGetProcAddress), thread (the same, stream 0 being
+ * the thread's).  WHAT it does: a function below.
  */
 #include "config.h"
 
@@ -23,25 +23,52 @@
 #define THREADS 8
 
 /* name for cuGetProcAddress, exported name */
+/* clang-format off */
 #define FUNCTIONS(F) \
-  F (cuInit, cuInit) F (cuDeviceGet, cuDeviceGet) F (cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) \
-  F (cuCtxSetCurrent, cuCtxSetCurrent) F (cuCtxSynchronize, cuCtxSynchronize) \
+  F (cuInit, cuInit) \
+  F (cuDeviceGet, cuDeviceGet) \
+  F (cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) \
+  F (cuCtxSetCurrent, cuCtxSetCurrent) \
+  F (cuCtxSynchronize, cuCtxSynchronize) \
   F (cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2) \
-  F (cuMemAlloc, cuMemAlloc_v2) F (cuMemFree, cuMemFree_v2) F (cuMemAllocPitch, cuMemAllocPitch_v2) \
-  F (cuMemAllocManaged, cuMemAllocManaged) F (cuMemHostAlloc, cuMemHostAlloc) F (cuMemAllocHost, cuMemAllocHost_v2) \
-  F (cuMemFreeHost, cuMemFreeHost) F (cuMemAllocAsync, cuMemAllocAsync) F (cuMemFreeAsync, cuMemFreeAsync) \
-  F (cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync) F (cuMemPoolCreate, cuMemPoolCreate) \
-  F (cuMemPoolDestroy, cuMemPoolDestroy) F (cuMemPoolTrimTo, cuMemPoolTrimTo) \
-  F (cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool) F (cuDeviceSetMemPool, cuDeviceSetMemPool) \
-  F (cuMemAddressReserve, cuMemAddressReserve) F (cuMemAddressFree, cuMemAddressFree) F (cuMemCreate, cuMemCreate) \
-  F (cuMemRelease, cuMemRelease) F (cuMemMap, cuMemMap) F (cuMemUnmap, cuMemUnmap) \
+  F (cuMemAlloc, cuMemAlloc_v2) \
+  F (cuMemFree, cuMemFree_v2) \
+  F (cuMemAllocPitch, cuMemAllocPitch_v2) \
+  F (cuMemAllocManaged, cuMemAllocManaged) \
+  F (cuMemHostAlloc, cuMemHostAlloc) \
+  F (cuMemAllocHost, cuMemAllocHost_v2) \
+  F (cuMemFreeHost, cuMemFreeHost) \
+  F (cuMemAllocAsync, cuMemAllocAsync) \
+  F (cuMemFreeAsync, cuMemFreeAsync) \
+  F (cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync) \
+  F (cuMemPoolCreate, cuMemPoolCreate) \
+  F (cuMemPoolDestroy, cuMemPoolDestroy) \
+  F (cuMemPoolTrimTo, cuMemPoolTrimTo) \
+  F (cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool) \
+  F (cuDeviceSetMemPool, cuDeviceSetMemPool) \
+  F (cuMemAddressReserve, cuMemAddressReserve) \
+  F (cuMemAddressFree, cuMemAddressFree) \
+  F (cuMemCreate, cuMemCreate) \
+  F (cuMemRelease, cuMemRelease) \
+  F (cuMemMap, cuMemMap) \
+  F (cuMemUnmap, cuMemUnmap) \
   F (cuMemRetainAllocationHandle, cuMemRetainAllocationHandle) \
-  F (cuStreamCreate, cuStreamCreate) F (cuStreamDestroy, cuStreamDestroy_v2) F (cuStreamSynchronize, cuStreamSynchronize) \
-  F (cuStreamWaitEvent, cuStreamWaitEvent) F (cuEventCreate, cuEventCreate) F (cuEventRecord, cuEventRecord) \
-  F (cuEventDestroy, cuEventDestroy_v2) F (cuEventSynchronize, cuEventSynchronize) F (cuEventQuery, cuEventQuery) \
-  F (cuStreamBeginCapture, cuStreamBeginCapture_v2) F (cuStreamEndCapture, cuStreamEndCapture) F (cuGraphDestroy, cuGraphDestroy) \
-  F (cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) F (cuMemHostRegister, cuMemHostRegister_v2) \
+  F (cuStreamCreate, cuStreamCreate) \
+  F (cuStreamDestroy, cuStreamDestroy_v2) \
+  F (cuStreamSynchronize, cuStreamSynchronize) \
+  F (cuStreamWaitEvent, cuStreamWaitEvent) \
+  F (cuEventCreate, cuEventCreate) \
+  F (cuEventRecord, cuEventRecord) \
+  F (cuEventDestroy, cuEventDestroy_v2) \
+  F (cuEventSynchronize, cuEventSynchronize) \
+  F (cuEventQuery, cuEventQuery) \
+  F (cuStreamBeginCapture, cuStreamBeginCapture_v2) \
+  F (cuStreamEndCapture, cuStreamEndCapture) \
+  F (cuGraphDestroy, cuGraphDestroy) \
+  F (cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) \
+  F (cuMemHostRegister, cuMemHostRegister_v2) \
   F (cuMemHostUnregister, cuMemHostUnregister)
+/* clang-format on */
 
 static struct
 {
@@ -86,7 +113,8 @@ static void
 find_by_proc_address (cuuint64_t flags)
 {
   void *library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  __typeof__ (cuGetProcAddress_v2) *get = (__typeof__ (cuGetProcAddress_v2) *) dlsym (library, "cuGetProcAddress_v2");
+  __typeof__ (cuGetProcAddress_v2) *get = (__typeof__ (cuGetProcAddress_v2) *) dlsym (
+      library, "cuGetProcAddress_v2");
   CUdriverProcAddressQueryResult status;
   void *function;
 #define F(name, symbol) \
@@ -150,7 +178,8 @@ streams (int unused)
 static void
 pools (int unused)
 {
-  CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+  CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
   CUmemoryPool usual, own;
   CUdeviceptr a, b, c;
   CHECK (cu.cuDeviceGetDefaultMemPool (&usual, 0));
@@ -169,10 +198,10 @@ pools (int unused)
 }
 
 /* Physical memory lives as long as a handle or a mapping holds it. */
-static void
-virtual (int unused)
+static void virtual(int unused)
 {
-  CUmemAllocationProp properties = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+  CUmemAllocationProp properties = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                     .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
   CUmemGenericAllocationHandle a, b, again;
   CUdeviceptr range;
   CHECK (cu.cuMemAddressReserve (&range, 8 * MIB, 0, 0, 0));
@@ -308,8 +337,9 @@ wait_for (pid_t pid)
     exit (6);
 }
 
-/* Runs before this process uses CUDA, which does not outlive fork(): children that allocate, that do nothing, that only free nothing
- * (after the parent has begun to record), that become another program. */
+/* Runs before this process uses CUDA, which does not outlive fork(): children that allocate, that
+ * do nothing, that only free nothing (after the parent has begun to record), that become another
+ * program. */
 static void
 forks (int unused)
 {
@@ -409,13 +439,15 @@ bench (int pairs)
           CHECK (cu.cuMemFree (a));
         }
       clock_gettime (CLOCK_MONOTONIC, &stop);
-      double ns = (double) (stop.tv_sec - start.tv_sec) * 1e9 + (double) (stop.tv_nsec - start.tv_nsec);
+      double ns = (double) (stop.tv_sec - start.tv_sec) * 1e9
+                  + (double) (stop.tv_nsec - start.tv_nsec);
       best = ns / pairs < best ? ns / pairs : best;
     }
   printf ("%.0f\n", best);
 }
 
-/* With RECORD_EARLY in the environment: memory before main() and after the exit handlers of the C library's users. */
+/* With RECORD_EARLY in the environment: memory before main() and after the exit handlers of the C
+ * library's users. */
 static __attribute__ ((constructor)) void
 before_main (void)
 {
@@ -438,10 +470,12 @@ static const struct
   const char *name;
   void (*run) (int number);
 } deeds[] = {
-  { "basic", basic }, { "streams", streams }, { "pools", pools },     { "virtual", virtual }, { "host", host },
-  { "hostile", hostile }, { "end", end },     { "reset", reset },
-  { "release", release }, { "events", events }, { "capture", capture },     { "devices", devices }, { "forks", forks },
-  { "threads", threads }, { "own-streams", own_streams }, { "bench", bench },
+  { "basic", basic },     { "streams", streams }, { "pools", pools },
+  { "virtual", virtual }, { "host", host },       { "hostile", hostile },
+  { "end", end },         { "reset", reset },     { "release", release },
+  { "events", events },   { "capture", capture }, { "devices", devices },
+  { "forks", forks },     { "threads", threads }, { "own-streams", own_streams },
+  { "bench", bench },
 };
 
 int

@@ -1,5 +1,5 @@
-/* record-host.c - a program without CUDA that opens a plugin, for tests/cli/test-record.sh: record-host PLUGIN WHAT; without arguments it
- * looks whether CUDA is there, and finds none. */
+/* record-host.c - a program without CUDA that opens a plugin, for tests/cli/test-record.sh:
+ * record-host PLUGIN WHAT; without arguments it looks whether CUDA is there, and finds none. */
 #include "config.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,9 @@ main (int argc, char **argv)
   int (*run) (const char *);
 
   if (argc < 3)
-    return dlsym (RTLD_DEFAULT, "cudaMalloc") != NULL || dlsym (RTLD_DEFAULT, "cuMemAlloc_v2") != NULL || dlsym (RTLD_DEFAULT, "printf") == NULL;
+    return dlsym (RTLD_DEFAULT, "cudaMalloc") != NULL
+           || dlsym (RTLD_DEFAULT, "cuMemAlloc_v2") != NULL
+           || dlsym (RTLD_DEFAULT, "printf") == NULL;
   library = dlopen (argv[1], RTLD_NOW | RTLD_LOCAL);
   if (library == NULL)
     {

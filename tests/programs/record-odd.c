@@ -1,4 +1,5 @@
-/* record-odd.c - a program that treats its surroundings badly and still expects CUDA to work, for tests/cli/test-record-odd.sh.
+/* record-odd.c - a program that treats its surroundings badly and still expects CUDA to work, for
+ * tests/cli/test-record-odd.sh.
  *
  *   record-odd WHAT [NUMBER]
  *
@@ -20,8 +21,10 @@
 
 #define MIB ((size_t) 1 << 20)
 #define FUNCTIONS(F) \
-  F (cuInit, cuInit) F (cuDeviceGet, cuDeviceGet) F (cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) F (cuCtxSetCurrent, cuCtxSetCurrent) \
-  F (cuMemAlloc, cuMemAlloc_v2) F (cuMemFree, cuMemFree_v2)
+  F (cuInit, cuInit) \
+  F (cuDeviceGet, cuDeviceGet) \
+  F (cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) \
+  F (cuCtxSetCurrent, cuCtxSetCurrent) F (cuMemAlloc, cuMemAlloc_v2) F (cuMemFree, cuMemFree_v2)
 
 extern char **environ;
 
@@ -140,7 +143,8 @@ memory (int before)
   limit (RLIMIT_AS, usual);
 }
 
-/* A child shares the memory of its parent until it is another program: nothing else is alive in this function. */
+/* A child shares the memory of its parent until it is another program: nothing else is alive in
+ * this function. */
 static __attribute__ ((noinline)) pid_t
 spawn_by_vfork (char **arguments)
 {
@@ -163,7 +167,8 @@ spawns (int unused)
   int status;
   for (int round = 0; round < 2; round++)
     {
-      expect ("posix_spawn", posix_spawn (&pid, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
+      expect ("posix_spawn",
+              posix_spawn (&pid, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
       expect ("its end", waitpid (pid, &status, 0) == pid && status == 0);
       pid = spawn_by_vfork (arguments);
       expect ("vfork", waitpid (pid, &status, 0) == pid && status == 0);
@@ -173,7 +178,8 @@ spawns (int unused)
     }
 }
 
-/* A driver (that of RECORD_ODD_DRIVER, which does nothing) in name spaces of its own, one after the other. */
+/* A driver (that of RECORD_ODD_DRIVER, which does nothing) in name spaces of its own, one after the
+ * other. */
 static void
 namespaces (int unused)
 {
@@ -223,7 +229,8 @@ becomes (int times)
   _exit (7);
 }
 
-/* A child that is forked after the driver was initialised: nothing works there, and that is CUDA's answer. */
+/* A child that is forked after the driver was initialised: nothing works there, and that is CUDA's
+ * answer. */
 static void
 forks_late (int unused)
 {
@@ -250,8 +257,9 @@ static const struct
   const char *name;
   void (*run) (int number);
 } deeds[] = {
-  { "closes", closes }, { "descriptors", descriptors }, { "memory", memory },   { "spawns", spawns },         { "namespaces", namespaces },
-  { "devices", devices }, { "becomes", becomes },       { "forks-late", forks_late }, { "pairs", only_pairs },
+  { "closes", closes },   { "descriptors", descriptors }, { "memory", memory },
+  { "spawns", spawns },   { "namespaces", namespaces },   { "devices", devices },
+  { "becomes", becomes }, { "forks-late", forks_late },   { "pairs", only_pairs },
 };
 
 int

@@ -1,4 +1,5 @@
-/* record-rare-calls.c - a plugin for record-host that makes the calls of record-rare.c; tests/cli/test-record.sh has what must be recorded. */
+/* record-rare-calls.c - a plugin for record-host that makes the calls of record-rare.c;
+ * tests/cli/test-record.sh has what must be recorded. */
 #include "config.h"
 
 #define __CUDA_API_VERSION_INTERNAL /* prototypes of all versions */
@@ -22,15 +23,19 @@ __attribute__ ((visibility ("default"))) int record_plugin (const char *what);
 static int
 arrays (void)
 {
-  CUDA_ARRAY_DESCRIPTOR plane = { .Width = 100, .Height = 30, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 4 };
-  CUDA_ARRAY3D_DESCRIPTOR solid = { .Width = 64, .Height = 8, .Depth = 2, .Format = CU_AD_FORMAT_HALF, .NumChannels = 1 };
+  CUDA_ARRAY_DESCRIPTOR plane = {
+    .Width = 100, .Height = 30, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 4
+  };
+  CUDA_ARRAY3D_DESCRIPTOR solid = {
+    .Width = 64, .Height = 8, .Depth = 2, .Format = CU_AD_FORMAT_HALF, .NumChannels = 1
+  };
   CUarray line, cube, sparse, compressed;
   CUmipmappedArray levels;
   struct cudaPitchedPtr place;
 
-  CHECK (cuArrayCreate_v2 (&line, &plane));           /* 100 * 30 * 16                       */
-  CHECK (cuArray3DCreate_v2 (&cube, &solid));         /* 64 * 8 * 2 * 2                      */
-  CHECK (cuMipmappedArrayCreate (&levels, &solid, 3)); /* (64*8*2 + 32*4*1 + 16*2*1) * 2      */
+  CHECK (cuArrayCreate_v2 (&line, &plane));            /* 100 * 30 * 16 */
+  CHECK (cuArray3DCreate_v2 (&cube, &solid));          /* 64 * 8 * 2 * 2 */
+  CHECK (cuMipmappedArrayCreate (&levels, &solid, 3)); /* (64*8*2 + 32*4*1 + 16*2*1) * 2 */
   solid.Flags = CUDA_ARRAY3D_SPARSE;
   CHECK (cuArray3DCreate_v2 (&sparse, &solid));
   CHECK (cuMemMapArrayAsync (NULL, 0, NULL));
@@ -47,7 +52,8 @@ arrays (void)
     return 7;
   CHECK (cudaMalloc3D (&place, (struct cudaExtent){ 600, 10, 3 })); /* 1024 * 10 * 3 */
   CHECK (cuMemFree_v2 ((CUdeviceptr) place.ptr));
-  if (cudaMalloc3D (&place, (struct cudaExtent){ 2, 3, (size_t) 1 << 30 }) != cudaErrorMemoryAllocation)
+  if (cudaMalloc3D (&place, (struct cudaExtent){ 2, 3, (size_t) 1 << 30 })
+      != cudaErrorMemoryAllocation)
     return 7;
   CHECK (cudaHostRegister (&place, sizeof place, 0));
   CHECK (cudaHostUnregister (&place));
@@ -58,7 +64,8 @@ static int
 graphs (void)
 {
   CUDA_MEM_ALLOC_NODE_PARAMS old = { 0 };
-  CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC }, other = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
+  CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC },
+                    other = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
 
   CHECK (cuGraphAddMemAllocNode (NULL, NULL, NULL, 0, &old));
   CHECK (cuGraphAddNode (NULL, NULL, NULL, 0, &node));
@@ -90,14 +97,16 @@ foreign (void)
 static int
 pools (void)
 {
-  CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 3 } };
+  CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 3 } };
   CUmemoryPool own, usual, of_host;
   CUdeviceptr address;
 
   CHECK (cuMemPoolCreate (&own, &properties));
   CHECK (cuMemAllocFromPoolAsync (&address, 10, own, NULL));
 #if CUDA_VERSION >= 13000
-  CUmemLocation zero = { .type = CU_MEM_LOCATION_TYPE_DEVICE }, host = { .type = CU_MEM_LOCATION_TYPE_HOST };
+  CUmemLocation zero = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
+                host = { .type = CU_MEM_LOCATION_TYPE_HOST };
   CHECK (cuMemGetMemPool (&usual, &zero, CU_MEM_ALLOCATION_TYPE_PINNED));
   CHECK (cuMemAllocFromPoolAsync (&address, 20, usual, NULL));
   CHECK (cuMemGetMemPool (&of_host, &host, CU_MEM_ALLOCATION_TYPE_PINNED));

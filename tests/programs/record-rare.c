@@ -1,12 +1,14 @@
-/* record-rare.c - calls of CUDA that few programs make, each doing nothing, for tests/cli/test-record.sh: a driver and a runtime as CUDA's
- * headers declare them, so that what the recorder assumes of them (traces/record/abi.h) is tried, by-value structs too.
+/* record-rare.c - calls of CUDA that few programs make, each doing nothing, for
+ * tests/cli/test-record.sh: a driver and a runtime as CUDA's headers declare them, so that what the
+ * recorder assumes of them (traces/record/abi.h) is tried, by-value structs too.
  *
- * Addresses and handles are 0x1000, 0x2000 ... in the order of the calls.  Sizes of 2^40 bytes and more are refused.
+ * Addresses and handles are 0x1000, 0x2000 ... in the order of the calls.  Sizes of 2^40 bytes and
+ * more are refused.
  */
 #include "config.h"
 
-#define __CUDA_API_VERSION_INTERNAL            /* prototypes of all versions */
-#define __CUDA_API_PUSH_VISIBILITY_DEFAULT 1   /* and all of them exported   */
+#define __CUDA_API_VERSION_INTERNAL          /* prototypes of all versions */
+#define __CUDA_API_PUSH_VISIBILITY_DEFAULT 1 /* and all of them exported */
 #include <cuda.h>
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
@@ -34,7 +36,8 @@ cuArray3DCreate_v2 (CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *what)
 }
 
 CUresult CUDAAPI
-cuMipmappedArrayCreate (CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *what, unsigned levels)
+cuMipmappedArrayCreate (CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *what,
+                        unsigned levels)
 {
   *array = NEXT (CUmipmappedArray);
   return CUDA_SUCCESS;
@@ -59,20 +62,23 @@ cuMemMapArrayAsync (CUarrayMapInfo *list, unsigned count, CUstream stream)
 }
 
 CUresult CUDAAPI
-cuGraphAddMemAllocNode (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *what)
+cuGraphAddMemAllocNode (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                        CUDA_MEM_ALLOC_NODE_PARAMS *what)
 {
   what->dptr = NEXT (CUdeviceptr);
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
-cuGraphAddMemFreeNode (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUdeviceptr address)
+cuGraphAddMemFreeNode (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                       CUdeviceptr address)
 {
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
-cuGraphAddNode (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUgraphNodeParams *what)
+cuGraphAddNode (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                CUgraphNodeParams *what)
 {
   if (what->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
     what->alloc.dptr = NEXT (CUdeviceptr);
@@ -80,8 +86,8 @@ cuGraphAddNode (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, siz
 }
 
 CUresult CUDAAPI
-cuGraphAddNode_v2 (CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edges, size_t count,
-                   CUgraphNodeParams *what)
+cuGraphAddNode_v2 (CUgraphNode *node, CUgraph graph, const CUgraphNode *before,
+                   const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *what)
 {
   return cuGraphAddNode (node, graph, before, count, what);
 }
@@ -94,7 +100,8 @@ cuMemPoolImportPointer (CUdeviceptr *address, CUmemoryPool pool, CUmemPoolPtrExp
 }
 
 CUresult CUDAAPI
-cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from, CUmemAllocationHandleType kind)
+cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from,
+                                CUmemAllocationHandleType kind)
 {
   *handle = NEXT (CUmemGenericAllocationHandle);
   return CUDA_SUCCESS;
@@ -153,7 +160,8 @@ cudaMalloc3D (struct cudaPitchedPtr *place, struct cudaExtent extent)
 {
   if (extent.depth >= (size_t) 1 << 30)
     return cudaErrorMemoryAllocation;
-  *place = (struct cudaPitchedPtr){ NEXT (void *), (extent.width + 511) & ~(size_t) 511, extent.width, extent.height };
+  *place = (struct cudaPitchedPtr){ NEXT (void *), (extent.width + 511) & ~(size_t) 511,
+                                    extent.width, extent.height };
   return cudaSuccess;
 }
 

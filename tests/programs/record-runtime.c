@@ -1,5 +1,6 @@
-/* record-runtime.c - a plugin that uses CUDA's runtime, as Python's extensions do, for tests/cli/test-record.sh: opened by record-host
- * with symbols of its own, so that the runtime is in no global scope. */
+/* record-runtime.c - a plugin that uses CUDA's runtime, as Python's extensions do, for
+ * tests/cli/test-record.sh: opened by record-host with symbols of its own, so that the runtime is
+ * in no global scope. */
 #include "config.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,8 @@ int cudaFreeHost (void *pointer);
 int cudaMallocManaged (void **pointer, size_t size, unsigned flags);
 int cudaDeviceSynchronize (void);
 int cudaDeviceReset (void);
-int cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long flags, int *status);
+int cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long flags,
+                             int *status);
 
 int record_plugin (const char *what);
 int record_marker (void);

@@ -1,8 +1,11 @@
-/* libcuda-capture.c - stream capture of the stand-in driver: what may not be done while a stream is captured, and that it spoils the capture.
+/* libcuda-capture.c - stream capture of the stand-in driver: what may not be done while a stream is
+ * captured, and that it spoils the capture.
  *
- * Nothing captured is ever run: a graph here is a handle.  Work put on a captured stream vanishes, an event recorded there is captured too,
- * and a stream that waits for such an event joins the capture.  As in the manual, a call that could wait for captured work, or that is not
- * safe in the thread's mode (memory is had and given back, events are asked), is refused and makes the capture invalid: its end says so.
+ * Nothing captured is ever run: a graph here is a handle.  Work put on a captured stream vanishes,
+ * an event recorded there is captured too, and a stream that waits for such an event joins the
+ * capture.  As in the manual, a call that could wait for captured work, or that is not safe in the
+ * thread's mode (memory is had and given back, events are asked), is refused and makes the capture
+ * invalid: its end says so.
  *
  * Stricter than the driver may be: all plain allocations and frees count as not safe.
  */
@@ -13,11 +16,11 @@
 /* A capture, shared by the streams that take part. */
 struct _StandinCapture
 {
-  StandinStream      *origin;
-  GThread            *thread;
+  StandinStream *origin;
+  GThread *thread;
   CUstreamCaptureMode mode;
-  gboolean            invalid;
-  GPtrArray          *streams; /* StandinStream */
+  gboolean invalid;
+  GPtrArray *streams; /* StandinStream */
 };
 
 typedef struct
@@ -39,7 +42,8 @@ forbids (const StandinCapture *capture)
   if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
     return FALSE;
   return own ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
-             : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+             : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL
+                   && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
 static gboolean
@@ -78,7 +82,9 @@ standin_capture_allows (StandinEntry entry)
       capture->invalid |= forbids (capture);
       safe &= !forbids (capture);
     }
-  return safe ? CUDA_SUCCESS : standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
+  return safe
+             ? CUDA_SUCCESS
+             : standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
 }
 
 CUresult
@@ -101,7 +107,8 @@ standin_capture_allows_wait_for_all (const StandinContext *context)
       if (capture->origin->object.context == context)
         any = capture->invalid = TRUE;
     }
-  return any ? standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured") : CUDA_SUCCESS;
+  return any ? standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured")
+             : CUDA_SUCCESS;
 }
 
 /* ---- captures */
@@ -123,11 +130,14 @@ begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
   if (stream == NULL || (guint) mode > CU_STREAM_CAPTURE_MODE_RELAXED)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such stream, or no mode");
   if (stream == &stream->object.context->legacy)
-    return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured");
+    return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                           "the default stream cannot be captured");
   if (stream->capture != NULL)
     return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured");
   StandinCapture *capture = g_new0 (StandinCapture, 1);
-  *capture = (StandinCapture) { .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new () };
+  *capture = (StandinCapture){
+    .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new ()
+  };
   standin_capture_join (capture, stream);
   if (captures == NULL)
     captures = g_ptr_array_new ();
@@ -144,7 +154,8 @@ dissolve (StandinCapture *capture)
 
   g_hash_table_iter_init (&iter, standin.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((StandinObject *) value)->kind == KIND_EVENT && ((StandinEvent *) value)->capture == capture)
+    if (((StandinObject *) value)->kind == KIND_EVENT
+        && ((StandinEvent *) value)->capture == capture)
       ((StandinEvent *) value)->capture = NULL;
   for (guint i = 0; i < capture->streams->len; i++)
     ((StandinStream *) capture->streams->pdata[i])->capture = NULL;
@@ -185,7 +196,8 @@ end_capture (StandinEntry entry, CUstream handle, CUgraph *graph)
   *graph = NULL;
   if (invalid)
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  *graph = STANDIN_HANDLE (CUgraph, (StandinGraph *) standin_object_add (g_new0 (StandinGraph, 1), KIND_GRAPH, NULL));
+  *graph = STANDIN_HANDLE (
+      CUgraph, (StandinGraph *) standin_object_add (g_new0 (StandinGraph, 1), KIND_GRAPH, NULL));
   return CUDA_SUCCESS;
 }
 
@@ -216,7 +228,7 @@ cuStreamEndCapture_ptsz (CUstream stream, CUgraph *graph)
 CUstreamCaptureStatus
 standin_capture_status (const StandinStream *stream)
 {
-  return stream->capture == NULL      ? CU_STREAM_CAPTURE_STATUS_NONE
+  return stream->capture == NULL    ? CU_STREAM_CAPTURE_STATUS_NONE
          : stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                     : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }

@@ -1,7 +1,9 @@
-/* libcuda-contexts.c - contexts of the stand-in driver: a device's primary one, counted, others, and which is current to each thread.
+/* libcuda-contexts.c - contexts of the stand-in driver: a device's primary one, counted, others,
+ * and which is current to each thread.
  *
- * A context that is destroyed takes with it what is in it; the report counts that as leaked, since nobody gave it back.  The structs stay:
- * a thread may still have the context current, and is told that it is destroyed.
+ * A context that is destroyed takes with it what is in it; the report counts that as leaked, since
+ * nobody gave it back.  The structs stay: a thread may still have the context current, and is told
+ * that it is destroyed.
  */
 #include "config.h"
 
@@ -12,7 +14,8 @@
 static __thread StandinContext *stack[DEPTH];
 static __thread guint depth;
 
-/* Not inlined: the compiler would see that it can be NULL, and not that those who asked for a context have one. */
+/* Not inlined: the compiler would see that it can be NULL, and not that those who asked for a
+ * context have one. */
 __attribute__ ((noinline)) StandinContext *
 standin_context (void)
 {
@@ -25,7 +28,9 @@ standin_context_state (void)
   const StandinContext *context = standin_context ();
   if (context == NULL)
     return CUDA_SUCCESS;
-  return context->alive ? context->lost : standin_misuse (CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context is destroyed");
+  return context->alive
+             ? context->lost
+             : standin_misuse (CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context is destroyed");
 }
 
 void
@@ -35,7 +40,9 @@ standin_context_init (StandinContext *context, StandinDevice *device, guint flag
   context->flags = flags;
   context->alive = TRUE;
   context->lost = CUDA_SUCCESS;
-  context->legacy = (StandinStream) { .object = { .id = standin_new_id (), .kind = KIND_STREAM, .context = context } };
+  context->legacy = (StandinStream){
+    .object = { .id = standin_new_id (), .kind = KIND_STREAM, .context = context }
+  };
   context->per_thread = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   context->blocking_busy = context->busy = standin.now;
 }
@@ -119,7 +126,8 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice number)
   BEGIN (cuDevicePrimaryCtxRelease_v2, RETURNS);
   DEVICE (number);
   if (device->primary == NULL || device->primary->retained == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "the primary context of device %d is not retained", number);
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                           "the primary context of device %d is not retained", number);
   if (--device->primary->retained == 0)
     standin_context_clear (device->primary);
   return CUDA_SUCCESS;
@@ -168,7 +176,8 @@ create (CUcontext *handle, unsigned int flags, CUdevice number)
   StandinContext *context;
 
   if (handle == NULL || (flags & ~CU_CTX_FLAGS_MASK) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result", flags);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                           flags);
   DEVICE (number);
   if (depth == DEPTH)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -205,7 +214,8 @@ cuCtxDestroy_v2 (CUcontext handle)
   if (context == NULL || !context->alive)
     return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   if (context == context->device->primary)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "a primary context is released, not destroyed");
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                           "a primary context is released, not destroyed");
   standin_context_clear (context);
   if (standin_context () == context)
     depth--;
@@ -298,7 +308,8 @@ cuCtxGetApiVersion (CUcontext handle, unsigned int *version)
 {
   BEGIN (cuCtxGetApiVersion, NEEDS_INIT);
   if (version == NULL || (handle != NULL && standin_object (handle, KIND_CONTEXT) == NULL))
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context, or no place for the result");
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                           "no such context, or no place for the result");
   *version = standin.version / 10;
   return CUDA_SUCCESS;
 }
@@ -342,7 +353,8 @@ cuCtxSynchronize (void)
 static StandinContext *
 given_context (CUcontext handle)
 {
-  StandinContext *context = handle == NULL ? standin_context () : standin_object (handle, KIND_CONTEXT);
+  StandinContext *context = handle == NULL ? standin_context ()
+                                           : standin_object (handle, KIND_CONTEXT);
   return context != NULL && context->alive ? context : NULL;
 }
 

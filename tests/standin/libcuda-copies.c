@@ -1,8 +1,9 @@
 /* libcuda-copies.c - memset and memcpy of the stand-in driver.
  *
- * All of them are work on a stream.  A copy to or from memory of the host that is not the driver's own behaves as the reference manual
- * says: what is copied from there is taken at once, what is copied to there is there when the call returns.  A byte that no device may
- * use is an illegal access.
+ * All of them are work on a stream.  A copy to or from memory of the host that is not the driver's
+ * own behaves as the reference manual says: what is copied from there is taken at once, what is
+ * copied to there is there when the call returns.  A byte that no device may use is an illegal
+ * access.
  */
 #include "config.h"
 
@@ -19,10 +20,12 @@ standin_run_memset (StandinWork *work)
 
   while (done < work->size)
     {
-      guint8 *to = standin_translate (work->context->device, work->to + done, work->size - done, &together);
+      guint8 *to = standin_translate (work->context->device, work->to + done, work->size - done,
+                                      &together);
       if (to == NULL)
         {
-          standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS, "writes 0x%" G_GINT64_MODIFIER "x, which is not mapped", work->to + done);
+          standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
+                         "writes 0x%" G_GINT64_MODIFIER "x, which is not mapped", work->to + done);
           return;
         }
       if (work->unit == 1)
@@ -41,7 +44,8 @@ side (const StandinWork *work, guint64 address, guint64 *together)
   guint64 want = *together;
   guint8 *bytes = standin_translate (NULL, address, want, together);
 
-  return bytes != NULL || standin_is_device_address (address) ? bytes : (guint8 *) (guintptr) address;
+  return bytes != NULL || standin_is_device_address (address) ? bytes
+                                                              : (guint8 *) (guintptr) address;
 }
 
 static void
@@ -52,13 +56,15 @@ run_copy (StandinWork *work)
   while (done < work->size)
     {
       guint64 at_source = work->size - done, at_target = at_source, together;
-      const guint8 *from = work->staged != NULL ? work->staged + done : side (work, work->from + done, &at_source);
+      const guint8 *from = work->staged != NULL ? work->staged + done
+                                                : side (work, work->from + done, &at_source);
       guint8 *to = side (work, work->to + done, &at_target);
 
       if (from == NULL || to == NULL)
         {
-          standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS, "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped",
-                         from == NULL ? "reads" : "writes", (from == NULL ? work->from : work->to) + done);
+          standin_fault (
+              work, CUDA_ERROR_ILLEGAL_ADDRESS, "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped",
+              from == NULL ? "reads" : "writes", (from == NULL ? work->from : work->to) + done);
           return;
         }
       together = MIN (at_source, at_target);
@@ -78,9 +84,14 @@ own_stream (CUstream handle)
 }
 
 static CUresult
-fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t count, CUstream handle)
+fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t count,
+      CUstream handle)
 {
-  StandinWork work = { .run = standin_run_memset, .to = address, .value = value, .unit = unit, .size = (guint64) count * unit };
+  StandinWork work = { .run = standin_run_memset,
+                       .to = address,
+                       .value = value,
+                       .unit = unit,
+                       .size = (guint64) count * unit };
   StandinStream *stream;
   StandinDevice *device;
   gboolean ok;
@@ -93,7 +104,8 @@ fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t
   if (count == 0)
     return CUDA_SUCCESS;
   if (!standin_is_device_address (address) && standin_span_at (address) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx was never an address of a device", address);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx was never an address of a device",
+                           address);
   device = standin_context ()->device;
   standin_wait_as_device (device, GEMEM_CALL_MEMSET);
   ok = gemem_device_memset (standin_enter_device (device), address, (guint8) value, work.size, 0);
@@ -118,9 +130,11 @@ fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t
   { \
     return fill (ENTRY_##symbol##Async, address, value, unit, count, stream); \
   } \
-  CUresult CUDAAPI symbol##Async_ptsz (CUdeviceptr address, type value, size_t count, CUstream stream) \
+  CUresult CUDAAPI symbol##Async_ptsz (CUdeviceptr address, type value, size_t count, \
+                                       CUstream stream) \
   { \
-    return fill (ENTRY_##symbol##Async_ptsz, address, value, unit, count, standin_per_thread (stream)); \
+    return fill (ENTRY_##symbol##Async_ptsz, address, value, unit, count, \
+                 standin_per_thread (stream)); \
   }
 
 MEMSET (cuMemsetD8, unsigned char, 1)
@@ -143,7 +157,8 @@ typedef enum
 } HostSides;
 
 static CUresult
-copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host, gboolean wait, CUstream handle)
+copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host, gboolean wait,
+      CUstream handle)
 {
   StandinWork work = { .run = run_copy, .to = to, .from = from, .size = size };
   StandinStream *stream;
@@ -155,7 +170,8 @@ copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host,
     return CUDA_SUCCESS;
   if (to == 0 || from == 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "address 0");
-  if (host != HOST_ANY && ((is_pageable (to) && host != HOST_TO) || (is_pageable (from) && host != HOST_FROM)))
+  if (host != HOST_ANY
+      && ((is_pageable (to) && host != HOST_TO) || (is_pageable (from) && host != HOST_FROM)))
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "an address that was never one of a device");
   if (is_pageable (from))
     {
@@ -175,15 +191,20 @@ copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host,
   } \
   CUresult CUDAAPI symbol##suffix##_ptds (to_type to, from_type from, size_t size) \
   { \
-    return copy (ENTRY_##symbol##suffix##_ptds, (guint64) to, (guint64) from, size, host, TRUE, CU_STREAM_PER_THREAD); \
+    return copy (ENTRY_##symbol##suffix##_ptds, (guint64) to, (guint64) from, size, host, TRUE, \
+                 CU_STREAM_PER_THREAD); \
   } \
-  CUresult CUDAAPI symbol##Async##suffix (to_type to, from_type from, size_t size, CUstream stream) \
+  CUresult CUDAAPI symbol##Async##suffix (to_type to, from_type from, size_t size, \
+                                          CUstream stream) \
   { \
-    return copy (ENTRY_##symbol##Async##suffix, (guint64) to, (guint64) from, size, host, FALSE, stream); \
+    return copy (ENTRY_##symbol##Async##suffix, (guint64) to, (guint64) from, size, host, FALSE, \
+                 stream); \
   } \
-  CUresult CUDAAPI symbol##Async##suffix##_ptsz (to_type to, from_type from, size_t size, CUstream stream) \
+  CUresult CUDAAPI symbol##Async##suffix##_ptsz (to_type to, from_type from, size_t size, \
+                                                 CUstream stream) \
   { \
-    return copy (ENTRY_##symbol##Async##suffix##_ptsz, (guint64) to, (guint64) from, size, host, FALSE, standin_per_thread (stream)); \
+    return copy (ENTRY_##symbol##Async##suffix##_ptsz, (guint64) to, (guint64) from, size, host, \
+                 FALSE, standin_per_thread (stream)); \
   }
 
 MEMCPY (cuMemcpy, , CUdeviceptr, CUdeviceptr, HOST_ANY)

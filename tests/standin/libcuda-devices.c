@@ -1,4 +1,5 @@
-/* libcuda-devices.c - devices of the stand-in driver: what they are, and the simulated device behind each. */
+/* libcuda-devices.c - devices of the stand-in driver: what they are, and the simulated device
+ * behind each. */
 #include "config.h"
 
 #include <string.h>
@@ -204,7 +205,8 @@ static StandinDevice *
 peer_of (CUcontext handle)
 {
   StandinContext *peer = standin_object (handle, KIND_CONTEXT);
-  return peer != NULL && peer->alive && peer->device != standin_context ()->device ? peer->device : NULL;
+  return peer != NULL && peer->alive && peer->device != standin_context ()->device ? peer->device
+                                                                                   : NULL;
 }
 
 CUresult CUDAAPI

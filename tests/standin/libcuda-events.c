@@ -1,6 +1,8 @@
-/* libcuda-events.c - events of the stand-in driver: the time at which all work before them in their stream is done.
+/* libcuda-events.c - events of the stand-in driver: the time at which all work before them in their
+ * stream is done.
  *
- * An event that was never recorded is complete.  A stream that waits for an event waits for its time as it was recorded last.
+ * An event that was never recorded is complete.  A stream that waits for an event waits for its
+ * time as it was recorded last.
  */
 #include "config.h"
 
@@ -22,9 +24,11 @@ cuEventCreate (CUevent *handle, unsigned int flags)
   StandinEvent *event;
 
   BEGIN (cuEventCreate, NEEDS_CONTEXT);
-  if (handle == NULL || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)) != 0
+  if (handle == NULL
+      || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)) != 0
       || ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result", flags);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                           flags);
   event = standin_object_add (g_new0 (StandinEvent, 1), KIND_EVENT, standin_context ());
   event->flags = flags;
   *handle = STANDIN_HANDLE (CUevent, event);
@@ -152,13 +156,15 @@ cuEventSynchronize (CUevent handle)
 static CUresult
 elapsed (float *milliseconds, CUevent start, CUevent end)
 {
-  const StandinEvent *first = standin_object (start, KIND_EVENT), *last = standin_object (end, KIND_EVENT);
+  const StandinEvent *first = standin_object (start, KIND_EVENT),
+                     *last = standin_object (end, KIND_EVENT);
 
   if (milliseconds == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
   if (first == NULL || last == NULL || !first->recorded || !last->recorded
       || ((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "an event that is not there, not recorded, or made without timing");
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE,
+                           "an event that is not there, not recorded, or made without timing");
   if (first->done > standin.now || last->done > standin.now)
     return CUDA_ERROR_NOT_READY;
   *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;

@@ -1,7 +1,9 @@
-/* libcuda-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own kernels done by the CPU.
+/* libcuda-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own
+ * kernels done by the CPU.
  *
- * No code is loaded: a module is an image of which only the beginning is looked at (PTX, ELF or a fat binary), and has every kernel of
- * the table below.  They do what devices/cuda/kernels/ says, word for word; parameters are those of the CUDA C functions.
+ * No code is loaded: a module is an image of which only the beginning is looked at (PTX, ELF or a
+ * fat binary), and has every kernel of the table below.  They do what devices/cuda/kernels/ says,
+ * word for word; parameters are those of the CUDA C functions.
  */
 #include "config.h"
 
@@ -13,15 +15,15 @@
 typedef struct
 {
   const char *name;
-  guint       n_parameters; /* of 8 bytes each */
+  guint n_parameters; /* of 8 bytes each */
   void (*run) (StandinWork *work);
   guint64 (*ns) (const StandinWork *work);
 } StandinKernel;
 
 typedef struct
 {
-  StandinObject        object;
-  StandinObject       *module;
+  StandinObject object;
+  StandinObject *module;
   const StandinKernel *kernel;
 } StandinFunction;
 
@@ -55,7 +57,8 @@ block_piece (const StandinWork *work, guint64 done, guint64 *together)
   guint8 *bytes = standin_translate (work->context->device, address + done, size - done, together);
 
   if (bytes == NULL)
-    standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS, "%s uses 0x%" G_GINT64_MODIFIER "x, which is not mapped",
+    standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
+                   "%s uses 0x%" G_GINT64_MODIFIER "x, which is not mapped",
                    ((const StandinKernel *) work->kernel)->name, address + done);
   return bytes;
 }
@@ -94,9 +97,10 @@ tell (StandinWork *work, guint64 offset)
   if (report->count < GEMEM_TOUCH_FINDINGS)
     {
       finding = &report->findings[report->count];
-      *finding = (GememTouchFinding) { .check = work->parameters[3], .offset = offset };
+      *finding = (GememTouchFinding){ .check = work->parameters[3], .offset = offset };
       for (guint i = 0; i < 8 && offset / 8 * 8 + i < work->parameters[1]; i++)
-        finding->found |= (unsigned long long) *block_piece (work, offset / 8 * 8 + i, &together) << (8 * i);
+        finding->found |= (unsigned long long) *block_piece (work, offset / 8 * 8 + i, &together)
+                          << (8 * i);
     }
   report->count++;
 }
@@ -122,7 +126,9 @@ run_verify (StandinWork *work)
           if (word != GEMEM_TOUCH_WORD (tag, (done + i) / 8))
             break;
         }
-      for (; i < together && bytes[i] == GEMEM_TOUCH_BYTE (tag, done + i); i++) {}
+      for (; i < together && bytes[i] == GEMEM_TOUCH_BYTE (tag, done + i); i++)
+        {
+        }
       if (i < together)
         first = done + i;
     }
@@ -155,7 +161,8 @@ load (CUmodule *handle, const void *image)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
   if (memcmp (image, fat_binary, 4) != 0 && memcmp (image, "\177ELF", 4) != 0)
     {
-      while (strncmp (text, "//", 2) == 0 || g_ascii_isspace (*text)) /* comments and empty lines before PTX begins */
+      while (strncmp (text, "//", 2) == 0
+             || g_ascii_isspace (*text)) /* comments and empty lines before PTX begins */
         {
           const char *end = strchr (text, '\n');
           if (end == NULL)
@@ -163,7 +170,8 @@ load (CUmodule *handle, const void *image)
           text = end + 1;
         }
       if (!g_str_has_prefix (text, ".version"))
-        return standin_misuse (CUDA_ERROR_INVALID_IMAGE, "an image that is no PTX, ELF or fat binary");
+        return standin_misuse (CUDA_ERROR_INVALID_IMAGE,
+                               "an image that is no PTX, ELF or fat binary");
     }
   module = standin_object_add (g_new0 (StandinObject, 1), KIND_MODULE, standin_context ());
   *handle = (CUmodule) (guintptr) module->id;
@@ -178,7 +186,8 @@ cuModuleLoadData (CUmodule *module, const void *image)
 }
 
 CUresult CUDAAPI
-cuModuleLoadDataEx (CUmodule *module, const void *image, unsigned int count, CUjit_option *options, void **values)
+cuModuleLoadDataEx (CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+                    void **values)
 {
   BEGIN (cuModuleLoadDataEx, NEEDS_CONTEXT);
   if (count > 0 && (options == NULL || values == NULL))
@@ -206,7 +215,8 @@ cuModuleUnload (CUmodule handle)
   standin_wait_until (module->context->busy);
   g_hash_table_iter_init (&iter, standin.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((StandinObject *) value)->kind == KIND_FUNCTION && ((StandinFunction *) value)->module == module)
+    if (((StandinObject *) value)->kind == KIND_FUNCTION
+        && ((StandinFunction *) value)->module == module)
       {
         g_hash_table_iter_remove (&iter);
         g_free (value);
@@ -244,7 +254,8 @@ cuFuncGetAttribute (int *value, CUfunction_attribute attribute, CUfunction handl
 {
   BEGIN (cuFuncGetAttribute, NEEDS_CONTEXT);
   if (value == NULL || standin_object (handle, KIND_FUNCTION) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such function, or no place for the result");
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE,
+                           "no such function, or no place for the result");
   *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
   return CUDA_SUCCESS;
 }
@@ -252,8 +263,8 @@ cuFuncGetAttribute (int *value, CUfunction_attribute attribute, CUfunction handl
 /* ---- launches */
 
 static CUresult
-launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guint64 block[3], guint shared, CUstream stream_handle,
-        void **parameters, void **extra)
+launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guint64 block[3],
+        guint shared, CUstream stream_handle, void **parameters, void **extra)
 {
   StandinWork work = { .run = run_kernel };
   const StandinFunction *function;
@@ -261,15 +272,19 @@ launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guin
   StandinStream *stream;
 
   STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  if ((function = standin_object (handle, KIND_FUNCTION)) == NULL || function->object.context != standin_context ())
+  if ((function = standin_object (handle, KIND_FUNCTION)) == NULL
+      || function->object.context != standin_context ())
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no function of this context");
-  if ((stream = standin_stream (stream_handle)) == NULL || stream->object.context != standin_context ())
+  if ((stream = standin_stream (stream_handle)) == NULL
+      || stream->object.context != standin_context ())
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   for (guint i = 0; i < 3; i++)
     if (grid[i] == 0 || block[i] == 0 || grid[i] > (i == 0 ? G_MAXINT32 : 65535))
-      return standin_misuse (CUDA_ERROR_INVALID_VALUE, "a grid or block that is empty or too large");
+      return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                             "a grid or block that is empty or too large");
   if (block[0] * block[1] * block[2] > 1024 || block[2] > 64 || shared > 48 * 1024)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "more threads in a block, or more shared memory, than there may be");
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "more threads in a block, or more shared memory, than there may be");
   kernel = function->kernel;
   if (extra != NULL || (parameters == NULL && kernel->n_parameters > 0))
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "the stand-in takes parameters one by one");
@@ -281,16 +296,19 @@ launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guin
 }
 
 CUresult CUDAAPI
-cuLaunchKernel (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
-                unsigned int shared, CUstream stream, void **parameters, void **extra)
+cuLaunchKernel (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
+                unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                CUstream stream, void **parameters, void **extra)
 {
-  return launch (ENTRY_cuLaunchKernel, function, (guint64[]){ gx, gy, gz }, (guint64[]){ bx, by, bz }, shared, stream, parameters, extra);
+  return launch (ENTRY_cuLaunchKernel, function, (guint64[]){ gx, gy, gz },
+                 (guint64[]){ bx, by, bz }, shared, stream, parameters, extra);
 }
 
 CUresult CUDAAPI
-cuLaunchKernel_ptsz (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
-                     unsigned int bz, unsigned int shared, CUstream stream, void **parameters, void **extra)
+cuLaunchKernel_ptsz (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
+                     unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                     CUstream stream, void **parameters, void **extra)
 {
-  return launch (ENTRY_cuLaunchKernel_ptsz, function, (guint64[]){ gx, gy, gz }, (guint64[]){ bx, by, bz }, shared,
-                 standin_per_thread (stream), parameters, extra);
+  return launch (ENTRY_cuLaunchKernel_ptsz, function, (guint64[]){ gx, gy, gz },
+                 (guint64[]){ bx, by, bz }, shared, standin_per_thread (stream), parameters, extra);
 }

@@ -1,4 +1,5 @@
-/* libcuda-memory.c - allocations of the stand-in driver: device memory, managed memory, host memory, and what pointers are. */
+/* libcuda-memory.c - allocations of the stand-in driver: device memory, managed memory, host
+ * memory, and what pointers are. */
 #include "config.h"
 
 #include <string.h>
@@ -6,9 +7,11 @@
 #include "standin.h"
 
 #define PITCH 512
-#define HOST_FLAGS (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)
+#define HOST_FLAGS \
+  (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)
 #define REGISTER_FLAGS \
-  (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY)
+  (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY \
+   | CU_MEMHOSTREGISTER_READ_ONLY)
 
 /* ---- device memory */
 
@@ -20,13 +23,15 @@ allocate (CUdeviceptr *place, guint64 size)
   guint64 address;
 
   if (place == NULL || size == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%" G_GUINT64_FORMAT " bytes, or no place for the result", size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "%" G_GUINT64_FORMAT " bytes, or no place for the result", size);
   standin_wait_as_device (device, GEMEM_CALL_MALLOC);
   address = gemem_device_malloc (standin_enter_device (device), size, 0);
   standin_leave_device (device);
   if (address == 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  standin_span_add (KIND_ALLOCATION, address, size, device, standin_bytes_new (size))->context = context;
+  standin_span_add (KIND_ALLOCATION, address, size, device, standin_bytes_new (size))->context =
+      context;
   *place = address;
   return CUDA_SUCCESS;
 }
@@ -39,11 +44,13 @@ cuMemAlloc_v2 (CUdeviceptr *address, size_t size)
 }
 
 CUresult CUDAAPI
-cuMemAllocPitch_v2 (CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned int element)
+cuMemAllocPitch_v2 (CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
+                    unsigned int element)
 {
   BEGIN (cuMemAllocPitch_v2, NEEDS_CONTEXT);
   if (pitch == NULL || width == 0 || height == 0 || (element != 4 && element != 8 && element != 16))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "width, height, element or no place for the pitch");
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "width, height, element or no place for the pitch");
   *pitch = (width + PITCH - 1) / PITCH * PITCH;
   return allocate (address, *pitch * height);
 }
@@ -58,7 +65,8 @@ cuMemFree_v2 (CUdeviceptr address)
     return standin_context_state ();
   if ((span = standin_span_start (address, KIND_POOLED)) != NULL)
     return standin_pool_free (span, NULL, FALSE);
-  if ((span = standin_span_start (address, KIND_ALLOCATION)) == NULL && (span = standin_span_start (address, KIND_MANAGED)) == NULL)
+  if ((span = standin_span_start (address, KIND_ALLOCATION)) == NULL
+      && (span = standin_span_start (address, KIND_MANAGED)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation", address);
   if (span->device != NULL)
     standin_wait_as_device (span->device, GEMEM_CALL_FREE);
@@ -90,7 +98,8 @@ static StandinSpan *
 host_memory (StandinKind kind, guint64 size, guint flags)
 {
   StandinBytes *bytes = standin_bytes_new (size);
-  StandinSpan *span = standin_span_add (kind, (guintptr) standin_bytes_data (bytes), size, NULL, bytes);
+  StandinSpan *span = standin_span_add (kind, (guintptr) standin_bytes_data (bytes), size, NULL,
+                                        bytes);
   span->context = standin_context ();
   span->flags = flags;
   return span;
@@ -100,8 +109,10 @@ CUresult CUDAAPI
 cuMemAllocManaged (CUdeviceptr *address, size_t size, unsigned int flags)
 {
   BEGIN (cuMemAllocManaged, NEEDS_CONTEXT);
-  if (address == NULL || size == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes, flags 0x%x, or no place for the result", size, flags);
+  if (address == NULL || size == 0
+      || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "%zu bytes, flags 0x%x, or no place for the result", size, flags);
   *address = host_memory (KIND_MANAGED, size, flags)->node.address;
   return CUDA_SUCCESS;
 }
@@ -110,7 +121,9 @@ static CUresult
 allocate_host (void **place, guint64 size, guint flags)
 {
   if (place == NULL || size == 0 || (flags & ~HOST_FLAGS) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%" G_GUINT64_FORMAT " bytes, flags 0x%x, or no place for the result", size, flags);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "%" G_GUINT64_FORMAT " bytes, flags 0x%x, or no place for the result",
+                           size, flags);
   *place = (gpointer) (guintptr) host_memory (KIND_HOST, size, flags)->node.address;
   return CUDA_SUCCESS;
 }
@@ -136,7 +149,8 @@ cuMemFreeHost (void *memory)
 
   BEGIN (cuMemFreeHost, RETURNS);
   if ((span = standin_span_start ((guintptr) memory, KIND_HOST)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p is no host memory of cuMemHostAlloc", memory);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p is no host memory of cuMemHostAlloc",
+                           memory);
   standin_wait_until (span->context->busy);
   standin_span_remove (span);
   return standin_context_state ();
@@ -150,9 +164,12 @@ cuMemHostRegister_v2 (void *memory, size_t size, unsigned int flags)
 
   BEGIN (cuMemHostRegister_v2, NEEDS_CONTEXT);
   if (memory == NULL || size == 0 || (flags & ~REGISTER_FLAGS) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p, %zu bytes, flags 0x%x", memory, size, flags);
-  if (standin_span_at ((guintptr) memory) != NULL || standin_span_at ((guintptr) memory + size - 1) != NULL)
-    return standin_misuse (CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p is registered, or memory of the driver", memory);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p, %zu bytes, flags 0x%x", memory, size,
+                           flags);
+  if (standin_span_at ((guintptr) memory) != NULL
+      || standin_span_at ((guintptr) memory + size - 1) != NULL)
+    return standin_misuse (CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+                           "%p is registered, or memory of the driver", memory);
   bytes = standin_bytes_new (size);
   bytes->data = memory;
   bytes->borrowed = TRUE;
@@ -188,7 +205,9 @@ cuMemHostGetDevicePointer_v2 (CUdeviceptr *address, void *memory, unsigned int f
 {
   BEGIN (cuMemHostGetDevicePointer_v2, NEEDS_CONTEXT);
   if (address == NULL || flags != 0 || host_span (memory) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p is no host memory, flags are not 0, or no place for the result", memory);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "%p is no host memory, flags are not 0, or no place for the result",
+                           memory);
   *address = (guintptr) memory;
   return CUDA_SUCCESS;
 }
@@ -200,7 +219,8 @@ cuMemHostGetFlags (unsigned int *flags, void *memory)
 
   BEGIN (cuMemHostGetFlags, NEEDS_CONTEXT);
   if (flags == NULL || (span = host_span (memory)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p is no host memory, or no place for the result", memory);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "%p is no host memory, or no place for the result", memory);
   *flags = span->flags;
   return CUDA_SUCCESS;
 }
@@ -224,14 +244,16 @@ cuMemGetAddressRange_v2 (CUdeviceptr *base, size_t *size, CUdeviceptr address)
 
 /* FALSE: no such attribute here. */
 static gboolean
-pointer_attribute (const StandinSpan *span, CUdeviceptr address, CUpointer_attribute attribute, void *value)
+pointer_attribute (const StandinSpan *span, CUdeviceptr address, CUpointer_attribute attribute,
+                   void *value)
 {
   gboolean host = span->kind == KIND_HOST || span->kind == KIND_REGISTERED;
 
   switch ((int) attribute)
     {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      *(CUcontext *) value = span->context != NULL ? STANDIN_HANDLE (CUcontext, span->context) : NULL;
+      *(CUcontext *) value = span->context != NULL ? STANDIN_HANDLE (CUcontext, span->context)
+                                                   : NULL;
       return TRUE;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       *(CUmemorytype *) value = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -246,7 +268,8 @@ pointer_attribute (const StandinSpan *span, CUdeviceptr address, CUpointer_attri
       *(unsigned int *) value = span->kind == KIND_MANAGED;
       return TRUE;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *(int *) value = span->device != NULL ? span->device->ordinal : span->context->device->ordinal;
+      *(int *) value = span->device != NULL ? span->device->ordinal
+                                            : span->context->device->ordinal;
       return TRUE;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       *(CUdeviceptr *) value = span->node.address;
@@ -258,7 +281,8 @@ pointer_attribute (const StandinSpan *span, CUdeviceptr address, CUpointer_attri
       *(unsigned int *) value = TRUE;
       return TRUE;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      *(CUmemoryPool *) value = span->pool != NULL ? STANDIN_HANDLE (CUmemoryPool, span->pool) : NULL;
+      *(CUmemoryPool *) value = span->pool != NULL ? STANDIN_HANDLE (CUmemoryPool, span->pool)
+                                                   : NULL;
       return TRUE;
     default:
       return FALSE;
@@ -276,11 +300,13 @@ cuPointerGetAttribute (void *value, CUpointer_attribute attribute, CUdeviceptr a
   /* How programs ask whether a pointer is CUDA's: no misuse. */
   if ((span = standin_span_at (address)) == NULL || !span->owned)
     return CUDA_ERROR_INVALID_VALUE;
-  return pointer_attribute (span, address, attribute, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return pointer_attribute (span, address, attribute, value) ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult CUDAAPI
-cuPointerGetAttributes (unsigned int count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)
+cuPointerGetAttributes (unsigned int count, CUpointer_attribute *attributes, void **values,
+                        CUdeviceptr address)
 {
   const StandinSpan *span;
 
@@ -290,7 +316,9 @@ cuPointerGetAttributes (unsigned int count, CUpointer_attribute *attributes, voi
   span = standin_span_at (address);
   for (guint i = 0; i < count; i++)
     if (span == NULL || !span->owned)
-      memset (values[i], 0, sizeof (int)); /* all attributes begin with so many bytes; 0 says that it is not CUDA's */
+      memset (
+          values[i], 0,
+          sizeof (int)); /* all attributes begin with so many bytes; 0 says that it is not CUDA's */
     else
       pointer_attribute (span, address, attributes[i], values[i]);
   return CUDA_SUCCESS;

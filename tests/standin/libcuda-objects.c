@@ -1,4 +1,5 @@
-/* libcuda-objects.c - what has a handle: numbers that are never given out twice and point nowhere. */
+/* libcuda-objects.c - what has a handle: numbers that are never given out twice and point
+ * nowhere. */
 #include "config.h"
 
 #include "standin.h"

@@ -1,8 +1,9 @@
 /* libcuda-pools.c - stream-ordered memory of the stand-in driver.
  *
- * A pool asks the device for a block of each size it has none of, keeps what is freed, and uses it again for requests of the same size:
- * in the stream that freed it at once, elsewhere when the free is done.  At each synchronisation it gives back what exceeds its
- * threshold, oldest first. Work may use a block from where its stream has come to the allocation until where the free is.
+ * A pool asks the device for a block of each size it has none of, keeps what is freed, and uses it
+ * again for requests of the same size: in the stream that freed it at once, elsewhere when the free
+ * is done.  At each synchronisation it gives back what exceeds its threshold, oldest first. Work
+ * may use a block from where its stream has come to the allocation until where the free is.
  */
 #include "config.h"
 
@@ -129,7 +130,8 @@ new_block (StandinPool *pool, guint64 size)
 }
 
 static CUresult
-allocate (StandinEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_pool, CUmemoryPool pool_handle, CUstream handle)
+allocate (StandinEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_pool,
+          CUmemoryPool pool_handle, CUstream handle)
 {
   StandinWork work = { .run = run_begin };
   StandinStream *stream;
@@ -140,10 +142,12 @@ allocate (StandinEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_p
   if (!standin.pools)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (place == NULL || wanted == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes, or no place for the result", wanted);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes, or no place for the result",
+                           wanted);
   if ((stream = standin_stream (handle)) == NULL || stream->object.context != standin_context ())
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
-  pool = from_pool ? standin_object (pool_handle, KIND_POOL) : current_pool (standin_context ()->device);
+  pool = from_pool ? standin_object (pool_handle, KIND_POOL)
+                   : current_pool (standin_context ()->device);
   if (pool == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
   work.span = take_unused (pool, size, stream);
@@ -208,7 +212,8 @@ cuMemAllocAsync (CUdeviceptr *address, size_t size, CUstream stream)
 CUresult CUDAAPI
 cuMemAllocAsync_ptsz (CUdeviceptr *address, size_t size, CUstream stream)
 {
-  return allocate (ENTRY_cuMemAllocAsync_ptsz, address, size, FALSE, NULL, standin_per_thread (stream));
+  return allocate (ENTRY_cuMemAllocAsync_ptsz, address, size, FALSE, NULL,
+                   standin_per_thread (stream));
 }
 
 CUresult CUDAAPI
@@ -220,7 +225,8 @@ cuMemAllocFromPoolAsync (CUdeviceptr *address, size_t size, CUmemoryPool pool, C
 CUresult CUDAAPI
 cuMemAllocFromPoolAsync_ptsz (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream)
 {
-  return allocate (ENTRY_cuMemAllocFromPoolAsync_ptsz, address, size, TRUE, pool, standin_per_thread (stream));
+  return allocate (ENTRY_cuMemAllocFromPoolAsync_ptsz, address, size, TRUE, pool,
+                   standin_per_thread (stream));
 }
 
 CUresult CUDAAPI
@@ -298,7 +304,8 @@ cuMemPoolCreate (CUmemoryPool *handle, const CUmemPoolProps *properties)
   BEGIN (cuMemPoolCreate, NEEDS_INIT);
   SUPPORTED ();
   if (handle == NULL || properties == NULL || properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED
-      || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE || (device = standin_device (properties->location.id)) == NULL)
+      || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE
+      || (device = standin_device (properties->location.id)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "properties, or no place for the result");
   pool = standin_pool_new (device);
 #if CUDA_VERSION >= 12020
@@ -316,7 +323,8 @@ cuMemPoolDestroy (CUmemoryPool handle)
   if (pool->own)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "a device's default pool is not destroyed");
   if (pool->used > 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "the pool still has %" G_GUINT64_FORMAT " bytes in use", pool->used);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "the pool still has %" G_GUINT64_FORMAT " bytes in use", pool->used);
   for (guint i = 0; i < pool->unused->len; i++)
     standin_wait_until (((StandinSpan *) g_ptr_array_index (pool->unused, i))->freed);
   trim (pool, 0);
@@ -363,7 +371,8 @@ attribute_of (StandinPool *pool, CUmemPool_attribute attribute)
 static gboolean
 is_reuse (CUmemPool_attribute attribute)
 {
-  return attribute == CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES || attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC
+  return attribute == CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES
+         || attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC
          || attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
@@ -377,7 +386,8 @@ cuMemPoolGetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
   POOL (handle);
   place = attribute_of (pool, attribute);
   if (value == NULL || (place == NULL && !is_reuse (attribute)))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d, or no place for the result", (int) attribute);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d, or no place for the result",
+                           (int) attribute);
   if (place != NULL)
     *(cuuint64_t *) value = *place;
   else
@@ -389,14 +399,17 @@ CUresult CUDAAPI
 cuMemPoolSetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
   guint64 *place;
-  gboolean high = attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+  gboolean high = attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH
+                  || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH;
 
   BEGIN (cuMemPoolSetAttribute, NEEDS_INIT);
   SUPPORTED ();
   POOL (handle);
-  if (value == NULL || (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && !high && !is_reuse (attribute))
+  if (value == NULL
+      || (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && !high && !is_reuse (attribute))
       || (high && *(cuuint64_t *) value != 0))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set so", (int) attribute);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set so",
+                           (int) attribute);
   if ((place = attribute_of (pool, attribute)) != NULL)
     *place = *(cuuint64_t *) value;
   return CUDA_SUCCESS;

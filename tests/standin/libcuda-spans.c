@@ -1,6 +1,8 @@
-/* libcuda-spans.c - what stands behind addresses: spans of memory by address, and the bytes of each, made when first touched.
+/* libcuda-spans.c - what stands behind addresses: spans of memory by address, and the bytes of
+ * each, made when first touched.
  *
- * A span is an allocation, host memory, memory from a pool, or a mapping of a page; several mappings of one page share its bytes.
+ * A span is an allocation, host memory, memory from a pool, or a mapping of a page; several
+ * mappings of one page share its bytes.
  */
 #include "config.h"
 
@@ -9,7 +11,8 @@
 
 #include "standin.h"
 
-#define MAP_FROM (1 << 20) /* bytes from which memory is asked of the kernel: pages that nobody touches cost nothing */
+/* Bytes from which memory is asked of the kernel: pages that nobody touches cost nothing. */
+#define MAP_FROM (1 << 20)
 
 StandinBytes *
 standin_bytes_new (guint64 size)
@@ -42,7 +45,8 @@ standin_bytes_data (StandinBytes *bytes)
     bytes->data = g_malloc0 (bytes->size);
   else if (bytes->data == NULL)
     {
-      bytes->data = mmap (NULL, bytes->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      bytes->data = mmap (NULL, bytes->size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (bytes->data == MAP_FAILED)
         g_error ("stand-in libcuda: this machine has no %" G_GUINT64_FORMAT " bytes", bytes->size);
     }
@@ -50,7 +54,8 @@ standin_bytes_data (StandinBytes *bytes)
 }
 
 StandinSpan *
-standin_span_add (StandinKind kind, guint64 address, guint64 size, StandinDevice *device, StandinBytes *bytes)
+standin_span_add (StandinKind kind, guint64 address, guint64 size, StandinDevice *device,
+                  StandinBytes *bytes)
 {
   StandinSpan *span = g_new0 (StandinSpan, 1);
 
@@ -93,7 +98,8 @@ StandinSpan *
 standin_span_start (guint64 address, StandinKind kind)
 {
   StandinSpan *span = standin_span_at (address);
-  return span != NULL && span->node.address == address && span->kind == kind && span->owned ? span : NULL;
+  return span != NULL && span->node.address == address && span->kind == kind && span->owned ? span
+                                                                                            : NULL;
 }
 
 /* TRUE if work on @device may use the bytes of @span. */

@@ -1,9 +1,10 @@
 /* libcuda-streams.c - streams of the stand-in driver, and the clock.
  *
- * Work put on a stream gets its time at once: it begins when all is done that it must wait for, and ends some time later.  It is carried
- * out when the clock has come to its end, work of all streams in the order of these times; so an event is pending until somebody waits,
- * or has made calls enough for the time to pass.  The default stream waits for all others of its context, and they for it, but for those
- * made non-blocking.
+ * Work put on a stream gets its time at once: it begins when all is done that it must wait for, and
+ * ends some time later.  It is carried out when the clock has come to its end, work of all streams
+ * in the order of these times; so an event is pending until somebody waits, or has made calls
+ * enough for the time to pass.  The default stream waits for all others of its context, and they
+ * for it, but for those made non-blocking.
  *
  * Invariant: within a stream, times never go down; a stream's `busy` is the end of its last work.
  */
@@ -26,8 +27,9 @@ static int
 by_time (gconstpointer a, gconstpointer b, gpointer data)
 {
   const StandinWork *left = a, *right = b;
-  return left->done != right->done ? (left->done < right->done ? -1 : 1)
-                                   : (left->sequence > right->sequence) - (left->sequence < right->sequence);
+  return left->done != right->done
+             ? (left->done < right->done ? -1 : 1)
+             : (left->sequence > right->sequence) - (left->sequence < right->sequence);
 }
 
 static void
@@ -122,7 +124,8 @@ standin_wait_as_device (StandinDevice *device, GememDeviceCall call)
     return;
   g_hash_table_iter_init (&iter, standin.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((StandinObject *) value)->kind == KIND_CONTEXT && ((StandinContext *) value)->device == device)
+    if (((StandinObject *) value)->kind == KIND_CONTEXT
+        && ((StandinContext *) value)->device == device)
       standin.now = MAX (standin.now, ((StandinContext *) value)->busy);
   standin_run_due ();
 }
@@ -132,7 +135,8 @@ standin_stream_clear (StandinContext *context)
 {
   GSequenceIter *next;
 
-  for (GSequenceIter *iter = g_sequence_get_begin_iter (standin.queue); !g_sequence_iter_is_end (iter); iter = next)
+  for (GSequenceIter *iter = g_sequence_get_begin_iter (standin.queue);
+       !g_sequence_iter_is_end (iter); iter = next)
     {
       StandinWork *work = g_sequence_get (iter);
       next = g_sequence_iter_next (iter);
@@ -165,7 +169,9 @@ thread_stream (StandinContext *context)
   if (stream == NULL)
     {
       stream = g_new0 (StandinStream, 1);
-      stream->object = (StandinObject) { .id = standin_new_id (), .kind = KIND_STREAM, .context = context };
+      stream->object = (StandinObject){ .id = standin_new_id (),
+                                        .kind = KIND_STREAM,
+                                        .context = context };
       g_hash_table_insert (context->per_thread, g_thread_self (), stream);
     }
   return stream;
@@ -200,7 +206,8 @@ create_stream (CUstream *handle, unsigned int flags, int priority)
   StandinStream *stream;
 
   if (handle == NULL || (flags & ~CU_STREAM_NON_BLOCKING) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result", flags);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                           flags);
   stream = standin_object_add (g_new0 (StandinStream, 1), KIND_STREAM, standin_context ());
   stream->flags = flags;
   stream->priority = CLAMP (priority, -5, 0);
@@ -332,7 +339,10 @@ ask_stream (StandinEntry entry, CUstream handle, StreamQuestion question, gpoint
 }
 
 #define QUESTION(symbol, type, question) \
-  CUresult CUDAAPI symbol (CUstream handle, type *answer) { return ask_stream (ENTRY_##symbol, handle, question, answer); } \
+  CUresult CUDAAPI symbol (CUstream handle, type *answer) \
+  { \
+    return ask_stream (ENTRY_##symbol, handle, question, answer); \
+  } \
   CUresult CUDAAPI symbol##_ptsz (CUstream handle, type *answer) \
   { \
     return ask_stream (ENTRY_##symbol##_ptsz, standin_per_thread (handle), question, answer); \

@@ -1,10 +1,13 @@
-/* libcuda-virtual.c - virtual memory of the stand-in driver: ranges of addresses, pages, mappings and who may use them.
+/* libcuda-virtual.c - virtual memory of the stand-in driver: ranges of addresses, pages, mappings
+ * and who may use them.
  *
- * A page lives while a handle or a mapping holds it.  A mapping shows no byte to any device before cuMemSetAccess.  A call that does not
- * name whole mappings is refused, and so is whatever the driver refuses: odd sizes, ranges still mapped, offsets into pages.
+ * A page lives while a handle or a mapping holds it.  A mapping shows no byte to any device before
+ * cuMemSetAccess.  A call that does not name whole mappings is refused, and so is whatever the
+ * driver refuses: odd sizes, ranges still mapped, offsets into pages.
  *
- * The simulated device of the current context gives a range its addresses, that of the page's location the page; where both are one, it
- * is asked for the mapping too (and can refuse it), else the page is kept from it until its last mapping is gone.
+ * The simulated device of the current context gives a range its addresses, that of the page's
+ * location the page; where both are one, it is asked for the mapping too (and can refuse it), else
+ * the page is kept from it until its last mapping is gone.
  */
 #include "config.h"
 
@@ -17,7 +20,8 @@
 static StandinDevice *
 range_device (void)
 {
-  return standin_context () != NULL && standin_context ()->alive ? standin_context ()->device : &standin.devices[0];
+  return standin_context () != NULL && standin_context ()->alive ? standin_context ()->device
+                                                                 : &standin.devices[0];
 }
 
 static gboolean
@@ -36,7 +40,8 @@ device_at (const CUmemLocation *location)
 /* ---- ranges */
 
 CUresult CUDAAPI
-cuMemAddressReserve (CUdeviceptr *place, size_t size, size_t alignment, CUdeviceptr wish, unsigned long long flags)
+cuMemAddressReserve (CUdeviceptr *place, size_t size, size_t alignment, CUdeviceptr wish,
+                     unsigned long long flags)
 {
   StandinDevice *device;
   StandinRange *range;
@@ -45,10 +50,12 @@ cuMemAddressReserve (CUdeviceptr *place, size_t size, size_t alignment, CUdevice
   BEGIN (cuMemAddressReserve, NEEDS_INIT);
   SUPPORTED ();
   device = range_device ();
-  if (place == NULL || size == 0 || !is_multiple (size, device) || (alignment & (alignment - 1)) != 0 || flags != 0)
+  if (place == NULL || size == 0 || !is_multiple (size, device)
+      || (alignment & (alignment - 1)) != 0 || flags != 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "%zu bytes are no multiple of the granularity, or alignment %zu, flags, or no place for the result", size,
-                           alignment);
+                           "%zu bytes are no multiple of the granularity, or alignment %zu, flags, "
+                           "or no place for the result",
+                           size, alignment);
   address = gemem_device_reserve (standin_enter_device (device), size, alignment);
   standin_leave_device (device);
   if (address == 0)
@@ -95,7 +102,8 @@ cuMemAddressFree (CUdeviceptr address, size_t size)
   SUPPORTED ();
   range = range_at (address);
   if (range == NULL || range->node.address != address || range->size != size)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is no reserved range", address, size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is no reserved range",
+                           address, size);
   if (is_mapped (address, size))
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "range 0x%llx still has mappings", address);
   standin_wait_as_device (range->device, GEMEM_CALL_RELEASE);
@@ -112,11 +120,14 @@ cuMemAddressFree (CUdeviceptr address, size_t size)
 static StandinDevice *
 page_device (const CUmemAllocationProp *properties)
 {
-  return properties != NULL && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED ? device_at (&properties->location) : NULL;
+  return properties != NULL && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED
+             ? device_at (&properties->location)
+             : NULL;
 }
 
 CUresult CUDAAPI
-cuMemGetAllocationGranularity (size_t *granularity, const CUmemAllocationProp *properties, CUmemAllocationGranularity_flags option)
+cuMemGetAllocationGranularity (size_t *granularity, const CUmemAllocationProp *properties,
+                               CUmemAllocationGranularity_flags option)
 {
   const StandinDevice *device;
 
@@ -124,14 +135,17 @@ cuMemGetAllocationGranularity (size_t *granularity, const CUmemAllocationProp *p
   SUPPORTED ();
   device = page_device (properties);
   if (granularity == NULL || device == NULL
-      || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "properties, option, or no place for the result");
+      || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM
+          && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "properties, option, or no place for the result");
   *granularity = device->granularity;
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
-cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *properties, unsigned long long flags)
+cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size,
+             const CUmemAllocationProp *properties, unsigned long long flags)
 {
   StandinDevice *device;
   StandinPage *page;
@@ -141,10 +155,12 @@ cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size, const CUmemAlloc
   SUPPORTED ();
   device = page_device (properties);
   if (device == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "properties that name no pinned memory of a device that is there");
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "properties that name no pinned memory of a device that is there");
   if (handle == NULL || size == 0 || !is_multiple (size, device) || flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes are no multiple of the granularity, or flags, or no place for the result",
-                           size);
+    return standin_misuse (
+        CUDA_ERROR_INVALID_VALUE,
+        "%zu bytes are no multiple of the granularity, or flags, or no place for the result", size);
   standin_wait_as_device (device, GEMEM_CALL_CREATE);
   number = gemem_device_create_page (standin_enter_device (device), size);
   standin_leave_device (device);
@@ -199,7 +215,8 @@ cuMemRelease (CUmemGenericAllocationHandle handle)
 }
 
 CUresult CUDAAPI
-cuMemGetAllocationPropertiesFromHandle (CUmemAllocationProp *properties, CUmemGenericAllocationHandle handle)
+cuMemGetAllocationPropertiesFromHandle (CUmemAllocationProp *properties,
+                                        CUmemGenericAllocationHandle handle)
 {
   const StandinPage *page;
 
@@ -207,8 +224,9 @@ cuMemGetAllocationPropertiesFromHandle (CUmemAllocationProp *properties, CUmemGe
   SUPPORTED ();
   if (properties == NULL || (page = find_page (handle)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or no place for the result");
-  *properties = (CUmemAllocationProp) { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                        .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = page->device->ordinal } };
+  *properties = (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                     .id = page->device->ordinal } };
   return CUDA_SUCCESS;
 }
 
@@ -221,7 +239,8 @@ cuMemRetainAllocationHandle (CUmemGenericAllocationHandle *handle, void *memory)
   SUPPORTED ();
   span = standin_span_at ((guintptr) memory);
   if (handle == NULL || span == NULL || span->page == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p is not mapped, or no place for the result", memory);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p is not mapped, or no place for the result",
+                           memory);
   span->page->owners++;
   *handle = span->page->object.id;
   return CUDA_SUCCESS;
@@ -230,7 +249,8 @@ cuMemRetainAllocationHandle (CUmemGenericAllocationHandle *handle, void *memory)
 /* ---- mappings */
 
 CUresult CUDAAPI
-cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags)
+cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+          unsigned long long flags)
 {
   StandinRange *range;
   StandinPage *page;
@@ -240,17 +260,22 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
   SUPPORTED ();
   if ((page = find_page (handle)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
-  if (size == 0 || !is_multiple (size, page->device) || !is_multiple (address, page->device) || offset != 0 || flags != 0)
+  if (size == 0 || !is_multiple (size, page->device) || !is_multiple (address, page->device)
+      || offset != 0 || flags != 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "0x%llx with %zu bytes from %zu: not in multiples of the granularity, or offset or flags that are not 0",
+                           "0x%llx with %zu bytes from %zu: not in multiples of the granularity, "
+                           "or offset or flags that are not 0",
                            address, size, offset);
   if (size > page->size)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes of a page of %" G_GUINT64_FORMAT, size, page->size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes of a page of %" G_GUINT64_FORMAT,
+                           size, page->size);
   range = range_at (address);
   if (range == NULL || range->size - (address - range->node.address) < size)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is not in one reserved range", address, size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "0x%llx with %zu bytes is not in one reserved range", address, size);
   if (is_mapped (address, size))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is mapped already", address, size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is mapped already",
+                           address, size);
   if (range->device == page->device)
     {
       gboolean ok;
@@ -295,7 +320,8 @@ unmap (StandinSpan *span)
   standin_wait_as_device (device, GEMEM_CALL_UNMAP);
   if (device == page->device)
     {
-      gboolean ok = gemem_device_unmap (standin_enter_device (device), span->node.address, span->size);
+      gboolean ok = gemem_device_unmap (standin_enter_device (device), span->node.address,
+                                        span->size);
       standin_leave_device (device);
       if (!ok)
         return FALSE;
@@ -314,7 +340,9 @@ cuMemUnmap (CUdeviceptr address, size_t size)
   BEGIN (cuMemUnmap, RETURNS);
   SUPPORTED ();
   if (size == 0 || !is_whole_mappings (address, size))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is not one or several whole mappings", address, size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "0x%llx with %zu bytes is not one or several whole mappings", address,
+                           size);
   for (guint64 done = 0, each; done < size; done += each)
     {
       StandinSpan *span = standin_span_at (address + done);
@@ -331,7 +359,9 @@ cuMemSetAccess (CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
   BEGIN (cuMemSetAccess, NEEDS_INIT);
   SUPPORTED ();
   if (size == 0 || !is_whole_mappings (address, size))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is not one or several whole mappings", address, size);
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "0x%llx with %zu bytes is not one or several whole mappings", address,
+                           size);
   if (access == NULL || count == 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "nobody named");
   for (gsize i = 0; i < count; i++)
@@ -359,9 +389,12 @@ cuMemGetAccess (unsigned long long *flags, const CUmemLocation *location, CUdevi
   BEGIN (cuMemGetAccess, NEEDS_INIT);
   SUPPORTED ();
   span = standin_span_at (address);
-  if (flags == NULL || location == NULL || (device = device_at (location)) == NULL || span == NULL || span->page == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not mapped, or a location that is no device", address);
-  *flags = (span->access & (1u << device->ordinal)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  if (flags == NULL || location == NULL || (device = device_at (location)) == NULL || span == NULL
+      || span->page == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "0x%llx is not mapped, or a location that is no device", address);
+  *flags = (span->access & (1u << device->ordinal)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                         : CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
 }
 
@@ -369,6 +402,7 @@ cuMemGetAccess (unsigned long long *flags, const CUmemLocation *location, CUdevi
 void
 standin_virtual_leaks (void)
 {
-  for (GememTreeNode *node = gemem_tree_first (&standin.ranges); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&standin.ranges); node != NULL;
+       node = gemem_tree_next (node))
     standin_report_leak (KIND_RANGE, GEMEM_TREE_ENTRY (node, StandinRange, node)->size);
 }

@@ -1,17 +1,21 @@
-/* libcuda.c - the stand-in driver's beginning: cuInit and what it reads from the environment, cuGetProcAddress, names of errors, and
- * what every call begins with.
+/* libcuda.c - the stand-in driver's beginning: cuInit and what it reads from the environment,
+ * cuGetProcAddress, names of errors, and what every call begins with.
  *
  * Environment:
- *   GEMEM_STANDIN          specification of each device's simulated device ("sim"), as in faulty:nth=5,call=map,capacity=1GiB
+ *   GEMEM_STANDIN          specification of each device's simulated device ("sim"), as in
+ *                          faulty:nth=5,call=map,capacity=1GiB
  *   GEMEM_STANDIN_DEVICES  how many devices there are (1); 0: cuInit says CUDA_ERROR_NO_DEVICE
  *   GEMEM_STANDIN_VERSION  the driver's version (13000): younger functions are not found
  *   GEMEM_STANDIN_VMM=0    no virtual memory, GEMEM_STANDIN_POOLS=0: no stream-ordered pools
- *   GEMEM_STANDIN_REAL_TIME=1  time is that of the host: a call takes as long as the simulated device's profile says, and work on streams goes on meanwhile
- *   GEMEM_STANDIN_FAIL     calls that fail: cuMemMap=3:CUDA_ERROR_UNKNOWN,cuMemcpyDtoH=2+ - the third call of cuMemMap with that code, and
- *                          the second and all later ones of cuMemcpyDtoH, without a code with CUDA_ERROR_OUT_OF_MEMORY
+ *   GEMEM_STANDIN_REAL_TIME=1  time is that of the host: a call takes as long as the simulated
+ *                              device's profile says, and work on streams goes on meanwhile
+ *   GEMEM_STANDIN_FAIL     calls that fail: cuMemMap=3:CUDA_ERROR_UNKNOWN,cuMemcpyDtoH=2+ - the
+ *                          third call of cuMemMap with that code, and the second and all later ones
+ *                          of cuMemcpyDtoH, without a code with CUDA_ERROR_OUT_OF_MEMORY
  *   GEMEM_STANDIN_REPORT   file to which the report is appended (report.c)
  *
- * Names there are those of cuGetProcAddress, without suffix; calls of one name are counted together.
+ * Names there are those of cuGetProcAddress, without suffix; calls of one name are counted
+ * together.
  */
 #include "config.h"
 
@@ -27,14 +31,16 @@
 typedef struct
 {
   const char *name, *symbol;
-  int         version;
-  gboolean    per_thread;
-  gpointer    function;
+  int version;
+  gboolean per_thread;
+  gpointer function;
 } EntryPoint;
 
 static const EntryPoint entries[ENTRY_COUNT] = {
-#define STANDIN_ENTRY(name, symbol, version) [ENTRY_##symbol] = { #name, #symbol, version, FALSE, (gpointer) symbol },
-#define STANDIN_ENTRY_PER_THREAD(name, symbol, version) [ENTRY_##symbol] = { #name, #symbol, version, TRUE, (gpointer) symbol },
+#define STANDIN_ENTRY(name, symbol, version) \
+  [ENTRY_##symbol] = { #name, #symbol, version, FALSE, (gpointer) symbol },
+#define STANDIN_ENTRY_PER_THREAD(name, symbol, version) \
+  [ENTRY_##symbol] = { #name, #symbol, version, TRUE, (gpointer) symbol },
 #include "entry-points.def"
 #undef STANDIN_ENTRY
 #undef STANDIN_ENTRY_PER_THREAD
@@ -42,7 +48,7 @@ static const EntryPoint entries[ENTRY_COUNT] = {
 
 static const struct
 {
-  CUresult    code;
+  CUresult code;
   const char *name, *text;
 } errors[] = {
   { CUDA_SUCCESS, "CUDA_SUCCESS", "no error" },
@@ -54,29 +60,39 @@ static const struct
   { CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal" },
   { CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid" },
   { CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" },
-  { CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device" },
-  { CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices" },
+  { CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+    "no kernel image is available for execution on the device" },
+  { CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+    "peer access is not supported between these two devices" },
   { CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
     "the provided PTX was compiled with an unsupported toolchain." },
   { CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle" },
   { CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
   { CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready" },
-  { CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" },
-  { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch" },
-  { CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled" },
-  { CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled" },
-  { CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", "cannot set while device is active in this process" },
+  { CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "an illegal memory access was encountered" },
+  { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+    "too many resources requested for launch" },
+  { CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+    "peer access is already enabled" },
+  { CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
+    "peer access has not been enabled" },
+  { CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",
+    "cannot set while device is active in this process" },
   { CUDA_ERROR_CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed" },
   { CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
     "part or all of the requested memory range is already mapped" },
   { CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
     "pointer does not correspond to a registered memory region" },
   { CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address" },
-  { CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state" },
-  { CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing" },
+  { CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
+    "the operation cannot be performed in the present state" },
+  { CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+    "operation not permitted when stream is capturing" },
   { CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
     "operation failed due to a previous error during capture" },
-  { CUDA_ERROR_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream" },
+  { CUDA_ERROR_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT",
+    "operation not permitted on an event last recorded in a capturing stream" },
   { CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
     "attempt to terminate a thread-local capture sequence from another thread" },
   { CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
@@ -89,9 +105,9 @@ static const struct
 /* A call that $GEMEM_STANDIN_FAIL wants to fail. */
 typedef struct
 {
-  char    *name;
-  guint64  from, to;
-  guint64  seen;
+  char *name;
+  guint64 from, to;
+  guint64 seen;
   CUresult code;
 } Failure;
 
@@ -147,7 +163,8 @@ number_of (const char *variable, guint64 fallback, guint64 most)
   const char *text = g_getenv (variable);
   guint64 value = fallback;
 
-  if (text != NULL && *text != '\0' && !g_ascii_string_to_unsigned (text, 10, 0, most, &value, NULL))
+  if (text != NULL && *text != '\0'
+      && !g_ascii_string_to_unsigned (text, 10, 0, most, &value, NULL))
     complain (variable, text, "not a number, or too large");
   return value;
 }
@@ -174,10 +191,13 @@ read_failure (const char *text)
     known |= strcmp (entries[i].name, sides[0]) == 0;
   if (later)
     how[0][strlen (how[0]) - 1] = '\0';
-  if (!known || how[0] == NULL || !g_ascii_string_to_unsigned (how[0], 10, 1, G_MAXUINT64, &failure->from, NULL)
-      || (how[1] != NULL && code_of (how[1]) == CUDA_SUCCESS) || n_failures + 1 == G_N_ELEMENTS (failures))
+  if (!known || how[0] == NULL
+      || !g_ascii_string_to_unsigned (how[0], 10, 1, G_MAXUINT64, &failure->from, NULL)
+      || (how[1] != NULL && code_of (how[1]) == CUDA_SUCCESS)
+      || n_failures + 1 == G_N_ELEMENTS (failures))
     {
-      complain ("GEMEM_STANDIN_FAIL", text, "write NAME=N, NAME=N+ or NAME=N:CUDA_ERROR_..., with names and errors known here");
+      complain ("GEMEM_STANDIN_FAIL", text,
+                "write NAME=N, NAME=N+ or NAME=N:CUDA_ERROR_..., with names and errors known here");
       return;
     }
   failure->name = g_strdup (sides[0]);
@@ -197,9 +217,10 @@ open_devices (void)
       StandinDevice *device = &standin.devices[i];
       g_autoptr (GError) error = NULL;
       /* Each device has its own part of the address space. */
-      g_autofree char *places = g_strdup_printf ("base=0x%" G_GINT64_MODIFIER "x,va_base=0x%" G_GINT64_MODIFIER "x",
-                                                 (G_GUINT64_CONSTANT (1) << 44) + ((guint64) i << 48),
-                                                 (G_GUINT64_CONSTANT (1) << 45) + ((guint64) i << 48));
+      g_autofree char *places = g_strdup_printf (
+          "base=0x%" G_GINT64_MODIFIER "x,va_base=0x%" G_GINT64_MODIFIER "x",
+          (G_GUINT64_CONSTANT (1) << 44) + ((guint64) i << 48),
+          (G_GUINT64_CONSTANT (1) << 45) + ((guint64) i << 48));
       GememDeviceInfo info;
 
       device->ordinal = i;
@@ -278,7 +299,9 @@ standin_begin (StandinEntry entry, StandinNeeds needs)
   if (needs == NEEDS_NOTHING)
     return CUDA_SUCCESS;
   if (!standin.initialised || standin.forked)
-    return standin_misuse (CUDA_ERROR_NOT_INITIALIZED, standin.forked ? "in a child of the process that called cuInit" : "before cuInit");
+    return standin_misuse (CUDA_ERROR_NOT_INITIALIZED,
+                           standin.forked ? "in a child of the process that called cuInit"
+                                          : "before cuInit");
   if ((failure = standin_capture_allows (entry)) != CUDA_SUCCESS)
     return failure;
   if (standin.began != 0)
@@ -318,7 +341,9 @@ cuInit (unsigned int flags)
       pthread_atfork (NULL, NULL, forked);
       standin.initialised = !standin.broken && standin.n_devices > 0;
     }
-  return standin.broken ? CUDA_ERROR_SYSTEM_NOT_READY : standin.n_devices == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+  return standin.broken           ? CUDA_ERROR_SYSTEM_NOT_READY
+         : standin.n_devices == 0 ? CUDA_ERROR_NO_DEVICE
+                                  : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
@@ -359,7 +384,8 @@ cuGetErrorString (CUresult error, const char **text)
 
 /* ---- functions by name and version */
 
-/* The youngest symbol of @name that is not younger than @version; *known: there is one, whatever its version. */
+/* The youngest symbol of @name that is not younger than @version; *known: there is one, whatever
+ * its version. */
 static gpointer
 find_function (const char *name, int version, gboolean per_thread, gboolean *known)
 {
@@ -382,15 +408,18 @@ find_function (const char *name, int version, gboolean per_thread, gboolean *kno
 }
 
 static CUresult
-get_function (const char *name, void **function, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+get_function (const char *name, void **function, int version, cuuint64_t flags,
+              CUdriverProcAddressQueryResult *status)
 {
   gboolean known;
 
-  if (name == NULL || *name == '\0' || function == NULL || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+  if (name == NULL || *name == '\0' || function == NULL
+      || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "name, place or flags");
   if (version > standin.version)
     return CUDA_ERROR_INVALID_VALUE; /* no misuse: how programs learn that the driver is too old */
-  *function = find_function (name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &known);
+  *function = find_function (name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+                             &known);
   if (status != NULL)
     *status = *function != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
               : known           ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
@@ -406,13 +435,15 @@ cuGetProcAddress (const char *name, void **function, int version, cuuint64_t fla
 }
 
 CUresult CUDAAPI
-cuGetProcAddress_v2 (const char *name, void **function, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+cuGetProcAddress_v2 (const char *name, void **function, int version, cuuint64_t flags,
+                     CUdriverProcAddressQueryResult *status)
 {
   BEGIN (cuGetProcAddress_v2, NEEDS_NOTHING);
   return get_function (name, function, version, flags, status);
 }
 
-/* Tables of functions without names: the driver has some for CUDA's own libraries, this one has none. */
+/* Tables of functions without names: the driver has some for CUDA's own libraries, this one has
+ * none. */
 CUresult CUDAAPI
 cuGetExportTable (const void **table, const CUuuid *id)
 {

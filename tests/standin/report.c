@@ -1,13 +1,15 @@
-/* report.c - what the stand-in driver saw, appended to the file $GEMEM_STANDIN_REPORT when the process ends; tests read it.
+/* report.c - what the stand-in driver saw, appended to the file $GEMEM_STANDIN_REPORT when the
+ * process ends; tests read it.
  *
  *   call cuMemAlloc_v2 12             calls, by symbol
- *   leak allocation 2 4194304         obtained and not given back: kind, how many, bytes (0 where a kind has none)
- *   misuse cuMemFree_v2: 0x1 is no allocation
- *   fault cuLaunchKernel: ...         work that went wrong, with which its context was lost
- *   end                               always the last line: without it the process did not end by itself
+ *   leak allocation 2 4194304         obtained and not given back: kind, how many, bytes (0 where a
+ *                                     kind has none)
+ *   misuse cuMemFree_v2: 0x1 is no allocation fault cuLaunchKernel: ... work that went wrong, with
+ *   which its context was lost end always the last line: without it the process did not end by
+ *   itself
  *
- * What goes with a context that is destroyed, or with the process, counts as leaked.  The first 100 lines of misuse and faults are kept,
- * the others counted ("more 7").
+ * What goes with a context that is destroyed, or with the process, counts as leaked.  The first 100
+ * lines of misuse and faults are kept, the others counted ("more 7").
  */
 #include "config.h"
 
@@ -19,10 +21,11 @@
 #define LINES_MAX 100
 
 static const char *const kind_names[KIND_COUNT] = {
-  [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",         [KIND_EVENT] = "event",     [KIND_MODULE] = "module",
-  [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",           [KIND_GRAPH] = "graph",           [KIND_PAGE] = "page",       [KIND_ALLOCATION] = "allocation",
-  [KIND_MANAGED] = "managed", [KIND_HOST] = "host",             [KIND_REGISTERED] = "registered", [KIND_POOLED] = "pooled",
-  [KIND_MAPPING] = "mapping", [KIND_RANGE] = "range",
+  [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",     [KIND_EVENT] = "event",
+  [KIND_MODULE] = "module",   [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",
+  [KIND_GRAPH] = "graph",     [KIND_PAGE] = "page",         [KIND_ALLOCATION] = "allocation",
+  [KIND_MANAGED] = "managed", [KIND_HOST] = "host",         [KIND_REGISTERED] = "registered",
+  [KIND_POOLED] = "pooled",   [KIND_MAPPING] = "mapping",   [KIND_RANGE] = "range",
 };
 
 static guint64 calls[ENTRY_COUNT];
@@ -75,7 +78,8 @@ count_remaining (void)
       else if (((const StandinPage *) value)->owners > 0)
         standin_report_leak (KIND_PAGE, ((const StandinPage *) value)->size);
     }
-  for (GememTreeNode *node = gemem_tree_first (&standin.spans); node != NULL; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_first (&standin.spans); node != NULL;
+       node = gemem_tree_next (node))
     {
       const StandinSpan *span = GEMEM_TREE_ENTRY (node, const StandinSpan, node);
       if (span->owned)
@@ -96,11 +100,12 @@ standin_report_write (void)
   count_remaining ();
   for (guint i = 0; i < ENTRY_COUNT; i++)
     if (calls[i] > 0)
-      g_string_append_printf (text, "call %s %" G_GUINT64_FORMAT "\n", standin_entry_name (i), calls[i]);
+      g_string_append_printf (text, "call %s %" G_GUINT64_FORMAT "\n", standin_entry_name (i),
+                              calls[i]);
   for (guint kind = 0; kind < KIND_COUNT; kind++)
     if (leaks[kind].count > 0)
-      g_string_append_printf (text, "leak %s %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n", kind_names[kind], leaks[kind].count,
-                              leaks[kind].bytes);
+      g_string_append_printf (text, "leak %s %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
+                              kind_names[kind], leaks[kind].count, leaks[kind].bytes);
   if (lines != NULL)
     g_string_append (text, lines->str);
   if (n_lines > LINES_MAX)

@@ -1,6 +1,8 @@
-/* test-standin.c - the stand-in driver itself: what it refuses, what it counts, that bytes and aliases are real and work has an order.
+/* test-standin.c - the stand-in driver itself: what it refuses, what it counts, that bytes and
+ * aliases are real and work has an order.
  *
- * Every scenario runs in a process of its own, which opens the library as a program does; its report is read afterwards.
+ * Every scenario runs in a process of its own, which opens the library as a program does; its
+ * report is read afterwards.
  */
 #include "config.h"
 
@@ -15,18 +17,68 @@
 
 #define PAGE ((size_t) 2 << 20)
 
+/* clang-format off */
 #define FUNCTIONS(F) \
-  F (cuInit) F (cuDriverGetVersion) F (cuGetErrorName) F (cuDeviceGet) F (cuDeviceGetCount) F (cuDeviceGetAttribute) \
-  F (cuDevicePrimaryCtxRetain) F (cuDevicePrimaryCtxRelease) F (cuCtxSetCurrent) F (cuCtxGetCurrent) F (cuMemAlloc) \
-  F (cuMemFree) F (cuMemAllocManaged) F (cuMemHostAlloc) F (cuMemFreeHost) F (cuMemGetInfo) F (cuMemAddressReserve) \
-  F (cuMemAddressFree) F (cuMemCreate) F (cuMemRelease) F (cuMemMap) F (cuMemUnmap) F (cuMemSetAccess) \
-  F (cuMemGetAllocationGranularity) F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetDefaultMemPool) \
-  F (cuMemPoolGetAttribute) F (cuMemPoolSetAttribute) F (cuMemsetD8) F (cuMemsetD8Async) F (cuMemsetD32) F (cuMemcpyHtoD) \
-  F (cuMemcpyDtoH) F (cuMemcpyDtoD) F (cuMemcpyHtoDAsync) F (cuMemcpyDtoHAsync) F (cuStreamCreate) F (cuStreamDestroy) \
-  F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamWaitEvent) F (cuEventCreate) F (cuEventDestroy) F (cuEventRecord) \
-  F (cuEventQuery) F (cuEventSynchronize) F (cuEventElapsedTime) F (cuModuleLoadData) F (cuModuleGetFunction) \
-  F (cuModuleUnload) F (cuLaunchKernel) F (cuStreamBeginCapture) F (cuStreamEndCapture) F (cuStreamIsCapturing) \
-  F (cuThreadExchangeStreamCaptureMode) F (cuCtxSynchronize) F (cuGraphDestroy) F (cuGetExportTable)
+  F (cuInit) \
+  F (cuDriverGetVersion) \
+  F (cuGetErrorName) \
+  F (cuDeviceGet) \
+  F (cuDeviceGetCount) \
+  F (cuDeviceGetAttribute) \
+  F (cuDevicePrimaryCtxRetain) \
+  F (cuDevicePrimaryCtxRelease) \
+  F (cuCtxSetCurrent) \
+  F (cuCtxGetCurrent) \
+  F (cuMemAlloc) \
+  F (cuMemFree) \
+  F (cuMemAllocManaged) \
+  F (cuMemHostAlloc) \
+  F (cuMemFreeHost) \
+  F (cuMemGetInfo) \
+  F (cuMemAddressReserve) \
+  F (cuMemAddressFree) \
+  F (cuMemCreate) \
+  F (cuMemRelease) \
+  F (cuMemMap) \
+  F (cuMemUnmap) \
+  F (cuMemSetAccess) \
+  F (cuMemGetAllocationGranularity) \
+  F (cuMemAllocAsync) \
+  F (cuMemFreeAsync) \
+  F (cuDeviceGetDefaultMemPool) \
+  F (cuMemPoolGetAttribute) \
+  F (cuMemPoolSetAttribute) \
+  F (cuMemsetD8) \
+  F (cuMemsetD8Async) \
+  F (cuMemsetD32) \
+  F (cuMemcpyHtoD) \
+  F (cuMemcpyDtoH) \
+  F (cuMemcpyDtoD) \
+  F (cuMemcpyHtoDAsync) \
+  F (cuMemcpyDtoHAsync) \
+  F (cuStreamCreate) \
+  F (cuStreamDestroy) \
+  F (cuStreamQuery) \
+  F (cuStreamSynchronize) \
+  F (cuStreamWaitEvent) \
+  F (cuEventCreate) \
+  F (cuEventDestroy) \
+  F (cuEventRecord) \
+  F (cuEventQuery) \
+  F (cuEventSynchronize) \
+  F (cuEventElapsedTime) \
+  F (cuModuleLoadData) \
+  F (cuModuleGetFunction) \
+  F (cuModuleUnload) \
+  F (cuLaunchKernel) \
+  F (cuStreamBeginCapture) \
+  F (cuStreamEndCapture) \
+  F (cuStreamIsCapturing) \
+  F (cuThreadExchangeStreamCaptureMode) \
+  F (cuCtxSynchronize) \
+  F (cuGraphDestroy) \
+  F (cuGetExportTable)
+/* clang-format on */
 
 static struct
 {
@@ -41,14 +93,17 @@ static gpointer library;
 static void
 open_library (void)
 {
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests/standin/.libs/libcuda.so.1", NULL);
+  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"),
+                                            "tests/standin/.libs/libcuda.so.1", NULL);
 
   library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL)
     g_error ("%s", dlerror ());
   *(gpointer *) &cu.get = dlsym (library, "cuGetProcAddress_v2");
 #define LOAD(name) \
-  g_assert_cmpint (cu.get (#name, (void **) &cu.name, 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL), ==, CUDA_SUCCESS); \
+  g_assert_cmpint ( \
+      cu.get (#name, (void **) &cu.name, 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL), ==, \
+      CUDA_SUCCESS); \
   g_assert_nonnull (cu.name);
   FUNCTIONS (LOAD)
 #undef LOAD
@@ -76,8 +131,9 @@ end (void)
   OK (cu.cuDevicePrimaryCtxRelease (0));
 }
 
-static const CUmemAllocationProp on_device = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                              .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+static const CUmemAllocationProp on_device = {
+  .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE }
+};
 static const CUmemAccessDesc to_device = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
                                            .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
@@ -121,7 +177,7 @@ scenario_clean (void)
   g_assert_cmpmem (text, 5, back, 5);
   OK (cu.cuMemsetD32 (memory, 0x01020304, 2));
   OK (cu.cuMemcpyDtoH (back, memory + 1, 5));
-  g_assert_cmpmem (back, 5, ((guint8[]) { 3, 2, 1, 4, 3 }), 5);
+  g_assert_cmpmem (back, 5, ((guint8[]){ 3, 2, 1, 4, 3 }), 5);
   OK (cu.cuMemAllocManaged (&managed, 100, CU_MEM_ATTACH_GLOBAL));
   OK (cu.cuMemsetD8 (managed, 7, 100));
   OK (cu.cuStreamSynchronize (NULL));
@@ -159,7 +215,7 @@ scenario_leaks (void)
   OK (cu.cuMemRelease (map_page (range))); /* still held by its mapping */
   map_page (range + PAGE);
   end ();
-  OK (cu.cuDevicePrimaryCtxRetain (&(CUcontext) { NULL }, 0));
+  OK (cu.cuDevicePrimaryCtxRetain (&(CUcontext){ NULL }, 0));
 }
 
 static void
@@ -175,7 +231,7 @@ scenario_misuse (void)
   OK (cu.cuInit (0));
   REFUSED (CUDA_ERROR_INVALID_CONTEXT, cu.cuMemAlloc (&memory, 1));
   REFUSED (CUDA_ERROR_INVALID_CONTEXT, cu.cuStreamCreate (&stream, 0));
-  REFUSED (CUDA_ERROR_INVALID_DEVICE, cu.cuDevicePrimaryCtxRetain (&(CUcontext) { NULL }, 1));
+  REFUSED (CUDA_ERROR_INVALID_DEVICE, cu.cuDevicePrimaryCtxRetain (&(CUcontext){ NULL }, 1));
   begin ();
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc (&memory, 0));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemFree (0x1234));
@@ -202,19 +258,23 @@ scenario_misuse (void)
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemCreate (&page, PAGE, &nowhere, 0));
   page = map_page (range);
   OK (cu.cuMemCreate (&other, 2 * PAGE, &on_device, 0));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range, PAGE, 0, other, 0));            /* mapped */
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, 2 * PAGE, 0, other, 0)); /* beyond the range */
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, PAGE, PAGE, other, 0));  /* an offset */
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range, PAGE, 0, other, 0)); /* mapped */
+  /* beyond the range */
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, 2 * PAGE, 0, other, 0));
+  /* an offset */
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, PAGE, PAGE, other, 0));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE / 2, PAGE, 0, other, 0));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, 2 * PAGE, 0, page, 0));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemSetAccess (range, 2 * PAGE, &to_device, 1)); /* half of it is not mapped */
+  /* half of it is not mapped */
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemSetAccess (range, 2 * PAGE, &to_device, 1));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemUnmap (range, PAGE / 2));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemUnmap (range, 2 * PAGE));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemAddressFree (range, 2 * PAGE)); /* still mapped */
   OK (cu.cuMemRelease (other));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemRelease (other));
   OK (cu.cuMemRelease (page));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, PAGE, 0, page, 0)); /* released, though mapped */
+  /* released, though mapped */
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, PAGE, 0, page, 0));
   OK (cu.cuMemUnmap (range, PAGE));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemUnmap (range, PAGE));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemAddressFree (range, PAGE));
@@ -235,7 +295,8 @@ scenario_aliases (void)
   OK (cu.cuMemMap (range + 2 * PAGE, PAGE, 0, page, 0));
   OK (cu.cuMemSetAccess (range + 2 * PAGE, PAGE, &to_device, 1));
   OK (cu.cuMemRelease (map_page (range + PAGE)));
-  OK (cu.cuMemsetD8 (range + PAGE - 1, 9, 2)); /* the last byte of one page and the first of the next */
+  /* the last byte of one page and the first of the next */
+  OK (cu.cuMemsetD8 (range + PAGE - 1, 9, 2));
   g_assert_cmpint (byte_at (range + 3 * PAGE - 1), ==, 9);
   g_assert_cmpint (byte_at (range + PAGE), ==, 9);
   g_assert_cmpint (byte_at (range + 2 * PAGE), ==, 0);
@@ -266,7 +327,7 @@ scenario_unmapped (void)
   g_assert_cmpstr (name, ==, "CUDA_ERROR_ILLEGAL_ADDRESS");
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAlloc (&memory, 1)); /* the context is lost, */
   OK (cu.cuInit (0));
-  REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemRelease (page));     /* but what is given back is */
+  REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemRelease (page)); /* but what is given back is */
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAddressFree (range, 2 * PAGE));
   end ();
 }
@@ -290,7 +351,8 @@ scenario_no_access (void)
   end ();
 }
 
-/* Events are pending until their work is done; streams without events between them do not wait for each other. */
+/* Events are pending until their work is done; streams without events between them do not wait for
+ * each other. */
 static void
 scenario_streams (void)
 {
@@ -330,7 +392,9 @@ scenario_streams (void)
   g_assert_cmpfloat (milliseconds, >, 0.1f);
   OK (cu.cuMemsetD8Async (memory, 4, 1, first));
   OK (cu.cuEventRecord (after, first));
-  for (turns = 0; cu.cuEventQuery (after) == CUDA_ERROR_NOT_READY && turns < 1000; turns++) {} /* time passes with calls */
+  for (turns = 0; cu.cuEventQuery (after) == CUDA_ERROR_NOT_READY && turns < 1000; turns++)
+    {
+    } /* time passes with calls */
   g_assert_cmpuint (turns, >, 2);
   g_assert_cmpuint (turns, <, 1000);
   g_assert_cmpint (byte_at (memory), ==, 4);
@@ -409,8 +473,10 @@ scenario_functions (void)
   SAME ("cuMemAlloc", "cuMemAlloc_v2", 12000, 0);
   SAME ("cuCtxCreate", "cuCtxCreate_v2", 11000, 0);
   SAME ("cuMemsetD8Async", "cuMemsetD8Async", 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM);
-  SAME ("cuMemsetD8Async", "cuMemsetD8Async_ptsz", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
-  SAME ("cuMemcpyDtoH", "cuMemcpyDtoH_v2_ptds", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+  SAME ("cuMemsetD8Async", "cuMemsetD8Async_ptsz", 12000,
+        CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+  SAME ("cuMemcpyDtoH", "cuMemcpyDtoH_v2_ptds", 12000,
+        CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
   SAME ("cuMemAlloc", "cuMemAlloc_v2", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
   SAME ("cuGetProcAddress", "cuGetProcAddress", 11030, 0);
   SAME ("cuGetProcAddress", "cuGetProcAddress_v2", 12000, 0);
@@ -437,13 +503,16 @@ scenario_kernels (void)
   OK (cu.cuModuleLoadData (&module, "//\n// Made by a compiler\n//\n\n.version 8.0\n"));
   REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuModuleGetFunction (&function, module, "no_such_kernel"));
   OK (cu.cuModuleGetFunction (&function, module, "gemem_occupy"));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel (function, 0, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel (function, 1, 1, 1, 2048, 1, 1, 0, NULL, parameters, NULL));
+  REFUSED (CUDA_ERROR_INVALID_VALUE,
+           cu.cuLaunchKernel (function, 0, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+  REFUSED (CUDA_ERROR_INVALID_VALUE,
+           cu.cuLaunchKernel (function, 1, 1, 1, 2048, 1, 1, 0, NULL, parameters, NULL));
   OK (cu.cuLaunchKernel (function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
   REFUSED (CUDA_ERROR_NOT_READY, cu.cuStreamQuery (NULL));
   OK (cu.cuStreamSynchronize (NULL));
   OK (cu.cuModuleUnload (module));
-  REFUSED (CUDA_ERROR_INVALID_HANDLE, cu.cuLaunchKernel (function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+  REFUSED (CUDA_ERROR_INVALID_HANDLE,
+           cu.cuLaunchKernel (function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
   end ();
 }
 
@@ -459,7 +528,8 @@ scenario_faults (void)
   OK (cu.cuMemCreate (&page, PAGE, &on_device, 0));
   REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemMap (range, PAGE, 0, page, 0)); /* $GEMEM_STANDIN */
   OK (cu.cuMemMap (range, PAGE, 0, page, 0));
-  REFUSED (CUDA_ERROR_UNKNOWN, cu.cuMemSetAccess (range, PAGE, &to_device, 1)); /* $GEMEM_STANDIN_FAIL */
+  /* $GEMEM_STANDIN_FAIL */
+  REFUSED (CUDA_ERROR_UNKNOWN, cu.cuMemSetAccess (range, PAGE, &to_device, 1));
   OK (cu.cuMemSetAccess (range, PAGE, &to_device, 1));
   OK (cu.cuMemUnmap (range, PAGE));
   OK (cu.cuMemRelease (page));
@@ -482,8 +552,8 @@ scenario_old (void)
   g_assert_cmpint (count, ==, 3);
   OK (cu.cuDeviceGetAttribute (&can, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 2));
   g_assert_cmpint (can, ==, 0);
-  REFUSED (CUDA_ERROR_NOT_SUPPORTED, cu.cuMemAddressReserve (&(CUdeviceptr) { 0 }, PAGE, 0, 0, 0));
-  REFUSED (CUDA_ERROR_NOT_SUPPORTED, cu.cuMemAllocAsync (&(CUdeviceptr) { 0 }, PAGE, NULL));
+  REFUSED (CUDA_ERROR_NOT_SUPPORTED, cu.cuMemAddressReserve (&(CUdeviceptr){ 0 }, PAGE, 0, 0, 0));
+  REFUSED (CUDA_ERROR_NOT_SUPPORTED, cu.cuMemAllocAsync (&(CUdeviceptr){ 0 }, PAGE, NULL));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.get ("cuInit", &function, 12050, 0, NULL));
   end ();
 }
@@ -578,7 +648,8 @@ allocate_elsewhere (gpointer mode)
 static CUresult
 in_thread (CUstreamCaptureMode mode)
 {
-  return (CUresult) GPOINTER_TO_INT (g_thread_join (g_thread_new ("other", allocate_elsewhere, GINT_TO_POINTER ((int) mode))));
+  return (CUresult) GPOINTER_TO_INT (
+      g_thread_join (g_thread_new ("other", allocate_elsewhere, GINT_TO_POINTER ((int) mode))));
 }
 
 static void
@@ -615,7 +686,8 @@ scenario_capture (void)
   OK (cu.cuEventSynchronize (fork));
   /* every call that is not safe, or waits, spoils the capture */
   OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
-  REFUSED (CUDA_ERROR_ILLEGAL_STATE, cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  REFUSED (CUDA_ERROR_ILLEGAL_STATE,
+           cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
   REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuMemAlloc (&other, 1));
   OK (cu.cuStreamIsCapturing (first, &status));
   g_assert_cmpint (status, ==, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
@@ -633,9 +705,11 @@ scenario_capture (void)
   REFUSED (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, end_capture (first));
   OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
   g_assert_cmpint (in_thread (CU_STREAM_CAPTURE_MODE_RELAXED), ==, CUDA_SUCCESS);
-  g_assert_cmpint (in_thread (CU_STREAM_CAPTURE_MODE_GLOBAL), ==, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  g_assert_cmpint (in_thread (CU_STREAM_CAPTURE_MODE_GLOBAL), ==,
+                   CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   REFUSED (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, end_capture (first));
-  REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuStreamBeginCapture (NULL, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+           cu.cuStreamBeginCapture (NULL, CU_STREAM_CAPTURE_MODE_GLOBAL));
   REFUSED (CUDA_ERROR_ILLEGAL_STATE, end_capture (first));
   /* streams may go while they are captured */
   OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -645,7 +719,7 @@ scenario_capture (void)
   OK (cu.cuStreamDestroy (first));
   OK (cu.cuEventDestroy (fork));
   OK (cu.cuMemFree (memory));
-  REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable (&(const void *) { NULL }, &(CUuuid) { { 0 } }));
+  REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable (&(const void *){ NULL }, &(CUuuid){ { 0 } }));
   end ();
 }
 
@@ -655,27 +729,36 @@ typedef struct
   void (*run) (void);
   const char *environment; /* "NAME=value NAME=value" */
   const char *report;      /* its lines about leaks and faults, in order; "*": not looked at */
-  guint       misuses;
+  guint misuses;
 } Scenario;
 
 static const Scenario scenarios[] = {
   { "clean", scenario_clean, "", "", 0 },
   { "leaks", scenario_leaks, "",
-    "leak context 1 0\nleak stream 1 0\nleak event 1 0\nleak page 1 2097152\nleak allocation 2 1024\nleak host 1 10\n"
-    "leak pooled 1 512\nleak mapping 2 4194304\nleak range 1 8388608\n", 0 },
+    "leak context 1 0\nleak stream 1 0\nleak event 1 0\nleak page 1 2097152\nleak allocation 2 "
+    "1024\nleak host 1 10\n"
+    "leak pooled 1 512\nleak mapping 2 4194304\nleak range 1 8388608\n",
+    0 },
   { "misuse", scenario_misuse, "", "", 34 },
   { "aliases", scenario_aliases, "", "", 0 },
-  { "unmapped", scenario_unmapped, "", "fault cuMemcpyDtoH_v2: reads 0x200000000005, which is not mapped\n", 0 },
-  { "no-access", scenario_no_access, "", "fault cuMemsetD8_v2: writes 0x200000000000, which is not mapped\n", 0 },
+  { "unmapped", scenario_unmapped, "",
+    "fault cuMemcpyDtoH_v2: reads 0x200000000005, which is not mapped\n", 0 },
+  { "no-access", scenario_no_access, "",
+    "fault cuMemsetD8_v2: writes 0x200000000000, which is not mapped\n", 0 },
   { "streams", scenario_streams, "", "", 0 },
   { "pools", scenario_pools, "", "", 1 },
-  { "late-work", scenario_late_work, "", "fault cuMemsetD8Async: writes 0x100000000000, which is not mapped\n", 0 },
+  { "late-work", scenario_late_work, "",
+    "fault cuMemsetD8Async: writes 0x100000000000, which is not mapped\n", 0 },
   { "functions", scenario_functions, "", "", 0 },
   { "capture", scenario_capture, "", "", 9 },
   { "kernels", scenario_kernels, "", "", 4 },
   { "faults", scenario_faults,
-    "GEMEM_STANDIN=faulty:nth=1,call=map,capacity=2MiB GEMEM_STANDIN_FAIL=cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemsetD8=1+", "", 0 },
-  { "old", scenario_old, "GEMEM_STANDIN_VERSION=12000 GEMEM_STANDIN_DEVICES=3 GEMEM_STANDIN_VMM=0 GEMEM_STANDIN_POOLS=0", "", 0 },
+    "GEMEM_STANDIN=faulty:nth=1,call=map,capacity=2MiB "
+    "GEMEM_STANDIN_FAIL=cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemsetD8=1+",
+    "", 0 },
+  { "old", scenario_old,
+    "GEMEM_STANDIN_VERSION=12000 GEMEM_STANDIN_DEVICES=3 GEMEM_STANDIN_VMM=0 GEMEM_STANDIN_POOLS=0",
+    "", 0 },
   { "no-device", scenario_no_device, "GEMEM_STANDIN_DEVICES=0", "", 0 },
   { "threads", scenario_threads, "", "", 0 },
   { "fork", scenario_fork, "", "", 0 },
@@ -696,7 +779,8 @@ set_environment (const char *settings, gboolean on)
     }
 }
 
-/* The lines of the report that begin with one of two words; *@misuses: how many others begin with "misuse". */
+/* The lines of the report that begin with one of two words; *@misuses: how many others begin with
+ * "misuse". */
 static char *
 read_report (const char *path, guint *misuses)
 {

@@ -1,4 +1,5 @@
-/* long-ge-pages.c - the page pool and session ranges against their naive model (ge-page-trials.h), a million operations. */
+/* long-ge-pages.c - the page pool and session ranges against their naive model (ge-page-trials.h),
+ * a million operations. */
 #include "config.h"
 
 #include "tests/util/ge-page-trials.h"

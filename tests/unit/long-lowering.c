@@ -1,4 +1,5 @@
-/* long-lowering.c - the lowering `paddle` with random settings on random graphs (lowering-trials.h), for minutes. */
+/* long-lowering.c - the lowering `paddle` with random settings on random graphs
+ * (lowering-trials.h), for minutes. */
 #include "config.h"
 
 #include "tests/util/lowering-trials.h"

@@ -1,11 +1,11 @@
-/* test-bundled-graphs.c - the graphs in graphs/bundled: each loads, is what its name says, and is in the table of README.md; all are
- * small. */
+/* test-bundled-graphs.c - the graphs in graphs/bundled: each loads, is what its name says, and is
+ * in the table of README.md; all are small. */
 #include "config.h"
 
 #include <string.h>
 
-#include "tests/util/testutil.h"
 #include "graphs/format.h"
+#include "tests/util/testutil.h"
 
 #define MOST_BYTES (3u << 20)
 
@@ -65,11 +65,13 @@ check_sizes (const GememGraph *graph)
     }
 }
 
-/* Roles come in order; each trained parameter has one gradient, which the backward pass makes and the optimizer reads. */
+/* Roles come in order; each trained parameter has one gradient, which the backward pass makes and
+ * the optimizer reads. */
 static void
 check_training (const GememGraph *graph)
 {
-  g_autofree guint8 *made = g_new0 (guint8, gemem_graph_n_variables (graph)), *read = g_new0 (guint8, gemem_graph_n_variables (graph));
+  g_autofree guint8 *made = g_new0 (guint8, gemem_graph_n_variables (graph)),
+                    *read = g_new0 (guint8, gemem_graph_n_variables (graph));
   guint32 gradients = 0, role = 0;
 
   for (guint32 id = 0; id + 1 < gemem_graph_n_nodes (graph); id++)
@@ -89,7 +91,8 @@ check_training (const GememGraph *graph)
             }
         }
       for (guint32 i = 0; i < node->n_inputs; i++)
-        if (node->role == GEMEM_ROLE_OPTIMIZE && gemem_graph_inputs (graph, id)[i].variable != GEMEM_NONE)
+        if (node->role == GEMEM_ROLE_OPTIMIZE
+            && gemem_graph_inputs (graph, id)[i].variable != GEMEM_NONE)
           read[gemem_graph_inputs (graph, id)[i].variable] = 1;
     }
   g_assert_cmpuint (role, ==, GEMEM_ROLE_OPTIMIZE);
@@ -103,7 +106,8 @@ check_training (const GememGraph *graph)
       g_assert_cmpuint (variable->size, >, 0);
       if (gradient)
         {
-          g_assert_cmpuint (variable->size, ==, gemem_graph_variable (graph, variable->parameter)->size);
+          g_assert_cmpuint (variable->size, ==,
+                            gemem_graph_variable (graph, variable->parameter)->size);
           g_assert_true (read[variable->parameter]);
           gradients++;
         }
@@ -129,9 +133,12 @@ check_batches (const GememGraph *graph)
 
       g_assert_cmpuint (count[i], >, 100);
       g_assert_cmpuint (count[i], ==, count[0]);
-      g_assert_cmpstr (gemem_graph_node (graph, gemem_graph_tensor (graph, result)->node)->batch_label, ==, labels[i]);
-      g_assert_cmpuint (gemem_graph_tensor (graph, result)->size, ==,
-                        gemem_graph_tensor (graph, gemem_graph_inputs (graph, merge)[0].tensor)->size << i);
+      g_assert_cmpstr (
+          gemem_graph_node (graph, gemem_graph_tensor (graph, result)->node)->batch_label, ==,
+          labels[i]);
+      g_assert_cmpuint (
+          gemem_graph_tensor (graph, result)->size, ==,
+          gemem_graph_tensor (graph, gemem_graph_inputs (graph, merge)[0].tensor)->size << i);
     }
 }
 
@@ -139,8 +146,10 @@ check_batches (const GememGraph *graph)
 static void
 check_readme (const char *readme, const char *file, const GememGraph *graph)
 {
-  g_autofree char *row = g_strdup_printf ("\n| `%s` |", file), *nodes = g_strdup_printf ("| %u |\n", gemem_graph_n_nodes (graph));
-  const char *source = g_ptr_array_index (gemem_graph_provenance (graph), 0), *at = strstr (readme, row), *end;
+  g_autofree char *row = g_strdup_printf ("\n| `%s` |", file),
+                  *nodes = g_strdup_printf ("| %u |\n", gemem_graph_n_nodes (graph));
+  const char *source = g_ptr_array_index (gemem_graph_provenance (graph), 0),
+             *at = strstr (readme, row), *end;
   g_auto (GStrv) words = g_strsplit (source, " ", 4); /* source: graph.py WORKLOAD ... */
   g_autofree char *call = g_strdup_printf ("`graph.py %s FILE", words[2]);
 
@@ -155,7 +164,8 @@ static void
 test_graph (gconstpointer data)
 {
   const char *file = data;
-  g_autofree char *folder = test_source_path ("graphs/bundled"), *path = g_build_filename (folder, file, NULL);
+  g_autofree char *folder = test_source_path ("graphs/bundled"),
+                  *path = g_build_filename (folder, file, NULL);
   g_autofree char *readme_path = g_build_filename (folder, "README.md", NULL), *readme = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) graph = gemem_graph_open (path, NULL, &error);
@@ -182,7 +192,8 @@ test_size (gconstpointer data)
   g_assert_cmpuint (names->len, >=, 8);
   for (guint i = 0; i < names->len; i++)
     {
-      g_autofree char *path = g_build_filename (folder, g_ptr_array_index (names, i), NULL), *content = NULL;
+      g_autofree char *path = g_build_filename (folder, g_ptr_array_index (names, i), NULL),
+                      *content = NULL;
       gsize size;
 
       g_assert_true (g_file_get_contents (path, &content, &size, NULL));

@@ -1,4 +1,5 @@
-/* test-calibrate.c - a calibrated simulated device gives its own profile again, every number of it; and what is said where something cannot be measured. */
+/* test-calibrate.c - a calibrated simulated device gives its own profile again, every number of it;
+ * and what is said where something cannot be measured. */
 #include "config.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ calibrated (const char *spec, GError **error)
   g_assert_nonnull (device);
   if (gemem_calibrate (device, &options, &calibration, error))
     {
-      g_autofree char *text = gemem_calibration_profile (&calibration, "a test", provenance, "here");
+      g_autofree char *text = gemem_calibration_profile (&calibration, "a test", provenance,
+                                                         "here");
       g_assert_nonnull (strstr (text, "# device: a test\n# date: never\n"));
       profile = gemem_profile_parse (text, strlen (text), "test.ini", error);
     }
@@ -43,7 +45,8 @@ test_same_profile (void)
     {
       g_autoptr (GError) error = NULL;
       g_autofree char *spec = g_strdup_printf ("sim:profile=%s", *name);
-      g_autoptr (GememProfile) was = gemem_profile_load (*name, &error), is = calibrated (spec, &error);
+      g_autoptr (GememProfile) was = gemem_profile_load (*name, &error),
+                               is = calibrated (spec, &error);
 
       g_assert_no_error (error);
       g_assert_cmpuint (is->capacity, ==, was->capacity);
@@ -68,7 +71,8 @@ static void
 test_counts (void)
 {
   g_autofree char *from = g_build_filename (g_getenv ("GEMEM_PROFILES"), "generic.ini", NULL);
-  g_autofree char *path = g_build_filename (test_tmpdir (), "counts.ini", NULL), *spec = g_strdup_printf ("sim:profile=%s", path), *text = NULL;
+  g_autofree char *path = g_build_filename (test_tmpdir (), "counts.ini", NULL),
+                  *spec = g_strdup_printf ("sim:profile=%s", path), *text = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) edited = NULL;
   g_autoptr (GememProfile) is = NULL;
@@ -91,25 +95,30 @@ test_counts (void)
     {
       g_test_message ("%s", gemem_device_call_name ((GememDeviceCall) call));
       g_assert_cmpuint (is->calls[call].per_1000_live_ns, ==, was->calls[call].per_1000_live_ns);
-      g_assert_cmpuint (is->calls[call].base_ns, ==, was->calls[call].base_ns + was->calls[call].set_access_ns);
+      g_assert_cmpuint (is->calls[call].base_ns, ==,
+                        was->calls[call].base_ns + was->calls[call].set_access_ns);
       g_assert_cmpuint (is->calls[call].per_page_ns, ==, was->calls[call].per_page_ns);
       g_assert_cmpuint (is->calls[call].per_mib_ns, ==, was->calls[call].per_mib_ns);
     }
 }
 
-/* What the device says otherwise than its profile is what counts; what it does not have is a guess. */
+/* What the device says otherwise than its profile is what counts; what it does not have is a
+ * guess. */
 static void
 test_other_device (void)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GememProfile) generic = gemem_profile_load ("generic", &error);
-  g_autoptr (GememProfile) is = calibrated ("sim:capacity=4GiB,free_synchronises=no,virtual_memory=no", &error);
+  g_autoptr (GememProfile)
+      is = calibrated ("sim:capacity=4GiB,free_synchronises=no,virtual_memory=no", &error);
 
   g_assert_no_error (error);
   g_assert_cmpuint (is->capacity, ==, G_GUINT64_CONSTANT (4) << 30);
   g_assert_false (is->calls[GEMEM_CALL_FREE].synchronises);
   g_assert_cmpuint (is->guesses, >, 5);
-  g_assert_cmpuint (is->calls[GEMEM_CALL_MAP].base_ns, ==, generic->calls[GEMEM_CALL_MAP].base_ns + generic->calls[GEMEM_CALL_MAP].set_access_ns);
+  g_assert_cmpuint (is->calls[GEMEM_CALL_MAP].base_ns, ==,
+                    generic->calls[GEMEM_CALL_MAP].base_ns
+                        + generic->calls[GEMEM_CALL_MAP].set_access_ns);
 }
 
 static void

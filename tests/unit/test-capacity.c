@@ -3,7 +3,8 @@
 
 #include "tests/util/engine-job.h"
 
-static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 5000), TEST_FREE (1), TEST_ALLOC (3, 250), TEST_FREE (2) };
+static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 5000), TEST_FREE (1),
+                                          TEST_ALLOC (3, 250), TEST_FREE (2) };
 static const GememTraceEvent small[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 300) };
 
 static GememResult *
@@ -22,7 +23,8 @@ find (const GememAllocatorClass *klass, TestTrace *trace, const SlotsFaults *fau
 }
 
 static void
-check (const GememAllocatorClass *klass, TestTrace *trace, const SlotsFaults *faults, guint64 least, gboolean monotone)
+check (const GememAllocatorClass *klass, TestTrace *trace, const SlotsFaults *faults, guint64 least,
+       gboolean monotone)
 {
   GememResult *result = find (klass, trace, faults);
   g_assert_cmpuint (result->least_capacity, ==, least);
@@ -36,7 +38,8 @@ test_direct (void)
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = find (test_direct_class (), &trace, NULL);
 
-  g_assert_cmpuint (result->least_capacity, ==, 5250); /* although 4096 were given, where it fails */
+  /* although 4096 were given, where it fails */
+  g_assert_cmpuint (result->least_capacity, ==, 5250);
   g_assert_cmpuint (result->ooms, ==, 1);
   g_assert_cmpuint (result->capacity, ==, 4096);
   g_assert_true (result->capacity_monotone);

@@ -1,8 +1,10 @@
-/* test-cuda-device.c - the CUDA device on the stand-in driver: the contract of device.h in every mode, streams and events, bad machines,
- * and every call of the driver failing: a clear error, and nothing kept.
+/* test-cuda-device.c - the CUDA device on the stand-in driver: the contract of device.h in every
+ * mode, streams and events, bad machines, and every call of the driver failing: a clear error, and
+ * nothing kept.
  *
- * Each scene runs in a process of its own, because a driver reads its environment once; what the driver counted is read afterwards.  The
- * library is found by its name, as a driver is, since it is loaded already.
+ * Each scene runs in a process of its own, because a driver reads its environment once; what the
+ * driver counted is read afterwards.  The library is found by its name, as a driver is, since it is
+ * loaded already.
  */
 #include "config.h"
 
@@ -24,7 +26,6 @@
 #include "base/error.h"
 #include "base/units.h"
 
-
 static const char *const modes[] = { "cuda:0", "cuda:0:mode=vmm", "cuda:0:mode=async" };
 
 static const char *const calls[] = {
@@ -34,8 +35,10 @@ static const char *const calls[] = {
 };
 
 /* Those ask for memory, which may be short. */
-static const char *const asking[]
-    = { "cuMemAlloc", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemAllocFromPoolAsync", NULL };
+static const char *const asking[] = {
+  "cuMemAlloc",     "cuMemAddressReserve",     "cuMemCreate", "cuMemMap",
+  "cuMemSetAccess", "cuMemAllocFromPoolAsync", NULL
+};
 
 /* ---- a process with a driver */
 
@@ -44,7 +47,8 @@ typedef void (*Scene) (const char *spec, int out);
 static void
 begin (const char *environment)
 {
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests/standin/.libs/libcuda.so.1", NULL);
+  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"),
+                                            "tests/standin/.libs/libcuda.so.1", NULL);
   g_auto (GStrv) words = g_strsplit (environment, " ", 0);
 
   for (guint i = 0; words[i] != NULL && *words[i] != '\0'; i++)
@@ -69,7 +73,8 @@ drain (int end)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* Runs @scene on @spec; what it wrote to its pipe, and in *@report what the driver says of it in the end. */
+/* Runs @scene on @spec; what it wrote to its pipe, and in *@report what the driver says of it in
+ * the end. */
 static char *
 play (Scene scene, const char *spec, const char *environment, char **report)
 {
@@ -121,15 +126,32 @@ count (const char *report, const char *call)
 static gboolean
 is_clean (const char *report)
 {
-  return g_str_has_suffix (report, "end\n") && strstr (report, "leak ") == NULL && strstr (report, "fault ") == NULL && strstr (report, "misuse ") == NULL;
+  return g_str_has_suffix (report, "end\n") && strstr (report, "leak ") == NULL
+         && strstr (report, "fault ") == NULL && strstr (report, "misuse ") == NULL;
 }
 
 /* ---- the contract */
 
-static void scene_capacity (const char *spec, int out) { test_device_capacity (spec); }
-static void scene_pages (const char *spec, int out) { test_device_pages (spec); }
-static void scene_streams (const char *spec, int out) { test_device_streams (spec); }
-static void scene_leave_all (const char *spec, int out) { test_device_leave_all (spec); }
+static void
+scene_capacity (const char *spec, int out)
+{
+  test_device_capacity (spec);
+}
+static void
+scene_pages (const char *spec, int out)
+{
+  test_device_pages (spec);
+}
+static void
+scene_streams (const char *spec, int out)
+{
+  test_device_streams (spec);
+}
+static void
+scene_leave_all (const char *spec, int out)
+{
+  test_device_leave_all (spec);
+}
 
 static void
 test_contract (gconstpointer scene)
@@ -213,7 +235,8 @@ test_pending (void)
 static void
 scene_two (const char *spec, int out)
 {
-  GememDevice *a = test_device_new ("cuda:1:capacity=4MiB", ""), *b = test_device_new ("cuda:0", ""), *c = test_device_new (spec, "capacity=1MiB");
+  GememDevice *a = test_device_new ("cuda:1:capacity=4MiB", ""),
+              *b = test_device_new ("cuda:0", ""), *c = test_device_new (spec, "capacity=1MiB");
   guint64 x = gemem_device_malloc (a, 4 * MIB, 0), y = gemem_device_malloc (b, 64 * MIB, 0);
 
   g_assert_cmphex (x, !=, 0);
@@ -297,17 +320,25 @@ test_bad_machines (void)
     const char *spec, *environment, *message;
   } cases[] = {
     { "cuda", "GEMEM_STANDIN_DEVICES=0",
-      "device cuda: cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected; use a simulated device, for example -d sim:profile=h200" },
-    { "cuda:2", "GEMEM_STANDIN_DEVICES=2", "device cuda:2: no such GPU, the driver finds 2, counted from 0; give another number" },
+      "device cuda: cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected; use a "
+      "simulated device, for example -d sim:profile=h200" },
+    { "cuda:2", "GEMEM_STANDIN_DEVICES=2",
+      "device cuda:2: no such GPU, the driver finds 2, counted from 0; give another number" },
     { "cuda", "GEMEM_STANDIN_VERSION=11020",
-      "device cuda: the driver is too old: it is for CUDA 11.2, and 11.3 is needed; use a simulated device, for example -d sim:profile=h200" },
-    { "cuda:0:mode=vmm", "GEMEM_STANDIN_VMM=0", "device cuda:0: this GPU or its driver has no virtual memory, which mode=vmm needs; use mode=malloc" },
-    { "cuda:0:mode=async", "GEMEM_STANDIN_POOLS=0", "device cuda:0: this GPU or its driver has no memory pools, which mode=async needs; use mode=malloc" },
+      "device cuda: the driver is too old: it is for CUDA 11.2, and 11.3 is needed; use a "
+      "simulated device, for example -d sim:profile=h200" },
+    { "cuda:0:mode=vmm", "GEMEM_STANDIN_VMM=0",
+      "device cuda:0: this GPU or its driver has no virtual memory, which mode=vmm needs; use "
+      "mode=malloc" },
+    { "cuda:0:mode=async", "GEMEM_STANDIN_POOLS=0",
+      "device cuda:0: this GPU or its driver has no memory pools, which mode=async needs; use "
+      "mode=malloc" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *report = NULL, *message = play (scene_create, cases[i].spec, cases[i].environment, &report);
+      g_autofree char *report = NULL,
+                      *message = play (scene_create, cases[i].spec, cases[i].environment, &report);
       g_assert_cmpstr (message + 3, ==, cases[i].message);
       g_assert_true (*report == '\0' || is_clean (report)); /* none before cuInit */
     }
@@ -325,9 +356,11 @@ scene_plain (const char *spec, int out)
   g_assert_false (gemem_device_unmap (device, 0x10000000, 2 * MIB));
   g_assert_cmphex (gemem_device_malloc (device, MIB, 0), !=, 0);
   g_assert_no_error (gemem_device_failure (device));
-  g_assert_cmphex (gemem_device_reserve (device, 2 * MIB, 0), ==, 0); /* who asks in spite of it needs it */
+  /* who asks in spite of it needs it */
+  g_assert_cmphex (gemem_device_reserve (device, 2 * MIB, 0), ==, 0);
   g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0);
-  g_assert_true (g_error_matches (gemem_device_failure (device), GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE));
+  g_assert_true (
+      g_error_matches (gemem_device_failure (device), GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE));
   gemem_device_destroy (device);
 }
 
@@ -337,7 +370,8 @@ test_plain (void)
 {
   g_autofree char *report = NULL;
 
-  g_free (play (scene_plain, "cuda", "GEMEM_STANDIN_VMM=0 GEMEM_STANDIN_POOLS=0 GEMEM_STANDIN_VERSION=11030", &report));
+  g_free (play (scene_plain, "cuda",
+                "GEMEM_STANDIN_VMM=0 GEMEM_STANDIN_POOLS=0 GEMEM_STANDIN_VERSION=11030", &report));
   g_assert_true (is_clean (report));
 }
 
@@ -346,8 +380,10 @@ test_plain (void)
 static void
 use_memory (GememDevice *device)
 {
-  guint64 block = gemem_device_malloc (device, 3 * MIB, 7), va = gemem_device_reserve (device, 8 * MIB, 0);
-  GememPage page = gemem_device_create_page (device, 4 * MIB), other = gemem_device_create_page (device, 2 * MIB);
+  guint64 block = gemem_device_malloc (device, 3 * MIB, 7),
+          va = gemem_device_reserve (device, 8 * MIB, 0);
+  GememPage page = gemem_device_create_page (device, 4 * MIB),
+            other = gemem_device_create_page (device, 2 * MIB);
 
   gemem_device_malloc (device, 1, 0); /* is left to the end, as is the other page */
   if (block != 0)
@@ -397,8 +433,13 @@ use_all (const char *spec, int out)
       say (out, "1", gemem_device_failure (device)->message);
     }
   else
-    say (out, device->refused[GEMEM_CALL_MALLOC] + device->refused[GEMEM_CALL_RESERVE] + device->refused[GEMEM_CALL_CREATE]
-                      + device->refused[GEMEM_CALL_MAP] > 0 ? "short" : "fine", "");
+    say (out,
+         device->refused[GEMEM_CALL_MALLOC] + device->refused[GEMEM_CALL_RESERVE]
+                     + device->refused[GEMEM_CALL_CREATE] + device->refused[GEMEM_CALL_MAP]
+                 > 0
+             ? "short"
+             : "fine",
+         "");
   return device;
 }
 
@@ -417,11 +458,14 @@ scene_faults (const char *spec, int out)
   gemem_device_destroy (in_use);
 }
 
-/* Call number @n of @call, and with @later all after it, fails with @code. @ended: that is when the device ends, and nobody can be told. */
+/* Call number @n of @call, and with @later all after it, fails with @code. @ended: that is when the
+ * device ends, and nobody can be told. */
 static void
 fail (const char *spec, const char *call, guint n, gboolean later, gboolean ended, const char *code)
 {
-  g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=%u%s:%s", call, n, later ? "+" : "", code), *report = NULL;
+  g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=%u%s:%s", call, n,
+                                                  later ? "+" : "", code),
+                  *report = NULL;
   g_autofree char *said = play (scene_faults, spec, environment, &report);
 
   if (strcmp (code, "CUDA_ERROR_OUT_OF_MEMORY") == 0 && g_strv_contains (asking, call))
@@ -465,14 +509,26 @@ test_faults (gconstpointer spec)
   g_assert_cmpuint (tried, >=, 25);
 }
 
-/* A call fails, and so does what would undo it or clean up after it, then and later: one message, and the process ends as it should. */
+/* A call fails, and so does what would undo it or clean up after it, then and later: one message,
+ * and the process ends as it should. */
 static void
 test_double_faults (gconstpointer spec)
 {
-  static const char *const undoing[] = { "cuMemUnmap",   "cuMemRelease", "cuMemAddressFree", "cuMemFree",     "cuMemFreeAsync",       "cuCtxPopCurrent",
-                                         "cuCtxSynchronize", "cuEventDestroy", "cuStreamDestroy", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease" };
-  static const char *const first[] = { "cuMemMap", "cuMemSetAccess", "cuMemCreate", "cuMemAlloc", "cuMemAllocFromPoolAsync", "cuMemPoolSetAttribute",
-                                       "cuMemGetInfo", "cuMemGetAllocationGranularity", "cuEventRecord", "cuCtxPushCurrent" };
+  static const char *const undoing[] = {
+    "cuMemUnmap",      "cuMemRelease",     "cuMemAddressFree",         "cuMemFree",
+    "cuMemFreeAsync",  "cuCtxPopCurrent",  "cuCtxSynchronize",         "cuEventDestroy",
+    "cuStreamDestroy", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease"
+  };
+  static const char *const first[] = { "cuMemMap",
+                                       "cuMemSetAccess",
+                                       "cuMemCreate",
+                                       "cuMemAlloc",
+                                       "cuMemAllocFromPoolAsync",
+                                       "cuMemPoolSetAttribute",
+                                       "cuMemGetInfo",
+                                       "cuMemGetAllocationGranularity",
+                                       "cuEventRecord",
+                                       "cuCtxPushCurrent" };
   g_autofree char *whole = NULL;
   guint tried = 0;
 
@@ -480,8 +536,9 @@ test_double_faults (gconstpointer spec)
   for (guint i = 0; i < G_N_ELEMENTS (first); i++)
     for (guint k = i % 2; k < G_N_ELEMENTS (undoing); k += 2)
       {
-        g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_UNKNOWN,%s=1+:CUDA_ERROR_ILLEGAL_ADDRESS", first[i],
-                                                        undoing[k]);
+        g_autofree char *environment = g_strdup_printf (
+            "GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_UNKNOWN,%s=1+:CUDA_ERROR_ILLEGAL_ADDRESS", first[i],
+            undoing[k]);
         g_autofree char *report = NULL, *said = NULL;
 
         if (count (whole, first[i]) == 0 || count (whole, undoing[k]) == 0)
@@ -490,19 +547,24 @@ test_double_faults (gconstpointer spec)
         said = play (scene_faults, spec, environment, &report);
         g_assert_true (g_str_has_prefix (said, "77 ") || g_str_has_prefix (said, "1 "));
         g_assert_true (strstr (said, first[i]) != NULL || strstr (said, undoing[k]) != NULL);
-        g_assert_true (strstr (said, "CUDA_ERROR_UNKNOWN: unknown error") != NULL || strstr (said, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal") != NULL);
+        g_assert_true (strstr (said, "CUDA_ERROR_UNKNOWN: unknown error") != NULL
+                       || strstr (said, "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal") != NULL);
         g_assert_null (strchr (said, '\n'));
         g_assert_true (g_str_has_suffix (report, "end\n"));
       }
   g_assert_cmpuint (tried, >=, 10);
 }
 
-/* Memory is short at one call, and later another one fails: both are survived, and everything goes back. */
+/* Memory is short at one call, and later another one fails: both are survived, and everything goes
+ * back. */
 static void
 test_short_then_fault (gconstpointer spec)
 {
-  static const char *const later[] = { "cuEventRecord", "cuEventQuery", "cuMemsetD8Async", "cuMemMap", "cuMemSetAccess", "cuMemAlloc", "cuMemGetInfo",
-                                       "cuMemAllocFromPoolAsync", "cuMemAddressReserve" };
+  static const char *const later[] = { "cuEventRecord",      "cuEventQuery",
+                                       "cuMemsetD8Async",    "cuMemMap",
+                                       "cuMemSetAccess",     "cuMemAlloc",
+                                       "cuMemGetInfo",       "cuMemAllocFromPoolAsync",
+                                       "cuMemAddressReserve" };
   g_autofree char *whole = NULL;
   guint tried = 0;
 
@@ -510,14 +572,18 @@ test_short_then_fault (gconstpointer spec)
   for (guint i = 0; asking[i] != NULL; i++)
     for (guint k = 0; k < G_N_ELEMENTS (later); k++)
       {
-        g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_OUT_OF_MEMORY,%s=2:CUDA_ERROR_UNKNOWN", asking[i], later[k]);
+        g_autofree char *environment = g_strdup_printf (
+            "GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_OUT_OF_MEMORY,%s=2:CUDA_ERROR_UNKNOWN", asking[i],
+            later[k]);
         g_autofree char *report = NULL, *said = NULL;
 
-        if (count (whole, asking[i]) == 0 || count (whole, later[k]) < 2 || strcmp (asking[i], later[k]) == 0)
+        if (count (whole, asking[i]) == 0 || count (whole, later[k]) < 2
+            || strcmp (asking[i], later[k]) == 0)
           continue;
         said = play (scene_faults, spec, environment, &report);
         tried += g_str_has_prefix (said, "1 ");
-        g_assert_true (g_str_has_prefix (said, "1 ") || g_str_has_prefix (said, "short ")); /* the second call may not come any more */
+        /* the second call may not come any more */
+        g_assert_true (g_str_has_prefix (said, "1 ") || g_str_has_prefix (said, "short "));
         g_assert_true (g_str_has_prefix (said, "short ") || strstr (said, later[k]) != NULL);
         g_assert_true (is_clean (report));
       }
@@ -534,7 +600,8 @@ scene_capture (const char *spec, int out)
 {
   gpointer library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   GememDevice *device = test_device_new (spec, "");
-  guint64 kept = gemem_device_malloc (device, 2 * MIB, 0), block = gemem_device_malloc (device, 2 * MIB, 0);
+  guint64 kept = gemem_device_malloc (device, 2 * MIB, 0),
+          block = gemem_device_malloc (device, 2 * MIB, 0);
   CUcontext context;
   CUstream stream;
   CUgraph graph;
@@ -542,10 +609,12 @@ scene_capture (const char *spec, int out)
 
   g_assert_cmpint (DRIVER (library, cuDevicePrimaryCtxRetain) (&context, 0), ==, CUDA_SUCCESS);
   g_assert_cmpint (DRIVER (library, cuCtxSetCurrent) (context), ==, CUDA_SUCCESS);
-  g_assert_cmpint (DRIVER (library, cuStreamCreate) (&stream, CU_STREAM_NON_BLOCKING), ==, CUDA_SUCCESS);
+  g_assert_cmpint (DRIVER (library, cuStreamCreate) (&stream, CU_STREAM_NON_BLOCKING), ==,
+                   CUDA_SUCCESS);
   gemem_cuda_name_stream (device, 5, (guint64) (guintptr) stream);
   g_assert_true (gemem_device_stream_sync (device, 5));
-  g_assert_cmpint (DRIVER (library, cuStreamBeginCapture) (stream, CU_STREAM_CAPTURE_MODE_GLOBAL), ==, CUDA_SUCCESS);
+  g_assert_cmpint (DRIVER (library, cuStreamBeginCapture) (stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                   ==, CUDA_SUCCESS);
   before = gemem_cuda_allow_calls (device);
   g_assert_true (gemem_cuda_is_capturing (device, (guint64) (guintptr) stream));
   g_assert_false (gemem_device_stream_sync (device, 5));
@@ -584,8 +653,13 @@ test_nameless (void)
 {
   g_autofree char *report = NULL, *said = NULL;
 
-  said = play (scene_faults, "cuda:0", "GEMEM_STANDIN_FAIL=cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuGetErrorName=1+:CUDA_ERROR_UNKNOWN", &report);
-  g_assert_cmpstr (said, ==, "1 device cuda:0: cuMemAlloc: error 999; the GPU cannot go on, look into the system's log (dmesg)");
+  said = play (
+      scene_faults, "cuda:0",
+      "GEMEM_STANDIN_FAIL=cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuGetErrorName=1+:CUDA_ERROR_UNKNOWN",
+      &report);
+  g_assert_cmpstr (said, ==,
+                   "1 device cuda:0: cuMemAlloc: error 999; the GPU cannot go on, look into the "
+                   "system's log (dmesg)");
 }
 
 int
@@ -594,13 +668,18 @@ main (int argc, char **argv)
   static const struct
   {
     const char *name;
-    Scene       scene;
-  } contract[] = { { "capacity", scene_capacity }, { "pages", scene_pages }, { "streams", scene_streams }, { "leave-all", scene_leave_all } };
+    Scene scene;
+  } contract[] = { { "capacity", scene_capacity },
+                   { "pages", scene_pages },
+                   { "streams", scene_streams },
+                   { "leave-all", scene_leave_all } };
   static const struct
   {
-    const char   *name;
+    const char *name;
     GTestDataFunc test;
-  } in_all_modes[] = { { "faults", test_faults }, { "double-faults", test_double_faults }, { "short-then-fault", test_short_then_fault },
+  } in_all_modes[] = { { "faults", test_faults },
+                       { "double-faults", test_double_faults },
+                       { "short-then-fault", test_short_then_fault },
                        { "capture", test_capture } };
   static const char *const mode_names[G_N_ELEMENTS (modes)] = { "malloc", "vmm", "async" };
 
@@ -623,7 +702,8 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (in_all_modes); i++)
     for (guint mode = 0; mode < G_N_ELEMENTS (modes); mode++)
       {
-        g_autofree char *path = g_strjoin ("/", "/cuda", in_all_modes[i].name, mode_names[mode], NULL);
+        g_autofree char *path = g_strjoin ("/", "/cuda", in_all_modes[i].name, mode_names[mode],
+                                           NULL);
         g_test_add_data_func (path, modes[mode], in_all_modes[i].test);
       }
   g_test_add_func ("/cuda/nameless", test_nameless);

@@ -1,4 +1,5 @@
-/* test-device-text.c - devices made from text: bad settings and what is said about them, defaults, descriptions, and every class. */
+/* test-device-text.c - devices made from text: bad settings and what is said about them, defaults,
+ * descriptions, and every class. */
 #include "config.h"
 
 #include <string.h>
@@ -35,30 +36,47 @@ static void
 test_bad_specs (void)
 {
   assert_refused ("simm", NULL, "device 'simm': no such device; did you mean 'sim'?");
-  assert_refused ("warehouse", NULL, "device 'warehouse': no such device; use one of sim, null, faulty, cuda");
-  assert_refused ("sim:adress=bump", NULL, "device sim: unknown parameter 'adress'; did you mean 'address'?");
-  assert_refused ("sim", "adress=bump", "device sim: unknown parameter 'adress'; did you mean 'address'?");
-  assert_refused ("null:capacity=1", NULL, "device null: unknown parameter 'capacity'; it takes no parameters");
-  assert_refused ("sim:reuse=yes", NULL, "device sim: reuse=yes contradicts address=bump, which never reuses addresses; use first-fit");
-  assert_refused ("sim:address=first-fit,reuse=never", NULL, "device sim: reuse=never belongs to address=bump; remove it or use bump");
-  assert_refused ("sim:vareuse=yes", NULL, "device sim: va_reuse=yes contradicts va=bump, which never reuses addresses; use first-fit");
-  assert_refused ("sim:step=3MiB", NULL, "device sim: step=3145728 is not a power of two; use one, as in 2MiB");
-  assert_refused ("sim:base=0x100000001000", NULL, "device sim: base=0x100000001000 is not a multiple of step; round it");
-  assert_refused ("sim:granularity=3", NULL, "device sim: granularity=3 is not a power of two; use one, as in 2MiB");
-  assert_refused ("sim:granularity=0", NULL, "device sim: granularity=0 is not a power of two; use one, as in 2MiB");
+  assert_refused ("warehouse", NULL,
+                  "device 'warehouse': no such device; use one of sim, null, faulty, cuda");
+  assert_refused ("sim:adress=bump", NULL,
+                  "device sim: unknown parameter 'adress'; did you mean 'address'?");
+  assert_refused ("sim", "adress=bump",
+                  "device sim: unknown parameter 'adress'; did you mean 'address'?");
+  assert_refused ("null:capacity=1", NULL,
+                  "device null: unknown parameter 'capacity'; it takes no parameters");
+  assert_refused ("sim:reuse=yes", NULL,
+                  "device sim: reuse=yes contradicts address=bump, which never reuses addresses; "
+                  "use first-fit");
+  assert_refused ("sim:address=first-fit,reuse=never", NULL,
+                  "device sim: reuse=never belongs to address=bump; remove it or use bump");
+  assert_refused (
+      "sim:vareuse=yes", NULL,
+      "device sim: va_reuse=yes contradicts va=bump, which never reuses addresses; use first-fit");
+  assert_refused ("sim:step=3MiB", NULL,
+                  "device sim: step=3145728 is not a power of two; use one, as in 2MiB");
+  assert_refused ("sim:base=0x100000001000", NULL,
+                  "device sim: base=0x100000001000 is not a multiple of step; round it");
+  assert_refused ("sim:granularity=3", NULL,
+                  "device sim: granularity=3 is not a power of two; use one, as in 2MiB");
+  assert_refused ("sim:granularity=0", NULL,
+                  "device sim: granularity=0 is not a power of two; use one, as in 2MiB");
   assert_refused ("sim:capacity=1GiB,reserved_by_others=2GiB", NULL,
-                  "device sim: reserved_by_others is more than the capacity; nothing would be left to simulate");
-  assert_refused ("sim:total=1GiB,available=2GiB", NULL, "device sim: available is more than the total; set total, or less available");
-  assert_refused ("sim:profile=h20", NULL,
-                  "profile 'h20': not found; did you mean 'h200'? known are a100, ascend910b, generic, h200; "
-                  "a path has a '/' or ends in .ini");
+                  "device sim: reserved_by_others is more than the capacity; nothing would be left "
+                  "to simulate");
+  assert_refused ("sim:total=1GiB,available=2GiB", NULL,
+                  "device sim: available is more than the total; set total, or less available");
+  assert_refused (
+      "sim:profile=h20", NULL,
+      "profile 'h20': not found; did you mean 'h200'? known are a100, ascend910b, generic, h200; "
+      "a path has a '/' or ends in .ini");
 }
 
 static void
 test_defaults (void)
 {
   g_autoptr (GError) error = NULL;
-  GememDevice *device = gemem_device_new ("sim:capacity=3MiB", "capacity=1MiB,device=first-fit", 7, &error);
+  GememDevice *device = gemem_device_new ("sim:capacity=3MiB", "capacity=1MiB,device=first-fit", 7,
+                                          &error);
 
   g_assert_no_error (error);
   g_assert_cmpint (device->ordinal, ==, 7);
@@ -67,7 +85,8 @@ test_defaults (void)
   g_assert_cmpstr (text, ==, "sim:capacity=3MiB,granularity=2MiB,address=first-fit");
   gemem_device_destroy (device);
 
-  device = gemem_device_new ("sim:address=recorded", "device=first-fit,capacity=1GiB", 0, &error); /* by another name of the same setting */
+  /* by another name of the same setting */
+  device = gemem_device_new ("sim:address=recorded", "device=first-fit,capacity=1GiB", 0, &error);
   g_autofree char *recorded = gemem_device_describe (device);
   g_assert_cmpstr (recorded, ==, "sim:capacity=1GiB,granularity=2MiB,address=recorded");
   gemem_device_destroy (device);
@@ -83,12 +102,18 @@ static void
 test_describe (void)
 {
   g_autofree char *from = test_source_path ("devices/profiles/h200.ini"), *text = NULL;
-  g_autofree char *to = g_build_filename (test_tmpdir (), "a,b=c.ini", NULL), *odd = g_strdup_printf ("sim:profile='%s'", to);
+  g_autofree char *to = g_build_filename (test_tmpdir (), "a,b=c.ini", NULL),
+                  *odd = g_strdup_printf ("sim:profile='%s'", to);
   const char *const specs[] = {
     odd,
-    "sim", "simulated:capacity=unlimited", "sim:total=5GiB,available=4GiB,reserved_by_others=1GiB,profile=h200",
-    "sim:address=recorded,base=0x2000,step=8KiB,va=first-fit,va_base=8GiB,va_step=2MiB,virtual_memory=no,event_latency=5us", "null",
-    "faulty:nth=3,every=7,after=100,rate=0.5%,seed=9,call=malloc|map,capacity=5MiB", "faulty:on=null,nth=1",
+    "sim",
+    "simulated:capacity=unlimited",
+    "sim:total=5GiB,available=4GiB,reserved_by_others=1GiB,profile=h200",
+    "sim:address=recorded,base=0x2000,step=8KiB,va=first-fit,va_base=8GiB,va_step=2MiB,virtual_"
+    "memory=no,event_latency=5us",
+    "null",
+    "faulty:nth=3,every=7,after=100,rate=0.5%,seed=9,call=malloc|map,capacity=5MiB",
+    "faulty:on=null,nth=1",
   };
 
   g_assert_true (g_file_get_contents (from, &text, NULL, NULL));
@@ -126,7 +151,7 @@ test_classes (void)
       GememDevice *device;
       g_assert_nonnull (classes[n]->summary);
       if (classes[n]->real)
-        continue; /* tests/unit/test-cuda-device.c */
+        continue;                             /* tests/unit/test-cuda-device.c */
       device = device_new (classes[n]->name); /* each works without settings */
       g_assert_cmpstr (device->klass->name, ==, classes[n]->name);
       gemem_device_destroy (device);
@@ -146,7 +171,9 @@ test_null (void)
 
   g_assert_cmphex (block, ==, BASE);
   g_assert_cmphex (gemem_device_malloc (device, 1, 0), ==, BASE + 4 * MIB);
-  g_assert_cmphex (gemem_device_malloc (device, G_GUINT64_CONSTANT (1) << 50, 0), ==, BASE + 6 * MIB); /* no limit */
+  /* no limit */
+  g_assert_cmphex (gemem_device_malloc (device, G_GUINT64_CONSTANT (1) << 50, 0), ==,
+                   BASE + 6 * MIB);
   page = gemem_device_create_page (device, 1);
   va = gemem_device_reserve (device, 1, 0);
   g_assert_cmphex (va, ==, G_GUINT64_CONSTANT (1) << 62);

@@ -1,4 +1,5 @@
-/* test-device-time.c - the clock of the simulated device: exact costs of every call, waiting, streams and events, and the observer. */
+/* test-device-time.c - the clock of the simulated device: exact costs of every call, waiting,
+ * streams and events, and the observer. */
 #include "config.h"
 
 #include <string.h>
@@ -8,25 +9,25 @@
 #include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 
-
 /* Prices that tell every call from every other. */
-static const char profile[] = "[device]\nname=test\ncapacity=64MiB\ngranularity=1MiB\nsource=guess: test\n"
-                              "[allocator]\nhit_ns=11\nsource=guess: test\n"
-                              "[malloc]\nbase_ns=1000\nper_mib_ns=10\nsource=guess: test\n"
-                              "[free]\nbase_ns=2000\nsynchronises=yes\nsource=guess: test\n"
-                              "[reserve]\nbase_ns=300\nsource=guess: test\n"
-                              "[release]\nbase_ns=400\nsource=guess: test\n"
-                              "[create]\nbase_ns=500\nper_page_ns=7\nsource=guess: test\n"
-                              "[destroy]\nbase_ns=600\nper_page_ns=3\nsource=guess: test\n"
-                              "[map]\nbase_ns=600\nset_access_ns=100\nper_page_ns=5\nsource=guess: test\n"
-                              "[unmap]\nbase_ns=800\nper_page_ns=2\nsynchronises=yes\nsource=guess: test\n"
-                              "[memset]\nbase_ns=90\nper_mib_ns=100\nsource=guess: test\n"
-                              "[event_record]\nbase_ns=21\nsource=guess: test\n"
-                              "[event_query]\nbase_ns=22\nsource=guess: test\n"
-                              "[event_sync]\nbase_ns=23\nsource=guess: test\n"
-                              "[stream_sync]\nbase_ns=24\nsource=guess: test\n"
-                              "[device_sync]\nbase_ns=25\nsource=guess: test\n"
-                              "[info]\nbase_ns=26\nsource=guess: test\n";
+static const char profile[] =
+    "[device]\nname=test\ncapacity=64MiB\ngranularity=1MiB\nsource=guess: test\n"
+    "[allocator]\nhit_ns=11\nsource=guess: test\n"
+    "[malloc]\nbase_ns=1000\nper_mib_ns=10\nsource=guess: test\n"
+    "[free]\nbase_ns=2000\nsynchronises=yes\nsource=guess: test\n"
+    "[reserve]\nbase_ns=300\nsource=guess: test\n"
+    "[release]\nbase_ns=400\nsource=guess: test\n"
+    "[create]\nbase_ns=500\nper_page_ns=7\nsource=guess: test\n"
+    "[destroy]\nbase_ns=600\nper_page_ns=3\nsource=guess: test\n"
+    "[map]\nbase_ns=600\nset_access_ns=100\nper_page_ns=5\nsource=guess: test\n"
+    "[unmap]\nbase_ns=800\nper_page_ns=2\nsynchronises=yes\nsource=guess: test\n"
+    "[memset]\nbase_ns=90\nper_mib_ns=100\nsource=guess: test\n"
+    "[event_record]\nbase_ns=21\nsource=guess: test\n"
+    "[event_query]\nbase_ns=22\nsource=guess: test\n"
+    "[event_sync]\nbase_ns=23\nsource=guess: test\n"
+    "[stream_sync]\nbase_ns=24\nsource=guess: test\n"
+    "[device_sync]\nbase_ns=25\nsource=guess: test\n"
+    "[info]\nbase_ns=26\nsource=guess: test\n";
 
 static GememDevice *
 device_new (const char *settings)
@@ -93,7 +94,8 @@ test_costs (void)
   assert_cost (device, GEMEM_CALL_STREAM_SYNC, 24);
   gemem_device_sync (device);
   assert_cost (device, GEMEM_CALL_DEVICE_SYNC, 25);
-  g_assert_cmpuint (device->now, ==, 1025 + 300 + 528 + 715 + 26 + 806 + 612 + 400 + 2000 + 22 + 23 + 24 + 25);
+  g_assert_cmpuint (device->now, ==,
+                    1025 + 300 + 528 + 715 + 26 + 806 + 612 + 400 + 2000 + 22 + 23 + 24 + 25);
   gemem_device_destroy (device);
 }
 
@@ -166,7 +168,8 @@ test_events (void)
   g_assert_true (gemem_device_event_query (device, b));
   g_assert_true (gemem_device_event_query (device, 0));
 
-  /* In stream order: behind 20 MiB of memset; and whoever waits for the stream waits for the event. */
+  /* In stream order: behind 20 MiB of memset; and whoever waits for the stream waits for the
+   * event. */
   device->now = 2000;
   gemem_device_memset (device, 1, 0, 20 * MIB, 1);
   c = gemem_device_event_record (device, 1);
@@ -194,9 +197,11 @@ test_event_at_once (void)
 static void
 observe (gpointer data, const GememDeviceNote *note)
 {
-  g_string_append_printf (data, "%s %" G_GINT64_MODIFIER "x %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %d\n", gemem_device_call_name (note->call),
-                          note->address, note->size, note->stream, note->ok);
-  if (note->call == GEMEM_CALL_EVENT_RECORD || note->call == GEMEM_CALL_EVENT_QUERY || note->call == GEMEM_CALL_EVENT_SYNC)
+  g_string_append_printf (
+      data, "%s %" G_GINT64_MODIFIER "x %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %d\n",
+      gemem_device_call_name (note->call), note->address, note->size, note->stream, note->ok);
+  if (note->call == GEMEM_CALL_EVENT_RECORD || note->call == GEMEM_CALL_EVENT_QUERY
+      || note->call == GEMEM_CALL_EVENT_SYNC)
     g_assert_cmpuint (note->event, !=, 0);
 }
 
@@ -206,7 +211,8 @@ test_observer (void)
   GememDevice *device = device_new ("");
   GString *log = g_string_new (NULL);
   GString *late = g_string_new (NULL);
-  GememDeviceWatch watch = { .func = observe, .data = log }, second = { .func = observe, .data = late };
+  GememDeviceWatch watch = { .func = observe, .data = log },
+                   second = { .func = observe, .data = late };
   GememDeviceInfo info;
   GememDeviceEvent event;
   GememPage page;

@@ -1,4 +1,5 @@
-/* test-device.c - the simulated device by exact addresses: address policies, capacity, virtual memory, and what callers may not do. */
+/* test-device.c - the simulated device by exact addresses: address policies, capacity, virtual
+ * memory, and what callers may not do. */
 #include "config.h"
 
 #include <string.h>
@@ -52,7 +53,8 @@ test_bump (void)
   gemem_device_destroy (device);
 }
 
-/* The ascending addresses of 3 million allocations cross many of the pieces in which bump takes the space. */
+/* The ascending addresses of 3 million allocations cross many of the pieces in which bump takes the
+ * space. */
 static void
 test_bump_far (void)
 {
@@ -66,7 +68,8 @@ test_bump_far (void)
       gemem_device_free (device, expected, size);
       expected = (expected + size + 2 * MIB - 1) & ~(2 * MIB - 1);
     }
-  g_assert_cmphex (take (device, G_GUINT64_CONSTANT (5) << 40), ==, expected); /* larger than a piece */
+  /* larger than a piece */
+  g_assert_cmphex (take (device, G_GUINT64_CONSTANT (5) << 40), ==, expected);
   expected += G_GUINT64_CONSTANT (5) << 40;
   g_assert_cmphex (take (device, 1), ==, expected);
   g_assert_cmphex (take (device, G_MAXUINT64 / 2), ==, 0); /* more than there are addresses */
@@ -77,8 +80,9 @@ test_bump_far (void)
 static void
 test_vector_keys (void)
 {
-  GememDevice *device = device_new ("sim:capacity=1073741824,device=bump,base=0x100000000000,step=2097152,reuse=never,"
-                                    "va=bump,vabase=0x200000000000,vastep=1073741824,vareuse=never");
+  GememDevice *device = device_new (
+      "sim:capacity=1073741824,device=bump,base=0x100000000000,step=2097152,reuse=never,"
+      "va=bump,vabase=0x200000000000,vastep=1073741824,vareuse=never");
 
   g_assert_cmphex (take (device, 1), ==, BASE);
   g_assert_cmphex (take (device, 2097153), ==, BASE + 2 * MIB);
@@ -119,8 +123,13 @@ test_first_fit (void)
 static void
 test_first_fit_naive (void)
 {
-  enum { STEPS = 600, LIVE = 100 };
-  GememDevice *device = device_new ("sim:address=first-fit,capacity=unlimited,base=0x10000,step=4KiB");
+  enum
+  {
+    STEPS = 600,
+    LIVE = 100
+  };
+  GememDevice *device = device_new (
+      "sim:address=first-fit,capacity=unlimited,base=0x10000,step=4KiB");
   gboolean used[STEPS] = { FALSE };
   guint64 address[LIVE] = { 0 }, size[LIVE] = { 0 };
   GememRng rng;
@@ -181,7 +190,8 @@ test_recorded (void)
   g_assert_cmphex (take (device, MIB), ==, a + MIB / 2);
   g_assert_cmpuint (device->unexpected, ==, 3);
 
-  /* A refused request takes nothing from the queue; an address beyond everything raises the place of what is not recorded. */
+  /* A refused request takes nothing from the queue; an address beyond everything raises the place
+   * of what is not recorded. */
   gemem_device_expect (device, G_GUINT64_CONSTANT (0x900000000001), 3);
   g_assert_cmphex (take (device, 80 * GIB), ==, 0);
   g_assert_cmphex (take (device, 3), ==, 0x900000000001);
@@ -189,7 +199,8 @@ test_recorded (void)
   gemem_device_destroy (device);
 }
 
-/* What a recording says of the device holds for `recorded`, through a wrapper too, until it says otherwise. */
+/* What a recording says of the device holds for `recorded`, through a wrapper too, until it says
+ * otherwise. */
 static void
 test_limit (void)
 {
@@ -269,8 +280,9 @@ test_one_space (void)
   GememDevice *device = device_new ("sim:capacity=unlimited,base=0x1fffc0000000");
 
   g_assert_cmphex (take (device, GIB / 2), ==, VA_BASE - GIB);
-  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE); /* though bump had looked ahead */
-  g_assert_cmphex (take (device, GIB), ==, VA_BASE + GIB);              /* 512 MiB are left before the range */
+  /* though bump had looked ahead */
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE);
+  g_assert_cmphex (take (device, GIB), ==, VA_BASE + GIB); /* 512 MiB are left before the range */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE + 2 * GIB);
   g_assert_cmphex (take (device, 1), ==, VA_BASE + 3 * GIB);
   gemem_device_destroy (device);
@@ -286,7 +298,8 @@ test_capacity (void)
   g_assert_cmphex (take (device, 4 * MIB + 1), ==, BASE);
   g_assert_cmphex (take (device, 6 * MIB), ==, 0); /* one byte too many */
   g_assert_cmpuint (device->held, ==, 4 * MIB + 1);
-  g_assert_cmphex (take (device, 6 * MIB - 1), ==, BASE + 6 * MIB); /* exactly full, and the refusal used no address up */
+  /* exactly full, and the refusal used no address up */
+  g_assert_cmphex (take (device, 6 * MIB - 1), ==, BASE + 6 * MIB);
   g_assert_cmphex (take (device, 1), ==, 0);
   g_assert_cmphex (take (device, G_MAXUINT64), ==, 0);
   g_assert_cmpuint (device->refused[GEMEM_CALL_MALLOC], ==, 3);
@@ -307,7 +320,8 @@ test_capacity (void)
 }
 
 static void
-assert_info (GememDevice *device, guint64 total, guint64 available, guint64 granularity, gboolean virtual_memory)
+assert_info (GememDevice *device, guint64 total, guint64 available, guint64 granularity,
+             gboolean virtual_memory)
 {
   GememDeviceInfo info;
   gemem_device_info (device, &info);
@@ -320,7 +334,8 @@ assert_info (GememDevice *device, guint64 total, guint64 available, guint64 gran
 static void
 test_info (void)
 {
-  GememDevice *device = device_new ("sim:capacity=10MiB,reserved_by_others=4MiB,granularity=64KiB,virtual_memory=no");
+  GememDevice *device = device_new (
+      "sim:capacity=10MiB,reserved_by_others=4MiB,granularity=64KiB,virtual_memory=no");
   take (device, MIB + 1);
   assert_info (device, 10 * MIB, 5 * MIB - 1, 65536, FALSE);
   g_assert_cmpuint (device->calls[GEMEM_CALL_INFO], ==, 1);
@@ -329,7 +344,8 @@ test_info (void)
   /* Paddle's vectors: total and available at the start; the total is the capacity. */
   device = device_new ("sim:total=16GiB,available=12GiB");
   assert_info (device, 16 * GIB, 12 * GIB, 2 * MIB, TRUE);
-  g_assert_cmphex (take (device, 13 * GIB), ==, BASE); /* available is what is reported, the capacity what counts */
+  /* available is what is reported, the capacity what counts */
+  g_assert_cmphex (take (device, 13 * GIB), ==, BASE);
   assert_info (device, 16 * GIB, 0, 2 * MIB, TRUE);
   g_assert_cmphex (take (device, 3 * GIB + 1), ==, 0);
   gemem_device_destroy (device);
@@ -381,14 +397,16 @@ test_no_virtual_memory (void)
   g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0);
   g_assert_false (gemem_device_map (device, VA_BASE, 1, 0, 2 * MIB));
   g_assert_false (gemem_device_unmap (device, VA_BASE, 2 * MIB));
-  g_assert_cmpuint (device->refused[GEMEM_CALL_RESERVE] + device->refused[GEMEM_CALL_CREATE], ==, 2);
+  g_assert_cmpuint (device->refused[GEMEM_CALL_RESERVE] + device->refused[GEMEM_CALL_CREATE], ==,
+                    2);
   g_assert_cmpuint (device->refused[GEMEM_CALL_MAP] + device->refused[GEMEM_CALL_UNMAP], ==, 2);
   g_assert_cmpuint (device->misuses, ==, 0);
   g_assert_cmphex (take (device, 1), ==, BASE);
   gemem_device_destroy (device);
 }
 
-/* With internal checks a mistake ends the program and says why; without them it is counted and changes nothing. */
+/* With internal checks a mistake ends the program and says why; without them it is counted and
+ * changes nothing. */
 static void
 test_misuse (gconstpointer data)
 {
@@ -432,10 +450,13 @@ main (int argc, char **argv)
   g_test_add_func ("/device/info", test_info);
   g_test_add_func ("/device/ranges", test_ranges);
   g_test_add_func ("/device/no-virtual-memory", test_no_virtual_memory);
-  g_test_add_data_func ("/device/contract/capacity", (gconstpointer) test_device_capacity, test_contract);
+  g_test_add_data_func ("/device/contract/capacity", (gconstpointer) test_device_capacity,
+                        test_contract);
   g_test_add_data_func ("/device/contract/pages", (gconstpointer) test_device_pages, test_contract);
-  g_test_add_data_func ("/device/contract/streams", (gconstpointer) test_device_streams, test_contract);
-  g_test_add_data_func ("/device/contract/leave-all", (gconstpointer) test_device_leave_all, test_contract);
+  g_test_add_data_func ("/device/contract/streams", (gconstpointer) test_device_streams,
+                        test_contract);
+  g_test_add_data_func ("/device/contract/leave-all", (gconstpointer) test_device_leave_all,
+                        test_contract);
   for (guint i = 0; i < test_device_n_mistakes; i++)
     {
       g_autofree char *path = g_strconcat ("/device/misuse/", test_device_mistakes[i].name, NULL);

@@ -1,4 +1,5 @@
-/* test-direct.c - `direct`: one device call per request, exact sizes, adoption, walk in address order. */
+/* test-direct.c - `direct`: one device call per request, exact sizes, adoption, walk in address
+ * order. */
 #include "config.h"
 
 #include "base/rng.h"

@@ -1,5 +1,5 @@
-/* test-engine-events.c - what the engine does with events other than requests and frees, graphs among them, and with events that cannot
- * be right.
+/* test-engine-events.c - what the engine does with events other than requests and frees, graphs
+ * among them, and with events that cannot be right.
  */
 #include "config.h"
 
@@ -10,12 +10,14 @@
 static void
 test_completion (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 4096), TEST_EVENT (FREE_REQUESTED, 1), TEST_ALLOC (2, 256),
-                                            TEST_EVENT (FREE_COMPLETED, 1), TEST_ALLOC (3, 256), TEST_EVENT (FREE_COMPLETED, 3) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 4096), TEST_EVENT (FREE_REQUESTED, 1),
+                                            TEST_ALLOC (2, 256),  TEST_EVENT (FREE_COMPLETED, 1),
+                                            TEST_ALLOC (3, 256),  TEST_EVENT (FREE_COMPLETED, 3) };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (&slots_class, &trace);
 
-  g_assert_cmpstr (slots_log->str, ==, "alloc 4096;free-requested;alloc 256;complete;alloc 256;free;");
+  g_assert_cmpstr (slots_log->str, ==,
+                   "alloc 4096;free-requested;alloc 256;complete;alloc 256;free;");
   equal (result->ooms, 1); /* the first block is live until it is completed */
   equal (result->peak_live, 4096);
   equal (result->frees, 2);
@@ -56,7 +58,9 @@ test_other_events (void)
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (&slots_class, &trace);
 
-  g_assert_cmpstr (slots_log->str, ==, "alloc 100;use 5;let 5;record 3 5 6;record 4 5 -1;wait 3 6;sync 5;sync -1;trim;free;");
+  g_assert_cmpstr (
+      slots_log->str, ==,
+      "alloc 100;use 5;let 5;record 3 5 6;record 4 5 -1;wait 3 6;sync 5;sync -1;trim;free;");
   equal (result->events, 18);
   equal (result->calls[GEMEM_CALL_MEMSET], 1);
   equal (result->trims, 1);
@@ -115,16 +119,32 @@ test_memset_values (void)
 
 /* ---- graphs */
 
-#define PIECE(i, offset, bytes) { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = (i), .address = (offset), .size = (bytes) }
-#define LOAD(i, bytes, n) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes), .aux = (n) }
+#define PIECE(i, offset, bytes) \
+  { \
+    .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = (i), .address = (offset), .size = (bytes) \
+  }
+#define LOAD(i, bytes, n) \
+  { \
+    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes), .aux = (n) \
+  }
 
 /* An allocator that knows no graphs gets their static memory as one request each. */
 static void
 test_graphs_as_blocks (void)
 {
   static const GememTraceEvent events[] = {
-    TEST_ALLOC (1, 100), LOAD (1, 1000, 2), PIECE (1, 0, 500), PIECE (1, 500, 500), LOAD (2, 700, 0), TEST_EVENT (GRAPH_RUN, 1),
-    TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1), TEST_FREE (1), LOAD (3, 5000, 0), TEST_EVENT (GRAPH_RUN, 3), TEST_EVENT (GRAPH_UNLOAD, 3),
+    TEST_ALLOC (1, 100),
+    LOAD (1, 1000, 2),
+    PIECE (1, 0, 500),
+    PIECE (1, 500, 500),
+    LOAD (2, 700, 0),
+    TEST_EVENT (GRAPH_RUN, 1),
+    TEST_EVENT (GRAPH_RUN_END, 1),
+    TEST_EVENT (GRAPH_UNLOAD, 1),
+    TEST_FREE (1),
+    LOAD (3, 5000, 0),
+    TEST_EVENT (GRAPH_RUN, 3),
+    TEST_EVENT (GRAPH_UNLOAD, 3),
   };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (&slots_class, &trace);
@@ -171,28 +191,41 @@ check_refused (const GememTraceEvent *events, gsize n, const char *message)
 static void
 test_inconsistent (void)
 {
-  static const GememTraceEvent twice[] = { TEST_ALLOC (1, 100), TEST_ALLOC (1, 200), TEST_FREE (1) };
+  static const GememTraceEvent twice[] = { TEST_ALLOC (1, 100), TEST_ALLOC (1, 200),
+                                           TEST_FREE (1) };
   static const GememTraceEvent unknown[] = { TEST_ALLOC (1, 100), TEST_FREE (2) };
   static const GememTraceEvent again[] = { TEST_ALLOC (1, 100), TEST_FREE (1), TEST_FREE (1) };
-  static const GememTraceEvent requested[] = { TEST_ALLOC (1, 100), TEST_EVENT (FREE_REQUESTED, 1), TEST_EVENT (FREE_REQUESTED, 1) };
-  static const GememTraceEvent mixed[] = { TEST_ALLOC (1, 100), TEST_EVENT (FREE_REQUESTED, 1), TEST_FREE (1),
-                                           TEST_EVENT (FREE_COMPLETED, 1) };
+  static const GememTraceEvent requested[] = { TEST_ALLOC (1, 100), TEST_EVENT (FREE_REQUESTED, 1),
+                                               TEST_EVENT (FREE_REQUESTED, 1) };
+  static const GememTraceEvent mixed[] = { TEST_ALLOC (1, 100), TEST_EVENT (FREE_REQUESTED, 1),
+                                           TEST_FREE (1), TEST_EVENT (FREE_COMPLETED, 1) };
   static const GememTraceEvent completed[] = { TEST_EVENT (FREE_COMPLETED, 3) };
   static const GememTraceEvent kind[] = { { .kind = 99 } };
   static const GememTraceEvent nothing[] = { TEST_EVENT (MEMSET, 1) };
-  static const GememTraceEvent no_byte[] = { TEST_ALLOC (1, 100), { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 100, .aux = 256 }, TEST_FREE (1) };
-  static const GememTraceEvent beyond[] = { TEST_ALLOC (1, 100), { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 101 }, TEST_FREE (1) };
+  static const GememTraceEvent no_byte[] = {
+    TEST_ALLOC (1, 100),
+    { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 100, .aux = 256 },
+    TEST_FREE (1)
+  };
+  static const GememTraceEvent beyond[] = { TEST_ALLOC (1, 100),
+                                            { .kind = GEMEM_EVENT_MEMSET, .id = 1, .size = 101 },
+                                            TEST_FREE (1) };
 
-  static const GememTraceEvent wait[] = { TEST_EVENT (EVENT_RECORD, 1), { .kind = GEMEM_EVENT_EVENT_WAIT, .id = 2, .stream = 7 } };
-  static const GememTraceEvent use[] = { TEST_EVENT (USE_ON_STREAM, 9), TEST_ALLOC (1, 100), TEST_FREE (1), TEST_EVENT (STREAM_FREE, 1) };
+  static const GememTraceEvent wait[] = {
+    TEST_EVENT (EVENT_RECORD, 1), { .kind = GEMEM_EVENT_EVENT_WAIT, .id = 2, .stream = 7 }
+  };
+  static const GememTraceEvent use[] = { TEST_EVENT (USE_ON_STREAM, 9), TEST_ALLOC (1, 100),
+                                         TEST_FREE (1), TEST_EVENT (STREAM_FREE, 1) };
   static const GememTraceEvent run[] = { TEST_EVENT (GRAPH_RUN, 1) };
   static const GememTraceEvent end[] = { LOAD (1, 10, 0), TEST_EVENT (GRAPH_RUN_END, 1) };
-  static const GememTraceEvent unload[] = { LOAD (1, 10, 0), TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_UNLOAD, 1) };
+  static const GememTraceEvent unload[] = { LOAD (1, 10, 0), TEST_EVENT (GRAPH_UNLOAD, 1),
+                                            TEST_EVENT (GRAPH_UNLOAD, 1) };
   static const GememTraceEvent load[] = { LOAD (1, 10, 0), LOAD (1, 10, 0) };
   static const GememTraceEvent stray[] = { LOAD (1, 10, 0), PIECE (1, 0, 10) };
   static const GememTraceEvent lacking[] = { LOAD (1, 100, 2), PIECE (1, 0, 50), LOAD (2, 10, 0) };
   static const GememTraceEvent cut_off[] = { LOAD (1, 100, 2), PIECE (1, 0, 50) };
-  static const GememTraceEvent overlap[] = { LOAD (1, 100, 2), PIECE (1, 0, 50), PIECE (1, 49, 50) };
+  static const GememTraceEvent overlap[] = { LOAD (1, 100, 2), PIECE (1, 0, 50),
+                                             PIECE (1, 49, 50) };
   static const GememTraceEvent outside[] = { LOAD (1, 100, 1), PIECE (1, 50, 51) };
 
   check_refused (twice, 3, "array:event 1: id 1 is allocated while it is alive" REPAIR);
@@ -204,7 +237,8 @@ test_inconsistent (void)
   check_refused (nothing, 1, "array:event 0: id 1 is set but is not alive" REPAIR);
   check_refused (no_byte, 3, "array:event 1: id 1 is set to 256, which is no byte" REPAIR);
   check_refused (beyond, 3, "array:event 1: 101 bytes of id 1 are set, which has 100" REPAIR);
-  check_refused (wait, 2, "array:event 1: stream 7 waits for event 2, which was never recorded" REPAIR);
+  check_refused (wait, 2,
+                 "array:event 1: stream 7 waits for event 2, which was never recorded" REPAIR);
   check_found (use, 4, "array:event 0: id 9 is used on a stream but is not alive" REPAIR, 2);
   check_refused (run, 1, "array:event 0: graph 1 is run but not loaded on device 0" REPAIR);
   check_refused (end, 2, "array:event 1: a run of graph 1 ends that did not begin" REPAIR);
@@ -215,9 +249,13 @@ test_inconsistent (void)
   check_refused (cut_off, 2, "array:event 2: the load of graph 1 lacks 1 of its segments" REPAIR);
   /* the segment, and the load that lacks it */
   check_found (overlap, 3,
-               "array:event 2: the segment of graph 1 at offset 49 overlaps or precedes the one before it, which ends at 50" REPAIR, 2);
+               "array:event 2: the segment of graph 1 at offset 49 overlaps or precedes the one "
+               "before it, which ends at 50" REPAIR,
+               2);
   check_found (outside, 2,
-               "array:event 1: the segment of graph 1 at offset 50 of 51 bytes does not fit its static memory of 100 bytes" REPAIR, 2);
+               "array:event 1: the segment of graph 1 at offset 50 of 51 bytes does not fit its "
+               "static memory of 100 bytes" REPAIR,
+               2);
   check_refused (kind, 1, "array:event 0: there is no event of kind 99" REPAIR);
 }
 
@@ -225,8 +263,9 @@ test_inconsistent (void)
 static void
 test_enormous (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, G_MAXUINT64), TEST_ALLOC (2, G_MAXUINT64 - 1), TEST_ALLOC (3, 10), TEST_FREE (1),
-                                            TEST_FREE (2) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, G_MAXUINT64),
+                                            TEST_ALLOC (2, G_MAXUINT64 - 1), TEST_ALLOC (3, 10),
+                                            TEST_FREE (1), TEST_FREE (2) };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (test_direct_class (), &trace);
 
@@ -241,8 +280,10 @@ static void
 test_devices (void)
 {
   static const GememTraceEvent events[] = {
-    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 10, .device = 2 }, { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 20, .device = 0 },
-    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 30, .device = 2 }, { .kind = GEMEM_EVENT_FREE, .id = 2, .device = 0 },
+    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 10, .device = 2 },
+    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 20, .device = 0 },
+    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 30, .device = 2 },
+    { .kind = GEMEM_EVENT_FREE, .id = 2, .device = 0 },
   };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (test_direct_class (), &trace);

@@ -1,4 +1,5 @@
-/* test-engine-files.c - the events log, to the letter, and what is left behind when something fails. */
+/* test-engine-files.c - the events log, to the letter, and what is left behind when something
+ * fails. */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -20,9 +21,17 @@ static void
 test_text (void)
 {
   static const GememTraceEvent events[] = {
-    TEST_ALLOC (1, 100),  TEST_ALLOC (18446744073709551615u, 4000), TEST_ALLOC (3, 0), TEST_EVENT (STEP, 1),
-    TEST_EVENT (TRIM, 0), TEST_EVENT (FREE_REQUESTED, 1), TEST_EVENT (FREE_COMPLETED, 1), TEST_FREE (18446744073709551615u),
-    { .kind = GEMEM_EVENT_ALLOC, .id = 5, .size = 1, .device = 1 }, TEST_ALLOC (6, 257), TEST_FREE (6),
+    TEST_ALLOC (1, 100),
+    TEST_ALLOC (18446744073709551615u, 4000),
+    TEST_ALLOC (3, 0),
+    TEST_EVENT (STEP, 1),
+    TEST_EVENT (TRIM, 0),
+    TEST_EVENT (FREE_REQUESTED, 1),
+    TEST_EVENT (FREE_COMPLETED, 1),
+    TEST_FREE (18446744073709551615u),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 5, .size = 1, .device = 1 },
+    TEST_ALLOC (6, 257),
+    TEST_FREE (6),
     { .kind = GEMEM_EVENT_STREAM_SYNC, .stream = 3 },
   };
   static const char expected[] = "seq,kind,id,size,address,block,reserved\n"
@@ -61,7 +70,8 @@ test_long (void)
   guint lines = 0;
 
   for (guint i = 0; i < n; i++)
-    events[i] = i % 2 == 0 ? (GememTraceEvent) TEST_ALLOC (i / 2, 10) : (GememTraceEvent) TEST_FREE (i / 2);
+    events[i] = i % 2 == 0 ? (GememTraceEvent) TEST_ALLOC (i / 2, 10)
+                           : (GememTraceEvent) TEST_FREE (i / 2);
   job.events_path = path;
   job.full_checks = FALSE;
   gemem_result_free (test_job_run (&job));
@@ -98,7 +108,8 @@ test_failures (void)
   job.events_path = path;
   expect_failure (&job, GEMEM_ERROR_FAILED, path); /* no such folder */
   g_assert_cmpint (g_mkdir (dir, 0700), ==, 0);
-  expect_failure (&job, GEMEM_ERROR_INPUT, "array:event 2: "); /* the trace is bad: nothing is left behind */
+  /* the trace is bad: nothing is left behind */
+  expect_failure (&job, GEMEM_ERROR_INPUT, "array:event 2: ");
   g_assert_cmpint (g_rmdir (dir), ==, 0);
   if (g_file_test ("/dev/full", G_FILE_TEST_EXISTS))
     {
@@ -128,7 +139,8 @@ test_interrupted (void)
   gemem_result_free (test_job_run (&job));
   g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS)); /* not as if it were whole */
   g_autofree char *text = read_file (partial);
-  g_assert_true (g_str_has_prefix (text, "seq,kind,id,size,address,block,reserved\n0,alloc,1,100,0x"));
+  g_assert_true (
+      g_str_has_prefix (text, "seq,kind,id,size,address,block,reserved\n0,alloc,1,100,0x"));
   g_assert_true (g_str_has_suffix (text, ",100,0\n"));
   gemem_allocator_spec_free (spec);
 }

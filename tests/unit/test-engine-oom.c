@@ -1,5 +1,5 @@
-/* test-engine-oom.c - requests that are refused, through sixteen slots of 256 bytes and through `direct`: which were avoidable, and what
- * lay beside them.
+/* test-engine-oom.c - requests that are refused, through sixteen slots of 256 bytes and through
+ * `direct`: which were avoidable, and what lay beside them.
  */
 #include "config.h"
 
@@ -13,8 +13,8 @@ test_oom_avoidable (void)
   static const GememTraceEvent events[] = {
     TEST_ALLOC (1, 1024), TEST_ALLOC (2, 1280), TEST_ALLOC (3, 768), TEST_ALLOC (4, 1024),
     TEST_FREE (1),        TEST_FREE (3), /* free: 1024 before block 2, 768 between it and block 4 */
-    TEST_ALLOC (5, 1792),                /* block 4 with the 768 before it would do, and is smaller than block 2 */
-    TEST_ALLOC (6, 1793),                /* only block 2 with both neighbours would do */
+    TEST_ALLOC (5, 1792), /* block 4 with the 768 before it would do, and is smaller than block 2 */
+    TEST_ALLOC (6, 1793), /* only block 2 with both neighbours would do */
     TEST_FREE (5),        TEST_FREE (6),
   };
   TestTrace trace = TEST_TRACE (events);
@@ -54,7 +54,7 @@ static void
 test_oom_both_neighbours (void)
 {
   static const GememTraceEvent events[] = {
-    TEST_ALLOC (1, 1024), TEST_ALLOC (2, 1025), TEST_ALLOC (3, 768), TEST_ALLOC (4, 1000),
+    TEST_ALLOC (1, 1024), TEST_ALLOC (2, 1025), TEST_ALLOC (3, 768),  TEST_ALLOC (4, 1000),
     TEST_FREE (1),        TEST_FREE (3),        TEST_ALLOC (5, 2000),
   };
   TestTrace trace = TEST_TRACE (events);
@@ -71,7 +71,8 @@ test_oom_both_neighbours (void)
 static void
 test_oom_true (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 3000), TEST_ALLOC (2, 1097), TEST_ALLOC (3, 1096), TEST_FREE (2) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 3000), TEST_ALLOC (2, 1097),
+                                            TEST_ALLOC (3, 1096), TEST_FREE (2) };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (test_direct_class (), &trace);
 
@@ -89,7 +90,8 @@ test_oom_true (void)
   gemem_result_free (result);
 }
 
-/* Only the device's free memory together with a whole segment would do: the last block of that segment must go. */
+/* Only the device's free memory together with a whole segment would do: the last block of that
+ * segment must go. */
 static void
 test_oom_last_in_segment (void)
 {

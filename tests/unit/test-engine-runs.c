@@ -1,5 +1,5 @@
-/* test-engine-runs.c - what surrounds the events of a run: recorded state, settings, latency, epochs, the map, interruption, full checks,
- * many jobs at once.
+/* test-engine-runs.c - what surrounds the events of a run: recorded state, settings, latency,
+ * epochs, the map, interruption, full checks, many jobs at once.
  */
 #include "config.h"
 
@@ -15,10 +15,19 @@ static void
 test_adopt (void)
 {
   static const GememTraceEvent recorded[] = {
-    { .kind = GEMEM_EVENT_SEGMENT_ALLOC, .address = SEGMENT, .size = 4096, .flags = GEMEM_EVENT_INITIAL },
-    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 300, .aux = 512, .address = SEGMENT + 256, .flags = GEMEM_EVENT_INITIAL },
+    { .kind = GEMEM_EVENT_SEGMENT_ALLOC,
+      .address = SEGMENT,
+      .size = 4096,
+      .flags = GEMEM_EVENT_INITIAL },
+    { .kind = GEMEM_EVENT_ALLOC,
+      .id = 1,
+      .size = 300,
+      .aux = 512,
+      .address = SEGMENT + 256,
+      .flags = GEMEM_EVENT_INITIAL },
     { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 100, .aux = 256, .address = SEGMENT },
-    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 100, .aux = 256, .address = SEGMENT + 512 }, /* it will be at + 768 */
+    /* it will be at + 768 */
+    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 100, .aux = 256, .address = SEGMENT + 512 },
     { .kind = GEMEM_EVENT_ALLOC, .id = 4, .size = 4000, .flags = GEMEM_EVENT_FAILED },
     TEST_FREE (1),
   };
@@ -31,7 +40,8 @@ test_adopt (void)
   trace.allocator = "slots";
   trace.device = "address=recorded";
   result = test_job_run (&job);
-  g_assert_cmpstr (slots_log->str, ==, "adopt-segment;adopt-block;adopt-done;alloc 100;alloc 100;alloc 4000;free;");
+  g_assert_cmpstr (slots_log->str, ==,
+                   "adopt-segment;adopt-block;adopt-done;alloc 100;alloc 100;alloc 4000;free;");
   equal (result->initial_events, 2);
   equal (result->initial_blocks, 1);
   equal (result->allocs, 3);
@@ -94,7 +104,8 @@ test_segments (void)
     { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT, .size = 100 },
     TEST_FREE (2),
     { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT + 4096, .size = 61 }, /* a lie */
-    { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT + 8192, .size = 1 },  /* without a partner */
+    /* without a partner */
+    { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT + 8192, .size = 1 },
   };
   TestTrace trace = TEST_TRACE (events);
   trace.flags = GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS;
@@ -122,7 +133,8 @@ test_device_settings (void)
 {
   static const GememTraceEvent events[] = { TEST_ALLOC (1, 100) };
   TestTrace trace = TEST_TRACE (events);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememResult *result;
   GememJob job;
 
@@ -162,7 +174,8 @@ fake_clock (void)
 static void
 test_latency (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1), TEST_FREE (2) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1),
+                                            TEST_FREE (2) };
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (&slots_class);
   GememJob job = test_job (spec, &trace);
@@ -187,7 +200,8 @@ test_latency (void)
   equal (result->measured_total_ns, 60);
   equal (result->measured_calls[GEMEM_CALL_MALLOC].count, 1);
   equal (result->measured_calls[GEMEM_CALL_MALLOC].sum, 10);
-  equal (result->measured_calls[GEMEM_CALL_FREE].count, 0); /* what is given back at the end is no part of the run */
+  /* what is given back at the end is no part of the run */
+  equal (result->measured_calls[GEMEM_CALL_FREE].count, 0);
   gemem_result_free (result);
   job.measure = FALSE;
   result = test_job_run (&job);
@@ -203,7 +217,8 @@ test_latency (void)
 static void
 test_epochs (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC_AT (0, 1, 256), TEST_ALLOC_AT (10, 2, 1000), TEST_FREE_AT (20, 2), TEST_ALLOC_AT (30, 3, 9000) };
+  static const GememTraceEvent events[] = { TEST_ALLOC_AT (0, 1, 256), TEST_ALLOC_AT (10, 2, 1000),
+                                            TEST_FREE_AT (20, 2), TEST_ALLOC_AT (30, 3, 9000) };
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (&slots_class);
   GememJob job = test_job (spec, &trace);
@@ -239,7 +254,8 @@ test_epochs (void)
 static void
 test_map (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1), TEST_ALLOC (3, 250), TEST_FREE (2) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1),
+                                            TEST_ALLOC (3, 250), TEST_FREE (2) };
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (test_direct_class ());
   GememJob job = test_job (spec, &trace);
@@ -263,7 +279,8 @@ test_map (void)
 static void
 test_interrupted (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 100), TEST_ALLOC (3, 100), TEST_FREE (1) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 100),
+                                            TEST_ALLOC (3, 100), TEST_FREE (1) };
   gint interrupted = 0;
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (test_direct_class ());
@@ -287,7 +304,8 @@ test_interrupted (void)
 static void
 test_damaged (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 100), TEST_ALLOC (3, 100) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 100),
+                                            TEST_ALLOC (3, 100) };
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (test_direct_class ());
   GememJob job = test_job (spec, &trace);
@@ -332,10 +350,13 @@ check_caught (const SlotsFaults *faults, const char *pattern)
 static void
 test_full_checks (void)
 {
-  check_caught (&(SlotsFaults){ .hide_last = TRUE }, "array:event 1: *walk does not report the live block of id 2 at 0x*");
-  check_caught (&(SlotsFaults){ .overlap = TRUE }, "array:event 0: *walk adds up to 8192 bytes, the device holds 4096*");
+  check_caught (&(SlotsFaults){ .hide_last = TRUE },
+                "array:event 1: *walk does not report the live block of id 2 at 0x*");
+  check_caught (&(SlotsFaults){ .overlap = TRUE },
+                "array:event 0: *walk adds up to 8192 bytes, the device holds 4096*");
   check_caught (&(SlotsFaults){ .bad_check = TRUE }, "array:event 0: *slots: told to fail");
-  check_caught (&(SlotsFaults){ .keep = TRUE }, "allocator slots: 4096 bytes were not returned to the device at the end*");
+  check_caught (&(SlotsFaults){ .keep = TRUE },
+                "allocator slots: 4096 bytes were not returned to the device at the end*");
 }
 
 /* ---- many jobs */
@@ -369,7 +390,8 @@ run_jobs (const GememJob *jobs, guint threads)
 static void
 test_jobs (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1), TEST_ALLOC (3, 250), TEST_FREE (2) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1),
+                                            TEST_ALLOC (3, 250), TEST_FREE (2) };
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (test_direct_class ());
   g_autoptr (GPtrArray) devices = g_ptr_array_new_with_free_func (g_free);
@@ -377,7 +399,8 @@ test_jobs (void)
 
   for (guint i = 0; i < JOBS; i++)
     {
-      g_ptr_array_add (devices, i == BAD_JOB ? g_strdup ("sim:colour=red") : g_strdup_printf ("sim:capacity=%u", 360 + 10 * i));
+      g_ptr_array_add (devices, i == BAD_JOB ? g_strdup ("sim:colour=red")
+                                             : g_strdup_printf ("sim:capacity=%u", 360 + 10 * i));
       jobs[i] = test_job (spec, &trace);
       jobs[i].device_spec = devices->pdata[i];
     }

@@ -1,4 +1,5 @@
-/* test-engine.c - hand-made traces through `direct` and through sixteen slots of 256 bytes: every measure, computed by hand. */
+/* test-engine.c - hand-made traces through `direct` and through sixteen slots of 256 bytes: every
+ * measure, computed by hand. */
 #include "config.h"
 
 #include "tests/util/engine-job.h"
@@ -8,8 +9,10 @@
 static void
 test_direct (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1),
-                                            TEST_ALLOC (3, 50),  TEST_FREE (2),       TEST_FREE (3) };
+  static const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 100), TEST_ALLOC (2, 200), TEST_FREE (1),
+    TEST_ALLOC (3, 50),  TEST_FREE (2),       TEST_FREE (3)
+  };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (test_direct_class (), &trace);
 
@@ -52,7 +55,7 @@ test_direct (void)
 static void
 test_waste (void)
 {
-  /*                     live allocated reserved  */
+  /*                     live allocated reserved */
   static const GememTraceEvent events[] = {
     TEST_ALLOC (1, 100), /* 100    256  4096 */
     TEST_ALLOC (2, 257), /* 357    768  4096 */
@@ -62,7 +65,9 @@ test_waste (void)
   };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (&slots_class, &trace);
-  static const GememSizeClassUse classes[] = { { 1, 1, 0, 0 }, { 128, 1, 156, 100 }, { 512, 1, 255, 257 }, { 1024, 1, 68, 700 } };
+  static const GememSizeClassUse classes[] = {
+    { 1, 1, 0, 0 }, { 128, 1, 156, 100 }, { 512, 1, 255, 257 }, { 1024, 1, 68, 700 }
+  };
 
   equal (result->peak_live, 1057);
   equal (result->peak_live_seq, 2);
@@ -95,7 +100,8 @@ static void
 test_time_weighted (void)
 {
   /* internal 156 for 10 ns, 311 for 20 ns, 155 for 70 ns; external 3840, 3584, 3840 */
-  static const GememTraceEvent events[] = { TEST_ALLOC_AT (0, 1, 100), TEST_ALLOC_AT (10, 2, 101), TEST_FREE_AT (30, 1), TEST_FREE_AT (100, 2) };
+  static const GememTraceEvent events[] = { TEST_ALLOC_AT (0, 1, 100), TEST_ALLOC_AT (10, 2, 101),
+                                            TEST_FREE_AT (30, 1), TEST_FREE_AT (100, 2) };
   TestTrace trace = TEST_TRACE (events);
   trace.flags = GEMEM_TRACE_HAS_TIME;
   GememResult *result = test_run (&slots_class, &trace);
@@ -109,7 +115,8 @@ test_time_weighted (void)
 static void
 test_time_of_no_length (void)
 {
-  static const GememTraceEvent later[] = { TEST_ALLOC_AT (5, 1, 100) }, now[] = { TEST_ALLOC_AT (0, 1, 100) };
+  static const GememTraceEvent later[] = { TEST_ALLOC_AT (5, 1, 100) },
+                               now[] = { TEST_ALLOC_AT (0, 1, 100) };
   TestTrace trace = TEST_TRACE (later);
   trace.flags = GEMEM_TRACE_HAS_TIME;
   GememResult *result = test_run (&slots_class, &trace);
@@ -127,8 +134,10 @@ static void
 test_streams (void)
 {
   static const GememTraceEvent events[] = {
-    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 100, .stream = 7 }, { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 300, .stream = 3 },
-    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 10, .stream = 7 },  TEST_FREE (1),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 100, .stream = 7 },
+    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 300, .stream = 3 },
+    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 10, .stream = 7 },
+    TEST_FREE (1),
     { .kind = GEMEM_EVENT_ALLOC, .id = 4, .size = 20, .stream = 7 },
   };
   static const GememStreamUse streams[] = { { 3, 300, 512, 1 }, { 7, 110, 512, 3 } };
@@ -150,11 +159,14 @@ test_many_streams (void)
   GememJob job = test_job (spec, &trace);
 
   for (guint i = 0; i < n; i++)
-    events[i] = (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = i + 1, .size = 1, .stream = i + 1 };
+    events[i] = (GememTraceEvent){
+      .kind = GEMEM_EVENT_ALLOC, .id = i + 1, .size = 1, .stream = i + 1
+    };
   job.full_checks = FALSE;
   GememResult *result = test_job_run (&job);
   equal (result->streams->len, GEMEM_STREAMS_MAX); /* stream 0 has its place, but no block */
-  const GememStreamUse *others = &g_array_index (result->streams, GememStreamUse, result->streams->len - 1);
+  const GememStreamUse *others = &g_array_index (result->streams, GememStreamUse,
+                                                 result->streams->len - 1);
   equal (others->stream, G_MAXUINT64);
   equal (others->allocs, n - (GEMEM_STREAMS_MAX - 1));
   equal (others->peak_live, n - (GEMEM_STREAMS_MAX - 1));
@@ -166,7 +178,8 @@ test_many_streams (void)
 static void
 test_transient (void)
 {
-  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_FREE (1), TEST_ALLOC (2, 100) };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 100), TEST_FREE (1),
+                                            TEST_ALLOC (2, 100) };
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (&slots_class);
   GememJob job = test_job (spec, &trace);

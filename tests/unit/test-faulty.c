@@ -1,4 +1,5 @@
-/* test-faulty.c - injected failures: which call fails, that nothing else changes, and that everything else goes through unchanged. */
+/* test-faulty.c - injected failures: which call fails, that nothing else changes, and that
+ * everything else goes through unchanged. */
 #include "config.h"
 
 #include <string.h>
@@ -9,12 +10,12 @@
 #include "devices/device.h"
 #include "tests/util/sizes.h"
 
-
 static GememDevice *
 faulty_new (const char *rules)
 {
   g_autoptr (GError) error = NULL;
-  GememDevice *device = gemem_faulty_device_new (gemem_device_new ("sim", NULL, 0, NULL), rules, &error);
+  GememDevice *device = gemem_faulty_device_new (gemem_device_new ("sim", NULL, 0, NULL), rules,
+                                                 &error);
   g_assert_no_error (error);
   return device;
 }
@@ -125,7 +126,8 @@ make_call (GememDevice *device, GememDeviceCall call, guint i, guint64 va, Gemem
     case GEMEM_CALL_MAP:
       return gemem_device_map (device, va + (8 + i) * 2 * MIB, page, 0, 2 * MIB);
     case GEMEM_CALL_UNMAP:
-      return gemem_device_unmap (device, va + (i > 1 ? i - 1 : i) * 2 * MIB, 2 * MIB); /* 1 twice: it failed the first time */
+      /* 1 twice: it failed the first time */
+      return gemem_device_unmap (device, va + (i > 1 ? i - 1 : i) * 2 * MIB, 2 * MIB);
     case GEMEM_CALL_MEMSET:
       return gemem_device_memset (device, va, 0, 64 * MIB, 9);
     case GEMEM_CALL_EVENT_RECORD:
@@ -144,18 +146,22 @@ make_call (GememDevice *device, GememDeviceCall call, guint i, guint64 va, Gemem
 static void
 test_kinds (void)
 {
-  static const GememDeviceCall kinds[]
-      = { GEMEM_CALL_MALLOC, GEMEM_CALL_RESERVE,      GEMEM_CALL_CREATE,      GEMEM_CALL_MAP,         GEMEM_CALL_UNMAP,
-          GEMEM_CALL_MEMSET, GEMEM_CALL_EVENT_RECORD, GEMEM_CALL_EVENT_QUERY, GEMEM_CALL_STREAM_SYNC, GEMEM_CALL_DEVICE_SYNC };
+  static const GememDeviceCall kinds[] = { GEMEM_CALL_MALLOC,       GEMEM_CALL_RESERVE,
+                                           GEMEM_CALL_CREATE,       GEMEM_CALL_MAP,
+                                           GEMEM_CALL_UNMAP,        GEMEM_CALL_MEMSET,
+                                           GEMEM_CALL_EVENT_RECORD, GEMEM_CALL_EVENT_QUERY,
+                                           GEMEM_CALL_STREAM_SYNC,  GEMEM_CALL_DEVICE_SYNC };
 
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
     for (guint healthy = 0; healthy < 2; healthy++)
       {
-        g_autofree char *rules = g_strdup_printf ("nth=2,call=%s", gemem_device_call_name (kinds[k]));
+        g_autofree char *rules = g_strdup_printf ("nth=2,call=%s",
+                                                  gemem_device_call_name (kinds[k]));
         GememDevice *device = faulty_new (healthy ? "" : rules);
         guint64 va = gemem_device_reserve (device, 64 * MIB, 0), held, before, cost;
         GememPage page = gemem_device_create_page (device, 2 * MIB);
-        guint first = kinds[k] == GEMEM_CALL_RESERVE || kinds[k] == GEMEM_CALL_CREATE; /* made above */
+        /* made above */
+        guint first = kinds[k] == GEMEM_CALL_RESERVE || kinds[k] == GEMEM_CALL_CREATE;
 
         for (guint i = 0; i < 4; i++)
           g_assert_cmpint (gemem_device_map (device, va + i * 2 * MIB, page, 0, 2 * MIB), ==,
@@ -171,11 +177,13 @@ test_kinds (void)
             held = device->held;
             ok = make_call (device, kinds[k], i, va, page);
             g_assert_cmpint (ok, ==, !fails);
-            cost = device->klass->cost (device, kinds[k], kinds[k] == GEMEM_CALL_MALLOC ? MIB : 2 * MIB);
+            cost = device->klass->cost (device, kinds[k],
+                                        kinds[k] == GEMEM_CALL_MALLOC ? MIB : 2 * MIB);
             if (fails)
               {
                 g_assert_cmpuint (device->held, ==, held);
-                g_assert_cmpuint (device->now - before, ==, cost); /* charged, but it waited for nothing */
+                /* charged, but it waited for nothing */
+                g_assert_cmpuint (device->now - before, ==, cost);
               }
           }
         g_assert_cmpuint (gemem_faulty_device_injected (device, kinds[k]), ==, !healthy);
@@ -213,7 +221,8 @@ test_counting (void)
   gemem_device_destroy (device);
 }
 
-/* ---- everything else goes through: a wrapper without rules, or whose rules never strike, and the bare device do the same */
+/* ---- everything else goes through: a wrapper without rules, or whose rules never strike, and the
+ * bare device do the same */
 
 static void
 assert_same (const GememDevice *a, const GememDevice *b)
@@ -232,10 +241,15 @@ assert_same (const GememDevice *a, const GememDevice *b)
 static void
 test_forwards (void)
 {
-  enum { LIVE = 32 };
+  enum
+  {
+    LIVE = 32
+  };
   static const char spec[] = "capacity=30MiB,address=recorded,event_latency=50us";
-  g_autofree char *sim = g_strconcat ("sim:", spec, NULL), *wrapped = g_strconcat ("faulty:", spec, ",after=1000000000,call=all", NULL);
-  GememDevice *device[2] = { gemem_device_new (sim, NULL, 0, NULL), gemem_device_new (wrapped, NULL, 0, NULL) };
+  g_autofree char *sim = g_strconcat ("sim:", spec, NULL),
+                  *wrapped = g_strconcat ("faulty:", spec, ",after=1000000000,call=all", NULL);
+  GememDevice *device[2] = { gemem_device_new (sim, NULL, 0, NULL),
+                             gemem_device_new (wrapped, NULL, 0, NULL) };
   guint64 block[LIVE] = { 0 }, size[LIVE], mapped = 0, event = 0;
   guint64 va[2], got[2];
   GememPage page = 0;
@@ -248,7 +262,8 @@ test_forwards (void)
   for (guint step = 0; step < 20000; step++)
     {
       guint action = gemem_rng_below (&rng, 9), i = gemem_rng_below (&rng, LIVE);
-      guint64 n = gemem_rng_range (&rng, 1, 4 * MIB), stream = gemem_rng_below (&rng, 3), later = gemem_rng_below (&rng, 100000);
+      guint64 n = gemem_rng_range (&rng, 1, 4 * MIB), stream = gemem_rng_below (&rng, 3),
+              later = gemem_rng_below (&rng, 100000);
       for (guint d = 0; d < 2; d++)
         {
           GememDeviceInfo info = { 0 };
@@ -276,9 +291,11 @@ test_forwards (void)
           else if (action == 6)
             got[d] = gemem_device_event_record (device[d], stream);
           else if (action == 7)
-            got[d] = gemem_device_event_query (device[d], event) + (gemem_device_info (device[d], &info), info.free);
+            got[d] = gemem_device_event_query (device[d], event)
+                     + (gemem_device_info (device[d], &info), info.free);
           else
-            got[d] = gemem_device_stream_sync (device[d], stream) && (i != 0 || gemem_device_sync (device[d]));
+            got[d] = gemem_device_stream_sync (device[d], stream)
+                     && (i != 0 || gemem_device_sync (device[d]));
         }
       g_assert_cmphex (got[0], ==, got[1]);
       assert_same (device[0], device[1]);
@@ -301,7 +318,8 @@ test_forwards (void)
   g_assert_cmpuint (device[0]->unexpected, >, 100);
   g_assert_cmpuint (device[0]->calls[GEMEM_CALL_UNMAP], >, 100);
   g_assert_cmpuint (gemem_faulty_device_injected (device[1], GEMEM_CALL_COUNT), ==, 0);
-  g_assert_cmpuint (gemem_faulty_device_injected (device[0], GEMEM_CALL_COUNT), ==, 0); /* not a wrapper */
+  /* not a wrapper */
+  g_assert_cmpuint (gemem_faulty_device_injected (device[0], GEMEM_CALL_COUNT), ==, 0);
   gemem_device_destroy (device[0]);
   gemem_device_destroy (device[1]);
 }
@@ -335,7 +353,8 @@ static void
 test_text (void)
 {
   g_autoptr (GError) error = NULL;
-  GememDevice *device = gemem_device_new ("faulty:nth=2,capacity=5MiB", "capacity=9MiB,address=first-fit", 3, &error);
+  GememDevice *device = gemem_device_new ("faulty:nth=2,capacity=5MiB",
+                                          "capacity=9MiB,address=first-fit", 3, &error);
 
   g_assert_no_error (error);
   g_assert_cmpint (device->ordinal, ==, 3);
@@ -354,33 +373,37 @@ test_bad (void)
     const char *rules, *message;
   } cases[] = {
     { "nht=1", "device faulty: unknown parameter 'nht'; did you mean 'nth'?" },
-    { "call=malloc", "device faulty: call=malloc: nothing says when; add nth, every, after or rate" },
+    { "call=malloc",
+      "device faulty: call=malloc: nothing says when; add nth, every, after or rate" },
     { "nth=1,seed=5", "device faulty: seed has no effect without rate; add rate=1% or remove it" },
     { "rate=101%", "device faulty: rate=101%: not a share; use 0% to 100%, as in rate=1%" },
     { "rate=0.5", "device faulty: rate=0.5: not a share; use 0% to 100%, as in rate=1%" },
-    { "nth=1,call=free",
-      "device faulty: call=free: no call that can fail; use memory, all, malloc, reserve, create, map, unmap, memset, "
-      "event_record, event_query, stream_sync, device_sync" },
-    { "nth=1,call=unmapp",
-      "device faulty: call=unmapp: no call that can fail; did you mean 'unmap'? use memory, all, malloc, reserve, create, map, "
-      "unmap, memset, event_record, event_query, stream_sync, device_sync" },
+    { "nth=1,call=free", "device faulty: call=free: no call that can fail; use memory, all, "
+                         "malloc, reserve, create, map, unmap, memset, "
+                         "event_record, event_query, stream_sync, device_sync" },
+    { "nth=1,call=unmapp", "device faulty: call=unmapp: no call that can fail; did you mean "
+                           "'unmap'? use memory, all, malloc, reserve, create, map, "
+                           "unmap, memset, event_record, event_query, stream_sync, device_sync" },
     { "nth=1,call=malloc|", NULL },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autoptr (GError) error = NULL;
-      g_assert_null (gemem_faulty_device_new (gemem_device_new ("sim", NULL, 0, NULL), cases[i].rules, &error));
+      g_assert_null (gemem_faulty_device_new (gemem_device_new ("sim", NULL, 0, NULL),
+                                              cases[i].rules, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
       if (cases[i].message != NULL)
         g_assert_cmpstr (error->message, ==, cases[i].message);
     }
   g_autoptr (GError) error = NULL;
   g_assert_null (gemem_device_new ("faulty:on=faulty", NULL, 0, &error));
-  g_assert_cmpstr (error->message, ==, "device faulty: on=faulty: cannot stand on itself; use on=sim");
+  g_assert_cmpstr (error->message, ==,
+                   "device faulty: on=faulty: cannot stand on itself; use on=sim");
   g_clear_error (&error);
   g_assert_null (gemem_device_new ("faulty:nth=1,capcity=1GiB", NULL, 0, &error));
-  g_assert_cmpstr (error->message, ==, "device sim: unknown parameter 'capcity'; did you mean 'capacity'?");
+  g_assert_cmpstr (error->message, ==,
+                   "device sim: unknown parameter 'capcity'; did you mean 'capacity'?");
 }
 
 int

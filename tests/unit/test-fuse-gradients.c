@@ -1,4 +1,5 @@
-/* test-fuse-gradients.c - workloads/fuse-gradients.h: groups and layout of fused gradients (paddle.md 6), the figures of example E20 first. */
+/* test-fuse-gradients.c - workloads/fuse-gradients.h: groups and layout of fused gradients
+ * (paddle.md 6), the figures of example E20 first. */
 #include "config.h"
 
 #include <math.h>
@@ -15,15 +16,19 @@ f32 (void)
 static GememGradient
 gradient (const char *param, const char *grad, guint64 elements, const char *dtype)
 {
-  return (GememGradient){ .param = param, .grad = grad, .elements = elements, .dtype = gemem_dtype_find (dtype) };
+  return (GememGradient){
+    .param = param, .grad = grad, .elements = elements, .dtype = gemem_dtype_find (dtype)
+  };
 }
 
 #define N_E20 6
 static void
 fill_e20 (GememGradient *list)
 {
-  static const char *const names[N_E20][2] = { { "fc_0.w", "fc_0.w@GRAD" }, { "fc_0.b", "fc_0.b@GRAD" }, { "fc_1.w", "fc_1.w@GRAD" },
-                                               { "fc_1.b", "fc_1.b@GRAD" }, { "fc_2.w", "fc_2.w@GRAD" }, { "fc_2.b", "fc_2.b@GRAD" } };
+  static const char *const names[N_E20][2] = {
+    { "fc_0.w", "fc_0.w@GRAD" }, { "fc_0.b", "fc_0.b@GRAD" }, { "fc_1.w", "fc_1.w@GRAD" },
+    { "fc_1.b", "fc_1.b@GRAD" }, { "fc_2.w", "fc_2.w@GRAD" }, { "fc_2.b", "fc_2.b@GRAD" }
+  };
 
   for (guint i = 0; i < N_E20; i++)
     list[i] = gradient (names[i][0], names[i][1], i % 2 == 0 ? 1000000 : 1000, "float32");
@@ -100,7 +105,8 @@ test_e20_groups (void)
   fill_e20 (list);
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_6, 4, 1), "0 1 2 3|4 5");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_6, 4, 3), "0 1 2 3|4 5");
-  expect_order (list, N_E20, options_of (GEMEM_FUSE_1_6, 1000, 3), "0 1 2 3|4 5"); /* by the 4 parameters alone */
+  /* by the 4 parameters alone */
+  expect_order (list, N_E20, options_of (GEMEM_FUSE_1_6, 1000, 3), "0 1 2 3|4 5");
   expect_order (list, N_E20, gemem_fuse_options_default (GEMEM_FUSE_1_4), "0 1 2 3 4 5");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 0, 2), "4 5|0 1 2 3");
 }
@@ -111,7 +117,8 @@ test_e20_layout (void)
   /* b is padded from 4000 to 4096 bytes: 1024 elements; a layer takes 4004096 bytes */
   static const guint64 bytes_gpu[] = { 0, 1000000, 1001024, 2001024, 2002048, 3002048 };
   static const guint64 elements_gpu[] = { 0, 1000192, 1001216, 2001408, 2002432, 3002624 };
-  /* CPU: 4000000 -> 4001792 bytes (977 * 4096), 4000 -> 4096; in 1.4 1000000 -> 1015808 elements (62 * 16384), 1000 -> 16384 */
+  /* CPU: 4000000 -> 4001792 bytes (977 * 4096), 4000 -> 4096; in 1.4 1000000 -> 1015808 elements
+   * (62 * 16384), 1000 -> 16384 */
   static const guint64 bytes_cpu[] = { 0, 1000448, 1001472, 2001920, 2002944, 3003392 };
   static const guint64 elements_cpu[] = { 0, 1015808, 1032192, 2048000, 2064384, 3080192 };
   GememFuseOptions old = options_of (GEMEM_FUSE_1_4, 0, 3), new = options_of (GEMEM_FUSE_1_6, 4, 1);
@@ -126,16 +133,20 @@ test_e20_layout (void)
   expect_offsets (old, elements_cpu, 3096576);
 }
 
-/* The same list under the three versions: forward in 1.6, reverse before, names sorted for memory_size 0 of 1.6. */
+/* The same list under the three versions: forward in 1.6, reverse before, names sorted for
+ * memory_size 0 of 1.6. */
 static void
 test_orders (void)
 {
-  GememGradient list[] = { gradient ("c.w", "g0", 10, "float32"),   gradient ("plain", "g1", 10, "float32"),
-                           gradient ("a.w", "g2", 10, "float32"),   gradient ("c.b", "g3", 10, "float32"),
-                           gradient ("other", "g4", 10, "float32"), gradient ("a.w", "a0", 10, "float32") };
+  GememGradient list[] = {
+    gradient ("c.w", "g0", 10, "float32"),   gradient ("plain", "g1", 10, "float32"),
+    gradient ("a.w", "g2", 10, "float32"),   gradient ("c.b", "g3", 10, "float32"),
+    gradient ("other", "g4", 10, "float32"), gradient ("a.w", "a0", 10, "float32")
+  };
   const guint n = G_N_ELEMENTS (list);
 
-  expect_order (list, n, options_of (GEMEM_FUSE_1_4, 0, 1), "2 5|1 4|0 3"); /* names without a dot are one layer */
+  /* names without a dot are one layer */
+  expect_order (list, n, options_of (GEMEM_FUSE_1_4, 0, 1), "2 5|1 4|0 3");
   expect_order (list, n, options_of (GEMEM_FUSE_1_5, -1, 1), "4|2 5|1|0 3");
   expect_order (list, n, options_of (GEMEM_FUSE_1_5, 0, 1), "4|2 5|1|0 3");
   expect_order (list, n, options_of (GEMEM_FUSE_1_6, -1, 1), "0 3|1|2 5|4");
@@ -157,7 +168,8 @@ test_limits (void)
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 4004000, 1), "4 5|2 3|0 1");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 4004001, 1), "4 5|0 1 2 3");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 1, 1), "4 5|2 3|0 1");
-  expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 4004001, 2), "0 1 2 3 4 5"); /* then two groups become one */
+  /* then two groups become one */
+  expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 4004001, 2), "0 1 2 3 4 5");
   /* in MiB, with fractions; the count of parameters is strict, and 1 is no limit */
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_5, 3.8, 1), "4 5|2 3|0 1");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_5, 3.82, 1), "4 5|0 1 2 3");
@@ -182,14 +194,16 @@ test_what_is_measured (void)
 static void
 test_dtypes (void)
 {
-  GememGradient list[] = { gradient ("a.w", "g0", 100, "float16"), gradient ("a.b", "g1", 100, "float32"),
-                           gradient ("a.c", "g2", 100, "float16"), gradient ("b.w", "g3", 100, "float32"),
+  GememGradient list[] = { gradient ("a.w", "g0", 100, "float16"),
+                           gradient ("a.b", "g1", 100, "float32"),
+                           gradient ("a.c", "g2", 100, "float16"),
+                           gradient ("b.w", "g3", 100, "float32"),
                            gradient ("b.b", "g4", 100, "float32") };
   const guint n = G_N_ELEMENTS (list);
   g_autoptr (GememFusion) fusion = fuse (list, n, options_of (GEMEM_FUSE_1_6, -1, 1));
   g_autofree char *text = order (fusion);
-  const GememFuseBuffer *buffers = (const GememFuseBuffer *)(gpointer)fusion->buffers->data;
-  const GememFuseMember *members = (const GememFuseMember *)(gpointer)fusion->members->data;
+  const GememFuseBuffer *buffers = (const GememFuseBuffer *) (gpointer) fusion->buffers->data;
+  const GememFuseMember *members = (const GememFuseMember *) (gpointer) fusion->members->data;
   g_autoptr (GError) error = NULL;
   const GememFuseOptions older = gemem_fuse_options_default (GEMEM_FUSE_1_5);
 
@@ -216,7 +230,8 @@ test_left_out (void)
 
   fill_e20 (list);
   list[2].sparse = TRUE;
-  list[2].dtype = gemem_dtype_find ("string"); /* nobody asks for its size, and it does not split the others */
+  /* nobody asks for its size, and it does not split the others */
+  list[2].dtype = gemem_dtype_find ("string");
   g_autoptr (GememFusion) fusion = fuse (list, N_E20, options);
   g_autofree char *text = order (fusion);
   g_assert_cmpstr (text, ==, "0 1|3|4 5");
@@ -237,7 +252,7 @@ refuse (GememGradient one, GememFuseOptions options, GememError code, const char
   g_autoptr (GError) error = NULL;
 
   g_assert_null (gemem_fuse_gradients (&one, 1, &options, &error));
-  g_assert_error (error, GEMEM_ERROR, (gint)code);
+  g_assert_error (error, GEMEM_ERROR, (gint) code);
   g_assert_true (g_pattern_match_simple (pattern, error->message));
 }
 
@@ -247,16 +262,24 @@ test_refused (void)
   GememGradient good = gradient ("a.w", "g", 8, "float32"), sparse = good;
 
   sparse.sparse = TRUE;
-  refuse (good, options_of (GEMEM_FUSE_1_4, 0, 0), GEMEM_ERROR_USAGE, "fuse_parameter_groups_size: 0 *; *");
-  refuse (good, options_of (GEMEM_FUSE_1_4, 0, -2), GEMEM_ERROR_USAGE, "fuse_parameter_groups_size: -2 *; *");
-  refuse (good, options_of (GEMEM_FUSE_1_4, -1, 3), GEMEM_ERROR_USAGE, "fuse_parameter_memory_size: *; *");
-  refuse (good, options_of (GEMEM_FUSE_1_4, 0.5, 3), GEMEM_ERROR_USAGE, "fuse_parameter_memory_size: *; *");
-  refuse (good, options_of (GEMEM_FUSE_1_6, (double)NAN, 3), GEMEM_ERROR_USAGE, "fuse_parameter_memory_size: *; *");
-  refuse (sparse, options_of (GEMEM_FUSE_1_5, -1, 1), GEMEM_ERROR_INPUT, "gradient 'g': *dense*; *");
-  refuse (gradient ("a", "g", 8, "string"), options_of (GEMEM_FUSE_1_6, -1, 1), GEMEM_ERROR_INPUT, "gradient 'g': *dtype*");
-  refuse (gradient ("a", "g", 8, "int4"), options_of (GEMEM_FUSE_1_6, -1, 1), GEMEM_ERROR_INPUT, "gradient 'g': *dtype*");
-  refuse (gradient ("a", "g", G_MAXUINT64 / 2, "float32"), options_of (GEMEM_FUSE_1_6, -1, 1), GEMEM_ERROR_INPUT,
-          "gradient 'g': *62 bits*");
+  refuse (good, options_of (GEMEM_FUSE_1_4, 0, 0), GEMEM_ERROR_USAGE,
+          "fuse_parameter_groups_size: 0 *; *");
+  refuse (good, options_of (GEMEM_FUSE_1_4, 0, -2), GEMEM_ERROR_USAGE,
+          "fuse_parameter_groups_size: -2 *; *");
+  refuse (good, options_of (GEMEM_FUSE_1_4, -1, 3), GEMEM_ERROR_USAGE,
+          "fuse_parameter_memory_size: *; *");
+  refuse (good, options_of (GEMEM_FUSE_1_4, 0.5, 3), GEMEM_ERROR_USAGE,
+          "fuse_parameter_memory_size: *; *");
+  refuse (good, options_of (GEMEM_FUSE_1_6, (double) NAN, 3), GEMEM_ERROR_USAGE,
+          "fuse_parameter_memory_size: *; *");
+  refuse (sparse, options_of (GEMEM_FUSE_1_5, -1, 1), GEMEM_ERROR_INPUT,
+          "gradient 'g': *dense*; *");
+  refuse (gradient ("a", "g", 8, "string"), options_of (GEMEM_FUSE_1_6, -1, 1), GEMEM_ERROR_INPUT,
+          "gradient 'g': *dtype*");
+  refuse (gradient ("a", "g", 8, "int4"), options_of (GEMEM_FUSE_1_6, -1, 1), GEMEM_ERROR_INPUT,
+          "gradient 'g': *dtype*");
+  refuse (gradient ("a", "g", G_MAXUINT64 / 2, "float32"), options_of (GEMEM_FUSE_1_6, -1, 1),
+          GEMEM_ERROR_INPUT, "gradient 'g': *62 bits*");
 }
 
 /* ---- from a graph */
@@ -273,9 +296,11 @@ program (const char *const *names, guint n_names, gboolean shape, GError **error
 
   w = gemem_graph_add_variable (graph, "fc.w", f32 (), dims, 2, TRUE);
   b = gemem_graph_add_variable (graph, "fc.b", f32 (), bias, 1, TRUE);
-  grad = gemem_graph_add_variable (graph, "fc.w@GRAD", gemem_dtype_find ("float16"), shape ? dims : NULL, shape ? 2 : 0, FALSE);
+  grad = gemem_graph_add_variable (graph, "fc.w@GRAD", gemem_dtype_find ("float16"),
+                                   shape ? dims : NULL, shape ? 2 : 0, FALSE);
   gemem_graph_edit_variable (graph, grad)->parameter = w;
-  grad = gemem_graph_add_variable (graph, "fc.b@GRAD", f32 (), NULL, 0, FALSE); /* SelectedRows: who knows how many */
+  /* SelectedRows: who knows how many */
+  grad = gemem_graph_add_variable (graph, "fc.b@GRAD", f32 (), NULL, 0, FALSE);
   gemem_graph_edit_variable (graph, grad)->parameter = b;
   gemem_graph_edit_variable (graph, grad)->is_tensor = FALSE;
   gemem_graph_add_node (graph, "forward", "mul");
@@ -326,12 +351,17 @@ refuse_graph (const char *const *names, guint n, gboolean shape, const char *pat
 static void
 test_graph_refused (void)
 {
-  static const char *const odd[] = { "fc.w", "fc.w@GRAD", "fc.b" }, *const unknown[] = { "fc.w", "lost@GRAD" };
-  static const char *const crossed[] = { "fc.b", "fc.w@GRAD" }, *const good[] = { "fc.w", "fc.w@GRAD" };
+  static const char *const odd[] = { "fc.w", "fc.w@GRAD", "fc.b" }, *const unknown[] = {
+    "fc.w", "lost@GRAD"
+  };
+  static const char *const crossed[] = { "fc.b", "fc.w@GRAD" }, *const good[] = { "fc.w",
+                                                                                  "fc.w@GRAD" };
 
   refuse_graph (odd, 3, TRUE, "program: node 'loss': op_role_var: 3 names *; *");
   refuse_graph (unknown, 2, TRUE, "program: node 'loss': op_role_var: no variable 'lost@GRAD'; *");
-  refuse_graph (crossed, 2, TRUE, "program: node 'loss': op_role_var: 'fc.w@GRAD' is not the gradient of 'fc.b' but of 'fc.w'; *");
+  refuse_graph (crossed, 2, TRUE,
+                "program: node 'loss': op_role_var: 'fc.w@GRAD' is not the gradient of 'fc.b' but "
+                "of 'fc.w'; *");
   refuse_graph (good, 2, FALSE, "program: variable 'fc.w@GRAD': *; give shape and dtype");
 }
 

@@ -1,5 +1,5 @@
-/* test-fuse-random.c - fused gradients of random lists, against the steps of paddle.md 6 written a second time, over small arrays and without
- * any structure of workloads/fuse-gradients.c. */
+/* test-fuse-random.c - fused gradients of random lists, against the steps of paddle.md 6 written a
+ * second time, over small arrays and without any structure of workloads/fuse-gradients.c. */
 #include "config.h"
 
 #include <string.h>
@@ -37,7 +37,8 @@ key (const Naive *naive, guint i)
 
   if (strchr (name, '.') != NULL)
     return g_strndup (name, strcspn (name, "."));
-  return g_strdup (naive->options->version == GEMEM_FUSE_1_4 ? "without a dot" : name); /* "a" and "a.w" are of one layer since 1.5 */
+  /* "a" and "a.w" are of one layer since 1.5 */
+  return g_strdup (naive->options->version == GEMEM_FUSE_1_4 ? "without a dot" : name);
 }
 
 static void
@@ -72,7 +73,8 @@ size_of (const Naive *naive, guint i)
 {
   const GememGradient *gradient = &naive->list[i];
 
-  return naive->options->version == GEMEM_FUSE_1_6 ? gradient->elements * bytes_of (gradient->dtype) : gradient->param_bytes;
+  return naive->options->version == GEMEM_FUSE_1_6 ? gradient->elements * bytes_of (gradient->dtype)
+                                                   : gradient->param_bytes;
 }
 
 static void
@@ -94,9 +96,11 @@ by_size (Naive *naive)
           append (&merged[n], layer);
           for (guint i = 0; i < layer->n; i++)
             sum += size_of (naive, layer->item[i]);
-          if (options->version != GEMEM_FUSE_1_4 && options->groups_size > 1 && merged[n].n > options->groups_size)
+          if (options->version != GEMEM_FUSE_1_4 && options->groups_size > 1
+              && merged[n].n > options->groups_size)
             break;
-          if (options->version == GEMEM_FUSE_1_4 ? sum >= (guint64) options->memory_size : (double) sum / 1048576.0 >= options->memory_size)
+          if (options->version == GEMEM_FUSE_1_4 ? sum >= (guint64) options->memory_size
+                                                 : (double) sum / 1048576.0 >= options->memory_size)
             break;
         }
       n++;
@@ -133,14 +137,16 @@ by_name (Naive *naive, const Group *dense)
         const GememGradient *a = &naive->list[all->item[i - 1]], *b = &naive->list[all->item[i]];
         const guint second = all->item[i];
 
-        if (strcmp (a->param, b->param) < 0 || (strcmp (a->param, b->param) == 0 && strcmp (a->grad, b->grad) <= 0))
+        if (strcmp (a->param, b->param) < 0
+            || (strcmp (a->param, b->param) == 0 && strcmp (a->grad, b->grad) <= 0))
           continue;
         all->item[i] = all->item[i - 1];
         all->item[i - 1] = second;
       }
 }
 
-/* Every group by type, in order of first occurrence: what has the type of the first that is left, until none is. */
+/* Every group by type, in order of first occurrence: what has the type of the first that is left,
+ * until none is. */
 static void
 by_dtype (Naive *naive)
 {
@@ -220,7 +226,8 @@ naive_layout (Naive *naive, guint n)
       g_string_append_c (text, '|');
       if (!mixed && k + 1 < naive->n)
         continue;
-      g_string_append_printf (text, "= %" G_GUINT64_FORMAT "\n", offset * bytes_of (naive->list[group->item[0]].dtype));
+      g_string_append_printf (text, "= %" G_GUINT64_FORMAT "\n",
+                              offset * bytes_of (naive->list[group->item[0]].dtype));
       offset = 0;
     }
   return g_string_free (text, FALSE);
@@ -242,7 +249,9 @@ layout (const GememFusion *fusion)
       if (last || member[1].group != member->group)
         g_string_append_c (text, '|');
       if (last || member[1].buffer != member->buffer)
-        g_string_append_printf (text, "= %" G_GUINT64_FORMAT "\n", g_array_index (fusion->buffers, GememFuseBuffer, member->buffer).bytes);
+        g_string_append_printf (
+            text, "= %" G_GUINT64_FORMAT "\n",
+            g_array_index (fusion->buffers, GememFuseBuffer, member->buffer).bytes);
     }
   return g_string_free (text, FALSE);
 }
@@ -250,10 +259,13 @@ layout (const GememFusion *fusion)
 static void
 trial (guint64 seed)
 {
-  static const char *const params[] = { "a.w", "a.b", "b.w", "b.x.y", "c", "d", ".e", "aa.w", "a", "" };
+  static const char *const params[] = { "a.w", "a.b", "b.w",  "b.x.y", "c",
+                                        "d",   ".e",  "aa.w", "a",     "" };
   static const char *const types[] = { "float32", "float16", "float64" };
-  static const double sizes_old[] = { 0, 1, 4000, 4001, 20000, 1e6 }, sizes_new[] = { -1, -0.5, 0, 1e-9, 0.003814697265625, 0.01, 0.2, 9 };
-  static const gint64 counts_old[] = { -1, 1, 2, 3, 100 }, counts_new[] = { -1, 0, 1, 2, 3, 5, 100 };
+  static const double sizes_old[] = { 0, 1, 4000, 4001, 20000, 1e6 },
+                      sizes_new[] = { -1, -0.5, 0, 1e-9, 0.003814697265625, 0.01, 0.2, 9 };
+  static const gint64 counts_old[] = { -1, 1, 2, 3, 100 },
+                      counts_new[] = { -1, 0, 1, 2, 3, 5, 100 };
   GememGradient list[MOST];
   char grads[MOST][8];
   g_autoptr (GError) error = NULL;
@@ -265,14 +277,22 @@ trial (guint64 seed)
   const guint n = BELOW (MOST + 1), several = BELOW (2);
   const GememFuseVersion version = (GememFuseVersion) BELOW (3);
   const gboolean new = version == GEMEM_FUSE_1_6, first = version == GEMEM_FUSE_1_4;
-  const GememFuseOptions options = { .version = version, .gpu = BELOW (4) > 0, .n_places = BELOW (8) > 0 ? 2 : 1,
-                                     .memory_size = first ? sizes_old[BELOW (6)] : sizes_new[BELOW (8)],
-                                     .groups_size = first ? counts_old[BELOW (5)] : counts_new[BELOW (7)] };
+  const GememFuseOptions options = {
+    .version = version,
+    .gpu = BELOW (4) > 0,
+    .n_places = BELOW (8) > 0 ? 2 : 1,
+    .memory_size = first ? sizes_old[BELOW (6)] : sizes_new[BELOW (8)],
+    .groups_size = first ? counts_old[BELOW (5)] : counts_new[BELOW (7)]
+  };
   for (guint i = 0; i < n; i++)
     {
       g_snprintf (grads[i], sizeof grads[i], "g%u", BELOW (1000));
-      list[i] = (GememGradient) { .param = params[BELOW (10)], .grad = grads[i], .elements = BELOW (2) ? 1000 : BELOW (3000),
-                                  .dtype = gemem_dtype_find (types[new && several ? BELOW (3) : several]), .sparse = new && BELOW (6) == 0 };
+      list[i] = (GememGradient){ .param = params[BELOW (10)],
+                                 .grad = grads[i],
+                                 .elements = BELOW (2) ? 1000 : BELOW (3000),
+                                 .dtype = gemem_dtype_find (
+                                     types[new &&several ? BELOW (3) : several]),
+                                 .sparse = new &&BELOW (6) == 0 };
       list[i].param_bytes = 4 * list[i].elements + 4; /* not those of the gradient */
     }
 #undef BELOW
@@ -283,8 +303,9 @@ trial (guint64 seed)
   g_assert_no_error (error);
   got = layout (fusion);
   if (strcmp (got, expected) != 0)
-    g_error ("seed %" G_GUINT64_FORMAT ", version %u, memory_size %g, groups_size %" G_GINT64_FORMAT ": got\n%sexpected\n%s", seed, (guint) version,
-             options.memory_size, options.groups_size, got, expected);
+    g_error ("seed %" G_GUINT64_FORMAT ", version %u, memory_size %g, groups_size %" G_GINT64_FORMAT
+             ": got\n%sexpected\n%s",
+             seed, (guint) version, options.memory_size, options.groups_size, got, expected);
 }
 
 static void

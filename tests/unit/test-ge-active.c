@@ -1,5 +1,6 @@
-/* test-ge-active.c - the worked examples E20 to E23 of ge-runtime.md section 9 by name, what policy 2 is documented to do, the closed forms of the
- * policies through the engine, a device without virtual memory, and a device that fails at every call. */
+/* test-ge-active.c - the worked examples E20 to E23 of ge-runtime.md section 9 by name, what policy
+ * 2 is documented to do, the closed forms of the policies through the engine, a device without
+ * virtual memory, and a device that fails at every call. */
 #include "config.h"
 
 #include "allocators/ge/beside.h"
@@ -10,12 +11,14 @@
 #include "traces/trace.h"
 
 #define K G_GUINT64_CONSTANT (1024)
-#define ZERO_COPY (GEMEM_GRAPH_SEGMENT_ZERO_COPY | GEMEM_GRAPH_SEGMENT_NO_ALLOC) /* with zero-copy reuse */
+#define ZERO_COPY \
+  (GEMEM_GRAPH_SEGMENT_ZERO_COPY | GEMEM_GRAPH_SEGMENT_NO_ALLOC) /* with zero-copy reuse */
 
 static const GeStatic *
 memory_of (GememAllocator *a)
 {
-  return g_str_equal (a->klass->name, "ge") ? &((const Ge *) a)->memory : &((const GeBeside *) a)->memory;
+  return g_str_equal (a->klass->name, "ge") ? &((const Ge *) a)->memory
+                                            : &((const GeBeside *) a)->memory;
 }
 
 static const GeActive *
@@ -37,7 +40,8 @@ static void
 test_e20 (gconstpointer settings)
 {
   GememAllocator *a = test_allocator_new (settings, "sim:capacity=64GiB");
-  const guint64 first = LOAD (a, 1, { 0, 1024, 0 }, { 1024, 1024, 0 }, { 2048, 1024, 0 }, { 3072, 1024, ZERO_COPY });
+  const guint64 first = LOAD (a, 1, { 0, 1024, 0 }, { 1024, 1024, 0 }, { 2048, 1024, 0 },
+                              { 3072, 1024, ZERO_COPY });
 
   g_assert_cmpuint (held (a), ==, 3072);
   g_assert_cmpuint (parts (a)->segments->len, ==, 2);
@@ -102,7 +106,7 @@ test_e22 (gconstpointer settings)
   g_assert_cmpuint (held (a), ==, 16 * M);
   g_assert_true (run (a, 2));
   for (guint i = 0; i < 2; i++)
-    g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = 8 * M }, &blocks[i]));
+    g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 8 * M }, &blocks[i]));
   g_assert_cmpuint (held (a), ==, 16 * M); /* the same two pages */
   for (guint i = 0; i < 2; i++)
     a->klass->free (a, &blocks[i], FALSE);
@@ -144,7 +148,8 @@ test_e23 (void)
     }
   g_assert_cmpuint (range.phys, ==, 0);
   g_assert_cmphex (range.base, ==, 0);
-  g_assert_cmphex (gemem_ge_session_share (&range, 65 * K * M), ==, 0); /* more than there are addresses */
+  /* more than there are addresses */
+  g_assert_cmphex (gemem_ge_session_share (&range, 65 * K * M), ==, 0);
   gemem_ge_session_clear (&range);
   gemem_ge_pages_clear (&pages);
   g_assert_cmpuint (device->held, ==, 0);
@@ -162,7 +167,8 @@ test_documented (void)
   g_assert_cmpuint (held (a), ==, 2000);
   g_assert_cmphex (LOAD (a, 2, { 0, 1500, 0 }), ==, first);
   g_assert_cmpuint (held (a), ==, 2000);
-  g_assert_cmphex (LOAD (a, 3, { 0, 9000, 0 }), !=, 0); /* fits only as the 2000 bytes are given back before */
+  /* fits only as the 2000 bytes are given back before */
+  g_assert_cmphex (LOAD (a, 3, { 0, 9000, 0 }), !=, 0);
   g_assert_cmpuint (held (a), ==, 9000);
   g_assert_cmphex (LOAD (a, 4, { 0, 10001, 0 }), ==, 0);
   g_assert_cmpuint (held (a), ==, 9000);
@@ -181,7 +187,8 @@ test_documented (void)
 static void
 test_fixed (void)
 {
-  static const char *const settings[] = { "ge-active:policy=2", "ge-active:policy2=as-built", "ge-active:policy=4" };
+  static const char *const settings[] = { "ge-active:policy=2", "ge-active:policy2=as-built",
+                                          "ge-active:policy=4" };
   static const guint64 pages[] = { 2 * M, 2 * M, 8 * M };
 
   for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
@@ -212,7 +219,8 @@ static GememResult *
 replay (const char *text, const GememTraceEvent *events, gsize n)
 {
   TestTrace trace = { .events = events, .n = n };
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememJob job;
 
   g_assert_true (gemem_allocator_spec_parse (text, specs, NULL));
@@ -221,16 +229,32 @@ replay (const char *text, const GememTraceEvent *events, gsize n)
   return test_job_run (&job);
 }
 
-#define WHOLE(i, bytes) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes) }
+#define WHOLE(i, bytes) \
+  { \
+    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes) \
+  }
 
-/* Policy 0: the sum of the loaded graphs; 2 as documented: the largest; as built: between; 4: dynamic memory between the runs costs nothing. */
+/* Policy 0: the sum of the loaded graphs; 2 as documented: the largest; as built: between; 4:
+ * dynamic memory between the runs costs nothing. */
 static void
 test_closed_forms (void)
 {
   static const GememTraceEvent events[] = {
-    WHOLE (1, 6 * M), TEST_EVENT (GRAPH_RUN, 1), TEST_EVENT (GRAPH_RUN_END, 1), WHOLE (2, 20 * M), WHOLE (3, 10 * M),
-    TEST_EVENT (GRAPH_RUN, 2), TEST_EVENT (GRAPH_RUN_END, 2), TEST_EVENT (GRAPH_RUN, 3), TEST_EVENT (GRAPH_RUN_END, 3), TEST_EVENT (GRAPH_RUN, 1),
-    TEST_EVENT (GRAPH_RUN_END, 1), TEST_ALLOC (7, 4 * M), TEST_EVENT (GRAPH_UNLOAD, 2), TEST_FREE (7), TEST_EVENT (GRAPH_UNLOAD, 1),
+    WHOLE (1, 6 * M),
+    TEST_EVENT (GRAPH_RUN, 1),
+    TEST_EVENT (GRAPH_RUN_END, 1),
+    WHOLE (2, 20 * M),
+    WHOLE (3, 10 * M),
+    TEST_EVENT (GRAPH_RUN, 2),
+    TEST_EVENT (GRAPH_RUN_END, 2),
+    TEST_EVENT (GRAPH_RUN, 3),
+    TEST_EVENT (GRAPH_RUN_END, 3),
+    TEST_EVENT (GRAPH_RUN, 1),
+    TEST_EVENT (GRAPH_RUN_END, 1),
+    TEST_ALLOC (7, 4 * M),
+    TEST_EVENT (GRAPH_UNLOAD, 2),
+    TEST_FREE (7),
+    TEST_EVENT (GRAPH_UNLOAD, 1),
     TEST_EVENT (GRAPH_UNLOAD, 3),
   };
   static const struct
@@ -238,10 +262,11 @@ test_closed_forms (void)
     const char *spec;
     guint64 reserved, live;
   } rows[] = {
-    { "direct", 40 * M, 40 * M },                           /* 36 and the block */
-    { "ge-active:policy=2", 24 * M, 24 * M },               /* the largest, and the block */
+    { "direct", 40 * M, 40 * M },                              /* 36 and the block */
+    { "ge-active:policy=2", 24 * M, 24 * M },                  /* the largest, and the block */
     { "ge-active:policy=2,policy2=as-built", 30 * M, 24 * M }, /* 6 and 20, and the block */
-    { "ge-active:policy=4", 32 * M, 20 * M },               /* 26 in pages of 8; 3 shares with 2, the block has a page that waits */
+    /* 26 in pages of 8; 3 shares with 2, the block has a page that waits */
+    { "ge-active:policy=4", 32 * M, 20 * M },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -257,18 +282,24 @@ test_closed_forms (void)
     }
 }
 
-/* A refused load is out of memory, and its runs and unload are passed over; repeated traces start without graphs. */
+/* A refused load is out of memory, and its runs and unload are passed over; repeated traces start
+ * without graphs. */
 static void
 test_refused_load (void)
 {
-  static const GememTraceEvent events[] = { WHOLE (1, 65 * K * M), WHOLE (2, 5), TEST_EVENT (GRAPH_RUN, 1), TEST_EVENT (GRAPH_RUN_END, 1),
-                                            TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_RUN, 2) };
-  static const char *const specs[] = { "ge-active:policy=2", "ge-active:policy2=as-built", "ge-active:policy=4" };
+  static const GememTraceEvent events[] = {
+    WHOLE (1, 65 * K * M),        WHOLE (2, 5),
+    TEST_EVENT (GRAPH_RUN, 1),    TEST_EVENT (GRAPH_RUN_END, 1),
+    TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_RUN, 2)
+  };
+  static const char *const specs[] = { "ge-active:policy=2", "ge-active:policy2=as-built",
+                                       "ge-active:policy=4" };
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     {
       TestTrace trace = TEST_TRACE (events);
-      g_autoptr (GPtrArray) parsed = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GPtrArray)
+          parsed = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
       GememJob job;
       GememResult *result;
 
@@ -288,10 +319,13 @@ test_refused_load (void)
 static void
 test_log (void)
 {
-  static const GememTraceEvent events[] = { WHOLE (1, 3 * M), WHOLE (2, 65 * K * M), TEST_EVENT (GRAPH_RUN, 1), TEST_EVENT (GRAPH_UNLOAD, 1) };
+  static const GememTraceEvent events[] = { WHOLE (1, 3 * M), WHOLE (2, 65 * K * M),
+                                            TEST_EVENT (GRAPH_RUN, 1),
+                                            TEST_EVENT (GRAPH_UNLOAD, 1) };
   g_autofree char *path = g_build_filename (test_tmpdir (), "events.csv", NULL), *text = NULL;
   TestTrace trace = TEST_TRACE (events);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememJob job;
 
   g_assert_true (gemem_allocator_spec_parse ("ge-active:policy2=as-built", specs, NULL));
@@ -314,7 +348,8 @@ test_log (void)
 static void
 test_unsupported (void)
 {
-  GememAllocator *a = test_allocator_new ("ge-active:policy=4", "sim:capacity=64GiB,virtual_memory=no");
+  GememAllocator *a = test_allocator_new ("ge-active:policy=4",
+                                          "sim:capacity=64GiB,virtual_memory=no");
   const guint64 first = LOAD (a, 1, { 0, 3 * M + 512, 0 });
 
   g_assert_cmpuint (held (a), ==, 4 * M);
@@ -328,7 +363,8 @@ test_unsupported (void)
   test_allocator_destroy (a);
 }
 
-/* The device fails at call @nth of @call, and all later ones: loads and runs fail or succeed, the books stay right. */
+/* The device fails at call @nth of @call, and all later ones: loads and runs fail or succeed, the
+ * books stay right. */
 static void
 fail_at (const char *settings, const char *call, guint nth)
 {
@@ -340,7 +376,9 @@ fail_at (const char *settings, const char *call, guint nth)
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
-      loaded[i] = LOAD (a, i, { 0, sizes[i] * M, 0 }, { sizes[i] * M, 3 * M, i % 2 ? GEMEM_GRAPH_SEGMENT_FIXED : 0 }) != 0;
+      loaded[i] = LOAD (a, i, { 0, sizes[i] * M, 0 },
+                        { sizes[i] * M, 3 * M, i % 2 ? GEMEM_GRAPH_SEGMENT_FIXED : 0 })
+                  != 0;
       for (guint k = 0; k <= i; k++)
         if (loaded[k])
           {
@@ -359,7 +397,8 @@ fail_at (const char *settings, const char *call, guint nth)
 static void
 test_faults (void)
 {
-  static const char *const settings[] = { "policy=2", "policy2=as-built", "policy=4" }, *const names[] = { "malloc", "create", "map", "reserve" };
+  static const char *const settings[] = { "policy=2", "policy2=as-built", "policy=4" },
+                           *const names[] = { "malloc", "create", "map", "reserve" };
 
   for (guint s = 0; s < G_N_ELEMENTS (settings); s++)
     for (guint c = 0; c < G_N_ELEMENTS (names); c++)
@@ -375,13 +414,14 @@ test_faults (void)
 typedef struct
 {
   GememAllocator *a;
-  GememRng        rng;
-  guint64         need[GRAPHS];     /* of the loaded graphs; 0: not loaded                        */
-  guint64         most, sum;        /* of what was loaded since there were no graphs: largest, and all together with rounding */
-  GememBlock      blocks[BLOCKS];
-  gboolean        live[BLOCKS];
-  guint           n_live;
-  guint32         flags[4];         /* that segments have */
+  GememRng rng;
+  guint64 need[GRAPHS]; /* of the loaded graphs; 0: not loaded */
+  /* of what was loaded since there were no graphs: largest, and all together with rounding */
+  guint64 most, sum;
+  GememBlock blocks[BLOCKS];
+  gboolean live[BLOCKS];
+  guint n_live;
+  guint32 flags[4]; /* that segments have */
 } Session;
 
 static void
@@ -393,7 +433,8 @@ random_load (Session *s, guint id)
 
   for (guint i = 0; i < n; i++)
     {
-      segments[i] = (GememGraphSegment) { need, (1 + gemem_rng_below (&s->rng, 6 * M / 512)) * 512, s->flags[gemem_rng_below (&s->rng, 4)] };
+      segments[i] = (GememGraphSegment){ need, (1 + gemem_rng_below (&s->rng, 6 * M / 512)) * 512,
+                                         s->flags[gemem_rng_below (&s->rng, 4)] };
       need += segments[i].size;
       s->sum += (segments[i].size + 2 * M - 1) / (2 * M) * (2 * M);
     }
@@ -425,7 +466,8 @@ random_block (Session *s, guint b)
 static void
 random_step (Session *s)
 {
-  const guint id = (guint) gemem_rng_below (&s->rng, GRAPHS), b = (guint) gemem_rng_below (&s->rng, BLOCKS);
+  const guint id = (guint) gemem_rng_below (&s->rng, GRAPHS),
+              b = (guint) gemem_rng_below (&s->rng, BLOCKS);
   guint loaded = 0;
 
   switch (gemem_rng_below (&s->rng, 6))
@@ -441,7 +483,8 @@ random_step (Session *s)
       break;
     case 2:
     case 3:
-      if (s->need[id] != 0 && s->a->klass->graph_run (s->a, id, 0, TRUE) && gemem_rng_below (&s->rng, 4) > 0)
+      if (s->need[id] != 0 && s->a->klass->graph_run (s->a, id, 0, TRUE)
+          && gemem_rng_below (&s->rng, 4) > 0)
         s->a->klass->graph_run (s->a, id, 0, FALSE); /* else asynchronous */
       break;
     case 4:
@@ -459,7 +502,8 @@ random_step (Session *s)
   s->most = s->sum = 0;
 }
 
-/* The books close after every step; policy 2 as documented holds the largest graph, and as built no less than that and no more than all. */
+/* The books close after every step; policy 2 as documented holds the largest graph, and as built no
+ * less than that and no more than all. */
 static void
 random_session (const char *settings, const char *device, guint64 seed, gboolean exact)
 {
@@ -497,7 +541,8 @@ test_random (void)
       random_session ("policy=2,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
       random_session ("policy2=as-built,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
       random_session ("policy=4,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
-      random_session ("policy=4,total=256MiB", "sim:capacity=200MiB,address=first-fit,va=first-fit", seed, FALSE);
+      random_session ("policy=4,total=256MiB", "sim:capacity=200MiB,address=first-fit,va=first-fit",
+                      seed, FALSE);
     }
 }
 

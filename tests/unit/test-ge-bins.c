@@ -1,5 +1,6 @@
-/* test-ge-bins.c - the rules of ge-runtime.md 6.1 by one: bins and what they ask of the device, the cut at half, the hint, padding, what goes
- * back and when, with NpuMemoryAllocator above and without. */
+/* test-ge-bins.c - the rules of ge-runtime.md 6.1 by one: bins and what they ask of the device, the
+ * cut at half, the hint, padding, what goes back and when, with NpuMemoryAllocator above and
+ * without. */
 #include "config.h"
 
 #include "allocators/ge/block-set.h"
@@ -14,7 +15,9 @@
 static guint64
 get_on (Rig *rig, guint i, guint64 size, guint64 stream)
 {
-  return rig_serve (rig, i, &(GememRequest) { .size = size, .stream = stream }) ? rig->blocks[i].address - D : REFUSED;
+  return rig_serve (rig, i, &(GememRequest){ .size = size, .stream = stream })
+             ? rig->blocks[i].address - D
+             : REFUSED;
 }
 
 static guint64
@@ -37,10 +40,20 @@ test_bins (void)
   {
     guint64 size, taken;
   } rows[] = {
-    { 0, 512 * K },           { 1, 512 * K },           { 512 * K, 512 * K },         { 512 * K + 1, 8 * M + 512 },
-    { 8 * M + 512, 8 * M + 512 }, { 8 * M + 513, 32 * M + 512 }, { 32 * M + 513, 128 * M + 512 }, { 128 * M + 513, 256 * M + 512 },
-    { 256 * M + 513, 512 * M + 512 }, { 512 * M + 512, 512 * M + 512 }, { 512 * M + 513, G }, { G, G },
-    { G + 1, 2 * G },         { 5 * G, 5 * G },
+    { 0, 512 * K },
+    { 1, 512 * K },
+    { 512 * K, 512 * K },
+    { 512 * K + 1, 8 * M + 512 },
+    { 8 * M + 512, 8 * M + 512 },
+    { 8 * M + 513, 32 * M + 512 },
+    { 32 * M + 513, 128 * M + 512 },
+    { 128 * M + 513, 256 * M + 512 },
+    { 256 * M + 513, 512 * M + 512 },
+    { 512 * M + 512, 512 * M + 512 },
+    { 512 * M + 513, G },
+    { G, G },
+    { G + 1, 2 * G },
+    { 5 * G, 5 * G },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -155,12 +168,14 @@ test_padding (void)
 {
   g_assert_cmpuint (block_size ("ge-bins:npu=no", 512), ==, 512);
   g_assert_cmpuint (block_size ("ge-bins:platform_padding=0", 512), ==, 512);
-  g_assert_cmpuint (block_size ("ge-bins", 448), ==, 512); /* (448 + 63) / 32 * 32 = 480 */
-  g_assert_cmpuint (block_size ("ge-bins", 480), ==, 512); /* 512  */
+  g_assert_cmpuint (block_size ("ge-bins", 448), ==, 512);  /* (448 + 63) / 32 * 32 = 480 */
+  g_assert_cmpuint (block_size ("ge-bins", 480), ==, 512);  /* 512 */
   g_assert_cmpuint (block_size ("ge-bins", 481), ==, 1024); /* 544 */
   g_assert_cmpuint (block_size ("ge-bins:platform_padding=64", 449), ==, 1024);
-  g_assert_cmpuint (block_size ("ge-bins:platform_padding=0,padding=512", 512), ==, 1024); /* one more than needed */
-  g_assert_cmpuint (block_size ("ge-bins:platform_padding=0,padding=300", 512), ==, 1024); /* (512 + 599) / 300 * 300 = 900 */
+  /* one more than needed */
+  g_assert_cmpuint (block_size ("ge-bins:platform_padding=0,padding=512", 512), ==, 1024);
+  /* (512 + 599) / 300 * 300 = 900 */
+  g_assert_cmpuint (block_size ("ge-bins:platform_padding=0,padding=300", 512), ==, 1024);
   g_assert_cmpuint (block_size ("ge-bins", 0), ==, 0);
   g_assert_cmpuint (block_size ("ge-bins:npu=no", 0), ==, 512);
 }
@@ -168,7 +183,8 @@ test_padding (void)
 static void
 test_largest_request (void)
 {
-  Rig npu = rig_new ("ge-bins", "sim:capacity=4TiB"), bare = rig_new ("ge-bins:npu=no", "sim:capacity=4TiB");
+  Rig npu = rig_new ("ge-bins", "sim:capacity=4TiB"),
+      bare = rig_new ("ge-bins:npu=no", "sim:capacity=4TiB");
 
   g_assert_cmphex (get (&npu, 0, 1024 * G + 1), ==, REFUSED);
   g_assert_cmphex (get (&npu, 0, G_MAXUINT64), ==, REFUSED);
@@ -183,7 +199,8 @@ test_largest_request (void)
 static void
 test_streams_have_their_own_pools (void)
 {
-  Rig npu = rig_new ("ge-bins", "sim:capacity=64GiB"), bare = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
+  Rig npu = rig_new ("ge-bins", "sim:capacity=64GiB"),
+      bare = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
 
   g_assert_cmphex (get_on (&npu, 0, M, 7), ==, 0);
   put (&npu, 0);
@@ -236,10 +253,10 @@ ladder (guint64 size, guint64 stream, guint64 syncs)
 static void
 test_ladder (void)
 {
-  ladder (9 * M, 0, 0);  /* free there already                            */
-  ladder (8 * M, 2, 2);  /* stream 2 has nothing; stream 0 frees 32 MiB     */
+  ladder (9 * M, 0, 0); /* free there already */
+  ladder (8 * M, 2, 2); /* stream 2 has nothing; stream 0 frees 32 MiB */
   ladder (9 * M, 2, 2);
-  ladder (M, 0, 1);      /* its own 32 MiB go, of which 8 are taken again   */
+  ladder (M, 0, 1);      /* its own 32 MiB go, of which 8 are taken again */
   ladder (40 * M, 0, 3); /* no bin that holds it is below the capacity: own, 0, 1 */
 }
 
@@ -273,7 +290,8 @@ test_failed_sync (void)
 static void
 test_bare_failure (void)
 {
-  Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=80MiB"), lucky = rig_new ("ge-bins:npu=no", "faulty:nth=1,call=malloc,capacity=80MiB");
+  Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=80MiB"),
+      lucky = rig_new ("ge-bins:npu=no", "faulty:nth=1,call=malloc,capacity=80MiB");
 
   for (guint i = 0; i < 2; i++)
     get (&rig, i, 20 * M);

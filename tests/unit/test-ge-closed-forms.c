@@ -1,12 +1,15 @@
-/* test-ge-closed-forms.c - what GE's static memory policies come to, for random sets of graphs, as formulas.
+/* test-ge-closed-forms.c - what GE's static memory policies come to, for random sets of graphs, as
+ * formulas.
  *
- * Policy 2 as documented holds the largest of the graphs loaded since the first; as built between that and the sum of their blocks; policy 0 the
- * sum of the loaded ones; policy 4 with synchronous runs no more than policy 2 as built and the dynamic peak, each
- * segment and block rounded up to its pages.  Compared are bytes held from the device, after every step.  Origin: ge-runtime.md 3 and 7.2. */
+ * Policy 2 as documented holds the largest of the graphs loaded since the first; as built between
+ * that and the sum of their blocks; policy 0 the sum of the loaded ones; policy 4 with synchronous
+ * runs no more than policy 2 as built and the dynamic peak, each segment and block rounded up to
+ * its pages.  Compared are bytes held from the device, after every step.  Origin: ge-runtime.md 3
+ * and 7.2. */
 #include "config.h"
 
-#include "base/units.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
@@ -15,9 +18,9 @@
 
 typedef struct
 {
-  guint64           total, blocks; /* its bytes; the most that its blocks of 2 MiB come to */
+  guint64 total, blocks; /* its bytes; the most that its blocks of 2 MiB come to */
   GememGraphSegment segments[4];
-  guint             n;
+  guint n;
 } Shape;
 
 static Shape
@@ -29,7 +32,7 @@ draw_shape (GememRng *rng)
     {
       const guint64 size = 512 * gemem_rng_log_uniform (rng, 1, 40 * MIB / 512);
 
-      shape.segments[i] = (GememGraphSegment) { shape.total, size, 0 };
+      shape.segments[i] = (GememGraphSegment){ shape.total, size, 0 };
       shape.total += size;
     }
   shape.blocks = shape.total + shape.n * 2 * MIB;
@@ -51,7 +54,9 @@ test_policy2 (gconstpointer data)
 
   for (guint seed = 1; seed <= 200; seed++)
     {
-      GememAllocator *a = test_allocator_new (documented ? "ge-active:policy=2" : "ge-active:policy=2,policy2=as-built", "sim:capacity=64GiB");
+      GememAllocator *a = test_allocator_new (documented ? "ge-active:policy=2"
+                                                         : "ge-active:policy=2,policy2=as-built",
+                                              "sim:capacity=64GiB");
       guint64 largest = 0, sum = 0;
       GememRng rng;
       guint n;
@@ -69,7 +74,8 @@ test_policy2 (gconstpointer data)
             g_assert_cmpuint (a->device->held, ==, largest);
           g_assert_cmpuint (a->device->held, >=, largest);
           g_assert_cmpuint (a->device->held, <=, sum);
-          g_assert_true (a->klass->graph_run (a, id, 0, TRUE) && a->klass->graph_run (a, id, 0, FALSE));
+          g_assert_true (a->klass->graph_run (a, id, 0, TRUE)
+                         && a->klass->graph_run (a, id, 0, FALSE));
         }
       for (guint id = 0; id < n; id++)
         {
@@ -114,7 +120,8 @@ test_policy4 (void)
 {
   for (guint seed = 1; seed <= 200; seed++)
     {
-      GememAllocator *two = test_allocator_new ("ge-active:policy=2,policy2=as-built", "sim:capacity=64GiB");
+      GememAllocator *two = test_allocator_new ("ge-active:policy=2,policy2=as-built",
+                                                "sim:capacity=64GiB");
       GememAllocator *four = test_allocator_new ("ge-active:policy=4", "sim:capacity=64GiB");
       guint64 dynamic_peak = 0, slack = PAGE;
       GememRng rng;
@@ -130,11 +137,13 @@ test_policy4 (void)
 
           g_assert_true (load (two, id, &shape) && load (four, id, &shape));
           slack += shape.n * 2 * PAGE; /* each new segment has a first and a last page */
-          g_assert_true (four->klass->graph_run (four, id, 0, TRUE) && four->klass->graph_run (four, id, 0, FALSE));
-          g_assert_true (four->klass->alloc (four, &(GememRequest) { .size = size }, &block));
+          g_assert_true (four->klass->graph_run (four, id, 0, TRUE)
+                         && four->klass->graph_run (four, id, 0, FALSE));
+          g_assert_true (four->klass->alloc (four, &(GememRequest){ .size = size }, &block));
           four->klass->free (four, &block, FALSE);
           dynamic_peak = MAX (dynamic_peak, gemem_round_up (size, PAGE) + PAGE);
-          g_assert_cmpuint (four->device->peak_held, <=, two->device->peak_held + dynamic_peak + slack);
+          g_assert_cmpuint (four->device->peak_held, <=,
+                            two->device->peak_held + dynamic_peak + slack);
         }
       test_allocator_destroy (two);
       test_allocator_destroy (four);

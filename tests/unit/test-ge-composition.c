@@ -1,4 +1,5 @@
-/* test-ge-composition.c - `ge`: where each kind of memory comes from under each policy (the table of ge-runtime.md 7.2). */
+/* test-ge-composition.c - `ge`: where each kind of memory comes from under each policy (the table
+ * of ge-runtime.md 7.2). */
 #include "config.h"
 
 #include "allocators/ge/ge.h"
@@ -8,23 +9,27 @@
 #define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
 #define FIXED GEMEM_GRAPH_SEGMENT_FIXED
 
-/* Feature maps of two graphs under each policy: bytes held with both loaded, after the first run, after both are unloaded. */
+/* Feature maps of two graphs under each policy: bytes held with both loaded, after the first run,
+ * after both are unloaded. */
 static void
 test_feature_maps (void)
 {
   static const struct
   {
     const char *settings;
-    guint64     both, live, end;
+    guint64 both, live, end;
   } rows[] = {
     { "static_memory_policy=0", 8 * M + 2, 8 * M + 2, 0 },
     { "GE_USE_STATIC_MEMORY=1", 5 * M + 1, 5 * M + 1, 0 },
     { "static_memory_policy=2", 5 * M + 1, 5 * M + 1, 0 },
     { "static_memory_policy=2,policy2=as-built", 10 * M, 5 * M + 1, 0 },
     { "static_memory_policy=3", 8 * M + 2, 8 * M + 2, 0 },
-    { "static_memory_policy=4", 16 * M, 5 * M + 1, 0 }, /* two pages, which go back with the last user of the page pool */
+    /* two pages, which go back with the last user of the page pool */
+    { "static_memory_policy=4", 16 * M, 5 * M + 1, 0 },
     { "static_memory_policy=4,static_model_addr_fixed=yes", 8 * M + 2, 8 * M + 2, 0 },
-    { "static_memory_policy=2,static_model_addr_fixed=yes,as_built=yes", 8 * M + 2, 8 * M + 2, 8 * M + 2 }, /* the quirk: never freed */
+    /* the quirk: never freed */
+    { "static_memory_policy=2,static_model_addr_fixed=yes,as_built=yes", 8 * M + 2, 8 * M + 2,
+      8 * M + 2 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -54,15 +59,16 @@ test_fixed (void)
   static const struct
   {
     const char *settings, *device;
-    guint64     held, mallocs;
+    guint64 held, mallocs;
   } rows[] = {
     { "static_memory_policy=0", "sim:capacity=64GiB", 4 * M, 1 },
     { "static_memory_policy=0,feature_base_refreshable=yes", "sim:capacity=64GiB", 4 * M, 2 },
-    { "static_memory_policy=2", "sim:capacity=64GiB", 5 * M, 1 },                     /* 3 MiB in pages of 2 */
+    { "static_memory_policy=2", "sim:capacity=64GiB", 5 * M, 1 }, /* 3 MiB in pages of 2 */
     { "static_memory_policy=2,external=yes", "sim:capacity=64GiB", 4 * M, 2 },
-    { "static_memory_policy=2", "sim:capacity=64GiB,virtual_memory=no", 4 * M, 2 },   /* fallback: a block */
+    /* fallback: a block */
+    { "static_memory_policy=2", "sim:capacity=64GiB,virtual_memory=no", 4 * M, 2 },
     { "static_memory_policy=3", "sim:capacity=64GiB", 4 * M, 1 },
-    { "static_memory_policy=4", "sim:capacity=64GiB", 16 * M, 0 },                    /* pages of 8 */
+    { "static_memory_policy=4", "sim:capacity=64GiB", 16 * M, 0 }, /* pages of 8 */
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -80,7 +86,8 @@ test_fixed (void)
     }
 }
 
-/* A static subgraph of a dynamic graph has dynamic memory while it runs, its fixed part from load to unload. */
+/* A static subgraph of a dynamic graph has dynamic memory while it runs, its fixed part from load
+ * to unload. */
 static void
 test_subgraph (void)
 {
@@ -88,16 +95,19 @@ test_subgraph (void)
     {
       g_autofree char *spec = g_strdup_printf ("ge:static_memory_policy=%u", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
-      const guint64 fixed = policy == 4 ? 2 * M : 2 * M + 65536; /* of the fixed range in bytes, of the pool in pages */
+      /* of the fixed range in bytes, of the pool in pages */
+      const guint64 fixed = policy == 4 ? 2 * M : 2 * M + 65536;
       GememBlock block;
       guint64 peak;
 
-      LOAD (a, 1, { 0, 3 * M, SUBGRAPH }, { 3 * M, 2 * M + 1, SUBGRAPH | FIXED }, { 5 * M + 1, 512, SUBGRAPH | GEMEM_GRAPH_SEGMENT_NO_ALLOC });
+      LOAD (a, 1, { 0, 3 * M, SUBGRAPH }, { 3 * M, 2 * M + 1, SUBGRAPH | FIXED },
+            { 5 * M + 1, 512, SUBGRAPH | GEMEM_GRAPH_SEGMENT_NO_ALLOC });
       g_assert_cmpuint (a->klass->graph_bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
       g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * M + (policy == 4 ? 0 : fixed));
       g_assert_true (test_allocator_verify (a, 0, 0));
-      g_assert_true (a->klass->graph_run (a, 1, 0, TRUE)); /* the first was asynchronous: its memory is that of the second */
+      /* the first was asynchronous: its memory is that of the second */
+      g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
       peak = held (a);
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * M + (policy == 4 ? 0 : fixed));
       g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
@@ -121,7 +131,9 @@ test_subgraph_refused (void)
   g_assert_false (a->klass->graph_run (a, 1, 0, TRUE));
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   g_assert_null (a->refusal);
-  g_assert_cmpuint (LOAD (a, 2, { 0, 8 * M, 0 }, { 8 * M, 4 * M, SUBGRAPH | FIXED }, { 12 * M, 30 * M, SUBGRAPH | FIXED }), ==, 0);
+  g_assert_cmpuint (LOAD (a, 2, { 0, 8 * M, 0 }, { 8 * M, 4 * M, SUBGRAPH | FIXED },
+                          { 12 * M, 30 * M, SUBGRAPH | FIXED }),
+                    ==, 0);
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   test_allocator_destroy (a);
 }
@@ -132,7 +144,8 @@ add_bytes (const GememSpan *span, gpointer data)
   *(guint64 *) data += span->size;
 }
 
-/* What a graph's own walk shows: static memory, workspaces while it runs, fixed segments from dynamic memory. */
+/* What a graph's own walk shows: static memory, workspaces while it runs, fixed segments from
+ * dynamic memory. */
 static void
 test_walk_of_a_graph (void)
 {
@@ -155,7 +168,8 @@ test_memory_types (void)
 {
   for (guint policy = 0; policy <= 4; policy++)
     {
-      g_autofree char *spec = g_strdup_printf ("ge:static_memory_policy=%u,memory_types=[1=p2p,2=host,3=weight,7=hbm]", policy);
+      g_autofree char *spec = g_strdup_printf (
+          "ge:static_memory_policy=%u,memory_types=[1=p2p,2=host,3=weight,7=hbm]", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
       GememBlock blocks[6];
       guint64 pools, mallocs;
@@ -195,7 +209,8 @@ test_memory_types (void)
 static void
 test_rdma (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:memory_types=[5=rdma],rdma_size=8MiB", "sim:capacity=64MiB");
+  GememAllocator *a = test_allocator_new ("ge:memory_types=[5=rdma],rdma_size=8MiB",
+                                          "sim:capacity=64MiB");
   GememBlock block, other;
 
   g_assert_cmpuint (held (a), ==, 0);
@@ -203,25 +218,29 @@ test_rdma (void)
   g_assert_cmpuint (held (a), ==, 8 * M);
   g_assert_cmpuint (block.size, ==, 1024);
   other = request (a, 5 * M, 5);
-  g_assert_cmphex (other.address, ==, block.address + 1024); /* the whole of it: 5 MiB are more than half of the rest */
-  g_assert_false (a->klass->alloc (a, &(GememRequest) { .size = 512, .pool = 5 }, &block));
+  /* the whole of it: 5 MiB are more than half of the rest */
+  g_assert_cmphex (other.address, ==, block.address + 1024);
+  g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 512, .pool = 5 }, &block));
   g_assert_true (test_allocator_verify (a, 2, G_MAXUINT64));
   a->klass->free (a, &other, FALSE);
   g_assert_cmpuint (stat_of (a, "rdma.bytes"), ==, 1024);
   g_assert_cmpuint (held (a), ==, 8 * M);
   test_allocator_destroy (a); /* with a block alive */
   a = test_allocator_new ("ge:memory_types=[5=rdma]", "sim:capacity=64MiB");
-  g_assert_false (a->klass->alloc (a, &(GememRequest) { .size = 512, .pool = 5 }, &block)); /* no room for 1 GiB */
+  /* no room for 1 GiB */
+  g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 512, .pool = 5 }, &block));
   test_allocator_destroy (a);
 }
 
-/* Variables lie one behind the other in a range of the session, on pages of 2 MiB, or of 8 under policies 3 and 4. */
+/* Variables lie one behind the other in a range of the session, on pages of 2 MiB, or of 8 under
+ * policies 3 and 4. */
 static void
 test_variables (void)
 {
   for (guint policy = 0; policy <= 4; policy++)
     {
-      g_autofree char *spec = g_strdup_printf ("ge:static_memory_policy=%u,memory_types=[3=variable]", policy);
+      g_autofree char *spec = g_strdup_printf (
+          "ge:static_memory_policy=%u,memory_types=[3=variable]", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
       const guint64 page = policy >= 3 ? 8 * M : 2 * M;
       GememBlock first = request (a, 1000, 3), second = request (a, M, 3);
@@ -246,14 +265,16 @@ test_variables (void)
 static void
 test_huge_variables (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:ge.variableUse1gHugePage=1,memory_types=[3=variable]", "sim:capacity=64GiB");
+  GememAllocator *a = test_allocator_new ("ge:ge.variableUse1gHugePage=1,memory_types=[3=variable]",
+                                          "sim:capacity=64GiB");
 
   request (a, 1000, 3);
   g_assert_cmpuint (held (a), ==, 1024 * M);
   test_allocator_destroy (a);
 }
 
-/* Streams first, then memory: an unload waits for what the graph has queued, the replacement of the block of policy 2 for all streams. */
+/* Streams first, then memory: an unload waits for what the graph has queued, the replacement of the
+ * block of policy 2 for all streams. */
 static void
 test_unload_synchronises (void)
 {
@@ -280,7 +301,8 @@ test_unload_synchronises (void)
   test_allocator_destroy (a);
 }
 
-/* The ladder crosses memory types (2.1, step 6): what P2P has idle goes back for a request of HBM. */
+/* The ladder crosses memory types (2.1, step 6): what P2P has idle goes back for a request of
+ * HBM. */
 static void
 test_ladder (void)
 {
@@ -289,9 +311,11 @@ test_ladder (void)
 
   a->klass->free (a, &block, FALSE);
   g_assert_cmpuint (held (a), ==, 20 * M);
-  g_assert_false (a->klass->alloc (a, &(GememRequest) { .size = 21 * M }, &block)); /* P2P's bottom pool keeps it */
-  g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2);                     /* its own stream, and that of the other pool */
-  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = 12 * M }, &block));
+  /* P2P's bottom pool keeps it */
+  g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 21 * M }, &block));
+  /* its own stream, and that of the other pool */
+  g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2);
+  g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 12 * M }, &block));
   test_allocator_destroy (a);
 }
 

@@ -1,6 +1,6 @@
-/* test-ge-corners.c - rules of `ge`, `ge-streams`, the ActiveMemoryAllocator and sessions' ranges that a small change of the code would
- * break unseen elsewhere: each test was written for a mutant of the code (a comparison, a reset, an order) that the other tests of its part
- * let pass. */
+/* test-ge-corners.c - rules of `ge`, `ge-streams`, the ActiveMemoryAllocator and sessions' ranges
+ * that a small change of the code would break unseen elsewhere: each test was written for a mutant
+ * of the code (a comparison, a reset, an order) that the other tests of its part let pass. */
 #include "config.h"
 
 #include "allocators/ge/ge.h"
@@ -27,7 +27,8 @@ test_policy_with_a_tail (void)
     }
 }
 
-/* Dynamic memory is in 8 MiB pages of a range under 3 and 4, in blocks of the bottom pool else (7.2). */
+/* Dynamic memory is in 8 MiB pages of a range under 3 and 4, in blocks of the bottom pool else
+ * (7.2). */
 static void
 test_dynamic_memory (void)
 {
@@ -43,32 +44,36 @@ test_dynamic_memory (void)
     }
 }
 
-/* static_model_addr_fixed: only policies 2 and 4 take a path at unload that forgets the block, and none of them looks for room. */
+/* static_model_addr_fixed: only policies 2 and 4 take a path at unload that forgets the block, and
+ * none of them looks for room. */
 static void
 test_fixed_addresses (void)
 {
   for (guint policy = 0; policy <= 4; policy++)
     {
-      g_autofree char *spec = g_strdup_printf ("ge:as_built=yes,static_model_addr_fixed=yes,static_memory_policy=%u", policy);
+      g_autofree char *spec = g_strdup_printf (
+          "ge:as_built=yes,static_model_addr_fixed=yes,static_memory_policy=%u", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=32MiB");
 
       g_assert_cmpuint (LOAD (a, 1, { 0, 20 * M, 0 }), !=, 0);
       g_assert_cmpuint (LOAD (a, 2, { 0, 20 * M, 0 }), ==, 0);
       g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
       a->klass->graph_unload (a, 1);
-      g_assert_cmpuint (a->device->held, ==, policy == 1 || policy == 2 || policy == 4 ? 20 * M : 0);
+      g_assert_cmpuint (a->device->held, ==,
+                        policy == 1 || policy == 2 || policy == 4 ? 20 * M : 0);
       test_allocator_destroy (a);
     }
 }
 
-/* A session's range has as many addresses as the device has memory; where that has no limit, as many as the threshold (5.9, 1.1). */
+/* A session's range has as many addresses as the device has memory; where that has no limit, as
+ * many as the threshold (5.9, 1.1). */
 static void
 test_addresses_of_a_session (void)
 {
   static const struct
   {
     const char *spec, *device;
-    guint64     mib;
+    guint64 mib;
   } rows[] = {
     { "ge", "sim:capacity=64GiB", 64 * 1024 },
     { "ge", "sim:capacity=unlimited", 30 * 1024 },
@@ -91,7 +96,8 @@ test_addresses_of_a_session (void)
 static void
 test_no_memory_types (void)
 {
-  test_allocator_destroy (test_allocator_new ("ge:memory_types=[],hccl_graphs=[]", "sim:capacity=64MiB"));
+  test_allocator_destroy (
+      test_allocator_new ("ge:memory_types=[],hccl_graphs=[]", "sim:capacity=64MiB"));
 }
 
 static void
@@ -111,7 +117,8 @@ test_trim_reaches_p2p (void)
 static void
 test_huge_pages_first (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:ge.variableUse1gHugePage=2,memory_types=[3=variable]", "sim:capacity=64GiB");
+  GememAllocator *a = test_allocator_new ("ge:ge.variableUse1gHugePage=2,memory_types=[3=variable]",
+                                          "sim:capacity=64GiB");
 
   request (a, 1000, 3);
   g_assert_cmpuint (a->device->held, ==, 1024 * M);
@@ -120,7 +127,8 @@ test_huge_pages_first (void)
 
 /* ---- graphs */
 
-/* Workspaces of a run go back in the order opposite to that in which they came: the first is the next to be found (LIFO, 1.2). */
+/* Workspaces of a run go back in the order opposite to that in which they came: the first is the
+ * next to be found (LIFO, 1.2). */
 static void
 test_workspaces_in_turn (void)
 {
@@ -150,7 +158,8 @@ test_unload_while_running (void)
   test_allocator_destroy (a);
 }
 
-/* The documented policy 2 asks the device for the first block once: there is none before it to ask for again. */
+/* The documented policy 2 asks the device for the first block once: there is none before it to ask
+ * for again. */
 static void
 test_first_block_refused (void)
 {
@@ -161,11 +170,13 @@ test_first_block_refused (void)
   test_allocator_destroy (a);
 }
 
-/* Who waited for the device, to replace the block, has waited for the run: what comes then is not concurrent. */
+/* Who waited for the device, to replace the block, has waited for the run: what comes then is not
+ * concurrent. */
 static void
 test_run_after_replacement (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes", "sim:capacity=64MiB");
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes",
+                                          "sim:capacity=64MiB");
 
   LOAD (a, 1, { 0, M, 0 });
   g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
@@ -175,12 +186,14 @@ test_run_after_replacement (void)
   test_allocator_destroy (a);
 }
 
-/* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must.  Fixed segments are blocks of their own
- * here, so that an unload makes room: 32 MiB, 1 of them in reserve, 16 free; the third graph exceeds what is shared by 16. */
+/* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must. 
+ * Fixed segments are blocks of their own here, so that an unload makes room: 32 MiB, 1 of them in
+ * reserve, 16 free; the third graph exceeds what is shared by 16. */
 static void
 test_oldest_makes_room (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,external=yes", "sim:capacity=32MiB");
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,external=yes",
+                                          "sim:capacity=32MiB");
 
   g_assert_cmpuint (LOAD (a, 1, { 0, 4 * M, 0 }, { 4 * M, 6 * M, FIXED }), !=, 0);
   g_assert_cmpuint (LOAD (a, 2, { 0, 4 * M, 0 }, { 4 * M, 6 * M, FIXED }), !=, 0);
@@ -196,7 +209,8 @@ test_oldest_makes_room (void)
 static void
 test_subgraphs_run_beside (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes", "sim:capacity=64MiB");
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes",
+                                          "sim:capacity=64MiB");
 
   LOAD (a, 1, { 0, M, 0 });
   LOAD (a, 2, { 0, M, SUBGRAPH });
@@ -225,12 +239,15 @@ test_events_of_an_earlier_run (void)
 
 /* ---- ActiveMemoryAllocator (3.3) */
 
-/* The last unload forgets the highest address too: the next graph's zero-copy part begins where its own memory ends. */
+/* The last unload forgets the highest address too: the next graph's zero-copy part begins where its
+ * own memory ends. */
 static void
 test_highest_address_is_forgotten (void)
 {
   const GememGraphSegment large = { 0, 20 * M, 0 };
-  const GememGraphSegment small[] = { { 0, 2 * M, 0 }, { 2 * M, M, GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_ZERO_COPY } };
+  const GememGraphSegment small[] = {
+    { 0, 2 * M, 0 }, { 2 * M, M, GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_ZERO_COPY }
+  };
   GememDevice *device = gemem_device_new ("sim:capacity=64MiB,address=first-fit", NULL, 0, NULL);
   GeActive active;
   guint64 address;
@@ -240,7 +257,8 @@ test_highest_address_is_forgotten (void)
   gemem_ge_active_unload (&active);
   g_assert_cmpuint (active.peak, ==, 0);
   address = gemem_ge_active_load (&active, small, G_N_ELEMENTS (small), 0);
-  g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==, address + 2 * M);
+  g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==,
+                   address + 2 * M);
   gemem_ge_active_clear (&active);
   gemem_device_destroy (device);
 }
@@ -250,7 +268,8 @@ static void
 test_highest_address_of_all (void)
 {
   const GememGraphSegment first = { 0, 10 * M, 0 };
-  const GememGraphSegment second[] = { { 0, 12 * M, 0 }, { 12 * M, 11 * M, GEMEM_GRAPH_SEGMENT_NO_ALLOC } };
+  const GememGraphSegment second[] = { { 0, 12 * M, 0 },
+                                       { 12 * M, 11 * M, GEMEM_GRAPH_SEGMENT_NO_ALLOC } };
   GememDevice *device = gemem_device_new ("sim:capacity=64MiB,address=first-fit", NULL, 0, NULL);
   const guint64 below = gemem_device_malloc (device, 20 * M, 0);
   GeActive active;
@@ -260,7 +279,8 @@ test_highest_address_of_all (void)
   high = gemem_ge_active_load (&active, &first, 1, 0);
   gemem_device_free (device, below, 20 * M);
   g_assert_cmphex (gemem_ge_active_load (&active, second, 2, 0), ==, below);
-  g_assert_cmpuint (active.segments->len, ==, 2); /* what is not allocated is no part of what is (3.3 B) */
+  /* what is not allocated is no part of what is (3.3 B) */
+  g_assert_cmpuint (active.segments->len, ==, 2);
   g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==, high + 10 * M);
   gemem_ge_active_clear (&active);
   gemem_device_destroy (device);
@@ -270,7 +290,9 @@ test_highest_address_of_all (void)
 static void
 test_small_blocks_are_exact (void)
 {
-  static const guint64 sizes[][2] = { { 3 * M / 2, 3 * M / 2 }, { 2 * M, 2 * M }, { 2 * M + 512, 4 * M } };
+  static const guint64 sizes[][2] = { { 3 * M / 2, 3 * M / 2 },
+                                      { 2 * M, 2 * M },
+                                      { 2 * M + 512, 4 * M } };
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {

@@ -1,4 +1,5 @@
-/* test-ge-devices.c - `ge` on several devices: the device is explicit everywhere (ge-runtime.md 8). */
+/* test-ge-devices.c - `ge` on several devices: the device is explicit everywhere (ge-runtime.md
+ * 8). */
 #include "config.h"
 
 #include "tests/util/ge-graphs.h"
@@ -16,14 +17,17 @@ device_of (int ordinal)
   return device;
 }
 
-/* Two allocators at work in turns: each one's memory is on its own device, none on another by default. */
+/* Two allocators at work in turns: each one's memory is on its own device, none on another by
+ * default. */
 static void
 test_devices (void)
 {
   for (guint policy = 0; policy <= 4; policy++)
     {
-      g_autofree char *text = g_strdup_printf ("ge:static_memory_policy=%u,memory_types=[1=p2p,3=weight]", policy);
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autofree char *text = g_strdup_printf (
+          "ge:static_memory_policy=%u,memory_types=[1=p2p,3=weight]", policy);
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
       GememDevice *zero = device_of (0), *three = device_of (3);
       GememAllocator *a, *b;
       guint64 bytes;

@@ -1,5 +1,6 @@
-/* test-ge-expandable.c - the worked examples E13 to E19 of ge-runtime.md section 9 by name, a device without virtual memory, pages shared between
- * the pools of several streams, and a device that fails at every call of an example. */
+/* test-ge-expandable.c - the worked examples E13 to E19 of ge-runtime.md section 9 by name, a
+ * device without virtual memory, pages shared between the pools of several streams, and a device
+ * that fails at every call of an example. */
 #include "config.h"
 
 #include <string.h>
@@ -8,7 +9,9 @@
 #include "tests/util/rig.h"
 
 #define M (G_GUINT64_CONSTANT (1) << 20)
-#define TOP (G_GUINT64_CONSTANT (0x200000000000) + G_GUINT64_CONSTANT (65280147456)) /* of the range on a device of 64 GiB */
+#define TOP \
+  (G_GUINT64_CONSTANT (0x200000000000) \
+   + G_GUINT64_CONSTANT (65280147456)) /* of the range on a device of 64 GiB */
 #define SLOTS 16
 
 static Rig
@@ -22,7 +25,7 @@ rig_with (const char *settings)
 static gboolean
 try (Rig *rig, guint i, guint64 size)
 {
-  return rig_serve (rig, i, &(GememRequest) { .size = size, .stream = rig->stream });
+  return rig_serve (rig, i, &(GememRequest){ .size = size, .stream = rig->stream });
 }
 
 static guint64
@@ -56,7 +59,9 @@ is_new_va (const Rig *rig, guint i)
 static guint64
 rate (const Rig *rig)
 {
-  return gemem_ge_pool_reach_theory_rate (&gemem_ge_stack_find ((GeStack *) rig->allocator, 0)->pool) / 100;
+  return gemem_ge_pool_reach_theory_rate (
+             &gemem_ge_stack_find ((GeStack *) rig->allocator, 0)->pool)
+         / 100;
 }
 
 /* ---- worked examples */
@@ -155,7 +160,8 @@ assert_violation (const Rig *rig, const char *says)
   g_assert_nonnull (strstr (error->message, says));
 }
 
-/* What GE's VA/PA self-check is for (5.8): a page lent to two blocks, or mapped elsewhere than where its block is. */
+/* What GE's VA/PA self-check is for (5.8): a page lent to two blocks, or mapped elsewhere than
+ * where its block is. */
 static void
 test_self_check (void)
 {
@@ -247,7 +253,8 @@ test_e19 (void)
 
 /* ---- beyond the examples */
 
-/* Without virtual memory the pools are those of ge-scalable, and nothing is reported as an error. */
+/* Without virtual memory the pools are those of ge-scalable, and nothing is reported as an
+ * error. */
 static void
 test_unsupported (void)
 {
@@ -288,11 +295,18 @@ test_pages_are_shared (void)
   rig_done (&rig);
 }
 
-/* E16 with the device failing at call @nth of @call, and all later ones: requests fail or succeed, the books stay right. */
+/* E16 with the device failing at call @nth of @call, and all later ones: requests fail or succeed,
+ * the books stay right. */
 static void
 fail_at (const char *call, guint nth)
 {
-  static const struct { guint slot; guint64 size; } steps[] = { { 1, 12 }, { 2, 10 }, { 1, 0 }, { 3, 24 }, { 2, 0 }, { 4, 32 }, { 3, 0 }, { 5, 24 } };
+  static const struct
+  {
+    guint slot;
+    guint64 size;
+  } steps[] = {
+    { 1, 12 }, { 2, 10 }, { 1, 0 }, { 3, 24 }, { 2, 0 }, { 4, 32 }, { 3, 0 }, { 5, 24 }
+  };
   g_autofree char *device = g_strdup_printf ("faulty:call=%s,after=%u,capacity=64GiB", call, nth);
   Rig rig = { .allocator = test_allocator_new ("ge-expandable:total=64GiB", device) };
   gboolean live[SLOTS] = { FALSE };

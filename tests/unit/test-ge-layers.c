@@ -1,5 +1,6 @@
-/* test-ge-layers.c - the layer sets of the GE pools against a plain array: LIFO order and the searches both ways, over ranges that need
- * one leaf, many, and more than one word at the top (256 TiB of lengths). */
+/* test-ge-layers.c - the layer sets of the GE pools against a plain array: LIFO order and the
+ * searches both ways, over ranges that need one leaf, many, and more than one word at the top (256
+ * TiB of lengths). */
 #include "config.h"
 
 #include "allocators/ge/scalable-pool.h"
@@ -20,7 +21,8 @@ model_front (Model *m, guint32 pages)
   guint best = SPANS;
 
   for (guint i = 0; i < SPANS; i++)
-    if (m->stamp[i] != 0 && m->span[i].pages == pages && (best == SPANS || m->stamp[i] > m->stamp[best]))
+    if (m->stamp[i] != 0 && m->span[i].pages == pages
+        && (best == SPANS || m->stamp[i] > m->stamp[best]))
       best = i;
   return best == SPANS ? NULL : &m->span[best];
 }
@@ -41,7 +43,8 @@ model_search (const Model *m, guint32 from, gboolean up)
   return best;
 }
 
-/* Short lengths half of the time; else in one of 97 places all over, since a leaf once made stays. */
+/* Short lengths half of the time; else in one of 97 places all over, since a leaf once made
+ * stays. */
 static guint32
 draw (GememRng *rng, guint64 capacity)
 {
@@ -79,7 +82,8 @@ test_random (gconstpointer data)
           gemem_ge_layers_push (&layers, &m->span[i]);
           m->stamp[i] = ++m->clock;
         }
-      g_assert_true (gemem_ge_layers_front (&layers, m->span[i].pages) == model_front (m, m->span[i].pages));
+      g_assert_true (gemem_ge_layers_front (&layers, m->span[i].pages)
+                     == model_front (m, m->span[i].pages));
       g_assert_cmpuint (gemem_ge_layers_next (&layers, from), ==, model_search (m, from, TRUE));
       g_assert_cmpuint (gemem_ge_layers_prev (&layers, from), ==, model_search (m, from, FALSE));
     }
@@ -87,11 +91,14 @@ test_random (gconstpointer data)
   g_free (m);
 }
 
-/* Every boundary of words and leaves: one span alone is found from both sides, and nothing else is. */
+/* Every boundary of words and leaves: one span alone is found from both sides, and nothing else
+ * is. */
 static void
 test_boundaries (void)
 {
-  static const guint32 edges[] = { 0, 1, 63, 64, 65, 4031, 4095, 4096, 4097, 8191, 262143, 262144, 16777215, 16777216, 16777217, 4294967293 };
+  static const guint32 edges[] = { 0,        1,        63,       64,        65,     4031,
+                                   4095,     4096,     4097,     8191,      262143, 262144,
+                                   16777215, 16777216, 16777217, 4294967293 };
   GeLayers layers;
 
   gemem_ge_layers_init (&layers, G_MAXUINT32 - 1);
@@ -103,9 +110,12 @@ test_boundaries (void)
       gemem_ge_layers_push (&layers, &span);
       for (guint j = 0; j < G_N_ELEMENTS (edges); j++)
         {
-          g_assert_cmpuint (gemem_ge_layers_next (&layers, edges[j]), ==, j <= i ? edges[i] : GE_LAYER_NONE);
-          g_assert_cmpuint (gemem_ge_layers_prev (&layers, edges[j]), ==, j >= i ? edges[i] : GE_LAYER_NONE);
-          g_assert_cmpuint (gemem_ge_layers_next_created (&layers, edges[j]), ==, j <= i ? edges[j] : GE_LAYER_NONE);
+          g_assert_cmpuint (gemem_ge_layers_next (&layers, edges[j]), ==,
+                            j <= i ? edges[i] : GE_LAYER_NONE);
+          g_assert_cmpuint (gemem_ge_layers_prev (&layers, edges[j]), ==,
+                            j >= i ? edges[i] : GE_LAYER_NONE);
+          g_assert_cmpuint (gemem_ge_layers_next_created (&layers, edges[j]), ==,
+                            j <= i ? edges[j] : GE_LAYER_NONE);
         }
       gemem_ge_layers_remove (&layers, &span);
       g_assert_cmpuint (gemem_ge_layers_next (&layers, 0), ==, GE_LAYER_NONE);
@@ -116,12 +126,15 @@ test_boundaries (void)
 int
 main (int argc, char **argv)
 {
-  static const guint64 capacities[] = { 10, 64, 4096, 5000, 1000000, G_GUINT64_CONSTANT (4294967294) };
+  static const guint64 capacities[] = {
+    10, 64, 4096, 5000, 1000000, G_GUINT64_CONSTANT (4294967294)
+  };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (capacities); i++)
     {
-      g_autofree char *name = g_strdup_printf ("/ge/layers/random/%" G_GUINT64_FORMAT, capacities[i]);
+      g_autofree char *name = g_strdup_printf ("/ge/layers/random/%" G_GUINT64_FORMAT,
+                                               capacities[i]);
       g_test_add_data_func (name, &capacities[i], test_random);
     }
   g_test_add_func ("/ge/layers/boundaries", test_boundaries);

@@ -1,5 +1,7 @@
-/* test-ge-library.c - the emulated C++ library against sequences that libstdc++ itself produced (g++ 12, computed once, stored here as figures): permutations of
- * std::sort with many ties, its heap-sort fallback, iteration orders of unordered_map; and the range lists of ge-static.md 3.2. */
+/* test-ge-library.c - the emulated C++ library against sequences that libstdc++ itself produced
+ * (g++ 12, computed once, stored here as figures): permutations of std::sort with many ties, its
+ * heap-sort fallback, iteration orders of unordered_map; and the range lists of ge-static.md
+ * 3.2. */
 #include "config.h"
 
 #include <glib.h>
@@ -13,7 +15,8 @@ static guint64 state;
 static guint64
 draw (void)
 {
-  state = state * G_GUINT64_CONSTANT (6364136223846793005) + G_GUINT64_CONSTANT (1442695040888963407);
+  state = state * G_GUINT64_CONSTANT (6364136223846793005)
+          + G_GUINT64_CONSTANT (1442695040888963407);
   return state >> 33;
 }
 
@@ -27,7 +30,8 @@ hash_add (guint64 hash, guint64 value)
 
 typedef struct
 {
-  guint   n, limit; /* elements; their keys (sort) or the gaps between keys (map) are below the limit */
+  /* elements; their keys (sort) or the gaps between keys (map) are below the limit */
+  guint n, limit;
   guint64 hash;
 } Sequence;
 
@@ -111,12 +115,12 @@ test_sort_ties (void)
     g_assert_cmpuint (GPOINTER_TO_UINT (array[i]), ==, expected[i]);
 }
 
-/* An adversary that decides the keys while they are compared, so that every median is among the smallest: quicksort gets nowhere and the
- * heap-sort takes over. */
+/* An adversary that decides the keys while they are compared, so that every median is among the
+ * smallest: quicksort gets nowhere and the heap-sort takes over. */
 typedef struct
 {
   guint64 key[3000], open, next;
-  guint   candidate;
+  guint candidate;
   guint64 comparisons;
 } Adversary;
 
@@ -151,7 +155,8 @@ test_sort_fallback (void)
   g_assert_cmphex (hash_array (array, 3000), ==, G_GUINT64_CONSTANT (0x75cabac2e24699e5));
 }
 
-/* No order at all: some permutation, and nothing outside the array is touched (the sanitizers watch). */
+/* No order at all: some permutation, and nothing outside the array is touched (the sanitizers
+ * watch). */
 static gboolean
 nonsense_less (gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -235,7 +240,8 @@ test_map (void)
 static void
 test_map_growth (void)
 {
-  static const guint64 keys[] = { 349, 443, 428, 159, 592, 600, 514, 367, 397, 281, 545, 504, 229, 95 };
+  static const guint64 keys[] = { 349, 443, 428, 159, 592, 600, 514,
+                                  367, 397, 281, 545, 504, 229, 95 };
   static const gsize expected[] = { 0, 13, 1, 2, 10, 3, 7, 4, 6, 8, 5, 9, 12, 11 };
   gsize order[14];
 
@@ -257,15 +263,16 @@ check_ranges (const guint64 *sizes, gsize n, const guint64 *expected, guint n_ex
     g_assert_cmpuint (g_array_index (ranges, guint64, i), ==, expected[i]);
 }
 
-
 static void
 test_ranges (void)
 {
   static const guint64 plain[] = { 512, 1000, 1024, 2048, 3000, 4096 }, plain_ranges[] = { 4096 };
   static const guint64 small[] = { 100, 200, 300 }, small_ranges[] = { 300 };
-  static const guint64 groups[] = { 512, 512, 512, 512, 512, 512, 2048, 2048, 2048, 16384, 16384, MIB, MIB, MIB, MIB };
+  static const guint64 groups[] = { 512,  512,   512,   512, 512, 512, 2048, 2048,
+                                    2048, 16384, 16384, MIB, MIB, MIB, MIB };
   static const guint64 groups_ranges[] = { 2048, 16384, MIB };
-  static const guint64 tiny[] = { 6, 12, 16, 24, 24, 30, 32, 48, 60, 256 }, tiny_ranges[] = { 16, 32, 60, 256 };
+  static const guint64 tiny[] = { 6, 12, 16, 24, 24, 30, 32, 48, 60, 256 },
+                       tiny_ranges[] = { 16, 32, 60, 256 };
   static const guint64 one[] = { 7 };
 
   check_ranges (plain, G_N_ELEMENTS (plain), plain_ranges, G_N_ELEMENTS (plain_ranges));

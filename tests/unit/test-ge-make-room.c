@@ -1,4 +1,5 @@
-/* test-ge-make-room.c - `ge` unloads graphs to make room for others, and loads them again (CheckFreeMemory, ge-runtime.md 3.4). */
+/* test-ge-make-room.c - `ge` unloads graphs to make room for others, and loads them again
+ * (CheckFreeMemory, ge-runtime.md 3.4). */
 #include "config.h"
 
 #include "tests/util/ge-graphs.h"
@@ -7,14 +8,16 @@
 static void
 test_make_room (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built,hccl_graphs=[2]", "sim:capacity=32MiB");
+  GememAllocator *a = test_allocator_new (
+      "ge:static_memory_policy=2,policy2=as-built,hccl_graphs=[2]", "sim:capacity=32MiB");
 
   LOAD (a, 1, { 0, 6 * M, 0 });
   LOAD (a, 3, { 0, 6 * M, 0 });
   LOAD (a, 2, { 0, 8 * M, 0 }); /* 2 MiB beyond what is shared: fits */
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
   g_assert_cmpuint (held (a), ==, 14 * M);
-  g_assert_cmpuint (LOAD (a, 4, { 0, 26 * M, 0 }), ==, 0); /* 18 of the 17 that are left: all but the graph with HCCL tasks go, in vain */
+  /* 18 of the 17 that are left: all but the graph with HCCL tasks go, in vain */
+  g_assert_cmpuint (LOAD (a, 4, { 0, 26 * M, 0 }), ==, 0);
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 2);
   g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2);
   unload (a, 2); /* the last: memory is given back */
@@ -34,11 +37,13 @@ test_make_room (void)
 static void
 test_make_room_refused (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built", "sim:capacity=32MiB");
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built",
+                                          "sim:capacity=32MiB");
   GememBlock block;
 
   LOAD (a, 1, { 0, 20 * M, 0 });
-  g_assert_cmpuint (LOAD (a, 2, { 0, 24 * M, 0 }), ==, 0); /* by the estimate it needs 4 more; in fact a block of 24 */
+  /* by the estimate it needs 4 more; in fact a block of 24 */
+  g_assert_cmpuint (LOAD (a, 2, { 0, 24 * M, 0 }), ==, 0);
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
   g_assert_cmpuint (LOAD (a, 2, { 0, 20 * M, 0 }, { 20 * M, 12 * M, 0 }), !=, 0); /* unloads 1 */
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 1);
@@ -51,7 +56,8 @@ test_make_room_refused (void)
   g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 0);
   a->klass->free (a, &block, FALSE);
   test_allocator_destroy (a);
-  a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built,check_free_memory=no", "sim:capacity=32MiB");
+  a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built,check_free_memory=no",
+                          "sim:capacity=32MiB");
   LOAD (a, 1, { 0, 20 * M, 0 });
   g_assert_cmpuint (LOAD (a, 2, { 0, 24 * M, 0 }), ==, 0);
   g_assert_cmpuint (held (a), ==, 20 * M);

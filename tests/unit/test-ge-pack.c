@@ -1,9 +1,9 @@
-/* test-ge-pack.c - the shortcuts of GE's level 2 decide as the rules do: random graphs, packed by both, give the same blocks in the same
- * order with the same children. */
+/* test-ge-pack.c - the shortcuts of GE's level 2 decide as the rules do: random graphs, packed by
+ * both, give the same blocks in the same order with the same children. */
 #include "config.h"
 
-#include "planners/ge/params.h"
 #include "base/rng.h"
+#include "planners/ge/params.h"
 #include "tests/util/naive-ge-pack.h"
 #include "tests/util/random-graph.h"
 
@@ -25,9 +25,11 @@ describe (const GPtrArray *blocks, GString *text)
     {
       const GeBlock *block = g_ptr_array_index (blocks, i);
 
-      g_string_append_printf (text, "(%d%d%d%d", block->child, block->reuse_zc, block->first, block->last);
+      g_string_append_printf (text, "(%d%d%d%d", block->child, block->reuse_zc, block->first,
+                              block->last);
       for (guint32 k = 0; k < block->n_occupants; k++)
-        g_string_append_printf (text, " %u.%u.%u", block->occupants[k].node, block->occupants[k].kind, block->occupants[k].index);
+        g_string_append_printf (text, " %u.%u.%u", block->occupants[k].node,
+                                block->occupants[k].kind, block->occupants[k].index);
       describe (block->children, text);
       g_string_append (text, ")\n");
     }
@@ -44,7 +46,8 @@ compare (guint64 seed, const GeModel *model, const GeStrategy *strategy)
   describe (fast->blocks, fast_text);
   describe (naive->blocks, naive_text);
   if (!g_string_equal (fast_text, naive_text))
-    g_test_message ("seed %" G_GUINT64_FORMAT ": naive\n%sfast\n%s", seed, naive_text->str, fast_text->str);
+    g_test_message ("seed %" G_GUINT64_FORMAT ": naive\n%sfast\n%s", seed, naive_text->str,
+                    fast_text->str);
   g_assert_true (g_string_equal (fast_text, naive_text));
   ge_assigner_free (fast);
   ge_assigner_free (naive);
@@ -58,8 +61,9 @@ compare_all (guint64 seed)
   GError *error = NULL;
 
   gemem_rng_init (&rng, seed, "ge-pack");
-  const guint features = (guint)gemem_rng_below (&rng, TEST_GRAPH_ALL + 1);
-  g_autoptr (GememGraph) graph = test_random_graph (seed, features, (guint)gemem_rng_range (&rng, 5, seed % 10 == 0 ? 400 : 80));
+  const guint features = (guint) gemem_rng_below (&rng, TEST_GRAPH_ALL + 1);
+  g_autoptr (GememGraph) graph = test_random_graph (
+      seed, features, (guint) gemem_rng_range (&rng, 5, seed % 10 == 0 ? 400 : 80));
 
   gemem_params_set_defaults (gemem_ge_params, &options);
   options.memory_priority = seed % 3 == 0;
@@ -73,9 +77,11 @@ compare_all (guint64 seed)
   g_assert_no_error (error);
   for (guint i = 0; i < 16; i++)
     {
-      const GeStrategy strategy = {
-        .name = "random", .use_range = i & 1, .ascending = (i & 2) != 0, .first_release = (i & 4) != 0, .priority = (i & 8) != 0
-      };
+      const GeStrategy strategy = { .name = "random",
+                                    .use_range = i & 1,
+                                    .ascending = (i & 2) != 0,
+                                    .first_release = (i & 4) != 0,
+                                    .priority = (i & 8) != 0 };
 
       compare (seed, model, &strategy);
     }

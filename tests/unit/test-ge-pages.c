@@ -1,5 +1,6 @@
-/* test-ge-pages.c - ge-runtime.md section 4 rule by rule, the fallbacks of 1 GiB pages, variables (7.4), E23 through ge-fixed-base, random operations
- * against a naive model, and a device that fails at every call. */
+/* test-ge-pages.c - ge-runtime.md section 4 rule by rule, the fallbacks of 1 GiB pages, variables
+ * (7.4), E23 through ge-fixed-base, random operations against a naive model, and a device that
+ * fails at every call. */
 #include "config.h"
 
 #include "allocators/ge/static.h"
@@ -13,8 +14,8 @@
 typedef struct
 {
   GememDevice *device;
-  GePages      pages;
-  guint64      a, b; /* two ranges of eight pages */
+  GePages pages;
+  guint64 a, b; /* two ranges of eight pages */
 } Rig;
 
 static Rig
@@ -58,7 +59,8 @@ test_users (void)
   Rig rig = rig_new ("sim");
   guint32 page;
 
-  g_assert_false (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE)); /* the first user fixed the size */
+  /* the first user fixed the size */
+  g_assert_false (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE));
   g_assert_cmphex (gemem_ge_pages_open (&rig.pages, GE_LARGE_PAGE, GE_LARGE_PAGE), ==, 0);
   page = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
   gemem_ge_pages_give (&rig.pages, page);
@@ -73,7 +75,8 @@ test_users (void)
   rig_done (&rig);
 }
 
-/* A page that somebody still has, or that an address still shows, stays when the last user leaves. */
+/* A page that somebody still has, or that an address still shows, stays when the last user
+ * leaves. */
 static void
 test_what_stays (void)
 {
@@ -91,7 +94,9 @@ test_what_stays (void)
   g_assert_true (gemem_ge_pages_enter (&rig.pages, GE_SMALL_PAGE));
   g_assert_false (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE));
   gemem_ge_pages_give (&rig.pages, had);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, TRUE), ==, had); /* the one that went back is not found */
+  /* the one that went back is not found */
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, TRUE), ==,
+                    had);
   gemem_ge_pages_give (&rig.pages, had);
   rig.a = gemem_ge_pages_open (&rig.pages, GE_SMALL_PAGE, 8 * GE_SMALL_PAGE);
   rig_done (&rig);
@@ -107,11 +112,17 @@ test_order (void)
     page[i] = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a + i * GE_SMALL_PAGE, TRUE);
   for (guint i = 0; i < 3; i++)
     gemem_ge_pages_give (&rig.pages, page[i]);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page[0], rig.a, TRUE), ==, page[0]); /* reuse self, whatever the stack says */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page[2]); /* else the one returned last */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, FALSE), ==, 3); /* without reuse a new one */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + 2 * GE_SMALL_PAGE, TRUE), ==, page[1]);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + 3 * GE_SMALL_PAGE, TRUE), ==, 4);
+  /* reuse self, whatever the stack says */
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page[0], rig.a, TRUE), ==, page[0]);
+  /* else the one returned last */
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page[2]);
+  /* without reuse a new one */
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, FALSE), ==,
+                    3);
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + 2 * GE_SMALL_PAGE, TRUE),
+                    ==, page[1]);
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + 3 * GE_SMALL_PAGE, TRUE),
+                    ==, 4);
   g_assert_cmpuint (rig.device->held, ==, 5 * GE_SMALL_PAGE);
   for (guint32 i = 0; i < 5; i++)
     gemem_ge_pages_give (&rig.pages, i);
@@ -133,10 +144,13 @@ test_delayed_unmapping (void)
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page);
   g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, page); /* shown at both */
   g_assert_cmpuint (calls[GEMEM_CALL_UNMAP], ==, 0);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a, TRUE), ==, 1); /* a new one: the old mapping really ends */
+  /* a new one: the old mapping really ends */
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a, TRUE), ==, 1);
   g_assert_cmpuint (calls[GEMEM_CALL_UNMAP], ==, 1);
   g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, 1);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a + GE_SMALL_PAGE, TRUE), ==, GE_NO_PAGE); /* never was there: an error */
+  /* never was there: an error */
+  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a + GE_SMALL_PAGE, TRUE), ==,
+                    GE_NO_PAGE);
   gemem_ge_pages_give (&rig.pages, page);
   gemem_ge_pages_give (&rig.pages, 1);
   gemem_ge_pages_release (&rig.pages, rig.b, 8 * GE_SMALL_PAGE); /* release unmaps */
@@ -192,7 +206,8 @@ test_variables (void)
   g_assert_false (get (&v, G, &blocks[2]));
   gemem_ge_variables_free (&v, &blocks[0]);
   g_assert_true (get (&v, 1, &blocks[2]));
-  g_assert_cmphex (blocks[2].address, ==, v.range.base + 3584 + 512); /* what was freed is not used again */
+  /* what was freed is not used again */
+  g_assert_cmphex (blocks[2].address, ==, v.range.base + 3584 + 512);
   gemem_ge_variables_free (&v, &blocks[1]);
   gemem_ge_variables_free (&v, &blocks[2]);
   g_assert_cmpuint (device->held, ==, 0); /* until all are */
@@ -200,7 +215,8 @@ test_variables (void)
   gemem_device_destroy (device);
 }
 
-/* Bytes of the address that a variable of a session with @option gets on @device: 0 refused, 1 in a range, 2 plain. */
+/* Bytes of the address that a variable of a session with @option gets on @device: 0 refused, 1 in a
+ * range, 2 plain. */
 static guint
 way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
 {
@@ -209,7 +225,8 @@ way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
   GeVariables v;
   guint answer = 0;
 
-  gemem_ge_variables_init (&v, d, option != GE_1G_NO ? GE_HUGE_PAGE : GE_SMALL_PAGE, option, 4 * G, TRUE);
+  gemem_ge_variables_init (&v, d, option != GE_1G_NO ? GE_HUGE_PAGE : GE_SMALL_PAGE, option, 4 * G,
+                           TRUE);
   if (get (&v, 100, &block))
     answer = v.range.used > 0 ? 1 : 2;
   *held = d->held;
@@ -219,7 +236,8 @@ way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
       const guint64 creates = d->calls[GEMEM_CALL_CREATE];
       GememBlock more;
 
-      g_assert_true (get (&v, 3 * G / 2, &more)); /* after the first fall-back no other refused call */
+      /* after the first fall-back no other refused call */
+      g_assert_true (get (&v, 3 * G / 2, &more));
       g_assert_cmpuint (d->calls[GEMEM_CALL_CREATE] - creates, <=, 1536 / 2 + 1);
       g_assert_cmpuint (d->refused[GEMEM_CALL_CREATE], <=, 1);
       gemem_ge_variables_free (&v, &more);
@@ -234,7 +252,8 @@ way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
 static void
 test_huge_pages (void)
 {
-  static const char *const none = "sim:capacity=8GiB,virtual_memory=no", *const refuses = "faulty:call=create,nth=1,capacity=8GiB";
+  static const char *const none = "sim:capacity=8GiB,virtual_memory=no",
+                           *const refuses = "faulty:call=create,nth=1,capacity=8GiB";
   guint64 held;
   gboolean fell_back;
 
@@ -274,11 +293,13 @@ load (GememAllocator *a, guint64 id, guint64 size)
 static void
 test_e23 (void)
 {
-  static const guint64 sizes[] = { 32, 50, 40, 60 }, backed[] = { 32, 50, 50, 60 }, large[] = { 32, 56, 56, 64 };
+  static const guint64 sizes[] = { 32, 50, 40, 60 }, backed[] = { 32, 50, 50, 60 },
+                       large[] = { 32, 56, 56, 64 };
 
   for (guint k = 0; k < 2; k++)
     {
-      GememAllocator *a = test_allocator_new (k == 0 ? "ge-fixed-base" : "ge-fixed-base:page_size=8MiB", "sim:capacity=64GiB");
+      GememAllocator *a = test_allocator_new (
+          k == 0 ? "ge-fixed-base" : "ge-fixed-base:page_size=8MiB", "sim:capacity=64GiB");
       guint64 base = 0;
 
       for (guint i = 0; i < 4; i++)
@@ -325,7 +346,7 @@ try_failing (const char *spec, const char *rule, guint nth)
 
   for (guint i = 0; i < 12; i++)
     {
-      live[i] = a->klass->alloc (a, &(GememRequest) { .size = sizes[i % 6] }, &blocks[i]);
+      live[i] = a->klass->alloc (a, &(GememRequest){ .size = sizes[i % 6] }, &blocks[i]);
       count += live[i];
       g_assert_true (test_allocator_verify (a, count, G_MAXUINT64));
       if (i % 3 == 2 && live[i - 1])
@@ -355,8 +376,13 @@ try_failing (const char *spec, const char *rule, guint nth)
 static void
 test_failing_calls (void)
 {
-  static const char *const specs[] = { "ge-physical", "ge-physical:page_size=8MiB", "ge-session-range", "ge-session-range:variables=no",
-                                       "ge-session-range:variable_use_1g_huge_page=2", "ge-fixed-base", "ge-fixed-base:page_size=8MiB" };
+  static const char *const specs[] = { "ge-physical",
+                                       "ge-physical:page_size=8MiB",
+                                       "ge-session-range",
+                                       "ge-session-range:variables=no",
+                                       "ge-session-range:variable_use_1g_huge_page=2",
+                                       "ge-fixed-base",
+                                       "ge-fixed-base:page_size=8MiB" };
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     for (guint after = 0; after < 2; after++)

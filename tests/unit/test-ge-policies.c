@@ -1,5 +1,6 @@
-/* test-ge-policies.c - `ge` on whole workloads, through the engine and in random sessions: what the four policies come to in closed form, the order of
- * runs that share memory, host memory in the books, and devices that refuse every kind of call. */
+/* test-ge-policies.c - `ge` on whole workloads, through the engine and in random sessions: what the
+ * four policies come to in closed form, the order of runs that share memory, host memory in the
+ * books, and devices that refuse every kind of call. */
 #include "config.h"
 
 #include "allocators/ge/ge.h"
@@ -15,7 +16,8 @@
 static GememResult *
 replay (const char *text, TestTrace *trace, GError **error)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememJob job;
 
   g_assert_true (gemem_allocator_spec_parse (text, specs, NULL));
@@ -42,7 +44,8 @@ stat_of (const GememResult *result, const char *name)
 typedef struct
 {
   GArray *events;
-  guint64 loaded, sum, most, dynamic, dynamic_peak; /* what is loaded; its greatest sum, the largest graph, live bytes of requests */
+  /* what is loaded; its greatest sum, the largest graph, live bytes of requests */
+  guint64 loaded, sum, most, dynamic, dynamic_peak;
 } Workload;
 
 static void
@@ -53,7 +56,8 @@ add (Workload *w, GememEventKind kind, guint64 id, guint64 size)
   g_array_append_val (w->events, event);
 }
 
-/* Graphs of one piece, loaded, run with the host waiting, and unloaded; requests between the runs, when no graph is running. */
+/* Graphs of one piece, loaded, run with the host waiting, and unloaded; requests between the runs,
+ * when no graph is running. */
 static void
 random_workload (Workload *w, guint64 seed)
 {
@@ -61,24 +65,29 @@ random_workload (Workload *w, guint64 seed)
   GememRng rng;
 
   gemem_rng_init (&rng, seed, "ge-policies");
-  *w = (Workload) { .events = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent)) };
+  *w = (Workload){ .events = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent)) };
   for (guint step = 0; step < 120; step++)
     {
-      const guint g = (guint) gemem_rng_below (&rng, G_N_ELEMENTS (graphs)), b = (guint) gemem_rng_below (&rng, G_N_ELEMENTS (blocks));
+      const guint g = (guint) gemem_rng_below (&rng, G_N_ELEMENTS (graphs)),
+                  b = (guint) gemem_rng_below (&rng, G_N_ELEMENTS (blocks));
 
       switch (gemem_rng_below (&rng, 4))
         {
         case 0:
           add (w, graphs[g] == 0 ? GEMEM_EVENT_GRAPH_LOAD : GEMEM_EVENT_GRAPH_UNLOAD, g, 0);
           if (graphs[g] == 0)
-            g_array_index (w->events, GememTraceEvent, w->events->len - 1).size = graphs[g] = 1 + gemem_rng_below (&rng, 40 * M), w->loaded += graphs[g];
+            g_array_index (w->events, GememTraceEvent, w->events->len - 1).size = graphs[g] =
+                1 + gemem_rng_below (&rng, 40 * M),
+                                                                        w->loaded += graphs[g];
           else
             w->loaded -= graphs[g], graphs[g] = 0;
           break;
         case 1:
           add (w, blocks[b] == 0 ? GEMEM_EVENT_ALLOC : GEMEM_EVENT_FREE, 100 + b, 0);
           if (blocks[b] == 0)
-            g_array_index (w->events, GememTraceEvent, w->events->len - 1).size = blocks[b] = 1 + gemem_rng_below (&rng, 6 * M), w->dynamic += blocks[b];
+            g_array_index (w->events, GememTraceEvent, w->events->len - 1).size = blocks[b] =
+                1 + gemem_rng_below (&rng, 6 * M),
+                                                                        w->dynamic += blocks[b];
           else
             w->dynamic -= blocks[b], blocks[b] = 0;
           break;
@@ -108,7 +117,8 @@ peak_of (const char *settings, const Workload *w, gboolean graphs_only)
   for (guint i = 0; i < w->events->len; i++)
     if (!graphs_only || g_array_index (w->events, GememTraceEvent, i).id < 100)
       g_array_append_val (some, g_array_index (w->events, GememTraceEvent, i));
-  trace = (TestTrace) { .events = (const GememTraceEvent *) (gconstpointer) some->data, .n = some->len };
+  trace = (TestTrace){ .events = (const GememTraceEvent *) (gconstpointer) some->data,
+                       .n = some->len };
   result = replay (text, &trace, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (result->failed_allocs, ==, 0);
@@ -117,8 +127,9 @@ peak_of (const char *settings, const Workload *w, gboolean graphs_only)
   return peak;
 }
 
-/* Graphs alone: 0 and 3 their greatest sum, 2 as documented the largest, as built between that and the sum of all with rounding.  With requests: policy 4
- * needs no more than policy 2 as built and the pages of the requests, since those idle while a graph runs. */
+/* Graphs alone: 0 and 3 their greatest sum, 2 as documented the largest, as built between that and
+ * the sum of all with rounding.  With requests: policy 4 needs no more than policy 2 as built and
+ * the pages of the requests, since those idle while a graph runs. */
 static void
 test_closed_forms (void)
 {
@@ -135,24 +146,33 @@ test_closed_forms (void)
       g_assert_cmpuint (as_built, >=, w.most);
       g_assert_cmpuint (as_built, <=, w.sum + 6 * 2 * M);
       g_assert_cmpuint (peak_of ("static_memory_policy=4", &w, TRUE), >=, w.most / PAGE * PAGE);
-      g_assert_cmpuint (peak_of ("static_memory_policy=4", &w, FALSE), <=, as_built + w.dynamic_peak + (8 + 6) * PAGE);
+      g_assert_cmpuint (peak_of ("static_memory_policy=4", &w, FALSE), <=,
+                        as_built + w.dynamic_peak + (8 + 6) * PAGE);
       g_array_unref (w.events);
     }
 }
 
 /* ---- runs that follow one another */
 
-#define WHOLE(i) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = 3 * M }
-#define AT(k, i, s) { .kind = GEMEM_EVENT_##k, .id = (i), .stream = (s) }
+#define WHOLE(i) \
+  { \
+    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = 3 * M \
+  }
+#define AT(k, i, s) \
+  { \
+    .kind = GEMEM_EVENT_##k, .id = (i), .stream = (s) \
+  }
 
-/* Replays @events under every policy: 2 and 4 refuse with strict=yes what is concurrent, and count it without. */
+/* Replays @events under every policy: 2 and 4 refuse with strict=yes what is concurrent, and count
+ * it without. */
 static void
 assert_order (const GememTraceEvent *events, gsize n, const char *message)
 {
   for (guint policy = 0; policy <= 4; policy++)
     {
       TestTrace trace = { .events = events, .n = n };
-      g_autofree char *lax = g_strdup_printf ("ge:static_memory_policy=%u", policy), *strict = g_strconcat (lax, ",strict=yes", NULL);
+      g_autofree char *lax = g_strdup_printf ("ge:static_memory_policy=%u", policy),
+                      *strict = g_strconcat (lax, ",strict=yes", NULL);
       const gboolean shares = policy == 1 || policy == 2 || policy == 4;
       g_autoptr (GError) error = NULL;
       GememResult *result = replay (lax, &trace, &error);
@@ -175,32 +195,47 @@ assert_order (const GememTraceEvent *events, gsize n, const char *message)
 }
 
 #define ASSERT_ORDER(message, ...) \
-  assert_order ((const GememTraceEvent[]) { __VA_ARGS__ }, sizeof ((const GememTraceEvent[]) { __VA_ARGS__ }) / sizeof (GememTraceEvent), message)
+  assert_order ((const GememTraceEvent[]){ __VA_ARGS__ }, \
+                sizeof ((const GememTraceEvent[]){ __VA_ARGS__ }) / sizeof (GememTraceEvent), \
+                message)
 
 static void
 test_order (void)
 {
-  static const char refused[] = "*event 3: graph 2 is run on stream 5 while the run of graph 1 on stream 4 has not ended; *policy ?*strict=yes*";
+  static const char refused[] = "*event 3: graph 2 is run on stream 5 while the run of graph 1 on "
+                                "stream 4 has not ended; *policy ?*strict=yes*";
 
   ASSERT_ORDER (refused, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER (refused, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN, 2, 5), AT (GRAPH_RUN_END, 2, 5), AT (GRAPH_RUN_END, 1, 4));
-  ASSERT_ORDER ("*event 2: graph 1 is run on stream 5 while the run of graph 1*", WHOLE (1), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN, 1, 5));
+  ASSERT_ORDER (refused, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN, 2, 5),
+                AT (GRAPH_RUN_END, 2, 5), AT (GRAPH_RUN_END, 1, 4));
+  ASSERT_ORDER ("*event 2: graph 1 is run on stream 5 while the run of graph 1*", WHOLE (1),
+                AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN, 1, 5));
   /* ended, on the same stream, waited for, or ordered by an event */
-  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN_END, 1, 4), AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN, 2, 4), AT (GRAPH_RUN, 1, 4));
-  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (STREAM_SYNC, 0, 4), AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (DEVICE_SYNC, 0, 0), AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4), AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4), AT (EVENT_WAIT, 9, 5), AT (EVENT_RECORD, 8, 5),
-                AT (EVENT_WAIT, 8, 6), AT (GRAPH_RUN, 2, 6));
-  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4), AT (EVENT_WAIT, 9, 5), AT (STREAM_SYNC, 0, 5),
-                AT (GRAPH_RUN, 2, 6));
-  /* what orders nothing: another stream, a mark from before the run, one recorded again, an event of no such stream */
-  ASSERT_ORDER ("*event 4: *", WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (STREAM_SYNC, 0, 5), AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER ("*event 5: *", WHOLE (1), WHOLE (2), AT (EVENT_RECORD, 9, 4), AT (GRAPH_RUN, 1, 4), AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER ("*event 6: *", WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4), AT (EVENT_RECORD, 9, 7), AT (EVENT_WAIT, 9, 5),
+  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN_END, 1, 4),
                 AT (GRAPH_RUN, 2, 5));
-  ASSERT_ORDER ("*event 5: *", WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 5), AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
+  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (GRAPH_RUN, 2, 4),
+                AT (GRAPH_RUN, 1, 4));
+  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (STREAM_SYNC, 0, 4),
+                AT (GRAPH_RUN, 2, 5));
+  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (DEVICE_SYNC, 0, 0),
+                AT (GRAPH_RUN, 2, 5));
+  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4),
+                AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
+  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4),
+                AT (EVENT_WAIT, 9, 5), AT (EVENT_RECORD, 8, 5), AT (EVENT_WAIT, 8, 6),
+                AT (GRAPH_RUN, 2, 6));
+  ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4),
+                AT (EVENT_WAIT, 9, 5), AT (STREAM_SYNC, 0, 5), AT (GRAPH_RUN, 2, 6));
+  /* what orders nothing: another stream, a mark from before the run, one recorded again, an event
+   * of no such stream */
+  ASSERT_ORDER ("*event 4: *", WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (STREAM_SYNC, 0, 5),
+                AT (GRAPH_RUN, 2, 5));
+  ASSERT_ORDER ("*event 5: *", WHOLE (1), WHOLE (2), AT (EVENT_RECORD, 9, 4), AT (GRAPH_RUN, 1, 4),
+                AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
+  ASSERT_ORDER ("*event 6: *", WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4),
+                AT (EVENT_RECORD, 9, 7), AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
+  ASSERT_ORDER ("*event 5: *", WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 5),
+                AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
 }
 
 /* ---- host memory in the books */
@@ -219,7 +254,8 @@ test_host_books (void)
     TEST_FREE (1),
     { .kind = GEMEM_EVENT_ALLOC, .id = 4, .size = 7, .pool = 2 },
   };
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   TestTrace trace = TEST_TRACE (events);
   GememResult *result;
   GememJob job;
@@ -248,15 +284,20 @@ test_host_books (void)
 typedef struct
 {
   GememAllocator *a;
-  GememRng        rng;
-  gboolean        loaded[GRAPHS], live[BLOCKS];
-  GememBlock      blocks[BLOCKS];
+  GememRng rng;
+  gboolean loaded[GRAPHS], live[BLOCKS];
+  GememBlock blocks[BLOCKS];
 } Session;
 
 static void
 random_load (Session *s, guint id)
 {
-  static const guint32 flags[] = { 0, 0, 0, GEMEM_GRAPH_SEGMENT_FIXED, GEMEM_GRAPH_SEGMENT_SUBGRAPH, GEMEM_GRAPH_SEGMENT_SUBGRAPH | GEMEM_GRAPH_SEGMENT_FIXED,
+  static const guint32 flags[] = { 0,
+                                   0,
+                                   0,
+                                   GEMEM_GRAPH_SEGMENT_FIXED,
+                                   GEMEM_GRAPH_SEGMENT_SUBGRAPH,
+                                   GEMEM_GRAPH_SEGMENT_SUBGRAPH | GEMEM_GRAPH_SEGMENT_FIXED,
                                    GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_ZERO_COPY };
   GememGraphSegment segments[5];
   guint64 address, end = 0;
@@ -264,10 +305,12 @@ random_load (Session *s, guint id)
 
   for (guint i = 0; i < n; i++)
     {
-      segments[i] = (GememGraphSegment) { end, 1 + gemem_rng_below (&s->rng, 9 * M), flags[gemem_rng_below (&s->rng, G_N_ELEMENTS (flags))] };
+      segments[i] = (GememGraphSegment){ end, 1 + gemem_rng_below (&s->rng, 9 * M),
+                                         flags[gemem_rng_below (&s->rng, G_N_ELEMENTS (flags))] };
       end += segments[i].size;
     }
-  s->loaded[id] = s->a->klass->graph_load (s->a, id, gemem_rng_below (&s->rng, 3), segments, n, &address);
+  s->loaded[id] = s->a->klass->graph_load (s->a, id, gemem_rng_below (&s->rng, 3), segments, n,
+                                           &address);
 }
 
 static void
@@ -290,7 +333,9 @@ random_graph (Session *s, guint id)
 static void
 random_block (Session *s, guint b)
 {
-  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * M), .stream = b % 3, .pool = b % 6 };
+  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * M),
+                                 .stream = b % 3,
+                                 .pool = b % 6 };
 
   if (s->live[b])
     s->a->klass->free (s->a, &s->blocks[b], FALSE);
@@ -301,7 +346,9 @@ random_block (Session *s, guint b)
 static void
 random_session (const char *settings, const char *device, guint64 seed, guint steps)
 {
-  g_autofree char *spec = g_strdup_printf ("ge:total=4GiB,memory_types=[1=p2p,2=host,3=weight,4=rdma,5=variable],rdma_size=16MiB,%s", settings);
+  g_autofree char *spec = g_strdup_printf (
+      "ge:total=4GiB,memory_types=[1=p2p,2=host,3=weight,4=rdma,5=variable],rdma_size=16MiB,%s",
+      settings);
   Session s = { .a = test_allocator_new (spec, device) };
 
   gemem_rng_init (&s.rng, seed, settings);
@@ -324,9 +371,16 @@ random_session (const char *settings, const char *device, guint64 seed, guint st
 }
 
 static const char *const variants[] = {
-  "static_memory_policy=0", "static_memory_policy=0,feature_base_refreshable=yes", "static_memory_policy=2", "static_memory_policy=2,policy2=as-built",
-  "static_memory_policy=3", "static_memory_policy=4", "static_memory_policy=4,strict=yes,hccl_graphs=[1,3]", "static_memory_policy=4,external=yes",
-  "static_memory_policy=2,static_model_addr_fixed=yes", "static_memory_policy=4,static_model_addr_fixed=yes,as_built=yes",
+  "static_memory_policy=0",
+  "static_memory_policy=0,feature_base_refreshable=yes",
+  "static_memory_policy=2",
+  "static_memory_policy=2,policy2=as-built",
+  "static_memory_policy=3",
+  "static_memory_policy=4",
+  "static_memory_policy=4,strict=yes,hccl_graphs=[1,3]",
+  "static_memory_policy=4,external=yes",
+  "static_memory_policy=2,static_model_addr_fixed=yes",
+  "static_memory_policy=4,static_model_addr_fixed=yes,as_built=yes",
 };
 
 static gboolean
@@ -338,7 +392,9 @@ quick (void)
 static void
 test_random (void)
 {
-  static const char *const devices[] = { "sim:capacity=8GiB", "sim:capacity=150MiB,address=first-fit,va=first-fit", "sim:capacity=120MiB,virtual_memory=no" };
+  static const char *const devices[] = { "sim:capacity=8GiB",
+                                         "sim:capacity=150MiB,address=first-fit,va=first-fit",
+                                         "sim:capacity=120MiB,virtual_memory=no" };
 
   for (guint v = 0; v < G_N_ELEMENTS (variants); v++)
     for (guint d = 0; d < G_N_ELEMENTS (devices); d++)
@@ -355,7 +411,8 @@ test_faults (void)
     for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
       for (guint nth = 0; nth < 24; nth += quick () ? 5 : 1)
         {
-          g_autofree char *device = g_strdup_printf ("faulty:call=%s,%s=%u,capacity=300MiB", kinds[k], nth % 2 ? "after" : "nth", nth + 1);
+          g_autofree char *device = g_strdup_printf ("faulty:call=%s,%s=%u,capacity=300MiB",
+                                                     kinds[k], nth % 2 ? "after" : "nth", nth + 1);
 
           random_session (variants[v], device, nth, 120);
         }

@@ -1,8 +1,11 @@
-/* test-ge-pool-model.c - the GE pool against a naive model of the same text: one array of spans, linear scans, a stamp per push.
+/* test-ge-pool-model.c - the GE pool against a naive model of the same text: one array of spans,
+ * linear scans, a stamp per push.
  *
- * The model shares no code and no structure with the pool.  Compared after every operation: address or failure, and every call to the
- * lower level in order; every so often the largest idle request, by trying all.  Covers what no vector does: the Seq table with a limit, a
- * pool that never cuts, a minimum root block without a pool above, tight thresholds, a lower level that refuses, other page sizes. */
+ * The model shares no code and no structure with the pool.  Compared after every operation: address
+ * or failure, and every call to the lower level in order; every so often the largest idle request,
+ * by trying all.  Covers what no vector does: the Seq table with a limit, a pool that never cuts, a
+ * minimum root block without a pool above, tight thresholds, a lower level that refuses, other page
+ * sizes. */
 #include "config.h"
 
 #include <string.h>
@@ -65,10 +68,10 @@ typedef struct
 typedef struct
 {
   GePoolConfig config;
-  Lower        lower;
-  GArray      *spans;   /* roots in order of creation, a root's spans in address order */
-  GArray      *created; /* layers that ever held a span, ascending                     */
-  guint64      stamp, obtained, roots;
+  Lower lower;
+  GArray *spans;   /* roots in order of creation, a root's spans in address order */
+  GArray *created; /* layers that ever held a span, ascending */
+  guint64 stamp, obtained, roots;
 } Model;
 
 #define SPAN(model, i) (&g_array_index ((model)->spans, Span, i))
@@ -105,7 +108,8 @@ model_front (Model *m, guint64 k)
   int best = -1;
 
   for (guint i = 0; i < m->spans->len; i++)
-    if (SPAN (m, i)->stamp != 0 && SPAN (m, i)->pages == k && (best < 0 || SPAN (m, i)->stamp > SPAN (m, best)->stamp))
+    if (SPAN (m, i)->stamp != 0 && SPAN (m, i)->pages == k
+        && (best < 0 || SPAN (m, i)->stamp > SPAN (m, best)->stamp))
       best = (int) i;
   return best;
 }
@@ -161,7 +165,9 @@ model_fetch (Model *m, guint64 k)
 
   if (m->obtained > m->config.threshold - bytes && any_idle (m))
     return -1;
-  Span span = { .address = lower_malloc (&m->lower, bytes, NULL), .pages = bytes >> m->config.page_shift, .root = m->roots };
+  Span span = { .address = lower_malloc (&m->lower, bytes, NULL),
+                .pages = bytes >> m->config.page_shift,
+                .root = m->roots };
   if (span.address == 0)
     return -1;
   m->roots++;
@@ -266,7 +272,9 @@ model_serves (Model *m, guint64 k)
   if (i >= 0)
     return TRUE;
   i = model_longer (m, k);
-  return i >= 0 && (is_part (m, (guint) i) || SPAN (m, i)->tryl + k > (guint64) ((double) SPAN (m, i)->pages * 0.01));
+  return i >= 0
+         && (is_part (m, (guint) i)
+             || SPAN (m, i)->tryl + k > (guint64) ((double) SPAN (m, i)->pages * 0.01));
 }
 
 static guint64
@@ -283,11 +291,11 @@ model_largest (Model *m, guint64 limit)
 
 typedef struct
 {
-  const char  *name;
+  const char *name;
   GePoolConfig config;
-  guint64      budget;   /* of the lower level */
-  guint64      smallest, largest; /* request   */
-  guint        live;     /* blocks aimed at    */
+  guint64 budget;            /* of the lower level */
+  guint64 smallest, largest; /* request */
+  guint live;                /* blocks aimed at */
 } Case;
 
 typedef struct
@@ -300,7 +308,8 @@ static void
 compare_lower (const Lower *model, const Lower *pool, guint64 step)
 {
   g_assert_cmpuint (model->held, ==, pool->held);
-  if (model->log->len != pool->log->len || memcmp (model->log->data, pool->log->data, model->log->len * sizeof (guint64)) != 0)
+  if (model->log->len != pool->log->len
+      || memcmp (model->log->data, pool->log->data, model->log->len * sizeof (guint64)) != 0)
     g_error ("step %" G_GUINT64_FORMAT ": the calls to the lower level differ", step);
 }
 
@@ -345,7 +354,8 @@ run_steps (const Case *c, Model *m, GePool *pool, Lower *lower, guint steps)
           gemem_ge_pool_recycle (pool);
         }
       else if (live->len == 0 || gemem_rng_below (&rng, 2 * c->live) >= live->len)
-        step_alloc (m, pool, live, dice < 10 ? 0 : gemem_rng_log_uniform (&rng, c->smallest, c->largest));
+        step_alloc (m, pool, live,
+                    dice < 10 ? 0 : gemem_rng_log_uniform (&rng, c->smallest, c->largest));
       else
         step_free (m, pool, live, (guint) gemem_rng_below (&rng, live->len));
       compare_lower (&m->lower, lower, step);
@@ -354,7 +364,8 @@ run_steps (const Case *c, Model *m, GePool *pool, Lower *lower, guint steps)
       g_assert_cmpuint (pool->obtained, ==, m->obtained);
       if (step % 64 == 0)
         {
-          guint64 limit = step % 128 == 0 ? G_MAXUINT64 : 1 + gemem_rng_below (&rng, pool->layer_capacity);
+          guint64 limit = step % 128 == 0 ? G_MAXUINT64
+                                          : 1 + gemem_rng_below (&rng, pool->layer_capacity);
           gemem_ge_pool_check (pool, c->name, &error);
           g_assert_no_error (error);
           g_assert_cmpuint (gemem_ge_pool_largest_idle (pool, limit), ==, model_largest (m, limit));
@@ -371,7 +382,9 @@ test_model (gconstpointer data)
   GePool pool;
 
   config.retries = &retries;
-  Lower lower = { .next = 1 << 21, .budget = c->budget, .log = g_array_new (FALSE, FALSE, sizeof (guint64)) };
+  Lower lower = { .next = 1 << 21,
+                  .budget = c->budget,
+                  .log = g_array_new (FALSE, FALSE, sizeof (guint64)) };
   Model m = { .config = config, .lower = lower };
   m.lower.log = g_array_new (FALSE, FALSE, sizeof (guint64));
   m.spans = g_array_new (FALSE, FALSE, sizeof (Span));
@@ -395,7 +408,12 @@ static const Case cases[] = {
   { "quick-small-blocks", { 16, 64 * MIB, 0, NO_LIMIT, TRUE, NULL }, 20 * MIB, 1, MIB, 150 },
   { "quick-long-spans", { 16, 1024 * MIB, 0, NO_LIMIT, TRUE, NULL }, 700 * MIB, 1, 400 * MIB, 12 },
   { "quick-bottom", { 16, 128 * MIB, 2 * MIB, NO_LIMIT, TRUE, NULL }, 160 * MIB, 1, 16 * MIB, 80 },
-  { "quick-bottom-tiny-threshold", { 16, 1 * MIB, 2 * MIB, NO_LIMIT, TRUE, NULL }, 16 * MIB, 1, 2 * MIB, 40 },
+  { "quick-bottom-tiny-threshold",
+    { 16, 1 * MIB, 2 * MIB, NO_LIMIT, TRUE, NULL },
+    16 * MIB,
+    1,
+    2 * MIB,
+    40 },
   { "quick-never-cuts", { 16, 256 * MIB, 0, 0, TRUE, NULL }, 200 * MIB, 1, 32 * MIB, 30 },
   { "seq", { 16, 256 * MIB, 0, NO_LIMIT, FALSE, NULL }, 200 * MIB, 1, 32 * MIB, 60 },
   { "seq-one", { 16, 256 * MIB, 0, 1, FALSE, NULL }, 150 * MIB, 1, 32 * MIB, 60 },

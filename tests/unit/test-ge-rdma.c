@@ -1,4 +1,5 @@
-/* test-ge-rdma.c - the rules of ge-runtime.md 6.2 by one: obtained once, best fit by size then address, cut at half, merge both ways. */
+/* test-ge-rdma.c - the rules of ge-runtime.md 6.2 by one: obtained once, best fit by size then
+ * address, cut at half, merge both ways. */
 #include "config.h"
 
 #include "allocators/ge/rdma-pool.h"
@@ -12,7 +13,7 @@
 static guint64
 get (Rig *rig, guint i, guint64 size)
 {
-  return rig_serve (rig, i, &(GememRequest) { .size = size }) ? rig->blocks[i].address - D : REFUSED;
+  return rig_serve (rig, i, &(GememRequest){ .size = size }) ? rig->blocks[i].address - D : REFUSED;
 }
 
 static void
@@ -40,15 +41,15 @@ test_best_fit_by_size_then_address (void)
 
   for (guint i = 0; i < 8; i++)
     g_assert_cmphex (get (&rig, i, i % 2 == 0 ? 4 * K : (8 + i) * K), !=, REFUSED);
-  put (&rig, 5); /* 13 KiB */
-  put (&rig, 1); /* 9 KiB  */
-  put (&rig, 6); /* with 5: 17 KiB */
-  put (&rig, 2); /* with 1: 13 KiB */
-  g_assert_cmphex (get (&rig, 8, 12 * K), ==, 4 * K);   /* the 13 KiB */
+  put (&rig, 5);                                      /* 13 KiB */
+  put (&rig, 1);                                      /* 9 KiB */
+  put (&rig, 6);                                      /* with 5: 17 KiB */
+  put (&rig, 2);                                      /* with 1: 13 KiB */
+  g_assert_cmphex (get (&rig, 8, 12 * K), ==, 4 * K); /* the 13 KiB */
   put (&rig, 8);
   g_assert_cmphex (get (&rig, 8, 14 * K), ==, rig.blocks[5].address - D);
   put (&rig, 8);
-  put (&rig, 0); /* with 1 and 2: 17 KiB, as long as the other */
+  put (&rig, 0);                                  /* with 1 and 2: 17 KiB, as long as the other */
   g_assert_cmphex (get (&rig, 8, 16 * K), ==, 0); /* the lower address */
   g_assert_cmphex (get (&rig, 9, 16 * K), ==, rig.blocks[5].address - D);
   rig_done (&rig);
@@ -89,7 +90,8 @@ test_never_grows (void)
 static void
 test_default_size (void)
 {
-  Rig large = rig_new ("ge-rdma", "sim:capacity=64GiB"), little = rig_new ("ge-rdma", "sim:capacity=100MiB");
+  Rig large = rig_new ("ge-rdma", "sim:capacity=64GiB"),
+      little = rig_new ("ge-rdma", "sim:capacity=100MiB");
 
   g_assert_cmpuint (large.allocator->device->held, ==, 1024 * M);
   g_assert_cmpuint (little.allocator->device->held, ==, 50 * M);
@@ -151,7 +153,8 @@ test_check_finds_damage (void)
   get (&rig, 2, 8 * K);
   put (&rig, 1);
   GeBlock *block = rig.blocks[0].handle, *idle = block->next;
-  guint64 *figures[] = { &block->node.address, &block->node.size, &block->node.group, &idle->node.size };
+  guint64 *figures[] = { &block->node.address, &block->node.size, &block->node.group,
+                         &idle->node.size };
 
   for (guint i = 0; i < G_N_ELEMENTS (figures); i++)
     {

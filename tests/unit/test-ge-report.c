@@ -1,4 +1,5 @@
-/* test-ge-report.c - the statistics block of GE's pools, byte by byte (ge-runtime.md 10), also where the locale has a decimal comma. */
+/* test-ge-report.c - the statistics block of GE's pools, byte by byte (ge-runtime.md 10), also
+ * where the locale has a decimal comma. */
 #include "config.h"
 
 #include <locale.h>
@@ -13,7 +14,7 @@
 static void
 get (Rig *rig, guint i, guint64 size)
 {
-  g_assert_true (rig_serve (rig, i, &(GememRequest) { .size = size, .stream = rig->stream }));
+  g_assert_true (rig_serve (rig, i, &(GememRequest){ .size = size, .stream = rig->stream }));
 }
 
 /* The report is @expected, and the rig is done with. */
@@ -33,7 +34,8 @@ test_empty (void)
   Rig rig = { .allocator = test_allocator_new ("ge-scalable:stack=rts", "sim:capacity=1GiB") };
 
   assert_report (&rig, "[rts_allocator_0] device_id:0\n"
-                       "Device memory   : [alloc count:0 free count:0 total size:0 new_va_size:0 real_theory_min:0 theory_min:0 reach theory rate:0.00%]\n"
+                       "Device memory   : [alloc count:0 free count:0 total size:0 new_va_size:0 "
+                       "real_theory_min:0 theory_min:0 reach theory rate:0.00%]\n"
                        "Allocator memory: [alloc count:0 free count:0 recycle count:0]\n"
                        "Using: [span count:0 page count:0 total size:0]\n"
                        "Freed span layers: [level:15565, count:0]\n"
@@ -44,7 +46,9 @@ test_empty (void)
 static void
 check_two_pools (void)
 {
-  Rig rig = { .allocator = test_allocator_new ("ge-scalable:uncacheable_size_threshold=4MiB,span_count_in_layer_threshold=77", "sim:capacity=1GiB") };
+  Rig rig = { .allocator = test_allocator_new (
+                  "ge-scalable:uncacheable_size_threshold=4MiB,span_count_in_layer_threshold=77",
+                  "sim:capacity=1GiB") };
 
   get (&rig, 0, 1000);
   get (&rig, 1, 3 * P - 7);
@@ -54,7 +58,8 @@ check_two_pools (void)
   put (&rig, 2);
   put (&rig, 4);
   assert_report (&rig, "[rts_allocator_0] device_id:0\n"
-                       "Device memory   : [alloc count:3 free count:0 total size:9437184(9.00M) new_va_size:0 real_theory_min:7798784(7.44M) "
+                       "Device memory   : [alloc count:3 free count:0 total size:9437184(9.00M) "
+                       "new_va_size:0 real_theory_min:7798784(7.44M) "
                        "theory_min:7798784(7.44M) reach theory rate:82.64%]\n"
                        "Allocator memory: [alloc count:5 free count:0 recycle count:0]\n"
                        "Using: [span count:5 page count:119 total size:7798784]\n"
@@ -66,7 +71,8 @@ check_two_pools (void)
                        "Freed: [span count:1 page count:25 total size:1638400]\n"
                        "    |-layer: [id:25    capacity:77    size:1638400     count:1    ]\n"
                        "[allocator_1] device_id:0 stream:0\n"
-                       "Device memory   : [alloc count:5 free count:0 total size:7798784(7.44M) new_va_size:0 real_theory_min:7734241(7.38M) "
+                       "Device memory   : [alloc count:5 free count:0 total size:7798784(7.44M) "
+                       "new_va_size:0 real_theory_min:7734241(7.38M) "
                        "theory_min:7798784(7.44M) reach theory rate:99.17%]\n"
                        "Allocator memory: [alloc count:5 free count:2 recycle count:0]\n"
                        "Using: [span count:3 page count:36 total size:2359296]\n"
@@ -129,14 +135,16 @@ test_short_sizes (void)
 static void
 test_seq_table (void)
 {
-  Rig rig = { .allocator = test_allocator_new ("ge-scalable:stack=single,enable_quick_layer_mode=no", "sim:capacity=64GiB") };
+  Rig rig = { .allocator = test_allocator_new (
+                  "ge-scalable:stack=single,enable_quick_layer_mode=no", "sim:capacity=64GiB") };
 
   get (&rig, 0, 3 * P);
   put (&rig, 0);
   get (&rig, 0, 3 * P);
   rig.allocator->klass->trim (rig.allocator);
   assert_report (&rig, "[allocator_0] device_id:0 stream:0\n"
-                       "Device memory   : [alloc count:1 free count:0 total size:196608(192.00K) new_va_size:0 real_theory_min:196608(192.00K) "
+                       "Device memory   : [alloc count:1 free count:0 total size:196608(192.00K) "
+                       "new_va_size:0 real_theory_min:196608(192.00K) "
                        "theory_min:196608(192.00K) reach theory rate:100.00%]\n"
                        "Allocator memory: [alloc count:2 free count:1 recycle count:1]\n"
                        "Using: [span count:1 page count:3 total size:196608]\n"
@@ -150,7 +158,9 @@ test_seq_table (void)
 static void
 test_numbers (void)
 {
-  static const char *const heads[] = { "[rts_allocator_0] device_id:0\n", "\n[allocator_1] device_id:0 stream:7\n", "\n[allocator_2] device_id:0 stream:3\n" };
+  static const char *const heads[] = { "[rts_allocator_0] device_id:0\n",
+                                       "\n[allocator_1] device_id:0 stream:7\n",
+                                       "\n[allocator_2] device_id:0 stream:3\n" };
   Rig rig = { .allocator = test_allocator_new ("ge-scalable", "sim:capacity=64MiB"), .stream = 7 };
   g_autoptr (GString) text = g_string_new (NULL);
   const char *p;
@@ -165,7 +175,8 @@ test_numbers (void)
   rig_done (&rig);
 }
 
-/* E16: a block at addresses of its own, and the addresses it left, which stay occupied; then the same idle. */
+/* E16: a block at addresses of its own, and the addresses it left, which stay occupied; then the
+ * same idle. */
 static void
 check_new_va (gboolean idle, const char *const *lines)
 {
@@ -188,8 +199,11 @@ check_new_va (gboolean idle, const char *const *lines)
 static void
 test_new_va (void)
 {
-  static const char *const live[] = { " new_va_size:25165824(24.00M) ", "    |-new_va_span: [size:25165824    count:1    ]\n", NULL };
-  static const char *const idle[] = { "    |-new_va_layer: [id:384   capacity:10240 size:25165824    count:1    ]\n", NULL };
+  static const char *const live[] = { " new_va_size:25165824(24.00M) ",
+                                      "    |-new_va_span: [size:25165824    count:1    ]\n", NULL };
+  static const char *const idle[] = {
+    "    |-new_va_layer: [id:384   capacity:10240 size:25165824    count:1    ]\n", NULL
+  };
 
   check_new_va (FALSE, live);
   check_new_va (TRUE, idle);

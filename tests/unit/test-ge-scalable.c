@@ -1,6 +1,7 @@
-/* test-ge-scalable.c - the worked examples E1 to E12 of ge-runtime.md section 9 by name, the rules of sections 1 and 2.1 that they leave
- * out, hostile settings, and two properties on random sequences: the walk adds up, and largest_free is exactly the largest request that
- * needs no call to the device. */
+/* test-ge-scalable.c - the worked examples E1 to E12 of ge-runtime.md section 9 by name, the rules
+ * of sections 1 and 2.1 that they leave out, hostile settings, and two properties on random
+ * sequences: the walk adds up, and largest_free is exactly the largest request that needs no call
+ * to the device. */
 #include "config.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@
 static guint64
 get (Rig *rig, guint i, guint64 size)
 {
-  if (!rig_serve (rig, i, &(GememRequest) { .size = size, .stream = rig->stream }))
+  if (!rig_serve (rig, i, &(GememRequest){ .size = size, .stream = rig->stream }))
     return OUT_OF_MEMORY;
   g_assert_cmpuint (rig->blocks[i].size, ==, MAX (P, (size + P - 1) / P * P));
   g_assert_cmpuint (gemem_ge_span_real (rig->blocks[i].handle), ==, size);
@@ -212,7 +213,8 @@ test_e9_recycle_stays_in_bottom_pool (void)
   rig_done (&rig);
 }
 
-/* The 20 MiB wait in the pool of @stream; the same ladder climbs one step more when that is not the own one. */
+/* The 20 MiB wait in the pool of @stream; the same ladder climbs one step more when that is not the
+ * own one. */
 static void
 check_e10 (guint64 stream, guint64 syncs, guint64 refused)
 {
@@ -228,7 +230,8 @@ check_e10 (guint64 stream, guint64 syncs, guint64 refused)
   g_assert_cmpuint (rig_stat (&rig, "stream_syncs"), ==, syncs);
   g_assert_cmpuint (device->refused[GEMEM_CALL_MALLOC], ==, refused);
   g_assert_cmpuint (rig_held (&rig), ==, 21 * M);
-  g_assert_cmpuint (rig.allocator->retries, ==, 2); /* L1 gave 20 MiB down, the bottom pool gave them to the device */
+  /* L1 gave 20 MiB down, the bottom pool gave them to the device */
+  g_assert_cmpuint (rig.allocator->retries, ==, 2);
   rig_done (&rig);
 }
 
@@ -256,7 +259,8 @@ test_e11_soft_threshold (void)
   put (&rig, 3);
   g_assert_cmphex (get (&rig, 4, 400 * M), ==, OUT_OF_MEMORY);
   g_assert_cmpuint (rig_held (&rig), ==, 1201 * M);
-  g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0); /* a bare pool has no ladder */
+  /* a bare pool has no ladder */
+  g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0);
   rig_done (&rig);
 }
 
@@ -304,13 +308,17 @@ test_threshold (void)
 static void
 test_threshold_option (void)
 {
-  static const char *const refused[] = { "abc", "0", "-3", "61", "2147483648", "3.5", "3GiB", "99999999999999999999" };
+  static const char *const refused[] = { "abc",        "0",   "-3",   "61",
+                                         "2147483648", "3.5", "3GiB", "99999999999999999999" };
 
-  check_threshold ("ge-scalable:memory_pool_threshold=3,total=64GiB", "sim:capacity=64GiB", 3 * G, 0);
-  check_threshold ("ge-scalable:ge.experiment.memory_pool_threshold=60,total=64GiB", "sim:capacity=64GiB", 60 * G, 0);
+  check_threshold ("ge-scalable:memory_pool_threshold=3,total=64GiB", "sim:capacity=64GiB", 3 * G,
+                   0);
+  check_threshold ("ge-scalable:ge.experiment.memory_pool_threshold=60,total=64GiB",
+                   "sim:capacity=64GiB", 60 * G, 0);
   for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
     {
-      g_autofree char *spec = g_strdup_printf ("ge-scalable:memory_pool_threshold=%s,total=64GiB", refused[i]);
+      g_autofree char *spec = g_strdup_printf ("ge-scalable:memory_pool_threshold=%s,total=64GiB",
+                                               refused[i]);
       check_threshold (spec, "sim:capacity=64GiB", 65283502899, 1);
     }
 }
@@ -319,15 +327,19 @@ static void
 test_bad_settings (void)
 {
   static const char *const bad[] = {
-    "ge-scalable:stack=three",          "ge-scalable:page_idem_num=15",
-    "ge-scalable:huge_page_mem_size=3M,page_idem_num=21", "ge-scalable:page_mem_size_total_threshold=512TiB",
-    "ge-scalable:memory_pool_threshold=3,page_mem_size_total_threshold=1GiB", "ge-scalable:span_layer_lift_max=-1",
+    "ge-scalable:stack=three",
+    "ge-scalable:page_idem_num=15",
+    "ge-scalable:huge_page_mem_size=3M,page_idem_num=21",
+    "ge-scalable:page_mem_size_total_threshold=512TiB",
+    "ge-scalable:memory_pool_threshold=3,page_mem_size_total_threshold=1GiB",
+    "ge-scalable:span_layer_lift_max=-1",
     "ge-scalable:treshold=3",
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
     {
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
       g_autoptr (GError) error = NULL;
       GememDevice *device = gemem_device_new ("sim:capacity=64GiB", NULL, 0, &error);
       GememAllocator *allocator = NULL;
@@ -353,9 +365,11 @@ test_request_sizes (void)
   guint64 t = rig_stat (&rig, "page_mem_size_total_threshold"), largest = t / P * P;
 
   g_assert_cmphex (get (&rig, 1, largest), ==, 0);
-  g_assert_cmphex (get (&rig, 0, 0), ==, 976 * M - P); /* one page, the top of the next 2 MiB block */
+  /* one page, the top of the next 2 MiB block */
+  g_assert_cmphex (get (&rig, 0, 0), ==, 976 * M - P);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0);
-  g_assert_cmphex (get (&rig, 2, largest + 1), ==, OUT_OF_MEMORY); /* not above t, but one page too long */
+  /* not above t, but one page too long */
+  g_assert_cmphex (get (&rig, 2, largest + 1), ==, OUT_OF_MEMORY);
   g_assert_cmphex (get (&rig, 2, t + 1), ==, OUT_OF_MEMORY);
   g_assert_cmphex (get (&rig, 2, G_MAXUINT64), ==, OUT_OF_MEMORY);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, 3); /* the whole ladder each time */
@@ -395,11 +409,12 @@ check_persistent_tryl (guint64 last, guint64 expected)
 static void
 test_persistent_tryl (void)
 {
-  check_persistent_tryl (70, 10272 * P);       /* 102 of 102: a new block */
-  check_persistent_tryl (71, (10240 - 71) * P); /* 103: cut                */
+  check_persistent_tryl (70, 10272 * P);        /* 102 of 102: a new block */
+  check_persistent_tryl (71, (10240 - 71) * P); /* 103: cut */
 }
 
-/* Recycle in ascending length, most recently freed first, seen by the bottom pool's own LIFO order. */
+/* Recycle in ascending length, most recently freed first, seen by the bottom pool's own LIFO
+ * order. */
 static void
 test_recycle_order (void)
 {
@@ -412,7 +427,8 @@ test_recycle_order (void)
   put (&rig, 2);
   put (&rig, 3);
   trim (&rig);
-  g_assert_cmphex (get (&rig, 1, 4 * M), ==, 0); /* 8 MiB, 4 MiB, 0 went down in this order; the last is in front */
+  /* 8 MiB, 4 MiB, 0 went down in this order; the last is in front */
+  g_assert_cmphex (get (&rig, 1, 4 * M), ==, 0);
   g_assert_cmphex (get (&rig, 2, 4 * M), ==, 4 * M);
   g_assert_cmphex (get (&rig, 3, 4 * M), ==, 8 * M);
   g_assert_cmpuint (rig_held (&rig), ==, 12 * M);
@@ -435,16 +451,19 @@ test_streams_have_their_own_pools (void)
   g_assert_cmpuint (rig_stat (&rig, "l1_pools"), ==, 2);
   g_assert_cmpuint (rig_stat (&rig, "stream7.occupied_size"), ==, 4 * M);
   trim (&rig);
-  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 4 * M); /* now it is, through the bottom pool */
+  /* now it is, through the bottom pool */
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 4 * M);
   g_assert_cmphex (get (&rig, 3, 4 * M), ==, 0);
   rig_done (&rig);
 }
 
-/* What L1 may still take from the bottom pool limits largest_free: 8 MiB are left of the threshold, although 20 MiB lie idle below. */
+/* What L1 may still take from the bottom pool limits largest_free: 8 MiB are left of the threshold,
+ * although 20 MiB lie idle below. */
 static void
 test_largest_free_keeps_threshold (void)
 {
-  Rig rig = rig_new ("ge-scalable:stack=two,page_mem_size_total_threshold=40MiB", "sim:capacity=64GiB");
+  Rig rig = rig_new ("ge-scalable:stack=two,page_mem_size_total_threshold=40MiB",
+                     "sim:capacity=64GiB");
   const GememAllocatorClass *klass = rig.allocator->klass;
 
   get (&rig, 1, 32 * P);
@@ -511,7 +530,8 @@ test_statistics (void)
   g_assert_cmpuint (rig_stat (&rig, "stream0.reach_theory_rate"), ==, 8000); /* 262140 of 327680 */
   trim (&rig);
   g_assert_cmpuint (rig_stat (&rig, "stream0.occupied_size"), ==, 2 * P);
-  g_assert_cmpuint (rig_stat (&rig, "stream0.reach_theory_rate"), ==, 10000); /* obtained fell below the maximum */
+  /* obtained fell below the maximum */
+  g_assert_cmpuint (rig_stat (&rig, "stream0.reach_theory_rate"), ==, 10000);
   put (&rig, 2);
   trim (&rig);
   g_assert_cmpuint (rig_stat (&rig, "stream0.reach_theory_rate"), ==, 0);
@@ -537,8 +557,10 @@ test_check_finds_damage (void)
     guint64 *figure;
     guint32 *pages;
   } damage[] = {
-    { &span->address, NULL }, { NULL, &span->pages },      { NULL, &idle->pages },      { &pool->obtained, NULL },     { &pool->theory, NULL },
-    { &pool->real_theory, NULL }, { &pool->idle_pages, NULL }, { NULL, &span->root->pages }, { &bottom->obtained, NULL }, { &bottom->theory, NULL },
+    { &span->address, NULL },    { NULL, &span->pages },       { NULL, &idle->pages },
+    { &pool->obtained, NULL },   { &pool->theory, NULL },      { &pool->real_theory, NULL },
+    { &pool->idle_pages, NULL }, { NULL, &span->root->pages }, { &bottom->obtained, NULL },
+    { &bottom->theory, NULL },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (damage); i++)
@@ -572,8 +594,10 @@ test_check_finds_damage (void)
 static void
 print_span (const GememSpan *span, gpointer data)
 {
-  g_string_append_printf (data, "%s%" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT "@%" G_GUINT64_FORMAT " ",
-                          span->state == GEMEM_SPAN_LIVE ? "L" : "f", (span->address - D) / P, span->size / P, span->stream);
+  g_string_append_printf (data,
+                          "%s%" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT "@%" G_GUINT64_FORMAT " ",
+                          span->state == GEMEM_SPAN_LIVE ? "L" : "f", (span->address - D) / P,
+                          span->size / P, span->stream);
 }
 
 static void
@@ -598,18 +622,20 @@ test_walk (void)
 typedef struct
 {
   const char *spec, *device;
-  guint64     smallest, largest;
-  guint       streams;
+  guint64 smallest, largest;
+  guint streams;
 } Sequence;
 
 static const Sequence sequences[] = {
   { "ge-scalable:stack=two,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 1 },
   { "ge-scalable:stack=two,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 4 },
-  { "ge-scalable:stack=two,page_mem_size_total_threshold=40MiB", "sim:capacity=48MiB", 1, 16 * M, 3 },
+  { "ge-scalable:stack=two,page_mem_size_total_threshold=40MiB", "sim:capacity=48MiB", 1, 16 * M,
+    3 },
   { "ge-scalable:stack=two,total=4GiB", "sim:capacity=1GiB", 64, 300 * M, 2 },
   { "ge-scalable:stack=single,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 2 },
   { "ge-scalable:stack=rts,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 2 },
-  { "ge-scalable:stack=two,total=512MiB,enable_quick_layer_mode=no,span_layer_lift_max=3", "sim:capacity=48MiB", 1, 16 * M, 2 },
+  { "ge-scalable:stack=two,total=512MiB,enable_quick_layer_mode=no,span_layer_lift_max=3",
+    "sim:capacity=48MiB", 1, 16 * M, 2 },
 };
 
 static guint64
@@ -647,7 +673,9 @@ test_properties (gconstpointer data)
       guint64 stream = gemem_rng_below (&rng, sequence->streams);
       if (live->len == 0 || gemem_rng_below (&rng, 120) >= live->len)
         {
-          GememRequest request = { .size = gemem_rng_log_uniform (&rng, sequence->smallest, sequence->largest), .stream = stream };
+          GememRequest request = { .size = gemem_rng_log_uniform (&rng, sequence->smallest,
+                                                                  sequence->largest),
+                                   .stream = stream };
           GememBlock block;
           if (allocator->klass->alloc (allocator, &request, &block))
             {
@@ -695,12 +723,15 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-scalable/e1-split", test_e1_split);
   g_test_add_func ("/ge-scalable/e2-buddy-header", test_e2_buddy_header);
   g_test_add_func ("/ge-scalable/e3-delayed-split", test_e3_delayed_split);
-  g_test_add_func ("/ge-scalable/e4-limit-is-exceeded-not-reached", test_e4_limit_is_exceeded_not_reached);
+  g_test_add_func ("/ge-scalable/e4-limit-is-exceeded-not-reached",
+                   test_e4_limit_is_exceeded_not_reached);
   g_test_add_func ("/ge-scalable/e5-last-in-first-out", test_e5_last_in_first_out);
   g_test_add_func ("/ge-scalable/e6-bottom-pool-same-size", test_e6_bottom_pool_same_size);
-  g_test_add_func ("/ge-scalable/e7-bottom-pool-exceeds-threshold", test_e7_bottom_pool_exceeds_threshold);
+  g_test_add_func ("/ge-scalable/e7-bottom-pool-exceeds-threshold",
+                   test_e7_bottom_pool_exceeds_threshold);
   g_test_add_func ("/ge-scalable/e8-two-pools", test_e8_two_pools);
-  g_test_add_func ("/ge-scalable/e9-recycle-stays-in-bottom-pool", test_e9_recycle_stays_in_bottom_pool);
+  g_test_add_func ("/ge-scalable/e9-recycle-stays-in-bottom-pool",
+                   test_e9_recycle_stays_in_bottom_pool);
   g_test_add_func ("/ge-scalable/e10-ladder", test_e10_ladder);
   g_test_add_func ("/ge-scalable/e10-ladder-other-pool", test_e10_ladder_other_pool);
   g_test_add_func ("/ge-scalable/e11-soft-threshold", test_e11_soft_threshold);

@@ -1,5 +1,6 @@
-/* test-ge-session.c - generator `ge-session` and the sessions under it (session.h): balanced, valid, the same for the same seed; graphs
- * of the sizes that were asked for, loaded and run as often; streams that wait before they use.
+/* test-ge-session.c - generator `ge-session` and the sessions under it (session.h): balanced,
+ * valid, the same for the same seed; graphs of the sizes that were asked for, loaded and run as
+ * often; streams that wait before they use.
  */
 #include "config.h"
 
@@ -13,13 +14,13 @@ typedef struct
 {
   guint64 count[GEMEM_EVENT_KIND_COUNT];
   guint64 hash;
-  guint64 loaded, most_loaded; /* graphs at once                                  */
-  guint64 least, most;         /* static memory of a graph                        */
-  guint64 largest;             /* request                                         */
-  guint64 live;                /* blocks that are left                            */
-  guint64 flagged;             /* bytes of segments with any flag                 */
-  gboolean running;            /* a graph                                         */
-  gboolean overlap;            /* a request came between a run's begin and end    */
+  guint64 loaded, most_loaded; /* graphs at once */
+  guint64 least, most;         /* static memory of a graph */
+  guint64 largest;             /* request */
+  guint64 live;                /* blocks that are left */
+  guint64 flagged;             /* bytes of segments with any flag */
+  gboolean running;            /* a graph */
+  gboolean overlap;            /* a request came between a run's begin and end */
 } Facts;
 
 static void
@@ -62,12 +63,14 @@ read_facts (const char *settings, guint64 seed)
           facts.hash = facts.hash * 33 ^ ((const guint8 *) &events[i])[b];
         facts.count[events[i].kind]++;
         take_graph (&facts, &events[i]);
-        facts.largest = events[i].kind == GEMEM_EVENT_ALLOC ? MAX (facts.largest, events[i].size) : facts.largest;
+        facts.largest = events[i].kind == GEMEM_EVENT_ALLOC ? MAX (facts.largest, events[i].size)
+                                                            : facts.largest;
         if (events[i].kind == GEMEM_EVENT_ALLOC)
           gemem_idmap_insert (live, events[i].id, &existed);
         if (events[i].kind == GEMEM_EVENT_FREE)
           g_assert_true (gemem_idmap_remove (live, events[i].id, NULL));
-        if (events[i].kind == GEMEM_EVENT_USE_ON_STREAM || events[i].kind == GEMEM_EVENT_STREAM_FREE)
+        if (events[i].kind == GEMEM_EVENT_USE_ON_STREAM
+            || events[i].kind == GEMEM_EVENT_STREAM_FREE)
           g_assert_nonnull (gemem_idmap_lookup (live, events[i].id));
       }
   g_assert_no_error (error);
@@ -83,14 +86,19 @@ test_golden (void)
 {
   g_assert_cmphex (read_facts ("", 1).hash, ==, G_GUINT64_CONSTANT (0xedc9876a7a258c72));
   g_assert_cmphex (read_facts ("", 1).hash, !=, read_facts ("", 2).hash);
-  g_assert_cmphex (read_facts ("streams=2,during=9,carried=20,zero_copy=5,fixed=3,trim=2", 1).hash, ==, G_GUINT64_CONSTANT (0x3f9bb9cb01b5c519));
+  g_assert_cmphex (read_facts ("streams=2,during=9,carried=20,zero_copy=5,fixed=3,trim=2", 1).hash,
+                   ==, G_GUINT64_CONSTANT (0x3f9bb9cb01b5c519));
 }
 
 static void
 test_valid (void)
 {
-  static const char *const specs[] = { "ge-session", "ge-session:graphs=0,carried=50,carry=4", "ge-session:loaded=1,streams=2,during=7,asynchronous=yes",
-                                       "ge-session:loaded=3,graphs=5,dynamic=0,zero_copy=40,fixed=60", "ge-session:trim=3,segments=1,dynamic=1" };
+  static const char *const specs[] = {
+    "ge-session", "ge-session:graphs=0,carried=50,carry=4",
+    "ge-session:loaded=1,streams=2,during=7,asynchronous=yes",
+    "ge-session:loaded=3,graphs=5,dynamic=0,zero_copy=40,fixed=60",
+    "ge-session:trim=3,segments=1,dynamic=1"
+  };
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     {
@@ -104,11 +112,13 @@ test_valid (void)
     }
 }
 
-/* All graphs are loaded once and run in every step; everything that was loaded or allocated goes again. */
+/* All graphs are loaded once and run in every step; everything that was loaded or allocated goes
+ * again. */
 static void
 test_balance (void)
 {
-  const Facts facts = read_facts ("steps=7,graphs=5,runs=3,dynamic=11,during=4,carried=100,kept=100,carry=9", 3);
+  const Facts facts = read_facts (
+      "steps=7,graphs=5,runs=3,dynamic=11,during=4,carried=100,kept=100,carry=9", 3);
   const Facts window = read_facts ("steps=7,graphs=5,loaded=2,dynamic=0", 3);
   const Facts dynamic = read_facts ("steps=7,graphs=0,dynamic=11,trim=2", 3);
 
@@ -132,10 +142,15 @@ test_balance (void)
 static void
 test_sizes (void)
 {
-  const Facts fixed = read_facts ("sizes=fixed,size_max=100MiB,fixed=10,zero_copy=20,graphs=3,segments=9", 0);
-  const Facts growing = read_facts ("sizes=growing,size_min=1MiB,size_max=7MiB,graphs=4,dynamic=0,segments=1", 0);
-  const Facts shrinking = read_facts ("sizes=shrinking,size_min=1MiB,size_max=7MiB,graphs=4,dynamic=0", 0);
-  const Facts drawn = read_facts ("sizes=uniform,size_min=1MiB,size_max=7MiB,graphs=50,op_min=4096,op_max=8192,shape_min=100", 0);
+  const Facts fixed = read_facts (
+      "sizes=fixed,size_max=100MiB,fixed=10,zero_copy=20,graphs=3,segments=9", 0);
+  const Facts growing = read_facts (
+      "sizes=growing,size_min=1MiB,size_max=7MiB,graphs=4,dynamic=0,segments=1", 0);
+  const Facts shrinking = read_facts (
+      "sizes=shrinking,size_min=1MiB,size_max=7MiB,graphs=4,dynamic=0", 0);
+  const Facts drawn = read_facts (
+      "sizes=uniform,size_min=1MiB,size_max=7MiB,graphs=50,op_min=4096,op_max=8192,shape_min=100",
+      0);
 
   g_assert_cmpuint (fixed.least, ==, 100 << 20);
   g_assert_cmpuint (fixed.most, ==, 100 << 20);
@@ -151,20 +166,24 @@ test_sizes (void)
   g_assert_cmpuint (drawn.largest, >, 6144);
 }
 
-/* Every use on another stream is waited for and counted; a graph that may still run is not unloaded before the host has waited. */
+/* Every use on another stream is waited for and counted; a graph that may still run is not unloaded
+ * before the host has waited. */
 static void
 test_streams (void)
 {
-  const Facts one = read_facts ("streams=1", 0), two = read_facts ("streams=2,steps=4,graphs=1,dynamic=10", 0);
+  const Facts one = read_facts ("streams=1", 0),
+              two = read_facts ("streams=2,steps=4,graphs=1,dynamic=10", 0);
   const Facts asynchronous = read_facts ("asynchronous=yes,graphs=3,loaded=1,steps=2", 0);
 
-  g_assert_cmpuint (one.count[GEMEM_EVENT_USE_ON_STREAM] + one.count[GEMEM_EVENT_EVENT_WAIT], ==, 0);
+  g_assert_cmpuint (one.count[GEMEM_EVENT_USE_ON_STREAM] + one.count[GEMEM_EVENT_EVENT_WAIT], ==,
+                    0);
   g_assert_cmpuint (two.count[GEMEM_EVENT_USE_ON_STREAM], ==, 4 * 9);
   g_assert_cmpuint (two.count[GEMEM_EVENT_STREAM_FREE], ==, 4 * 9);
   g_assert_cmpuint (two.count[GEMEM_EVENT_EVENT_RECORD], ==, 4 * 10);
   g_assert_cmpuint (two.count[GEMEM_EVENT_EVENT_WAIT], ==, 4 * 10);
   g_assert_cmpuint (asynchronous.count[GEMEM_EVENT_GRAPH_RUN_END], ==, 0);
-  g_assert_cmpuint (asynchronous.count[GEMEM_EVENT_STREAM_SYNC], ==, asynchronous.count[GEMEM_EVENT_GRAPH_UNLOAD]);
+  g_assert_cmpuint (asynchronous.count[GEMEM_EVENT_STREAM_SYNC], ==,
+                    asynchronous.count[GEMEM_EVENT_GRAPH_UNLOAD]);
 }
 
 static void
@@ -203,7 +222,8 @@ test_overflow (void)
   g_assert_false (gemem_static_graph_add (graph, G_MAXUINT64, 0));
   g_assert_true (gemem_static_graph_add (graph, 5, GEMEM_GRAPH_SEGMENT_NO_ALLOC));
   g_assert_cmpuint (graph->load->len, ==, 3);
-  g_assert_cmpuint (g_array_index (graph->load, GememTraceEvent, 0).size, ==, G_GUINT64_CONSTANT (1) << 59);
+  g_assert_cmpuint (g_array_index (graph->load, GememTraceEvent, 0).size, ==,
+                    G_GUINT64_CONSTANT (1) << 59);
   gemem_static_graph_free (graph);
 }
 

@@ -1,5 +1,5 @@
-/* test-ge-settings.c - `ge`: the policy that follows from two settings (the table of ge-runtime.md 7.1), and the settings that are
- * refused.
+/* test-ge-settings.c - `ge`: the policy that follows from two settings (the table of ge-runtime.md
+ * 7.1), and the settings that are refused.
  */
 #include "config.h"
 
@@ -10,7 +10,8 @@
 static char *
 refusal_of (const char *text)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememDevice *device = gemem_device_new ("sim", NULL, 0, NULL);
 
@@ -34,14 +35,20 @@ assert_refused (const char *text, const char *pattern)
 static void
 test_policy (void)
 {
-  static const char *const texts[] = { "0", "1", "2", "3", "4", "", "5", " 2", "02", "-1", "static", "unset" };
-  static const guint rows[4][4] = { { 0, 2, 3, 4 }, { 2, 2, 4, 4 }, { 3, 4, 3, 4 }, { 4, 4, 4, 4 } }; /* [E][O]: 0, 1 or 2, 3, 4 */
+  static const char *const texts[] = { "0", "1",  "2",  "3",  "4",      "",
+                                       "5", " 2", "02", "-1", "static", "unset" };
+  /* [E][O]: 0, 1 or 2, 3, 4 */
+  static const guint rows[4][4] = {
+    { 0, 2, 3, 4 }, { 2, 2, 4, 4 }, { 3, 4, 3, 4 }, { 4, 4, 4, 4 }
+  };
   static const guint column[] = { 0, 1, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0 };
 
   for (guint e = 0; e < G_N_ELEMENTS (texts); e++)
     for (guint o = 0; o < G_N_ELEMENTS (texts); o++)
       {
-        g_autofree char *spec = g_strdup_printf ("ge:as-built=yes,GE_USE_STATIC_MEMORY='%s',ge.exec.staticMemoryPolicy='%s'", texts[e], texts[o]);
+        g_autofree char *spec = g_strdup_printf (
+            "ge:as-built=yes,GE_USE_STATIC_MEMORY='%s',ge.exec.staticMemoryPolicy='%s'", texts[e],
+            texts[o]);
         GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
 
         g_assert_cmpuint (gemem_ge_policy (texts[e], texts[o]), ==, rows[column[e]][column[o]]);
@@ -53,21 +60,26 @@ test_policy (void)
 static void
 test_refused_settings (void)
 {
-  assert_refused ("ge:static_memory_policy=5", "allocator ge: static_memory_policy='5': not one of 0, 1, 2, 3, 4; *as_built*");
+  assert_refused ("ge:static_memory_policy=5",
+                  "allocator ge: static_memory_policy='5': not one of 0, 1, 2, 3, 4; *as_built*");
   assert_refused ("ge:static_memory_policy=", "*static_memory_policy='': not one of*");
   assert_refused ("ge:GE_USE_STATIC_MEMORY=yes", "*GE_USE_STATIC_MEMORY='yes': not one of*");
-  assert_refused ("ge:strict=yes,GE_USE_STATIC_MEMORY=2,static_memory_policy=0", "*GE_USE_STATIC_MEMORY=2 and static_memory_policy=0: *forbids*");
+  assert_refused ("ge:strict=yes,GE_USE_STATIC_MEMORY=2,static_memory_policy=0",
+                  "*GE_USE_STATIC_MEMORY=2 and static_memory_policy=0: *forbids*");
   assert_refused ("ge:atomic_clean_policy=2", "*atomic_clean_policy*'2'*too large*");
   assert_refused ("ge:memory_types=[1=p2p,1=host]", "*memory_types*'1=host'*");
   assert_refused ("ge:memory_types=[1=disk]", "*'1=disk' is not POOL=TYPE*hbm, p2p, host*");
   assert_refused ("ge:memory_types=p2p", "*'p2p' is not POOL=TYPE*");
-  assert_refused ("ge:hccl_graphs=[3,x]", "*hccl_graphs='?3,x?': 'x' is not the number of a graph*");
+  assert_refused ("ge:hccl_graphs=[3,x]",
+                  "*hccl_graphs='?3,x?': 'x' is not the number of a graph*");
   assert_refused ("ge:huge_page_mem_size=1000", "*huge_page_mem_size*");
   assert_refused ("ge:variable_use_1g_huge_page=3", "*variable_use_1g_huge_page*");
   /* one of them, or both without strict, is fine */
   test_allocator_destroy (test_allocator_new ("ge:strict=yes,GE_USE_STATIC_MEMORY=2", "sim"));
-  test_allocator_destroy (test_allocator_new ("ge:strict=yes,static_memory_policy=4,atomic_clean_policy=1", "sim:capacity=64GiB"));
-  test_allocator_destroy (test_allocator_new ("ge:GE_USE_STATIC_MEMORY=1,static_memory_policy=3", "sim:capacity=64GiB"));
+  test_allocator_destroy (test_allocator_new (
+      "ge:strict=yes,static_memory_policy=4,atomic_clean_policy=1", "sim:capacity=64GiB"));
+  test_allocator_destroy (test_allocator_new ("ge:GE_USE_STATIC_MEMORY=1,static_memory_policy=3",
+                                              "sim:capacity=64GiB"));
 }
 
 int

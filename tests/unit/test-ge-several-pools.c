@@ -1,5 +1,6 @@
-/* test-ge-several-pools.c - GE's pools beyond one per stream: several models with pools of their own and the step of the ladder that crosses them
- * (ge-runtime.md 2.1, step 6), fixed-size pools (1.10), and what Finalize would say. */
+/* test-ge-several-pools.c - GE's pools beyond one per stream: several models with pools of their
+ * own and the step of the ladder that crosses them (ge-runtime.md 2.1, step 6), fixed-size pools
+ * (1.10), and what Finalize would say. */
 #include "config.h"
 
 #include <string.h>
@@ -31,12 +32,14 @@ get (Rig *rig, guint i, guint64 size)
 static void
 test_models_share_only_the_bottom_pool (void)
 {
-  Rig apart = rig_new ("ge-scalable:pools=per-pool-and-stream", "sim:capacity=64GiB"), together = rig_new ("ge-scalable", "sim:capacity=64GiB");
+  Rig apart = rig_new ("ge-scalable:pools=per-pool-and-stream", "sim:capacity=64GiB"),
+      together = rig_new ("ge-scalable", "sim:capacity=64GiB");
 
   g_assert_cmphex (get_from (&apart, 0, 4 * M, 1, 0), ==, 0);
   put (&apart, 0);
   g_assert_cmphex (get_from (&apart, 1, 4 * M, 2, 0), ==, 4 * M);
-  g_assert_cmphex (get_from (&apart, 2, 4 * M, 1, 1), ==, 8 * M); /* the same model on another stream */
+  /* the same model on another stream */
+  g_assert_cmphex (get_from (&apart, 2, 4 * M, 1, 1), ==, 8 * M);
   trim (&apart);
   g_assert_cmphex (get_from (&apart, 0, 4 * M, 2, 0), ==, 0); /* through the bottom pool */
   g_assert_cmpuint (rig_stat (&apart, "l1_pools"), ==, 3);
@@ -53,7 +56,8 @@ test_models_share_only_the_bottom_pool (void)
 static void
 note_pool (const GememSpan *span, gpointer data)
 {
-  g_string_append_printf (data, "%s%u@%" G_GUINT64_FORMAT " ", span->state == GEMEM_SPAN_LIVE ? "L" : "f", span->pool, span->stream);
+  g_string_append_printf (data, "%s%u@%" G_GUINT64_FORMAT " ",
+                          span->state == GEMEM_SPAN_LIVE ? "L" : "f", span->pool, span->stream);
 }
 
 static void
@@ -71,8 +75,9 @@ test_walk_names_models (gconstpointer data)
   rig_done (&rig);
 }
 
-/* E10, with 8 MiB more in each of the pools of two other models: the ladder synchronises its own stream, then the others' in the order in which they
- * were made, and stops where the request is served. */
+/* E10, with 8 MiB more in each of the pools of two other models: the ladder synchronises its own
+ * stream, then the others' in the order in which they were made, and stops where the request is
+ * served. */
 static void
 check_ladder (guint64 size, guint64 syncs, gboolean served)
 {
@@ -108,7 +113,8 @@ test_fixed_is_cut_without_delay (void)
   Rig rig = rig_new ("ge-scalable:stack=fixed,fixed_size=64MiB", "sim:capacity=256MiB");
 
   g_assert_cmpuint (rig.allocator->device->held, ==, 64 * M);
-  g_assert_cmphex (get (&rig, 0, P), ==, 64 * M - P); /* one page of 1024: an ordinary span would have been spared */
+  /* one page of 1024: an ordinary span would have been spared */
+  g_assert_cmphex (get (&rig, 0, P), ==, 64 * M - P);
   put (&rig, 0);
   g_assert_cmphex (get (&rig, 0, 2 * P), ==, 64 * M - 2 * P);
   g_assert_cmpuint (rig_stat (&rig, "fixed.occupied_size"), ==, 0); /* nothing came from below */
@@ -128,7 +134,8 @@ test_fixed_grows (void)
   put (&rig, 0);
   put (&rig, 1);
   trim (&rig);
-  g_assert_cmpuint (rig.allocator->device->held, ==, 8 * M + P); /* the range is not the pool's to return */
+  /* the range is not the pool's to return */
+  g_assert_cmpuint (rig.allocator->device->held, ==, 8 * M + P);
   rig_done (&rig);
 }
 
@@ -154,14 +161,17 @@ test_fixed_is_lost (void)
 static void
 test_fixed_refused (void)
 {
-  static const char *const bad[] = { "ge-scalable:stack=fixed,fixed_size=100000", "ge-scalable:stack=fixed,fixed_size=2GiB" };
-  Rig rig = rig_new ("ge-scalable:stack=fixed,fixed_size=8MiB", "faulty:nth=1,call=malloc,capacity=256MiB");
+  static const char *const bad[] = { "ge-scalable:stack=fixed,fixed_size=100000",
+                                     "ge-scalable:stack=fixed,fixed_size=2GiB" };
+  Rig rig = rig_new ("ge-scalable:stack=fixed,fixed_size=8MiB",
+                     "faulty:nth=1,call=malloc,capacity=256MiB");
 
   g_assert_cmphex (get (&rig, 0, M), ==, 0); /* a pool without a range, that grows */
   rig_done (&rig);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
     {
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
       g_autoptr (GError) error = NULL;
       GememDevice *device = gemem_device_new ("sim:capacity=1GiB", NULL, 0, NULL);
 
@@ -194,10 +204,15 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/ge-several-pools/models-share-only-the-bottom-pool", test_models_share_only_the_bottom_pool);
-  g_test_add_data_func ("/ge-several-pools/walk-names-models/two", "ge-scalable:pools=per-pool-and-stream", test_walk_names_models);
-  g_test_add_data_func ("/ge-several-pools/walk-names-models/single", "ge-scalable:stack=single,pools=per-pool-and-stream", test_walk_names_models);
-  g_test_add_data_func ("/ge-several-pools/walk-names-models/expandable", "ge-expandable:pools=per-pool-and-stream", test_walk_names_models);
+  g_test_add_func ("/ge-several-pools/models-share-only-the-bottom-pool",
+                   test_models_share_only_the_bottom_pool);
+  g_test_add_data_func ("/ge-several-pools/walk-names-models/two",
+                        "ge-scalable:pools=per-pool-and-stream", test_walk_names_models);
+  g_test_add_data_func ("/ge-several-pools/walk-names-models/single",
+                        "ge-scalable:stack=single,pools=per-pool-and-stream",
+                        test_walk_names_models);
+  g_test_add_data_func ("/ge-several-pools/walk-names-models/expandable",
+                        "ge-expandable:pools=per-pool-and-stream", test_walk_names_models);
   g_test_add_func ("/ge-several-pools/ladder-crosses-pools", test_ladder_crosses_pools);
   g_test_add_func ("/ge-fixed-size/is-cut-without-delay", test_fixed_is_cut_without_delay);
   g_test_add_func ("/ge-fixed-size/grows", test_fixed_grows);

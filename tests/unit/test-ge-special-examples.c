@@ -1,5 +1,6 @@
-/* test-ge-special-examples.c - continuous, cleared, pooled and nested memory: the worked examples 10.11 to 10.13 of ge-static.md by number, and small
- * graphs of our own, by name, for each storage model whose offsets follow from the rules; every plan is checked too (check.h). */
+/* test-ge-special-examples.c - continuous, cleared, pooled and nested memory: the worked examples
+ * 10.11 to 10.13 of ge-static.md by number, and small graphs of our own, by name, for each storage
+ * model whose offsets follow from the rules; every plan is checked too (check.h). */
 #include "config.h"
 
 #include <string.h>
@@ -13,21 +14,29 @@
 #define COLLECTIVE "engine=ops_kernel_info_hccl continuous_input=1"
 
 /* One memset at the head clears outputs, a workspace, and outputs of two batch labels. */
-#define CLEARED                                                                                                                        \
-  "M:MemSet\nA out=1000 after=M is_atomic_node=1 atomic_output_index=0 ws=700,900 sub_node_workspace_info=1,900\n"                     \
-  "B label=L1 in=A out=2000 after=M is_atomic_node=1 atomic_output_index=0\n"                                                          \
-  "C label=L2 in=A out=3000 after=M is_atomic_node=1 atomic_output_index=0\nZ in=B,C out=100\nO:NetOutput in=Z\n"
-#define MEMSET_LOG "[AtomicClean][IMAS]AppendAttrsToMemSetOp : Set lines atomic_node name[M] optype[MemSet] workspace[0] "
+#define CLEARED \
+  "M:MemSet\nA out=1000 after=M is_atomic_node=1 atomic_output_index=0 ws=700,900 " \
+  "sub_node_workspace_info=1,900\n" \
+  "B label=L1 in=A out=2000 after=M is_atomic_node=1 atomic_output_index=0\n" \
+  "C label=L2 in=A out=3000 after=M is_atomic_node=1 atomic_output_index=0\nZ in=B,C " \
+  "out=100\nO:NetOutput in=Z\n"
+#define MEMSET_LOG \
+  "[AtomicClean][IMAS]AppendAttrsToMemSetOp : Set lines atomic_node name[M] optype[MemSet] " \
+  "workspace[0] "
 
-#define CHAIN "S out=512\nX in=S out=700\nP in=S out=1000,2000 continuous_output=1\nH:HcomAllGather in=P.0,P.1,X out=512 continuous_input=1\nZ in=H out=512\nY in=Z out=8192\n"
-#define ROW "A out=4096\nB in=A out=2048\nC in=A,B out=4096\nD in=B,C out=2048\nE in=C,D out=512\nO:NetOutput in=E\n"
+#define CHAIN \
+  "S out=512\nX in=S out=700\nP in=S out=1000,2000 continuous_output=1\nH:HcomAllGather " \
+  "in=P.0,P.1,X out=512 continuous_input=1\nZ in=H out=512\nY in=Z out=8192\n"
+#define ROW \
+  "A out=4096\nB in=A out=2048\nC in=A,B out=4096\nD in=B,C out=2048\nE in=C,D " \
+  "out=512\nO:NetOutput in=E\n"
 
 typedef struct
 {
   const char *name; /* "10.11": number of a worked example */
   const char *graph;
   const char *planner; /* "ge-hybrid" if NULL */
-  guint64     total;   /* HBM */
+  guint64 total;       /* HBM */
   const char *offsets;
   const char *segments; /* "0+1024 1024+512z": base, size, z: of the caller; NULL: not looked at */
   const char *log;      /* lines, each ended; NULL: not looked at */
@@ -35,34 +44,42 @@ typedef struct
 
 static const Example examples[] = {
   { .name = "10.11",
-    .graph = "S out=4096,512\nB in=S.1 out=2048\nA in=S.0 out=1024\nP:PhonyConcat in=A,B out=3072 " CONCAT "\nM in=P out=4096\nZ in=M out=512\n",
+    .graph = "S out=4096,512\nB in=S.1 out=2048\nA in=S.0 out=1024\nP:PhonyConcat in=A,B "
+             "out=3072 " CONCAT "\nM in=P out=4096\nZ in=M out=512\n",
     .total = 7680,
     .offsets = "S.0=0 S.1=7168 A=4096 B=5120 P=4096 M=0 Z=4096" },
   { .name = "10.12",
-    .graph = "S out=4096,512\nB in=S.1 out=2000\nA in=S.0 out=1000\nH:HcomAllReduce in=A,B out=1000,2000 continuous_output=1 " COLLECTIVE
+    .graph = "S out=4096,512\nB in=S.1 out=2000\nA in=S.0 out=1000\nH:HcomAllReduce in=A,B "
+             "out=1000,2000 continuous_output=1 " COLLECTIVE
              "\nM in=H.0,H.1 out=4096\nZ in=M out=512\n",
     .total = 10240,
     .offsets = "S.0=0 S.1=4096 A=7168 B=8192 H.0=4096 H.1=5120 M=0 Z=4096",
     .segments = "0+4096 4096+3072 7168+3072 10240+0z" /* the group stays together */ },
   { .name = "10.13",
-    .graph = "X:MemSet\nA out=2000\nB in=A out=3000 after=X is_atomic_node=1 atomic_output_index=0\nC in=B out=1000\nZ in=C out=512\n",
+    .graph = "X:MemSet\nA out=2000\nB in=A out=3000 after=X is_atomic_node=1 "
+             "atomic_output_index=0\nC in=B out=1000\nZ in=C out=512\n",
     .total = 5120,
     .offsets = "A=0 B=2048 C=0 Z=1024",
     .segments = "0+2048 2048+3072 5120+0z" },
   /* A node that clears its inputs itself: the producer of input 0 allocates for all of them. */
   { .name = "separate-clean",
-    .graph = "S out=512\nB in=S out=2000\nA in=S out=1000\nC in=S out=3072\nH:HcomAllReduce in=A,B out=1000,2000 need_gentask_atomic=1 atomic_input_index=0 " COLLECTIVE
+    .graph = "S out=512\nB in=S out=2000\nA in=S out=1000\nC in=S out=3072\nH:HcomAllReduce in=A,B "
+             "out=1000,2000 need_gentask_atomic=1 atomic_input_index=0 " COLLECTIVE
              "\nZ in=H.0,H.1,C out=512\n",
     .total = 9216,
     .offsets = "A=0 B=1024 C=3072 H.1=6144 H.0=8192 Z=0" },
   /* Fused producers say how far the next one is. */
   { .name = "lx",
-    .graph = "S out=512\nA in=S out=3000 _output_offset_for_buffer_fusion=600\nB in=S out=700 _output_offset_for_buffer_fusion=1024\n"
-             "C in=S out=800 _output_offset_for_buffer_fusion=1024\nH:HcomAllReduce in=A,B,C out=512 continuous_input=1\nZ in=H out=512\n",
+    .graph = "S out=512\nA in=S out=3000 _output_offset_for_buffer_fusion=600\nB in=S out=700 "
+             "_output_offset_for_buffer_fusion=1024\n"
+             "C in=S out=800 _output_offset_for_buffer_fusion=1024\nH:HcomAllReduce in=A,B,C "
+             "out=512 continuous_input=1\nZ in=H out=512\n",
     .total = 3584,
     .offsets = "A=0 B=600 C=1624 S=3072 H=3072 Z=0" },
   { .name = "cascade",
-    .graph = "S out=512\nx in=S out=512\ny in=S out=1024\nz in=S out=2048\np in=z,y out=3072 " CONCAT "\nq in=x,p out=3584 " CONCAT "\nw in=q out=512\n",
+    .graph =
+        "S out=512\nx in=S out=512\ny in=S out=1024\nz in=S out=2048\np in=z,y out=3072 " CONCAT
+        "\nq in=x,p out=3584 " CONCAT "\nw in=q out=512\n",
     .total = 4096,
     .offsets = "q=0 x=0 p=512 z=512 y=2560 S=3584 w=3584" },
   { .name = "split",
@@ -70,22 +87,34 @@ static const Example examples[] = {
     .total = 4096,
     .offsets = "S=0 q.0=0 q.1=1024 a=3072 b=3584" },
   { .name = "listed-offsets",
-    .graph = "S out=512\na in=S out=512 _output_offset_list_for_continuous=1024\nb in=S out=512 _output_offset_list_for_continuous=0\n"
-             "p in=b,a out=2048 _no_padding_continuous_input=1 _output_reuse_input=1\nw in=p out=512\n",
+    .graph =
+        "S out=512\na in=S out=512 _output_offset_list_for_continuous=1024\nb in=S out=512 "
+        "_output_offset_list_for_continuous=0\n"
+        "p in=b,a out=2048 _no_padding_continuous_input=1 _output_reuse_input=1\nw in=p out=512\n",
     .total = 2560,
     .offsets = "p=0 b=0 a=1024 S=2048 w=2048" },
   /* The node before the group is reached through a reference. */
   { .name = "reference-into-separate-clean",
-    .graph = "A out=1000\nB out=2000\nR in=B out=2000 reuse=0.0\nH:HcomAllReduce in=A,R out=1000,2000 need_gentask_atomic=1 atomic_input_index=0 " COLLECTIVE
+    .graph = "A out=1000\nB out=2000\nR in=B out=2000 reuse=0.0\nH:HcomAllReduce in=A,R "
+             "out=1000,2000 need_gentask_atomic=1 atomic_input_index=0 " COLLECTIVE
              "\nZ in=H.0,H.1 out=512\n",
     .total = 6144,
     .offsets = "A=0 B=1024 R=1024" },
-  /* Outputs side by side that are the inputs side by side, before X: one block, shared with nothing... */
-  { .name = "chain", .graph = CHAIN, .total = 12800, .offsets = "P.0=8192 P.1=9216 X=11264 Y=0 S=0 H=0 Z=12288" },
+  /* Outputs side by side that are the inputs side by side, before X: one block, shared with
+   * nothing... */
+  { .name = "chain",
+    .graph = CHAIN,
+    .total = 12800,
+    .offsets = "P.0=8192 P.1=9216 X=11264 Y=0 S=0 H=0 Z=12288" },
   /* ...unless the memory is cleared separately. */
-  { .name = "chain-policy-1", .graph = CHAIN, .planner = "ge-hybrid:atomic_clean_policy=1", .total = 8704, .offsets = "P.0=0 P.1=1024 X=3072 Y=0 S=4096 H=4096 Z=8192" },
+  { .name = "chain-policy-1",
+    .graph = CHAIN,
+    .planner = "ge-hybrid:atomic_clean_policy=1",
+    .total = 8704,
+    .offsets = "P.0=0 P.1=1024 X=3072 Y=0 S=4096 H=4096 Z=8192" },
   { .name = "padded-references",
-    .graph = "A out=1000\nB out=2000\nH:HcomAllReduce in=A,B out=1000,2000 reuse=0.0,1.1 continuous_output=1 " COLLECTIVE "\nZ in=H.0,H.1 out=512\n",
+    .graph = "A out=1000\nB out=2000\nH:HcomAllReduce in=A,B out=1000,2000 reuse=0.0,1.1 "
+             "continuous_output=1 " COLLECTIVE "\nZ in=H.0,H.1 out=512\n",
     .total = 3584,
     .offsets = "A=512 B=1536 H.0=512 H.1=1536 Z=0" },
   { .name = "cleared",
@@ -101,43 +130,68 @@ static const Example examples[] = {
     .offsets = "A=1024 A.w1=2048 B=3072 C=3072 Z=6144" },
   /* The caller's memory is cleared to the byte. */
   { .name = "cleared-output",
-    .graph = "M:MemSet\nA out=1000 after=M is_atomic_node=1 atomic_output_index=0\nO:NetOutput in=A\n",
+    .graph =
+        "M:MemSet\nA out=1000 after=M is_atomic_node=1 atomic_output_index=0\nO:NetOutput in=A\n",
     .total = 1024,
     .offsets = "A=0",
     .segments = "0+1024z",
     .log = MEMSET_LOG "offset to [0] streamid[0] size[1000]\n" },
   { .name = "buffer-pools",
-    .graph = "A out=1000\nB in=A out=600 _buffer_pool_id=3 _buffer_pool_size=4096 _buffer_pool_node_offset=512\n"
+    .graph = "A out=1000\nB in=A out=600 _buffer_pool_id=3 _buffer_pool_size=4096 "
+             "_buffer_pool_node_offset=512\n"
              "C in=B out=700 _buffer_pool_id=1 _buffer_pool_size=1000\n"
-             "D in=B,C out=1000 _buffer_pool_id=3 _buffer_pool_size=4000 _buffer_pool_node_offset=2048\nZ in=D out=100\n",
+             "D in=B,C out=1000 _buffer_pool_id=3 _buffer_pool_size=4000 "
+             "_buffer_pool_node_offset=2048\nZ in=D out=100\n",
     .total = 7680,
     .offsets = "A=0 C=1536 B=3584 D=5120 Z=0",
     .segments = "0+1024 1024+6656 7680+0z" },
   { .name = "types",
-    .graph = "A out=1000,1000,1000 ws=512,700,900 _output_memory_type=17,129,144 _workspace_type=2,17,2 _workspace_memory_no_reuse_scope=0,0,1\n"
+    .graph = "A out=1000,1000,1000 ws=512,700,900 _output_memory_type=17,129,144 "
+             "_workspace_type=2,17,2 _workspace_memory_no_reuse_scope=0,0,1\n"
              "B in=A.0,A.1,A.2 out=512\n",
     .total = 512,
     .offsets = "A.0=0 A.1=68719476736 A.2=137438953472 A.w0=0 A.w1=1024 A.w2=0 B=0" },
   { .name = "variables",
-    .graph = "V:Variable out=1000\nK:Constant out=300\nA in=V,K out=512 reuse=0.0\nB in=A out=1000\n",
+    .graph =
+        "V:Variable out=1000\nK:Constant out=300\nA in=V,K out=512 reuse=0.0\nB in=A out=1000\n",
     .total = 1024,
     .offsets = "B=0",
-    .log = "[IMAS]AssignVarMem Set session_0 name[V] output[0] offset to [34359738368] size[2048] realsize[1000]\n"
-           "[IMAS]AssignVarMem Set session_0 name[K] output[0] offset to [34359740416] size[1536] realsize[300]\n" },
+    .log = "[IMAS]AssignVarMem Set session_0 name[V] output[0] offset to [34359738368] size[2048] "
+           "realsize[1000]\n"
+           "[IMAS]AssignVarMem Set session_0 name[K] output[0] offset to [34359740416] size[1536] "
+           "realsize[300]\n" },
   { .name = "subgraph",
-    .graph = "A out=1000\nP:PartitionedCall in=A out=2000 blocks=sub\nD:Data in_block=1 out=1000 _parent_node_index=0\nX in_block=1 in=D out=2000\n"
-             "N:NetOutput in_block=1 in=X _input_parent_node_index=0\nZ in=P out=512\nY in=Z out=2000\n",
+    .graph =
+        "A out=1000\nP:PartitionedCall in=A out=2000 blocks=sub\nD:Data in_block=1 out=1000 "
+        "_parent_node_index=0\nX in_block=1 in=D out=2000\n"
+        "N:NetOutput in_block=1 in=X _input_parent_node_index=0\nZ in=P out=512\nY in=Z out=2000\n",
     .total = 3072,
     .offsets = "A=2048 D=2048 P=0 X=0 Z=2048 Y=0" },
   /* What enters a subgraph lies where the cleared memory outside lies. */
   { .name = "cleared-into-subgraph",
-    .graph = "M:MemSet\nA out=512 after=M is_atomic_node=1 atomic_output_index=0\nP:PartitionedCall in=A out=512 blocks=sub\n"
-             "D:Data in_block=1 out=512 _parent_node_index=0\nX in_block=1 in=D out=512\nN:NetOutput in_block=1 in=X _input_parent_node_index=0\nZ in=P out=512\n",
+    .graph = "M:MemSet\nA out=512 after=M is_atomic_node=1 "
+             "atomic_output_index=0\nP:PartitionedCall in=A out=512 blocks=sub\n"
+             "D:Data in_block=1 out=512 _parent_node_index=0\nX in_block=1 in=D "
+             "out=512\nN:NetOutput in_block=1 in=X _input_parent_node_index=0\nZ in=P out=512\n",
     .total = 2048,
     .offsets = "A=1536 D=1536" },
-  { .name = "segments-512", .graph = ROW, .total = 10752, .offsets = "E=10240", .segments = "0+4096 4096+4096 8192+2048 10240+512z" },
-  { .name = "segments-limit", .graph = ROW, .planner = "ge-hybrid:segment_limit=5000", .total = 10752, .offsets = "E=10240", .segments = "0+8192 8192+2048 10240+512z" },
-  { .name = "segments-all-below", .graph = ROW, .planner = "ge-hybrid:segment_limit=1MiB", .total = 10752, .offsets = "E=10240", .segments = "0+10240 10240+512z" },
+  { .name = "segments-512",
+    .graph = ROW,
+    .total = 10752,
+    .offsets = "E=10240",
+    .segments = "0+4096 4096+4096 8192+2048 10240+512z" },
+  { .name = "segments-limit",
+    .graph = ROW,
+    .planner = "ge-hybrid:segment_limit=5000",
+    .total = 10752,
+    .offsets = "E=10240",
+    .segments = "0+8192 8192+2048 10240+512z" },
+  { .name = "segments-all-below",
+    .graph = ROW,
+    .planner = "ge-hybrid:segment_limit=1MiB",
+    .total = 10752,
+    .offsets = "E=10240",
+    .segments = "0+10240 10240+512z" },
 };
 
 static void
@@ -150,7 +204,8 @@ check_segments (const GememPlan *plan, const char *expected)
       const GememPlanSegment *segment = &g_array_index (plan->segments, GememPlanSegment, i);
 
       g_assert_cmphex (segment->space, ==, GEMEM_MEMORY_HBM);
-      g_string_append_printf (text, "%s%" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT "%s", i > 0 ? " " : "", segment->base, segment->size,
+      g_string_append_printf (text, "%s%" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT "%s",
+                              i > 0 ? " " : "", segment->base, segment->size,
                               segment->zero_copy ? "z" : "");
     }
   g_assert_cmpstr (text->str, ==, expected);
@@ -171,7 +226,8 @@ test_example (gconstpointer data)
 {
   const Example *example = data;
   g_autoptr (GememGraph) graph = test_graph_from_lines (example->graph);
-  g_autoptr (GememPlan) plan = test_plan (graph, example->planner != NULL ? example->planner : "ge-hybrid", 1);
+  g_autoptr (GememPlan)
+      plan = test_plan (graph, example->planner != NULL ? example->planner : "ge-hybrid", 1);
   const GememPlanInput input = { .graph = graph };
   g_autoptr (GError) error = NULL;
 
@@ -189,7 +245,8 @@ test_example (gconstpointer data)
 static void
 test_fixed (void)
 {
-  g_autoptr (GememGraph) graph = test_graph_from_lines ("A out=4096 _is_fixed_addr_prior=1\nB in=A out=2048\nC in=A,B out=1024\n");
+  g_autoptr (GememGraph) graph = test_graph_from_lines (
+      "A out=4096 _is_fixed_addr_prior=1\nB in=A out=2048\nC in=A,B out=1024\n");
   g_autoptr (GememPlan) plan = test_plan (graph, "ge-hybrid", 1);
 
   check_segments (plan, "0+4096 4096+2048 6144+1024 7168+0z");
@@ -200,16 +257,20 @@ test_fixed (void)
 static void
 test_refused (void)
 {
-  g_autoptr (GememGraph) graph
-      = test_graph_from_lines ("A out=1000\nB out=2000\nH:HcomAllReduce in=A,B out=1000,2000 reuse=0.0 continuous_input=1 continuous_output=1\n");
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GememGraph)
+      graph = test_graph_from_lines ("A out=1000\nB out=2000\nH:HcomAllReduce in=A,B out=1000,2000 "
+                                     "reuse=0.0 continuous_input=1 continuous_output=1\n");
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememPlanInput input = { .graph = graph };
   g_autoptr (GError) error = NULL;
 
   g_assert_true (gemem_planner_parse ("ge-hybrid", choices, NULL));
   g_assert_null (gemem_planner_run (choices->pdata[0], &input, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_cmpstr (error->message, ==, "node 'H': continuous_output: 1 of 2 outputs refer to an input; all of them or none must");
+  g_assert_cmpstr (
+      error->message, ==,
+      "node 'H': continuous_output: 1 of 2 outputs refer to an input; all of them or none must");
 }
 
 int

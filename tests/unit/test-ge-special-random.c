@@ -1,26 +1,31 @@
-/* test-ge-special-random.c - random graphs with continuous, cleared and referenced memory on one stream or several: whatever the GE planners make of them must be safe
- * (check.h), in the default mode and in memory-priority mode, with and without zero-copy reuse. */
+/* test-ge-special-random.c - random graphs with continuous, cleared and referenced memory on one
+ * stream or several: whatever the GE planners make of them must be safe (check.h), in the default
+ * mode and in memory-priority mode, with and without zero-copy reuse. */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/check.h"
 #include "base/rng.h"
+#include "planners/check.h"
 #include "tests/util/graph-lines.h"
 #include "tests/util/plans.h"
 #include "tests/util/random-graph.h"
 
-/* Combinations that the rules of the specification plan unsafely (whether GE keeps them away, say by copies inserted beforehand, it does not say) are
- * not made: concats that flow into collectives; references that flow into buffers filled by several; pieces of a concat inside another concat, or of a
- * buffer on several streams, that somebody else reads (only naming outputs know their readers, ge-static.md appendix D 4); cascades of concats across
- * streams (2.8 counts ids whatever the stream), or fed by several outputs of one node (its table has one entry a node); with quirks, padded outputs on
- * several streams, whose end is forgotten (5.4: NEVER counts as not set). */
+/* Combinations that the rules of the specification plan unsafely (whether GE keeps them away, say
+ * by copies inserted beforehand, it does not say) are not made: concats that flow into collectives;
+ * references that flow into buffers filled by several; pieces of a concat inside another concat, or
+ * of a buffer on several streams, that somebody else reads (only naming outputs know their readers,
+ * ge-static.md appendix D 4); cascades of concats across streams (2.8 counts ids whatever the
+ * stream), or fed by several outputs of one node (its table has one entry a node); with quirks,
+ * padded outputs on several streams, whose end is forgotten (5.4: NEVER counts as not set). */
 typedef struct
 {
-  guint64  size;
+  guint64 size;
   gboolean claimed; /* by a node that asks for a place of it, or that refers to it */
-  gboolean piece;   /* claimed by a node whose inputs are one block: a concat, or a node that clears its inputs itself */
-  gboolean read;    /* by a plain node */
+  /* claimed by a node whose inputs are one block: a concat, or a node that clears its inputs
+   * itself */
+  gboolean piece;
+  gboolean read; /* by a plain node */
   enum
   {
     PLAIN,
@@ -33,12 +38,12 @@ typedef struct
 typedef struct
 {
   GememRng *rng;
-  GString  *lines;
-  GArray   *tensors; /* Tensor; tensor k is output k - first[node] of a node */
-  GArray   *names;   /* of tensors: "n3.1", interned */
-  guint     n_nodes, n_streams;
-  gboolean  cascades; /* concats in concats */
-  gboolean  quirks;
+  GString *lines;
+  GArray *tensors; /* Tensor; tensor k is output k - first[node] of a node */
+  GArray *names;   /* of tensors: "n3.1", interned */
+  guint n_nodes, n_streams;
+  gboolean cascades; /* concats in concats */
+  gboolean quirks;
 } Maker;
 
 static guint
@@ -58,8 +63,10 @@ draw_size (Maker *maker)
 static gboolean
 is_free (const Maker *maker, const Tensor *tensor, gboolean whole, gboolean concat)
 {
-  return !tensor->claimed && (tensor->made_by == PLAIN || tensor->made_by == (whole ? CONCAT : REFERENCE))
-         && (tensor->made_by != CONCAT || (concat && maker->cascades)) && !(whole && tensor->read && maker->n_streams > 1);
+  return !tensor->claimed
+         && (tensor->made_by == PLAIN || tensor->made_by == (whole ? CONCAT : REFERENCE))
+         && (tensor->made_by != CONCAT || (concat && maker->cascades))
+         && !(whole && tensor->read && maker->n_streams > 1);
 }
 
 /* A tensor that nothing asks a place of, from the last few; G_MAXUINT if none is found. */
@@ -81,7 +88,8 @@ draw_free (Maker *maker, gboolean whole, gboolean concat)
 static void
 begin_node (Maker *maker, const char *type)
 {
-  g_string_append_printf (maker->lines, "n%u:%s stream=%u", maker->n_nodes, type, below (maker, maker->n_streams));
+  g_string_append_printf (maker->lines, "n%u:%s stream=%u", maker->n_nodes, type,
+                          below (maker, maker->n_streams));
 }
 
 static void
@@ -94,7 +102,8 @@ end_node (Maker *maker, const guint64 *sizes, guint n, int made_by)
       g_autofree char *text = g_strdup_printf ("n%u.%u", maker->n_nodes, i);
 
       name = g_intern_string (text);
-      g_string_append_printf (maker->lines, "%s%" G_GUINT64_FORMAT, i == 0 ? " out=" : ",", sizes[i]);
+      g_string_append_printf (maker->lines, "%s%" G_GUINT64_FORMAT, i == 0 ? " out=" : ",",
+                              sizes[i]);
       g_array_append_val (maker->tensors, tensor);
       g_array_append_val (maker->names, name);
     }
@@ -108,7 +117,8 @@ name_of (Maker *maker, guint t)
   return g_array_index (maker->names, const char *, t);
 }
 
-/* " in=" with @n tensors nothing asks a place of, which become claimed.  FALSE: not enough of them. */
+/* " in=" with @n tensors nothing asks a place of, which become claimed.  FALSE: not enough of
+ * them. */
 static gboolean
 claim_inputs (Maker *maker, guint n, gboolean whole, gboolean concat, guint *taken)
 {
@@ -137,7 +147,8 @@ write_inputs (Maker *maker, const guint *taken, guint n)
 static void
 add_plain (Maker *maker)
 {
-  const guint n = maker->tensors->len, n_inputs = 1 + below (maker, 2), n_outputs = maker->cascades ? 1 : 1 + below (maker, 2);
+  const guint n = maker->tensors->len, n_inputs = 1 + below (maker, 2),
+              n_outputs = maker->cascades ? 1 : 1 + below (maker, 2);
   const guint64 sizes[] = { draw_size (maker), draw_size (maker) };
 
   begin_node (maker, "Some");
@@ -147,7 +158,9 @@ add_plain (Maker *maker)
       Tensor *tensor = &g_array_index (maker->tensors, Tensor, t);
 
       tensor->read = TRUE;
-      g_string_append_printf (maker->lines, "%s%s", i == 0 ? " in=" : ",", tensor->piece && (maker->cascades || maker->n_streams > 1) ? "-" : name_of (maker, t));
+      g_string_append_printf (
+          maker->lines, "%s%s", i == 0 ? " in=" : ",",
+          tensor->piece && (maker->cascades || maker->n_streams > 1) ? "-" : name_of (maker, t));
     }
   if (below (maker, 3) == 0)
     g_string_append_printf (maker->lines, " ws=%" G_GUINT64_FORMAT, draw_size (maker));
@@ -165,7 +178,9 @@ add_concat (Maker *maker)
     return;
   begin_node (maker, "PhonyConcat");
   write_inputs (maker, taken, n);
-  g_string_append (maker->lines, " _no_padding_continuous_input=1 _output_reuse_input=1 _reuse_input_on_dim_index=0");
+  g_string_append (
+      maker->lines,
+      " _no_padding_continuous_input=1 _output_reuse_input=1 _reuse_input_on_dim_index=0");
   for (guint i = 0; i < n; i++)
     sum += g_array_index (maker->tensors, Tensor, taken[i]).size;
   end_node (maker, &sum, 1, CONCAT);
@@ -219,7 +234,9 @@ add_split (Maker *maker)
     return;
   begin_node (maker, "PhonySplit");
   write_inputs (maker, &taken, 1);
-  g_string_append (maker->lines, " _no_padding_continuous_output=1 _output_reuse_input=1 _reuse_input_on_dim_index=0");
+  g_string_append (
+      maker->lines,
+      " _no_padding_continuous_output=1 _output_reuse_input=1 _reuse_input_on_dim_index=0");
   end_node (maker, sizes, 2, PLACED);
 }
 
@@ -229,15 +246,17 @@ add_cleared (Maker *maker)
   const guint64 sizes[] = { draw_size (maker), draw_size (maker) };
 
   begin_node (maker, "Some");
-  g_string_append_printf (maker->lines, " after=clear is_atomic_node=1 atomic_output_index=%u in=%s", below (maker, 2),
-                          name_of (maker, maker->tensors->len - 1));
+  g_string_append_printf (maker->lines,
+                          " after=clear is_atomic_node=1 atomic_output_index=%u in=%s",
+                          below (maker, 2), name_of (maker, maker->tensors->len - 1));
   end_node (maker, sizes, 2, PLACED);
 }
 
 static void
 add_node (Maker *maker)
 {
-  static void (*const special[]) (Maker *) = { add_concat, add_collective, add_reference, add_split, add_cleared };
+  static void (*const special[]) (Maker *) = { add_concat, add_collective, add_reference, add_split,
+                                               add_cleared };
 
   if (maker->tensors->len > 2 && below (maker, 3) == 0)
     special[below (maker, G_N_ELEMENTS (special))](maker);
@@ -249,7 +268,14 @@ static GString *
 make_lines (guint64 seed, gboolean quirks)
 {
   GememRng rng;
-  Maker maker = { &rng, g_string_new ("clear:MemSet\n"), g_array_new (FALSE, FALSE, sizeof (Tensor)), g_array_new (FALSE, FALSE, sizeof (char *)), 0, 1, FALSE, quirks };
+  Maker maker = { &rng,
+                  g_string_new ("clear:MemSet\n"),
+                  g_array_new (FALSE, FALSE, sizeof (Tensor)),
+                  g_array_new (FALSE, FALSE, sizeof (char *)),
+                  0,
+                  1,
+                  FALSE,
+                  quirks };
   const guint64 size = 2048;
   guint n;
 
@@ -331,7 +357,8 @@ try_features (const char *planner, guint features)
   g_assert_cmpuint (failed, ==, 0);
 }
 
-/* With quirks neither several streams nor subgraphs: MIN_LIFE and forgotten ends make plans that are not safe. */
+/* With quirks neither several streams nor subgraphs: MIN_LIFE and forgotten ends make plans that
+ * are not safe. */
 static void
 test_one_stream (void)
 {
@@ -349,8 +376,10 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/ge-special-random/default", "ge-hybrid", test_random);
-  g_test_add_data_func ("/ge-special-random/priority", "ge-hybrid:memory_priority=yes", test_random);
-  g_test_add_data_func ("/ge-special-random/io-reuse", "ge-hybrid:input_reuse=0,output_reuse=0", test_random);
+  g_test_add_data_func ("/ge-special-random/priority", "ge-hybrid:memory_priority=yes",
+                        test_random);
+  g_test_add_data_func ("/ge-special-random/io-reuse", "ge-hybrid:input_reuse=0,output_reuse=0",
+                        test_random);
   g_test_add_data_func ("/ge-special-random/without-quirks", "ge-hybrid:quirks=no", test_random);
   g_test_add_func ("/ge-special-random/one-stream", test_one_stream);
   g_test_add_func ("/ge-special-random/all-without-quirks", test_all_without_quirks);

@@ -1,5 +1,6 @@
-/* test-ge-streams.c - the level-2 pools of ge-runtime.md 2.2 to 2.6: every outcome of 2.6, example E24, the ladders, events for one stream and for whoever
- * waits, the borrow pool, what ends an execution, and the bit matrix against a plain one. */
+/* test-ge-streams.c - the level-2 pools of ge-runtime.md 2.2 to 2.6: every outcome of 2.6, example
+ * E24, the ladders, events for one stream and for whoever waits, the borrow pool, what ends an
+ * execution, and the bit matrix against a plain one. */
 #include "config.h"
 
 #include <string.h>
@@ -18,7 +19,9 @@
 static guint64
 get (Rig *rig, guint i, guint64 size, guint64 stream)
 {
-  return rig_serve (rig, i, &(GememRequest) { .size = size, .stream = stream }) ? rig->blocks[i].address : 0;
+  return rig_serve (rig, i, &(GememRequest){ .size = size, .stream = stream })
+             ? rig->blocks[i].address
+             : 0;
 }
 
 static void
@@ -165,7 +168,7 @@ test_still_held (void)
 
   let (&rig, 0, 0);
   let (&rig, 0, 0); /* it holds nothing any more */
-  let (&rig, 0, 9); /* and this one never did    */
+  let (&rig, 0, 9); /* and this one never did */
   recycles (&rig, 0, 1, 0);
   order (&rig, 0, 1);
   recycles (&rig, 0, 1, 0);
@@ -386,7 +389,8 @@ test_undirected_borrowed (void)
   rig_done (&rig);
 }
 
-/* Recorded again for the same stream, an event has both marks; for another one, the first mark has only the end of the execution. */
+/* Recorded again for the same stream, an event has both marks; for another one, the first mark has
+ * only the end of the execution. */
 static void
 test_recorded_again (void)
 {
@@ -433,7 +437,7 @@ test_last_wait_events (void)
   make_borrowed (&rig, 0, M);
   get (&rig, 7, M, 2);
   use (&rig, 7, 0);
-  let (&rig, 7, 2); /* held by 0 */
+  let (&rig, 7, 2);                              /* held by 0 */
   rig.allocator->klass->sync (rig.allocator, 0); /* a stream is not the device */
   recycles (&rig, 1, 11, 4);
   finish_execution (&rig);
@@ -466,7 +470,8 @@ test_borrow_choice (void)
     }
   equal (rig_stat (&rig, "borrowed_size"), 59 * M);
   g_assert_cmphex (get (&rig, 6, 6 * M, 1), ==, address[1]); /* the smallest that is large enough */
-  g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]); /* of equal ones the one that came last */
+  /* of equal ones the one that came last */
+  g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]);
   put (&rig, 7);
   g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]);
   g_assert_cmphex (get (&rig, 8, 5 * M, 1), ==, address[2]);
@@ -520,7 +525,9 @@ static void
 test_threads (void)
 {
   Rig several = rig_new ("ge-streams:total=64GiB,MAX_RUNTIME_CORE_NUMBER=8", "sim:capacity=30MiB");
-  Rig kept = rig_new ("ge-streams:total=64GiB,MAX_RUNTIME_CORE_NUMBER=8,ENABLE_DYNAMIC_SHAPE_MULTI_STREAM=1", "sim:capacity=30MiB");
+  Rig kept = rig_new (
+      "ge-streams:total=64GiB,MAX_RUNTIME_CORE_NUMBER=8,ENABLE_DYNAMIC_SHAPE_MULTI_STREAM=1",
+      "sim:capacity=30MiB");
 
   fill_and_free (&several);
   g_assert_cmphex (get (&several, 3, 25 * M, 1), ==, 0);
@@ -579,7 +586,8 @@ test_64_streams (void)
     use (&rig, 0, s);
   g_assert_null (rig.allocator->refusal);
   use (&rig, 0, 164);
-  g_assert_cmpstr (rig.allocator->refusal, ==, "stream 164 is the 65th, and GE's multi-stream pools know at most 64");
+  g_assert_cmpstr (rig.allocator->refusal, ==,
+                   "stream 164 is the 65th, and GE's multi-stream pools know at most 64");
   g_assert_cmphex (get (&rig, 1, M, 165), ==, 0);
   record (&rig, 1, 166, ANY);
   record (&rig, 1, 100, 167);
@@ -610,7 +618,9 @@ test_65th_stream (void)
   spec = test_spec (klass);
   job = test_job (spec, &trace);
   for (guint i = 0; i < G_N_ELEMENTS (events); i++)
-    events[i] = (GememTraceEvent) { .kind = GEMEM_EVENT_ALLOC, .id = i, .size = 16, .stream = MIN (i, 64) };
+    events[i] = (GememTraceEvent){
+      .kind = GEMEM_EVENT_ALLOC, .id = i, .size = 16, .stream = MIN (i, 64)
+    };
   g_assert_null (gemem_job_run (&job, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_nonnull (strstr (error->message, "event 64: stream 64 is the 65th"));
@@ -629,7 +639,7 @@ test_65th_stream (void)
 /* The same as plainly as can be. */
 typedef struct
 {
-  guint64  count[STREAMS];
+  guint64 count[STREAMS];
   gboolean v[STREAMS][STREAMS];
 } Plain;
 
@@ -696,7 +706,8 @@ test_holders (void)
       for (guint step = 0; step < 60; step++)
         {
           const guint64 what = gemem_rng_below (&rng, 5);
-          const guint s = (guint) gemem_rng_below (&rng, streams), t = (guint) gemem_rng_below (&rng, streams);
+          const guint s = (guint) gemem_rng_below (&rng, streams),
+                      t = (guint) gemem_rng_below (&rng, streams);
           const guint64 before = p.count[s];
 
           plain_step (&p, what, s, t);

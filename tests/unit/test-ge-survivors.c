@@ -1,6 +1,8 @@
-/* test-ge-survivors.c - rules of GE's parts that changes of the code broke without a test to notice, found by mutation: the order among equal blocks,
- * the rounding of a session's addresses, variables' own pages, the device calls of a stream's bins, when a pool stops to look for a place in its range, and
- * which pages are backed in place.  See test-ge-corners.c for those of `ge` and `ge-streams`. */
+/* test-ge-survivors.c - rules of GE's parts that changes of the code broke without a test to
+ * notice, found by mutation: the order among equal blocks, the rounding of a session's addresses,
+ * variables' own pages, the device calls of a stream's bins, when a pool stops to look for a place
+ * in its range, and which pages are backed in place.  See test-ge-corners.c for those of `ge` and
+ * `ge-streams`. */
 #include "config.h"
 
 #include "allocators/ge/stack.h"
@@ -14,7 +16,8 @@
 static void
 test_equal_blocks (void)
 {
-  GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built", "sim:capacity=64MiB");
+  GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built",
+                                          "sim:capacity=64MiB");
   const guint64 first = LOAD (a, 1, { 0, 4 * M, 0 }, { 4 * M + 512, 4 * M, 0 });
 
   g_assert_cmpuint (stat_of (a, "static.blocks"), ==, 2);
@@ -40,19 +43,22 @@ test_rounded_total (void)
   gemem_device_destroy (device);
 }
 
-/* A page that a variable gave back, since the next was refused, waits for its own place (7.4: reuse=false); others share it. */
+/* A page that a variable gave back, since the next was refused, waits for its own place (7.4:
+ * reuse=false); others share it. */
 static void
 test_pages_of_variables (void)
 {
   for (guint padded = 0; padded <= 1; padded++)
     {
-      GememDevice *device = gemem_device_new ("faulty:call=create,nth=3,capacity=64MiB", NULL, 0, NULL);
+      GememDevice *device = gemem_device_new ("faulty:call=create,nth=3,capacity=64MiB", NULL, 0,
+                                              NULL);
       GeVariables variables;
       GememBlock block;
 
       gemem_ge_variables_init (&variables, device, GE_SMALL_PAGE, GE_1G_NO, 64 * M, padded);
       g_assert_true (gemem_ge_variables_alloc (&variables, M, 0, &block));
-      g_assert_false (gemem_ge_variables_alloc (&variables, 4 * M, 0, &block)); /* the uppermost of two pages is there */
+      /* the uppermost of two pages is there */
+      g_assert_false (gemem_ge_variables_alloc (&variables, 4 * M, 0, &block));
       g_assert_cmpuint (device->held, ==, 4 * M);
       g_assert_true (gemem_ge_variables_alloc (&variables, 2 * M, 0, &block));
       g_assert_cmpuint (device->held, ==, padded ? 6 * M : 4 * M);
@@ -62,7 +68,8 @@ test_pages_of_variables (void)
     }
 }
 
-/* 6.1: a bare CachingAllocator asks the device twice; bound to a stream once, then once after each step of the ladder: the own stream, each known one. */
+/* 6.1: a bare CachingAllocator asks the device twice; bound to a stream once, then once after each
+ * step of the ladder: the own stream, each known one. */
 static void
 test_calls_of_bins (void)
 {
@@ -70,9 +77,9 @@ test_calls_of_bins (void)
   GememAllocator *bound = test_allocator_new ("ge-bins:npu=yes", "sim:capacity=4MiB");
   GememBlock block;
 
-  g_assert_false (bare->klass->alloc (bare, &(GememRequest) { .size = 6 * M }, &block));
+  g_assert_false (bare->klass->alloc (bare, &(GememRequest){ .size = 6 * M }, &block));
   g_assert_cmpuint (calls (bare, GEMEM_CALL_MALLOC), ==, 2);
-  g_assert_false (bound->klass->alloc (bound, &(GememRequest) { .size = 6 * M }, &block));
+  g_assert_false (bound->klass->alloc (bound, &(GememRequest){ .size = 6 * M }, &block));
   g_assert_cmpuint (calls (bound, GEMEM_CALL_MALLOC), ==, 3);
   test_allocator_destroy (bare);
   test_allocator_destroy (bound);
@@ -80,7 +87,8 @@ test_calls_of_bins (void)
 
 /* ---- places in the way (5.4) */
 
-/* Of 2 * @n pages from the top of the range down every second is claimed for a block elsewhere; otherwise all is one idle span. */
+/* Of 2 * @n pages from the top of the range down every second is claimed for a block elsewhere;
+ * otherwise all is one idle span. */
 static GememAllocator *
 with_obstacles (guint n)
 {
@@ -98,7 +106,8 @@ with_obstacles (guint n)
   return a;
 }
 
-/* After ten vain attempts whole spans are passed over, but not the one that begins where the range does, which has the most room. */
+/* After ten vain attempts whole spans are passed over, but not the one that begins where the range
+ * does, which has the most room. */
 static void
 test_span_at_the_base (void)
 {
@@ -118,25 +127,29 @@ test_thousand_attempts (void)
       GememAllocator *a = with_obstacles (n);
       GememBlock block;
 
-      g_assert_cmpint (a->klass->alloc (a, &(GememRequest) { .size = 2 * PAGE }, &block), ==, n == 999);
+      g_assert_cmpint (a->klass->alloc (a, &(GememRequest){ .size = 2 * PAGE }, &block), ==,
+                       n == 999);
       g_assert_cmpuint (stat_of (a, "stream_syncs"), ==, n == 999 ? 0 : 1);
       test_allocator_destroy (a);
     }
 }
 
-/* What is in the way counts in whole pages, and may be more than the free span, which begins or ends within one: no more than the span is set aside
- * then (the specification is silent).  Without that bound the last request here cuts more pages from a span than it has. */
+/* What is in the way counts in whole pages, and may be more than the free span, which begins or
+ * ends within one: no more than the span is set aside then (the specification is silent).  Without
+ * that bound the last request here cuts more pages from a span than it has. */
 static void
 test_obstacle_beyond_span (void)
 {
   static const struct
   {
-    guint   frees; /* blocks given back before, by their numbers below */
-    guint   numbers[2];
+    guint frees; /* blocks given back before, by their numbers below */
+    guint numbers[2];
     guint64 size, below_top; /* the request; where it is, 0: elsewhere, G_MAXUINT64: nowhere */
   } steps[] = {
-    { 0, { 0 }, 24, 24 },     { 0, { 0 }, 29, 53 }, { 0, { 0 }, 4, 57 },           { 0, { 0 }, 27, 84 }, { 0, { 0 }, 4, 88 },
-    { 0, { 0 }, 2, 90 },      { 2, { 0, 3 }, 29, 0 }, { 0, { 0 }, 15, G_MAXUINT64 }, { 1, { 1 }, 10, 0 },  { 0, { 0 }, 6, 63 },
+    { 0, { 0 }, 24, 24 },   { 0, { 0 }, 29, 53 },          { 0, { 0 }, 4, 57 },
+    { 0, { 0 }, 27, 84 },   { 0, { 0 }, 4, 88 },           { 0, { 0 }, 2, 90 },
+    { 2, { 0, 3 }, 29, 0 }, { 0, { 0 }, 15, G_MAXUINT64 }, { 1, { 1 }, 10, 0 },
+    { 0, { 0 }, 6, 63 },
   };
   GememAllocator *a = test_allocator_new ("ge-expandable:total=512MiB", "sim:capacity=96MiB");
   const guint64 top = RANGES + 480 * M;
@@ -149,7 +162,7 @@ test_obstacle_beyond_span (void)
 
       for (guint n = 0; n < steps[i].frees; n++)
         a->klass->free (a, &blocks[steps[i].numbers[n]], FALSE);
-      served = a->klass->alloc (a, &(GememRequest) { .size = steps[i].size * M }, &blocks[i]);
+      served = a->klass->alloc (a, &(GememRequest){ .size = steps[i].size * M }, &blocks[i]);
       g_assert_cmpint (served, ==, steps[i].below_top != G_MAXUINT64);
       if (served && steps[i].below_top != 0)
         g_assert_cmphex (blocks[i].address, ==, top - steps[i].below_top * M);
@@ -163,7 +176,8 @@ test_obstacle_beyond_span (void)
 
 /* ---- pages backed in place (5.3, 5.6) */
 
-/* A page that was returned is backed in its place, once: after that, and a failure that undoes it, idle pages are gathered for it like for others. */
+/* A page that was returned is backed in its place, once: after that, and a failure that undoes it,
+ * idle pages are gathered for it like for others. */
 static void
 test_recycled_once (void)
 {
@@ -175,14 +189,18 @@ test_recycled_once (void)
 
   gemem_ge_pages_init (&pages, device, PAGE, GE_1G_NO);
   g_assert_true (gemem_ge_range_init (&range, &pages, 4 * PAGE));
-  g_assert_cmpint (gemem_ge_range_back (&range, range.base + 3 * PAGE, PAGE, &reuse), ==, GE_BACKED);
+  g_assert_cmpint (gemem_ge_range_back (&range, range.base + 3 * PAGE, PAGE, &reuse), ==,
+                   GE_BACKED);
   gemem_ge_range_unback (&range, range.base + 3 * PAGE, PAGE);
   gemem_ge_range_recycle (&range, range.base + 3 * PAGE, PAGE);
-  g_assert_cmpint (gemem_ge_range_back (&range, range.base + 2 * PAGE, 2 * PAGE, &reuse), ==, GE_BACK_FAILED); /* the upper one was there */
+  /* the upper one was there */
+  g_assert_cmpint (gemem_ge_range_back (&range, range.base + 2 * PAGE, 2 * PAGE, &reuse), ==,
+                   GE_BACK_FAILED);
   gemem_device_free (device, taken, PAGE);
   g_assert_cmpint (gemem_ge_range_back (&range, range.base, PAGE, &reuse), ==, GE_BACKED);
   gemem_ge_range_unback (&range, range.base, PAGE);
-  g_assert_cmpint (gemem_ge_range_back (&range, range.base + 3 * PAGE, PAGE, &reuse), ==, GE_BACK_NEW_VA);
+  g_assert_cmpint (gemem_ge_range_back (&range, range.base + 3 * PAGE, PAGE, &reuse), ==,
+                   GE_BACK_NEW_VA);
   gemem_ge_range_clear (&range);
   gemem_ge_pages_clear (&pages);
   gemem_device_destroy (device);

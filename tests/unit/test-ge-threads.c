@@ -1,8 +1,10 @@
-/* test-ge-threads.c - the thread rules of ge-runtime.md 1.11: what locks survives eight threads at once, and a build with full checks reports a second thread
- * in a pool that does not.
+/* test-ge-threads.c - the thread rules of ge-runtime.md 1.11: what locks survives eight threads at
+ * once, and a build with full checks reports a second thread in a pool that does not.
  *
- * Shared by all threads: one device, a page pool, the bottom pool, a session's range, its variables, and its static graphs under each policy.  Each thread has L1
- * pools of its own, a plain and an expandable one, and a range.  The books are checked when all have ended.  Meant for the thread sanitizer (tests/build/long-sanitizers.sh).
+ * Shared by all threads: one device, a page pool, the bottom pool, a session's range, its
+ * variables, and its static graphs under each policy.  Each thread has L1 pools of its own, a plain
+ * and an expandable one, and a range.  The books are checked when all have ended.  Meant for the
+ * thread sanitizer (tests/build/long-sanitizers.sh).
  */
 #include "config.h"
 
@@ -19,25 +21,25 @@
 
 typedef struct
 {
-  GememDevice   *device;
-  GePages        pages;
-  GePool         bottom;
+  GememDevice *device;
+  GePages pages;
+  GePool bottom;
   GeSessionRange fixed, range; /* shares; the active graphs' */
-  GeVariables    variables;
-  GeActive       active;
-  GeStatic       statics[3]; /* a block each, the largest for all, shared blocks in a range */
-  guint          rounds;
+  GeVariables variables;
+  GeActive active;
+  GeStatic statics[3]; /* a block each, the largest for all, shared blocks in a range */
+  guint rounds;
 } Shared;
 
 typedef struct
 {
-  Shared        *shared;
-  guint64        number, retries;
-  GememRng       rng;
-  GePool         plain, expandable;
+  Shared *shared;
+  guint64 number, retries;
+  GememRng rng;
+  GePool plain, expandable;
   GeSessionRange own;
-  GeSpan        *spans[2][BLOCKS];
-  GememBlock     variables[BLOCKS];
+  GeSpan *spans[2][BLOCKS];
+  GememBlock variables[BLOCKS];
 } Worker;
 
 static guint64
@@ -130,7 +132,11 @@ use_graphs (Worker *w)
 static void
 pool_init (Worker *w, GePool *pool)
 {
-  const GePoolConfig config = { .page_shift = 16, .threshold = TOTAL, .span_layer_lift_max = G_MAXUINT32, .quick = TRUE, .retries = &w->retries };
+  const GePoolConfig config = { .page_shift = 16,
+                                .threshold = TOTAL,
+                                .span_layer_lift_max = G_MAXUINT32,
+                                .quick = TRUE,
+                                .retries = &w->retries };
 
   gemem_ge_pool_init (pool, &config, &gemem_ge_pool_lower, &w->shared->bottom);
 }
@@ -221,10 +227,16 @@ check_end (Shared *s)
 static void
 test_stress (gconstpointer device)
 {
-  Shared s = { .device = gemem_device_new (device, NULL, 0, NULL), .rounds = g_getenv ("GEMEM_QUICK") != NULL ? 300 : 1500 };
+  Shared s = { .device = gemem_device_new (device, NULL, 0, NULL),
+               .rounds = g_getenv ("GEMEM_QUICK") != NULL ? 300 : 1500 };
   guint64 retries = 0;
-  const GePoolConfig config = { .page_shift = 16, .threshold = TOTAL, .minimum = 2 * M, .span_layer_lift_max = G_MAXUINT32, .quick = TRUE,
-                                .shared = s.device, .retries = &retries };
+  const GePoolConfig config = { .page_shift = 16,
+                                .threshold = TOTAL,
+                                .minimum = 2 * M,
+                                .span_layer_lift_max = G_MAXUINT32,
+                                .quick = TRUE,
+                                .shared = s.device,
+                                .retries = &retries };
   g_autofree Worker *workers = g_new0 (Worker, THREADS);
   const GeStaticOptions options[G_N_ELEMENTS (s.statics)] = {
     { .mode = GE_STATIC_OWN, .total = TOTAL },
@@ -276,7 +288,11 @@ test_second_thread (void)
 {
 #if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
   guint64 retries = 0;
-  const GePoolConfig config = { .page_shift = 16, .threshold = TOTAL, .span_layer_lift_max = G_MAXUINT32, .quick = TRUE, .retries = &retries };
+  const GePoolConfig config = { .page_shift = 16,
+                                .threshold = TOTAL,
+                                .span_layer_lift_max = G_MAXUINT32,
+                                .quick = TRUE,
+                                .retries = &retries };
   GememDevice *device;
   GePool pool;
 

@@ -1,4 +1,5 @@
-/* test-generators.c - the generators: same seed same events, distributions within their bounds, balanced, bounded, refused when absurd. */
+/* test-generators.c - the generators: same seed same events, distributions within their bounds,
+ * balanced, bounded, refused when absurd. */
 #include "config.h"
 
 #include <string.h>
@@ -63,15 +64,21 @@ read_facts (const char *spec, guint64 seed)
 static void
 test_golden (void)
 {
-  g_assert_cmphex (read_facts ("random:events=5000,live=100", 1).hash, ==, G_GUINT64_CONSTANT (0xb319ab7f16380dd2));
-  g_assert_cmphex (read_facts ("transformer-train:layers=2,width=64,heads=4,sequence=32,batch=2,iterations=2", 0).hash, ==, G_GUINT64_CONSTANT (0xa9dc77d8e043b1ef));
+  g_assert_cmphex (read_facts ("random:events=5000,live=100", 1).hash, ==,
+                   G_GUINT64_CONSTANT (0xb319ab7f16380dd2));
+  g_assert_cmphex (
+      read_facts ("transformer-train:layers=2,width=64,heads=4,sequence=32,batch=2,iterations=2", 0)
+          .hash,
+      ==, G_GUINT64_CONSTANT (0xa9dc77d8e043b1ef));
 }
 
 static void
 test_seeds (void)
 {
-  g_assert_cmphex (read_facts ("random:events=2000", 7).hash, ==, read_facts ("random:events=2000", 7).hash);
-  g_assert_cmphex (read_facts ("random:events=2000", 7).hash, !=, read_facts ("random:events=2000", 8).hash);
+  g_assert_cmphex (read_facts ("random:events=2000", 7).hash, ==,
+                   read_facts ("random:events=2000", 7).hash);
+  g_assert_cmphex (read_facts ("random:events=2000", 7).hash, !=,
+                   read_facts ("random:events=2000", 8).hash);
   g_assert_cmphex (read_facts ("transformer-train:layers=1,iterations=4,jitter=30", 1).hash, !=,
                    read_facts ("transformer-train:layers=1,iterations=4,jitter=30", 2).hash);
 }
@@ -84,8 +91,10 @@ test_random_bounds (void)
   for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (guint l = 0; l < G_N_ELEMENTS (lifetimes); l++)
       {
-        g_autofree char *spec = g_strdup_printf ("random:events=20000,live=200,size_min=1000,size_max=1MiB,size_step=8,sizes=%s,lifetimes=%s,streams=3",
-                                                 sizes[s], lifetimes[l]);
+        g_autofree char *spec = g_strdup_printf (
+            "random:events=20000,live=200,size_min=1000,size_max=1MiB,size_step=8,sizes=%s,"
+            "lifetimes=%s,streams=3",
+            sizes[s], lifetimes[l]);
         Facts facts = read_facts (spec, 5);
         g_assert_cmpuint (facts.allocs, ==, facts.frees);
         g_assert_cmpuint (facts.events, >=, 20000);
@@ -102,7 +111,8 @@ test_random_bounds (void)
 static void
 test_random_fixed (void)
 {
-  Facts facts = read_facts ("random:events=1000,lifetime=10,lifetimes=fixed,sizes=fixed,size_max=4096", 0);
+  Facts facts = read_facts (
+      "random:events=1000,lifetime=10,lifetimes=fixed,sizes=fixed,size_max=4096", 0);
   g_assert_cmpuint (facts.most_live, ==, 10);
   facts = read_facts ("random:events=1000,lifetime=10,lifetimes=fixed,drain=no", 0);
   g_assert_cmpuint (facts.events, ==, 1000);
@@ -123,16 +133,21 @@ peak_live (const char *spec)
   return peak;
 }
 
-/* What the shapes say: the parameters of one block, the state of AdamW, less with recomputation, more with the score matrix. */
+/* What the shapes say: the parameters of one block, the state of AdamW, less with recomputation,
+ * more with the score matrix. */
 static void
 test_transformer_sizes (void)
 {
   guint64 w = 64, h = 256, v = 1000, layers = 2;
   guint64 parameters = (w + 3 * w * w + 3 * w + w * w + w + w * h + h + h * w) * layers + v * w + w;
-  const char *base = "transformer-train:layers=2,width=64,heads=4,sequence=16,batch=1,vocabulary=1000,iterations=2,optimizer=";
-  g_autofree char *none = g_strconcat (base, "none", NULL), *sgd = g_strconcat (base, "sgd", NULL), *adamw = g_strconcat (base, "adamw", NULL);
-  g_autofree char *big = g_strdup ("transformer-train:layers=8,width=64,heads=4,sequence=512,batch=2,vocabulary=1000,iterations=1,optimizer=none");
-  g_autofree char *recompute = g_strconcat (big, ",recompute=yes", NULL), *scores = g_strconcat (big, ",flash=no", NULL);
+  const char *base = "transformer-train:layers=2,width=64,heads=4,sequence=16,batch=1,vocabulary="
+                     "1000,iterations=2,optimizer=";
+  g_autofree char *none = g_strconcat (base, "none", NULL), *sgd = g_strconcat (base, "sgd", NULL),
+                  *adamw = g_strconcat (base, "adamw", NULL);
+  g_autofree char *big = g_strdup ("transformer-train:layers=8,width=64,heads=4,sequence=512,batch="
+                                   "2,vocabulary=1000,iterations=1,optimizer=none");
+  g_autofree char *recompute = g_strconcat (big, ",recompute=yes", NULL),
+                  *scores = g_strconcat (big, ",flash=no", NULL);
   g_assert_cmpuint (peak_live (sgd), >=, 4 * parameters * 3);
   g_assert_cmpuint (peak_live (adamw) - peak_live (sgd), ==, 4 * parameters);
   g_assert_cmpuint (peak_live (none), >=, 4 * parameters * 2);
@@ -143,7 +158,10 @@ test_transformer_sizes (void)
 static void
 test_valid (void)
 {
-  static const char *const specs[] = { "random:events=30000", "transformer-train:layers=3,iterations=3,recompute=yes,flash=no,jitter=20" };
+  static const char *const specs[] = {
+    "random:events=30000",
+    "transformer-train:layers=3,iterations=3,recompute=yes,flash=no,jitter=20"
+  };
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     {
       GError *error = NULL;
@@ -172,7 +190,8 @@ test_refused (void)
 {
   assert_refused ("randm", "did you mean 'random'");
   assert_refused ("xyzzy", "there are random, transformer-train");
-  assert_refused ("random:size_min=2MiB,size_max=1MiB", "size_min=2097152 is larger than size_max=1048576");
+  assert_refused ("random:size_min=2MiB,size_max=1MiB",
+                  "size_min=2097152 is larger than size_max=1048576");
   assert_refused ("random:events=0", "events");
   assert_refused ("random:streams=65", "streams");
   assert_refused ("random:evnts=5", "did you mean 'events'");

@@ -1,11 +1,12 @@
-/* test-graph-ge-dump.c - GE dumps: what each field becomes, subgraphs, the log behind a dump, what is refused and how. */
+/* test-graph-ge-dump.c - GE dumps: what each field becomes, subgraphs, the log behind a dump, what
+ * is refused and how. */
 #include "config.h"
 
 #include <string.h>
 
+#include "graphs/format.h"
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
-#include "graphs/format.h"
 
 static void
 expect (const GememGraph *graph, const char *expected, const char *notes)
@@ -14,7 +15,8 @@ expect (const GememGraph *graph, const char *expected, const char *notes)
   g_autoptr (GString) provenance = g_string_new (NULL);
 
   for (guint i = 0; i < gemem_graph_provenance (graph)->len; i++)
-    g_string_append_printf (provenance, "%s\n", (const char *) g_ptr_array_index (gemem_graph_provenance (graph), i));
+    g_string_append_printf (provenance, "%s\n",
+                            (const char *) g_ptr_array_index (gemem_graph_provenance (graph), i));
   g_assert_cmpstr (text, ==, expected);
   g_assert_cmpstr (provenance->str, ==, notes);
 }
@@ -26,10 +28,12 @@ test_graph (void)
 
   expect (graph,
           "x:Data() -> float32[2,4]=64 stream=-1 index=0\n"
-          "b:MatMul(x.0) -> float32[2,4]=64 int8[3,8]=24 workspace=100 workspace=0 _workspace_type=2,2 _input_name_key=l\303\251,r\"\n"
+          "b:MatMul(x.0) -> float32[2,4]=64 int8[3,8]=24 workspace=100 workspace=0 "
+          "_workspace_type=2,2 _input_name_key=l\303\251,r\"\n"
           "sync:Send( ^b) ->\n"
           "view:Reshape(b.0) -> float32[8]=64&0 engine=DNN_VM_GE_LOCAL_OP_STORE batch=\n"
-          "c:ConcatD(b.1 - view.0 ^sync) -> float16[8,3]=96 _tensor_memory_scope=1 stream=1 engine= batch=Batch_1 "
+          "c:ConcatD(b.1 - view.0 ^sync) -> float16[8,3]=96 _tensor_memory_scope=1 stream=1 "
+          "engine= batch=Batch_1 "
           "_no_padding_continuous_input=1 _reuse_input_on_dim_index=0\n",
           "source: GE dump\n"
           "note: 1 outputs have no size; it is taken from their shape, without padding\n"
@@ -91,49 +95,63 @@ test_refused_text (void)
 {
   expect_refusal ("", "x:1: there is no graph and no op in it" NO_DUMP);
   expect_refusal ("name: \"n\"\n", "x:2: there is no graph and no op in it" NO_DUMP);
-  expect_refusal ("op {\n", "x:2: the file ends where the name of a field should be; fetch it again");
+  expect_refusal ("op {\n",
+                  "x:2: the file ends where the name of a field should be; fetch it again");
   expect_refusal ("op }", "x:1: '}' where ':' or '{' should be");
-  expect_refusal ("op { name: \"a\n", "x:1: the file ends where the rest of a string should be; fetch it again");
-  expect_refusal ("op { name: \"a\\", "x:1: the file ends where the rest of a string should be; fetch it again");
+  expect_refusal ("op { name: \"a\n",
+                  "x:1: the file ends where the rest of a string should be; fetch it again");
+  expect_refusal ("op { name: \"a\\",
+                  "x:1: the file ends where the rest of a string should be; fetch it again");
   expect_refusal ("op { name: \"a\" >", "x:1: '>' where the name of a field should be");
-  expect_refusal ("op { name: [\"a\"", "x:1: the file ends where a value should be; fetch it again");
+  expect_refusal ("op { name: [\"a\"",
+                  "x:1: the file ends where a value should be; fetch it again");
   expect_refusal ("op { name: [[", "x:1: '[' where a value should be");
   expect_refusal ("op { \x01", "x:1: byte 0x01 where the name of a field should be");
   expect_refusal ("op { name: 5 }", "x:1: field 'name' must be a string" NO_DUMP);
   expect_refusal ("op { id: \"a\" }", "x:1: field 'id' must be a number or a word" NO_DUMP);
-  expect_refusal ("op { id: 9223372036854775808 }", "x:1: field 'id' must be a number of 64 bits, not '9223372036854775808'");
+  expect_refusal ("op { id: 9223372036854775808 }",
+                  "x:1: field 'id' must be a number of 64 bits, not '9223372036854775808'");
   expect_refusal ("op: 5", "x:1: field 'op' must be a message in braces" NO_DUMP);
   expect_refusal ("op { type: \"T\" }", "x:1: an operator that ends here has no name" NO_DUMP);
 }
 
 #define GRAPH(text) "name: \"g\" op { name: \"n\" type: \"T\" " text " }"
-#define LOG(graph)                                                                                                                         \
-  "\n[IMAS]Set " graph " name[n] optype[T] output[0] offset to [0] streamid[0] memtype[2] size[512] realsize[8] noalignsize[8] "           \
+#define LOG(graph) \
+  "\n[IMAS]Set " graph " name[n] optype[T] output[0] offset to [0] streamid[0] memtype[2] " \
+  "size[512] realsize[8] noalignsize[8] " \
   "life time begin[1] life time end[2] child[0] isref[0] batch[], block_type[]\n"
 
 static void
 test_refused_graphs (void)
 {
-  expect_refusal (GRAPH ("input: \"m:0\""), "x: node 'n': input 'm:0': there is no such operator in graph 'g'");
+  expect_refusal (GRAPH ("input: \"m:0\""),
+                  "x: node 'n': input 'm:0': there is no such operator in graph 'g'");
   expect_refusal (GRAPH ("input: \"n\""), "x: node 'n': input 'n': must be PRODUCER:OUTPUT");
   expect_refusal (GRAPH ("input: \"n:-2\""), "x: node 'n': input 'n:-2': must be PRODUCER:OUTPUT");
-  expect_refusal (GRAPH ("input: \"n:0\""), "x: node 'n': input 0: output 0 of 'n' does not exist; it has 0");
-  expect_refusal (GRAPH ("input: \"n:0\" output_desc { size: 1 }"), "x: node 'n': is part of a cycle: 'n' -> 'n'");
-  expect_refusal (GRAPH ("output_desc { size: -1 }"), "x: node 'n': output 0: size -1; the graph is not static");
-  expect_refusal (GRAPH ("output_desc { }"),
-                  "x: node 'n': output 0: has neither size nor shape; dump a later stage (AfterCalcOpParam or behind it)");
-  expect_refusal (GRAPH ("workspace_bytes: -2"), "x: node 'n': workspace 0: -2 bytes; the graph is not static");
-  expect_refusal (GRAPH ("subgraph_name: \"s\""), "x: node 'n': subgraph 's' is not in the file; dump the whole model");
-  expect_refusal (GRAPH ("") "op { name: \"n\" }", "x: node 'n': is there twice in graph 'g'" NO_DUMP);
-  expect_refusal (GRAPH ("") "graph { name: \"s\" op { name: \"a\" subgraph_name: \"s\" } }" GRAPH ("subgraph_name: \"s\""),
+  expect_refusal (GRAPH ("input: \"n:0\""),
+                  "x: node 'n': input 0: output 0 of 'n' does not exist; it has 0");
+  expect_refusal (GRAPH ("input: \"n:0\" output_desc { size: 1 }"),
+                  "x: node 'n': is part of a cycle: 'n' -> 'n'");
+  expect_refusal (GRAPH ("output_desc { size: -1 }"),
+                  "x: node 'n': output 0: size -1; the graph is not static");
+  expect_refusal (GRAPH ("output_desc { }"), "x: node 'n': output 0: has neither size nor shape; "
+                                             "dump a later stage (AfterCalcOpParam or behind it)");
+  expect_refusal (GRAPH ("workspace_bytes: -2"),
+                  "x: node 'n': workspace 0: -2 bytes; the graph is not static");
+  expect_refusal (GRAPH ("subgraph_name: \"s\""),
+                  "x: node 'n': subgraph 's' is not in the file; dump the whole model");
+  expect_refusal (GRAPH ("") "op { name: \"n\" }",
                   "x: node 'n': is there twice in graph 'g'" NO_DUMP);
-  expect_refusal (
-      "graph { name: \"g\" op { name: \"n\" subgraph_name: \"s\" subgraph_name: \"s\" } } graph { name: \"s\" op { name: \"m\" } }",
-      "x: node 'm': subgraph 's' is used twice, or nested more than 100 deep");
+  expect_refusal (GRAPH ("") "graph { name: \"s\" op { name: \"a\" subgraph_name: \"s\" } }" GRAPH (
+                      "subgraph_name: \"s\""),
+                  "x: node 'n': is there twice in graph 'g'" NO_DUMP);
+  expect_refusal ("graph { name: \"g\" op { name: \"n\" subgraph_name: \"s\" subgraph_name: \"s\" "
+                  "} } graph { name: \"s\" op { name: \"m\" } }",
+                  "x: node 'm': subgraph 's' is used twice, or nested more than 100 deep");
   expect_refusal ("graph { name: \"s\" op { name: \"a\" subgraph_name: \"s\" } }",
                   "x: there is no graph #0; it has 0 that are no subgraphs");
-  expect_refusal (GRAPH ("") LOG ("h_1"),
-                  "x: the log behind the dump has no lines of graph 'g', but of 'h_1'; append the log of this graph");
+  expect_refusal (GRAPH ("") LOG ("h_1"), "x: the log behind the dump has no lines of graph 'g', "
+                                          "but of 'h_1'; append the log of this graph");
 }
 
 /* ---- text that is read */
@@ -143,21 +161,25 @@ open_text (const char *text)
 {
   g_autoptr (GBytes) bytes = g_bytes_new (text, strlen (text));
   g_autoptr (GError) error = NULL;
-  GememGraph *graph = gemem_graph_open_input (gemem_input_new_from_bytes (bytes, "x"), "ge-dump", 0, &error);
+  GememGraph *graph = gemem_graph_open_input (gemem_input_new_from_bytes (bytes, "x"), "ge-dump", 0,
+                                              &error);
 
   g_assert_no_error (error);
   return graph;
 }
 
-/* Nodes that a log cannot tell apart, because names are cut to 512 bytes in it, keep what the dump says. */
+/* Nodes that a log cannot tell apart, because names are cut to 512 bytes in it, keep what the dump
+ * says. */
 static void
 test_cut_names (void)
 {
   g_autofree char *stem = g_strnfill (512, 'n'), *line = g_strdup (LOG ("g_1"));
   g_auto (GStrv) parts = g_strsplit (line, "name[n]", 2);
-  g_autofree char *one = g_strdup_printf ("name: \"g\" op { name: \"%s1\" stream_id: 3 }%sname[%s]%s", stem, parts[0], stem, parts[1]);
-  g_autofree char *two = g_strdup_printf ("name: \"g\" op { name: \"%s1\" stream_id: 3 } op { name: \"%s2\" stream_id: 3 }%sname[%s]%s",
-                                          stem, stem, parts[0], stem, parts[1]);
+  g_autofree char *one = g_strdup_printf (
+      "name: \"g\" op { name: \"%s1\" stream_id: 3 }%sname[%s]%s", stem, parts[0], stem, parts[1]);
+  g_autofree char *two = g_strdup_printf (
+      "name: \"g\" op { name: \"%s1\" stream_id: 3 } op { name: \"%s2\" stream_id: 3 }%sname[%s]%s",
+      stem, stem, parts[0], stem, parts[1]);
   g_autoptr (GememGraph) matched = open_text (one), unmatched = open_text (two);
 
   g_assert_cmpint (gemem_graph_node (matched, 0)->stream, ==, 0);
@@ -175,7 +197,8 @@ test_odd_text (void)
     g_string_append (text, "a:[]");
   g_string_append (text, "op { name: \"\\001\\377\\u00e9\\U0001F600\\t\\?\" }");
   g_autoptr (GememGraph) graph = open_text (text->str);
-  g_assert_cmpstr (gemem_graph_node (graph, 0)->name, ==, "?\357\277\275\303\251\360\237\230\200??");
+  g_assert_cmpstr (gemem_graph_node (graph, 0)->name, ==,
+                   "?\357\277\275\303\251\360\237\230\200??");
 }
 
 static void

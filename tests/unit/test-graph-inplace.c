@@ -1,12 +1,27 @@
 /* test-graph-inplace.c - graphs/inplace.h: who may be written over whom. */
 #include "config.h"
 
-#include "tests/util/testutil.h"
 #include "graphs/inplace.h"
+#include "tests/util/testutil.h"
 
-static const char *const paddle_whitelist[] = { "sigmoid",         "exp",         "relu",       "tanh",  "sqrt",         "ceil",
-                                                "floor",           "reciprocal",  "relu6",      "soft_relu", "hard_sigmoid", "batch_norm",
-                                                "batch_norm_grad", "sum",         "sum_grad",   "scale", "reshape",      "elementwise_add",
+static const char *const paddle_whitelist[] = { "sigmoid",
+                                                "exp",
+                                                "relu",
+                                                "tanh",
+                                                "sqrt",
+                                                "ceil",
+                                                "floor",
+                                                "reciprocal",
+                                                "relu6",
+                                                "soft_relu",
+                                                "hard_sigmoid",
+                                                "batch_norm",
+                                                "batch_norm_grad",
+                                                "sum",
+                                                "sum_grad",
+                                                "scale",
+                                                "reshape",
+                                                "elementwise_add",
                                                 "elementwise_add_grad" };
 
 static void
@@ -66,7 +81,8 @@ test_rules (void)
 
   expect (start ("mul", 0, NULL, 0), "");
   expect (start ("relu", 0, NULL, 0), "0>0 ");
-  expect (start ("mul", GEMEM_ATTRIBUTE_INPLACE_PAIRS, crossed, G_N_ELEMENTS (crossed)), "0>1 1>0 ");
+  expect (start ("mul", GEMEM_ATTRIBUTE_INPLACE_PAIRS, crossed, G_N_ELEMENTS (crossed)),
+          "0>1 1>0 ");
   expect (start ("relu", GEMEM_ATTRIBUTE_INPLACE_PAIRS, crossed, 2), "1>0 ");
   expect (start ("relu", GEMEM_ATTRIBUTE_INPLACE_PAIRS, crossed, 0), "");
   expect (start ("mul", GEMEM_ATTRIBUTE_OUTPUT_INPLACE_ABILITY, crossed, 2), "0>1 ");

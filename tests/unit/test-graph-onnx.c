@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "graphs/format.h"
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
-#include "graphs/format.h"
 
 static void
 expect (const char *name, const char *expected)
@@ -16,8 +16,10 @@ expect (const char *name, const char *expected)
   text = test_graph_text (graph);
   g_assert_cmpstr (text, ==, expected);
   g_assert_cmpstr (gemem_graph_name (graph), ==, name);
-  g_assert_cmpstr (g_ptr_array_index (gemem_graph_provenance (graph), 0), ==, "source: ONNX model, ir_version 8");
-  g_assert_cmpstr (g_ptr_array_index (gemem_graph_provenance (graph), 1), ==, "tool: make-samples 1");
+  g_assert_cmpstr (g_ptr_array_index (gemem_graph_provenance (graph), 0), ==,
+                   "source: ONNX model, ir_version 8");
+  g_assert_cmpstr (g_ptr_array_index (gemem_graph_provenance (graph), 1), ==,
+                   "tool: make-samples 1");
 }
 
 static void
@@ -61,7 +63,8 @@ test_unread (void)
                     "$m float32[3]=12 persistable\n"
                     "$v float32[3]=12 persistable\n"
                     "x:Data() -> float32[2,3,4,4]=384 index=0\n"
-                    "BatchNormalization:BatchNormalization(x.0 $s $b $m $v) -> float32[2,3,4,4]=384 ?=0 ?=0 ?=0 ?=0\n"
+                    "BatchNormalization:BatchNormalization(x.0 $s $b $m $v) -> "
+                    "float32[2,3,4,4]=384 ?=0 ?=0 ?=0 ?=0\n"
                     "Dropout:Dropout(BatchNormalization.0) -> float32[2,3,4,4]=384 ?=0\n"
                     "NetOutput:NetOutput(Dropout.0) ->\n");
   g_assert_cmpstr (g_ptr_array_index (gemem_graph_provenance (graph), 2), ==,
@@ -82,19 +85,21 @@ test_subgraphs (void)
                 "then/NetOutput:NetOutput(Mul.0) -> in=2 _input_parent_node_index=0\n"
                 "Neg:Neg(If.0) -> float32[3]=12\n"
                 "NetOutput:NetOutput(Neg.0) ->\n");
-  expect ("loop", "$n int64[]=8 persistable\n"
-                  "x:Data() -> float32[3]=12 index=0\n"
-                  "c:Data() -> bool[]=1 index=1\n"
-                  "Loop:Loop($n c.0 x.0) -> float32[3]=12 float32[5,3]=60 1{body}\n"
-                  "i:Data() -> int64[]=8 in=1 index=0\n"
-                  "go:Data() -> bool[]=1 in=1 index=1 _parent_node_index=1\n"
-                  "state:Data() -> float32[3]=12 in=1 index=2 _parent_node_index=2\n"
-                  "Identity:Identity(go.0) -> bool[]=1&0 in=1\n"
-                  "Add:Add(state.0 x.0) -> float32[3]=12 in=1\n"
-                  "Exp:Exp(Add.0) -> float32[3]=12 in=1\n"
-                  "body/NetOutput:NetOutput(Identity.0 Add.0 Exp.0) -> in=1 _input_parent_node_index=-1,0,1\n"
-                  "ReduceSum:ReduceSum(Loop.1) -> float32[]=4\n"
-                  "NetOutput:NetOutput(Loop.0 Loop.1 ReduceSum.0) ->\n");
+  expect (
+      "loop",
+      "$n int64[]=8 persistable\n"
+      "x:Data() -> float32[3]=12 index=0\n"
+      "c:Data() -> bool[]=1 index=1\n"
+      "Loop:Loop($n c.0 x.0) -> float32[3]=12 float32[5,3]=60 1{body}\n"
+      "i:Data() -> int64[]=8 in=1 index=0\n"
+      "go:Data() -> bool[]=1 in=1 index=1 _parent_node_index=1\n"
+      "state:Data() -> float32[3]=12 in=1 index=2 _parent_node_index=2\n"
+      "Identity:Identity(go.0) -> bool[]=1&0 in=1\n"
+      "Add:Add(state.0 x.0) -> float32[3]=12 in=1\n"
+      "Exp:Exp(Add.0) -> float32[3]=12 in=1\n"
+      "body/NetOutput:NetOutput(Identity.0 Add.0 Exp.0) -> in=1 _input_parent_node_index=-1,0,1\n"
+      "ReduceSum:ReduceSum(Loop.1) -> float32[]=4\n"
+      "NetOutput:NetOutput(Loop.0 Loop.1 ReduceSum.0) ->\n");
 }
 
 /* ---- what is refused */
@@ -102,7 +107,8 @@ test_subgraphs (void)
 static void
 load (const char *name, char **data, gsize *size)
 {
-  g_autofree char *relative = g_strdup_printf ("tests/data/onnx/%s.onnx", name), *path = test_source_path (relative);
+  g_autofree char *relative = g_strdup_printf ("tests/data/onnx/%s.onnx", name),
+                  *path = test_source_path (relative);
 
   g_assert_true (g_file_get_contents (path, data, size, NULL));
 }
@@ -121,11 +127,11 @@ expect_refusal (const char *name, const char *expected)
 static void
 test_refused_models (void)
 {
-  expect_refusal ("no-shapes",
-                  "x: tensor 'h': has no shape; run shape inference (onnx.shape_inference.infer_shapes_path) and read its result");
-  expect_refusal ("dynamic",
-                  "x: tensor 'x': dimension 0 is 'batch', not a number; fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed "
-                  "--dim_param 'batch' --dim_value N, then run shape inference");
+  expect_refusal ("no-shapes", "x: tensor 'h': has no shape; run shape inference "
+                               "(onnx.shape_inference.infer_shapes_path) and read its result");
+  expect_refusal ("dynamic", "x: tensor 'x': dimension 0 is 'batch', not a number; fix it: python "
+                             "-m onnxruntime.tools.make_dynamic_shape_fixed "
+                             "--dim_param 'batch' --dim_value N, then run shape inference");
 }
 
 static void
@@ -145,16 +151,25 @@ test_refused_bytes (void)
   expect_bytes (BYTES ("\x08\x08"), "x: holds no graph; this is no ONNX model");
   expect_bytes (BYTES ("\x08\x08\x3a\x03\x12\x01y"), "x: " GEMEM_GRAPH_WITHOUT_NODES);
   expect_bytes (BYTES ("\x08"), "x: byte 1: the file ends within a message; fetch it again");
-  expect_bytes (BYTES ("\x3a\x02\x12"), "x: byte 3: the file ends within a message; fetch it again");
+  expect_bytes (BYTES ("\x3a\x02\x12"),
+                "x: byte 3: the file ends within a message; fetch it again");
   expect_bytes (BYTES ("\x3a\x02\x12\x01y"),
-                "x: byte 4: the file ends within a message; fetch it again"); /* the name reaches beyond its graph */
-  expect_bytes (BYTES ("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "x: byte 1: a number of more than 64 bits" OTHER);
-  expect_bytes (BYTES ("\x0b"), "x: byte 1: field 'ir_version' has another type than it should" OTHER);
-  expect_bytes (BYTES ("\x38\x01"), "x: byte 1: field 'graph' has another type than it should" OTHER);
+                /* the name reaches beyond its graph */
+                "x: byte 4: the file ends within a message; fetch it again");
+  expect_bytes (BYTES ("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+                "x: byte 1: a number of more than 64 bits" OTHER);
+  expect_bytes (BYTES ("\x0b"),
+                "x: byte 1: field 'ir_version' has another type than it should" OTHER);
+  expect_bytes (BYTES ("\x38\x01"),
+                "x: byte 1: field 'graph' has another type than it should" OTHER);
   expect_bytes (BYTES ("\x02\x01"), "x: byte 1: a field numbered 0" OTHER);
   expect_bytes (BYTES ("\xe3\x01"), "x: byte 2: a field of type 3" OTHER);
-  expect_bytes (BYTES ("\x12\x02\xc3\x28"), "x: byte 2: a name that is not printable UTF-8; correct it or fetch the file again");
-  expect_bytes (BYTES ("\x12\x01\n"), "x: byte 2: a name that is not printable UTF-8; correct it or fetch the file again");
+  expect_bytes (
+      BYTES ("\x12\x02\xc3\x28"),
+      "x: byte 2: a name that is not printable UTF-8; correct it or fetch the file again");
+  expect_bytes (
+      BYTES ("\x12\x01\n"),
+      "x: byte 2: a name that is not printable UTF-8; correct it or fetch the file again");
   expect_bytes (BYTES ("\x12\x80\x80\x08"), "x: byte 4: a name of 131072 bytes; the most is 2040");
   expect_bytes (BYTES ("\x12\x03yz"), "x: byte 2: the file ends within a message; fetch it again");
 }
@@ -169,7 +184,9 @@ test_depth (void)
   for (guint depth = 0; depth < 60; depth++)
     {
       static const guint8 tags[] = { 0x32, 0x2a,
-                                     0x0a }; /* g of AttributeProto, attribute of NodeProto, node of GraphProto; from the inside */
+                                     /* g of AttributeProto, attribute of NodeProto, node of
+                                      * GraphProto; from the inside */
+                                     0x0a };
       for (guint i = 0; i < 3; i++)
         {
           guint8 head[6] = { tags[i] };
@@ -186,7 +203,8 @@ test_depth (void)
   guint8 head[] = { 0x3a, (guint8) ((bytes->len & 0x7f) | 0x80), (guint8) (bytes->len >> 7) };
   g_byte_array_prepend (bytes, head, sizeof head);
   message = test_graph_refusal (bytes->data, bytes->len, "onnx");
-  g_assert_nonnull (strstr (message, "messages are nested more than 100 deep; this is no model of a program"));
+  g_assert_nonnull (
+      strstr (message, "messages are nested more than 100 deep; this is no model of a program"));
 }
 
 /* The content of weights is passed over. */
@@ -200,15 +218,21 @@ test_weights_are_skipped (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) graph = NULL;
 
-  /* graph { node { op_type: "N" } initializer { raw_data: <3 MiB> dims: [1024, 768] data_type: 1 name: "w" } } */
-  g_byte_array_append (bytes, (const guint8 *) "\x3a\x9a\x80\xc0\x01\x0a\x03\x22\x01N\x2a\x90\x80\xc0\x01\x4a\x80\x80\xc0\x01", 20);
+  /* graph { node { op_type: "N" } initializer { raw_data: <3 MiB> dims: [1024, 768] data_type: 1
+   * name: "w" } } */
+  g_byte_array_append (
+      bytes,
+      (const guint8
+           *) "\x3a\x9a\x80\xc0\x01\x0a\x03\x22\x01N\x2a\x90\x80\xc0\x01\x4a\x80\x80\xc0\x01",
+      20);
   g_byte_array_append (bytes, zeros, (guint) weights);
   g_byte_array_append (bytes, (const guint8 *) "\x0a\x04\x80\x08\x80\x06\x10\x01\x42\x01w", 11);
   file = g_bytes_new (bytes->data, bytes->len);
   graph = gemem_graph_open_input (gemem_input_new_from_bytes (file, "x"), "onnx", 0, &error);
   g_assert_no_error (error);
   g_autofree char *text = test_graph_text (graph);
-  g_assert_cmpstr (text, ==, "$w float32[1024,768]=3145728 persistable\nN:N() ->\nNetOutput:NetOutput() ->\n");
+  g_assert_cmpstr (
+      text, ==, "$w float32[1024,768]=3145728 persistable\nN:N() ->\nNetOutput:NetOutput() ->\n");
 }
 
 static void
@@ -219,7 +243,8 @@ test_index (void)
 
   g_assert_null (gemem_graph_open (path, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_true (g_str_has_suffix (error->message, "mlp.onnx: a file of this format holds one graph; leave out #1"));
+  g_assert_true (g_str_has_suffix (
+      error->message, "mlp.onnx: a file of this format holds one graph; leave out #1"));
 }
 
 int

@@ -1,19 +1,21 @@
-/* test-graph-order.c - graphs/order.h against the transitive closure of its rules, on small graphs and random ones. */
+/* test-graph-order.c - graphs/order.h against the transitive closure of its rules, on small graphs
+ * and random ones. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "graphs/order.h"
 #include "tests/util/graphs.h"
 #include "tests/util/random-graph.h"
-#include "graphs/order.h"
 
-/* after[later * n + earlier], by the rules of ge-static.md 9.1 as graphs/order.h words them, closed by brute force. */
+/* after[later * n + earlier], by the rules of ge-static.md 9.1 as graphs/order.h words them, closed
+ * by brute force. */
 typedef struct
 {
   const GememGraph *graph;
-  guint32           n;
-  guint8           *after;
+  guint32 n;
+  guint8 *after;
 } Model;
 
 static guint32
@@ -33,7 +35,8 @@ is_inside (const GememGraph *graph, guint32 node, guint32 owner)
   return FALSE;
 }
 
-/* The stream on which @node has a turn; -1: none.  Owners have one if all inside is on their stream. */
+/* The stream on which @node has a turn; -1: none.  Owners have one if all inside is on their
+ * stream. */
 static gint64
 turn_of (const GememGraph *graph, guint32 node)
 {
@@ -50,9 +53,11 @@ follow (const Model *model, guint32 earlier, guint32 later)
 {
   if (earlier >= later)
     return;
-  for (guint32 i = 0; i < model->n; i++) /* who precedes an owner precedes its inside; who is inside precedes what follows the owner */
+  /* Who precedes an owner precedes its inside; who is inside precedes what follows the owner. */
+  for (guint32 i = 0; i < model->n; i++)
     for (guint32 k = 0; k < model->n; k++)
-      if ((k == later || is_inside (model->graph, k, later)) && (i == earlier || is_inside (model->graph, i, earlier)) && i < k)
+      if ((k == later || is_inside (model->graph, k, later))
+          && (i == earlier || is_inside (model->graph, i, earlier)) && i < k)
         model->after[k * model->n + i] = TRUE;
 }
 
@@ -63,11 +68,15 @@ add_edges (const Model *model, guint32 id)
 
   for (guint32 i = 0; i < node->n_inputs; i++)
     if (gemem_graph_inputs (model->graph, id)[i].tensor != GEMEM_NONE)
-      follow (model, gemem_graph_tensor (model->graph, gemem_graph_inputs (model->graph, id)[i].tensor)->node, id);
+      follow (
+          model,
+          gemem_graph_tensor (model->graph, gemem_graph_inputs (model->graph, id)[i].tensor)->node,
+          id);
   for (guint32 i = 0; i < node->n_controls; i++)
     follow (model, gemem_graph_controls (model->graph, id)[i], id);
   for (guint32 k = 0; k < id; k++)
-    if (turn_of (model->graph, k) == turn_of (model->graph, id) && turn_of (model->graph, k) != -1 && !is_inside (model->graph, id, k))
+    if (turn_of (model->graph, k) == turn_of (model->graph, id) && turn_of (model->graph, k) != -1
+        && !is_inside (model->graph, id, k))
       follow (model, k, id);
 }
 
@@ -76,7 +85,7 @@ build_model (Model *model, const GememGraph *graph)
 {
   const guint32 n = gemem_graph_n_nodes (graph);
 
-  *model = (Model) { graph, n, g_new0 (guint8, (gsize) n * n) };
+  *model = (Model){ graph, n, g_new0 (guint8, (gsize) n * n) };
   for (guint32 id = 0; id < n; id++)
     add_edges (model, id);
   for (guint32 b = 0; b < n; b++)
@@ -101,18 +110,21 @@ compare (const GememGraph *graph)
   build_model (&model, graph);
   for (guint32 later = 0; later < model.n; later++)
     for (guint32 earlier = 0; earlier < model.n; earlier++)
-      if (gemem_graph_order_after (order, later, earlier) != model.after[later * model.n + earlier] && !is_data (graph, later))
+      if (gemem_graph_order_after (order, later, earlier) != model.after[later * model.n + earlier]
+          && !is_data (graph, later))
         {
           g_test_message ("%s", test_graph_json (graph));
-          g_error ("%s: node %u after node %u: %d, expected %d", gemem_graph_name (graph), later, earlier,
-                   gemem_graph_order_after (order, later, earlier), model.after[later * model.n + earlier]);
+          g_error ("%s: node %u after node %u: %d, expected %d", gemem_graph_name (graph), later,
+                   earlier, gemem_graph_order_after (order, later, earlier),
+                   model.after[later * model.n + earlier]);
         }
   for (guint32 node = 0; node < model.n; node++)
     {
       const guint32 found = gemem_graph_order_safe (order, &node, 1);
       guint32 safe = model.n;
 
-      while (safe > node + 1 && (model.after[(safe - 1) * model.n + node] || is_data (graph, safe - 1)))
+      while (safe > node + 1
+             && (model.after[(safe - 1) * model.n + node] || is_data (graph, safe - 1)))
         safe--;
       g_assert_cmpuint (found, >=, safe);
       for (guint32 k = safe; k < found; k++) /* data may count or not */
@@ -124,9 +136,13 @@ compare (const GememGraph *graph)
 static void
 test_random (void)
 {
-  static const guint features[]
-      = { 0, TEST_GRAPH_STREAMS, TEST_GRAPH_STREAMS | TEST_GRAPH_CONTROLS, TEST_GRAPH_STREAMS | TEST_GRAPH_NO_STREAM | TEST_GRAPH_CONTROLS,
-          TEST_GRAPH_STREAMS | TEST_GRAPH_BLOCKS | TEST_GRAPH_CONTROLS, TEST_GRAPH_BLOCKS, TEST_GRAPH_ALL | TEST_GRAPH_BLOCKS | TEST_GRAPH_NO_STREAM };
+  static const guint features[] = { 0,
+                                    TEST_GRAPH_STREAMS,
+                                    TEST_GRAPH_STREAMS | TEST_GRAPH_CONTROLS,
+                                    TEST_GRAPH_STREAMS | TEST_GRAPH_NO_STREAM | TEST_GRAPH_CONTROLS,
+                                    TEST_GRAPH_STREAMS | TEST_GRAPH_BLOCKS | TEST_GRAPH_CONTROLS,
+                                    TEST_GRAPH_BLOCKS,
+                                    TEST_GRAPH_ALL | TEST_GRAPH_BLOCKS | TEST_GRAPH_NO_STREAM };
   const guint rounds = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0 ? 20 : 150;
 
   for (guint round = 0; round < rounds; round++)
@@ -144,15 +160,19 @@ test_two_streams (void)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) graph = test_graph_from_text (
-      "{\"name\":\"g\",\"nodes\":[{\"name\":\"a\",\"type\":\"Op\",\"stream\":0,\"outputs\":[{\"size\":1}]},"
-      "{\"name\":\"b\",\"type\":\"Op\",\"stream\":1,\"inputs\":[[\"a\",0]],\"outputs\":[]},{\"name\":\"c\",\"type\":\"Op\",\"stream\":0,\"outputs\":[]},"
+      "{\"name\":\"g\",\"nodes\":[{\"name\":\"a\",\"type\":\"Op\",\"stream\":0,\"outputs\":[{"
+      "\"size\":1}]},"
+      "{\"name\":\"b\",\"type\":\"Op\",\"stream\":1,\"inputs\":[[\"a\",0]],\"outputs\":[]},{"
+      "\"name\":\"c\",\"type\":\"Op\",\"stream\":0,\"outputs\":[]},"
       "{\"name\":\"d\",\"type\":\"Op\",\"stream\":1,\"outputs\":[]}]}",
       NULL, &error);
   g_autoptr (GememGraphOrder) order = gemem_graph_order_new (graph);
   const guint32 a = 0, b = 1, c = 2, both[] = { 0, 1 };
 
-  g_assert_true (gemem_graph_order_after (order, 1, 0) && gemem_graph_order_after (order, 2, 0) && gemem_graph_order_after (order, 3, 0));
-  g_assert_true (gemem_graph_order_after (order, 3, 1) && !gemem_graph_order_after (order, 2, 1) && !gemem_graph_order_after (order, 3, 2));
+  g_assert_true (gemem_graph_order_after (order, 1, 0) && gemem_graph_order_after (order, 2, 0)
+                 && gemem_graph_order_after (order, 3, 0));
+  g_assert_true (gemem_graph_order_after (order, 3, 1) && !gemem_graph_order_after (order, 2, 1)
+                 && !gemem_graph_order_after (order, 3, 2));
   g_assert_false (gemem_graph_order_after (order, 0, 0));
   g_assert_cmpuint (gemem_graph_order_safe (order, &a, 1), ==, 1);
   g_assert_cmpuint (gemem_graph_order_safe (order, &b, 1), ==, 3);

@@ -1,4 +1,5 @@
-/* test-graph.c - the graph model: building, numbering, connections, attributes, and every fault that sealing finds. */
+/* test-graph.c - the graph model: building, numbering, connections, attributes, and every fault
+ * that sealing finds. */
 #include "config.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@ static GememGraph *
 make_diamond (void)
 {
   GememGraph *graph = gemem_graph_new ("diamond");
-  const guint32 weight = gemem_graph_add_variable (graph, "w", gemem_dtype_find ("float16"), (const gint64[]){ -1, 10 }, 2, TRUE);
+  const guint32 weight = gemem_graph_add_variable (graph, "w", gemem_dtype_find ("float16"),
+                                                   (const gint64[]){ -1, 10 }, 2, TRUE);
 
   g_assert_cmpuint (gemem_graph_add_node (graph, "a", "Data"), ==, 0);
   gemem_graph_add_no_input (graph);
@@ -71,7 +73,8 @@ static void
 test_items (void)
 {
   /* The outputs of a node, then its workspaces. */
-  static const char *const names[] = { "a:output 0", "a:output 1", "a:workspace 0", "a:workspace 1", "b:output 0", "c:workspace 0" };
+  static const char *const names[] = { "a:output 0",    "a:output 1", "a:workspace 0",
+                                       "a:workspace 1", "b:output 0", "c:workspace 0" };
   static const guint64 sizes[] = { 1000, 2000, 64, 0, 3000, 128 };
   g_autoptr (GememGraph) graph = make_diamond ();
 
@@ -84,7 +87,9 @@ test_items (void)
 
       g_assert_cmpstr (text, ==, names[i]);
       g_assert_cmpuint (item.size, ==, sizes[i]);
-      g_assert_cmpuint (item.workspace ? gemem_node_workspace_item (node, item.index) : gemem_node_output_item (node, item.index), ==, i);
+      g_assert_cmpuint (item.workspace ? gemem_node_workspace_item (node, item.index)
+                                       : gemem_node_output_item (node, item.index),
+                        ==, i);
     }
 }
 
@@ -94,8 +99,10 @@ expect_consumers (const GememGraph *graph, guint32 tensor, const char *expected)
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint32 i = 0; i < gemem_graph_tensor (graph, tensor)->n_consumers; i++)
-    g_string_append_printf (text, "%s%s.%u", i > 0 ? " " : "", gemem_graph_node (graph, gemem_graph_consumers (graph, tensor)[i].node)->name,
-                            gemem_graph_consumers (graph, tensor)[i].input);
+    g_string_append_printf (
+        text, "%s%s.%u", i > 0 ? " " : "",
+        gemem_graph_node (graph, gemem_graph_consumers (graph, tensor)[i].node)->name,
+        gemem_graph_consumers (graph, tensor)[i].input);
   g_assert_cmpstr (text->str, ==, expected);
 }
 
@@ -109,7 +116,8 @@ test_connections (void)
   expect_consumers (graph, 1, "b.0 c.2");
   expect_consumers (graph, 2, "c.1");
   g_assert_cmpuint (gemem_graph_inputs (graph, 2)[1].tensor, ==, 2);
-  g_assert_cmpuint (gemem_graph_inputs (graph, 2)[2].variable, ==, 0); /* of the tensor that writes it */
+  /* of the tensor that writes it */
+  g_assert_cmpuint (gemem_graph_inputs (graph, 2)[2].variable, ==, 0);
   g_assert_cmpuint (gemem_graph_inputs (graph, 2)[3].tensor, ==, GEMEM_NONE);
   g_assert_cmpuint (gemem_graph_inputs (graph, 2)[3].variable, ==, 0);
   g_assert_cmpuint (gemem_graph_node (graph, 0)->n_successors, ==, 1);
@@ -152,8 +160,10 @@ test_blocks (void)
   gemem_graph_add_node (graph, "x", "");
   gemem_graph_edit_node (graph)->block = 2;
   gemem_graph_set_name (graph, "renamed");
-  g_assert_cmpuint (gemem_graph_add_variable (graph, "v", GEMEM_DTYPE_UNKNOWN, none, 0, FALSE), ==, 0);
-  g_assert_cmpuint (gemem_graph_add_variable (graph, "v", GEMEM_DTYPE_UNKNOWN, none, 0, TRUE), ==, 0);
+  g_assert_cmpuint (gemem_graph_add_variable (graph, "v", GEMEM_DTYPE_UNKNOWN, none, 0, FALSE), ==,
+                    0);
+  g_assert_cmpuint (gemem_graph_add_variable (graph, "v", GEMEM_DTYPE_UNKNOWN, none, 0, TRUE), ==,
+                    0);
   gemem_graph_set_variable_shape (graph, 0, gemem_dtype_find ("int4"), (const gint64[]){ 3 }, 1);
   seal (graph);
   g_assert_cmpuint (gemem_graph_n_variables (graph), ==, 1);
@@ -215,7 +225,8 @@ test_attributes (void)
   g_assert_cmpint (value, ==, -5);
   g_assert_cmpstr (gemem_graph_text (graph, tensor, GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME), ==, "x");
   g_assert_null (gemem_graph_text (graph, tensor, GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME));
-  g_assert_cmpint (gemem_graph_attribute_at (graph, tensor, 1), ==, GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME);
+  g_assert_cmpint (gemem_graph_attribute_at (graph, tensor, 1), ==,
+                   GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME);
 }
 
 static void
@@ -223,10 +234,13 @@ test_attribute_names (void)
 {
   for (guint i = 0; i < GEMEM_ATTRIBUTE_COUNT; i++)
     {
-      g_assert_cmpint (gemem_attribute_find (gemem_attributes[i].name, gemem_attributes[i].owner), ==, (GememAttributeKey) i); /* unique */
+      /* unique */
+      g_assert_cmpint (gemem_attribute_find (gemem_attributes[i].name, gemem_attributes[i].owner),
+                       ==, (GememAttributeKey) i);
       g_assert_true (g_str_has_suffix (gemem_attributes[i].help, "."));
     }
-  g_assert_cmpint (gemem_attribute_find ("reference", GEMEM_ATTRIBUTE_TENSOR), ==, GEMEM_ATTRIBUTE_COUNT);
+  g_assert_cmpint (gemem_attribute_find ("reference", GEMEM_ATTRIBUTE_TENSOR), ==,
+                   GEMEM_ATTRIBUTE_COUNT);
 }
 
 static void
@@ -240,12 +254,14 @@ test_dtypes (void)
   g_assert_cmpint (gemem_dtype_find ("dt-bf16"), ==, gemem_dtype_find ("BFloat16"));
   g_assert_cmpint (gemem_dtype_find (""), ==, GEMEM_DTYPE_UNKNOWN);
   g_assert_cmpint (gemem_dtype_find ("float"), !=, gemem_dtype_find ("double"));
-  g_assert_true (gemem_dtype_bytes (gemem_dtype_find ("uint1"), (const gint64[]){ 3, 3 }, 2, &bytes));
+  g_assert_true (
+      gemem_dtype_bytes (gemem_dtype_find ("uint1"), (const gint64[]){ 3, 3 }, 2, &bytes));
   g_assert_cmpuint (bytes, ==, 2);
   g_assert_true (gemem_dtype_bytes (gemem_dtype_find ("float32"), NULL, 0, &bytes)); /* a scalar */
   g_assert_cmpuint (bytes, ==, 4);
   g_assert_false (gemem_dtype_bytes (gemem_dtype_find ("int8"), (const gint64[]){ -2 }, 1, &bytes));
-  g_assert_false (gemem_dtype_bytes (gemem_dtype_find ("int8"), (const gint64[]){ G_MAXINT64, 2 }, 2, &bytes));
+  g_assert_false (
+      gemem_dtype_bytes (gemem_dtype_find ("int8"), (const gint64[]){ G_MAXINT64, 2 }, 2, &bytes));
 }
 
 /* ---- faults: the builder is given what a hostile file would */
@@ -283,7 +299,8 @@ test_fault_names (void)
   expect_fault (graph, "t: node 'a': name: given to two nodes; names must be unique");
   graph = make_pair (1);
   gemem_graph_add_input (graph, "z", 0);
-  expect_fault (graph, "t: node 'b': input 0: comes from 'z', which is no node of this graph; add it, or write null");
+  expect_fault (graph, "t: node 'b': input 0: comes from 'z', which is no node of this graph; add "
+                       "it, or write null");
   graph = make_pair (1);
   gemem_graph_add_no_input (graph);
   gemem_graph_add_input (graph, "a", 1);
@@ -299,7 +316,8 @@ test_fault_names (void)
   gemem_graph_edit_node (graph)->block = 1;
   gemem_graph_add_node (graph, "owner", "");
   gemem_graph_add_block (graph, "body");
-  expect_fault (graph, "t: node 'inside': block: the node that runs block 1 comes later; list it before the nodes of the block");
+  expect_fault (graph, "t: node 'inside': block: the node that runs block 1 comes later; list it "
+                       "before the nodes of the block");
 }
 
 static void
@@ -308,11 +326,13 @@ test_fault_consumers (void)
   static const struct
   {
     const char *node;
-    guint32     input;
+    guint32 input;
     const char *message;
   } rows[] = {
     { "z", 0, "t: node 'a': output 0: consumer 'z' is no node of this graph" },
-    { "b", 2, "t: node 'a': output 0: consumer 'b' input 2 is not connected to it; consumers and inputs must agree" },
+    { "b", 2,
+      "t: node 'a': output 0: consumer 'b' input 2 is not connected to it; consumers and inputs "
+      "must agree" },
     { "b", 1, "t: node 'a': output 0: consumer 'b' input 1 is listed twice" },
     { NULL, 0, "t: node 'a': output 0: lists 1 consumers, but 2 inputs are connected to it" },
   };
@@ -338,14 +358,17 @@ test_fault_sizes (void)
 {
   GememGraph *graph = make_pair (G_GUINT64_CONSTANT (1) << 62);
 
-  expect_fault (graph, "t: node 'a': output 0: size: 4611686018427387904 bytes (with all before it) overflow; the most is 2^62");
+  expect_fault (graph, "t: node 'a': output 0: size: 4611686018427387904 bytes (with all before "
+                       "it) overflow; the most is 2^62");
   graph = make_pair (G_GUINT64_CONSTANT (1) << 61);
   gemem_graph_add_output (graph, G_GUINT64_CONSTANT (1) << 61);
-  expect_fault (graph, "t: node 'b': output 0: size: 2305843009213693952 bytes (with all before it) overflow; the most is 2^62");
+  expect_fault (graph, "t: node 'b': output 0: size: 2305843009213693952 bytes (with all before "
+                       "it) overflow; the most is 2^62");
   graph = make_pair (G_GUINT64_CONSTANT (1) << 61);
   gemem_graph_add_workspace (graph, 1);
   gemem_graph_add_workspace (graph, G_MAXUINT64);
-  expect_fault (graph, "t: node 'b': workspace 1: 18446744073709551615 bytes (with all before it) overflow; the most is 2^62");
+  expect_fault (graph, "t: node 'b': workspace 1: 18446744073709551615 bytes (with all before it) "
+                       "overflow; the most is 2^62");
   graph = make_pair (1);
   gemem_graph_add_output (graph, 1);
   gemem_graph_edit_output (graph)->reuse_input = 0;
@@ -360,7 +383,8 @@ make_ring (guint n, gboolean closed)
 
   for (guint i = 0; i < n; i++)
     {
-      g_autofree char *name = g_strdup_printf ("n%u", i), *next = g_strdup_printf ("n%u", (i + 1) % n);
+      g_autofree char *name = g_strdup_printf ("n%u", i),
+                      *next = g_strdup_printf ("n%u", (i + 1) % n);
 
       gemem_graph_add_node (graph, name, "");
       if (closed || i + 1 < n)
@@ -373,10 +397,14 @@ make_ring (guint n, gboolean closed)
 static void
 test_fault_order (void)
 {
-  expect_fault (make_ring (3, FALSE), "t: node 'n0': needs 'n1', which is listed after it; list nodes in the order they run");
+  expect_fault (
+      make_ring (3, FALSE),
+      "t: node 'n0': needs 'n1', which is listed after it; list nodes in the order they run");
   expect_fault (make_ring (1, TRUE), "t: node 'n0': is part of a cycle: 'n0' -> 'n0'");
-  expect_fault (make_ring (3, TRUE), "t: node 'n0': is part of a cycle: 'n0' -> 'n2' -> 'n1' -> 'n0'");
-  expect_fault (make_ring (50, TRUE), "t: node 'n0': is part of a cycle: 'n0' -> 'n49' -> 'n48' -> 'n47' -> 'n46' -> 'n45' -> 'n44' -> 'n43' -> "
+  expect_fault (make_ring (3, TRUE),
+                "t: node 'n0': is part of a cycle: 'n0' -> 'n2' -> 'n1' -> 'n0'");
+  expect_fault (make_ring (50, TRUE), "t: node 'n0': is part of a cycle: 'n0' -> 'n49' -> 'n48' -> "
+                                      "'n47' -> 'n46' -> 'n45' -> 'n44' -> 'n43' -> "
                                       "'n42' -> 'n41' -> 'n40' -> 'n39' -> ... -> 'n1' -> 'n0'");
 }
 

@@ -1,12 +1,12 @@
-/* test-heap.c - allocators at work (sim/live/heap.h): when blocks go back, private pools, errors; and that a recording of any allocator's work, over
- * random programs with streams, pools and too little memory, replays to the same decisions and device calls. */
+/* test-heap.c - allocators at work (sim/live/heap.h): when blocks go back, private pools, errors;
+ * and that a recording of any allocator's work, over random programs with streams, pools and too
+ * little memory, replays to the same decisions and device calls. */
 #include "config.h"
 
 #include "base/rng.h"
 #include "sim/live/heap.h"
 #include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
-
 
 static guint64 time_now;
 
@@ -19,7 +19,9 @@ test_clock (void)
 static GememHeap *
 heap_on (const char *allocator, const char *device, GememRecording *recording)
 {
-  const GememHeapOptions options = { .allocator = allocator, .device = device, .clock = test_clock, .recording = recording };
+  const GememHeapOptions options = {
+    .allocator = allocator, .device = device, .clock = test_clock, .recording = recording
+  };
   g_autoptr (GError) error = NULL;
   GememHeap *heap = gemem_heap_new (&options, &error);
 
@@ -73,9 +75,11 @@ close_clean (GememHeap *heap)
 /* ---- when blocks go back */
 
 /* With streams and pools, with streams, and without. */
-static const char *const kinds[] = { "pytorch-caching", "paddle-auto-growth", "ge-scalable", "paddle-buddy", "direct" };
+static const char *const kinds[] = { "pytorch-caching", "paddle-auto-growth", "ge-scalable",
+                                     "paddle-buddy", "direct" };
 
-/* A block that another stream uses is not given out before that stream's event is complete; then it is. */
+/* A block that another stream uses is not given out before that stream's event is complete; then it
+ * is. */
 static void
 test_use_on_stream (void)
 {
@@ -211,7 +215,8 @@ test_no_events_in_captures (void)
 {
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
-      GememHeap *heap = heap_on (kinds[i], "faulty:every=1,call=event_record|event_query,capacity=8GiB", NULL);
+      GememHeap *heap = heap_on (
+          kinds[i], "faulty:every=1,call=event_record|event_query,capacity=8GiB", NULL);
       guint64 block;
       g_autoptr (GError) error = NULL;
       GememResult *result;
@@ -224,11 +229,13 @@ test_no_events_in_captures (void)
       g_assert_true (gemem_heap_pool_end (heap, &error));
       g_assert_true (gemem_heap_pool_release (heap, 1, &error) && gemem_heap_trim (heap, &error));
       g_assert_no_error (error);
-      g_assert_cmpuint (gemem_heap_stat (heap, "live"), ==, 0); /* no event could be recorded: the host waited */
+      /* no event could be recorded: the host waited */
+      g_assert_cmpuint (gemem_heap_stat (heap, "live"), ==, 0);
       result = gemem_heap_result (heap);
       g_assert_cmpuint (result->calls[GEMEM_CALL_EVENT_QUERY], ==, 0);
       g_assert_cmpuint (result->calls[GEMEM_CALL_EVENT_RECORD], >, 0);
-      g_assert_cmpuint (result->refused[GEMEM_CALL_EVENT_RECORD], ==, result->calls[GEMEM_CALL_EVENT_RECORD]);
+      g_assert_cmpuint (result->refused[GEMEM_CALL_EVENT_RECORD], ==,
+                        result->calls[GEMEM_CALL_EVENT_RECORD]);
       gemem_result_free (result);
       close_clean (heap);
     }
@@ -255,9 +262,15 @@ test_segment (void)
 static void
 test_errors (void)
 {
-  static const struct { const char *allocator, *device; int code; } wrong[]
-      = { { "pytorch-cashing", "sim", GEMEM_ERROR_USAGE }, { "ge-*", "sim", GEMEM_ERROR_USAGE }, { "direct", "simm", GEMEM_ERROR_USAGE },
-          { "pytorch-caching:max_split_size_mb=x", "sim", GEMEM_ERROR_USAGE }, { "ge-expandable", "sim:virtual_memory=no", -1 } };
+  static const struct
+  {
+    const char *allocator, *device;
+    int code;
+  } wrong[] = { { "pytorch-cashing", "sim", GEMEM_ERROR_USAGE },
+                { "ge-*", "sim", GEMEM_ERROR_USAGE },
+                { "direct", "simm", GEMEM_ERROR_USAGE },
+                { "pytorch-caching:max_split_size_mb=x", "sim", GEMEM_ERROR_USAGE },
+                { "ge-expandable", "sim:virtual_memory=no", -1 } };
   GememHeap *heap = heap_on ("direct", "sim:capacity=1GiB", NULL);
   const guint64 block = alloc (heap, 1 * MIB, 0);
   g_autoptr (GError) error = NULL;
@@ -274,7 +287,9 @@ test_errors (void)
   close_clean (heap);
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
-      const GememHeapOptions options = { .allocator = wrong[i].allocator, .device = wrong[i].device, .clock = test_clock };
+      const GememHeapOptions options = { .allocator = wrong[i].allocator,
+                                         .device = wrong[i].device,
+                                         .clock = test_clock };
 
       heap = gemem_heap_new (&options, &error);
       if (wrong[i].code >= 0)
@@ -293,17 +308,21 @@ test_errors (void)
 typedef struct
 {
   GememHeap *heap;
-  GememRng   rng;
-  guint64    blocks[BLOCKS]; /* 0: none */
-  gboolean   in_pool;
+  GememRng rng;
+  guint64 blocks[BLOCKS]; /* 0: none */
+  gboolean in_pool;
 } Program;
 
 static void
 random_step (Program *program)
 {
   guint64 *block = &program->blocks[gemem_rng_below (&program->rng, BLOCKS)];
-  const guint64 what = gemem_rng_below (&program->rng, 100), stream = 16 * gemem_rng_below (&program->rng, 3);
-  const guint64 size = 1 + gemem_rng_below (&program->rng, gemem_rng_below (&program->rng, 4) == 0 ? 24 * MIB : 600 * KIB);
+  const guint64 what = gemem_rng_below (&program->rng, 100),
+                stream = 16 * gemem_rng_below (&program->rng, 3);
+  const guint64 size = 1
+                       + gemem_rng_below (&program->rng, gemem_rng_below (&program->rng, 4) == 0
+                                                             ? 24 * MIB
+                                                             : 600 * KIB);
   g_autoptr (GError) error = NULL;
 
   time_now += gemem_rng_below (&program->rng, 200000);
@@ -356,16 +375,22 @@ static void
 test_replay (gconstpointer data)
 {
   /* ranges at a place of their own, which is in the recording; little memory */
-  static const char *const devices[] = { "sim:capacity=8GiB,event_latency=1ms,va_base=0x300008200000,va_step=2MiB", "sim:capacity=200MiB,event_latency=1ms,reserved_by_others=20MiB" };
+  static const char *const devices[] = {
+    "sim:capacity=8GiB,event_latency=1ms,va_base=0x300008200000,va_step=2MiB",
+    "sim:capacity=200MiB,event_latency=1ms,reserved_by_others=20MiB"
+  };
   const GememAllocatorClass *klass = data;
   g_autofree char *path = g_build_filename (test_tmpdir (), "live.gmt", NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (devices); i++)
     {
       GememResult *live = record (klass->name, devices[i], path), *replayed;
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
       g_autoptr (GError) error = NULL;
-      GememJob job = { .device_ordinal = -1, .source = open_file, .source_data = path, .use_trace_settings = TRUE };
+      GememJob job = {
+        .device_ordinal = -1, .source = open_file, .source_data = path, .use_trace_settings = TRUE
+      };
 
       g_assert_true (gemem_allocator_spec_parse (klass->name, specs, &error));
       job.allocator = specs->pdata[0];
@@ -373,7 +398,8 @@ test_replay (gconstpointer data)
       g_assert_no_error (error);
       g_assert_cmpuint (replayed->fidelity.compared, ==, live->allocs);
       g_assert_cmpuint (replayed->fidelity.equal, ==, live->allocs);
-      g_assert_cmpuint (replayed->fidelity.segments_equal, ==, replayed->fidelity.segments_compared);
+      g_assert_cmpuint (replayed->fidelity.segments_equal, ==,
+                        replayed->fidelity.segments_compared);
       g_assert_cmpuint (replayed->peak_reserved, ==, live->peak_reserved);
       g_assert_cmpuint (replayed->peak_live, ==, live->peak_live);
       g_assert_cmpuint (replayed->lower_bound, ==, live->lower_bound);

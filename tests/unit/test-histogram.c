@@ -1,4 +1,5 @@
-/* test-histogram.c - base/histogram.h: bucket arithmetic over all buckets, percentiles against a sorted array, merging. */
+/* test-histogram.c - base/histogram.h: bucket arithmetic over all buckets, percentiles against a
+ * sorted array, merging. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -26,7 +27,8 @@ test_buckets (void)
   g_assert_cmpuint (gemem_histogram_bucket (G_MAXUINT64), ==, 1919);
   g_assert_cmpuint (gemem_histogram_bucket_end (1919), ==, G_MAXUINT64);
 
-  /* The buckets cover everything, in order, without a gap, none wider than 1/32 of where it starts. */
+  /* The buckets cover everything, in order, without a gap, none wider than 1/32 of where it
+   * starts. */
   for (guint b = 1; b < GEMEM_HISTOGRAM_BUCKETS; b++)
     {
       guint64 start = gemem_histogram_bucket_end (b - 1) + 1, end = gemem_histogram_bucket_end (b);
@@ -48,7 +50,8 @@ test_small (void)
 
   gemem_histogram_add (&h, 1000);
   for (guint p = 0; p <= 1000; p += 100)
-    g_assert_cmpuint (gemem_histogram_percentile (&h, p), ==, 1000); /* clamped to max: exact for one value */
+    g_assert_cmpuint (gemem_histogram_percentile (&h, p), ==,
+                      1000); /* clamped to max: exact for one value */
 
   gemem_histogram_init (&h);
   for (guint v = 1; v <= 10; v++)
@@ -99,7 +102,10 @@ static void
 test_against_sorted (void)
 {
   static const guint permille[] = { 1, 10, 250, 500, 900, 990, 999, 1000 };
-  enum { N = 20011 };
+  enum
+  {
+    N = 20011
+  };
   g_autofree guint64 *values = g_new (guint64, N);
   GememHistogram whole, parts[2];
   GememRng rng;

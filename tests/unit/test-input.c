@@ -1,5 +1,5 @@
-/* test-input.c - one view of plain, gzip, zstd and piped bytes; truncation, damage and the end are told apart (base/io/input.c);
- * and the list of formats (traces/trace.c). */
+/* test-input.c - one view of plain, gzip, zstd and piped bytes; truncation, damage and the end are
+ * told apart (base/io/input.c); and the list of formats (traces/trace.c). */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -8,9 +8,9 @@
 #include <zstd.h>
 
 #include "base/error.h"
+#include "base/io/input.h"
 #include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "base/io/input.h"
 #include "traces/trace.h"
 
 typedef enum
@@ -99,7 +99,8 @@ static char *
 write_file (GBytes *bytes)
 {
   char *path = g_build_filename (test_tmpdir (), "input", NULL);
-  g_assert_true (g_file_set_contents (path, g_bytes_get_data (bytes, NULL), (gssize) g_bytes_get_size (bytes), NULL));
+  g_assert_true (g_file_set_contents (path, g_bytes_get_data (bytes, NULL),
+                                      (gssize) g_bytes_get_size (bytes), NULL));
   return path;
 }
 
@@ -174,7 +175,8 @@ test_truncated (void)
           g_autoptr (GBytes) got = read_all (input, 1, &error);
           g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
           g_assert_nonnull (strstr (error->message, "the file is truncated"));
-          g_assert_cmpmem (g_bytes_get_data (got, NULL), g_bytes_get_size (got), g_bytes_get_data (plain, NULL), g_bytes_get_size (got));
+          g_assert_cmpmem (g_bytes_get_data (got, NULL), g_bytes_get_size (got),
+                           g_bytes_get_data (plain, NULL), g_bytes_get_size (got));
           g_clear_error (&error);
           gemem_input_close (input);
         }
@@ -197,7 +199,9 @@ test_damaged (void)
       GememInput *input = gemem_input_new_from_bytes (damaged, "bad");
       g_autoptr (GBytes) got = read_all (input, 1, &error);
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-      g_assert_true (g_str_has_prefix (error->message, codec == GZIP ? "bad: the gzip data are damaged near stored byte " : "bad: the zstd data are damaged near stored byte "));
+      g_assert_true (g_str_has_prefix (
+          error->message, codec == GZIP ? "bad: the gzip data are damaged near stored byte "
+                                        : "bad: the zstd data are damaged near stored byte "));
       g_assert_cmpuint (g_bytes_get_size (got), >=, 100000); /* what came before the damage */
       g_clear_error (&error);
       gemem_input_close (input);
@@ -227,12 +231,14 @@ test_lines (void)
   g_assert_true (gemem_input_rewind (input, &error));
   g_assert_cmpint (gemem_input_line (input, 2, &line, &length, &error), ==, -1);
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_cmpstr (error->message, ==, "lines:1: the line is longer than 2 bytes; this is not a trace of this format");
+  g_assert_cmpstr (error->message, ==,
+                   "lines:1: the line is longer than 2 bytes; this is not a trace of this format");
   g_clear_error (&error);
   gemem_input_close (input);
 }
 
-/* Lines across all borders of the window, against splitting in memory; whole lines before damage are delivered. */
+/* Lines across all borders of the window, against splitting in memory; whole lines before damage
+ * are delivered. */
 static void
 test_many_lines (void)
 {
@@ -246,7 +252,8 @@ test_many_lines (void)
     for (guint cut = 0; cut < (codec == PLAIN ? 1 : 2); cut++)
       {
         g_autoptr (GBytes) packed = pack (plain, codec);
-        g_autoptr (GBytes) part = g_bytes_new_from_bytes (packed, 0, g_bytes_get_size (packed) / (1 + cut));
+        g_autoptr (GBytes)
+            part = g_bytes_new_from_bytes (packed, 0, g_bytes_get_size (packed) / (1 + cut));
         GememInput *input = gemem_input_new_from_bytes (part, "many");
         const char *line;
         gsize length;
@@ -281,7 +288,9 @@ test_endless_line (void)
   gemem_input_set_single_pass (input);
   g_assert_cmpint (gemem_input_line (input, 1 << 20, &line, &length, &error), ==, -1);
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_cmpstr (error->message, ==, "/dev/zero:1: the line is longer than 1048576 bytes; this is not a trace of this format");
+  g_assert_cmpstr (
+      error->message, ==,
+      "/dev/zero:1: the line is longer than 1048576 bytes; this is not a trace of this format");
   g_clear_error (&error);
   gemem_input_close (input);
 }
@@ -297,7 +306,8 @@ test_skip_and_seek (void)
 
   for (guint i = 0; i < 2; i++)
     {
-      GememInput *input = i == 0 ? gemem_input_open (path, &error) : gemem_input_new_from_bytes (plain, "bytes");
+      GememInput *input = i == 0 ? gemem_input_open (path, &error)
+                                 : gemem_input_new_from_bytes (plain, "bytes");
       g_assert_true (gemem_input_skip (input, 700000, &error));
       g_assert_cmpint (gemem_input_fill (input, 10, &data, &error), >=, 10);
       g_assert_cmpmem (data, 10, all + 700000, 10);
@@ -340,7 +350,8 @@ test_sha256 (void)
   g_autofree char *path = write_file (abc);
   for (guint i = 0; i < 2; i++)
     {
-      GememInput *input = i == 0 ? gemem_input_open (path, &error) : gemem_input_new_from_bytes (abc, "abc");
+      GememInput *input = i == 0 ? gemem_input_open (path, &error)
+                                 : gemem_input_new_from_bytes (abc, "abc");
       g_assert_cmpint (gemem_input_fill (input, 1, &data, &error), ==, 3);
       gemem_input_consume (input, 1);
       g_autofree char *sum = gemem_input_sha256 (input, &error);
@@ -354,7 +365,7 @@ test_sha256 (void)
 
 typedef struct
 {
-  int     fd;
+  int fd;
   GBytes *bytes;
 } Feed;
 
@@ -427,7 +438,8 @@ test_single_pass (void)
   GThread *thread;
   Feed feed;
   GememInput *input = open_piped (plain, &feed, &thread);
-  g_assert_cmpint (gemem_input_fill (input, 4096, &data, &error), >=, 4096); /* as recognition does */
+  /* as recognition does */
+  g_assert_cmpint (gemem_input_fill (input, 4096, &data, &error), >=, 4096);
   gemem_input_set_single_pass (input);
   g_assert_true (gemem_input_rewind (input, &error)); /* nothing is lost yet */
   assert_reads (input, plain, 5000);
@@ -455,11 +467,13 @@ test_unreadable (void)
 /* ---- formats */
 
 static void
-assert_open_fails (const char *content, gsize size, const char *format, GememError code, const char *message)
+assert_open_fails (const char *content, gsize size, const char *format, GememError code,
+                   const char *message)
 {
   GError *error = NULL;
   g_autoptr (GBytes) bytes = g_bytes_new (content, size);
-  g_assert_null (gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "f"), format, NULL, &error));
+  g_assert_null (
+      gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "f"), format, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, (gint) code);
   g_assert_true (g_str_has_prefix (error->message, message));
   g_clear_error (&error);
@@ -480,16 +494,22 @@ test_formats (void)
     }
   g_assert_cmpstr (gemem_trace_format_find ("GMT", NULL)->name, ==, "native");
   assert_open_fails ("", 0, NULL, GEMEM_ERROR_INPUT, "f: the file is empty; name a recorded trace");
-  assert_open_fails ("\x7f" "ELF\x02\x01", 6, NULL, GEMEM_ERROR_INPUT, "f: not recognised as a trace; name its format if it is one of: ");
-  assert_open_fails ("\x1f\x8b\x08\x00\x00", 5, NULL, GEMEM_ERROR_INPUT, "f: the gzip data stop in the middle");
-  assert_open_fails ("a 1 2", 5, "opps", GEMEM_ERROR_USAGE, "opps: no such trace format; did you mean ops? known formats: ");
+  assert_open_fails ("\x7f"
+                     "ELF\x02\x01",
+                     6, NULL, GEMEM_ERROR_INPUT,
+                     "f: not recognised as a trace; name its format if it is one of: ");
+  assert_open_fails ("\x1f\x8b\x08\x00\x00", 5, NULL, GEMEM_ERROR_INPUT,
+                     "f: the gzip data stop in the middle");
+  assert_open_fails ("a 1 2", 5, "opps", GEMEM_ERROR_USAGE,
+                     "opps: no such trace format; did you mean ops? known formats: ");
   gemem_trace_info_init (&info, "x", "x");
   g_assert_null (gemem_trace_create ("x.foo", NULL, &info, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_clear_error (&error);
   g_assert_null (gemem_trace_create ("x.gmt", "ops", &info, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-  g_assert_true (g_str_has_prefix (error->message, "ops: this format can only be read; name one of: "));
+  g_assert_true (
+      g_str_has_prefix (error->message, "ops: this format can only be read; name one of: "));
   g_assert_nonnull (strstr (error->message, "native"));
   g_clear_error (&error);
   gemem_trace_info_clear (&info);
@@ -508,9 +528,11 @@ test_kinds (void)
   g_assert_cmpint (gemem_event_kind_from_name ("allocate", 8), ==, 0);
   g_assert_cmpint (gemem_event_kind_from_name ("fre", 3), ==, 0);
   g_assert_cmpint (gemem_event_kind_from_name ("", 0), ==, 0);
-  /* Bytes of a damaged file: no name holds a zero, and nothing behind a kind's name may be looked at. */
+  /* Bytes of a damaged file: no name holds a zero, and nothing behind a kind's name may be looked
+   * at. */
   g_assert_cmpint (gemem_event_kind_from_name ("free\0\0", 5), ==, 0);
-  g_assert_cmpint (gemem_event_kind_from_name ("snapshot\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26), ==, 0);
+  g_assert_cmpint (gemem_event_kind_from_name ("snapshot\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26),
+                   ==, 0);
 }
 
 static void

@@ -1,5 +1,5 @@
-/* test-journal.c - journals of the recorder: what calls mean as events, order over threads, damage; and the writer itself, by threads and
- * over a fork. */
+/* test-journal.c - journals of the recorder: what calls mean as events, order over threads, damage;
+ * and the writer itself, by threads and over a fork. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io/input.h"
 #include "base/rng.h"
 #include "tests/util/testutil.h"
 #include "tests/util/trace-text.h"
-#include "base/io/input.h"
 #include "traces/trace.h"
 
 /* The writer is part of a library that shows nothing of it. */
@@ -24,8 +24,8 @@
 typedef struct
 {
   GByteArray *bytes;
-  guint64     sequence;
-  guint       slot; /* of the block in work */
+  guint64 sequence;
+  guint slot; /* of the block in work */
 } Draft;
 
 static gpointer
@@ -49,7 +49,9 @@ static Draft
 draft_new (void)
 {
   Draft draft = { .bytes = g_byte_array_new () };
-  JournalHeader header = { .magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION, .slot_size = JOURNAL_SLOT, .start = 1000 };
+  JournalHeader header = {
+    .magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION, .slot_size = JOURNAL_SLOT, .start = 1000
+  };
   g_byte_array_set_size (draft.bytes, JOURNAL_BLOCK);
   memset (draft.bytes->data, 0, JOURNAL_BLOCK);
   memcpy (draft.bytes->data, &header, sizeof header);
@@ -60,7 +62,8 @@ draft_new (void)
 static JournalRecord *
 draft_record (Draft *draft, JournalRecord record)
 {
-  JournalRecord *slot = draft_at (draft, draft->bytes->len - JOURNAL_BLOCK + (gsize) draft->slot++ * JOURNAL_SLOT);
+  JournalRecord *slot = draft_at (draft, draft->bytes->len - JOURNAL_BLOCK
+                                             + (gsize) draft->slot++ * JOURNAL_SLOT);
   record.sequence = record.sequence != 0 ? record.sequence : ++draft->sequence;
   record.time = 1000 + record.sequence;
   record.thread = record.thread != 0 ? record.thread : 1;
@@ -71,7 +74,8 @@ draft_record (Draft *draft, JournalRecord record)
 static void
 draft_expect (Draft *draft, gboolean partial, const char *expected)
 {
-  g_autofree char *got = test_trace_text ((const char *) draft->bytes->data, draft->bytes->len, "journal", partial, FALSE);
+  g_autofree char *got = test_trace_text ((const char *) draft->bytes->data, draft->bytes->len,
+                                          "journal", partial, FALSE);
   g_assert_cmpstr (got, ==, expected);
   g_byte_array_unref (draft->bytes);
 }
@@ -84,18 +88,22 @@ test_memory (void)
   Draft draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x1000, .q = 256);
   CALL (.call = JOURNAL_ALLOC_HOST, .p = 0x2000, .q = 10, .device = JOURNAL_HOST);
-  CALL (.call = JOURNAL_FREE, .p = 0x3000); /* unknown */
+  CALL (.call = JOURNAL_FREE, .p = 0x3000);            /* unknown */
   CALL (.call = JOURNAL_ALLOC, .p = 0x1000, .q = 300); /* the free was not seen */
   CALL (.call = JOURNAL_FREE, .p = 0x2000);
   CALL (.call = JOURNAL_ALLOC_MANAGED, .p = 0x4000, .q = 7, .device = 1, .thread = 9);
   CALL (.call = JOURNAL_ALLOC_FAILED, .q = 1 << 20, .s = 77, .device = 1);
   draft_expect (&draft, FALSE,
-                "alloc 1 +256 @1000; alloc 2 +10 @2000 d65535; free 1; alloc 3 +300 @1000; free 2 d65535; alloc 4 +7 @4000 d1 'managed, thread 1'; "
-                "oom +1048576/77 d1; | 3 | skipped 1 | 1 frees of memory that was not seen to be allocated are left out"
-                " | 1 blocks were freed by calls that are not recorded; they end where their address is given out again");
+                "alloc 1 +256 @1000; alloc 2 +10 @2000 d65535; free 1; alloc 3 +300 @1000; free 2 "
+                "d65535; alloc 4 +7 @4000 d1 'managed, thread 1'; "
+                "oom +1048576/77 d1; | 3 | skipped 1 | 1 frees of memory that was not seen to be "
+                "allocated are left out"
+                " | 1 blocks were freed by calls that are not recorded; they end where their "
+                "address is given out again");
 }
 
-/* A handle, a mapping and another handle hold a page in turn; an unmap takes two mappings; what is mapped over is let go. */
+/* A handle, a mapping and another handle hold a page in turn; an unmap takes two mappings; what is
+ * mapped over is let go. */
 static void
 test_physical (void)
 {
@@ -116,7 +124,8 @@ test_physical (void)
   CALL (.call = JOURNAL_MAP, .p = 0x9900, .q = 51, .r = 12); /* another process's */
   CALL (.call = JOURNAL_RETAIN, .p = 13, .q = 0x9900);
   draft_expect (&draft, FALSE,
-                "alloc 1 +100 'physical'; alloc 2 +50 'physical'; free 1; alloc 3 +51 'physical'; free 2; | 3 | skipped 1"
+                "alloc 1 +100 'physical'; alloc 2 +50 'physical'; free 1; alloc 3 +51 'physical'; "
+                "free 2; | 3 | skipped 1"
                 " | 1 frees of memory that was not seen to be allocated are left out");
 }
 
@@ -135,7 +144,8 @@ test_streams (void)
   CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xaa);
   CALL (.call = JOURNAL_EVENT_RECORD, .p = 0xe);
   draft_expect (&draft, FALSE,
-                "alloc 1 +1 @1000 s1; event-record 1 s1; event-wait 1 s2; use-on-stream 1 s2; free 1; stream-sync s3; event-record 2; | 3 | skipped 2");
+                "alloc 1 +1 @1000 s1; event-record 1 s1; event-wait 1 s2; use-on-stream 1 s2; free "
+                "1; stream-sync s3; event-record 2; | 3 | skipped 2");
 }
 
 static void
@@ -160,7 +170,8 @@ test_pools (void)
   CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x80, .q = 8, .s = 0xe); /* on the pool's device */
   CALL (.call = JOURNAL_FREE, .p = 0x80);
   draft_expect (&draft, FALSE,
-                "alloc 1 +1 @10; alloc 2 +2 @20 p1; alloc 3 +3 @30 p2; alloc 4 +4 @40 p1; alloc 5 +5 @50; alloc 6 +6 @60 d1; trim; alloc 7 +7 @70 p3; "
+                "alloc 1 +1 @10; alloc 2 +2 @20 p1; alloc 3 +3 @30 p2; alloc 4 +4 @40 p1; alloc 5 "
+                "+5 @50; alloc 6 +6 @60 d1; trim; alloc 7 +7 @70 p3; "
                 "alloc 8 +8 @80 p4 d1; free 8 d1; | 3 | skipped 0");
 }
 
@@ -176,10 +187,12 @@ test_ends (void)
   CALL (.call = JOURNAL_DEVICE_RESET);
   CALL (.call = JOURNAL_DEVICE_SYNC, .device = 1);
   draft_expect (&draft, FALSE,
-                "alloc 1 +1 @30; alloc 2 +2 @20; alloc 3 +3 @10; alloc 4 +4 @40 d1; free 1; free 3; free 2; device-sync d1; | 3 | skipped 0");
+                "alloc 1 +1 @30; alloc 2 +2 @20; alloc 3 +3 @10; alloc 4 +4 @40 d1; free 1; free "
+                "3; free 2; device-sync d1; | 3 | skipped 0");
 }
 
-/* Waiting for an event is a stream of the host's that waits for it, and is waited for; one that was never recorded is none. */
+/* Waiting for an event is a stream of the host's that waits for it, and is waited for; one that was
+ * never recorded is none. */
 static void
 test_event_sync (void)
 {
@@ -189,10 +202,12 @@ test_event_sync (void)
   CALL (.call = JOURNAL_EVENT_SYNC, .p = 0xe, .device = 1);
   CALL (.call = JOURNAL_EVENT_SYNC, .p = 0xe);
   draft_expect (&draft, FALSE,
-                "event-record 1 s1; event-wait 1 s2 d1; stream-sync s2 d1; event-wait 1 s2; stream-sync s2; | 3 | skipped 0");
+                "event-record 1 s1; event-wait 1 s2 d1; stream-sync s2 d1; event-wait 1 s2; "
+                "stream-sync s2; | 3 | skipped 0");
 }
 
-/* What is not recorded is counted, and its free is no surprise; an address that a real block gets is forgotten. */
+/* What is not recorded is counted, and its free is no surprise; an address that a real block gets
+ * is forgotten. */
 static void
 test_left_out (void)
 {
@@ -205,23 +220,35 @@ test_left_out (void)
   CALL (.call = JOURNAL_LEFT_OUT, .p = 0x30, .q = JOURNAL_LEFT_FOREIGN);
   CALL (.call = JOURNAL_LEFT_OUT, .q = JOURNAL_LEFT_GRAPH);
   CALL (.call = JOURNAL_LEFT_OUT, .p = 0x10, .q = JOURNAL_LEFT_GRAPH_FREE);
-  CALL (.call = JOURNAL_LEFT_OUT, .p = 0x10, .q = JOURNAL_LEFT_COUNT); /* of a reason that is none */
+  /* of a reason that is none */
+  CALL (.call = JOURNAL_LEFT_OUT, .p = 0x10, .q = JOURNAL_LEFT_COUNT);
   CALL (.call = JOURNAL_FREE, .p = 0x20);
   CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 1);
   CALL (.call = JOURNAL_FREE, .p = 0x30);
   CALL (.call = JOURNAL_FREE, .p = 0x30); /* unknown */
   draft_expect (&draft, FALSE,
-                "alloc 1 +64 'array'; alloc 2 +32 @6 d65535 'registered'; free 1; alloc 3 +1 @30; free 3; | 3 | skipped 6"
-                " | 2 allocations that graphs make when they run are not recorded | 2 pieces of memory of other processes are left out"
+                "alloc 1 +64 'array'; alloc 2 +32 @6 d65535 'registered'; free 1; alloc 3 +1 @30; "
+                "free 3; | 3 | skipped 6"
+                " | 2 allocations that graphs make when they run are not recorded | 2 pieces of "
+                "memory of other processes are left out"
                 " | 1 frees of memory that was not seen to be allocated are left out");
 }
 
-/* Events of an allocator at work are delivered as they are; the facts of their trace stand in the header. */
+/* Events of an allocator at work are delivered as they are; the facts of their trace stand in the
+ * header. */
 static void
 test_events (void)
 {
-  const GememTraceEvent alloc = { .kind = GEMEM_EVENT_ALLOC, .id = 7, .size = 100, .address = 0x1000, .aux = 512, .stream = 3, .time = 5 };
-  const GememTraceEvent wrong[] = { { .kind = GEMEM_EVENT_KIND_COUNT }, { .kind = 0 }, { .kind = GEMEM_EVENT_ALLOC, .size = G_MAXUINT64 },
+  const GememTraceEvent alloc = { .kind = GEMEM_EVENT_ALLOC,
+                                  .id = 7,
+                                  .size = 100,
+                                  .address = 0x1000,
+                                  .aux = 512,
+                                  .stream = 3,
+                                  .time = 5 };
+  const GememTraceEvent wrong[] = { { .kind = GEMEM_EVENT_KIND_COUNT },
+                                    { .kind = 0 },
+                                    { .kind = GEMEM_EVENT_ALLOC, .size = G_MAXUINT64 },
                                     { .kind = GEMEM_EVENT_ALLOC, .tag = 1 } };
   Draft draft = draft_new ();
   JournalRecord *slot = CALL (.call = JOURNAL_EVENT);
@@ -233,13 +260,15 @@ test_events (void)
   header->flags = GEMEM_TRACE_HAS_SEGMENTS | 1u << 31;
   g_autoptr (GBytes) bytes = g_bytes_new (draft.bytes->data, draft.bytes->len);
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.gmj"), NULL, NULL, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.gmj"),
+                                                     NULL, NULL, &error);
   const GememTraceEvent *events;
   g_assert_no_error (error);
   g_assert_cmpstr (reader->info.allocator, ==, "direct");
   g_assert_cmpstr (reader->info.device, ==, "capacity=1024");
   g_assert_null (reader->info.settings);
-  g_assert_cmpuint (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS);
+  g_assert_cmpuint (reader->info.flags, ==,
+                    GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS);
   g_assert_cmpint (gemem_trace_next (reader, &events, &error), ==, 1);
   g_assert_cmpmem (events, sizeof alloc, &alloc, sizeof alloc);
   g_assert_cmpint (gemem_trace_next (reader, &events, &error), ==, 0);
@@ -251,8 +280,10 @@ test_events (void)
       slot = CALL (.call = JOURNAL_EVENT);
       memcpy (slot + 1, &wrong[i], sizeof wrong[i]);
       draft_expect (&draft, FALSE,
-                    i == 1 ? "x.log: block 1: its event is not there; record again, or read what is whole with --allow-partial"
-                           : "x.log: block 1: its event is impossible; record again, or read what is whole with --allow-partial");
+                    i == 1 ? "x.log: block 1: its event is not there; record again, or read what "
+                             "is whole with --allow-partial"
+                           : "x.log: block 1: its event is impossible; record again, or read what "
+                             "is whole with --allow-partial");
     }
 }
 
@@ -268,11 +299,13 @@ test_strings (void)
   CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 2, .stack = 1, .thread = 2);
   CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 3, .stack = 2); /* of a string that is not there */
   g_autofree char *x = g_strnfill (70, 'x');
-  g_autofree char *expected = g_strdup_printf ("alloc 1 +1 @10 '%s'; alloc 2 +2 @20 'thread 1, %s'; alloc 3 +3 @30; | 3 | skipped 0", x, x);
+  g_autofree char *expected = g_strdup_printf (
+      "alloc 1 +1 @10 '%s'; alloc 2 +2 @20 'thread 1, %s'; alloc 3 +3 @30; | 3 | skipped 0", x, x);
   draft_expect (&draft, FALSE, expected);
 }
 
-/* A block is claimed by one thread while another one takes the number that is the first it could have. */
+/* A block is claimed by one thread while another one takes the number that is the first it could
+ * have. */
 static void
 test_claim (void)
 {
@@ -284,7 +317,8 @@ test_claim (void)
   draft_expect (&draft, FALSE, "alloc 1 +1 @10; alloc 2 +2 @20; alloc 3 +3 @30; | 3 | skipped 0");
 }
 
-/* Three blocks filled at the same time, one of them empty: their records come in the order of their numbers. */
+/* Three blocks filled at the same time, one of them empty: their records come in the order of their
+ * numbers. */
 static void
 test_merge (void)
 {
@@ -299,7 +333,9 @@ test_merge (void)
   g_byte_array_set_size (draft.bytes, draft.bytes->len + JOURNAL_BLOCK); /* claimed, not begun */
   memset (draft.bytes->data + draft.bytes->len - JOURNAL_BLOCK, 0, JOURNAL_BLOCK);
   g_byte_array_append (draft.bytes, (const guint8 *) "begun", 5);
-  draft_expect (&draft, FALSE, "alloc 1 +1 @10; alloc 2 +2 @20; alloc 3 +3 @30; alloc 4 +4 @40; alloc 5 +5 @50; | 3 | skipped 0");
+  draft_expect (&draft, FALSE,
+                "alloc 1 +1 @10; alloc 2 +2 @20; alloc 3 +3 @30; alloc 4 +4 @40; alloc 5 +5 @50; | "
+                "3 | skipped 0");
 }
 
 static void
@@ -331,7 +367,8 @@ test_damage (void)
   draft_expect (&draft, FALSE, "x.log: block 1: call 3 is there twice" ADVICE);
   draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = G_MAXUINT64);
-  draft_expect (&draft, FALSE, "x.log: block 1: a size of 18446744073709551615 bytes is impossible" ADVICE);
+  draft_expect (&draft, FALSE,
+                "x.log: block 1: a size of 18446744073709551615 bytes is impossible" ADVICE);
   draft = draft_new ();
   CALL (.call = JOURNAL_STRING, .p = 1, .q = JOURNAL_MAX_TEXT + 1);
   draft_expect (&draft, FALSE, "x.log: block 1: its string is impossible" ADVICE);
@@ -341,16 +378,20 @@ test_damage (void)
   draft_expect (&draft, FALSE, "x.log: block 2: its head is impossible" ADVICE);
   draft = draft_new ();
   ((JournalHeader *) draft_at (&draft, 0))->version = 2;
-  draft_expect (&draft, FALSE, "x.log: version 2 of the journal, and this gemem knows version 1; use the one that recorded it");
+  draft_expect (&draft, FALSE,
+                "x.log: version 2 of the journal, and this gemem knows version 1; use the one that "
+                "recorded it");
   draft = draft_new ();
   g_byte_array_set_size (draft.bytes, 100);
   draft_expect (&draft, FALSE, "x.log: this is no journal of gemem-record; name the right format");
   draft = draft_new ();
   ((JournalHeader *) draft_at (&draft, 0))->lost = 3;
-  draft_expect (&draft, FALSE, "| 23 | skipped 0 | 3 calls could not be recorded; was the disk full?");
+  draft_expect (&draft, FALSE,
+                "| 23 | skipped 0 | 3 calls could not be recorded; was the disk full?");
 }
 
-/* Ended at any byte of what is used, as by a crash of the machine: what is whole is read.  Cut off there, the block was never begun. */
+/* Ended at any byte of what is used, as by a crash of the machine: what is whole is read.  Cut off
+ * there, the block was never begun. */
 static void
 test_cuts (void)
 {
@@ -360,8 +401,11 @@ test_cuts (void)
       for (guint i = 1; i <= 4; i++)
         CALL (.call = JOURNAL_ALLOC, .p = i << 8, .q = i);
       memset (draft_at (&draft, cut), 0, draft.bytes->len - cut);
-      g_autofree char *zeroed = test_trace_text ((const char *) draft.bytes->data, draft.bytes->len, "journal", TRUE, FALSE);
-      guint whole = cut < JOURNAL_BLOCK + 2 * JOURNAL_SLOT ? 0 : (guint) ((cut - JOURNAL_BLOCK) / JOURNAL_SLOT) - 1;
+      g_autofree char *zeroed = test_trace_text ((const char *) draft.bytes->data, draft.bytes->len,
+                                                 "journal", TRUE, FALSE);
+      guint whole = cut < JOURNAL_BLOCK + 2 * JOURNAL_SLOT
+                        ? 0
+                        : (guint) ((cut - JOURNAL_BLOCK) / JOURNAL_SLOT) - 1;
       for (guint i = 1; i <= MIN (whole, 4); i++)
         {
           g_autofree char *event = g_strdup_printf ("alloc %u +%u @%x", i, i, i << 8);
@@ -372,7 +416,8 @@ test_cuts (void)
     }
 }
 
-/* Hundreds of blocks that hold next to nothing, all to be merged: what is kept of each is what it has. */
+/* Hundreds of blocks that hold next to nothing, all to be merged: what is kept of each is what it
+ * has. */
 static void
 test_many_blocks (void)
 {
@@ -392,15 +437,18 @@ test_many_blocks (void)
   draft_expect (&draft, FALSE, expected->str);
 }
 
-/* Reads a journal of whatever calls: the promises of trace.h hold for what is delivered, and it is either whole or refused. */
+/* Reads a journal of whatever calls: the promises of trace.h hold for what is delivered, and it is
+ * either whole or refused. */
 static void
 read_random (const Draft *draft)
 {
   static const GememReadOptions options = { TRUE, -1 };
   g_autoptr (GBytes) bytes = g_bytes_new (draft->bytes->data, draft->bytes->len);
-  g_autoptr (GHashTable) live = g_hash_table_new (NULL, NULL), recorded = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) live = g_hash_table_new (NULL, NULL),
+                         recorded = g_hash_table_new (NULL, NULL);
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.gmj"), NULL, &options, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.gmj"),
+                                                     NULL, &options, &error);
   const GememTraceEvent *events;
   guint64 last = 0, time = 0;
   gssize n;
@@ -446,12 +494,15 @@ test_random (void)
           call = call == JOURNAL_STRING || call == JOURNAL_EVENT ? JOURNAL_ALLOC : call;
           if (gemem_rng_below (&rng, 100) == 0)
             draft_block (&draft);
-          CALL (.call = call, .p = gemem_rng_below (&rng, 12), .q = gemem_rng_below (&rng, 20), .r = gemem_rng_below (&rng, 4),
-                .s = gemem_rng_below (&rng, 4), .device = (guint16) gemem_rng_below (&rng, 3), .thread = 1 + (guint32) gemem_rng_below (&rng, 3),
+          CALL (.call = call, .p = gemem_rng_below (&rng, 12), .q = gemem_rng_below (&rng, 20),
+                .r = gemem_rng_below (&rng, 4), .s = gemem_rng_below (&rng, 4),
+                .device = (guint16) gemem_rng_below (&rng, 3),
+                .thread = 1 + (guint32) gemem_rng_below (&rng, 3),
                 .stack = (guint32) gemem_rng_below (&rng, 2));
         }
       if (round % 4 == 0) /* damaged somewhere in what is used */
-        draft.bytes->data[JOURNAL_BLOCK + gemem_rng_below (&rng, 50 * JOURNAL_SLOT)] ^= (guint8) (1 + gemem_rng_below (&rng, 255));
+        draft.bytes->data[JOURNAL_BLOCK + gemem_rng_below (&rng, 50 * JOURNAL_SLOT)] ^=
+            (guint8) (1 + gemem_rng_below (&rng, 255));
       read_random (&draft);
       g_byte_array_unref (draft.bytes);
     }
@@ -469,9 +520,13 @@ write_calls (gpointer data)
     {
       Moment moment;
       g_assert_true (recorder_ready () && recorder_moment (&moment));
-      recorder_add (&moment, (JournalRecord){ .call = JOURNAL_ALLOC, .p = moment.sequence << 12, .q = 64 });
+      recorder_add (&moment,
+                    (JournalRecord){ .call = JOURNAL_ALLOC, .p = moment.sequence << 12, .q = 64 });
       if (i % 50 == 0)
-        g_assert_cmpuint (recorder_add_string ("a string of more than one slot, so that it has to be told from the records that follow it", 87), >, 0);
+        g_assert_cmpuint (recorder_add_string ("a string of more than one slot, so that it has to "
+                                               "be told from the records that follow it",
+                                               87),
+                          >, 0);
     }
   return NULL;
 }
@@ -510,7 +565,8 @@ run_threads (guint rounds)
     g_thread_join (threads[i]);
 }
 
-/* Two waves of threads, then a fork: the child's records are in its own journal, the parent's goes on. */
+/* Two waves of threads, then a fork: the child's records are in its own journal, the parent's goes
+ * on. */
 static void
 test_writer (void)
 {

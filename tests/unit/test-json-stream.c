@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tests/util/testutil.h"
 #include "base/io/json-stream.h"
+#include "tests/util/testutil.h"
 
 /* All tokens as text, then "." or the error. */
 static char *
@@ -47,22 +47,27 @@ test_tokens (void)
 {
   expect ("{}", "{}.");
   expect (" [ ] ", "[].");
-  expect ("{\"a\":1,\"b\":[true,false,null],\"c\":{\"d\":\"e\"}}", "{k<a>n<1>k<b>[tf0]k<c>{k<d>s<e>}}.");
+  expect ("{\"a\":1,\"b\":[true,false,null],\"c\":{\"d\":\"e\"}}",
+          "{k<a>n<1>k<b>[tf0]k<c>{k<d>s<e>}}.");
   expect ("\"x\"", "s<x>.");
   expect ("-1.5e+3", "n<-1.5e+3>.");
-  expect ("[0,-0,0.5,1E5,123456789012345678901234567890]", "[n<0>n<-0>n<0.5>n<1E5>n<123456789012345678901234567890>].");
+  expect ("[0,-0,0.5,1E5,123456789012345678901234567890]",
+          "[n<0>n<-0>n<0.5>n<1E5>n<123456789012345678901234567890>].");
   expect ("[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"]",
           "[s<\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>].");
   expect ("[\"\\ud83d\"]", "[s<\xef\xbf\xbd>]."); /* a lone surrogate is replaced */
-  expect ("[\"\\ud83d\\u0041\"]", "[s<\xef\xbf\xbd" "A>].");
+  expect ("[\"\\ud83d\\u0041\"]", "[s<\xef\xbf\xbd"
+                                  "A>].");
 }
 
 static void
 test_damage (void)
 {
-  static const char *const cut = "the JSON text ends too early; the file was cut off, fetch it again";
-  static const char *const texts[] = { "",          "{",  "[",   "{\"a", "{\"a\"", "{\"a\":",  "{\"a\":1",
-                                       "{\"a\":1,", "[1", "[1,", "\"x",  "[\"\\",  "[\"\\u00", "[tr" };
+  static const char *const cut =
+      "the JSON text ends too early; the file was cut off, fetch it again";
+  static const char *const texts[] = { "",        "{",        "[",         "{\"a", "{\"a\"",
+                                       "{\"a\":", "{\"a\":1", "{\"a\":1,", "[1",   "[1,",
+                                       "\"x",     "[\"\\",    "[\"\\u00",  "[tr" };
 
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     {
@@ -81,8 +86,10 @@ test_damage (void)
   expect ("[+1]", "[x.json:1: \"+1\" is no JSON value; the file is damaged or of another format");
   expect ("[NaN]", "[x.json:1: \"NaN\" is no JSON value; the file is damaged or of another format");
   expect ("[\"\\x\"]", "[x.json:1: \\x is no escape of JSON; the file is damaged");
-  expect ("[\"\\u12g4\"]", "[x.json:1: a \\u escape without four hexadecimal digits; the file is damaged");
-  expect ("{}\n\n{}", "{}x.json:3: something follows the end of the JSON text; the file is damaged");
+  expect ("[\"\\u12g4\"]",
+          "[x.json:1: a \\u escape without four hexadecimal digits; the file is damaged");
+  expect ("{}\n\n{}",
+          "{}x.json:3: something follows the end of the JSON text; the file is damaged");
 }
 
 static void
@@ -106,7 +113,8 @@ test_skip (void)
 static void
 test_long_string (void)
 {
-  g_autofree char *fill = g_strnfill (1000000, 'y'), *text = g_strdup_printf ("[\"%s\",1]", fill), *got = run (text, strlen (text), FALSE);
+  g_autofree char *fill = g_strnfill (1000000, 'y'), *text = g_strdup_printf ("[\"%s\",1]", fill),
+                  *got = run (text, strlen (text), FALSE);
   g_assert_cmpuint (strlen (got), ==, strlen ("[s<>n<1>].") + GEMEM_JSON_MAX_TEXT);
   g_assert_true (g_str_has_suffix (got, "yy>n<1>]."));
 }

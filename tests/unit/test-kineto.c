@@ -7,14 +7,18 @@
 
 #include "base/error.h"
 #include "base/idmap.h"
-#include "tests/util/testutil.h"
 #include "base/io/input.h"
+#include "tests/util/testutil.h"
 #include "traces/trace.h"
 
-#define EVENT(ts, type, device, addr, bytes, total) RESERVED (ts, type, device, addr, bytes, total, "0")
-#define RESERVED(ts, type, device, addr, bytes, total, reserved)                                                                           \
-  "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" ts                           \
-  ",\"args\":{\"Device Type\":" type ",\"Device Id\":" device ",\"Addr\":" addr ",\"Bytes\":" bytes ",\"Total Allocated\":" total          \
+/* clang-format off: texts in pieces, a line each */
+
+#define EVENT(ts, type, device, addr, bytes, total) \
+  RESERVED (ts, type, device, addr, bytes, total, "0")
+#define RESERVED(ts, type, device, addr, bytes, total, reserved) \
+  "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":1," \
+  "\"tid\":1,\"ts\":" ts ",\"args\":{\"Device Type\":" type ",\"Device Id\":" device \
+  ",\"Addr\":" addr ",\"Bytes\":" bytes ",\"Total Allocated\":" total \
   ",\"Total Reserved\":" reserved "}}"
 #define TRACE(events) "{\"schemaVersion\":1,\"traceEvents\":[" events "],\"traceName\":\"x\"}"
 #define OTHER "{\"ph\":\"X\",\"name\":\"aten::mul\",\"ts\":1,\"dur\":2,\"args\":{\"Bytes\":7}}"
@@ -23,7 +27,8 @@ static GememTraceReader *
 open_text (const char *text, gsize size, const GememReadOptions *options, GError **error)
 {
   g_autoptr (GBytes) bytes = g_bytes_new (text, size);
-  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.json"), "kineto", options, error);
+  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.json"), "kineto", options,
+                                 error);
 }
 
 /* "KIND@TIME DEVICE#ID:SIZE", and where of segments and of what was there before. */
@@ -32,13 +37,17 @@ append_event (GString *out, const GememTraceReader *reader, const GememTraceEven
 {
   const gboolean initial = (event->flags & GEMEM_EVENT_INITIAL) != 0;
 
-  g_string_append_printf (out, "%s%s@%" G_GUINT64_FORMAT " %u#%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT, initial ? "i:" : "",
-                          gemem_event_kind_name (event->kind), event->time, event->device, event->id, event->size);
+  g_string_append_printf (out,
+                          "%s%s@%" G_GUINT64_FORMAT " %u#%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT,
+                          initial ? "i:" : "", gemem_event_kind_name (event->kind), event->time,
+                          event->device, event->id, event->size);
   if ((initial || event->id == 0) && event->address != 0)
     g_string_append_printf (out, "[%" G_GINT64_MODIFIER "x]", event->address);
-  g_string_append_printf (out, "%s%s", (event->flags & GEMEM_EVENT_SMALL) != 0 ? "s" : "", (event->flags & GEMEM_EVENT_AMBIGUOUS) != 0 ? "?" : "");
+  g_string_append_printf (out, "%s%s", (event->flags & GEMEM_EVENT_SMALL) != 0 ? "s" : "",
+                          (event->flags & GEMEM_EVENT_AMBIGUOUS) != 0 ? "?" : "");
   if (event->tag != GEMEM_NO_TAG)
-    g_string_append_printf (out, "'%s'", (char *) g_ptr_array_index (reader->info.strings, event->tag));
+    g_string_append_printf (out, "'%s'",
+                            (char *) g_ptr_array_index (reader->info.strings, event->tag));
   g_string_append_c (out, ' ');
 }
 
@@ -62,7 +71,8 @@ run (const char *text, int device, gboolean partial)
     for (gssize i = 0; i < n; i++)
       append_event (out, reader, &events[i]);
   g_assert_no_error (error);
-  g_string_append_printf (out, "| flags %x skipped %" G_GUINT64_FORMAT, reader->info.flags, reader->info.skipped);
+  g_string_append_printf (out, "| flags %x skipped %" G_GUINT64_FORMAT, reader->info.flags,
+                          reader->info.skipped);
   for (guint i = 0; i < reader->info.provenance->len; i++)
     g_string_append_printf (out, " | %s", (char *) g_ptr_array_index (reader->info.provenance, i));
   gemem_trace_close (reader);
@@ -80,47 +90,73 @@ static void
 test_order (void)
 {
   /* Two threads one after the other; equal times keep the order of the file; fractions of a microsecond count. */
-  expect (TRACE (EVENT ("20", "1", "0", "4096", "512", "1024") "," EVENT ("30", "1", "0", "4096", "-512", "512") "," OTHER ","
-                 EVENT ("10.5", "1", "0", "8192", "512", "512") "," EVENT ("30", "1", "0", "4096", "1024", "1536")),
-          -1, FALSE, "alloc@0 0#1:512 alloc@9500 0#2:512 free@19500 0#2:512 alloc@19500 0#3:1024 | flags b skipped 1");
+  expect (
+      TRACE (EVENT ("20", "1", "0", "4096", "512", "1024") "," EVENT (
+          "30", "1", "0", "4096", "-512",
+          "512") "," OTHER "," EVENT ("10.5", "1", "0", "8192", "512",
+                                      "512") "," EVENT ("30", "1", "0", "4096", "1024", "1536")),
+      -1, FALSE,
+      "alloc@0 0#1:512 alloc@9500 0#2:512 free@19500 0#2:512 alloc@19500 0#3:1024 | flags b "
+      "skipped 1");
   /* A bare list is a Chrome trace, too. */
-  expect ("[" EVENT ("5", "1", "0", "4096", "512", "512") "]", -1, FALSE, "alloc@0 0#1:512 | flags b skipped 0");
-  expect (TRACE (""), -1, FALSE, "x.json: none of its 0 trace events is about memory; record again with profile(..., profile_memory=True)");
-  expect (TRACE (OTHER), -1, FALSE, "x.json: none of its 1 trace events is about memory; record again with profile(..., profile_memory=True)");
+  expect ("[" EVENT ("5", "1", "0", "4096", "512", "512") "]", -1, FALSE,
+          "alloc@0 0#1:512 | flags b skipped 0");
+  expect (TRACE (""), -1, FALSE,
+          "x.json: none of its 0 trace events is about memory; record again with profile(..., "
+          "profile_memory=True)");
+  expect (TRACE (OTHER), -1, FALSE,
+          "x.json: none of its 1 trace events is about memory; record again with profile(..., "
+          "profile_memory=True)");
 }
 
 static void
 test_devices (void)
 {
-  static const char text[] = TRACE (EVENT ("1", "0", "-1", "10", "100", "100") "," EVENT ("2", "1", "0", "4096", "512", "512") ","
-                                    EVENT ("3", "1", "3", "4096", "1024", "1024") "," EVENT ("4", "0", "-1", "10", "-100", "0"));
+  static const char text[] = TRACE (EVENT ("1", "0", "-1", "10", "100", "100") "," EVENT (
+      "2", "1", "0", "4096", "512", "512") "," EVENT ("3", "1", "3", "4096", "1024",
+                                                      "1024") "," EVENT ("4", "0", "-1", "10",
+                                                                         "-100", "0"));
   expect (text, -1, FALSE, "alloc@0 0#1:512 alloc@1000 3#2:1024 | flags b skipped 2");
   expect (text, 3, FALSE, "alloc@0 3#1:1024 | flags b skipped 3");
   expect (text, 7, FALSE, "| flags b skipped 4");
-  expect (text, GEMEM_DEVICE_HOST, FALSE, "alloc@0 65535#1:100 free@3000 65535#1:100 | flags 3 skipped 2");
+  expect (text, GEMEM_DEVICE_HOST, FALSE,
+          "alloc@0 65535#1:100 free@3000 65535#1:100 | flags 3 skipped 2");
   /* Without an accelerator the host is what there is. */
-  expect (TRACE (EVENT ("1", "0", "-1", "10", "100", "100")), -1, FALSE, "alloc@0 65535#1:100 | flags 3 skipped 0");
+  expect (TRACE (EVENT ("1", "0", "-1", "10", "100", "100")), -1, FALSE,
+          "alloc@0 65535#1:100 | flags 3 skipped 0");
 }
 
 static void
 test_middle (void)
 {
   /* Nothing is known of what was reserved: no segments. */
-  expect (TRACE (EVENT ("1", "1", "0", "4096", "-512", "9000") "," EVENT ("2", "1", "0", "8192", "1024", "10024")), -1, FALSE,
-          "i:alloc@0 0#1:512[1000] i:alloc@0 0#3:9000?'before the recording' free@0 0#1:512 alloc@1000 0#2:1024 | flags 1b skipped 0 | "
-          "before: device 0: 9000 bytes are live in blocks that the file does not name; they are one block 'before the recording'");
+  expect (TRACE (EVENT ("1", "1", "0", "4096", "-512", "9000") "," EVENT ("2", "1", "0", "8192",
+                                                                          "1024", "10024")),
+          -1, FALSE,
+          "i:alloc@0 0#1:512[1000] i:alloc@0 0#3:9000?'before the recording' free@0 0#1:512 "
+          "alloc@1000 0#2:1024 | flags 1b skipped 0 | "
+          "before: device 0: 9000 bytes are live in blocks that the file does not name; they are "
+          "one block 'before the recording'");
   /* All that was allocated is freed in the file: there is no other block.  A second free is of nothing. */
-  expect (TRACE (EVENT ("1", "1", "0", "4096", "-512", "0") "," EVENT ("2", "1", "0", "4096", "-512", "0")), -1, FALSE,
-          "i:alloc@0 0#1:512[1000] free@0 0#1:512 | flags 1b skipped 1 | note: device 0: Total Allocated differs from the running sum at 1 "
+  expect (TRACE (EVENT ("1", "1", "0", "4096", "-512", "0") "," EVENT ("2", "1", "0", "4096",
+                                                                       "-512", "0")),
+          -1, FALSE,
+          "i:alloc@0 0#1:512[1000] free@0 0#1:512 | flags 1b skipped 1 | note: device 0: Total "
+          "Allocated differs from the running sum at 1 "
           "events | note: 1 frees of what was freed already are left out");
-  expect (TRACE (EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "-1024", "0")), -1, FALSE,
-          "alloc@0 0#1:512 free@1000 0#1:1024 | flags b skipped 0 | note: device 0: Total Allocated differs from the running sum at 1 "
+  expect (TRACE (EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096",
+                                                                        "-1024", "0")),
+          -1, FALSE,
+          "alloc@0 0#1:512 free@1000 0#1:1024 | flags b skipped 0 | note: device 0: Total "
+          "Allocated differs from the running sum at 1 "
           "events | note: device "
           "0: 1 blocks are freed with another size than they were allocated with");
 }
 
 #define M2 "2097152"
-#define BEFORE(bytes) " | before: device 0: " bytes " bytes are live in blocks that the file does not name; they are one block 'before the recording'"
+#define BEFORE(bytes) \
+  " | before: device 0: " bytes " bytes are live in blocks that the file does not name; they are " \
+  "one block 'before the recording'"
 
 /* Where memory was reserved: 10 pages of 2 MiB, 3 MiB allocated. */
 static void
@@ -130,45 +166,67 @@ test_reserved (void)
   expect (TRACE (RESERVED ("1", "1", "0", "2097152", "512", "512", M2)), -1, FALSE,
           "segment-alloc@0 0#0:2097152[200000] alloc@0 0#1:512 | flags b skipped 0");
   /* A page of small blocks, one of a large one, which leaves more than 1 MiB: the rest is above, with what the file does not name. */
-  expect (TRACE (RESERVED ("1", "1", "0", "2097152", "-512", "3145728", "20971520") ","
-                 RESERVED ("2", "1", "0", "4194304", "1049088", "4194816", "20971520") ","
-                 RESERVED ("3", "1", "0", "6291456", "1048064", "5242880", "20971520")), -1, FALSE,
-          "i:segment-alloc@0 0#0:2097152[200000]s i:segment-alloc@0 0#0:4194304[400000] i:segment-alloc@0 0#0:14680064[800000]? "
-          "i:alloc@0 0#1:512[200000] i:alloc@0 0#4:3145728[800000]?'before the recording' free@0 0#1:512 alloc@1000 0#2:1049088 "
-          "alloc@2000 0#3:1048064 | flags 1b skipped 0" BEFORE ("3145728"));
+  expect (
+      TRACE (RESERVED ("1", "1", "0", "2097152", "-512", "3145728", "20971520") "," RESERVED (
+          "2", "1", "0", "4194304", "1049088", "4194816",
+          "20971520") "," RESERVED ("3", "1", "0", "6291456", "1048064", "5242880", "20971520")),
+      -1, FALSE,
+      "i:segment-alloc@0 0#0:2097152[200000]s i:segment-alloc@0 0#0:4194304[400000] "
+      "i:segment-alloc@0 0#0:14680064[800000]? "
+      "i:alloc@0 0#1:512[200000] i:alloc@0 0#4:3145728[800000]?'before the recording' free@0 "
+      "0#1:512 alloc@1000 0#2:1049088 "
+      "alloc@2000 0#3:1048064 | flags 1b skipped 0" BEFORE ("3145728"));
   /* Obtained in the file, for its block, or at its end: not there before.  What is returned has no address. */
-  expect (TRACE (RESERVED ("1", "1", "0", "2097152", "-2097152", "0", "2097152") ","
-                 RESERVED ("2", "1", "0", "4194304", "2097152", "2097152", "4194304") ","
-                 RESERVED ("3", "1", "0", "8388608", "2097152", "4194304", "5242880") ","
-                 RESERVED ("4", "1", "0", "4194304", "-2097152", "2097152", "4194304")), -1, FALSE,
-          "i:segment-alloc@0 0#0:2097152[200000] i:alloc@0 0#1:2097152[200000] free@0 0#1:2097152 segment-alloc@1000 0#0:2097152[400000] "
-          "alloc@1000 0#2:2097152 segment-map@2000 0#0:1048576[900000] alloc@2000 0#3:2097152 segment-free@3000 0#0:1048576 "
+  expect (TRACE (RESERVED ("1", "1", "0", "2097152", "-2097152", "0", "2097152") "," RESERVED (
+              "2", "1", "0", "4194304", "2097152", "2097152",
+              "4194304") "," RESERVED ("3", "1", "0", "8388608", "2097152", "4194304",
+                                       "5242880") "," RESERVED ("4", "1", "0", "4194304",
+                                                                "-2097152", "2097152", "4194304")),
+          -1, FALSE,
+          "i:segment-alloc@0 0#0:2097152[200000] i:alloc@0 0#1:2097152[200000] free@0 0#1:2097152 "
+          "segment-alloc@1000 0#0:2097152[400000] "
+          "alloc@1000 0#2:2097152 segment-map@2000 0#0:1048576[900000] alloc@2000 0#3:2097152 "
+          "segment-free@3000 0#0:1048576 "
           "free@3000 0#2:2097152 | flags 1b skipped 0");
   /* The pages leave too little room for the rest: only those of small blocks count, then only the blocks from before. */
-  expect (TRACE (RESERVED ("1", "1", "0", "2097152", "2097152", "5242880", "6291456") ","
-                 RESERVED ("2", "1", "0", "8388608", "512", "5243392", "6291456")), -1, FALSE,
-          "i:segment-alloc@0 0#0:2097152[800000]s i:segment-alloc@0 0#0:4194304[a00000]? i:alloc@0 0#3:3145728[a00000]?'before the recording' "
+  expect (TRACE (RESERVED ("1", "1", "0", "2097152", "2097152", "5242880", "6291456") "," RESERVED (
+              "2", "1", "0", "8388608", "512", "5243392", "6291456")),
+          -1, FALSE,
+          "i:segment-alloc@0 0#0:2097152[800000]s i:segment-alloc@0 0#0:4194304[a00000]? i:alloc@0 "
+          "0#3:3145728[a00000]?'before the recording' "
           "alloc@0 0#1:2097152 alloc@1000 0#2:512 | flags 1b skipped 0" BEFORE ("3145728"));
   expect (TRACE (RESERVED ("1", "1", "0", "2097152", "-512", "2096640", M2)), -1, FALSE,
-          "i:segment-alloc@0 0#0:512[200000]s i:segment-alloc@0 0#0:2096640[400000]? i:alloc@0 0#1:512[200000] "
-          "i:alloc@0 0#2:2096640[400000]?'before the recording' free@0 0#1:512 | flags 1b skipped 0" BEFORE ("2096640"));
+          "i:segment-alloc@0 0#0:512[200000]s i:segment-alloc@0 0#0:2096640[400000]? i:alloc@0 "
+          "0#1:512[200000] "
+          "i:alloc@0 0#2:2096640[400000]?'before the recording' free@0 0#1:512 | flags 1b skipped "
+          "0" BEFORE ("2096640"));
 }
 
 /* Contradictions leave only the blocks; nothing overflows. */
 static void
 test_reserved_hostile (void)
 {
-  static const struct { const char *events, *facts; } files[] = {
-    { RESERVED ("1", "1", "0", "2097152", "-1024", "0", M2) "," RESERVED ("2", "1", "0", "2097664", "-512", "0", M2), "overlap" },
+  static const struct
+  {
+    const char *events, *facts;
+  } files[] = {
+    { RESERVED ("1", "1", "0", "2097152", "-1024", "0", M2) "," RESERVED ("2", "1", "0", "2097664",
+                                                                          "-512", "0", M2),
+      "overlap" },
     { RESERVED ("1", "1", "0", "-4096", "-512", "1024", M2), "end of memory" },
-    { RESERVED ("1", "1", "0", "-1", "1152921504606846975", "1152921504606846975", "1152921504606846975"), "all" },
+    { RESERVED ("1", "1", "0", "-1", "1152921504606846975", "1152921504606846975",
+                "1152921504606846975"),
+      "all" },
     { RESERVED ("1", "1", "0", "0", "-512", "1024", M2), "address 0" },
-    { RESERVED ("1", "1", "0", "4096", "-512", "1152921504606846975", "1152921504606846976"), "too much" },
-    { RESERVED ("1", "1", "0", "4611686018427387392", "-512", "512", "4611686018427387904"), "at the end" },
+    { RESERVED ("1", "1", "0", "4096", "-512", "1152921504606846975", "1152921504606846976"),
+      "too much" },
+    { RESERVED ("1", "1", "0", "4611686018427387392", "-512", "512", "4611686018427387904"),
+      "at the end" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     {
-      g_autofree char *text = g_strconcat ("[", files[i].events, "]", NULL), *got = run (text, -1, FALSE);
+      g_autofree char *text = g_strconcat ("[", files[i].events, "]", NULL),
+                      *got = run (text, -1, FALSE);
       g_test_message ("%s: %s", files[i].facts, got);
       g_assert_null (strstr (got, "i:segment"));
       g_assert_nonnull (strstr (got, "| flags"));
@@ -178,57 +236,76 @@ test_reserved_hostile (void)
 static void
 test_out_of_memory (void)
 {
-  expect (TRACE ("{\"name\":\"[OutOfMemory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device Id\":2,\"Bytes\":4096,\"Total Allocated\":1}}"),
+  expect (TRACE ("{\"name\":\"[OutOfMemory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device "
+                 "Id\":2,\"Bytes\":4096,\"Total Allocated\":1}}"),
           -1, FALSE, "oom@0 2#0:4096 | flags b skipped 0");
   /* What the allocator returned before it gave up is not part of what it obtains next. */
-  expect (TRACE (RESERVED ("1", "1", "2", "2097152", "512", "512", M2) ","
-                 "{\"name\":\"[OutOfMemory]\",\"ts\":2,\"args\":{\"Device Type\":1,\"Device Id\":2,\"Bytes\":9000000,\"Total Allocated\":512,"
-                 "\"Total Reserved\":2097000}}," RESERVED ("3", "1", "2", "4194304", "2097152", "2097664", "4194152")),
+  expect (TRACE (RESERVED ("1", "1", "2", "2097152", "512", "512",
+                           M2) ","
+                               "{\"name\":\"[OutOfMemory]\",\"ts\":2,\"args\":{\"Device "
+                               "Type\":1,\"Device Id\":2,\"Bytes\":9000000,\"Total Allocated\":512,"
+                               "\"Total Reserved\":2097000}}," RESERVED (
+                                   "3", "1", "2", "4194304", "2097152", "2097664", "4194152")),
           -1, FALSE,
-          "segment-alloc@0 2#0:2097152[200000] alloc@0 2#1:512 segment-free@1000 2#0:152 oom@1000 2#0:9000000 "
+          "segment-alloc@0 2#0:2097152[200000] alloc@0 2#1:512 segment-free@1000 2#0:152 oom@1000 "
+          "2#0:9000000 "
           "segment-alloc@2000 2#0:2097152[400000] alloc@2000 2#2:2097152 | flags b skipped 0");
 }
 
 static void
 test_damage (void)
 {
-#define OLD "{\"name\":\"[memory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device Id\":2,\"Bytes\":4096}}"
+#define OLD \
+  "{\"name\":\"[memory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device Id\":2,\"Bytes\":4096}}"
   expect (TRACE (OLD), -1, FALSE,
-          "x.json:1: memory events without Addr, as PyTorch wrote them in 2021, do not tell which block is freed; record again with a "
+          "x.json:1: memory events without Addr, as PyTorch wrote them in 2021, do not tell which "
+          "block is freed; record again with a "
           "newer one");
-  expect (TRACE (EVENT ("\"7\"", "1", "0", "1", "1", "1")), -1, FALSE, "x.json:1: a memory event without ts; the trace is damaged");
+  expect (TRACE (EVENT ("\"7\"", "1", "0", "1", "1", "1")), -1, FALSE,
+          "x.json:1: a memory event without ts; the trace is damaged");
   expect (TRACE (EVENT ("7", "1", "-1", "1", "1", "1")), -1, FALSE,
-          "x.json:1: a memory event of an accelerator without a usable Device Id; the trace is damaged");
-  expect (TRACE (EVENT ("7", "1", "0", "1", "99999999999999999999", "1")), -1, FALSE,
-          "x.json:1: \"Bytes\" is 99999999999999999999, which is out of range; the trace is damaged");
+          "x.json:1: a memory event of an accelerator without a usable Device Id; the trace is "
+          "damaged");
+  expect (
+      TRACE (EVENT ("7", "1", "0", "1", "99999999999999999999", "1")), -1, FALSE,
+      "x.json:1: \"Bytes\" is 99999999999999999999, which is out of range; the trace is damaged");
   expect (TRACE (EVENT ("7", "1", "0", "1", "1152921504606846976", "1")), -1, FALSE,
-          "x.json:1: 1152921504606846976 bytes are more than any allocator could serve; the trace is damaged");
+          "x.json:1: 1152921504606846976 bytes are more than any allocator could serve; the trace "
+          "is damaged");
   expect (TRACE (EVENT ("1e18", "1", "0", "1", "1", "1")), -1, FALSE,
           "x.json:1: \"ts\" is 1e18, which is out of range; the trace is damaged");
-  expect ("{\"a\":[]}", -1, FALSE, "x.json:1: no \"traceEvents\"; this is no trace of torch.profiler");
+  expect ("{\"a\":[]}", -1, FALSE,
+          "x.json:1: no \"traceEvents\"; this is no trace of torch.profiler");
   expect ("7", -1, FALSE, "x.json:1: neither an object nor a list; this is no Chrome trace");
   expect ("[[1,2,3],[[0,1],[0,2],[0,3]]]", -1, FALSE,
-          "x.json:1: a timeline of export_memory_timeline() has only sums by category, no blocks; record with export_chrome_trace() and "
+          "x.json:1: a timeline of export_memory_timeline() has only sums by category, no blocks; "
+          "record with export_chrome_trace() and "
           "profile_memory=True, or torch.cuda.memory._dump_snapshot()");
   expect ("[[-1,1,512,0]]", -1, FALSE,
-          "x.json:1: a raw timeline of export_memory_timeline() does not say which block is freed; record with export_chrome_trace() and "
+          "x.json:1: a raw timeline of export_memory_timeline() does not say which block is freed; "
+          "record with export_chrome_trace() and "
           "profile_memory=True, or torch.cuda.memory._dump_snapshot()");
-  expect ("[[1],2]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
+  expect ("[[1],2]", -1, FALSE,
+          "x.json:1: a trace event that is no object; this is no Chrome trace");
   expect ("[[]]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
   expect ("[7]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
   /* An address that is live: refused, or everything before it. */
-  static const char twice[] = TRACE (EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "512", "1024"));
+  static const char twice[] = TRACE (
+      EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "512", "1024"));
   expect (twice, -1, FALSE,
-          "x.json:event 1: 0x1000 is allocated while it is live (ts 2000 ns); a free is missing in the trace, or two traces were joined");
+          "x.json:event 1: 0x1000 is allocated while it is live (ts 2000 ns); a free is missing in "
+          "the trace, or two traces were joined");
   expect (twice, -1, TRUE,
-          "alloc@0 0#1:512 | flags 2b skipped 0 | partial: x.json:event 1: 0x1000 is allocated while it is live (ts 2000 ns); a free is "
+          "alloc@0 0#1:512 | flags 2b skipped 0 | partial: x.json:event 1: 0x1000 is allocated "
+          "while it is live (ts 2000 ns); a free is "
           "missing in the trace, or two traces were joined");
 }
 
 static void
 test_truncated (void)
 {
-  static const char text[] = TRACE (OTHER "," EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "-512", "0"));
+  static const char text[] = TRACE (OTHER "," EVENT (
+      "1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "-512", "0"));
   GememReadOptions whole = GEMEM_READ_OPTIONS_DEFAULT, partial = { TRUE, -1 };
 
   for (gsize size = 1; size < sizeof text - 1; size++)
@@ -250,11 +327,13 @@ test_truncated (void)
 
 typedef struct
 {
-  guint64 events, allocs, frees, alloc_bytes, free_bytes, live, peak, first, last, reserved, initial;
+  guint64 events, allocs, frees, alloc_bytes, free_bytes, live, peak, first, last, reserved,
+      initial;
 } Facts;
 
 static void
-check_device (const char *path, int device, JsonObject *expected, Facts *facts, GememTraceReader **reader)
+check_device (const char *path, int device, JsonObject *expected, Facts *facts,
+              GememTraceReader **reader)
 {
   GememReadOptions options = { FALSE, device };
   g_autoptr (GError) error = NULL;
@@ -287,7 +366,8 @@ check_device (const char *path, int device, JsonObject *expected, Facts *facts, 
           g_assert_cmpuint (events[i].id, ==, facts->allocs);
       }
   g_assert_no_error (error);
-#define SAME(value, member) g_assert_cmpuint (value, ==, (guint64) json_object_get_int_member (expected, member))
+#define SAME(value, member) \
+  g_assert_cmpuint (value, ==, (guint64) json_object_get_int_member (expected, member))
   SAME (facts->events, "events");
   SAME (facts->allocs, "allocs");
   SAME (facts->frees, "frees");
@@ -296,14 +376,17 @@ check_device (const char *path, int device, JsonObject *expected, Facts *facts, 
   SAME (facts->peak, "peak_total_allocated");
   SAME (facts->reserved, "peak_total_reserved");
   SAME (facts->live, "final_total_allocated");
-  SAME (facts->last / 1000 + (guint64) json_object_get_int_member (expected, "first_ts"), "last_ts");
+  SAME (facts->last / 1000 + (guint64) json_object_get_int_member (expected, "first_ts"),
+        "last_ts");
 }
 
 static void
 test_recording (void)
 {
   g_autofree char *expected_path = test_shared_path ("traces/pytorch/expected.json");
-  g_autofree char *path = expected_path != NULL ? test_shared_path ("traces/pytorch/kineto-memory.json.gz") : NULL;
+  g_autofree char *path = expected_path != NULL
+                              ? test_shared_path ("traces/pytorch/kineto-memory.json.gz")
+                              : NULL;
   g_autoptr (JsonParser) parser = json_parser_new ();
   GememTraceReader *reader;
   Facts facts;
@@ -311,22 +394,26 @@ test_recording (void)
   if (path == NULL)
     return;
   g_assert_true (json_parser_load_from_file (parser, expected_path, NULL));
-  JsonObject *files = json_object_get_object_member (json_node_get_object (json_parser_get_root (parser)), "kineto");
+  JsonObject *files = json_object_get_object_member (
+      json_node_get_object (json_parser_get_root (parser)), "kineto");
   JsonObject *file = json_object_get_object_member (files, "kineto-memory.json.gz");
   JsonObject *devices = json_object_get_object_member (file, "devices");
 
   check_device (path, -1, json_object_get_object_member (devices, "1:1"), &facts, &reader);
   g_assert_cmphex (reader->info.flags, ==,
-                   GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_BLOCK_SIZES | GEMEM_TRACE_STARTS_IN_MIDDLE);
+                   GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_BLOCK_SIZES
+                       | GEMEM_TRACE_STARTS_IN_MIDDLE);
   g_assert_cmpuint (facts.initial, ==, 1);
   /* Every Total Allocated agrees: the only note is the one about what was there before. */
   g_assert_cmpuint (reader->info.provenance->len, ==, 1);
   g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 0), ==,
-                   "before: device 1: 4096614400 bytes are live in blocks that the file does not name; they are one block 'before the recording'");
+                   "before: device 1: 4096614400 bytes are live in blocks that the file does not "
+                   "name; they are one block 'before the recording'");
   g_assert_cmpuint (reader->info.skipped, ==, 401 + 1240);
   gemem_trace_close (reader);
 
-  check_device (path, GEMEM_DEVICE_HOST, json_object_get_object_member (devices, "0:-1"), &facts, &reader);
+  check_device (path, GEMEM_DEVICE_HOST, json_object_get_object_member (devices, "0:-1"), &facts,
+                &reader);
   g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES);
   g_assert_cmpuint (reader->info.provenance->len, ==, 0);
   g_assert_cmpuint (reader->info.skipped, ==, 401 + 26770);
@@ -339,7 +426,8 @@ test_recording (void)
 static void
 totals (const char *name, int device, gboolean without, const guint64 *expected)
 {
-  g_autofree char *relative = g_strconcat ("tests/data/kineto/", name, NULL), *path = test_source_path (relative);
+  g_autofree char *relative = g_strconcat ("tests/data/kineto/", name, NULL),
+                  *path = test_source_path (relative);
   GememReadOptions options = { FALSE, device, without };
   g_autoptr (GError) error = NULL;
   GememTraceReader *reader = gemem_trace_open (path, NULL, &options, &error);
@@ -373,7 +461,8 @@ totals (const char *name, int device, gboolean without, const guint64 *expected)
   gemem_trace_close (reader);
   for (guint i = 0; i < (without ? 4 : 5); i++)
     if (got[i] != expected[i])
-      g_error ("%s: figure %u is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, name, i, got[i], expected[i]);
+      g_error ("%s: figure %u is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, name, i, got[i],
+               expected[i]);
 }
 
 /* The figures are the file's own: highest and last Total Allocated, highest Total Reserved. */
@@ -384,7 +473,8 @@ test_versions (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (versions); i++)
     {
-      g_autofree char *middle = g_strconcat ("middle-", versions[i], ".json.gz", NULL), *host = g_strconcat ("host-", versions[i], ".json.gz", NULL);
+      g_autofree char *middle = g_strconcat ("middle-", versions[i], ".json.gz", NULL),
+                      *host = g_strconcat ("host-", versions[i], ".json.gz", NULL);
       totals (middle, -1, FALSE, (guint64[]){ 3, 217211392, 81203712, 247463936, 17 });
       totals (middle, -1, TRUE, (guint64[]){ 0, 136008192, 512, 121634816 });
       totals (host, -1, FALSE, (guint64[]){ 0, 136008000, 20, 0, 7 });
@@ -411,11 +501,13 @@ test_others (void)
   };
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     {
-      g_autofree char *relative = g_strconcat ("tests/data/kineto/", files[i][0], NULL), *path = test_source_path (relative);
+      g_autofree char *relative = g_strconcat ("tests/data/kineto/", files[i][0], NULL),
+                      *path = test_source_path (relative);
       g_autoptr (GError) error = NULL;
       g_assert_null (gemem_trace_open (path, NULL, NULL, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-      if (strstr (error->message, files[i][1]) == NULL || strstr (error->message, "; record ") == NULL)
+      if (strstr (error->message, files[i][1]) == NULL
+          || strstr (error->message, "; record ") == NULL)
         g_error ("%s", error->message);
     }
 }

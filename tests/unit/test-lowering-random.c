@@ -1,4 +1,5 @@
-/* test-lowering-random.c - the lowering `paddle` with random settings on random graphs (lowering-trials.h). */
+/* test-lowering-random.c - the lowering `paddle` with random settings on random graphs
+ * (lowering-trials.h). */
 #include "config.h"
 
 #include "tests/util/lowering-trials.h"

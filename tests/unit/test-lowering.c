@@ -1,44 +1,61 @@
-/* test-lowering.c - lowerings: every policy event by event on small graphs, closed forms on larger ones, and all shared vectors: what comes
- * out is a valid trace, whose live bytes no policy brings below those of `eager` and no-gc never undercuts.
+/* test-lowering.c - lowerings: every policy event by event on small graphs, closed forms on larger
+ * ones, and all shared vectors: what comes out is a valid trace, whose live bytes no policy brings
+ * below those of `eager` and no-gc never undercuts.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/planner.h"
 #include "base/error.h"
+#include "planners/planner.h"
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"
 #include "tests/util/testutil.h"
 #include "workloads/lowering.h"
 
-static const char *const policies[] = { "eager", "no-gc", "gc", "gc:threshold=1MiB", "gc:fraction=0.5", "paddle", "paddle:preset=P13,eager_delete_tensor_gb=0,limit_of_tmp_allocation=1", "inplace", "zero-clear:atomic_clean_policy=0",
-                                        "zero-clear:atomic_clean_policy=1" };
+static const char *const policies[] = {
+  "eager",
+  "no-gc",
+  "gc",
+  "gc:threshold=1MiB",
+  "gc:fraction=0.5",
+  "paddle",
+  "paddle:preset=P13,eager_delete_tensor_gb=0,limit_of_tmp_allocation=1",
+  "inplace",
+  "zero-clear:atomic_clean_policy=0",
+  "zero-clear:atomic_clean_policy=1"
+};
 
 /* ---- eager */
 
 /* a (1, workspace 2) -> b (3) -> c (4), whose output nobody wants. */
-#define CHAIN                                                                                             \
-  "{\"name\":\"a\",\"type\":\"x\",\"workspaces\":[7],\"outputs\":[{\"size\":100}]},"                      \
-  "{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]},"               \
-  "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":300},{\"size\":0}]}"
+#define CHAIN \
+  "{\"name\":\"a\",\"type\":\"x\",\"workspaces\":[7],\"outputs\":[{\"size\":100}]}," \
+  "{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]}," \
+  "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":300},{\"size\":0}" \
+  "]}"
 
 static void
 test_eager (void)
 {
   test_lowered (CHAIN, NULL, "S1 a1:100 a2:7 f2 a3:100 f1 a4:300 f3 f4");
-  test_lowered (CHAIN, "eager:steps=2", "S1 a1:100 a2:7 f2 a3:100 f1 a4:300 f3 f4 S2 a1:100 a2:7 f2 a3:100 f1 a4:300 f3 f4");
+  test_lowered (
+      CHAIN, "eager:steps=2",
+      "S1 a1:100 a2:7 f2 a3:100 f1 a4:300 f3 f4 S2 a1:100 a2:7 f2 a3:100 f1 a4:300 f3 f4");
 }
 
 /* w persists, x is fed, y is written twice; ids above the 3 items. */
 static void
 test_variables (void)
 {
-  static const char json[]
-      = "{\"variables\":[{\"name\":\"w\",\"size\":50,\"persistable\":true},{\"name\":\"x\",\"size\":20},{\"name\":\"y\",\"size\":5}],\"nodes\":["
-        "{\"name\":\"mul\",\"type\":\"mul\",\"inputs\":[\"x\",\"w\"],\"outputs\":[{\"size\":5,\"variable\":\"y\"}]},"
-        "{\"name\":\"again\",\"type\":\"x\",\"inputs\":[[\"mul\",0]],\"outputs\":[{\"size\":8,\"variable\":\"y\"}]},"
-        "{\"name\":\"sgd\",\"type\":\"sgd\",\"inputs\":[[\"again\",0],\"w\"],\"outputs\":[{\"size\":50,\"variable\":\"w\"}]}]}";
+  static const char json[] = "{\"variables\":[{\"name\":\"w\",\"size\":50,\"persistable\":true},{"
+                             "\"name\":\"x\",\"size\":20},{\"name\":\"y\",\"size\":5}],\"nodes\":["
+                             "{\"name\":\"mul\",\"type\":\"mul\",\"inputs\":[\"x\",\"w\"],"
+                             "\"outputs\":[{\"size\":5,\"variable\":\"y\"}]},"
+                             "{\"name\":\"again\",\"type\":\"x\",\"inputs\":[[\"mul\",0]],"
+                             "\"outputs\":[{\"size\":8,\"variable\":\"y\"}]},"
+                             "{\"name\":\"sgd\",\"type\":\"sgd\",\"inputs\":[[\"again\",0],\"w\"],"
+                             "\"outputs\":[{\"size\":50,\"variable\":\"w\"}]}]}";
 
   test_lowered_check (json, "eager", "a4:50 S1 a5:20 a1:8 f5 f1 f4");
   test_lowered_check (json, "eager:steps=2", "a4:50 S1 a5:20 a1:8 f5 f1 S2 a5:20 a1:8 f5 f1 f4");
@@ -46,95 +63,120 @@ test_variables (void)
   test_lowered_check (json, "no-gc", "a4:50 S1 a5:20 a1:8 f4 f5 f1");
 }
 
-/* A variable written again without being read is another tensor, but for the garbage collector the same variable. */
+/* A variable written again without being read is another tensor, but for the garbage collector the
+ * same variable. */
 static void
 test_versions (void)
 {
-  static const char json[] = "{\"variables\":[{\"name\":\"y\",\"size\":5}],\"nodes\":["
-                             "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":5,\"variable\":\"y\"}]},"
-                             "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]]},"
-                             "{\"name\":\"c\",\"type\":\"x\",\"outputs\":[{\"size\":6,\"variable\":\"y\"}]},"
-                             "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]]}]}";
+  static const char json[] =
+      "{\"variables\":[{\"name\":\"y\",\"size\":5}],\"nodes\":["
+      "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":5,\"variable\":\"y\"}]},"
+      "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]]},"
+      "{\"name\":\"c\",\"type\":\"x\",\"outputs\":[{\"size\":6,\"variable\":\"y\"}]},"
+      "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]]}]}";
 
   test_lowered_check (json, "eager", "S1 a1:5 f1 a2:6 f2");
   test_lowered_check (json, "gc", "S1 a1:6 f1");
 }
 
-/* b is a view of a, which lives as long as b; constants are there for all steps, what lies in host memory is nowhere. */
+/* b is a view of a, which lives as long as b; constants are there for all steps, what lies in host
+ * memory is nowhere. */
 static void
 test_references (void)
 {
-  test_lowered ("{\"name\":\"k\",\"type\":\"Const\",\"outputs\":[{\"size\":9}]},"
-         "{\"name\":\"a\",\"type\":\"x\",\"inputs\":[[\"k\",0]],\"outputs\":[{\"size\":100}]},"
-         "{\"name\":\"b\",\"type\":\"Reshape\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":120}]},"
-         "{\"name\":\"h\",\"type\":\"x\",\"attributes\":{\"_output_memory_type\":[129]},\"outputs\":[{\"size\":100}]},"
-         "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":1,\"reuse_input\":0}]}",
-         "eager:steps=2", "a1:9 S1 a2:120 f2 S2 a2:120 f2 f1");
+  test_lowered (
+      "{\"name\":\"k\",\"type\":\"Const\",\"outputs\":[{\"size\":9}]},"
+      "{\"name\":\"a\",\"type\":\"x\",\"inputs\":[[\"k\",0]],\"outputs\":[{\"size\":100}]},"
+      "{\"name\":\"b\",\"type\":\"Reshape\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":120}]},"
+      "{\"name\":\"h\",\"type\":\"x\",\"attributes\":{\"_output_memory_type\":[129]},\"outputs\":[{"
+      "\"size\":100}]},"
+      "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":1,\"reuse_"
+      "input\":0}]}",
+      "eager:steps=2", "a1:9 S1 a2:120 f2 S2 a2:120 f2 f1");
   test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":100}]},"
-         "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"attributes\":{\"reference\":true,\"_input_name_key\":[\"r\"],\"_output_name_key\":[\"r\"]},"
-         "\"outputs\":[{\"size\":100}]}",
-         "eager", "S1 a1:100 f1");
+                "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"attributes\":{"
+                "\"reference\":true,\"_input_name_key\":[\"r\"],\"_output_name_key\":[\"r\"]},"
+                "\"outputs\":[{\"size\":100}]}",
+                "eager", "S1 a1:100 f1");
 }
 
-/* A concat without padding: its pieces are parts of it from the first one made on, and its first input says where it lies. */
+/* A concat without padding: its pieces are parts of it from the first one made on, and its first
+ * input says where it lies. */
 static void
 test_concat (void)
 {
-  test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},{\"name\":\"b\",\"type\":\"x\",\"outputs\":[{\"size\":20}]},"
-         "{\"name\":\"c\",\"type\":\"Concat\",\"inputs\":[[\"b\",0],[\"a\",0]],"
-         "\"attributes\":{\"_no_padding_continuous_input\":true,\"_output_reuse_input\":true},\"outputs\":[{\"size\":30}]},"
-         "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]]}",
-         "eager", "S1 a2:30 f2");
+  test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},{\"name\":\"b\","
+                "\"type\":\"x\",\"outputs\":[{\"size\":20}]},"
+                "{\"name\":\"c\",\"type\":\"Concat\",\"inputs\":[[\"b\",0],[\"a\",0]],"
+                "\"attributes\":{\"_no_padding_continuous_input\":true,\"_output_reuse_input\":"
+                "true},\"outputs\":[{\"size\":30}]},"
+                "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]]}",
+                "eager", "S1 a2:30 f2");
 }
 
 /* The branches of a merge share memory, the outputs of a call are made inside of it. */
 static void
 test_control_flow (void)
 {
-  test_lowered ("{\"name\":\"t\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},{\"name\":\"f\",\"type\":\"x\",\"outputs\":[{\"size\":20}]},"
-         "{\"name\":\"m\",\"type\":\"Merge\",\"inputs\":[[\"t\",0],[\"f\",0]],\"outputs\":[{\"size\":20}]},"
-         "{\"name\":\"u\",\"type\":\"x\",\"inputs\":[[\"m\",0]]}",
-         "eager", "S1 a1:20 f1");
+  test_lowered ("{\"name\":\"t\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},{\"name\":\"f\","
+                "\"type\":\"x\",\"outputs\":[{\"size\":20}]},"
+                "{\"name\":\"m\",\"type\":\"Merge\",\"inputs\":[[\"t\",0],[\"f\",0]],\"outputs\":[{"
+                "\"size\":20}]},"
+                "{\"name\":\"u\",\"type\":\"x\",\"inputs\":[[\"m\",0]]}",
+                "eager", "S1 a1:20 f1");
   test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},"
-         "{\"name\":\"call\",\"type\":\"PartitionedCall\",\"blocks\":[\"body\"],\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":30}]},"
-         "{\"name\":\"d\",\"type\":\"Data\",\"block\":1,\"attributes\":{\"_parent_node_index\":0},\"outputs\":[{\"size\":10}]},"
-         "{\"name\":\"i\",\"type\":\"x\",\"block\":1,\"inputs\":[[\"d\",0]],\"outputs\":[{\"size\":30}]},"
-         "{\"name\":\"o\",\"type\":\"NetOutput\",\"block\":1,\"inputs\":[[\"i\",0]],\"attributes\":{\"_input_parent_node_index\":[0]}},"
-         "{\"name\":\"z\",\"type\":\"x\",\"inputs\":[[\"call\",0]]}",
-         "eager", "S1 a1:10 a4:30 f1 f4");
+                "{\"name\":\"call\",\"type\":\"PartitionedCall\",\"blocks\":[\"body\"],\"inputs\":["
+                "[\"a\",0]],\"outputs\":[{\"size\":30}]},"
+                "{\"name\":\"d\",\"type\":\"Data\",\"block\":1,\"attributes\":{\"_parent_node_"
+                "index\":0},\"outputs\":[{\"size\":10}]},"
+                "{\"name\":\"i\",\"type\":\"x\",\"block\":1,\"inputs\":[[\"d\",0]],\"outputs\":[{"
+                "\"size\":30}]},"
+                "{\"name\":\"o\",\"type\":\"NetOutput\",\"block\":1,\"inputs\":[[\"i\",0]],"
+                "\"attributes\":{\"_input_parent_node_index\":[0]}},"
+                "{\"name\":\"z\",\"type\":\"x\",\"inputs\":[[\"call\",0]]}",
+                "eager", "S1 a1:10 a4:30 f1 f4");
 }
 
 /* Of two batches one runs: that with more bytes, or the one that is named. */
 static void
 test_batches (void)
 {
-#define BATCHES                                                                                                              \
-  "{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":10}]},"                                               \
-  "{\"name\":\"b\",\"type\":\"x\",\"stream\":1,\"batch_label\":\"B0\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":20}]},"  \
-  "{\"name\":\"c\",\"type\":\"x\",\"stream\":0,\"batch_label\":\"B1\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":30}]}," \
+#define BATCHES \
+  "{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":10}]}," \
+  "{\"name\":\"b\",\"type\":\"x\",\"stream\":1,\"batch_label\":\"B0\",\"inputs\":[[\"a\",0]]," \
+  "\"outputs\":[{\"size\":20}]}," \
+  "{\"name\":\"c\",\"type\":\"x\",\"stream\":0,\"batch_label\":\"B1\",\"inputs\":[[\"a\",0]]," \
+  "\"outputs\":[{\"size\":30}]}," \
   "{\"name\":\"m\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"b\",0],[\"c\",0]]}"
   test_lowered (BATCHES, "eager", "S1 a1:10 a3:30 f1 f3 D");
-  test_lowered (BATCHES, "eager:batch_label=B0", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 r1 c1 w2 u2 r2 D c2");
+  test_lowered (BATCHES, "eager:batch_label=B0",
+                "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 r1 c1 w2 u2 r2 D c2");
 
-  g_autoptr (GememGraph) graph = test_graph_from_text ("{\"name\":\"g\",\"nodes\":[" BATCHES "]}", NULL, NULL);
+  g_autoptr (GememGraph)
+      graph = test_graph_from_text ("{\"name\":\"g\",\"nodes\":[" BATCHES "]}", NULL, NULL);
 
-  test_lowered_refused ("no-gc:batch_label=B2", graph, "batch_label=B2: no node of g has this label, one has B0; leave it out to run the largest");
+  test_lowered_refused (
+      "no-gc:batch_label=B2", graph,
+      "batch_label=B2: no node of g has this label, one has B0; leave it out to run the largest");
 }
 
 /* ---- streams */
 
-/* p on stream 0 is read by q on stream 1, which waits for it, and on stream 0 by r; s on stream 0 waits for q. */
-#define FORK                                                                                                     \
-  "{\"name\":\"p\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":10}]},"                                    \
-  "{\"name\":\"q\",\"type\":\"x\",\"stream\":1,\"inputs\":[[\"p\",0]],\"outputs\":[{\"size\":20}]},"             \
-  "{\"name\":\"r\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"p\",0]]},"                                         \
+/* p on stream 0 is read by q on stream 1, which waits for it, and on stream 0 by r; s on stream 0
+ * waits for q. */
+#define FORK \
+  "{\"name\":\"p\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":10}]}," \
+  "{\"name\":\"q\",\"type\":\"x\",\"stream\":1,\"inputs\":[[\"p\",0]],\"outputs\":[{\"size\":20}]" \
+  "}," \
+  "{\"name\":\"r\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"p\",0]]}," \
   "{\"name\":\"s\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"q\",0]]}"
 
 static void
 test_streams (void)
 {
   test_lowered (FORK, "eager", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 r1 c1 w2 u2 r2 D c2");
-  test_lowered (FORK ",{\"name\":\"t\",\"type\":\"x\",\"stream\":0}", "eager", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 r1 c1 w2 u2 r2 c2 D");
+  test_lowered (FORK ",{\"name\":\"t\",\"type\":\"x\",\"stream\":0}", "eager",
+                "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 r1 c1 w2 u2 r2 c2 D");
   test_lowered (FORK, "no-gc", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 w2 u2 D f1 f2");
   test_lowered (FORK, "gc:threshold=11", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 w2 u2 f1 r2 D c2");
 }
@@ -144,19 +186,20 @@ static void
 test_no_stream (void)
 {
   test_lowered ("{\"name\":\"d\",\"type\":\"Data\",\"stream\":-1,\"outputs\":[{\"size\":10}]},"
-         "{\"name\":\"a\",\"type\":\"x\",\"stream\":3,\"inputs\":[[\"d\",0]],\"outputs\":[{\"size\":20}]},"
-         "{\"name\":\"b\",\"type\":\"x\",\"stream\":4,\"controls\":[\"a\"]},"
-         "{\"name\":\"o\",\"type\":\"NetOutput\",\"stream\":-1,\"inputs\":[[\"a\",0]]}",
-         "eager", "S1 a1:10@3 a2:20@3 e2@3 f1 w2@4 f2 D");
+                "{\"name\":\"a\",\"type\":\"x\",\"stream\":3,\"inputs\":[[\"d\",0]],\"outputs\":[{"
+                "\"size\":20}]},"
+                "{\"name\":\"b\",\"type\":\"x\",\"stream\":4,\"controls\":[\"a\"]},"
+                "{\"name\":\"o\",\"type\":\"NetOutput\",\"stream\":-1,\"inputs\":[[\"a\",0]]}",
+                "eager", "S1 a1:10@3 a2:20@3 e2@3 f1 w2@4 f2 D");
 }
 
 /* ---- garbage collection */
 
 /* Garbage of 600 bytes after the second node, 300 + 200 after the third (paddle.md E19). */
-#define GARBAGE                                                                                                      \
-  "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":600},{\"size\":300}]},"                                     \
-  "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":200}]},"                             \
-  "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0],[\"a\",1]],\"outputs\":[{\"size\":5}]},"                     \
+#define GARBAGE \
+  "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":600},{\"size\":300}]}," \
+  "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":200}]}," \
+  "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0],[\"a\",1]],\"outputs\":[{\"size\":5}]}," \
   "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]],\"outputs\":[{\"size\":6}]}"
 
 static void
@@ -166,18 +209,23 @@ test_gc (void)
   test_lowered (GARBAGE, "gc:threshold=1000", "S1 a1:600 a2:300 a3:200 a4:5 f1 f2 f3 a5:6 f4 f5");
   test_lowered (GARBAGE, "gc:threshold=1100", "S1 a1:600 a2:300 a3:200 a4:5 f1 f2 f3 a5:6 f4 f5");
   test_lowered (GARBAGE, "gc:threshold=1101", "S1 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5");
-  test_lowered (GARBAGE, "gc:threshold=never,steps=2", "S1 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5 S2 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5");
+  test_lowered (GARBAGE, "gc:threshold=never,steps=2",
+                "S1 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5 S2 a1:600 a2:300 a3:200 a4:5 "
+                "a5:6 f1 f2 f3 f4 f5");
 }
 
-/* 100, 60, 40 bytes: half of 200 takes the 100, a little more the 60 too (paddle.md E19); what is spared goes at the end. */
+/* 100, 60, 40 bytes: half of 200 takes the 100, a little more the 60 too (paddle.md E19); what is
+ * spared goes at the end. */
 static void
 test_gc_fraction (void)
 {
-  static const char nodes[] = "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":40},{\"size\":100},{\"size\":60}]},{\"name\":\"b\",\"type\":\"x\"}";
+  static const char nodes[] = "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":40},{\"size\":"
+                              "100},{\"size\":60}]},{\"name\":\"b\",\"type\":\"x\"}";
 
   test_lowered (nodes, "gc:fraction=0.5", "S1 a1:40 a2:100 a3:60 f2 f1 f3");
   test_lowered (nodes, "gc:fraction=0.51", "S1 a1:40 a2:100 a3:60 f2 f3 f1");
-  test_lowered (nodes, "gc:memory_fraction_of_eager_deletion=0.0001", "S1 a1:40 a2:100 a3:60 f1 f2 f3");
+  test_lowered (nodes, "gc:memory_fraction_of_eager_deletion=0.0001",
+                "S1 a1:40 a2:100 a3:60 f1 f2 f3");
   test_lowered (nodes, "gc:fraction=1", "S1 a1:40 a2:100 a3:60 f1 f2 f3");
 }
 
@@ -189,46 +237,57 @@ test_inplace (void)
   /* relu writes over its input; c may not */
   test_lowered (CHAIN, "inplace", "S1 a1:100 a2:7 f2 a4:300 f1 f4");
   /* read again later; read twice at once; another size; a variable */
-  test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":100}]},{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]},"
-         "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"a\",0],[\"b\",0]]}",
-         "inplace", "S1 a1:100 a2:100 f1 f2");
+  test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":100}]},{\"name\":\"b\","
+                "\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]},"
+                "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"a\",0],[\"b\",0]]}",
+                "inplace", "S1 a1:100 a2:100 f1 f2");
   test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":100}]},"
-         "{\"name\":\"b\",\"type\":\"elementwise_add\",\"inputs\":[[\"a\",0],[\"a\",0]],\"outputs\":[{\"size\":100}]}",
-         "inplace", "S1 a1:100 a2:100 f1 f2");
-  test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":101}]},{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]}",
-         "inplace", "S1 a1:101 a2:100 f1 f2");
-  test_lowered ("{\"name\":\"a\",\"type\":\"Const\",\"outputs\":[{\"size\":100}]},{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]}",
-         "inplace", "a1:100 S1 a2:100 f2 f1");
+                "{\"name\":\"b\",\"type\":\"elementwise_add\",\"inputs\":[[\"a\",0],[\"a\",0]],"
+                "\"outputs\":[{\"size\":100}]}",
+                "inplace", "S1 a1:100 a2:100 f1 f2");
+  test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":101}]},{\"name\":\"b\","
+                "\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]}",
+                "inplace", "S1 a1:101 a2:100 f1 f2");
+  test_lowered ("{\"name\":\"a\",\"type\":\"Const\",\"outputs\":[{\"size\":100}]},{\"name\":\"b\","
+                "\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]}",
+                "inplace", "a1:100 S1 a2:100 f2 f1");
   /* an attribute; one input serves one output; a chain is one storage */
   test_lowered ("{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},"
-         "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"attributes\":{\"_output_inplace_ability\":[[0,0],[1,0]]},\"outputs\":[{\"size\":10},{\"size\":10}]},"
-         "{\"name\":\"c\",\"type\":\"tanh\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":10}]},{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0],[\"b\",1]]}",
-         "inplace", "S1 a1:10 a3:10 f1 f3");
+                "{\"name\":\"b\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"attributes\":{\"_output_"
+                "inplace_ability\":[[0,0],[1,0]]},\"outputs\":[{\"size\":10},{\"size\":10}]},"
+                "{\"name\":\"c\",\"type\":\"tanh\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":"
+                "10}]},{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0],[\"b\",1]]}",
+                "inplace", "S1 a1:10 a3:10 f1 f3");
 }
 
 /* ---- zero-clear */
 
 /* Of z output 1 and 4 bytes of workspace 0 are to be cleared. */
-#define ATOMIC(more)                                                                                                               \
-  "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":10}]},"                                                                   \
-  "{\"name\":\"z\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"attributes\":{" more "\"atomic_output_index\":[1],\"sub_node_workspace_info\":[[0,4]]}," \
+#define ATOMIC(more) \
+  "{\"name\":\"a\",\"type\":\"x\",\"outputs\":[{\"size\":10}]}," \
+  "{\"name\":\"z\",\"type\":\"x\",\"inputs\":[[\"a\",0]],\"attributes\":{" more \
+  "\"atomic_output_index\":[1],\"sub_node_workspace_info\":[[0,4]]}," \
   "\"workspaces\":[8,9],\"outputs\":[{\"size\":20},{\"size\":30}]}"
 
 static void
 test_zero_clear (void)
 {
-  static const char central[] = "S1 a3:30 a4:8 m3:30 m4:4 a1:10 a2:20 a5:9 f4 f5 f1 f2 f3", separate[] = "S1 a1:10 a2:20 a3:30 a4:8 a5:9 m3:30 m4:4 f4 f5 f1 f2 f3";
+  static const char central[] = "S1 a3:30 a4:8 m3:30 m4:4 a1:10 a2:20 a5:9 f4 f5 f1 f2 f3",
+                    separate[] = "S1 a1:10 a2:20 a3:30 a4:8 a5:9 m3:30 m4:4 f4 f5 f1 f2 f3";
 
   test_lowered (ATOMIC ("\"is_atomic_node\":true,"), "zero-clear", central);
   test_lowered (ATOMIC ("\"is_atomic_node\":true,"), "zero-clear:policy=1", separate);
-  test_lowered (ATOMIC ("\"is_atomic_node\":true,\"need_gentask_atomic\":true,"), "zero-clear:policy=0", separate);
+  test_lowered (ATOMIC ("\"is_atomic_node\":true,\"need_gentask_atomic\":true,"),
+                "zero-clear:policy=0", separate);
   test_lowered (ATOMIC (""), "zero-clear", "S1 a1:10 a2:20 a3:30 a4:8 a5:9 f4 f5 f1 f2 f3");
-  test_lowered (ATOMIC ("\"is_atomic_node\":true,"), "eager", "S1 a1:10 a2:20 a3:30 a4:8 a5:9 f4 f5 f1 f2 f3");
+  test_lowered (ATOMIC ("\"is_atomic_node\":true,"), "eager",
+                "S1 a1:10 a2:20 a3:30 a4:8 a5:9 f4 f5 f1 f2 f3");
 }
 
 /* ---- closed forms and vectors */
 
-/* A chain of n nodes of one size: two of them live at once, all without garbage collection, one in place. */
+/* A chain of n nodes of one size: two of them live at once, all without garbage collection, one in
+ * place. */
 static void
 test_long_chain (void)
 {
@@ -252,7 +311,8 @@ test_long_chain (void)
   g_assert_cmpuint (test_lowered_peak ("inplace", graph), ==, 1000);
 }
 
-/* TRUE if all nodes run, on one stream; inputs of a graph are there for planners before its first node, so there are none. */
+/* TRUE if all nodes run, on one stream; inputs of a graph are there for planners before its first
+ * node, so there are none. */
 static gboolean
 is_simple (const GememGraph *graph)
 {
@@ -260,7 +320,8 @@ is_simple (const GememGraph *graph)
     {
       const GememNode *node = gemem_graph_node (graph, id);
 
-      if (node->stream != gemem_graph_node (graph, 0)->stream || node->batch_label[0] != '\0' || strcmp (node->type, "Data") == 0)
+      if (node->stream != gemem_graph_node (graph, 0)->stream || node->batch_label[0] != '\0'
+          || strcmp (node->type, "Data") == 0)
         return FALSE;
     }
   return TRUE;
@@ -275,21 +336,26 @@ check_lower_bound (GememGraph *graph)
   g_autofree GememPlanPlace *places = NULL;
   g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (graph, &places);
 
-  if (!is_simple (graph) || gemem_graph_n_variables (graph) > 0) /* a variable is one memory here, its versions are several for planners */
+  if (!is_simple (graph)
+      || gemem_graph_n_variables (graph)
+             > 0) /* a variable is one memory here, its versions are several for planners */
     return;
-  g_assert_cmpuint (test_lowered_peak ("eager:variables=no", graph), ==, gemem_lifetimes_lower_bound (lifetimes, 1));
+  g_assert_cmpuint (test_lowered_peak ("eager:variables=no", graph), ==,
+                    gemem_lifetimes_lower_bound (lifetimes, 1));
   simple++;
 }
 
 static void
 check_all_policies (GememGraph *graph)
 {
-  const guint64 least = test_lowered_peak ("eager", graph), most = test_lowered_peak ("no-gc", graph);
+  const guint64 least = test_lowered_peak ("eager", graph),
+                most = test_lowered_peak ("no-gc", graph);
 
   check_lower_bound (graph);
   for (guint i = 0; i < G_N_ELEMENTS (policies); i++)
     {
-      g_autofree char *twice = g_strconcat (policies[i], strchr (policies[i], ':') != NULL ? ",steps=2" : ":steps=2", NULL);
+      g_autofree char *twice = g_strconcat (
+          policies[i], strchr (policies[i], ':') != NULL ? ",steps=2" : ":steps=2", NULL);
       const guint64 peak = test_lowered_peak (policies[i], graph);
 
       test_lowered_valid (policies[i], graph);
@@ -340,7 +406,8 @@ test_refused (void)
   g_autoptr (GememGraph) graph = test_graph_from_text ("{\"nodes\":[" CHAIN "]}", NULL, NULL);
 
   test_lowered_refused ("eagre", graph, "unknown lowering 'eagre'; did you mean 'eager'?");
-  test_lowered_refused ("eager:step=2", graph, "lowering eager: unknown parameter 'step'; did you mean 'steps'?");
+  test_lowered_refused ("eager:step=2", graph,
+                        "lowering eager: unknown parameter 'step'; did you mean 'steps'?");
   test_lowered_refused ("*", graph, "lowering '*': stands for 6 of them; name one");
   g_assert_true (gemem_lowering_check (NULL, NULL));
 }
@@ -348,7 +415,8 @@ test_refused (void)
 static void
 test_info (void)
 {
-  g_autoptr (GememGraph) graph = test_graph_from_text ("{\"name\":\"g\",\"provenance\":[\"made: by hand\"],\"nodes\":[" FORK "]}", NULL, NULL);
+  g_autoptr (GememGraph) graph = test_graph_from_text (
+      "{\"name\":\"g\",\"provenance\":[\"made: by hand\"],\"nodes\":[" FORK "]}", NULL, NULL);
   GememTraceReader *reader = gemem_lowering_open ("eager:time_per_node=1ms", graph, NULL);
   const GememTraceEvent *events;
   gssize n = gemem_trace_next (reader, &events, NULL);

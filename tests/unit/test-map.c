@@ -1,4 +1,5 @@
-/* test-map.c - the segment map as text and as SVG, to the letter; many segments, odd spans, no segments. */
+/* test-map.c - the segment map as text and as SVG, to the letter; many segments, odd spans, no
+ * segments. */
 #include "config.h"
 
 #include <locale.h>
@@ -43,9 +44,11 @@ count (const char *text, const char *part)
 }
 
 static void
-add_span (GememResult *result, guint64 segment, guint64 segment_size, guint64 offset, guint64 size, GememSpanState state)
+add_span (GememResult *result, guint64 segment, guint64 segment_size, guint64 offset, guint64 size,
+          GememSpanState state)
 {
-  const GememMapSpan span = { { segment + offset, size, segment, segment_size, 0, 0, state, 0 }, state == GEMEM_SPAN_LIVE ? size : 0 };
+  const GememMapSpan span = { { segment + offset, size, segment, segment_size, 0, 0, state, 0 },
+                              state == GEMEM_SPAN_LIVE ? size : 0 };
   g_array_append_val (result->map, span);
 }
 
@@ -64,21 +67,23 @@ test_text (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
   g_autofree char *text = text_of (result, 80), *unlimited = text_of (result, 0);
-  g_assert_cmpstr (
-      text, ==,
-      "x.gmt through direct: memory at the reserved peak, after event 5\n"
-      "  72.00 KiB reserved in 2 segments, 44.4 % live\n"
-      "\n"
-      "  address               size     live  pages\n"
-      "  0x000000010000   64.00 KiB   50.0 %  |################................|\n"
-      "  0x000000040000   8.000 KiB    0.0 %  |ppxx|\n"
-      "  one character is 2KiB: # live, 1-9 tenths live, . free, p freed but in use by a stream, x overhead, blank unmapped\n");
-  assert_contains (unlimited, "  |################################................................|\n");
+  g_assert_cmpstr (text, ==,
+                   "x.gmt through direct: memory at the reserved peak, after event 5\n"
+                   "  72.00 KiB reserved in 2 segments, 44.4 % live\n"
+                   "\n"
+                   "  address               size     live  pages\n"
+                   "  0x000000010000   64.00 KiB   50.0 %  |################................|\n"
+                   "  0x000000040000   8.000 KiB    0.0 %  |ppxx|\n"
+                   "  one character is 2KiB: # live, 1-9 tenths live, . free, p freed but in use "
+                   "by a stream, x overhead, blank unmapped\n");
+  assert_contains (unlimited,
+                   "  |################################................................|\n");
   assert_contains (unlimited, "  one character is 1KiB: ");
   gemem_result_free (result);
 }
 
-/* A page that is partly live says how many tenths; nothing that is live is shown as free, nothing that has a gap as full. */
+/* A page that is partly live says how many tenths; nothing that is live is shown as free, nothing
+ * that has a gap as full. */
 static void
 test_text_tenths (void)
 {
@@ -93,7 +98,8 @@ test_text_tenths (void)
       at += 512;
     }
   g_autofree char *text = text_of (result, 200);
-  assert_contains (text, "|1112355678#|\n"); /* of 512: 1, 51, 102, 153, 204, 256, 307, 358, 409, 460, 512 bytes */
+  /* of 512: 1, 51, 102, 153, 204, 256, 307, 358, 409, 460, 512 bytes */
+  assert_contains (text, "|1112355678#|\n");
   assert_contains (text, "one character is 512: ");
   gemem_result_free (result);
 }
@@ -106,10 +112,12 @@ test_text_unmapped (void)
   add_span (result, 0x100000, GEMEM_GIB * 64, 0, 0x8000, GEMEM_SPAN_LIVE);
   add_span (result, 0x100000, GEMEM_GIB * 64, 0x8000, 0x10000, GEMEM_SPAN_UNMAPPED);
   add_span (result, 0x100000, GEMEM_GIB * 64, 0x18000, 0x8000, GEMEM_SPAN_FREE);
-  add_span (result, 0x100000, GEMEM_GIB * 64, 0x20000, GEMEM_GIB * 64 - 0x20000, GEMEM_SPAN_UNMAPPED);
+  add_span (result, 0x100000, GEMEM_GIB * 64, 0x20000, GEMEM_GIB * 64 - 0x20000,
+            GEMEM_SPAN_UNMAPPED);
   g_autofree char *text = text_of (result, 76);
   assert_contains (text, "  64.00 KiB reserved in 1 segment, 50.0 % live\n");
-  assert_contains (text, "  0x000000100000   64.00 KiB   50.0 %  |########                ........|\n");
+  assert_contains (text,
+                   "  0x000000100000   64.00 KiB   50.0 %  |########                ........|\n");
   assert_contains (text, "one character is 4KiB: ");
   gemem_result_free (result);
 }
@@ -129,7 +137,8 @@ test_text_many (void)
   g_autofree char *text = text_of (result, 100);
   g_assert_cmpuint (count (text, "\n  0x"), ==, 40);
   assert_contains (text, "  150.0 MiB reserved in 100 segments, 66.6 % live\n");
-  assert_contains (text, "  ... and 60 smaller segments left out: 70.00 MiB, 85.7 % live\n"); /* 10 of 2 MiB, 50 of 1 MiB */
+  /* 10 of 2 MiB, 50 of 1 MiB */
+  assert_contains (text, "  ... and 60 smaller segments left out: 70.00 MiB, 85.7 % live\n");
   assert_contains (text, "\n  0x000100000000   2.000 MiB   50.0 %  |");
   assert_contains (text, "\n  0x004f00000000   2.000 MiB");
   g_assert_null (strstr (text, "0x005100000000"));
@@ -146,16 +155,21 @@ test_empty (void)
   gemem_result_free (result);
 }
 
-/* Spans no sane allocator reports (results can be read from files): no crash, nothing outside of the picture. */
+/* Spans no sane allocator reports (results can be read from files): no crash, nothing outside of
+ * the picture. */
 static void
 test_odd_spans (void)
 {
-  static const guint64 values[] = { 0, 1, 511, 4096, G_MAXUINT64 / 2, G_MAXUINT64 - 1, G_MAXUINT64 };
+  static const guint64 values[] = {
+    0, 1, 511, 4096, G_MAXUINT64 / 2, G_MAXUINT64 - 1, G_MAXUINT64
+  };
   for (gsize a = 0; a < G_N_ELEMENTS (values); a++)
     for (gsize b = 0; b < G_N_ELEMENTS (values); b++)
       {
         GememResult *result = empty_map ();
-        const GememMapSpan odd = { { values[a], values[b], values[b], values[a], 0, 0, GEMEM_SPAN_LIVE, 0 }, 0 };
+        const GememMapSpan odd = {
+          { values[a], values[b], values[b], values[a], 0, 0, GEMEM_SPAN_LIVE, 0 }, 0
+        };
         add_span (result, 4096, 4096, 0, 4096, GEMEM_SPAN_FREE);
         g_array_append_val (result->map, odd);
         g_array_append_val (result->map, odd);
@@ -176,38 +190,47 @@ test_svg (void)
   GememResult *result = test_sample_result ("/tmp/x.gmt", "a<b>&\"c\"");
   g_autofree char *svg = svg_of (result), *again = svg_of (result);
   g_assert_cmpstr (svg, ==, again);
-  g_assert_true (g_str_has_prefix (
-      svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1220\" height=\"192\" viewBox=\"0 0 1220 192\" role=\"img\">\n"
-           "<title>x.gmt, a&#60;b&#62;&#38;&#34;c&#34;: segment map</title>\n"));
-  assert_contains (svg, "<text class=\"head\" x=\"150\" y=\"26\">x.gmt: a&#60;b&#62;&#38;&#34;c&#34;</text>\n");
-  assert_contains (svg, ">Memory at the reserved peak, after event 5: 72.00 KiB in 2 segments, 44.4 % live</text>\n");
+  g_assert_true (
+      g_str_has_prefix (svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1220\" "
+                             "height=\"192\" viewBox=\"0 0 1220 192\" role=\"img\">\n"
+                             "<title>x.gmt, a&#60;b&#62;&#38;&#34;c&#34;: segment map</title>\n"));
+  assert_contains (
+      svg, "<text class=\"head\" x=\"150\" y=\"26\">x.gmt: a&#60;b&#62;&#38;&#34;c&#34;</text>\n");
   assert_contains (
       svg,
-      "<rect class=\"live\" x=\"150.00\" y=\"96\" width=\"450.00\" height=\"16\"><title>0x10000: 32.00 KiB live, 31.75 KiB asked "
-      "for</title></rect>\n"
-      "<rect class=\"free\" x=\"600.00\" y=\"96\" width=\"450.00\" height=\"16\"><title>0x18000: 32.00 KiB free (cached)</title></rect>\n");
+      ">Memory at the reserved peak, after event 5: 72.00 KiB in 2 segments, 44.4 % live</text>\n");
+  assert_contains (svg, "<rect class=\"live\" x=\"150.00\" y=\"96\" width=\"450.00\" "
+                        "height=\"16\"><title>0x10000: 32.00 KiB live, 31.75 KiB asked "
+                        "for</title></rect>\n"
+                        "<rect class=\"free\" x=\"600.00\" y=\"96\" width=\"450.00\" "
+                        "height=\"16\"><title>0x18000: 32.00 KiB free (cached)</title></rect>\n");
   assert_contains (
-      svg,
-      "<rect class=\"pending\" x=\"150.00\" y=\"117\" width=\"56.25\" height=\"16\"><title>0x40000: 4.000 KiB freed, in use by a "
-      "stream</title></rect>\n"
-      "<rect class=\"overhead\" x=\"206.25\" y=\"117\" width=\"56.25\" height=\"16\"><title>0x41000: 4.000 KiB overhead</title></rect>\n"
-      "<rect class=\"segment\" x=\"150.00\" y=\"117\" width=\"112.50\" height=\"16\"/>\n");
-  assert_contains (svg, "<text class=\"tick\" x=\"1050.00\" y=\"157\">64</text>\n<text class=\"middle\" x=\"600\" y=\"178\">KiB from the "
+      svg, "<rect class=\"pending\" x=\"150.00\" y=\"117\" width=\"56.25\" "
+           "height=\"16\"><title>0x40000: 4.000 KiB freed, in use by a "
+           "stream</title></rect>\n"
+           "<rect class=\"overhead\" x=\"206.25\" y=\"117\" width=\"56.25\" "
+           "height=\"16\"><title>0x41000: 4.000 KiB overhead</title></rect>\n"
+           "<rect class=\"segment\" x=\"150.00\" y=\"117\" width=\"112.50\" height=\"16\"/>\n");
+  assert_contains (svg, "<text class=\"tick\" x=\"1050.00\" y=\"157\">64</text>\n<text "
+                        "class=\"middle\" x=\"600\" y=\"178\">KiB from the "
                         "start of the segment</text>\n");
   assert_contains (svg, "<text class=\"address\" x=\"142\" y=\"129\">0x40000</text>\n");
   assert_contains (svg, "<text x=\"270.50\" y=\"129\">8.000 KiB, 0.0 % live</text>\n</svg>\n");
   gemem_result_free (result);
 }
 
-/* Pieces too narrow to be seen are drawn as one, so the picture does not grow with the number of blocks. */
+/* Pieces too narrow to be seen are drawn as one, so the picture does not grow with the number of
+ * blocks. */
 static void
 test_svg_narrow (void)
 {
   GememResult *result = empty_map ();
   for (guint64 i = 0; i < 100000; i++)
-    add_span (result, 0, 100000 * 512, 512 * i, 512, i % 3 == 0 ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE);
+    add_span (result, 0, 100000 * 512, 512 * i, 512,
+              i % 3 == 0 ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE);
   g_autofree char *svg = svg_of (result);
-  const guint pieces = count (svg, "<rect class=\"live\""), free = count (svg, "<rect class=\"free\"");
+  const guint pieces = count (svg, "<rect class=\"live\""),
+              free = count (svg, "<rect class=\"free\"");
   g_assert_cmpuint (pieces, >, 900);
   g_assert_cmpuint (pieces, <=, 1801);
   g_assert_cmpuint (free, ==, 1); /* the legend: each piece is two thirds live */

@@ -1,11 +1,12 @@
-/* test-minimalloc-csv.c - tables of lifetimes: the sample of peers.md 2.4, all columns, damage, and the instances under shared/dsa. */
+/* test-minimalloc-csv.c - tables of lifetimes: the sample of peers.md 2.4, all columns, damage, and
+ * the instances under shared/dsa. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "tests/util/testutil.h"
 #include "base/io/input.h"
+#include "tests/util/testutil.h"
 #include "traces/trace.h"
 
 #define SAMPLE "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
@@ -15,7 +16,8 @@ open_text (const char *text, gsize size, gboolean partial, GError **error)
 {
   GememReadOptions options = { partial, -1 };
   g_autoptr (GBytes) bytes = g_bytes_new (text, size);
-  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.csv"), "minimalloc-csv", &options, error);
+  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.csv"), "minimalloc-csv",
+                                 &options, error);
 }
 
 /* "+1:4 -1:4@3 ...", notes; or the error. */
@@ -35,9 +37,11 @@ run (const char *text, gboolean partial)
     }
   while ((n = gemem_trace_next (reader, &events, &error)) > 0)
     for (gssize i = 0; i < n; i++)
-      g_string_append_printf (out, "%c%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT "@%" G_GUINT64_FORMAT "%s%s ",
-                              events[i].kind == GEMEM_EVENT_ALLOC ? '+' : '-', events[i].id, events[i].size, events[i].time,
-                              events[i].tag != 0 ? "=" : "", (char *) g_ptr_array_index (reader->info.strings, events[i].tag));
+      g_string_append_printf (
+          out, "%c%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT "@%" G_GUINT64_FORMAT "%s%s ",
+          events[i].kind == GEMEM_EVENT_ALLOC ? '+' : '-', events[i].id, events[i].size,
+          events[i].time, events[i].tag != 0 ? "=" : "",
+          (char *) g_ptr_array_index (reader->info.strings, events[i].tag));
   g_assert_no_error (error);
   g_string_append_printf (out, "| %x", reader->info.flags);
   for (guint i = 0; i < reader->info.provenance->len; i++)
@@ -59,20 +63,26 @@ static void
 test_sample (void)
 {
   /* Frees before allocations at the same moment, each in the order of the file. */
-  expect (SAMPLE, FALSE, "+1:4@0=b1 +3:4@0=b3 +5:4@0=b5 -1:4@3 +2:4@3=b2 -2:4@9 -3:4@9 +4:4@9=b4 -4:4@21 -5:4@21 | 1 | " TIME);
+  expect (SAMPLE, FALSE,
+          "+1:4@0=b1 +3:4@0=b3 +5:4@0=b5 -1:4@3 +2:4@3=b2 -2:4@9 -3:4@9 +4:4@9=b4 -4:4@21 -5:4@21 "
+          "| 1 | " TIME);
 }
 
 static void
 test_columns (void)
 {
   /* Any order, aliases, blanks, CRLF, negative times; `end` is the last moment itself. */
-  expect ("size, end ,buffer,begin\r\n 7, -3 ,x,-5\r\n8,-2,y,-2\r\n", FALSE, "+1:7@0=x -1:7@3 +2:8@3=y -2:8@4 | 1 | " TIME);
+  expect ("size, end ,buffer,begin\r\n 7, -3 ,x,-5\r\n8,-2,y,-2\r\n", FALSE,
+          "+1:7@0=x -1:7@3 +2:8@3=y -2:8@4 | 1 | " TIME);
   expect ("start,upper,buffer_id,size\n1,2,a,0\n", FALSE, "+1:0@0=a -1:0@1 | 1 | " TIME);
   /* Optional columns are read and noted. */
-  expect ("id,lower,upper,size,alignment,hint,gaps,offset\na,0,9,4,64,-1,2-3 5-6@0:2,0\nb,1,2,4,1,0,,\nc,1,2,4,,,,\n", FALSE,
+  expect ("id,lower,upper,size,alignment,hint,gaps,offset\na,0,9,4,64,-1,2-3 "
+          "5-6@0:2,0\nb,1,2,4,1,0,,\nc,1,2,4,,,,\n",
+          FALSE,
           "+1:4@0=a +2:4@1=b +3:4@1=c -2:4@2 -3:4@2 -1:4@9 | 1 | " TIME
           " | note: 1 buffers have alignment above 1, which is left out | note: 1 buffers have a "
-          "hint, which is left out | note: 1 buffers have gaps (taken as in use), which is left out | note: 1 buffers have an offset, "
+          "hint, which is left out | note: 1 buffers have gaps (taken as in use), which is left "
+          "out | note: 1 buffers have an offset, "
           "which is left out");
   /* A blank line ends the table. */
   expect ("id,lower,upper,size\na,0,1,4\n\nb,0,1,4\n", FALSE,
@@ -84,27 +94,40 @@ static void
 test_damage (void)
 {
 #define ROW(row) "id,lower,upper,size\na,0,1,4\n" row "\n"
-  expect (ROW ("b,0,1"), FALSE, "x.csv:3: the row has fewer columns than the header; correct it or fetch the file again");
-  expect (ROW ("b,0,1,4,5"), FALSE, "x.csv:3: the row has more columns than the header; correct it or fetch the file again");
+  expect (ROW ("b,0,1"), FALSE,
+          "x.csv:3: the row has fewer columns than the header; correct it or fetch the file again");
+  expect (ROW ("b,0,1,4,5"), FALSE,
+          "x.csv:3: the row has more columns than the header; correct it or fetch the file again");
   expect (ROW ("b,0,x,4"), FALSE, "x.csv:3: \"x\" is no integer of 64 bits; correct the row");
   expect (ROW ("b,0,,4"), FALSE, "x.csv:3: \"\" is no integer of 64 bits; correct the row");
-  expect (ROW ("b,0,99999999999999999999,4"), FALSE, "x.csv:3: \"99999999999999999999\" is no integer of 64 bits; correct the row");
-  expect (ROW ("b,0,2000000000000000000,4"), FALSE, "x.csv:3: a time of 2000000000000000000; it must be within 2^60 steps of 0");
+  expect (ROW ("b,0,99999999999999999999,4"), FALSE,
+          "x.csv:3: \"99999999999999999999\" is no integer of 64 bits; correct the row");
+  expect (ROW ("b,0,2000000000000000000,4"), FALSE,
+          "x.csv:3: a time of 2000000000000000000; it must be within 2^60 steps of 0");
   expect (ROW ("b,0,1,-4"), FALSE, "x.csv:3: a size of -4 bytes; it must be from 0 to 2^60");
-  expect (ROW ("b,0,1,1152921504606846976"), FALSE, "x.csv:3: a size of 1152921504606846976 bytes; it must be from 0 to 2^60");
-  expect (ROW ("b,5,5,4"), FALSE, "x.csv:3: the buffer ends at 5, not after its start at 5; correct the row");
-  expect (ROW ("b,5,3,4"), FALSE, "x.csv:3: the buffer ends at 3, not after its start at 5; correct the row");
+  expect (ROW ("b,0,1,1152921504606846976"), FALSE,
+          "x.csv:3: a size of 1152921504606846976 bytes; it must be from 0 to 2^60");
+  expect (ROW ("b,5,5,4"), FALSE,
+          "x.csv:3: the buffer ends at 5, not after its start at 5; correct the row");
+  expect (ROW ("b,5,3,4"), FALSE,
+          "x.csv:3: the buffer ends at 3, not after its start at 5; correct the row");
   expect (ROW ("a,5,6,4"), FALSE, "x.csv:3: buffer \"a\" is there twice; ids must differ");
   expect (ROW (",5,6,4"), FALSE, "x.csv:3: a buffer without id; give it one");
   expect ("id,lower,upper,size,colour\n", FALSE,
-          "x.csv:1: column \"colour\" is not known; known are id, lower, upper (or end), size, alignment, hint, gaps, offset");
-  expect ("id,lower,upper,size,buffer\n", FALSE, "x.csv:1: column \"buffer\" is there twice; remove one");
+          "x.csv:1: column \"colour\" is not known; known are id, lower, upper (or end), size, "
+          "alignment, hint, gaps, offset");
+  expect ("id,lower,upper,size,buffer\n", FALSE,
+          "x.csv:1: column \"buffer\" is there twice; remove one");
   expect ("id,lower,size\n", FALSE,
-          "x.csv:1: the header must name id, lower, size and one of upper and end; this is no table of lifetimes");
+          "x.csv:1: the header must name id, lower, size and one of upper and end; this is no "
+          "table of lifetimes");
   expect ("id,lower,upper,end,size\n", FALSE,
-          "x.csv:1: the header must name id, lower, size and one of upper and end; this is no table of lifetimes");
+          "x.csv:1: the header must name id, lower, size and one of upper and end; this is no "
+          "table of lifetimes");
   expect ("", FALSE, "x.csv:1: the file is empty; name a table of lifetimes");
-  expect (ROW ("b,0,x,4"), TRUE, "+1:4@0=a -1:4@1 | 21 | partial: x.csv:3: \"x\" is no integer of 64 bits; correct the row | " TIME);
+  expect (ROW ("b,0,x,4"), TRUE,
+          "+1:4@0=a -1:4@1 | 21 | partial: x.csv:3: \"x\" is no integer of 64 bits; correct the "
+          "row | " TIME);
 }
 
 static void
@@ -114,7 +137,8 @@ test_truncated (void)
     {
       g_autoptr (GError) error = NULL;
       GememTraceReader *reader = open_text (SAMPLE, size, FALSE, &error);
-      gboolean line_end = size > 0 && SAMPLE[size - 1] == '\n'; /* a table that is cut there is a shorter table */
+      /* a table that is cut there is a shorter table */
+      gboolean line_end = size > 0 && SAMPLE[size - 1] == '\n';
       g_assert_cmpint (reader != NULL, ==, line_end);
       if (reader == NULL)
         g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
@@ -163,7 +187,11 @@ check_instance (const char *path, guint64 buffers, guint64 lower_bound)
 static void
 test_instances (void)
 {
-  static const struct { const char *path; guint64 buffers, lower_bound; } traces[] = {
+  static const struct
+  {
+    const char *path;
+    guint64 buffers, lower_bound;
+  } traces[] = {
     { "dsa/minimalloc/input.12.csv", 5, 12 },
     { "dsa/traces/resnet50.csv.gz", 1042, 1515472556 },
     { "dsa/traces/pangu_2.6B.csv.gz", 18692, G_GUINT64_CONSTANT (5530099775) },
@@ -174,10 +202,15 @@ test_instances (void)
 
   for (char letter = 'A'; letter <= 'K'; letter++)
     {
-      g_autofree char *relative = g_strdup_printf ("dsa/minimalloc/%c.1048576.csv", letter), *path = test_shared_path (relative);
+      g_autofree char *relative = g_strdup_printf ("dsa/minimalloc/%c.1048576.csv", letter),
+                      *path = test_shared_path (relative);
       if (path == NULL)
         return;
-      check_instance (path, 0, letter == 'C' ? 1039360 : letter == 'D' ? 986112 : letter == 'J' ? 989184 : 1048576);
+      check_instance (path, 0,
+                      letter == 'C'   ? 1039360
+                      : letter == 'D' ? 986112
+                      : letter == 'J' ? 989184
+                                      : 1048576);
     }
   for (guint i = 0; i < G_N_ELEMENTS (traces); i++)
     {

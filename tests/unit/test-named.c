@@ -1,4 +1,5 @@
-/* test-named.c - "NAME[:key=value,...]" over a registry of its own: names, globs, value lists, labels, defaults; each error with its message. */
+/* test-named.c - "NAME[:key=value,...]" over a registry of its own: names, globs, value lists,
+ * labels, defaults; each error with its message. */
 #include "config.h"
 
 #include "base/error.h"
@@ -6,20 +7,35 @@
 
 typedef struct
 {
-  guint64  size, count;
+  guint64 size, count;
   gboolean eager;
-  char    *text;
+  char *text;
 } Params;
 
-static const GememParam params[] = {
-  { .name = "chunk_size", .type = GEMEM_PARAM_SIZE, .default_text = "64MiB", .offset = G_STRUCT_OFFSET (Params, size), .aliases = "chunk" },
-  { .name = "count", .type = GEMEM_PARAM_UINT, .default_text = "3", .max = "9", .conflicts = "eager", .offset = G_STRUCT_OFFSET (Params, count) },
-  { .name = "eager", .type = GEMEM_PARAM_BOOL, .default_text = "no", .offset = G_STRUCT_OFFSET (Params, eager) },
-  { .name = "text", .type = GEMEM_PARAM_STRING, .default_text = "none", .offset = G_STRUCT_OFFSET (Params, text) },
-  { NULL }
-};
+static const GememParam params[] = { { .name = "chunk_size",
+                                       .type = GEMEM_PARAM_SIZE,
+                                       .default_text = "64MiB",
+                                       .offset = G_STRUCT_OFFSET (Params, size),
+                                       .aliases = "chunk" },
+                                     { .name = "count",
+                                       .type = GEMEM_PARAM_UINT,
+                                       .default_text = "3",
+                                       .max = "9",
+                                       .conflicts = "eager",
+                                       .offset = G_STRUCT_OFFSET (Params, count) },
+                                     { .name = "eager",
+                                       .type = GEMEM_PARAM_BOOL,
+                                       .default_text = "no",
+                                       .offset = G_STRUCT_OFFSET (Params, eager) },
+                                     { .name = "text",
+                                       .type = GEMEM_PARAM_STRING,
+                                       .default_text = "none",
+                                       .offset = G_STRUCT_OFFSET (Params, text) },
+                                     { NULL } };
 
-static const GememNamed best_fit = { "best-fit", "best|bf", "Best", "test", params, sizeof (Params) };
+static const GememNamed best_fit = {
+  "best-fit", "best|bf", "Best", "test", params, sizeof (Params)
+};
 static const GememNamed best_area = { "best-area", NULL, "Area", "test", params, sizeof (Params) };
 static const GememNamed plain = { "plain", NULL, "Plain", "test", NULL, 0 };
 static const GememNamed *const list[] = { &best_fit, &best_area, &plain, NULL };
@@ -27,7 +43,8 @@ static const GememNamed *const list[] = { &best_fit, &best_area, &plain, NULL };
 static GPtrArray *
 parse (const char *text, GError **error)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
 
   if (gemem_named_parse (list, "thing", text, choices, error))
     return g_steal_pointer (&choices);
@@ -52,7 +69,8 @@ assert_labels (const char *text, const char *expected)
       g_assert_no_error (error);
       g_assert_cmpuint (again->len, ==, 1);
       g_assert_true (((GememChoice *) again->pdata[0])->named == choice->named);
-      g_assert_cmpuint (((GememChoice *) again->pdata[0])->settings->len, ==, choice->settings->len);
+      g_assert_cmpuint (((GememChoice *) again->pdata[0])->settings->len, ==,
+                        choice->settings->len);
       g_string_append_printf (labels, "%s%s", i > 0 ? ";" : "", choice->label);
     }
   g_assert_cmpstr (labels->str, ==, expected);
@@ -79,7 +97,8 @@ test_find (void)
   g_assert_cmpstr (error->message, ==, "unknown thing 'best-fti'; did you mean 'best-fit'?");
   g_clear_error (&error);
   g_assert_null (gemem_named_find (list, "thing", "xyzzy", &error));
-  g_assert_cmpstr (error->message, ==, "unknown thing 'xyzzy'; there are best-fit, best-area, plain");
+  g_assert_cmpstr (error->message, ==,
+                   "unknown thing 'xyzzy'; there are best-fit, best-area, plain");
 }
 
 static void
@@ -92,7 +111,8 @@ test_labels (void)
   assert_labels ("BEST_*", "best-fit;best-area");
   assert_labels ("pl?in", "plain");
   assert_labels ("best-*:count=5", "best-fit:count=5;best-area:count=5");
-  assert_labels ("bf:chunk=1|2,count=3|4", "bf:chunk=1,count=3;bf:chunk=1,count=4;bf:chunk=2,count=3;bf:chunk=2,count=4");
+  assert_labels ("bf:chunk=1|2,count=3|4",
+                 "bf:chunk=1,count=3;bf:chunk=1,count=4;bf:chunk=2,count=3;bf:chunk=2,count=4");
   assert_labels ("bf:text=[a|b]|\"c,d\"", "bf:text=[a|b];bf:text=\"c,d\"");
 }
 
@@ -104,8 +124,10 @@ test_refused (void)
   assert_refused ("z*", "thing 'z*': matches nothing; `gemem-sim list things` shows all");
   assert_refused ("bf:cuont=1", "thing best-fit: unknown parameter 'cuont'; did you mean 'count'?");
   assert_refused ("bf:count=1|10", "thing best-fit: count='10': too large; use at most 9");
-  assert_refused ("*:count=1", "thing plain: unknown parameter 'count'; it takes no parameters"); /* every match must know every key */
-  assert_refused ("bf:count=1|2|3|4|5|6|7|8|9|1|2,chunk=1|2|3|4|5|6|7|8|9|1,text=1|2|3|4|5|6|7|8|9|1,eager=0|0|0|0|0|0|0|0|0|0",
+  /* every match must know every key */
+  assert_refused ("*:count=1", "thing plain: unknown parameter 'count'; it takes no parameters");
+  assert_refused ("bf:count=1|2|3|4|5|6|7|8|9|1|2,chunk=1|2|3|4|5|6|7|8|9|1,text=1|2|3|4|5|6|7|8|9|"
+                  "1,eager=0|0|0|0|0|0|0|0|0|0",
                   "eager: the value lists give more than 10000 combinations; shorten them");
 }
 
@@ -123,7 +145,8 @@ test_choose (void)
   g_assert_cmpstr (error->message, ==, "thing 'best-*': stands for 2 of them; name one");
 }
 
-/* Defaults count where the choice is silent; keys that the table does not know and what the choice excludes are left out. */
+/* Defaults count where the choice is silent; keys that the table does not know and what the choice
+ * excludes are left out. */
 static void
 test_params (void)
 {

@@ -1,4 +1,5 @@
-/* test-native.c - the native format keeps every field, names every damage, and finds any event (traces/native*.c). */
+/* test-native.c - the native format keeps every field, names every damage, and finds any event
+ * (traces/native*.c). */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -7,10 +8,10 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
-#include "base/rng.h"
-#include "tests/util/testutil.h"
 #include "base/io/checksum.h"
 #include "base/io/input.h"
+#include "base/rng.h"
+#include "tests/util/testutil.h"
 #include "traces/native-format.h"
 #include "traces/native.h"
 
@@ -27,17 +28,32 @@ static GArray *
 extreme_events (GememTraceInfo *info)
 {
   GArray *events = g_array_new (FALSE, TRUE, sizeof (GememTraceEvent));
-  guint32 tags[] = { 0, gemem_trace_info_intern (info, "a \"tag\"\nwith\tall \\ kinds \x01 of \xc3\xa4"), gemem_trace_info_intern (info, "second") };
+  guint32 tags[] = {
+    0, gemem_trace_info_intern (info, "a \"tag\"\nwith\tall \\ kinds \x01 of \xc3\xa4"),
+    gemem_trace_info_intern (info, "second")
+  };
 
   for (guint kind = 1; kind < GEMEM_EVENT_KIND_COUNT; kind++)
     for (guint variant = 0; variant < 3; variant++)
       {
         GememTraceEvent event = { .kind = (guint8) kind };
         if (variant == 1)
-          event = (GememTraceEvent){ G_MAXUINT64, G_MAXUINT64, G_MAXUINT64, G_MAXUINT64, G_MAXUINT64,  G_MAXUINT64, G_MAXUINT32,
-                                     tags[1],     G_MAXUINT16, (guint8) kind, 0xff,        0 };
+          event = (GememTraceEvent){ G_MAXUINT64, G_MAXUINT64,   G_MAXUINT64, G_MAXUINT64,
+                                     G_MAXUINT64, G_MAXUINT64,   G_MAXUINT32, tags[1],
+                                     G_MAXUINT16, (guint8) kind, 0xff,        0 };
         else if (variant == 2)
-          event = (GememTraceEvent){ kind, kind * 1000, (guint64) 1 << 3 * (kind % 21), 0x7f0000000000 + kind, 1, 512, kind, tags[2], 1, (guint8) kind, GEMEM_EVENT_INITIAL, 0 };
+          event = (GememTraceEvent){ kind,
+                                     kind * 1000,
+                                     (guint64) 1 << 3 * (kind % 21),
+                                     0x7f0000000000 + kind,
+                                     1,
+                                     512,
+                                     kind,
+                                     tags[2],
+                                     1,
+                                     (guint8) kind,
+                                     GEMEM_EVENT_INITIAL,
+                                     0 };
         g_array_append_val (events, event);
       }
   return events;
@@ -71,7 +87,8 @@ write_events (const GArray *events, const GememTraceInfo *info, guint32 chunk_ev
   for (guint i = 0; i < events->len;) /* in uneven portions */
     {
       guint n = MIN (1 + i % 5, events->len - i);
-      g_assert_true (writer->write (writer, &g_array_index (events, GememTraceEvent, i), n, &error));
+      g_assert_true (
+          writer->write (writer, &g_array_index (events, GememTraceEvent, i), n, &error));
       i += n;
     }
   g_assert_true (writer->finish (writer, &error));
@@ -84,11 +101,13 @@ write_events (const GArray *events, const GememTraceInfo *info, guint32 chunk_ev
 static GememTraceReader *
 open_bytes (GBytes *bytes, const GememReadOptions *options, GError **error)
 {
-  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.gmt"), "native", options, error);
+  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.gmt"), "native", options,
+                                 error);
 }
 
 static void
-assert_same_event (const GememTraceEvent *a, const char *tag, const GememTraceEvent *b, const GememTraceInfo *b_info)
+assert_same_event (const GememTraceEvent *a, const char *tag, const GememTraceEvent *b,
+                   const GememTraceInfo *b_info)
 {
   GememTraceEvent x = *a, y = *b;
   g_assert_cmpstr (tag, ==, g_ptr_array_index (b_info->strings, y.tag));
@@ -98,7 +117,8 @@ assert_same_event (const GememTraceEvent *a, const char *tag, const GememTraceEv
 
 /* Reads on and compares with @events from number @from; returns how many came, sets @error. */
 static guint
-compare_rest (GememTraceReader *reader, const GArray *events, const GememTraceInfo *info, guint from, GError **error)
+compare_rest (GememTraceReader *reader, const GArray *events, const GememTraceInfo *info,
+              guint from, GError **error)
 {
   const GememTraceEvent *batch;
   gssize n;
@@ -108,7 +128,8 @@ compare_rest (GememTraceReader *reader, const GArray *events, const GememTraceIn
       for (gssize i = 0; i < n; i++, from++)
         {
           GememTraceEvent event = event_at (events, from);
-          assert_same_event (&event, g_ptr_array_index (info->strings, event.tag), &batch[i], &reader->info);
+          assert_same_event (&event, g_ptr_array_index (info->strings, event.tag), &batch[i],
+                             &reader->info);
         }
     }
   return from;
@@ -136,7 +157,8 @@ test_checksum (void)
   g_assert_cmphex (gemem_checksum ("", 0, 0), ==, G_GUINT64_CONSTANT (0xef46db3751d8e999));
   g_assert_cmphex (gemem_checksum ("a", 1, 0), ==, G_GUINT64_CONSTANT (0xd24ec4f1a98c6e5b));
   g_assert_cmphex (gemem_checksum ("abc", 3, 0), ==, G_GUINT64_CONSTANT (0x44bc2cf5ad770999));
-  g_assert_cmphex (gemem_checksum ("Nobody inspects the spammish repetition", 39, 0), ==, G_GUINT64_CONSTANT (0xfbcea83c8a378bf1));
+  g_assert_cmphex (gemem_checksum ("Nobody inspects the spammish repetition", 39, 0), ==,
+                   G_GUINT64_CONSTANT (0xfbcea83c8a378bf1));
 }
 
 static void
@@ -198,10 +220,12 @@ test_columns (void)
 static void
 assert_info (const GememTraceInfo *info)
 {
-  g_assert_cmphex (info->flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SEGMENTS);
+  g_assert_cmphex (info->flags, ==,
+                   GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SEGMENTS);
   g_assert_cmpuint (info->ambiguities, ==, 8);
   g_assert_cmpuint (info->skipped, ==, G_MAXUINT64);
-  g_assert_cmpstr (info->sha256, ==, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  g_assert_cmpstr (info->sha256, ==,
+                   "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   g_assert_cmpstr (info->allocator, ==, "pytorch-caching");
   g_assert_cmpstr (info->settings, ==, "max_split_size_mb=200,roundup_power2_divisions=4");
   g_assert_cmpstr (info->device, ==, "capacity=80GiB,address=bump");
@@ -218,11 +242,13 @@ gzip (GBytes *bytes)
   g_autoptr (GInputStream) plain = g_memory_input_stream_new_from_bytes (bytes);
   g_autoptr (GInputStream) packed = g_converter_input_stream_new (plain, G_CONVERTER (compressor));
   g_autoptr (GOutputStream) out = g_memory_output_stream_new_resizable ();
-  g_assert_cmpint (g_output_stream_splice (out, packed, G_OUTPUT_STREAM_SPLICE_CLOSE_TARGET, NULL, NULL), >, 0);
+  g_assert_cmpint (
+      g_output_stream_splice (out, packed, G_OUTPUT_STREAM_SPLICE_CLOSE_TARGET, NULL, NULL), >, 0);
   return g_memory_output_stream_steal_as_bytes (G_MEMORY_OUTPUT_STREAM (out));
 }
 
-/* What becomes known while writing is in the file: at once where it can be moved in, at the end of a stream. */
+/* What becomes known while writing is in the file: at once where it can be moved in, at the end of
+ * a stream. */
 static void
 test_information (void)
 {
@@ -237,7 +263,8 @@ test_information (void)
   g_autoptr (GArray) events = extreme_events (&info);
   GememTraceWriter *writer = gemem_trace_create (path, NULL, &info, &error);
   g_assert_no_error (error);
-  g_assert_true (writer->write (writer, (GememTraceEvent *) (gpointer) events->data, events->len, &error));
+  g_assert_true (
+      writer->write (writer, (GememTraceEvent *) (gpointer) events->data, events->len, &error));
   info.flags |= GEMEM_TRACE_HAS_SEGMENTS;
   info.ambiguities++;
   g_assert_true (writer->finish (writer, &error));
@@ -268,8 +295,8 @@ test_information (void)
   gemem_trace_info_clear (&info);
 }
 
-/* Reads all of @bytes, which is damaged; checks that it is refused, and what @allow_partial makes of it: whole chunks of
- * @chunk events, the first ones, marked.  Returns how many came. */
+/* Reads all of @bytes, which is damaged; checks that it is refused, and what @allow_partial makes
+ * of it: whole chunks of @chunk events, the first ones, marked.  Returns how many came. */
 static guint
 assert_damaged (GBytes *bytes, const GArray *events, const GememTraceInfo *info, guint chunk)
 {
@@ -373,7 +400,8 @@ test_message (void)
   g_assert_cmpuint (compare_rest (reader, events, &info, 0, &error), ==, 20);
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_cmpstr (error->message, ==,
-                   "t.gmt: event 20: chunk 3 is damaged (checksum); convert the source again, or read what is whole with --allow-partial");
+                   "t.gmt: event 20: chunk 3 is damaged (checksum); convert the source again, or "
+                   "read what is whole with --allow-partial");
   g_clear_error (&error);
   gemem_trace_close (reader);
   gemem_trace_info_clear (&info);
@@ -390,7 +418,9 @@ test_version (void)
   g_autoptr (GBytes) future = g_bytes_new (head, sizeof head);
   g_assert_null (open_bytes (future, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_cmpstr (error->message, ==, "t.gmt: version 2 of the native format, and this gemem knows versions up to 1; use a newer gemem");
+  g_assert_cmpstr (error->message, ==,
+                   "t.gmt: version 2 of the native format, and this gemem knows versions up to 1; "
+                   "use a newer gemem");
   g_clear_error (&error);
   head[4] = '\n'; /* CR LF became LF */
   g_autoptr (GBytes) text_mode = g_bytes_new (head, sizeof head);
@@ -412,7 +442,10 @@ test_seek (void)
   for (guint i = 0; i < 25000; i++)
     {
       g_autofree char *tag = g_strdup_printf ("tag%u", i / 100);
-      GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC, .id = gemem_rng_next (&rng), .time = i * 10, .tag = gemem_trace_info_intern (&info, tag) };
+      GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC,
+                                .id = gemem_rng_next (&rng),
+                                .time = i * 10,
+                                .tag = gemem_trace_info_intern (&info, tag) };
       g_array_append_val (events, event);
     }
   g_autoptr (GBytes) bytes = write_events (events, &info, 3000);
@@ -433,7 +466,8 @@ test_seek (void)
   gemem_trace_info_clear (&info);
 }
 
-/* Chunks that lie but carry the right checksum must be refused or give events, never anything else (run under ASan). */
+/* Chunks that lie but carry the right checksum must be refused or give events, never anything else
+ * (run under ASan). */
 static void
 test_hostile_chunks (void)
 {
@@ -448,7 +482,9 @@ test_hostile_chunks (void)
   g_autoptr (GArray) events = extreme_events (&info);
   for (guint i = 0; i < 300; i++)
     {
-      GememTraceEvent event = { .kind = (guint8) (1 + i % 2), .id = i * i, .size = i % 7 * 512, .time = i * 17, .tag = i % 3 };
+      GememTraceEvent event = {
+        .kind = (guint8) (1 + i % 2), .id = i * i, .size = i % 7 * 512, .time = i * 17, .tag = i % 3
+      };
       g_array_append_val (events, event);
     }
   g_autoptr (GBytes) bytes = write_events (events, &info, NATIVE_CHUNK_EVENTS);
@@ -457,15 +493,19 @@ test_hostile_chunks (void)
     {
       guint8 *copy = g_memdup2 (data, size);
       GError *error = NULL;
-      for (gsize place = NATIVE_HEADER_SIZE; place + NATIVE_BLOCK_HEADER_SIZE <= size - NATIVE_TRAILER_SIZE;)
+      for (gsize place = NATIVE_HEADER_SIZE;
+           place + NATIVE_BLOCK_HEADER_SIZE <= size - NATIVE_TRAILER_SIZE;)
         {
           guint32 stored = native_get32 (copy + place + 4);
           guint changes = (guint) gemem_rng_below (&rng, 3);
           for (guint i = 0; i < changes; i++)
-            copy[place + NATIVE_BLOCK_HEADER_SIZE + gemem_rng_below (&rng, stored)] = (guint8) gemem_rng_next (&rng);
+            copy[place + NATIVE_BLOCK_HEADER_SIZE + gemem_rng_below (&rng, stored)] = (guint8)
+                gemem_rng_next (&rng);
           if (gemem_rng_below (&rng, 8) == 0)
             copy[place + 8 + gemem_rng_below (&rng, 16)] = (guint8) gemem_rng_next (&rng);
-          native_put64 (copy + place + 24, gemem_checksum (copy + place + NATIVE_BLOCK_HEADER_SIZE, stored, gemem_checksum (copy + place, 24, 0)));
+          native_put64 (copy + place + 24,
+                        gemem_checksum (copy + place + NATIVE_BLOCK_HEADER_SIZE, stored,
+                                        gemem_checksum (copy + place, 24, 0)));
           place += NATIVE_BLOCK_HEADER_SIZE + stored;
         }
       g_autoptr (GBytes) lie = g_bytes_new_take (copy, size);
@@ -476,7 +516,8 @@ test_hostile_chunks (void)
       if (n < 0)
         g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
       refused += n < 0;
-      if (reader != NULL && reader->info.events > 0 && gemem_native_seek (reader, reader->info.events / 2, NULL))
+      if (reader != NULL && reader->info.events > 0
+          && gemem_native_seek (reader, reader->info.events / 2, NULL))
         while (gemem_trace_next (reader, &batch, NULL) > 0)
           ;
       g_clear_error (&error);
@@ -500,7 +541,9 @@ test_devices (void)
   gemem_trace_info_init (&info, "x", "x");
   for (guint i = 0; i < 5000; i++) /* the first 3000 are of device 0 */
     {
-      GememTraceEvent event = { .kind = i % 1000 == 0 ? GEMEM_EVENT_STEP : GEMEM_EVENT_ALLOC, .id = i, .device = i >= 3000 ? 1 + i % 2 : 0 };
+      GememTraceEvent event = { .kind = i % 1000 == 0 ? GEMEM_EVENT_STEP : GEMEM_EVENT_ALLOC,
+                                .id = i,
+                                .device = i >= 3000 ? 1 + i % 2 : 0 };
       g_array_append_val (events, event);
     }
   g_autoptr (GBytes) bytes = write_events (events, &info, 65536);
@@ -509,7 +552,8 @@ test_devices (void)
     for (gssize i = 0; i < n; i++, count++)
       g_assert_true (batch[i].device == 1 || batch[i].kind == GEMEM_EVENT_STEP);
   g_assert_no_error (error);
-  g_assert_cmpuint (count, ==, 1000 - 2 + 5); /* even numbers from 3000 on, two of them steps; five steps */
+  /* even numbers from 3000 on, two of them steps; five steps */
+  g_assert_cmpuint (count, ==, 1000 - 2 + 5);
   gemem_trace_close (reader);
   gemem_trace_info_clear (&info);
 }
@@ -533,7 +577,8 @@ test_writing (void)
   g_autofree char *nowhere = g_build_filename (test_tmpdir (), "no", "such", "folder.gmt", NULL);
   GememTraceInfo info;
   GError *error = NULL;
-  GememTraceEvent bad = { .kind = GEMEM_EVENT_KIND_COUNT }, untagged = { .kind = GEMEM_EVENT_PHASE, .tag = 99 };
+  GememTraceEvent bad = { .kind = GEMEM_EVENT_KIND_COUNT },
+                  untagged = { .kind = GEMEM_EVENT_PHASE, .tag = 99 };
   g_autofree char *content = NULL;
 
   fill_info (&info);
@@ -541,7 +586,8 @@ test_writing (void)
   guint before = count_files ();
   g_assert_true (g_file_set_contents (path, "old", 3, NULL));
   GememTraceWriter *writer = gemem_trace_create (path, "native", &info, &error);
-  g_assert_true (writer->write (writer, (GememTraceEvent *) (gpointer) events->data, events->len, &error));
+  g_assert_true (
+      writer->write (writer, (GememTraceEvent *) (gpointer) events->data, events->len, &error));
   g_assert_cmpuint (count_files (), ==, before + 2);
   writer->discard (writer);
   g_assert_cmpuint (count_files (), ==, before + 1);
@@ -553,7 +599,9 @@ test_writing (void)
       writer = gemem_trace_create (path, "native", &info, &error);
       g_assert_false (writer->write (writer, i == 0 ? &bad : &untagged, 1, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-      g_assert_nonnull (strstr (error->message, i == 0 ? "event 0: there is no event kind 28" : "event 0: its tag is not in the string table"));
+      g_assert_nonnull (
+          strstr (error->message, i == 0 ? "event 0: there is no event kind 28"
+                                         : "event 0: its tag is not in the string table"));
       g_clear_error (&error);
       g_assert_false (writer->finish (writer, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
@@ -583,16 +631,19 @@ test_full_disk (void)
   g_autoptr (GArray) events = extreme_events (&info);
   GememTraceWriter *writer = gemem_trace_create ("/dev/full", "native", &info, &error);
   g_assert_no_error (error);
-  g_assert_true (writer->write (writer, (GememTraceEvent *) (gpointer) events->data, events->len, &error));
+  g_assert_true (
+      writer->write (writer, (GememTraceEvent *) (gpointer) events->data, events->len, &error));
   g_assert_false (writer->finish (writer, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
   g_assert_true (g_str_has_prefix (error->message, "/dev/full: "));
   g_clear_error (&error);
-  g_assert_true (g_file_test ("/dev/full", G_FILE_TEST_EXISTS)); /* what was there before is not ours to remove */
+  /* what was there before is not ours to remove */
+  g_assert_true (g_file_test ("/dev/full", G_FILE_TEST_EXISTS));
   gemem_trace_info_clear (&info);
 }
 
-/* The disk fills while the file is written beside its place: the file is named, and nothing stays. */
+/* The disk fills while the file is written beside its place: the file is named, and nothing
+ * stays. */
 static void
 test_disk_fills (void)
 {

@@ -1,12 +1,13 @@
-/* test-ops.c - the plain list of operations, and every vector file as it stands (traces/ops.c, vectors/README.md). */
+/* test-ops.c - the plain list of operations, and every vector file as it stands (traces/ops.c,
+ * vectors/README.md). */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/input.h"
 #include "base/params.h"
 #include "tests/util/testutil.h"
-#include "base/io/input.h"
 #include "traces/trace.h"
 
 static GememTraceReader *
@@ -14,7 +15,8 @@ open_text (const char *text, const char *format, gboolean partial, GError **erro
 {
   GememReadOptions options = { partial, -1 };
   g_autoptr (GBytes) bytes = g_bytes_new (text, strlen (text));
-  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.ops"), format, &options, error);
+  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.ops"), format, &options,
+                                 error);
 }
 
 /* All events of @text; @reader stays open for its information. */
@@ -33,21 +35,26 @@ static void
 assert_event (const GArray *events, guint i, GememTraceEvent expected)
 {
   g_assert_cmpuint (i, <, events->len);
-  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, i), sizeof expected, &expected, sizeof expected);
+  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, i), sizeof expected, &expected,
+                   sizeof expected);
 }
 
 static void
 test_plain (void)
 {
   GError *error = NULL;
-  GememTraceReader *reader = open_text ("# by hand\n\na 1 4096\n  a 18446744073709551615 0x1000 3 \r\nf 1\nf 0 0x7\nr\na 2 0", NULL, FALSE, &error);
+  GememTraceReader *reader = open_text (
+      "# by hand\n\na 1 4096\n  a 18446744073709551615 0x1000 3 \r\nf 1\nf 0 0x7\nr\na 2 0", NULL,
+      FALSE, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (reader->format->name, ==, "ops");
   g_autoptr (GArray) events = read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 6);
   assert_event (events, 0, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 4096 });
-  assert_event (events, 1, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = G_MAXUINT64, .size = 4096, .stream = 3 });
+  assert_event (
+      events, 1,
+      (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = G_MAXUINT64, .size = 4096, .stream = 3 });
   assert_event (events, 2, (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = 1 });
   assert_event (events, 3, (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .stream = 7 });
   assert_event (events, 4, (GememTraceEvent){ .kind = GEMEM_EVENT_TRIM });
@@ -62,25 +69,39 @@ static void
 test_results (void)
 {
   GError *error = NULL;
-  GememTraceReader *reader = open_text ("# pytorch-caching capacity=1073741824 max_split_size_mb=200 roundup=[a,b] x=1,2 device=bump base=0x100000000000 step=2097152 reuse=never\n"
-                                        "a 1 100 -> 0x100000000000 size=512 reserved=2097152\n"
-                                        "a 2 5 -> 0x7 size=9 real=5 reserved=1 pool=2 split=1 newva\n"
-                                        "a 3 99 -> NULL reserved=2097152\nf 3 -> ?\nf 1 -> reserved=2097152\nr -> reserved=0\n",
-                                        NULL, FALSE, &error);
+  GememTraceReader *reader = open_text (
+      "# pytorch-caching capacity=1073741824 max_split_size_mb=200 roundup=[a,b] x=1,2 device=bump "
+      "base=0x100000000000 step=2097152 reuse=never\n"
+      "a 1 100 -> 0x100000000000 size=512 reserved=2097152\n"
+      "a 2 5 -> 0x7 size=9 real=5 reserved=1 pool=2 split=1 newva\n"
+      "a 3 99 -> NULL reserved=2097152\nf 3 -> ?\nf 1 -> reserved=2097152\nr -> reserved=0\n",
+      NULL, FALSE, &error);
   g_assert_no_error (error);
   g_autoptr (GArray) events = read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 6);
-  assert_event (events, 0, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 100, .address = G_GUINT64_CONSTANT (0x100000000000), .aux = 512 });
-  assert_event (events, 1, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 5, .address = 7, .aux = 9 });
-  assert_event (events, 2, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 99, .flags = GEMEM_EVENT_FAILED });
-  assert_event (events, 3, (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = 3, .flags = GEMEM_EVENT_FAILED });
+  assert_event (events, 0,
+                (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC,
+                                   .id = 1,
+                                   .size = 100,
+                                   .address = G_GUINT64_CONSTANT (0x100000000000),
+                                   .aux = 512 });
+  assert_event (
+      events, 1,
+      (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 5, .address = 7, .aux = 9 });
+  assert_event (events, 2,
+                (GememTraceEvent){
+                    .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 99, .flags = GEMEM_EVENT_FAILED });
+  assert_event (
+      events, 3,
+      (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = 3, .flags = GEMEM_EVENT_FAILED });
   assert_event (events, 4, (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = 1 });
   assert_event (events, 5, (GememTraceEvent){ .kind = GEMEM_EVENT_TRIM });
   g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_IS_VECTOR | GEMEM_TRACE_HAS_ADDRESSES);
   g_assert_cmpstr (reader->info.allocator, ==, "pytorch-caching");
   g_assert_cmpstr (reader->info.settings, ==, "max_split_size_mb=200,roundup=[a,b],x=1\\,2");
-  g_assert_cmpstr (reader->info.device, ==, "capacity=1073741824,device=bump,base=0x100000000000,step=2097152,reuse=never");
+  g_assert_cmpstr (reader->info.device, ==,
+                   "capacity=1073741824,device=bump,base=0x100000000000,step=2097152,reuse=never");
   g_autoptr (GPtrArray) settings = gemem_settings_parse (reader->info.settings, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (settings->len, ==, 3);
@@ -91,7 +112,8 @@ static void
 test_graphs (void)
 {
   GError *error = NULL;
-  GString *text = g_string_new ("# policy=4 total=68719476736\nm g0 0:100 128:0x20:z\na 1 5\nF\nm big");
+  GString *text = g_string_new (
+      "# policy=4 total=68719476736\nm g0 0:100 128:0x20:z\na 1 5\nF\nm big");
   for (guint i = 0; i < 3000; i++) /* more than a batch in one line */
     g_string_append_printf (text, " %u:1", i);
   GememTraceReader *reader = open_text (text->str, NULL, FALSE, &error);
@@ -102,12 +124,24 @@ test_graphs (void)
   g_autoptr (GArray) events = read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 3006);
-  assert_event (events, 0, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 1, .size = 160, .aux = 2, .tag = 1 });
-  assert_event (events, 1, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 1, .size = 100 });
-  assert_event (events, 2, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 1, .address = 128, .size = 32, .aux = GEMEM_GRAPH_SEGMENT_ZERO_COPY });
+  assert_event (events, 0,
+                (GememTraceEvent){
+                    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 1, .size = 160, .aux = 2, .tag = 1 });
+  assert_event (events, 1,
+                (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 1, .size = 100 });
+  assert_event (events, 2,
+                (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT,
+                                   .id = 1,
+                                   .address = 128,
+                                   .size = 32,
+                                   .aux = GEMEM_GRAPH_SEGMENT_ZERO_COPY });
   assert_event (events, 4, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_UNLOAD, .id = 1 });
-  assert_event (events, 5, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 3000, .aux = 3000, .tag = 2 });
-  assert_event (events, 3005, (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 2, .address = 2999, .size = 1 });
+  assert_event (events, 5,
+                (GememTraceEvent){
+                    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 3000, .aux = 3000, .tag = 2 });
+  assert_event (
+      events, 3005,
+      (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 2, .address = 2999, .size = 1 });
   gemem_trace_close (reader);
   g_string_free (text, TRUE);
 }
@@ -129,12 +163,17 @@ assert_header (const char *line, const char *allocator, const char *settings, co
 static void
 test_headers (void)
 {
-  assert_header ("# single --total=68719476736", "ge-scalable", "stack=single,total=68719476736", "capacity=unlimited");
-  assert_header ("# two --total=1073741824 --cap=1073741824\r", "ge-scalable", "stack=two,total=1073741824", "capacity=1073741824");
-  assert_header ("# exp --total=1073741824", "ge-expandable", "total=1073741824", "capacity=unlimited");
-  assert_header ("# paddle-buddy preset=P16 total=1073741824 available=1073741824 device=bump", "paddle-buddy",
-                 "preset=P16,total=1073741824,available=1073741824", "device=bump,capacity=1073741824");
-  assert_header ("# pytorch-expandable capacity=1 total=2 va=bump vabase=3 vastep=4 vareuse=never", "pytorch-expandable", "total=2",
+  assert_header ("# single --total=68719476736", "ge-scalable", "stack=single,total=68719476736",
+                 "capacity=unlimited");
+  assert_header ("# two --total=1073741824 --cap=1073741824\r", "ge-scalable",
+                 "stack=two,total=1073741824", "capacity=1073741824");
+  assert_header ("# exp --total=1073741824", "ge-expandable", "total=1073741824",
+                 "capacity=unlimited");
+  assert_header ("# paddle-buddy preset=P16 total=1073741824 available=1073741824 device=bump",
+                 "paddle-buddy", "preset=P16,total=1073741824,available=1073741824",
+                 "device=bump,capacity=1073741824");
+  assert_header ("# pytorch-expandable capacity=1 total=2 va=bump vabase=3 vastep=4 vareuse=never",
+                 "pytorch-expandable", "total=2",
                  "capacity=1,va=bump,vabase=3,vastep=4,vareuse=never");
   assert_header ("# just words", NULL, NULL, NULL);
   assert_header ("# note: key=value and words", NULL, NULL, NULL);
@@ -180,31 +219,53 @@ test_refused (void)
   assert_refused ("a 1 2\nalloc 1 2\na 3 4\n", 1, kind);
   assert_refused ("a 1", 0, no_size);
   assert_refused ("f", 0, no_id);
-  assert_refused ("a 1 -5\n", 0, "t.ops:1: '-5' is no size: a number from 0 to 2^64-1; correct the line");
-  assert_refused ("a 1 18446744073709551616\n", 0, "t.ops:1: '18446744073709551616' is no size: a number from 0 to 2^64-1; correct the line");
-  assert_refused ("a 1 0x10000000000000000\n", 0, "t.ops:1: '0x10000000000000000' is no size: a number from 0 to 2^64-1; correct the line");
-  assert_refused ("a 1 5MiB\n", 0, "t.ops:1: '5MiB' is no size: a number from 0 to 2^64-1; correct the line");
-  assert_refused ("a 1 0x\n", 0, "t.ops:1: '0x' is no size: a number from 0 to 2^64-1; correct the line");
+  assert_refused ("a 1 -5\n", 0,
+                  "t.ops:1: '-5' is no size: a number from 0 to 2^64-1; correct the line");
+  assert_refused (
+      "a 1 18446744073709551616\n", 0,
+      "t.ops:1: '18446744073709551616' is no size: a number from 0 to 2^64-1; correct the line");
+  assert_refused (
+      "a 1 0x10000000000000000\n", 0,
+      "t.ops:1: '0x10000000000000000' is no size: a number from 0 to 2^64-1; correct the line");
+  assert_refused ("a 1 5MiB\n", 0,
+                  "t.ops:1: '5MiB' is no size: a number from 0 to 2^64-1; correct the line");
+  assert_refused ("a 1 0x\n", 0,
+                  "t.ops:1: '0x' is no size: a number from 0 to 2^64-1; correct the line");
   assert_refused ("a 1 2 3 4\n", 0, "t.ops:1: '4' follows the operation; only '-> RESULT' may");
   assert_refused ("r 1\n", 0, "t.ops:1: '1' follows the operation; only '-> RESULT' may");
   assert_refused ("a 1 2 ->\n", 0, "t.ops:1: no result follows '->'; the line is cut off");
-  assert_refused ("a 1 2 -> reserved=1\n", 0, "t.ops:1: 'reserved=1' is neither an address (0x...) nor NULL; correct the line");
-  assert_refused ("a 1 2 -> 0x5 size=big\n", 0, "t.ops:1: 'size=big' is no figure of a result (KEY=NUMBER); correct the line");
-  assert_refused ("f 1 -> NULL\n", 0, "t.ops:1: 'NULL' is no figure of a result (KEY=NUMBER); correct the line");
-  assert_refused ("\x01\xff\xfe 1\n", 0, "t.ops:1: '\\001\\357\\277\\275\\357\\277\\275' is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
-  assert_refused (long_line, 0, "t.ops:1: the line is longer than 65536 bytes; this is not a trace of this format");
+  assert_refused ("a 1 2 -> reserved=1\n", 0,
+                  "t.ops:1: 'reserved=1' is neither an address (0x...) nor NULL; correct the line");
+  assert_refused ("a 1 2 -> 0x5 size=big\n", 0,
+                  "t.ops:1: 'size=big' is no figure of a result (KEY=NUMBER); correct the line");
+  assert_refused ("f 1 -> NULL\n", 0,
+                  "t.ops:1: 'NULL' is no figure of a result (KEY=NUMBER); correct the line");
+  assert_refused ("\x01\xff\xfe 1\n", 0,
+                  "t.ops:1: '\\001\\357\\277\\275\\357\\277\\275' is no operation; write 'a ID "
+                  "SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
+  assert_refused (
+      long_line, 0,
+      "t.ops:1: the line is longer than 65536 bytes; this is not a trace of this format");
 }
 
 static void
 test_not_recognised (void)
 {
-  static const char *const texts[] = { "a\n", "a 1\n", "apple 1 2\n", "{\"a\": 1}\n", "Thread,Time,Action\n", "# only a comment\n", "r 1\n", "f 1 2 3\n" };
+  static const char *const texts[] = { "a\n",
+                                       "a 1\n",
+                                       "apple 1 2\n",
+                                       "{\"a\": 1}\n",
+                                       "Thread,Time,Action\n",
+                                       "# only a comment\n",
+                                       "r 1\n",
+                                       "f 1 2 3\n" };
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     {
       GError *error = NULL;
       GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
       g_autoptr (GBytes) bytes = g_bytes_new_static (texts[i], strlen (texts[i]));
-      GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "nameless"), NULL, &options, &error);
+      GememTraceReader *reader = gemem_trace_open_input (
+          gemem_input_new_from_bytes (bytes, "nameless"), NULL, &options, &error);
       g_assert_true (reader == NULL || strcmp (reader->format->name, "ops") != 0);
       g_clear_error (&error);
       gemem_trace_close (reader);
@@ -215,39 +276,61 @@ test_not_recognised (void)
 static void
 test_named (void)
 {
-  assert_refused ("apple 1 2\n", 0, "t.ops:1: 'apple' is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
+  assert_refused (
+      "apple 1 2\n", 0,
+      "t.ops:1: 'apple' is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
 }
 
 typedef struct
 {
   const char *file;
-  guint       operations, failures;
+  guint operations, failures;
 } VectorFile;
 
 /* The tables of vectors/README.md. */
 static const VectorFile vector_files[] = {
-  { "paddle-buddy/default-random-1", 4005, 0 },       { "paddle-buddy/i512r256-train-1", 4140, 0 },
-  { "paddle-buddy/i12r4-dynshape-1", 4032, 0 },       { "paddle-buddy/i32r64-pressure-1", 4000, 74 },
-  { "paddle-buddy/i512r500-pressure-1", 4000, 176 },  { "paddle-buddy/f0.02-random-1", 4005, 0 },
-  { "paddle-auto-growth/c0-random-1", 4005, 0 },      { "paddle-auto-growth/c64-random-1", 4005, 0 },
-  { "paddle-auto-growth/c64-train-1", 4140, 0 },      { "paddle-auto-growth/c0-dynshape-1", 4032, 0 },
-  { "paddle-auto-growth/c64-pressure-1", 4000, 43 },  { "paddle-auto-growth/c0-pressure-1", 4000, 44 },
-  { "paddle-best-fit/default-random-1", 4005, 0 },    { "paddle-best-fit/i64r64-train-1", 4140, 0 },
-  { "paddle-best-fit/i16r8-dynshape-1", 4032, 0 },    { "paddle-best-fit/i64r64-pressure-1", 4000, 105 },
-  { "pytorch-caching/default-random-1", 4005, 0 },    { "pytorch-caching/default-train-1", 4140, 0 },
-  { "pytorch-caching/default-dynshape-1", 4032, 0 },  { "pytorch-caching/default-pressure-1", 4000, 38 },
-  { "pytorch-caching/split200-smallbig-1", 4000, 0 }, { "pytorch-caching/roundup4-random-1", 4005, 0 },
-  { "pytorch-caching/gc06-random-1", 4005, 3 },       { "pytorch-expandable/exp-random-1", 4005, 0 },
-  { "pytorch-expandable/exp-train-1", 4140, 0 },      { "pytorch-expandable/exp-dynshape-1", 4032, 0 },
-  { "pytorch-expandable/exp-pressure-1", 4000, 27 },  { "tf-bfc/growth-random-1", 4005, 0 },
-  { "tf-bfc/nogrowth-train-1", 4140, 0 },             { "tf-bfc/growth-dynshape-1", 4032, 0 },
-  { "tf-bfc/growth-pressure-1", 4000, 57 },           { "tf-bfc/nogrowth-pressure-1", 4000, 70 },
-  { "tf-bfc/growth-smallbig-1", 4000, 0 },            { "rmm-pool/init0-random-1", 4005, 0 },
-  { "rmm-pool/init1g-train-1", 4140, 0 },             { "rmm-pool/init0-dynshape-1", 4032, 0 },
-  { "rmm-pool/init0-pressure-1", 4000, 38 },          { "rmm-pool/init0max4g-smallbig-1", 4000, 0 },
+  { "paddle-buddy/default-random-1", 4005, 0 },
+  { "paddle-buddy/i512r256-train-1", 4140, 0 },
+  { "paddle-buddy/i12r4-dynshape-1", 4032, 0 },
+  { "paddle-buddy/i32r64-pressure-1", 4000, 74 },
+  { "paddle-buddy/i512r500-pressure-1", 4000, 176 },
+  { "paddle-buddy/f0.02-random-1", 4005, 0 },
+  { "paddle-auto-growth/c0-random-1", 4005, 0 },
+  { "paddle-auto-growth/c64-random-1", 4005, 0 },
+  { "paddle-auto-growth/c64-train-1", 4140, 0 },
+  { "paddle-auto-growth/c0-dynshape-1", 4032, 0 },
+  { "paddle-auto-growth/c64-pressure-1", 4000, 43 },
+  { "paddle-auto-growth/c0-pressure-1", 4000, 44 },
+  { "paddle-best-fit/default-random-1", 4005, 0 },
+  { "paddle-best-fit/i64r64-train-1", 4140, 0 },
+  { "paddle-best-fit/i16r8-dynshape-1", 4032, 0 },
+  { "paddle-best-fit/i64r64-pressure-1", 4000, 105 },
+  { "pytorch-caching/default-random-1", 4005, 0 },
+  { "pytorch-caching/default-train-1", 4140, 0 },
+  { "pytorch-caching/default-dynshape-1", 4032, 0 },
+  { "pytorch-caching/default-pressure-1", 4000, 38 },
+  { "pytorch-caching/split200-smallbig-1", 4000, 0 },
+  { "pytorch-caching/roundup4-random-1", 4005, 0 },
+  { "pytorch-caching/gc06-random-1", 4005, 3 },
+  { "pytorch-expandable/exp-random-1", 4005, 0 },
+  { "pytorch-expandable/exp-train-1", 4140, 0 },
+  { "pytorch-expandable/exp-dynshape-1", 4032, 0 },
+  { "pytorch-expandable/exp-pressure-1", 4000, 27 },
+  { "tf-bfc/growth-random-1", 4005, 0 },
+  { "tf-bfc/nogrowth-train-1", 4140, 0 },
+  { "tf-bfc/growth-dynshape-1", 4032, 0 },
+  { "tf-bfc/growth-pressure-1", 4000, 57 },
+  { "tf-bfc/nogrowth-pressure-1", 4000, 70 },
+  { "tf-bfc/growth-smallbig-1", 4000, 0 },
+  { "rmm-pool/init0-random-1", 4005, 0 },
+  { "rmm-pool/init1g-train-1", 4140, 0 },
+  { "rmm-pool/init0-dynshape-1", 4032, 0 },
+  { "rmm-pool/init0-pressure-1", 4000, 38 },
+  { "rmm-pool/init0max4g-smallbig-1", 4000, 0 },
 };
 
-/* Reads a vector file; checks what every one of them promises; returns the operations and *@failures. */
+/* Reads a vector file; checks what every one of them promises; returns the operations and
+ * *@failures. */
 static guint
 read_vector (const char *path, const char *system, guint *failures)
 {
@@ -273,8 +356,9 @@ read_vector (const char *path, const char *system, guint *failures)
       if (event->kind != GEMEM_EVENT_ALLOC)
         continue;
       *failures += failed;
-      g_assert_true (failed ? event->address == 0 && event->aux == 0
-                            : event->address >= G_GUINT64_CONSTANT (0x100000000000) && event->aux > 0);
+      g_assert_true (failed
+                         ? event->address == 0 && event->aux == 0
+                         : event->address >= G_GUINT64_CONSTANT (0x100000000000) && event->aux > 0);
     }
   guint count = events->len;
   gemem_trace_close (reader);
@@ -301,8 +385,10 @@ test_vectors (void)
 static void
 test_all_vectors (void)
 {
-  static const char *const systems[] = { "ge-runtime", "paddle-auto-growth", "paddle-best-fit", "paddle-buddy", "pytorch-caching", "pytorch-expandable",
-                                         "rmm-pool", "tf-bfc" };
+  static const char *const systems[] = { "ge-runtime",      "paddle-auto-growth",
+                                         "paddle-best-fit", "paddle-buddy",
+                                         "pytorch-caching", "pytorch-expandable",
+                                         "rmm-pool",        "tf-bfc" };
   guint files = 0, operations = 0, failures = 0;
 
   for (guint i = 0; i < G_N_ELEMENTS (systems); i++)

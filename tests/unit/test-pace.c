@@ -1,4 +1,5 @@
-/* test-pace.c - when events happen, what streams have to do meanwhile, and what is not counted: --pace, --occupy, --warm-up. */
+/* test-pace.c - when events happen, what streams have to do meanwhile, and what is not counted:
+ * --pace, --occupy, --warm-up. */
 #include "config.h"
 
 #include <string.h>
@@ -78,7 +79,8 @@ test_work (void)
   g_assert_false (done_at (device, event, 40 * MS));
   g_assert_true (done_at (device, event, 42 * MS));
 
-  gemem_work_until (work, 1, 90 * MS + GEMEM_WORK_LEAST_NS - 1); /* too short: comes with the next */
+  /* too short: comes with the next */
+  gemem_work_until (work, 1, 90 * MS + GEMEM_WORK_LEAST_NS - 1);
   gemem_work_counts (work, &pieces, &ns);
   equal (pieces, 1);
   gemem_work_until (work, 1, 92 * MS);
@@ -119,7 +121,8 @@ static guint64
 mallocs (const char *device, GememPaceMode pace, gboolean occupy)
 {
   TestTrace trace = TEST_TRACE (timed);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememResult *result;
   guint64 n;
 
@@ -140,7 +143,8 @@ test_runs (void)
 {
   equal (mallocs ("sim:event_latency=5ms", GEMEM_PACE_DEFAULT, FALSE), 1);
   equal (mallocs ("sim:event_latency=5ms", GEMEM_PACE_RECORDED, FALSE), 1);
-  equal (mallocs ("sim:event_latency=5ms", GEMEM_PACE_ASAP, FALSE), 2); /* no time passes: the event is pending */
+  /* no time passes: the event is pending */
+  equal (mallocs ("sim:event_latency=5ms", GEMEM_PACE_ASAP, FALSE), 2);
   equal (mallocs ("sim", GEMEM_PACE_ASAP, FALSE), 1);
   equal (mallocs ("sim", GEMEM_PACE_ASAP, TRUE), 2); /* there is work in front of it */
 }
@@ -159,7 +163,8 @@ test_no_time (void)
       job.pace = occupy ? GEMEM_PACE_DEFAULT : GEMEM_PACE_RECORDED;
       g_assert_null (gemem_job_run (&job, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-      g_assert_nonnull (strstr (error->message, occupy ? "--occupy has nothing" : "--pace=recorded has nothing"));
+      g_assert_nonnull (
+          strstr (error->message, occupy ? "--occupy has nothing" : "--pace=recorded has nothing"));
     }
   gemem_allocator_spec_free (spec);
 }
@@ -170,7 +175,8 @@ static GememResult *
 warm (const char *allocator, guint warm_up, guint repeat)
 {
   TestTrace trace = TEST_TRACE (timed);
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememResult *result;
 
   g_assert_true (gemem_allocator_spec_parse (allocator, specs, NULL));
@@ -213,7 +219,8 @@ test_warm_up (void)
       equal (warmed->call_ns[call], plain->call_ns[call]);
     }
   equal (warmed->classes->len, plain->classes->len);
-  equal (g_array_index (warmed->streams, GememStreamUse, 0).allocs, g_array_index (plain->streams, GememStreamUse, 0).allocs);
+  equal (g_array_index (warmed->streams, GememStreamUse, 0).allocs,
+         g_array_index (plain->streams, GememStreamUse, 0).allocs);
   gemem_result_free (plain);
   gemem_result_free (warmed);
 }

@@ -1,7 +1,9 @@
-/* test-paddle-auto-growth.c - PaddlePaddle's auto_growth: the worked examples E11-E15 of spec/paddle.md by name, then streams, small and
- * large pools, the out-of-memory ladder, and refusals.
+/* test-paddle-auto-growth.c - PaddlePaddle's auto_growth: the worked examples E11-E15 of
+ * spec/paddle.md by name, then streams, small and large pools, the out-of-memory ladder, and
+ * refusals.
  *
- * Cn below is the n-th piece from the device, which places each on the next 2 MiB boundary (address=bump).
+ * Cn below is the n-th piece from the device, which places each on the next 2 MiB boundary
+ * (address=bump).
  */
 #include "config.h"
 
@@ -50,8 +52,9 @@ static void
 add_free (const GememSpan *span, gpointer data)
 {
   if (span->state == GEMEM_SPAN_FREE)
-    g_string_append_printf (data, "(C%" G_GUINT64_FORMAT "+0x%" G_GINT64_MODIFIER "x,%" G_GUINT64_FORMAT ")",
-                            (span->segment - BASE) / (2 * MIB), span->address - span->segment, span->size);
+    g_string_append_printf (
+        data, "(C%" G_GUINT64_FORMAT "+0x%" G_GINT64_MODIFIER "x,%" G_GUINT64_FORMAT ")",
+        (span->segment - BASE) / (2 * MIB), span->address - span->segment, span->size);
 }
 
 /* The free blocks in address order, reserved bytes, and all invariants. */
@@ -73,7 +76,8 @@ expect_state (GememAllocator *allocator, const char *pool, guint64 reserved)
 static void
 test_e11 (gconstpointer preset)
 {
-  g_autofree char *spec = g_strdup_printf ("paddle-auto-growth:preset=%s,chunk_mb=0", (const char *) preset);
+  g_autofree char *spec = g_strdup_printf ("paddle-auto-growth:preset=%s,chunk_mb=0",
+                                           (const char *) preset);
   GememAllocator *growth = test_allocator_new (spec, "sim:capacity=1GiB");
   GememBlock a = take (growth, 1000, C (0), 1024), b = take (growth, 5000, C (1), 5120), d, e;
 
@@ -101,7 +105,8 @@ test_e11 (gconstpointer preset)
 static void
 test_e12 (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:FLAGS_auto_growth_chunk_size_in_mb=1", "sim:capacity=1GiB");
+  GememAllocator *growth = test_allocator_new (
+      "paddle-auto-growth:FLAGS_auto_growth_chunk_size_in_mb=1", "sim:capacity=1GiB");
   GememBlock a = take (growth, 1000, C (0) + 0xffc00, 1024);
 
   take (growth, 2000, C (0) + 0xff400, 2048);
@@ -117,7 +122,8 @@ test_e12 (void)
 static void
 test_e13 (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:preset=P16", "sim:capacity=1GiB");
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:preset=P16",
+                                               "sim:capacity=1GiB");
 
   take (growth, 1000, C (0) + 0x100, 1024);
   expect_state (growth, "(C0+0x0,256)", 1280);
@@ -134,7 +140,8 @@ test_e14 (gconstpointer flag)
   static const guint64 sizes[] = { 4096, 4608, 5120 };
   static const guint64 without[] = { 4352, 9216, 5376 }, with[] = { 4352, 4864, 5376 };
   const gboolean set = g_str_equal (flag, "true");
-  g_autofree char *spec = g_strdup_printf ("paddle-auto-growth:preset=P16,free_when_no_cache_hit=%s", (const char *) flag);
+  g_autofree char *spec = g_strdup_printf (
+      "paddle-auto-growth:preset=P16,free_when_no_cache_hit=%s", (const char *) flag);
   GememAllocator *growth = test_allocator_new (spec, "sim:capacity=11264");
 
   for (guint i = 0; i < 3; i++)
@@ -154,7 +161,8 @@ static void
 test_e15 (gconstpointer flag)
 {
   const gboolean set = g_str_equal (flag, "true");
-  g_autofree char *spec = g_strdup_printf ("paddle-auto-growth:preset=P16,alignment=4096,free_idle_chunk=%s", (const char *) flag);
+  g_autofree char *spec = g_strdup_printf (
+      "paddle-auto-growth:preset=P16,alignment=4096,free_idle_chunk=%s", (const char *) flag);
   GememAllocator *growth = test_allocator_new (spec, "sim:capacity=1GiB");
 
   for (guint i = 0; i < 10; i++)
@@ -198,12 +206,15 @@ test_streams (void)
   test_allocator_destroy (p16);
 }
 
-/* Out of memory on one stream takes the idle chunks of all, but only after its own did not suffice. */
+/* Out of memory on one stream takes the idle chunks of all, but only after its own did not
+ * suffice. */
 static void
 test_memory_of_other_streams (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:preset=P3", "sim:capacity=10MiB");
-  GememBlock a = take_on (growth, 1, 4 * MIB, C (0), 4 * MIB), b = take_on (growth, 2, 4 * MIB, C (2), 4 * MIB);
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:preset=P3",
+                                               "sim:capacity=10MiB");
+  GememBlock a = take_on (growth, 1, 4 * MIB, C (0), 4 * MIB),
+             b = take_on (growth, 2, 4 * MIB, C (2), 4 * MIB);
 
   give (growth, a);
   give (growth, b);
@@ -216,14 +227,15 @@ test_memory_of_other_streams (void)
   test_allocator_destroy (growth);
 }
 
-/* Best fit twice below StreamSafe, StreamSafe twice below Retry: eight calls before a request has failed; four without Retry. */
+/* Best fit twice below StreamSafe, StreamSafe twice below Retry: eight calls before a request has
+ * failed; four without Retry. */
 static void
 test_refused_calls (void)
 {
   static const struct
   {
     const char *spec;
-    guint64     refused, waited;
+    guint64 refused, waited;
   } rows[] = {
     { "paddle-auto-growth:preset=P16", 4, G_GUINT64_CONSTANT (10000000000) },
     { "paddle-auto-growth:preset=P16,gpu_allocator_retry_time=0", 2, 0 },
@@ -250,7 +262,8 @@ test_refused_calls (void)
 static void
 test_memory_limit (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:gpu_memory_limit_mb=8", "sim:capacity=1GiB");
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:gpu_memory_limit_mb=8",
+                                               "sim:capacity=1GiB");
   GememBlock a = take (growth, 5 * MIB, C (0), 5 * MIB), b;
 
   g_assert_false (try_on (growth, 0, 3 * MIB + 1, &b));
@@ -266,19 +279,22 @@ test_memory_limit (void)
 static void
 test_small_and_large_pool (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,"
-                                               "large_pool_auto_growth_chunk_size_in_mb=20",
-                                               "sim:capacity=1GiB");
+  GememAllocator *growth = test_allocator_new (
+      "paddle-auto-growth:small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,"
+      "large_pool_auto_growth_chunk_size_in_mb=20",
+      "sim:capacity=1GiB");
   GememBlock a = take (growth, MIB, C (0) + MIB, MIB), b;
 
-  b = take (growth, MIB + 1, C (1) + 20 * MIB - MIB - 256, MIB + 256); /* one byte more: the large pool */
+  /* one byte more: the large pool */
+  b = take (growth, MIB + 1, C (1) + 20 * MIB - MIB - 256, MIB + 256);
   expect_state (growth, "(C0+0x0,1048576)(C1+0x0,19922688)", 22 * MIB);
   g_assert_cmpuint (growth->klass->largest_free (growth, 0), ==, 19922688);
   take (growth, 19922688, C (1), 19922688);
   g_assert_cmpuint (growth->klass->largest_free (growth, 0), ==, MIB);
   take (growth, 512 * 1024, C (0) + 512 * 1024, 512 * 1024);
   give (growth, a);
-  give (growth, b); /* of the large pool: no use for a small request, although it would fit better than a new chunk */
+  /* of the large pool: no use for a small request, although it would fit better than a new chunk */
+  give (growth, b);
   take (growth, 600 * 1024, C (0) + 2 * MIB - 600 * 1024, 600 * 1024);
   take (growth, 600 * 1024, C (11) + 2 * MIB - 600 * 1024, 600 * 1024);
   g_assert_cmpuint (growth->device->held, ==, 24 * MIB);
@@ -289,7 +305,8 @@ test_small_and_large_pool (void)
 static void
 test_largest_of_two_pools (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:small_pool_size_in_mb=1", "sim:capacity=1GiB");
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:small_pool_size_in_mb=1",
+                                               "sim:capacity=1GiB");
   GememBlock a = take (growth, 2 * MIB, C (0), 2 * MIB), b = take (growth, 4096, C (1), 4096);
 
   give (growth, a);
@@ -304,16 +321,18 @@ test_largest_of_two_pools (void)
 static void
 test_pre_allocation (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:small_pool_size_in_mb=1,small_pool_pre_alloc_in_mb=2,"
-                                               "large_pool_pre_alloc_in_mb=6,gpu_allocator_retry_time=0",
-                                               "sim:capacity=15MiB");
+  GememAllocator *growth = test_allocator_new (
+      "paddle-auto-growth:small_pool_size_in_mb=1,small_pool_pre_alloc_in_mb=2,"
+      "large_pool_pre_alloc_in_mb=6,gpu_allocator_retry_time=0",
+      "sim:capacity=15MiB");
   GememBlock block;
 
   g_assert_cmpuint (growth->device->held, ==, 0);
   take (growth, 1000, C (0) + 2 * MIB - 1024, 1024);
   expect_state (growth, "(C0+0x0,2096128)(C1+0x0,6291456)", 8 * MIB);
   take (growth, 2 * MIB, C (3), 2 * MIB);
-  g_assert_false (try_on (growth, 5, 1000, &block)); /* room for stream 5's small chunk only: it gets neither */
+  /* room for stream 5's small chunk only: it gets neither */
+  g_assert_false (try_on (growth, 5, 1000, &block));
   g_assert_cmpuint (growth->device->held, ==, 8 * MIB);
   expect_state (growth, "(C0+0x0,2096128)(C1+0x0,4194304)", 8 * MIB);
   test_allocator_destroy (growth);
@@ -324,8 +343,10 @@ test_pre_allocation (void)
 static void
 test_hostile_sizes (void)
 {
-  static const guint64 sizes[] = { G_MAXUINT64, G_MAXUINT64 - 255, G_MAXUINT64 - 256, G_MAXUINT64 - 512, G_MAXUINT64 - 513, G_MAXINT64 };
-  static const char *const specs[] = { "paddle-auto-growth:preset=P16", "paddle-auto-growth:preset=P3,alignment=1GiB" };
+  static const guint64 sizes[] = { G_MAXUINT64,       G_MAXUINT64 - 255, G_MAXUINT64 - 256,
+                                   G_MAXUINT64 - 512, G_MAXUINT64 - 513, G_MAXINT64 };
+  static const char *const specs[] = { "paddle-auto-growth:preset=P16",
+                                       "paddle-auto-growth:preset=P3,alignment=1GiB" };
 
   for (guint s = 0; s < G_N_ELEMENTS (specs); s++)
     {
@@ -347,7 +368,8 @@ test_refusals (void)
   {
     const char *spec, *part;
   } rows[] = {
-    { "paddle-auto-growth:preset=P16,chunk_mb=1", "auto_growth_chunk_size_in_mb would have no effect" },
+    { "paddle-auto-growth:preset=P16,chunk_mb=1",
+      "auto_growth_chunk_size_in_mb would have no effect" },
     { "paddle-auto-growth:chunk_mb=1,small_pool_size_in_mb=1", "auto_growth_chunk_size_in_mb" },
     { "paddle-auto-growth:preset=P2,small_pool_size_in_mb=1", "preset=P3" },
     { "paddle-auto-growth:small_pool_auto_growth_chunk_size_in_mb=1", "small_pool_size_in_mb" },
@@ -360,7 +382,8 @@ test_refusals (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
       GememDevice *device = gemem_device_new ("sim", NULL, 0, NULL);
       g_autoptr (GError) error = NULL;
 
@@ -440,11 +463,17 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle/auto-growth/pre-allocation", test_pre_allocation);
   g_test_add_func ("/paddle/auto-growth/hostile-sizes", test_hostile_sizes);
   g_test_add_func ("/paddle/auto-growth/refusals", test_refusals);
-  g_test_add_data_func ("/paddle/auto-growth/random/P16", "paddle-auto-growth:preset=P16,alignment=4096", test_random);
-  g_test_add_data_func ("/paddle/auto-growth/random/P2", "paddle-auto-growth:preset=P2,chunk_mb=1,free_when_no_cache_hit=1", test_random);
-  g_test_add_data_func ("/paddle/auto-growth/random/P3", "paddle-auto-growth:free_idle_chunk=1", test_random);
-  g_test_add_data_func ("/paddle/auto-growth/random/pools",
-                        "paddle-auto-growth:small_pool_size_in_mb=64KiB,small_pool_pre_alloc_in_mb=1,"
-                        "large_pool_auto_growth_chunk_size_in_mb=2", test_random);
+  g_test_add_data_func ("/paddle/auto-growth/random/P16",
+                        "paddle-auto-growth:preset=P16,alignment=4096", test_random);
+  g_test_add_data_func ("/paddle/auto-growth/random/P2",
+                        "paddle-auto-growth:preset=P2,chunk_mb=1,free_when_no_cache_hit=1",
+                        test_random);
+  g_test_add_data_func ("/paddle/auto-growth/random/P3", "paddle-auto-growth:free_idle_chunk=1",
+                        test_random);
+  g_test_add_data_func (
+      "/paddle/auto-growth/random/pools",
+      "paddle-auto-growth:small_pool_size_in_mb=64KiB,small_pool_pre_alloc_in_mb=1,"
+      "large_pool_auto_growth_chunk_size_in_mb=2",
+      test_random);
   return g_test_run ();
 }

@@ -1,5 +1,6 @@
-/* test-paddle-best-fit.c - PaddlePaddle's chunked BestFit: example E9 of spec/paddle.md, the rules of 2.10 one by one, and what `paddle`,
- * `paddle-naive-best-fit` and `paddle-legacy` stand for in each version.
+/* test-paddle-best-fit.c - PaddlePaddle's chunked BestFit: example E9 of spec/paddle.md, the rules
+ * of 2.10 one by one, and what `paddle`, `paddle-naive-best-fit` and `paddle-legacy` stand for in
+ * each version.
  */
 #include "config.h"
 
@@ -23,7 +24,8 @@ try_take (GememAllocator *allocator, guint64 size, GememBlock *block)
   return served;
 }
 
-/* A block of @size bytes that must lie at @offset from the first chunk and say that it has @reported. */
+/* A block of @size bytes that must lie at @offset from the first chunk and say that it has
+ * @reported. */
 static GememBlock
 take (GememAllocator *allocator, guint64 size, guint64 offset, guint64 reported)
 {
@@ -49,7 +51,8 @@ static void
 add_free (const GememSpan *span, gpointer data)
 {
   if (span->state == GEMEM_SPAN_FREE)
-    g_string_append_printf (data, "(%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ")", span->address - span->segment, span->size);
+    g_string_append_printf (data, "(%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ")",
+                            span->address - span->segment, span->size);
 }
 
 static void
@@ -61,8 +64,8 @@ expect_free (GememAllocator *allocator, const char *blocks)
   g_assert_cmpstr (text->str, ==, blocks);
 }
 
-/* A block of 4 * @size bytes of the bare BestFit at 4 * @offset: Aligned<64> asks for 64 bytes more than it is asked for, and returns the next multiple
- * of 64 with what is left. */
+/* A block of 4 * @size bytes of the bare BestFit at 4 * @offset: Aligned<64> asks for 64 bytes more
+ * than it is asked for, and returns the next multiple of 64 with what is left. */
 static GememBlock
 take_core (GememAllocator *allocator, guint64 size, guint64 offset)
 {
@@ -71,12 +74,13 @@ take_core (GememAllocator *allocator, guint64 size, guint64 offset)
   return take (allocator, 4 * size - 64, 4 * offset + rest, 4 * size - rest);
 }
 
-/* E9.  Paddle's own test is of the BestFit within Aligned<64>, with blocks that are too small for that; best fit knows no unit, so that all sizes
- * can be four times as large. */
+/* E9.  Paddle's own test is of the BestFit within Aligned<64>, with blocks that are too small for
+ * that; best fit knows no unit, so that all sizes can be four times as large. */
 static void
 test_e9 (void)
 {
-  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=16GiB,chunks=1", "sim:capacity=32GiB");
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=16GiB,chunks=1",
+                                            "sim:capacity=32GiB");
   GememBlock a, b, c;
 
   give (fit, take_core (fit, 64, 0));
@@ -101,8 +105,10 @@ test_e9 (void)
 static void
 test_e9_aligned (void)
 {
-  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=1", "sim:capacity=1GiB");
-  GememBlock first = take (fit, 100, 0, 164), second = take (fit, 100, 192, 136), third = take (fit, 1000, 384, 1008), a;
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=1",
+                                            "sim:capacity=1GiB");
+  GememBlock first = take (fit, 100, 0, 164), second = take (fit, 100, 192, 136),
+             third = take (fit, 1000, 384, 1008), a;
 
   expect_free (fit, "(1392,1047184)");
   give (fit, first);
@@ -119,7 +125,8 @@ test_e9_aligned (void)
 static void
 test_nothing (void)
 {
-  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=2", "sim:capacity=1GiB");
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=2",
+                                            "sim:capacity=1GiB");
   GememBlock block;
 
   g_assert_true (try_take (fit, 0, &block));
@@ -133,23 +140,27 @@ test_nothing (void)
 static void
 test_ties (void)
 {
-  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=1", "sim:capacity=1GiB");
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=1MiB,chunks=1",
+                                            "sim:capacity=1GiB");
   GememBlock blocks[6];
 
   for (guint i = 0; i < 6; i++)
     blocks[i] = take (fit, 960, i * 1024, 1024);
-  give (fit, blocks[3]), give (fit, blocks[1]), give (fit, blocks[5]); /* the last merges with the rest of the chunk */
+  /* the last merges with the rest of the chunk */
+  give (fit, blocks[3]), give (fit, blocks[1]), give (fit, blocks[5]);
   take (fit, 960, 3 * 1024, 1024);
   take (fit, 960, 1 * 1024, 1024);
   take (fit, 960, 5 * 1024, 1024);
   test_allocator_destroy (fit);
 }
 
-/* The chunk that served last is asked first, then the others in a circle, then there is a new one; chunks never go back. */
+/* The chunk that served last is asked first, then the others in a circle, then there is a new one;
+ * chunks never go back. */
 static void
 test_chunks (void)
 {
-  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=2MiB,chunks=3", "sim:capacity=1GiB");
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=2MiB,chunks=3",
+                                            "sim:capacity=1GiB");
   const guint64 chunk = 2 * MIB, all = chunk - 64;
   GememBlock a, b, c, block;
 
@@ -160,19 +171,21 @@ test_chunks (void)
   g_assert_false (try_take (fit, 1, &block));
   give (fit, a), give (fit, b), give (fit, c);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
-  take (fit, 936, 2 * chunk, 1000);      /* the last one served last */
-  a = take (fit, all, 0, chunk);         /* it has no room now: onwards in the circle */
-  take (fit, 936, chunk, 1000);          /* after 0 comes 1 */
+  take (fit, 936, 2 * chunk, 1000); /* the last one served last */
+  a = take (fit, all, 0, chunk);    /* it has no room now: onwards in the circle */
+  take (fit, 936, chunk, 1000);     /* after 0 comes 1 */
   take (fit, 936, chunk + 1024, 1000 - 24);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
   test_allocator_destroy (fit);
 }
 
-/* Requests of a chunk's size go to the device as they are; a little less can never be served, and costs a chunk each time. */
+/* Requests of a chunk's size go to the device as they are; a little less can never be served, and
+ * costs a chunk each time. */
 static void
 test_large (void)
 {
-  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=2MiB,chunks=3", "sim:capacity=1GiB");
+  GememAllocator *fit = test_allocator_new ("paddle-best-fit:max_chunk=2MiB,chunks=3",
+                                            "sim:capacity=1GiB");
   GememBlock block = take (fit, 2 * MIB, 0, 2 * MIB);
 
   g_assert_cmpuint (fit->device->held, ==, 2 * MIB);
@@ -186,7 +199,8 @@ test_large (void)
   test_allocator_destroy (fit);
 }
 
-/* Sizes of the chunks by the flags: E10's first row, one chunk taken at once; the larger of the two sizes; P13 has no sizes. */
+/* Sizes of the chunks by the flags: E10's first row, one chunk taken at once; the larger of the two
+ * sizes; P13 has no sizes. */
 static void
 test_chunk_size (void)
 {
@@ -197,7 +211,9 @@ test_chunk_size (void)
   fit = test_allocator_new ("paddle-best-fit:preset=P13", "sim:capacity=8GiB");
   g_assert_cmpuint (fit->device->held, ==, G_GUINT64_CONSTANT (7507602970));
   test_allocator_destroy (fit);
-  fit = test_allocator_new ("paddle-best-fit:FLAGS_initial_gpu_memory_in_mb=16,FLAGS_reallocate_gpu_memory_in_mb=8", "sim:capacity=1GiB");
+  fit = test_allocator_new (
+      "paddle-best-fit:FLAGS_initial_gpu_memory_in_mb=16,FLAGS_reallocate_gpu_memory_in_mb=8",
+      "sim:capacity=1GiB");
   g_assert_cmpuint (fit->device->held, ==, 0);
   take (fit, 1, 0, 65);
   g_assert_cmpuint (fit->device->held, ==, 16 * MIB);
@@ -210,7 +226,8 @@ test_chunk_size (void)
 static void
 expect_choice (const char *spec, const char *klass, const char *settings)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) text = g_string_new (NULL);
   const GememAllocatorSpec *one;
@@ -235,26 +252,32 @@ test_strategies (void)
   expect_choice ("paddle", "paddle-auto-growth", "preset=P3");
   expect_choice ("paddle:preset=P16", "paddle-buddy", "preset=P16");
   expect_choice ("paddle:preset=P13", "paddle-buddy", "preset=P13");
-  expect_choice ("paddle:preset=P14,FLAGS_allocator_strategy=naive_best_fit,initial_mb=3", "paddle-best-fit", "initial_mb=3,preset=P14");
-  expect_choice ("paddle:FLAGS_allocator_strategy=naive_best_fit,FLAGS_initial_gpu_memory_in_mb=3", "paddle-buddy",
-                 "FLAGS_initial_gpu_memory_in_mb=3,preset=P3");
-  expect_choice ("paddle:preset=P16,allocator_strategy=auto_growth", "paddle-auto-growth", "preset=P16");
+  expect_choice ("paddle:preset=P14,FLAGS_allocator_strategy=naive_best_fit,initial_mb=3",
+                 "paddle-best-fit", "initial_mb=3,preset=P14");
+  expect_choice ("paddle:FLAGS_allocator_strategy=naive_best_fit,FLAGS_initial_gpu_memory_in_mb=3",
+                 "paddle-buddy", "FLAGS_initial_gpu_memory_in_mb=3,preset=P3");
+  expect_choice ("paddle:preset=P16,allocator_strategy=auto_growth", "paddle-auto-growth",
+                 "preset=P16");
   expect_choice ("paddle:FLAGS_use_system_allocator=1", "direct", "");
   expect_choice ("paddle-naive-best-fit", "paddle-buddy", "preset=P16");
   expect_choice ("paddle:preset=P2,place=cpu", "paddle-buddy", "preset=P2,place=cpu");
   expect_choice ("paddle:place=cpu", "direct", "");
   expect_choice ("paddle:place=pinned", "paddle-buddy", "preset=P3,place=pinned");
-  expect_choice ("paddle-naive-best-fit:preset=P14,place=pinned", "paddle-buddy", "preset=P14,place=pinned");
-  expect_choice ("paddle-legacy:place=cpu,initial_cpu_memory_in_mb=100", "paddle-buddy", "initial_cpu_memory_in_mb=100,preset=P14,place=cpu");
+  expect_choice ("paddle-naive-best-fit:preset=P14,place=pinned", "paddle-buddy",
+                 "preset=P14,place=pinned");
+  expect_choice ("paddle-legacy:place=cpu,initial_cpu_memory_in_mb=100", "paddle-buddy",
+                 "initial_cpu_memory_in_mb=100,preset=P14,place=cpu");
   expect_choice ("paddle-naive-best-fit:preset=P14", "paddle-best-fit", "preset=P14");
   expect_choice ("paddle-legacy", "paddle-buddy", "preset=P14");
-  expect_choice ("paddle-legacy:preset=P13,free_idle_memory=yes", "paddle-buddy", "free_idle_memory=yes,preset=P13");
+  expect_choice ("paddle-legacy:preset=P13,free_idle_memory=yes", "paddle-buddy",
+                 "free_idle_memory=yes,preset=P13");
 }
 
 static void
 expect_refusal (const char *spec, const char *message)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
 
   g_assert_false (gemem_allocator_spec_parse (spec, specs, &error));
@@ -266,20 +289,30 @@ static void
 test_refusals (void)
 {
   expect_refusal ("paddle:preset=P16,FLAGS_allocator_strategy=legacy",
-                  "paddle: allocator_strategy=legacy does not exist in preset=P16; it is called naive_best_fit since 1.6");
+                  "paddle: allocator_strategy=legacy does not exist in preset=P16; it is called "
+                  "naive_best_fit since 1.6");
   expect_refusal ("paddle:preset=P14,FLAGS_allocator_strategy=auto_growth",
-                  "paddle: allocator_strategy=auto_growth does not exist in preset=P14; it came with 1.6: choose preset=P16 or later");
+                  "paddle: allocator_strategy=auto_growth does not exist in preset=P14; it came "
+                  "with 1.6: choose preset=P16 or later");
   expect_refusal ("paddle:FLAGS_initial_gpu_memory_in_mb=500",
-                  "paddle: FLAGS_initial_gpu_memory_in_mb has no effect here: these settings mean paddle-auto-growth, and it belongs to paddle-buddy; "
+                  "paddle: FLAGS_initial_gpu_memory_in_mb has no effect here: these settings mean "
+                  "paddle-auto-growth, and it belongs to paddle-buddy; "
                   "leave it out");
-  expect_refusal ("paddle:FLAGS_intial_gpu_memory_in_mb=500", "paddle: unknown flag 'FLAGS_intial_gpu_memory_in_mb'; did you mean "
-                                                              "'FLAGS_initial_gpu_memory_in_mb'?");
+  expect_refusal ("paddle:FLAGS_intial_gpu_memory_in_mb=500",
+                  "paddle: unknown flag 'FLAGS_intial_gpu_memory_in_mb'; did you mean "
+                  "'FLAGS_initial_gpu_memory_in_mb'?");
   expect_refusal ("paddle-naive-best-fit:preset=P16,use_virtual_memory_auto_growth=yes",
-                  "allocator paddle-buddy: unknown parameter 'use_virtual_memory_auto_growth'; known are preset, place, total, available, "
-                  "fraction_of_gpu_memory_to_use, initial_gpu_memory_in_mb, reallocate_gpu_memory_in_mb, free_idle_memory, gpu_memory_limit_mb, "
-                  "gpu_allocator_retry_time, fraction_of_cpu_memory_to_use, initial_cpu_memory_in_mb, fraction_of_cuda_pinned_memory_to_use");
-  expect_refusal ("paddle-legacy:preset=P16", "paddle-legacy: preset='P16': not one of P13, P14; did you mean 'P13'?");
-  expect_refusal ("paddle-best-fit:preset=P16", "allocator paddle-best-fit: preset='P16': not one of P13, P14; did you mean 'P13'?");
+                  "allocator paddle-buddy: unknown parameter 'use_virtual_memory_auto_growth'; "
+                  "known are preset, place, total, available, "
+                  "fraction_of_gpu_memory_to_use, initial_gpu_memory_in_mb, "
+                  "reallocate_gpu_memory_in_mb, free_idle_memory, gpu_memory_limit_mb, "
+                  "gpu_allocator_retry_time, fraction_of_cpu_memory_to_use, "
+                  "initial_cpu_memory_in_mb, fraction_of_cuda_pinned_memory_to_use");
+  expect_refusal ("paddle-legacy:preset=P16",
+                  "paddle-legacy: preset='P16': not one of P13, P14; did you mean 'P13'?");
+  expect_refusal (
+      "paddle-best-fit:preset=P16",
+      "allocator paddle-best-fit: preset='P16': not one of P13, P14; did you mean 'P13'?");
 }
 
 int

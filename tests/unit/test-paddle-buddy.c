@@ -1,7 +1,8 @@
-/* test-paddle-buddy.c - PaddlePaddle's buddy: the worked examples E1-E8 of spec/paddle.md by name, then what the presets, places and flags
- * change, wrapping counters, and refusals.
+/* test-paddle-buddy.c - PaddlePaddle's buddy: the worked examples E1-E8 of spec/paddle.md by name,
+ * then what the presets, places and flags change, wrapping counters, and refusals.
  *
- * Addresses below are offsets from the first chunk; the device places each piece on the next 2 MiB boundary (address=bump).
+ * Addresses below are offsets from the first chunk; the device places each piece on the next 2 MiB
+ * boundary (address=bump).
  */
 #include "config.h"
 
@@ -54,8 +55,8 @@ take_and_give (GememAllocator *allocator, guint64 size, guint64 offset, guint64 
 typedef struct
 {
   const char *name;
-  guint64     value;
-  gboolean    found;
+  guint64 value;
+  gboolean found;
 } Stat;
 
 static void
@@ -83,7 +84,8 @@ static void
 add_free (const GememSpan *span, gpointer data)
 {
   if (span->state == GEMEM_SPAN_FREE)
-    g_string_append_printf (data, "(0x%" G_GINT64_MODIFIER "x,%" G_GUINT64_FORMAT ")", span->address - BASE, span->size);
+    g_string_append_printf (data, "(0x%" G_GINT64_MODIFIER "x,%" G_GUINT64_FORMAT ")",
+                            span->address - BASE, span->size);
 }
 
 /* The free blocks in address order, used, free, and all invariants. */
@@ -106,7 +108,8 @@ expect_state (GememAllocator *allocator, const char *pool, guint64 used, guint64
 static void
 test_e1 (gconstpointer preset)
 {
-  g_autofree char *spec = g_strdup_printf ("paddle-buddy:preset=%s,initial_mb=1,realloc_mb=1", (const char *) preset);
+  g_autofree char *spec = g_strdup_printf ("paddle-buddy:preset=%s,initial_mb=1,realloc_mb=1",
+                                           (const char *) preset);
   GememAllocator *buddy = test_allocator_new (spec, "sim:capacity=1GiB");
   GememBlock a, b, c, d, e;
 
@@ -150,7 +153,8 @@ test_e2 (void)
   static const guint64 sizes[] = { 960, 4032, 960, 1984, 960 };
   static const guint64 users[] = { 0x40, 0x440, 0x1440, 0x1840, 0x2040 };
   static const guint64 blocks[] = { 1024, 4096, 1024, 2048, 1024 };
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=1,realloc_mb=1", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=1,realloc_mb=1",
+                                              "sim:capacity=1GiB");
   GememBlock block[5];
 
   for (guint i = 0; i < 5; i++)
@@ -177,7 +181,8 @@ test_e2 (void)
 static void
 test_e3 (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=100,realloc_mb=50", "sim:capacity=16GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=100,realloc_mb=50",
+                                              "sim:capacity=16GiB");
   GememBlock block;
 
   g_assert_cmpuint (stat_of (buddy, "max_chunk"), ==, 100 * MIB);
@@ -204,7 +209,8 @@ static void
 test_e4 (void)
 {
   const guint64 c1 = 6 * MIB; /* 5 MiB, up to the next 2 MiB boundary */
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=5,realloc_mb=10", "sim:capacity=16GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=5,realloc_mb=10",
+                                              "sim:capacity=16GiB");
 
   g_assert_cmpuint (stat_of (buddy, "max_chunk"), ==, 10 * MIB);
   take_and_give (buddy, 1 * MIB, 0x40, 5 * MIB);
@@ -222,9 +228,11 @@ static void
 test_e5 (gconstpointer preset)
 {
   const guint64 c1 = 100 * MIB, c2 = 172 * MIB; /* 100 MiB + 73400576, up to 2 MiB */
-  g_autofree char *spec = g_strdup_printf ("paddle-buddy:preset=%s,initial_mb=100,realloc_mb=50", (const char *) preset);
+  g_autofree char *spec = g_strdup_printf ("paddle-buddy:preset=%s,initial_mb=100,realloc_mb=50",
+                                           (const char *) preset);
   GememAllocator *buddy = test_allocator_new (spec, "sim:capacity=16GiB");
-  GememBlock p = take (buddy, 60 * MIB), q = take (buddy, 70 * MIB), r = take (buddy, 30 * MIB), s = take (buddy, 45 * MIB);
+  GememBlock p = take (buddy, 60 * MIB), q = take (buddy, 70 * MIB), r = take (buddy, 30 * MIB),
+             s = take (buddy, 45 * MIB);
 
   g_assert_cmphex (p.address, ==, BASE + 0x40);
   g_assert_cmpuint (p.size, ==, 62914816);
@@ -251,7 +259,8 @@ test_e5 (gconstpointer preset)
 static void
 test_e6 (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=4136B,realloc_mb=4136B", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=4136B,realloc_mb=4136B",
+                                              "sim:capacity=1GiB");
   GememBlock block = take (buddy, 4032);
 
   g_assert_cmpuint (stat_of (buddy, "max_chunk"), ==, 4136);
@@ -261,12 +270,16 @@ test_e6 (void)
   expect_state (buddy, "(0x0,4136)", G_GUINT64_CONSTANT (18446744073709551576), 4176);
   test_allocator_destroy (buddy);
 
-  buddy = test_allocator_new ("paddle-buddy:initial_mb=4161B,realloc_mb=4161B", "sim:capacity=1GiB"); /* rest of 65: split off */
+  /* rest of 65: split off */
+  buddy = test_allocator_new ("paddle-buddy:initial_mb=4161B,realloc_mb=4161B",
+                              "sim:capacity=1GiB");
   g_assert_cmpuint (take (buddy, 4032).size, ==, 4096);
   expect_state (buddy, "(0x1000,65)", 4096, 65);
   test_allocator_destroy (buddy);
 
-  buddy = test_allocator_new ("paddle-buddy:initial_mb=4160B,realloc_mb=4160B", "sim:capacity=1GiB"); /* 64: not */
+  /* 64: not */
+  buddy = test_allocator_new ("paddle-buddy:initial_mb=4160B,realloc_mb=4160B",
+                              "sim:capacity=1GiB");
   g_assert_cmpuint (take (buddy, 4032).size, ==, 4160);
   expect_state (buddy, "", 4096, 64);
   test_allocator_destroy (buddy);
@@ -275,7 +288,8 @@ test_e6 (void)
 static void
 test_e7 (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=1,realloc_mb=1", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=1,realloc_mb=1",
+                                              "sim:capacity=1GiB");
   GememBlock block = take (buddy, 1048512);
 
   g_assert_cmphex (block.address, ==, BASE + 0x40);
@@ -297,7 +311,8 @@ static void
 test_e8 (void)
 {
   static const guint64 held[] = { 4 * MIB, 4 * MIB, 4 * MIB, 2 * MIB };
-  GememAllocator *buddy = test_allocator_new (P13_MIB ",free_idle_memory=true", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new (P13_MIB ",free_idle_memory=true",
+                                              "sim:capacity=1GiB");
   GememBlock block[4];
 
   g_assert_cmpuint (stat_of (buddy, "max_chunk"), ==, MIB);
@@ -309,10 +324,12 @@ test_e8 (void)
       give (buddy, block[i]);
       g_assert_cmpuint (buddy->device->held, ==, held[i]);
     }
-  expect_state (buddy, "(0x0,1048576)(0x200000,1048576)", 0, 2 * MIB); /* the highest addresses went first */
+  /* the highest addresses went first */
+  expect_state (buddy, "(0x0,1048576)(0x200000,1048576)", 0, 2 * MIB);
   test_allocator_destroy (buddy);
 
-  buddy = test_allocator_new (P13_MIB, "sim:capacity=1GiB"); /* without the flag nothing goes back, on no occasion */
+  /* without the flag nothing goes back, on no occasion */
+  buddy = test_allocator_new (P13_MIB, "sim:capacity=1GiB");
   for (guint i = 0; i < 4; i++)
     block[i] = take (buddy, 1048512);
   for (guint i = 0; i < 4; i++)
@@ -327,9 +344,12 @@ test_e8 (void)
 static void
 test_default_chunks (void)
 {
-  GememAllocator *p13 = test_allocator_new ("paddle-buddy:preset=P13,total=16914055168,available=16600000000", "sim:capacity=32GiB");
-  GememAllocator *p14 = test_allocator_new ("paddle-buddy:preset=P14,total=16914055168,available=16600000000", "sim:capacity=32GiB");
-  GememAllocator *p16 = test_allocator_new ("paddle-buddy:preset=P2/P3,total=16914055168,available=16600000000", "sim:capacity=32GiB");
+  GememAllocator *p13 = test_allocator_new (
+      "paddle-buddy:preset=P13,total=16914055168,available=16600000000", "sim:capacity=32GiB");
+  GememAllocator *p14 = test_allocator_new (
+      "paddle-buddy:preset=P14,total=16914055168,available=16600000000", "sim:capacity=32GiB");
+  GememAllocator *p16 = test_allocator_new (
+      "paddle-buddy:preset=P2/P3,total=16914055168,available=16600000000", "sim:capacity=32GiB");
 
   g_assert_cmpuint (stat_of (p13, "max_chunk"), ==, 14782884485);
   g_assert_cmpuint (stat_of (p14, "max_chunk"), ==, 14782884461);
@@ -347,12 +367,14 @@ test_default_chunks (void)
   test_allocator_destroy (p16);
 }
 
-/* The test for "nothing pooled yet" differs: P14 adds the wrapped counters, P16 looks at each.  After the only chunk has gone back with a
- * wrapped `used`, P16 takes the reallocate size where a first chunk would take the initial one. */
+/* The test for "nothing pooled yet" differs: P14 adds the wrapped counters, P16 looks at each. 
+ * After the only chunk has gone back with a wrapped `used`, P16 takes the reallocate size where a
+ * first chunk would take the initial one. */
 static void
 test_wrapped_refill (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:preset=P16,initial_mb=4136B,realloc_mb=8192B", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new (
+      "paddle-buddy:preset=P16,initial_mb=4136B,realloc_mb=8192B", "sim:capacity=1GiB");
 
   give (buddy, take (buddy, 4032));
   buddy->klass->trim (buddy);
@@ -363,11 +385,13 @@ test_wrapped_refill (void)
   test_allocator_destroy (buddy);
 }
 
-/* P13 measures again when nothing is pooled, and may then find too little although the device has enough. */
+/* P13 measures again when nothing is pooled, and may then find too little although the device has
+ * enough. */
 static void
 test_p13_measures_again (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:preset=P13,fraction=0.5", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:preset=P13,fraction=0.5",
+                                              "sim:capacity=1GiB");
   const guint64 chunk = stat_of (buddy, "max_chunk");
   GememBlock huge;
 
@@ -389,12 +413,13 @@ test_retry (void)
   static const struct
   {
     const char *spec;
-    guint64     refused, waited;
+    guint64 refused, waited;
   } rows[] = {
     { "paddle-buddy:preset=P14,initial_mb=1,realloc_mb=1", 1, 0 },
     { "paddle-buddy:preset=P16,initial_mb=1,realloc_mb=1", 2, G_GUINT64_CONSTANT (10000000000) },
     { "paddle-buddy:preset=P3,initial_mb=1,realloc_mb=1,gpu_allocator_retry_time=0", 1, 0 },
-    { "paddle-buddy:preset=P2,initial_mb=1,realloc_mb=1,FLAGS_gpu_allocator_retry_time=5", 2, 5000000 },
+    { "paddle-buddy:preset=P2,initial_mb=1,realloc_mb=1,FLAGS_gpu_allocator_retry_time=5", 2,
+      5000000 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -415,7 +440,8 @@ test_retry (void)
 static void
 test_not_enough (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=900,realloc_mb=900", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=900,realloc_mb=900",
+                                              "sim:capacity=1GiB");
 
   take (buddy, 899 * MIB);
   g_assert_cmpuint (buddy->device->held, ==, 900 * MIB);
@@ -429,8 +455,8 @@ test_not_enough (void)
 static void
 test_memory_limit (void)
 {
-  GememAllocator *buddy
-      = test_allocator_new ("paddle-buddy:initial_mb=100,realloc_mb=100,gpu_memory_limit_mb=250", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new (
+      "paddle-buddy:initial_mb=100,realloc_mb=100,gpu_memory_limit_mb=250", "sim:capacity=1GiB");
 
   take (buddy, 99 * MIB);
   take (buddy, 99 * MIB);
@@ -441,7 +467,8 @@ test_memory_limit (void)
   g_assert_cmpuint (buddy->device->calls[GEMEM_CALL_MALLOC], ==, 2);
   test_allocator_destroy (buddy);
 
-  buddy = test_allocator_new ("paddle-buddy:fraction=0.5,gpu_memory_limit_mb=256", "sim:capacity=1GiB");
+  buddy = test_allocator_new ("paddle-buddy:fraction=0.5,gpu_memory_limit_mb=256",
+                              "sim:capacity=1GiB");
   g_assert_cmpuint (stat_of (buddy, "max_chunk"), ==, 127506841); /* half of 268435456 - 13421773 */
   test_allocator_destroy (buddy);
 }
@@ -449,7 +476,8 @@ test_memory_limit (void)
 static void
 test_hostile_sizes (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=1,realloc_mb=1", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=1,realloc_mb=1",
+                                              "sim:capacity=1GiB");
   GememBlock block = take (buddy, 0); /* P16: a null pointer, without the allocator */
 
   g_assert_cmphex (block.address, ==, 0);
@@ -463,7 +491,8 @@ test_hostile_sizes (void)
   expect_state (buddy, "", 0, 0);
   test_allocator_destroy (buddy);
 
-  buddy = test_allocator_new ("paddle-buddy:preset=P14,initial_mb=1,realloc_mb=1", "sim:capacity=1GiB");
+  buddy = test_allocator_new ("paddle-buddy:preset=P14,initial_mb=1,realloc_mb=1",
+                              "sim:capacity=1GiB");
   block = take (buddy, 0); /* P14: a block like any other */
   g_assert_cmphex (block.address, ==, BASE + 0x40);
   g_assert_cmpuint (block.size, ==, 256);
@@ -476,8 +505,10 @@ test_hostile_sizes (void)
 static void
 test_device_too_small (void)
 {
-  static const char *const specs[] = { "paddle-buddy:initial_mb=1000", "paddle-buddy:realloc_mb=1000", "paddle-buddy:available=200",
-                                       "paddle-buddy:preset=P13,available=1000", "paddle-buddy:preset=P14,initial_mb=1000" };
+  static const char *const specs[] = { "paddle-buddy:initial_mb=1000",
+                                       "paddle-buddy:realloc_mb=1000", "paddle-buddy:available=200",
+                                       "paddle-buddy:preset=P13,available=1000",
+                                       "paddle-buddy:preset=P14,initial_mb=1000" };
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     {
@@ -495,14 +526,17 @@ test_device_too_small (void)
 static void
 test_transient_refusal (void)
 {
-  GememAllocator *p14 = test_allocator_new ("paddle-buddy:preset=P14,initial_mb=1,realloc_mb=1", "faulty:nth=1,capacity=1GiB");
-  GememAllocator *p16 = test_allocator_new ("paddle-buddy:preset=P16,initial_mb=1,realloc_mb=1", "faulty:every=2,capacity=1GiB");
+  GememAllocator *p14 = test_allocator_new ("paddle-buddy:preset=P14,initial_mb=1,realloc_mb=1",
+                                            "faulty:nth=1,capacity=1GiB");
+  GememAllocator *p16 = test_allocator_new ("paddle-buddy:preset=P16,initial_mb=1,realloc_mb=1",
+                                            "faulty:every=2,capacity=1GiB");
 
   take_fails (p14, 1000);
   expect_state (p14, "", 0, 0);
   g_assert_cmphex (take (p14, 1000).address, ==, BASE + 0x40);
   g_assert_cmphex (take (p16, 1000).address, ==, BASE + 0x40);
-  g_assert_cmphex (take (p16, 2 * MIB).address, ==, BASE + STEP + 0x40); /* calls 2 (refused) and 3 */
+  /* calls 2 (refused) and 3 */
+  g_assert_cmphex (take (p16, 2 * MIB).address, ==, BASE + STEP + 0x40);
   g_assert_cmpuint (p16->device->refused[GEMEM_CALL_MALLOC], ==, 1);
   g_assert_cmphex (take (p16, 1048512).address, ==, BASE + 3 * STEP + 0x40);
   g_assert_cmpuint (p16->device->refused[GEMEM_CALL_MALLOC], ==, 2);
@@ -514,7 +548,8 @@ test_transient_refusal (void)
 static void
 expect_refusal (const char *spec, const char *part)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
   GememDevice *sim;
 
@@ -554,14 +589,21 @@ test_refusals (void)
 
 /* ---- other places */
 
-/* On a host of 64 GiB: a request that fills a chunk, one that is a byte too large, and a small one; by hand.  CPU: chunks of 524288000 bytes (7),
- * the first taken in P13 by a request of nothing.  Pinned: chunks of 134217728 bytes, so that the first two go to the system. */
+/* On a host of 64 GiB: a request that fills a chunk, one that is a byte too large, and a small one;
+ * by hand.  CPU: chunks of 524288000 bytes (7), the first taken in P13 by a request of nothing. 
+ * Pinned: chunks of 134217728 bytes, so that the first two go to the system. */
 static void
 test_host_by_hand (void)
 {
-  static const struct { const char *spec; guint64 chunks, free, held; } rows[] = {
-    { "paddle-buddy:place=cpu,preset=P13", 2, 524288000 - 2 * 4096, 2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
-    { "paddle-buddy:place=cpu,preset=P3", 2, 524288000 - 4096, 2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
+  static const struct
+  {
+    const char *spec;
+    guint64 chunks, free, held;
+  } rows[] = {
+    { "paddle-buddy:place=cpu,preset=P13", 2, 524288000 - 2 * 4096,
+      2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
+    { "paddle-buddy:place=cpu,preset=P3", 2, 524288000 - 4096,
+      2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
     { "paddle-buddy:place=pinned", 1, 134217728 - 65536, 524288000 + 524353536 + 134217728 },
   };
   static const guint64 sizes[] = { 0, 524287936, 524287937, 1 };
@@ -583,7 +625,8 @@ test_host_by_hand (void)
 static void
 test_pinned_limit (void)
 {
-  GememAllocator *pinned = test_allocator_new ("paddle-buddy:place=pinned,total=256MiB", "sim:capacity=1GiB");
+  GememAllocator *pinned = test_allocator_new ("paddle-buddy:place=pinned,total=256MiB",
+                                               "sim:capacity=1GiB");
   GememBlock huge;
 
   g_assert_cmpuint (stat_of (pinned, "max_chunk"), ==, MIB / 2);
@@ -603,7 +646,8 @@ static void
 test_host_places (void)
 {
   GememAllocator *cpu = test_allocator_new ("paddle-buddy:place=cpu", "sim:capacity=8GiB");
-  GememAllocator *pinned = test_allocator_new ("paddle-buddy:place=pinned,total=64GiB", "sim:capacity=64GiB");
+  GememAllocator *pinned = test_allocator_new ("paddle-buddy:place=pinned,total=64GiB",
+                                               "sim:capacity=64GiB");
   GememBlock block;
 
   g_assert_cmpuint (stat_of (cpu, "max_chunk"), ==, 256 * MIB); /* 8 GiB / 32 */
@@ -634,7 +678,8 @@ check_user (const GememSpan *span, gpointer data)
 static void
 test_walk_and_largest (void)
 {
-  GememAllocator *buddy = test_allocator_new ("paddle-naive-best-fit:initial_mb=1,realloc_mb=1", "sim:capacity=1GiB");
+  GememAllocator *buddy = test_allocator_new ("paddle-naive-best-fit:initial_mb=1,realloc_mb=1",
+                                              "sim:capacity=1GiB");
   guint spans = 0;
 
   g_assert_cmpstr (buddy->klass->name, ==, "paddle-buddy");
@@ -717,11 +762,15 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle/buddy/refusals", test_refusals);
   g_test_add_func ("/paddle/buddy/host-places", test_host_places);
   g_test_add_func ("/paddle/buddy/walk-and-largest", test_walk_and_largest);
-  g_test_add_data_func ("/paddle/buddy/random/P13", "paddle-buddy:preset=P13,fraction=0.03,free_idle_memory=1", test_random);
-  g_test_add_data_func ("/paddle/buddy/random/P14", "paddle-buddy:preset=P14,initial_mb=3,realloc_mb=1000001B", test_random);
-  g_test_add_data_func ("/paddle/buddy/random/P16", "paddle-buddy:preset=P16,fraction=0.013", test_random);
+  g_test_add_data_func ("/paddle/buddy/random/P13",
+                        "paddle-buddy:preset=P13,fraction=0.03,free_idle_memory=1", test_random);
+  g_test_add_data_func ("/paddle/buddy/random/P14",
+                        "paddle-buddy:preset=P14,initial_mb=3,realloc_mb=1000001B", test_random);
+  g_test_add_data_func ("/paddle/buddy/random/P16", "paddle-buddy:preset=P16,fraction=0.013",
+                        test_random);
   g_test_add_func ("/paddle/buddy/host-by-hand", test_host_by_hand);
   g_test_add_func ("/paddle/buddy/pinned-limit", test_pinned_limit);
-  g_test_add_data_func ("/paddle/buddy/random/pinned", "paddle-buddy:place=pinned,total=256MiB", test_random);
+  g_test_add_data_func ("/paddle/buddy/random/pinned", "paddle-buddy:place=pinned,total=256MiB",
+                        test_random);
   return g_test_run ();
 }

@@ -1,6 +1,8 @@
-/* test-paddle-chunk-size.c - the chunk sizes of PaddlePaddle to the last byte: spec/paddle.md section 2.2 and example E10.
+/* test-paddle-chunk-size.c - the chunk sizes of PaddlePaddle to the last byte: spec/paddle.md
+ * section 2.2 and example E10.
  *
- * The expected products come from exact rational arithmetic, and the integer emulation is compared with the machine's own floats as well.
+ * The expected products come from exact rational arithmetic, and the integer emulation is compared
+ * with the machine's own floats as well.
  */
 #include "config.h"
 
@@ -12,7 +14,8 @@
 #define FRACTION ((double) 0.92f)
 
 static guint64
-max_chunk (GememPaddlePreset preset, guint64 total, guint64 available, guint64 initial, guint64 reallocate, gboolean *enough)
+max_chunk (GememPaddlePreset preset, guint64 total, guint64 available, guint64 initial,
+           guint64 reallocate, gboolean *enough)
 {
   const GememPaddleChunkRule rule = { preset, FRACTION, initial, reallocate };
   const GememPaddleMemory memory = { total, available };
@@ -29,9 +32,18 @@ test_e10 (void)
   {
     guint64 total, available, reserving[3], chunk[3];
   } rows[] = {
-    { 8589934592, 8589934592, { 429496729, 429496736, 429496736 }, { 7507602970, 7507602963, 7507602963 } },
-    { 17179869184, 17179869184, { 858993459, 858993472, 858993472 }, { 15015205939, 15015205927, 15015205927 } },
-    { 16914055168, 16600000000, { 845702758, 845702784, 830000064 }, { 14782884485, 14782884461, 14508400204 } },
+    { 8589934592,
+      8589934592,
+      { 429496729, 429496736, 429496736 },
+      { 7507602970, 7507602963, 7507602963 } },
+    { 17179869184,
+      17179869184,
+      { 858993459, 858993472, 858993472 },
+      { 15015205939, 15015205927, 15015205927 } },
+    { 16914055168,
+      16600000000,
+      { 845702758, 845702784, 830000064 },
+      { 14782884485, 14782884461, 14508400204 } },
   };
   static const guint64 ragged[] = { 26, 19, 19, 51, 39, 39, 133, 109, 76 };
 
@@ -43,7 +55,8 @@ test_e10 (void)
         gboolean enough;
 
         g_assert_cmpuint (gemem_paddle_reserving (preset, &memory), ==, rows[i].reserving[p]);
-        g_assert_cmpuint (max_chunk (preset, rows[i].total, rows[i].available, 0, 0, &enough), ==, rows[i].chunk[p]);
+        g_assert_cmpuint (max_chunk (preset, rows[i].total, rows[i].available, 0, 0, &enough), ==,
+                          rows[i].chunk[p]);
         g_assert_true (enough);
         g_assert_cmpuint (rows[i].chunk[p] % 256, ==, ragged[3 * i + p]);
       }
@@ -80,17 +93,20 @@ test_products (void)
   for (guint i = 0; i < G_N_ELEMENTS (twentieths); i++)
     {
       g_assert_cmpuint (gemem_paddle_float_twentieth (twentieths[i].n), ==, twentieths[i].single);
-      g_assert_cmpuint (gemem_paddle_double_product (0.05, twentieths[i].n), ==, twentieths[i].twofold);
+      g_assert_cmpuint (gemem_paddle_double_product (0.05, twentieths[i].n), ==,
+                        twentieths[i].twofold);
     }
   g_assert_cmpuint (gemem_paddle_double_product (FRACTION, 9007199254740993), ==, 8286623464685568);
-  g_assert_cmpuint (gemem_paddle_double_product (FRACTION, G_MAXUINT64), ==, G_GUINT64_CONSTANT (16971004855676043264));
+  g_assert_cmpuint (gemem_paddle_double_product (FRACTION, G_MAXUINT64), ==,
+                    G_GUINT64_CONSTANT (16971004855676043264));
   g_assert_cmpuint (gemem_paddle_double_product (1.0, 9007199254740995), ==, 9007199254740996);
   g_assert_cmpuint (gemem_paddle_double_product (1.0, G_MAXUINT64), ==, G_MAXUINT64);
   g_assert_cmpuint (gemem_paddle_double_product (0.0, G_MAXUINT64), ==, 0);
   g_assert_cmpuint (gemem_paddle_double_product (DBL_MIN, G_MAXUINT64), ==, 0);
 }
 
-/* Byte for byte what the machine's single and double arithmetic gives; volatile keeps the compiler from fusing or widening. */
+/* Byte for byte what the machine's single and double arithmetic gives; volatile keeps the compiler
+ * from fusing or widening. */
 static void
 test_against_hardware (void)
 {

@@ -1,7 +1,9 @@
-/* test-paddle-flags.c - what each flag of PaddlePaddle moves, and what each version decides differently.
+/* test-paddle-flags.c - what each flag of PaddlePaddle moves, and what each version decides
+ * differently.
  *
- * Judged by the bytes held at the end of a few requests, with and without, by hand from spec/paddle.md sections 1 to 3; and two devices that
- * know nothing of each other.  Bad values are in test-cli-paddle.sh.
+ * Judged by the bytes held at the end of a few requests, with and without, by hand from
+ * spec/paddle.md sections 1 to 3; and two devices that know nothing of each other.  Bad values are
+ * in test-cli-paddle.sh.
  */
 #include "config.h"
 
@@ -10,98 +12,169 @@
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
-
 /* 'a': request of `size` on `stream`; 'f': the youngest block goes; 't': trim. */
 typedef struct
 {
-  char    kind;
+  char kind;
   guint64 size, stream;
 } Op;
 
 typedef struct
 {
   const char *name, *spec[2];
-  guint64     held[2];
-  Op          ops[9];
+  guint64 held[2];
+  Op ops[9];
 } Row;
 
 #define GROWTH "paddle-auto-growth:"
 #define BUDDY "paddle-buddy:initial_mb=1,realloc_mb=1,"
-#define FULL { 'a', MIB - 64, 0 }
-#define P13_MIB "paddle-buddy:preset=P13,fraction=0.0010279606" /* 1 GiB less 5 % times this is 1 MiB */
+#define FULL \
+  { \
+    'a', MIB - 64, 0 \
+  }
+#define P13_MIB \
+  "paddle-buddy:preset=P13,fraction=0.0010279606" /* 1 GiB less 5 % times this is 1 MiB */
 
 static const Row flags[] = {
   { "fraction_of_gpu_memory_to_use",
     { "paddle-buddy:fraction=0.5", "paddle-buddy:FLAGS_fraction_of_gpu_memory_to_use=0.25" },
-    { 510027366, 255013683 }, { { 'a', 1, 0 } } },
+    { 510027366, 255013683 },
+    { { 'a', 1, 0 } } },
   { "initial_gpu_memory_in_mb",
-    { "paddle-buddy:initial_mb=4", "paddle-buddy:FLAGS_initial_gpu_memory_in_mb=6" }, { 4 * MIB, 6 * MIB }, { { 'a', 1, 0 } } },
+    { "paddle-buddy:initial_mb=4", "paddle-buddy:FLAGS_initial_gpu_memory_in_mb=6" },
+    { 4 * MIB, 6 * MIB },
+    { { 'a', 1, 0 } } },
   { "reallocate_gpu_memory_in_mb",
-    { "paddle-buddy:initial_mb=1,realloc_mb=2", "paddle-buddy:initial_mb=1,FLAGS_reallocate_gpu_memory_in_mb=3" },
-    { 3 * MIB, 4 * MIB }, { FULL, { 'a', 1, 0 } } },
-  { "free_idle_memory", { P13_MIB, P13_MIB ",FLAGS_free_idle_memory=true" }, { 4 * MIB, 2 * MIB },
+    { "paddle-buddy:initial_mb=1,realloc_mb=2",
+      "paddle-buddy:initial_mb=1,FLAGS_reallocate_gpu_memory_in_mb=3" },
+    { 3 * MIB, 4 * MIB },
+    { FULL, { 'a', 1, 0 } } },
+  { "free_idle_memory",
+    { P13_MIB, P13_MIB ",FLAGS_free_idle_memory=true" },
+    { 4 * MIB, 2 * MIB },
     { FULL, FULL, FULL, FULL, { 'f', 0, 0 }, { 'f', 0, 0 }, { 'f', 0, 0 }, { 'f', 0, 0 } } },
-  { "gpu_memory_limit_mb", { GROWTH "gpu_allocator_retry_time=0", GROWTH "FLAGS_gpu_memory_limit_mb=8" }, { 10 * MIB, 5 * MIB },
+  { "gpu_memory_limit_mb",
+    { GROWTH "gpu_allocator_retry_time=0", GROWTH "FLAGS_gpu_memory_limit_mb=8" },
+    { 10 * MIB, 5 * MIB },
     { { 'a', 5 * MIB, 0 }, { 'a', 5 * MIB, 0 } } },
-  { "use_system_allocator", { "paddle", "paddle:FLAGS_use_system_allocator=true" }, { 1024, 1000 }, { { 'a', 1000, 0 } } },
+  { "use_system_allocator",
+    { "paddle", "paddle:FLAGS_use_system_allocator=true" },
+    { 1024, 1000 },
+    { { 'a', 1000, 0 } } },
   { "allocator_strategy",
-    { "paddle", "paddle:FLAGS_allocator_strategy=naive_best_fit,initial_mb=1" }, { 1024, MIB }, { { 'a', 1000, 0 } } },
+    { "paddle", "paddle:FLAGS_allocator_strategy=naive_best_fit,initial_mb=1" },
+    { 1024, MIB },
+    { { 'a', 1000, 0 } } },
   { "use_virtual_memory_auto_growth",
-    { "paddle", "paddle:FLAGS_use_virtual_memory_auto_growth=true" }, { 1024, 2 * MIB }, { { 'a', 1000, 0 } } },
-  { "free_idle_chunk", { "paddle", "paddle:FLAGS_free_idle_chunk=true" }, { 1024, 0 }, { { 'a', 1000, 0 }, { 'f', 0, 0 } } },
-  { "free_when_no_cache_hit", { "paddle", "paddle:FLAGS_free_when_no_cache_hit=true" }, { 8704, 4608 },
+    { "paddle", "paddle:FLAGS_use_virtual_memory_auto_growth=true" },
+    { 1024, 2 * MIB },
+    { { 'a', 1000, 0 } } },
+  { "free_idle_chunk",
+    { "paddle", "paddle:FLAGS_free_idle_chunk=true" },
+    { 1024, 0 },
+    { { 'a', 1000, 0 }, { 'f', 0, 0 } } },
+  { "free_when_no_cache_hit",
+    { "paddle", "paddle:FLAGS_free_when_no_cache_hit=true" },
+    { 8704, 4608 },
     { { 'a', 4096, 0 }, { 'f', 0, 0 }, { 'a', 4608, 0 }, { 'f', 0, 0 } } },
-  { "auto_growth_chunk_size_in_mb", { "paddle", "paddle:FLAGS_auto_growth_chunk_size_in_mb=1" }, { 1024, MIB }, { { 'a', 1000, 0 } } },
-  { "alignment_size", { "paddle", "paddle:FLAGS_alignment_size=4096" }, { 1024, 4096 }, { { 'a', 1000, 0 } } },
+  { "auto_growth_chunk_size_in_mb",
+    { "paddle", "paddle:FLAGS_auto_growth_chunk_size_in_mb=1" },
+    { 1024, MIB },
+    { { 'a', 1000, 0 } } },
+  { "alignment_size",
+    { "paddle", "paddle:FLAGS_alignment_size=4096" },
+    { 1024, 4096 },
+    { { 'a', 1000, 0 } } },
   { "alignment_size/virtual-memory",
-    { "paddle:use_virtual_memory_auto_growth=yes", "paddle:use_virtual_memory_auto_growth=yes,FLAGS_alignment_size=1MiB" },
-    { 2 * MIB, 4 * MIB }, { { 'a', 2 * MIB - 4096, 0 } } },
+    { "paddle:use_virtual_memory_auto_growth=yes",
+      "paddle:use_virtual_memory_auto_growth=yes,FLAGS_alignment_size=1MiB" },
+    { 2 * MIB, 4 * MIB },
+    { { 'a', 2 * MIB - 4096, 0 } } },
   { "use_auto_growth_v2",
-    { "paddle", "paddle:FLAGS_use_auto_growth_v2=true" }, { 2048, 3072 }, { { 'a', 2000, 0 }, { 'f', 0, 0 }, { 'a', 1000, 0 } } },
-  { "small_pool_size_in_mb", { "paddle", "paddle:FLAGS_small_pool_size_in_mb=1" }, { 2 * MIB, 2 * MIB + 1024 },
+    { "paddle", "paddle:FLAGS_use_auto_growth_v2=true" },
+    { 2048, 3072 },
+    { { 'a', 2000, 0 }, { 'f', 0, 0 }, { 'a', 1000, 0 } } },
+  { "small_pool_size_in_mb",
+    { "paddle", "paddle:FLAGS_small_pool_size_in_mb=1" },
+    { 2 * MIB, 2 * MIB + 1024 },
     { { 'a', 2 * MIB, 0 }, { 'f', 0, 0 }, { 'a', 1000, 0 } } },
   { "small_pool_auto_growth_chunk_size_in_mb",
-    { "paddle:small_pool_size_in_mb=1", "paddle:small_pool_size_in_mb=1,FLAGS_small_pool_auto_growth_chunk_size_in_mb=2" },
-    { 1024, 2 * MIB }, { { 'a', 1000, 0 } } },
+    { "paddle:small_pool_size_in_mb=1",
+      "paddle:small_pool_size_in_mb=1,FLAGS_small_pool_auto_growth_chunk_size_in_mb=2" },
+    { 1024, 2 * MIB },
+    { { 'a', 1000, 0 } } },
   { "large_pool_auto_growth_chunk_size_in_mb",
-    { "paddle:small_pool_size_in_mb=1", "paddle:small_pool_size_in_mb=1,FLAGS_large_pool_auto_growth_chunk_size_in_mb=4" },
-    { 2 * MIB, 4 * MIB }, { { 'a', 2 * MIB, 0 } } },
+    { "paddle:small_pool_size_in_mb=1",
+      "paddle:small_pool_size_in_mb=1,FLAGS_large_pool_auto_growth_chunk_size_in_mb=4" },
+    { 2 * MIB, 4 * MIB },
+    { { 'a', 2 * MIB, 0 } } },
   { "small_pool_pre_alloc_in_mb",
-    { "paddle:small_pool_size_in_mb=1", "paddle:small_pool_size_in_mb=1,FLAGS_small_pool_pre_alloc_in_mb=3" },
-    { 1024, 3 * MIB }, { { 'a', 1000, 0 } } },
+    { "paddle:small_pool_size_in_mb=1",
+      "paddle:small_pool_size_in_mb=1,FLAGS_small_pool_pre_alloc_in_mb=3" },
+    { 1024, 3 * MIB },
+    { { 'a', 1000, 0 } } },
   { "large_pool_pre_alloc_in_mb",
-    { "paddle:small_pool_size_in_mb=1", "paddle:small_pool_size_in_mb=1,FLAGS_large_pool_pre_alloc_in_mb=6" },
-    { 1024, 6 * MIB + 1024 }, { { 'a', 1000, 0 } } },
+    { "paddle:small_pool_size_in_mb=1",
+      "paddle:small_pool_size_in_mb=1,FLAGS_large_pool_pre_alloc_in_mb=6" },
+    { 1024, 6 * MIB + 1024 },
+    { { 'a', 1000, 0 } } },
   { "fraction_of_cpu_memory_to_use",
     { "paddle-buddy:place=cpu", "paddle-buddy:place=cpu,FLAGS_fraction_of_cpu_memory_to_use=0.5" },
-    { 32 * MIB, 16 * MIB }, { { 'a', 1, 0 } } },
+    { 32 * MIB, 16 * MIB },
+    { { 'a', 1, 0 } } },
   { "initial_cpu_memory_in_mb",
-    { "paddle-buddy:place=cpu", "paddle-buddy:place=cpu,FLAGS_initial_cpu_memory_in_mb=8" }, { 32 * MIB, 8 * MIB }, { { 'a', 1, 0 } } },
+    { "paddle-buddy:place=cpu", "paddle-buddy:place=cpu,FLAGS_initial_cpu_memory_in_mb=8" },
+    { 32 * MIB, 8 * MIB },
+    { { 'a', 1, 0 } } },
   { "fraction_of_cuda_pinned_memory_to_use",
-    { "paddle:place=pinned", "paddle:place=pinned,FLAGS_fraction_of_cuda_pinned_memory_to_use=0.25" },
-    { 2 * MIB, MIB }, { { 'a', 1, 0 } } },
+    { "paddle:place=pinned",
+      "paddle:place=pinned,FLAGS_fraction_of_cuda_pinned_memory_to_use=0.25" },
+    { 2 * MIB, MIB },
+    { { 'a', 1, 0 } } },
 };
 
 /* The same settings and requests, two versions. */
 static const Row versions[] = {
   { "total-or-available",
-    { "paddle-buddy:preset=P14,available=512MiB,fraction=0.25", "paddle-buddy:preset=P16,available=512MiB,fraction=0.25" },
-    { 255013683, 127506841 }, { { 'a', 1, 0 } } },
+    { "paddle-buddy:preset=P14,available=512MiB,fraction=0.25",
+      "paddle-buddy:preset=P16,available=512MiB,fraction=0.25" },
+    { 255013683, 127506841 },
+    { { 'a', 1, 0 } } },
   { "double-or-single",
-    { "paddle-buddy:preset=P13,fraction=1", "paddle-buddy:preset=P14,fraction=1" }, { 1020054733, 1020054732 }, { { 'a', 1, 0 } } },
+    { "paddle-buddy:preset=P13,fraction=1", "paddle-buddy:preset=P14,fraction=1" },
+    { 1020054733, 1020054732 },
+    { { 'a', 1, 0 } } },
   { "too-much-asked",
-    { "paddle-buddy:preset=P14,available=512MiB,fraction=0.75", "paddle-buddy:preset=P16,available=512MiB,fraction=0.75" },
-    { 0, 382520524 }, { { 'a', 1, 0 } } },
+    { "paddle-buddy:preset=P14,available=512MiB,fraction=0.75",
+      "paddle-buddy:preset=P16,available=512MiB,fraction=0.75" },
+    { 0, 382520524 },
+    { { 'a', 1, 0 } } },
   { "zero-sizes", { BUDDY "preset=P14", BUDDY "preset=P16" }, { MIB, 0 }, { { 'a', 0, 0 } } },
-  { "release", { BUDDY "preset=P14", BUDDY "preset=P16" }, { MIB, 0 }, { { 'a', 1000, 0 }, { 'f', 0, 0 }, { 't', 0, 0 } } },
+  { "release",
+    { BUDDY "preset=P14", BUDDY "preset=P16" },
+    { MIB, 0 },
+    { { 'a', 1000, 0 }, { 'f', 0, 0 }, { 't', 0, 0 } } },
   { "naive-best-fit",
-    { "paddle-naive-best-fit:preset=P14,initial_mb=1,realloc_mb=1", "paddle-naive-best-fit:preset=P16,initial_mb=1,realloc_mb=1" },
-    { MIB, MIB + 256 }, { { 'a', MIB, 0 } } },
-  { "aligned-chunks", { GROWTH "preset=P16", GROWTH "preset=P2" }, { 1280, 1024 }, { { 'a', 1000, 0 } } },
+    { "paddle-naive-best-fit:preset=P14,initial_mb=1,realloc_mb=1",
+      "paddle-naive-best-fit:preset=P16,initial_mb=1,realloc_mb=1" },
+    { MIB, MIB + 256 },
+    { { 'a', MIB, 0 } } },
+  { "aligned-chunks",
+    { GROWTH "preset=P16", GROWTH "preset=P2" },
+    { 1280, 1024 },
+    { { 'a', 1000, 0 } } },
   { "pools-of-streams",
-    { GROWTH "preset=P16", GROWTH "preset=P2" }, { 1280, 2048 }, { { 'a', 1000, 0 }, { 'f', 0, 0 }, { 'a', 1000, 7 } } },
-  { "default-strategy", { "paddle:preset=P16,fraction=0.5", "paddle:preset=P2" }, { 510027366, 1024 }, { { 'a', 1000, 0 } } },
-  { "host-memory", { "paddle:preset=P2,place=cpu", "paddle:preset=P3,place=cpu" }, { 32 * MIB, 1000 }, { { 'a', 1000, 0 } } },
+    { GROWTH "preset=P16", GROWTH "preset=P2" },
+    { 1280, 2048 },
+    { { 'a', 1000, 0 }, { 'f', 0, 0 }, { 'a', 1000, 7 } } },
+  { "default-strategy",
+    { "paddle:preset=P16,fraction=0.5", "paddle:preset=P2" },
+    { 510027366, 1024 },
+    { { 'a', 1000, 0 } } },
+  { "host-memory",
+    { "paddle:preset=P2,place=cpu", "paddle:preset=P3,place=cpu" },
+    { 32 * MIB, 1000 },
+    { { 'a', 1000, 0 } } },
 };
 
 /* @n: of the live @blocks. */
@@ -132,20 +205,22 @@ test_row (gconstpointer data)
       for (const Op *op = row->ops; op->kind != '\0'; op++)
         apply (allocator, op, blocks, &n);
       if (allocator->device->held != row->held[side])
-        g_error ("%s: holds %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, row->spec[side], allocator->device->held, row->held[side]);
+        g_error ("%s: holds %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, row->spec[side],
+                 allocator->device->held, row->held[side]);
       test_allocator_destroy (allocator);
     }
   g_assert_cmpuint (row->held[0], !=, row->held[1]);
 }
 
-/* A refused device call: until 1.5 the answer comes at once, since 1.6 after ten seconds and another try. */
+/* A refused device call: until 1.5 the answer comes at once, since 1.6 after ten seconds and
+ * another try. */
 static void
 test_waits (void)
 {
   static const struct
   {
     const char *spec;
-    guint64     seconds;
+    guint64 seconds;
   } cases[] = { { "paddle:preset=P13,capacity=64MiB", 0 },
                 { "paddle:preset=P14,initial_mb=1,realloc_mb=1,capacity=8MiB", 0 },
                 { "paddle:preset=P16,initial_mb=1,realloc_mb=1,capacity=8MiB", 10 },
@@ -165,7 +240,8 @@ test_waits (void)
     }
 }
 
-/* Devices 0 and 3: what one allocator takes, the other does not see, and nothing is taken before it is asked for. */
+/* Devices 0 and 3: what one allocator takes, the other does not see, and nothing is taken before it
+ * is asked for. */
 static void
 test_two_devices (gconstpointer spec)
 {
@@ -176,11 +252,13 @@ test_two_devices (gconstpointer spec)
 
   for (guint i = 0; i < 2; i++)
     {
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
       g_assert_true (gemem_allocator_spec_parse (spec, specs, NULL));
       on[i] = gemem_allocator_new (g_ptr_array_index (specs, 0), NULL,
-                                   gemem_device_new ("sim:capacity=1GiB", NULL, ordinals[i], NULL), NULL);
+                                   gemem_device_new ("sim:capacity=1GiB", NULL, ordinals[i], NULL),
+                                   NULL);
       g_assert_cmpuint (on[i]->device->held, ==, 0);
     }
   g_assert_true (on[1]->klass->alloc (on[1], &request, &block));

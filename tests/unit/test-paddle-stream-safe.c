@@ -1,11 +1,11 @@
-/* test-paddle-stream-safe.c - auto_growth with StreamSafe (spec/paddle.md 3.4) and with use_auto_growth_v2 (3.1): when a block that other streams used
- * comes back, and what the warm-up takes. */
+/* test-paddle-stream-safe.c - auto_growth with StreamSafe (spec/paddle.md 3.4) and with
+ * use_auto_growth_v2 (3.1): when a block that other streams used comes back, and what the warm-up
+ * takes. */
 #include "config.h"
 
 #include "base/units.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
-
 
 static gboolean
 try_on (GememAllocator *allocator, guint64 stream, guint64 size, GememBlock *block)
@@ -44,11 +44,13 @@ use (GememAllocator *allocator, GememBlock block, guint64 stream)
   allocator->klass->use_on_stream (allocator, &block, stream);
 }
 
-/* Use on the block's own stream is none; without any the free is immediate; a repeated use is one event, the latest. */
+/* Use on the block's own stream is none; without any the free is immediate; a repeated use is one
+ * event, the latest. */
 static void
 test_uses (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth", "sim:capacity=1GiB,event_latency=1ms");
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth",
+                                               "sim:capacity=1GiB,event_latency=1ms");
   GememBlock a = take (growth, 3, 1000), b;
 
   use (growth, a, 3);
@@ -91,16 +93,19 @@ test_completion (void)
   g_assert_cmphex (b.address, !=, a.address);
   growth->klass->complete (growth, &a);
   g_assert_cmpuint (growth->klass->largest_free (growth, 0), ==, a.size);
-  g_assert_cmphex (take (growth, 5, 1000).address, !=, a.address); /* of another stream: does not look there */
+  /* of another stream: does not look there */
+  g_assert_cmphex (take (growth, 5, 1000).address, !=, a.address);
   g_assert_cmphex (take (growth, 0, 1000).address, ==, a.address);
   test_allocator_destroy (growth);
 }
 
-/* Out of memory: every stream gives what it can, the lists looked through first; empty_cache does the same. */
+/* Out of memory: every stream gives what it can, the lists looked through first; empty_cache does
+ * the same. */
 static void
 test_out_of_memory (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:gpu_allocator_retry_time=0", "sim:capacity=8MiB,event_latency=1ms");
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:gpu_allocator_retry_time=0",
+                                               "sim:capacity=8MiB,event_latency=1ms");
   GememBlock a = take (growth, 1, 6 * MIB), b;
 
   use (growth, a, 7);
@@ -123,7 +128,8 @@ test_out_of_memory (void)
 static void
 test_retry (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:gpu_allocator_retry_time=5", "sim:capacity=8MiB,event_latency=1ms");
+  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:gpu_allocator_retry_time=5",
+                                               "sim:capacity=8MiB,event_latency=1ms");
   GememBlock a = take (growth, 1, 6 * MIB);
 
   use (growth, a, 7);
@@ -146,11 +152,13 @@ test_without (gconstpointer spec)
   test_allocator_destroy (growth);
 }
 
-/* Only what fits exactly while it warms up; what is idle goes back with the first request after that. */
+/* Only what fits exactly while it warms up; what is idle goes back with the first request after
+ * that. */
 static void
 test_v2 (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:use_auto_growth_v2=yes,auto_growth_v2_warm_up=4", "sim:capacity=1GiB");
+  GememAllocator *growth = test_allocator_new (
+      "paddle-auto-growth:use_auto_growth_v2=yes,auto_growth_v2_warm_up=4", "sim:capacity=1GiB");
   GememBlock a = take (growth, 0, 4096), b;
 
   give (growth, a, FALSE);
@@ -172,7 +180,8 @@ test_v2 (void)
 static void
 test_v2_streams (void)
 {
-  GememAllocator *growth = test_allocator_new ("paddle-auto-growth:use_auto_growth_v2=yes,auto_growth_v2_warm_up=2", "sim:capacity=1GiB");
+  GememAllocator *growth = test_allocator_new (
+      "paddle-auto-growth:use_auto_growth_v2=yes,auto_growth_v2_warm_up=2", "sim:capacity=1GiB");
 
   give (growth, take (growth, 0, 1024), FALSE);
   give (growth, take (growth, 7, 2048), FALSE);
@@ -185,7 +194,8 @@ test_v2_streams (void)
   test_allocator_destroy (growth);
 }
 
-/* A warm-up request that would not fit gives the idle chunks back before it asks, be it the device that is small or the limit. */
+/* A warm-up request that would not fit gives the idle chunks back before it asks, be it the device
+ * that is small or the limit. */
 static void
 test_v2_pressure (gconstpointer spec)
 {
@@ -206,11 +216,19 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle-stream-safe/completion", test_completion);
   g_test_add_func ("/paddle-stream-safe/out-of-memory", test_out_of_memory);
   g_test_add_func ("/paddle-stream-safe/retry", test_retry);
-  g_test_add_data_func ("/paddle-stream-safe/none-in-P16", "paddle-auto-growth:preset=P16", test_without);
-  g_test_add_data_func ("/paddle-stream-safe/switched-off", "paddle-auto-growth:FLAGS_use_stream_safe_cuda_allocator=false", test_without);
+  g_test_add_data_func ("/paddle-stream-safe/none-in-P16", "paddle-auto-growth:preset=P16",
+                        test_without);
+  g_test_add_data_func ("/paddle-stream-safe/switched-off",
+                        "paddle-auto-growth:FLAGS_use_stream_safe_cuda_allocator=false",
+                        test_without);
   g_test_add_func ("/paddle-auto-growth-v2/warm-up", test_v2);
   g_test_add_func ("/paddle-auto-growth-v2/streams", test_v2_streams);
-  g_test_add_data_func ("/paddle-auto-growth-v2/pressure", "paddle-auto-growth:use_auto_growth_v2=yes,capacity=8MiB", test_v2_pressure);
-  g_test_add_data_func ("/paddle-auto-growth-v2/limit", "paddle-auto-growth:use_auto_growth_v2=yes,gpu_memory_limit_mb=8,capacity=1GiB", test_v2_pressure);
+  g_test_add_data_func ("/paddle-auto-growth-v2/pressure",
+                        "paddle-auto-growth:use_auto_growth_v2=yes,capacity=8MiB",
+                        test_v2_pressure);
+  g_test_add_data_func (
+      "/paddle-auto-growth-v2/limit",
+      "paddle-auto-growth:use_auto_growth_v2=yes,gpu_memory_limit_mb=8,capacity=1GiB",
+      test_v2_pressure);
   return g_test_run ();
 }

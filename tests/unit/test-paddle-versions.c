@@ -1,5 +1,6 @@
-/* test-paddle-versions.c - what the table of PaddlePaddle's flags says of versions ("Default in P13-P14: -1, P16-P3: 0.") is so: a version that it names
- * takes the flag, with that default; in every other the flag is refused.  Every flag has such a sentence, and a probe here.
+/* test-paddle-versions.c - what the table of PaddlePaddle's flags says of versions ("Default in
+ * P13-P14: -1, P16-P3: 0.") is so: a version that it names takes the flag, with that default; in
+ * every other the flag is refused.  Every flag has such a sentence, and a probe here.
  */
 #include "config.h"
 
@@ -14,7 +15,8 @@
 
 static const char *const versions[N_VERSIONS] = { "P13", "P14", "P16", "P2", "P3" };
 
-/* A value that is not the default, and what it takes for the flag to count: one or the other of two. */
+/* A value that is not the default, and what it takes for the flag to count: one or the other of
+ * two. */
 typedef struct
 {
   const char *name, *value, *with[2];
@@ -88,7 +90,8 @@ read_sentence (const char *owner, const GememParam *param, char **defaults)
 
   if (start == NULL || !g_str_has_suffix (start, "."))
     g_error ("%s: %s: no sentence 'Default in ...' at the end of the help", owner, param->name);
-  sentence = g_strndup (start + strlen ("Default in "), strlen (start) - strlen ("Default in ") - 1);
+  sentence = g_strndup (start + strlen ("Default in "),
+                        strlen (start) - strlen ("Default in ") - 1);
   parts = g_strsplit (sentence, ", ", -1);
   for (guint i = 0; parts[i] != NULL; i++)
     {
@@ -115,14 +118,17 @@ clear (char **defaults)
     g_clear_pointer (&defaults[v], g_free);
 }
 
-/* "0.92" is a short form; a default that depends on the version is "preset" or "default" in the table. */
+/* "0.92" is a short form; a default that depends on the version is "preset" or "default" in the
+ * table. */
 static void
 check_default (const char *owner, const GememParam *param, char *const *defaults)
 {
   for (guint v = 0; v < N_VERSIONS; v++)
-    if (defaults[v] != NULL && strcmp (param->default_text, "preset") != 0 && strcmp (param->default_text, "default") != 0
+    if (defaults[v] != NULL && strcmp (param->default_text, "preset") != 0
+        && strcmp (param->default_text, "default") != 0
         && !g_str_has_prefix (param->default_text, defaults[v]))
-      g_error ("%s: %s: the default is %s, not %s", owner, param->name, param->default_text, defaults[v]);
+      g_error ("%s: %s: the default is %s, not %s", owner, param->name, param->default_text,
+               defaults[v]);
 }
 
 static gboolean
@@ -138,7 +144,8 @@ is_flag (const GememParam *param)
 static gboolean
 takes (const char *text)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememDevice *device;
   GememAllocator *allocator;
   gboolean ok;
@@ -159,7 +166,9 @@ lowers (const char *text, GememLowerPaddle *params)
 {
   static const GememParamContext context = { 0 };
   g_autoptr (GPtrArray) settings = gemem_settings_parse (text, NULL);
-  gboolean ok = gemem_params_apply (gemem_lower_paddle_params, params, &context, "paddle", settings, NULL) && gemem_lower_paddle_resolve (params, NULL);
+  gboolean ok = gemem_params_apply (gemem_lower_paddle_params, params, &context, "paddle", settings,
+                                    NULL)
+                && gemem_lower_paddle_resolve (params, NULL);
 
   gemem_params_clear (gemem_lower_paddle_params, params);
   return ok;
@@ -172,8 +181,9 @@ is_taken (const Probe *probe, guint version, gboolean lowering)
 
   for (guint i = 0; i < 2 && probe->with[i] != NULL && !taken; i++)
     {
-      g_autofree char *text = g_strdup_printf ("%spreset=%s,%sFLAGS_%s=%s", lowering ? "" : "paddle:", versions[version], probe->with[i], probe->name,
-                                               probe->value);
+      g_autofree char *text = g_strdup_printf ("%spreset=%s,%sFLAGS_%s=%s",
+                                               lowering ? "" : "paddle:", versions[version],
+                                               probe->with[i], probe->name, probe->value);
       GememLowerPaddle params;
 
       taken = lowering ? lowers (text, &params) : takes (text);
@@ -186,7 +196,8 @@ check_probe (const Probe *probe, gboolean lowering, char *const *defaults)
 {
   for (guint v = 0; v < N_VERSIONS; v++)
     if (is_taken (probe, v, lowering) != (defaults[v] != NULL))
-      g_error ("%s%s is %s in %s", lowering ? "--lower=paddle:" : "", probe->name, defaults[v] != NULL ? "refused" : "taken", versions[v]);
+      g_error ("%s%s is %s in %s", lowering ? "--lower=paddle:" : "", probe->name,
+               defaults[v] != NULL ? "refused" : "taken", versions[v]);
 }
 
 /* Adds what @table says of the flag @name; whether it has it. */
@@ -244,7 +255,8 @@ test_lowering (void)
 
       g_assert_true (add_row ("paddle", gemem_lower_paddle_params, of_lowering[i].name, defaults));
       check_probe (&of_lowering[i], TRUE, defaults);
-      for (guint v = 0; v < N_VERSIONS && strcmp (of_lowering[i].name, "eager_delete_tensor_gb") == 0; v++)
+      for (guint v = 0;
+           v < N_VERSIONS && strcmp (of_lowering[i].name, "eager_delete_tensor_gb") == 0; v++)
         {
           g_autofree char *text = g_strconcat ("preset=", versions[v], NULL);
           GememLowerPaddle params;

@@ -1,11 +1,11 @@
-/* test-paddle-vmm.c - PaddlePaddle's auto_growth on virtual memory (example E17 of spec/paddle.md, then the rules of 3.5) and its strategy thread_local.
+/* test-paddle-vmm.c - PaddlePaddle's auto_growth on virtual memory (example E17 of spec/paddle.md,
+ * then the rules of 3.5) and its strategy thread_local.
  */
 #include "config.h"
 
 #include "base/units.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
-
 
 static gboolean
 try_on (GememAllocator *allocator, guint64 stream, guint64 size, GememBlock *block)
@@ -42,7 +42,8 @@ static void
 add_free (const GememSpan *span, gpointer data)
 {
   if (span->state == GEMEM_SPAN_FREE)
-    g_string_append_printf (data, "(0x%" G_GINT64_MODIFIER "x,%" G_GUINT64_FORMAT ")", span->address - span->segment, span->size);
+    g_string_append_printf (data, "(0x%" G_GINT64_MODIFIER "x,%" G_GUINT64_FORMAT ")",
+                            span->address - span->segment, span->size);
 }
 
 /* The free blocks, by their distance from the begin of the range, and what is mapped. */
@@ -59,7 +60,8 @@ expect (GememAllocator *allocator, const char *pool, guint64 mapped)
 static void
 test_e17 (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth",
+                                            "sim:capacity=1GiB,granularity=2MiB");
   GememBlock a = take (vmm, MIB), b, c;
   const guint64 base = a.address - 0x100000; /* the high half of the first page */
 
@@ -79,12 +81,15 @@ test_e17 (void)
   test_allocator_destroy (vmm);
 }
 
-/* Cut when more than twice as long, or when more than 256 bytes are left; else the slack goes with the block. */
+/* Cut when more than twice as long, or when more than 256 bytes are left; else the slack goes with
+ * the block. */
 static void
 test_cut (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
-  GememBlock rest = take (vmm, 2 * MIB - 1536), hole = take (vmm, 768), wall = take (vmm, 256), low = take (vmm, 512), block;
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth",
+                                            "sim:capacity=1GiB,granularity=2MiB");
+  GememBlock rest = take (vmm, 2 * MIB - 1536), hole = take (vmm, 768), wall = take (vmm, 256),
+             low = take (vmm, 512), block;
 
   g_assert_cmpuint (hole.size, ==, 768); /* 768 left */
   g_assert_cmphex (hole.address, ==, wall.address + 256);
@@ -101,20 +106,24 @@ test_cut (void)
   vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
   rest = take (vmm, 2 * MIB - 512), hole = take (vmm, 512);
   give (vmm, hole);
-  g_assert_cmpuint (take (vmm, 256).size, ==, 512); /* 512 is not more than twice 256, and 256 are left */
+  /* 512 is not more than twice 256, and 256 are left */
+  g_assert_cmpuint (take (vmm, 256).size, ==, 512);
   test_allocator_destroy (vmm);
 }
 
-/* What is mapped behind a free block joins it, but is never less for it; every stream has a range of its own; nothing goes back. */
+/* What is mapped behind a free block joins it, but is never less for it; every stream has a range
+ * of its own; nothing goes back. */
 static void
 test_growth (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:gpu_allocator_retry_time=0", "sim:capacity=14MiB,granularity=2MiB");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:gpu_allocator_retry_time=0",
+                                            "sim:capacity=14MiB,granularity=2MiB");
   GememBlock a = take (vmm, MIB), b, other;
 
   give (vmm, a);
   b = take (vmm, 3 * MIB);
-  g_assert_cmphex (b.address, ==, a.address + 2 * MIB); /* 4 MiB behind the free 2 MiB: the top 3 of the joined 6 */
+  /* 4 MiB behind the free 2 MiB: the top 3 of the joined 6 */
+  g_assert_cmphex (b.address, ==, a.address + 2 * MIB);
   expect (vmm, "(0x0,3145728)", 6 * MIB);
   g_assert_cmpuint (vmm->klass->largest_free (vmm, 0), ==, 3 * MIB);
   g_assert_cmpuint (vmm->klass->largest_free (vmm, 7), ==, 0);
@@ -128,17 +137,20 @@ test_growth (void)
   test_allocator_destroy (vmm);
 }
 
-/* The range is as long as the memory, so that it ends first where memory comes back from nowhere. */
+/* The range is as long as the memory, so that it ends first where memory comes back from
+ * nowhere. */
 static void
 test_range (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,total=8MiB,granularity=2MiB");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth",
+                                            "sim:capacity=1GiB,total=8MiB,granularity=2MiB");
   const guint64 before = vmm->device->now;
   GememBlock block;
 
   take (vmm, 5 * MIB);
   g_assert_false (try_on (vmm, 0, 5 * MIB, &block));
-  g_assert_cmpuint (vmm->device->now - before, >=, G_GUINT64_CONSTANT (10000000000)); /* it waited once */
+  /* it waited once */
+  g_assert_cmpuint (vmm->device->now - before, >=, G_GUINT64_CONSTANT (10000000000));
   g_assert_false (try_on (vmm, 0, G_MAXUINT64, &block));
   test_allocator_destroy (vmm);
 }
@@ -147,13 +159,15 @@ test_range (void)
 static void
 test_limit (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:FLAGS_gpu_memory_limit_mb=8,gpu_allocator_retry_time=0",
-                                            "sim:capacity=1GiB,granularity=2MiB");
+  GememAllocator *vmm = test_allocator_new (
+      "paddle-vmm-auto-growth:FLAGS_gpu_memory_limit_mb=8,gpu_allocator_retry_time=0",
+      "sim:capacity=1GiB,granularity=2MiB");
   GememBlock block;
 
   g_assert_true (try_on (vmm, 0, 3 * MIB, &block));
   g_assert_false (try_on (vmm, 7, 4 * MIB, &block));
-  g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_CREATE], ==, 1); /* the limit is not the device's */
+  /* the limit is not the device's */
+  g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_CREATE], ==, 1);
   g_assert_true (try_on (vmm, 7, 3 * MIB, &block));
   g_assert_cmpuint (vmm->device->held, ==, 8 * MIB);
   g_assert_true (try_on (vmm, 0, MIB, &block)); /* out of what is mapped */
@@ -165,10 +179,12 @@ test_limit (void)
 static void
 test_alignment (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:FLAGS_alignment_size=64KiB", "sim:capacity=1GiB,granularity=2MiB");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:FLAGS_alignment_size=64KiB",
+                                            "sim:capacity=1GiB,granularity=2MiB");
   GememBlock block = take (vmm, 2 * MIB - 0x20000 + 1);
 
-  g_assert_cmpuint (block.size, ==, 2 * MIB); /* with the alignment exactly a page, of which no more than one alignment is left */
+  /* with the alignment exactly a page, of which no more than one alignment is left */
+  g_assert_cmpuint (block.size, ==, 2 * MIB);
   expect (vmm, "", 2 * MIB);
   give (vmm, block);
   g_assert_cmpuint (take (vmm, 1).size, ==, 0x10000);
@@ -176,7 +192,9 @@ test_alignment (void)
   expect (vmm, "(0x0,2031616)(0x200000,2097152)", 6 * MIB);
   test_allocator_destroy (vmm);
 
-  vmm = test_allocator_new ("paddle-vmm-auto-growth:alignment_size=4KiB", "sim:capacity=1GiB,granularity=512"); /* pages of an alignment at least */
+  /* pages of an alignment at least */
+  vmm = test_allocator_new ("paddle-vmm-auto-growth:alignment_size=4KiB",
+                            "sim:capacity=1GiB,granularity=512");
   g_assert_cmphex (take (vmm, 1).address % 4096, ==, 0);
   expect (vmm, "", 8192);
   test_allocator_destroy (vmm);
@@ -202,11 +220,13 @@ expect_states (GememAllocator *allocator, guint64 live, guint64 pending, guint64
   g_assert_cmpuint (sums[GEMEM_SPAN_FREE], ==, unused);
 }
 
-/* The event of another stream keeps a freed block until a request of the block's own stream finds it complete; the own stream needs none. */
+/* The event of another stream keeps a freed block until a request of the block's own stream finds
+ * it complete; the own stream needs none. */
 static void
 test_uses (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB,event_latency=1ms");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth",
+                                            "sim:capacity=1GiB,granularity=2MiB,event_latency=1ms");
   GememBlock a = take (vmm, MIB), b;
 
   vmm->klass->use_on_stream (vmm, &a, 0);
@@ -229,7 +249,8 @@ test_uses (void)
 static void
 test_completion (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth",
+                                            "sim:capacity=1GiB,granularity=2MiB");
   GememBlock a = take (vmm, MIB);
 
   vmm->klass->free (vmm, &a, TRUE);
@@ -242,12 +263,13 @@ test_completion (void)
   test_allocator_destroy (vmm);
 }
 
-/* Out of memory: the lists of all streams are looked through.  That helps no other stream, as nothing goes back to the device; the wait for the retry
- * helps the own one. */
+/* Out of memory: the lists of all streams are looked through.  That helps no other stream, as
+ * nothing goes back to the device; the wait for the retry helps the own one. */
 static void
 test_out_of_memory (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:gpu_allocator_retry_time=5", "sim:capacity=8MiB,granularity=2MiB,event_latency=1ms");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:gpu_allocator_retry_time=5",
+                                            "sim:capacity=8MiB,granularity=2MiB,event_latency=1ms");
   GememBlock a, b;
 
   g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
@@ -267,7 +289,9 @@ test_out_of_memory (void)
 static void
 test_without_stream_safe (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth:FLAGS_use_stream_safe_cuda_allocator=false", "sim:capacity=1GiB,granularity=2MiB");
+  GememAllocator *vmm = test_allocator_new (
+      "paddle-vmm-auto-growth:FLAGS_use_stream_safe_cuda_allocator=false",
+      "sim:capacity=1GiB,granularity=2MiB");
   GememBlock a = take (vmm, MIB);
 
   g_assert_null (vmm->klass->complete);
@@ -298,7 +322,8 @@ test_zero (void)
 static void
 test_unsupported (void)
 {
-  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth", "faulty:every=1,call=reserve,capacity=1GiB");
+  GememAllocator *vmm = test_allocator_new ("paddle-vmm-auto-growth",
+                                            "faulty:every=1,call=reserve,capacity=1GiB");
   GememBlock block;
 
   g_assert_false (try_on (vmm, 0, 1000, &block));
@@ -308,11 +333,13 @@ test_unsupported (void)
 
 /* ---- thread_local */
 
-/* Each thread has chunks of its own, sized when it comes; a block goes back to its thread's buddy. */
+/* Each thread has chunks of its own, sized when it comes; a block goes back to its thread's
+ * buddy. */
 static void
 test_threads (void)
 {
-  GememAllocator *threads = test_allocator_new ("paddle-thread-local:initial_mb=4,realloc_mb=2", "sim:capacity=1GiB");
+  GememAllocator *threads = test_allocator_new ("paddle-thread-local:initial_mb=4,realloc_mb=2",
+                                                "sim:capacity=1GiB");
   GememBlock a, b, c;
 
   g_assert_true (try_on (threads, 5, 1000, &a));
@@ -332,8 +359,11 @@ test_threads (void)
 static void
 test_threads_by_pool (void)
 {
-  GememAllocator *threads = test_allocator_new ("paddle-thread-local:thread=pool,fraction=0.5", "sim:capacity=1GiB");
-  const GememRequest first = { .size = 100, .pool = 3 }, same = { .size = 100, .pool = 3, .stream = 8 }, other = { .size = 100, .pool = 4 };
+  GememAllocator *threads = test_allocator_new ("paddle-thread-local:thread=pool,fraction=0.5",
+                                                "sim:capacity=1GiB");
+  const GememRequest first = { .size = 100, .pool = 3 },
+                     same = { .size = 100, .pool = 3, .stream = 8 },
+                     other = { .size = 100, .pool = 4 };
   GememBlock block;
   guint64 held;
 
@@ -341,7 +371,8 @@ test_threads_by_pool (void)
   held = threads->device->held;
   g_assert_true (threads->klass->alloc (threads, &same, &block));
   g_assert_cmpuint (threads->device->held, ==, held);
-  g_assert_true (threads->klass->alloc (threads, &other, &block)); /* half of what is left, less 5 % */
+  /* half of what is left, less 5 % */
+  g_assert_true (threads->klass->alloc (threads, &other, &block));
   g_assert_cmpuint (threads->device->held - held, <, held);
   g_assert_cmpuint (threads->device->held - held, >, held / 3);
   test_allocator_destroy (threads);

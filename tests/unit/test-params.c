@@ -1,4 +1,5 @@
-/* test-params.c - base/params.h: settings text, parameter tables, their messages, and "did you mean". */
+/* test-params.c - base/params.h: settings text, parameter tables, their messages, and "did you
+ * mean". */
 #include "config.h"
 
 #include <locale.h>
@@ -12,11 +13,11 @@
 typedef struct
 {
   gboolean free_idle;
-  guint64  max_split, chunk, threads, wait;
-  gint64   offset;
-  double   fraction;
-  int      policy;
-  char    *label;
+  guint64 max_split, chunk, threads, wait;
+  gint64 offset;
+  double fraction;
+  int policy;
+  char *label;
 } Params;
 
 static const GememParam table[] = {
@@ -51,7 +52,12 @@ static const GememParam table[] = {
     .max = "64",
     .offset = G_STRUCT_OFFSET (Params, threads),
     .help = "Threads." },
-  { .name = "wait", .type = GEMEM_PARAM_TIME, .default_text = "5", .unit = "ms", .offset = G_STRUCT_OFFSET (Params, wait), .help = "Wait." },
+  { .name = "wait",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "5",
+    .unit = "ms",
+    .offset = G_STRUCT_OFFSET (Params, wait),
+    .help = "Wait." },
   { .name = "offset",
     .type = GEMEM_PARAM_INT,
     .default_text = "-3",
@@ -72,7 +78,10 @@ static const GememParam table[] = {
     .choices = "bump|lowest=first-fit|first-fit|recorded|yes=bump",
     .offset = G_STRUCT_OFFSET (Params, policy),
     .help = "Where addresses come from." },
-  { .name = "label", .type = GEMEM_PARAM_STRING, .offset = G_STRUCT_OFFSET (Params, label), .help = "Label." },
+  { .name = "label",
+    .type = GEMEM_PARAM_STRING,
+    .offset = G_STRUCT_OFFSET (Params, label),
+    .help = "Label." },
   { NULL },
 };
 
@@ -218,7 +227,9 @@ test_apply (void)
   g_autoptr (GError) error = NULL;
   Params params;
 
-  apply (&params, "Release=True,FLAGS_initial-gpu-memory-in-mb=512,MAX-SPLIT-SIZE-MB=20,threads=0x40,wait=2,offset=-10,policy=LOWEST,label=\"a,b\"",
+  apply (&params,
+         "Release=True,FLAGS_initial-gpu-memory-in-mb=512,MAX-SPLIT-SIZE-MB=20,threads=0x40,wait=2,"
+         "offset=-10,policy=LOWEST,label=\"a,b\"",
          &error);
   g_assert_no_error (error);
   g_assert_cmpint (params.free_idle, ==, TRUE);
@@ -231,11 +242,13 @@ test_apply (void)
   g_assert_cmpstr (params.label, ==, "a,b");
   g_autofree char *text = gemem_params_describe (table, &params);
   g_assert_cmpstr (text, ==,
-                   "free_idle=yes,max_split_size_mb=20MiB,initial_gpu_memory_in_mb=512MiB,threads=64,wait=2ms,offset=-10,label=\"a,b\"");
+                   "free_idle=yes,max_split_size_mb=20MiB,initial_gpu_memory_in_mb=512MiB,threads="
+                   "64,wait=2ms,offset=-10,label=\"a,b\"");
   gemem_params_clear (table, &params);
   g_assert_null (params.label);
 
-  /* Special words pass the bounds; the unit of the parameter does not scale them; "%" is of the capacity. */
+  /* Special words pass the bounds; the unit of the parameter does not scale them; "%" is of the
+   * capacity. */
   apply (&params, "max_split_size_mb=default,chunk=12.5%,policy=yes,free_idle=0", &error);
   g_assert_no_error (error);
   g_assert_cmpuint (params.max_split, ==, 0);
@@ -252,24 +265,42 @@ static void
 test_errors (void)
 {
   apply_fails ("thraeds=2", "allocator x: unknown parameter 'thraeds'; did you mean 'threads'?");
-  apply_fails ("FLAGS_fractoin=2", "allocator x: unknown parameter 'FLAGS_fractoin'; did you mean 'fraction'?");
-  apply_fails ("free-idle-chnk=1", "allocator x: unknown parameter 'free-idle-chnk'; did you mean 'free-idle-chunk'?");
-  apply_fails ("zzz=2", "allocator x: unknown parameter 'zzz'; known are free_idle, max_split_size_mb, initial_gpu_memory_in_mb, threads, "
+  apply_fails ("FLAGS_fractoin=2",
+               "allocator x: unknown parameter 'FLAGS_fractoin'; did you mean 'fraction'?");
+  apply_fails ("free-idle-chnk=1",
+               "allocator x: unknown parameter 'free-idle-chnk'; did you mean 'free-idle-chunk'?");
+  apply_fails ("zzz=2", "allocator x: unknown parameter 'zzz'; known are free_idle, "
+                        "max_split_size_mb, initial_gpu_memory_in_mb, threads, "
                         "wait, offset, fraction, policy, label");
   apply_fails ("threads=0", "allocator x: threads='0': too small; use 1 to 64");
   apply_fails ("threads=65", "allocator x: threads='65': too large; use 1 to 64");
-  apply_fails ("threads=two", "allocator x: threads='two': not a whole number; write decimal digits, or 0x and hexadecimal digits");
+  apply_fails ("threads=two", "allocator x: threads='two': not a whole number; write decimal "
+                              "digits, or 0x and hexadecimal digits");
   apply_fails ("offset=-11", "allocator x: offset='-11': too small; use -10 to 10");
   apply_fails ("fraction=1.5", "allocator x: fraction='1.5': too large; use 0 to 1");
-  apply_fails ("max_split_size_mb=19", "allocator x: max_split_size_mb='19': too small; use at least 20, bare numbers count MiB");
-  apply_fails ("chunk=41GiB", "allocator x: chunk='41GiB': too large; use 1KiB to 50%, bare numbers count MiB");
-  apply_fails ("free_idle=maybe", "allocator x: free_idle='maybe': neither yes nor no; use yes or no (true/false, on/off, 1/0)");
-  apply_fails ("policy=bmup", "allocator x: policy='bmup': not one of bump, first-fit, recorded; did you mean 'bump'?");
-  apply_fails ("policy=zzzzz", "allocator x: policy='zzzzz': not one of the choices; use bump, first-fit, recorded");
-  apply_fails ("wait=1day", "allocator x: wait='1day': unknown unit 'day'; use ns, us, ms, s, min or h");
-  apply_fails ("threads=2,threads=2", "allocator x: 'threads' and 'threads' set the same parameter twice; keep one of them");
-  apply_fails ("free_idle=1,label=x,release=1", "allocator x: 'free_idle' and 'release' set the same parameter twice; keep one of them");
-  apply_fails ("fraction=0.5,chunk=1", "allocator x: 'chunk' and 'fraction' exclude each other; keep one of them");
+  apply_fails (
+      "max_split_size_mb=19",
+      "allocator x: max_split_size_mb='19': too small; use at least 20, bare numbers count MiB");
+  apply_fails ("chunk=41GiB",
+               "allocator x: chunk='41GiB': too large; use 1KiB to 50%, bare numbers count MiB");
+  apply_fails ("free_idle=maybe", "allocator x: free_idle='maybe': neither yes nor no; use yes or "
+                                  "no (true/false, on/off, 1/0)");
+  apply_fails (
+      "policy=bmup",
+      "allocator x: policy='bmup': not one of bump, first-fit, recorded; did you mean 'bump'?");
+  apply_fails (
+      "policy=zzzzz",
+      "allocator x: policy='zzzzz': not one of the choices; use bump, first-fit, recorded");
+  apply_fails ("wait=1day",
+               "allocator x: wait='1day': unknown unit 'day'; use ns, us, ms, s, min or h");
+  apply_fails (
+      "threads=2,threads=2",
+      "allocator x: 'threads' and 'threads' set the same parameter twice; keep one of them");
+  apply_fails (
+      "free_idle=1,label=x,release=1",
+      "allocator x: 'free_idle' and 'release' set the same parameter twice; keep one of them");
+  apply_fails ("fraction=0.5,chunk=1",
+               "allocator x: 'chunk' and 'fraction' exclude each other; keep one of them");
 }
 
 static void
@@ -281,15 +312,19 @@ test_no_context (void)
 
   gemem_params_set_defaults (table, &params);
   g_assert_false (gemem_params_set (table, &params, NULL, "device", "chunk", "10%", &error));
-  assert_usage (&error, "device: chunk='10%': a percentage has no whole to be a part of here; give a size in bytes");
-  g_assert_true (gemem_params_set (table, &params, NULL, "device", "chunk", "41GiB", &error)); /* "50%" of what is not known */
+  assert_usage (
+      &error,
+      "device: chunk='10%': a percentage has no whole to be a part of here; give a size in bytes");
+  /* "50%" of what is not known */
+  g_assert_true (gemem_params_set (table, &params, NULL, "device", "chunk", "41GiB", &error));
   g_assert_cmpuint (params.chunk, ==, 41 * GEMEM_GIB);
   g_assert_false (gemem_params_set (none, &params, NULL, "device", "chunk", "1", &error));
   assert_usage (&error, "device: unknown parameter 'chunk'; it takes no parameters");
   g_assert_true (gemem_params_apply (none, &params, NULL, "device", NULL, &error));
 }
 
-/* A failed apply leaves nothing to free (the leak checker sees it otherwise); set replaces strings, also by themselves. */
+/* A failed apply leaves nothing to free (the leak checker sees it otherwise); set replaces strings,
+ * also by themselves. */
 static void
 test_strings (void)
 {
@@ -314,9 +349,25 @@ static void
 test_round_trip (void)
 {
   static const char *const values[] = {
-    "free_idle=yes", "max_split_size_mb=none", "max_split_size_mb=default", "max_split_size_mb=20971521B", "max_split_size_mb=1.5GiB",
-    "chunk=1025B", "chunk=1000kB", "wait=0", "wait=1ns", "wait=1001us", "wait=3h", "offset=-10", "offset=10",
-    "fraction=0.1", "fraction=0.30000000000000004", "fraction=1e-300", "fraction=0.3333333333333333", "policy=recorded", "label=x y",
+    "free_idle=yes",
+    "max_split_size_mb=none",
+    "max_split_size_mb=default",
+    "max_split_size_mb=20971521B",
+    "max_split_size_mb=1.5GiB",
+    "chunk=1025B",
+    "chunk=1000kB",
+    "wait=0",
+    "wait=1ns",
+    "wait=1001us",
+    "wait=3h",
+    "offset=-10",
+    "offset=10",
+    "fraction=0.1",
+    "fraction=0.30000000000000004",
+    "fraction=1e-300",
+    "fraction=0.3333333333333333",
+    "policy=recorded",
+    "label=x y",
   };
   for (gsize i = 0; i < G_N_ELEMENTS (values); i++)
     {
@@ -361,9 +412,11 @@ unsound_subprocess (gconstpointer data)
 static void
 test_unsound (void)
 {
-  static const char *const messages[] = { "*row 'a': unsound default: none given*",
-                                          "*row 'a': unsound default: '5': too large; use at most 4*",
-                                          "*row 'a': unsound bound: 'x': not a whole number;*" };
+  static const char *const messages[] = {
+    "*row 'a': unsound default: none given*",
+    "*row 'a': unsound default: '5': too large; use at most 4*",
+    "*row 'a': unsound bound: 'x': not a whole number;*"
+  };
   for (guint i = 0; i < G_N_ELEMENTS (unsound); i++)
     {
       g_autofree char *path = g_strdup_printf ("/params/unsound/subprocess/%u", i);
@@ -377,7 +430,11 @@ test_unsound (void)
 static void
 test_variables (void)
 {
-  static const GememParam rows[] = { { .name = "times", .aliases = "excess|FLAGS_times|FLAGS_old_times" }, { .name = "plain" }, { .name = "GE_SWITCH" }, { NULL } };
+  static const GememParam rows[] = { { .name = "times",
+                                       .aliases = "excess|FLAGS_times|FLAGS_old_times" },
+                                     { .name = "plain" },
+                                     { .name = "GE_SWITCH" },
+                                     { NULL } };
   g_auto (GStrv) two = gemem_param_variables (&rows[0]), none = gemem_param_variables (&rows[1]);
 
   g_assert_cmpuint (g_strv_length (two), ==, 2);
@@ -407,7 +464,9 @@ test_names (void)
 static void
 test_suggest (void)
 {
-  static const char *const words[] = { "pytorch-caching", "paddle-buddy", "paddle-auto-growth", "ge-scalable", "direct", "x", NULL };
+  static const char *const words[] = {
+    "pytorch-caching", "paddle-buddy", "paddle-auto-growth", "ge-scalable", "direct", "x", NULL
+  };
 
   g_assert_cmpstr (gemem_suggest ("pytorch-cacheing", words), ==, "pytorch-caching");
   g_assert_cmpstr (gemem_suggest ("PyTorch_Caching", words), ==, "pytorch-caching");

@@ -1,4 +1,5 @@
-/* test-pickle.c - the pickle machine opcode by opcode, from hand-made bytes, and everything it must refuse. */
+/* test-pickle.c - the pickle machine opcode by opcode, from hand-made bytes, and everything it must
+ * refuse. */
 #include "config.h"
 
 #include <string.h>
@@ -10,18 +11,28 @@
 static const char *const keys[] = { "a", "b", "c", "items", "word", NULL };
 
 #define P4 "\x80\x04"
-#define A "\x8c\x01" "a"
-#define B "\x8c\x01" "b"
-#define C "\x8c\x01" "c"
-#define ITEMS "\x8c\x05" "items"
-#define X "\x8c\x01" "x"
+#define A \
+  "\x8c\x01" \
+  "a"
+#define B \
+  "\x8c\x01" \
+  "b"
+#define C \
+  "\x8c\x01" \
+  "c"
+#define ITEMS \
+  "\x8c\x05" \
+  "items"
+#define X \
+  "\x8c\x01" \
+  "x"
 /* A dict {a: n} with n < 256. */
 #define DICT_A(n) "}(" A "K" n "u"
 
 typedef struct
 {
   const guint8 *bytes;
-  gsize         size, at, step; /* step: most bytes handed out beyond what was wanted */
+  gsize size, at, step; /* step: most bytes handed out beyond what was wanted */
 } Bytes;
 
 /* A source that gives as few bytes as it may, so that every refill is exercised. */
@@ -50,27 +61,48 @@ append_value (GString *text, const GememPickle *pickle, const GememPickleValue *
 {
   switch ((GememPickleType) value->type)
     {
-    case GEMEM_PICKLE_NONE: g_string_append (text, "None"); break;
-    case GEMEM_PICKLE_BOOL: g_string_append (text, value->integer != 0 ? "True" : "False"); break;
-    case GEMEM_PICKLE_INT: g_string_append_printf (text, "%" G_GINT64_FORMAT, value->integer); break;
-    case GEMEM_PICKLE_BIG_INT: g_string_append_printf (text, "big%" G_GINT64_FORMAT, value->integer); break;
-    case GEMEM_PICKLE_FLOAT: g_string_append_printf (text, "%.17g", value->real); break;
-    case GEMEM_PICKLE_STRING: g_string_append_printf (text, "'%s'", gemem_pickle_string (pickle, value->string)); break;
-    case GEMEM_PICKLE_BYTES: g_string_append (text, "bytes"); break;
+    case GEMEM_PICKLE_NONE:
+      g_string_append (text, "None");
+      break;
+    case GEMEM_PICKLE_BOOL:
+      g_string_append (text, value->integer != 0 ? "True" : "False");
+      break;
+    case GEMEM_PICKLE_INT:
+      g_string_append_printf (text, "%" G_GINT64_FORMAT, value->integer);
+      break;
+    case GEMEM_PICKLE_BIG_INT:
+      g_string_append_printf (text, "big%" G_GINT64_FORMAT, value->integer);
+      break;
+    case GEMEM_PICKLE_FLOAT:
+      g_string_append_printf (text, "%.17g", value->real);
+      break;
+    case GEMEM_PICKLE_STRING:
+      g_string_append_printf (text, "'%s'", gemem_pickle_string (pickle, value->string));
+      break;
+    case GEMEM_PICKLE_BYTES:
+      g_string_append (text, "bytes");
+      break;
     case GEMEM_PICKLE_TUPLE:
       if (value->pair == GEMEM_PICKLE_NO_PAIR)
         g_string_append (text, "tuple");
       else
-        g_string_append_printf (text, "(%d,%d)", (int) (value->pair >> 32), (int) (value->pair & 0xffffffff));
+        g_string_append_printf (text, "(%d,%d)", (int) (value->pair >> 32),
+                                (int) (value->pair & 0xffffffff));
       break;
-    case GEMEM_PICKLE_LIST: g_string_append_printf (text, "list%u", value->count); break;
-    case GEMEM_PICKLE_DICT: g_string_append (text, "dict"); break;
+    case GEMEM_PICKLE_LIST:
+      g_string_append_printf (text, "list%u", value->count);
+      break;
+    case GEMEM_PICKLE_DICT:
+      g_string_append (text, "dict");
+      break;
     case GEMEM_PICKLE_MARK:
-    default: g_assert_not_reached ();
+    default:
+      g_assert_not_reached ();
     }
 }
 
-/* A list with numbers: "[BEFORE+ITEM,ITEM=NUMBER] "; its number is that of the list before and of the items, as digits behind one another. */
+/* A list with numbers: "[BEFORE+ITEM,ITEM=NUMBER] "; its number is that of the list before and of
+ * the items, as digits behind one another. */
 static void
 take_list (GString *text, GememPickle *pickle)
 {
@@ -95,7 +127,8 @@ take_dict (GememPickle *pickle)
 {
   const GememPickleValue *value = get (pickle, 2);
   if (value != NULL && value->type == GEMEM_PICKLE_INT)
-    gemem_pickle_set_number (pickle, value->integer == 255 ? GEMEM_PICKLE_ONCE : (guint32) value->integer);
+    gemem_pickle_set_number (pickle,
+                             value->integer == 255 ? GEMEM_PICKLE_ONCE : (guint32) value->integer);
 }
 
 /* All records as text, "SECTION/LISTS/POSITION/DICTS{a=1 b=2}", then "." or the error. */
@@ -119,11 +152,13 @@ run (const char *bytes, gsize size)
           continue;
         }
       gemem_pickle_path (pickle, &path);
-      g_string_append_printf (text, "%d/%u/%u/%u{", path.section, path.lists, path.position, path.dicts);
+      g_string_append_printf (text, "%d/%u/%u/%u{", path.section, path.lists, path.position,
+                              path.dicts);
       for (guint key = 0; keys[key] != NULL; key++)
         if ((value = get (pickle, key)) != NULL)
           {
-            g_string_append_printf (text, "%s%s=", text->str[text->len - 1] == '{' ? "" : " ", keys[key]);
+            g_string_append_printf (text, "%s%s=", text->str[text->len - 1] == '{' ? "" : " ",
+                                    keys[key]);
             append_value (text, pickle, value);
           }
       g_string_append (text, "} ");
@@ -181,10 +216,12 @@ test_longs (void)
   expect_value ("\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f", "9223372036854775807");
   expect_value ("\x8a\x08\0\0\0\0\0\0\0\x80", "-9223372036854775808");
   expect_value ("\x8b\x02\0\0\0\xff\0", "255");
-  /* Beyond 64 bits the low ones are known: 2^64 - 1, as torch.compile writes for a line, and 2^512. */
+  /* Beyond 64 bits the low ones are known: 2^64 - 1, as torch.compile writes for a line, and
+   * 2^512. */
   expect_value ("\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0", "big-1");
   expect_value ("\x8b\x09\0\0\0\x05\0\0\0\0\0\0\0\x01", "big5");
-  expect (P4 "}" A "\x8b\xff\xff\xff\xffs.", "x.pickle: byte 11: the file ends in the middle of the pickle; it was cut off, fetch it again");
+  expect (P4 "}" A "\x8b\xff\xff\xff\xffs.", "x.pickle: byte 11: the file ends in the middle of "
+                                             "the pickle; it was cut off, fetch it again");
 }
 
 static void
@@ -200,37 +237,65 @@ test_tuples (void)
   expect_value ("(K\x01K\x02t", "(1,2)");
   expect_value ("(K\x01K\x02K\x03K\x04t", "tuple");
   expect_value ("(t", "tuple");
-  expect_value ("](K\x01K\x02" "e", "list2");
+  expect_value ("](K\x01K\x02"
+                "e",
+                "list2");
   /* Two dicts share a stack entry; a tuple still takes them one by one. */
-  expect (P4 "}" A DICT_A ("\x01") DICT_A ("\x02") "\x86s.", "0/0/0/0{a=1} 0/0/0/0{a=2} -1/0/0/0{a=tuple} .");
-  expect (P4 "}" A "K\x05" DICT_A ("\x01") DICT_A ("\x02") "00s.", "0/0/0/0{a=1} 0/0/0/0{a=2} -1/0/0/0{a=5} .");
-  expect (P4 "K\x01\x86.", "x.pickle: byte 4: TUPLE2 finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "K\x01(\x85.", "x.pickle: byte 5: TUPLE1 finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "K\x01t.", "x.pickle: byte 4: TUPLE finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "}" A DICT_A ("\x01") DICT_A ("\x02") "\x86s.",
+          "0/0/0/0{a=1} 0/0/0/0{a=2} -1/0/0/0{a=tuple} .");
+  expect (P4 "}" A "K\x05" DICT_A ("\x01") DICT_A ("\x02") "00s.",
+          "0/0/0/0{a=1} 0/0/0/0{a=2} -1/0/0/0{a=5} .");
+  expect (P4 "K\x01\x86.",
+          "x.pickle: byte 4: TUPLE2 finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "K\x01(\x85.",
+          "x.pickle: byte 5: TUPLE1 finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "K\x01t.",
+          "x.pickle: byte 4: TUPLE finds the wrong values on the stack; the pickle is damaged");
 }
 
 static void
 test_memo (void)
 {
-  expect_value ("\x8c\x02hi\x94" "0h\0", "'hi'");
-  expect_value ("\x8c\x02hiq\x05" "0h\x05", "'hi'");
-  expect_value ("\x8c\x02hir\x05\0\0\0" "0j\x05\0\0\0", "'hi'");
-  expect_value ("K\x03K\x04\x86\x94" "0h\0", "(3,4)");
-  expect_value ("J\0\0\x01\0K\x04\x86\x94" "0h\0", "tuple"); /* too large to be remembered, not wrong */
-  expect_value ("]\x94" "0h\0", "list0");
-  expect_value ("}\x94" "0h\0", "dict");
+  expect_value ("\x8c\x02hi\x94"
+                "0h\0",
+                "'hi'");
+  expect_value ("\x8c\x02hiq\x05"
+                "0h\x05",
+                "'hi'");
+  expect_value ("\x8c\x02hir\x05\0\0\0"
+                "0j\x05\0\0\0",
+                "'hi'");
+  expect_value ("K\x03K\x04\x86\x94"
+                "0h\0",
+                "(3,4)");
+  /* too large to be remembered, not wrong */
+  expect_value ("J\0\0\x01\0K\x04\x86\x94"
+                "0h\0",
+                "tuple");
+  expect_value ("]\x94"
+                "0h\0",
+                "list0");
+  expect_value ("}\x94"
+                "0h\0",
+                "dict");
 }
 
 static void
 test_memo_errors (void)
 {
-  expect (P4 "}" A "h\x07s.", "x.pickle: byte 6: BINGET of memo entry 7, which was never stored; the pickle is damaged");
-  expect (P4 "}" A "j\xff\xff\xff\xffs.",
-          "x.pickle: byte 6: LONG_BINGET of memo entry 4294967295, which was never stored; the pickle is damaged");
-  expect (P4 "}r\xff\xff\xff\xff.", "x.pickle: byte 3: memo entry 4294967295 is out of bounds; the pickle is damaged or too large");
-  expect (P4 "K\x01\x94.", "x.pickle: byte 4: MEMOIZE of a number; no writer of snapshots does that, the pickle is damaged");
-  expect (P4 "\x94.", "x.pickle: byte 2: MEMOIZE finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "(\x94.", "x.pickle: byte 3: MEMOIZE finds the wrong values on the stack; the pickle is damaged");
+  expect (
+      P4 "}" A "h\x07s.",
+      "x.pickle: byte 6: BINGET of memo entry 7, which was never stored; the pickle is damaged");
+  expect (P4 "}" A "j\xff\xff\xff\xffs.", "x.pickle: byte 6: LONG_BINGET of memo entry 4294967295, "
+                                          "which was never stored; the pickle is damaged");
+  expect (P4 "}r\xff\xff\xff\xff.", "x.pickle: byte 3: memo entry 4294967295 is out of bounds; the "
+                                    "pickle is damaged or too large");
+  expect (P4 "K\x01\x94.", "x.pickle: byte 4: MEMOIZE of a number; no writer of snapshots does "
+                           "that, the pickle is damaged");
+  expect (P4 "\x94.",
+          "x.pickle: byte 2: MEMOIZE finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "(\x94.",
+          "x.pickle: byte 3: MEMOIZE finds the wrong values on the stack; the pickle is damaged");
 }
 
 static void
@@ -248,9 +313,13 @@ test_containers (void)
   expect (P4 "}" X "K\x01s(" X "K\x02u.", ".");
   expect (P4 "}" X "K\x01s" A "K\x02s.", "-1/0/0/0{a=2} .");
   expect (P4 "}" A "K\x01s" B "K\x02s.",
-          "-1/0/0/0{a=1} x.pickle: byte 14: a dict gets its items in several parts; save the snapshot again with pickle.dump()");
+          "-1/0/0/0{a=1} x.pickle: byte 14: a dict gets its items in several parts; save the "
+          "snapshot again with pickle.dump()");
   /* FRAME and a second PROTO are passed over; POP and POP_MARK take back. */
-  expect (P4 "\x95\x05\0\0\0\0\0\0\0}\x80\x02K\x01" "0(K\x01K\x02" "1" A "K\x01s.", "-1/0/0/0{a=1} .");
+  expect (P4 "\x95\x05\0\0\0\0\0\0\0}\x80\x02K\x01"
+             "0(K\x01K\x02"
+             "1" A "K\x01s.",
+          "-1/0/0/0{a=1} .");
   expect (P4 "}(0" A "K\x01s.", "-1/0/0/0{a=1} .");
 }
 
@@ -259,22 +328,44 @@ static void
 test_paths (void)
 {
   /* {items: [{a:1}, {a:2}], b: 5}, with APPENDS; then with one APPEND each. */
-  expect (P4 "}(" ITEMS "](" DICT_A ("\x01") DICT_A ("\x02") "e" B "K\x05u.", "3/1/0/0{a=1} 3/1/0/0{a=2} -1/0/0/0{b=5 items=list2} .");
-  expect (P4 "}(" ITEMS "]" DICT_A ("\x01") "a" DICT_A ("\x02") "a" B "K\x05u.", "3/1/0/0{a=1} 3/1/0/0{a=2} -1/0/0/0{b=5 items=list2} .");
+  expect (P4 "}(" ITEMS "](" DICT_A ("\x01") DICT_A ("\x02") "e" B "K\x05u.",
+          "3/1/0/0{a=1} 3/1/0/0{a=2} -1/0/0/0{b=5 items=list2} .");
+  expect (P4 "}(" ITEMS "]" DICT_A ("\x01") "a" DICT_A ("\x02") "a" B "K\x05u.",
+          "3/1/0/0{a=1} 3/1/0/0{a=2} -1/0/0/0{b=5 items=list2} .");
   /* {items: [...]} alone: SETITEM, no mark. */
   expect (P4 "}" ITEMS "](" DICT_A ("\x01") "es.", "3/1/0/0{a=1} -1/0/0/0{items=list1} .");
   /* {items: [[], [{a:1}], [], [{a:2}, {a:3}]]}: inner lists are counted from 0, empty ones too. */
-  expect (P4 "}" ITEMS "](" "]" "]" DICT_A ("\x01") "a" "]" "](" DICT_A ("\x02") DICT_A ("\x03") "e" "e" "s.",
+  expect (P4 "}" ITEMS "]("
+             "]"
+             "]" DICT_A ("\x01") "a"
+                                 "]"
+                                 "](" DICT_A ("\x02") DICT_A ("\x03") "e"
+                                                                      "e"
+                                                                      "s.",
           "3/2/1/0{a=1} 3/2/3/0{a=2} 3/2/3/0{a=3} -1/0/0/0{items=list4} .");
   /* In two parts: [[], []] and then [[{a:1}]]. */
-  expect (P4 "}" ITEMS "](" "]" "]" "e" "(" "]" DICT_A ("\x01") "a" "e" "s.", "3/2/2/0{a=1} -1/0/0/0{items=list3} .");
+  expect (P4 "}" ITEMS "]("
+             "]"
+             "]"
+             "e"
+             "("
+             "]" DICT_A ("\x01") "a"
+                                 "e"
+                                 "s.",
+          "3/2/2/0{a=1} -1/0/0/0{items=list3} .");
   /* {items: [[{a:1}]]} without any mark. */
-  expect (P4 "}" ITEMS "]" "]" DICT_A ("\x01") "aas.", "3/2/0/0{a=1} -1/0/0/0{items=list1} .");
-  /* A dict inside a dict, before and after its sibling's keys; empty dicts beside it do not count as around it. */
-  expect (P4 "}" ITEMS "](}(" A "](" DICT_A ("\x01") "e" B "K\x02" "ues.", "3/1/0/1{a=1} 3/1/0/0{a=list1 b=2} -1/0/0/0{items=list1} .");
+  expect (P4 "}" ITEMS "]"
+             "]" DICT_A ("\x01") "aas.",
+          "3/2/0/0{a=1} -1/0/0/0{items=list1} .");
+  /* A dict inside a dict, before and after its sibling's keys; empty dicts beside it do not count
+   * as around it. */
+  expect (P4 "}" ITEMS "](}(" A "](" DICT_A ("\x01") "e" B "K\x02"
+                                                     "ues.",
+          "3/1/0/1{a=1} 3/1/0/0{a=list1 b=2} -1/0/0/0{items=list1} .");
   expect (P4 "}" ITEMS "](}}" DICT_A ("\x01") "es.", "3/1/0/0{a=1} -1/0/0/0{items=list3} .");
   /* {x: {...}, items: [...]}: the section is the last key. */
-  expect (P4 "}(" C DICT_A ("\x01") ITEMS "](" DICT_A ("\x02") "eu.", "2/0/0/0{a=1} 3/1/0/0{a=2} -1/0/0/0{c=dict items=list1} .");
+  expect (P4 "}(" C DICT_A ("\x01") ITEMS "](" DICT_A ("\x02") "eu.",
+          "2/0/0/0{a=1} 3/1/0/0{a=2} -1/0/0/0{c=dict items=list1} .");
   expect (P4 "}(" X DICT_A ("\x01") "u.", "-1/0/0/0{a=1} .");
   /* The outermost object is a list. */
   expect (P4 "](" DICT_A ("\x01") DICT_A ("\x02") "e.", "-2/1/0/0{a=1} -2/1/0/0{a=2} .");
@@ -283,25 +374,40 @@ test_paths (void)
 static void
 test_operands (void)
 {
-  expect (P4 "u.", "x.pickle: byte 2: SETITEMS finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "(u.", "x.pickle: byte 3: SETITEMS finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "](K\x01K\x02u.", "x.pickle: byte 8: SETITEMS finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "}(K\x01u.", "x.pickle: byte 6: SETITEMS finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "}(K\x01" "e.", "x.pickle: byte 6: APPENDS finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "}K\x01s.", "x.pickle: byte 5: SETITEM finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "](K\x01" "a.", "x.pickle: byte 6: APPEND finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "0.", "x.pickle: byte 2: POP finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "1.", "x.pickle: byte 2: POP_MARK finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 ".", "x.pickle: byte 2: STOP finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "NN.", "x.pickle: byte 4: STOP finds the wrong values on the stack; the pickle is damaged");
-  expect (P4 "(N.", "x.pickle: byte 4: STOP finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "u.",
+          "x.pickle: byte 2: SETITEMS finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "(u.",
+          "x.pickle: byte 3: SETITEMS finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "](K\x01K\x02u.",
+          "x.pickle: byte 8: SETITEMS finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "}(K\x01u.",
+          "x.pickle: byte 6: SETITEMS finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "}(K\x01"
+             "e.",
+          "x.pickle: byte 6: APPENDS finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "}K\x01s.",
+          "x.pickle: byte 5: SETITEM finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "](K\x01"
+             "a.",
+          "x.pickle: byte 6: APPEND finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "0.",
+          "x.pickle: byte 2: POP finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "1.",
+          "x.pickle: byte 2: POP_MARK finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 ".",
+          "x.pickle: byte 2: STOP finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "NN.",
+          "x.pickle: byte 4: STOP finds the wrong values on the stack; the pickle is damaged");
+  expect (P4 "(N.",
+          "x.pickle: byte 4: STOP finds the wrong values on the stack; the pickle is damaged");
 }
 
 /* Every byte that is no opcode of plain data is refused by name, as the very first opcode. */
 static void
 test_refused (void)
 {
-  static const char allowed[] = "\x80\x95(.01NKMJGX)]}aeustqhrjCB\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x94\x96";
+  static const char allowed[] =
+      "\x80\x95(.01NKMJGX)]}aeustqhrjCB\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x94\x96";
   guint refused = 0;
 
   for (guint opcode = 0; opcode < 256; opcode++)
@@ -311,17 +417,22 @@ test_refused (void)
       bytes[2] = (char) opcode;
       text = run (bytes, sizeof bytes);
       g_autofree char *code = g_strdup_printf ("(0x%02x) is refused", opcode);
-      gboolean is_refused = strstr (text, code) != NULL && g_str_has_prefix (text, "x.pickle: byte 2: opcode ");
+      gboolean is_refused = strstr (text, code) != NULL
+                            && g_str_has_prefix (text, "x.pickle: byte 2: opcode ");
       g_assert_cmpint (is_refused, ==, memchr (allowed, (int) opcode, sizeof allowed - 1) == NULL);
       refused += is_refused;
     }
   g_assert_cmpuint (refused, ==, 256 - (sizeof allowed - 1));
-  g_autofree char *attack = run ("\x80\x02" "cos\nsystem\n(X\x02\0\0\0idtR.", 27);
+  g_autofree char *attack = run ("\x80\x02"
+                                 "cos\nsystem\n(X\x02\0\0\0idtR.",
+                                 27);
   g_assert_true (g_str_has_prefix (attack, "x.pickle: byte 2: opcode GLOBAL (0x63) is refused: "));
   g_autofree char *attack4 = run (P4 "\x8c\x02os\x8c\x06system\x93.", 16);
-  g_assert_true (g_str_has_prefix (attack4, "x.pickle: byte 14: opcode STACK_GLOBAL (0x93) is refused: "));
+  g_assert_true (
+      g_str_has_prefix (attack4, "x.pickle: byte 14: opcode STACK_GLOBAL (0x93) is refused: "));
   g_autofree char *text0 = run ("cos\nsystem\n(S'id'\ntR.", 22);
-  g_assert_true (g_str_has_prefix (text0, "x.pickle: byte 0: this is no pickle of protocol 2 or later"));
+  g_assert_true (
+      g_str_has_prefix (text0, "x.pickle: byte 0: this is no pickle of protocol 2 or later"));
 }
 
 static void
@@ -329,28 +440,37 @@ test_protocols (void)
 {
   expect ("\x80\x02}.", ".");
   expect ("\x80\x05}.", ".");
-  expect ("\x80\x01}.", "x.pickle: byte 0: pickle protocol 1 is not known; save the snapshot again with protocol 2 to 5");
-  expect ("\x80\x06}.", "x.pickle: byte 0: pickle protocol 6 is not known; save the snapshot again with protocol 2 to 5");
+  expect ("\x80\x01}.", "x.pickle: byte 0: pickle protocol 1 is not known; save the snapshot again "
+                        "with protocol 2 to 5");
+  expect ("\x80\x06}.", "x.pickle: byte 0: pickle protocol 6 is not known; save the snapshot again "
+                        "with protocol 2 to 5");
   expect (P4 "\x80\x09}.", "x.pickle: byte 2: pickle protocol 9 is not known; use 2 to 5");
   expect ("", "x.pickle: byte 0: the file is empty; name a recorded snapshot");
-  expect ("\x80", "x.pickle: byte 0: the file ends in the middle of the pickle; it was cut off, fetch it again");
+  expect ("\x80", "x.pickle: byte 0: the file ends in the middle of the pickle; it was cut off, "
+                  "fetch it again");
 }
 
 /* A pickle cut anywhere is an error; what follows STOP is not looked at. */
 static void
 test_truncated (void)
 {
-  static const char whole[] = P4 "\x95\x40\0\0\0\0\0\0\0}\x94(" ITEMS "\x94](" DICT_A ("\x01") "}(" A "\x8a\x05\0\0\0\x80\0" B
-                              "G\x3f\xf8\0\0\0\0\0\0ue" C "X\x02\0\0\0hi\x94h\x01j\x02\0\0\0u." "rest";
+  static const char whole[] = P4 "\x95\x40\0\0\0\0\0\0\0}\x94(" ITEMS
+                                 "\x94](" DICT_A ("\x01") "}(" A "\x8a\x05\0\0\0\x80\0" B
+                                                          "G\x3f\xf8\0\0\0\0\0\0ue" C
+                                                          "X\x02\0\0\0hi\x94h\x01j\x02\0\0\0u."
+                                                          "rest";
   gsize size = sizeof whole - 1 - strlen ("rest");
 
   for (gsize i = 0; i < size; i++)
     {
       g_autofree char *text = run (whole, i);
-      g_assert_true (g_str_has_suffix (text, i == 0 ? "name a recorded snapshot" : "it was cut off, fetch it again"));
+      g_assert_true (g_str_has_suffix (text, i == 0 ? "name a recorded snapshot"
+                                                    : "it was cut off, fetch it again"));
     }
-  expect_run (whole, size, "3/1/0/0{a=1} 3/1/0/0{a=2147483648 b=1.5} -1/0/0/0{c='hi' items='hi'} .");
-  expect_run (whole, sizeof whole - 1, "3/1/0/0{a=1} 3/1/0/0{a=2147483648 b=1.5} -1/0/0/0{c='hi' items='hi'} .");
+  expect_run (whole, size,
+              "3/1/0/0{a=1} 3/1/0/0{a=2147483648 b=1.5} -1/0/0/0{c='hi' items='hi'} .");
+  expect_run (whole, sizeof whole - 1,
+              "3/1/0/0{a=1} 3/1/0/0{a=2147483648 b=1.5} -1/0/0/0{c='hi' items='hi'} .");
 }
 
 /* ---- limits */
@@ -372,19 +492,27 @@ test_limits (void)
     append (deep, "(", 1);
   for (guint i = 0; i < 65537; i++)
     append (wide, "N", 1);
-  expect_run ((char *) deep->data, deep->len, "x.pickle: byte 258: objects are nested more than 256 deep; this is no memory snapshot");
-  expect_run ((char *) wide->data, wide->len, "x.pickle: byte 65538: more than 65536 values wait on the stack; this is no memory snapshot");
+  expect_run (
+      (char *) deep->data, deep->len,
+      "x.pickle: byte 258: objects are nested more than 256 deep; this is no memory snapshot");
+  expect_run (
+      (char *) wide->data, wide->len,
+      "x.pickle: byte 65538: more than 65536 values wait on the stack; this is no memory snapshot");
   memset (wide->data + 2, ']', wide->len - 2);
-  expect_run ((char *) wide->data, wide->len, "x.pickle: byte 65538: more than 65536 values wait on the stack; this is no memory snapshot");
+  expect_run (
+      (char *) wide->data, wide->len,
+      "x.pickle: byte 65538: more than 65536 values wait on the stack; this is no memory snapshot");
   wide->data[2] = '\x88';
   for (guint i = 3; i + 1 < wide->len; i += 2)
     memcpy (wide->data + i, "K\x01", 2);
   g_byte_array_set_size (wide, 65537);
   expect_run ((char *) wide->data, wide->len,
-              "x.pickle: byte 65537: the file ends in the middle of the pickle; it was cut off, fetch it again");
+              "x.pickle: byte 65537: the file ends in the middle of the pickle; it was cut off, "
+              "fetch it again");
 }
 
-/* A list of 300000 dicts before a single APPENDS, as the C++ writer of PyTorch makes them, needs one stack entry. */
+/* A list of 300000 dicts before a single APPENDS, as the C++ writer of PyTorch makes them, needs
+ * one stack entry. */
 static void
 test_long_list (void)
 {
@@ -418,20 +546,29 @@ test_long_list (void)
 static void
 test_numbers (void)
 {
-  static const char again[] = "x.pickle: byte %u: an event, segment or block is repeated by a reference to it; no snapshot does that, the file was "
+  static const char again[] = "x.pickle: byte %u: an event, segment or block is repeated by a "
+                              "reference to it; no snapshot does that, the file was "
                               "edited or made to harm";
   g_autofree char *in_list = g_strdup_printf (again, 21), *of_list = g_strdup_printf (again, 25);
   g_autofree char *expected = NULL;
 
-  expect (P4 "}" ITEMS "](" DICT_C ("\x01") DICT_C ("\x02") "h\0}es.", "3/1/0/0{c=1} 3/1/0/0{c=2} [0+1,2,1,0=1210] -1/0/0/0{items=list4} .");
+  expect (P4 "}" ITEMS "](" DICT_C ("\x01") DICT_C ("\x02") "h\0}es.",
+          "3/1/0/0{c=1} 3/1/0/0{c=2} [0+1,2,1,0=1210] -1/0/0/0{items=list4} .");
   /* In several parts; SETITEM and APPEND. */
-  expect (P4 "}" ITEMS "](" DICT_C ("\x01") "e}\x94" C "K\x02s" "ah\0as.", "3/1/0/0{c=1} [0+1=1] 3/1/0/0{c=2} [1+2=12] [12+1=121] -1/0/0/0{items=list3} .");
+  expect (P4 "}" ITEMS "](" DICT_C ("\x01") "e}\x94" C "K\x02s"
+                                            "ah\0as.",
+          "3/1/0/0{c=1} [0+1=1] 3/1/0/0{c=2} [1+2=12] [12+1=121] -1/0/0/0{items=list3} .");
   /* A list by reference, also one that is not complete, and one in itself. */
-  expect (P4 "}(" A "]\x94(" DICT_C ("\x03") "e" B "h\0" "u.", "0/1/0/0{c=3} [0+3=3] -1/0/0/0{a=list1 b=list0} .");
-  expect (P4 "}" ITEMS "](]\x94(" DICT_C ("\x03") "eh\0es.", "3/2/0/0{c=3} [0+3=3] [0+3,3=33] -1/0/0/0{items=list2} .");
-  expect (P4 "}" ITEMS "]\x94(" DICT_C ("\x03") "h\0es.", "3/1/0/0{c=3} [0+3,0=30] -1/0/0/0{items=list2} .");
+  expect (P4 "}(" A "]\x94(" DICT_C ("\x03") "e" B "h\0"
+                                             "u.",
+          "0/1/0/0{c=3} [0+3=3] -1/0/0/0{a=list1 b=list0} .");
+  expect (P4 "}" ITEMS "](]\x94(" DICT_C ("\x03") "eh\0es.",
+          "3/2/0/0{c=3} [0+3=3] [0+3,3=33] -1/0/0/0{items=list2} .");
+  expect (P4 "}" ITEMS "]\x94(" DICT_C ("\x03") "h\0es.",
+          "3/1/0/0{c=3} [0+3,0=30] -1/0/0/0{items=list2} .");
   /* A dict in itself has no number yet. */
-  expect (P4 "}" ITEMS "](}\x94(" A "h\0" C "K\x04ues.", "3/1/0/0{a=dict c=4} [0+4=4] -1/0/0/0{items=list1} .");
+  expect (P4 "}" ITEMS "](}\x94(" A "h\0" C "K\x04ues.",
+          "3/1/0/0{a=dict c=4} [0+4=4] -1/0/0/0{items=list1} .");
   /* What must not come twice, in its list, as a list, and in a list of lists. */
   expected = g_strconcat ("3/1/0/0{c=255} ", in_list, NULL);
   expect (P4 "}" ITEMS "](" DICT_C ("\xff") "h\0es.", expected);
@@ -468,7 +605,8 @@ test_references (void)
       records++;
     }
   g_assert_no_error (error);
-  g_assert_cmpuint (records, ==, 64); /* the frame, its list, 60 lists of lists, the list around, the dict */
+  /* the frame, its list, 60 lists of lists, the list around, the dict */
+  g_assert_cmpuint (records, ==, 64);
   gemem_pickle_free (pickle);
 }
 
@@ -485,7 +623,8 @@ test_long_strings (void)
       append (bytes, (char *) size, 4);
       append (bytes, string, length);
       append (bytes, B "K\x02u.", 3 + 4);
-      g_autofree char *expected = g_strdup_printf ("-1/0/0/0{a='%s' b=2} .", length <= 16384 ? string : "");
+      g_autofree char *expected = g_strdup_printf ("-1/0/0/0{a='%s' b=2} .",
+                                                   length <= 16384 ? string : "");
       expect_run ((char *) bytes->data, bytes->len, expected);
     }
 }

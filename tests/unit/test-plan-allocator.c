@@ -1,12 +1,13 @@
-/* test-plan-allocator.c - the `plan` allocator: addresses are those of the plan, the arena is all it takes, a bad plan is never replayed,
- * variables lie behind the plan, no room for the arena is no memory at all, steps and epochs repeat.
+/* test-plan-allocator.c - the `plan` allocator: addresses are those of the plan, the arena is all
+ * it takes, a bad plan is never replayed, variables lie behind the plan, no room for the arena is
+ * no memory at all, steps and epochs repeat.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/planner.h"
 #include "base/error.h"
+#include "planners/planner.h"
 #include "sim/engine/lifetimes.h"
 #include "sim/engine/replay.h"
 #include "tests/util/event-source.h"
@@ -22,7 +23,7 @@ typedef struct
 {
   GememGraph *graph;
   const char *lowering;
-  TestTrace  *trace;
+  TestTrace *trace;
 } Source;
 
 static GememTraceReader *
@@ -30,15 +31,21 @@ open_source (gpointer data, GError **error)
 {
   Source *source = data;
 
-  return source->graph != NULL ? gemem_lowering_open (source->lowering, source->graph, error) : test_trace_open (source->trace, error);
+  return source->graph != NULL ? gemem_lowering_open (source->lowering, source->graph, error)
+                               : test_trace_open (source->trace, error);
 }
 
 /* A job of @text over @source; @prepare changes it. */
 static GememResult *
 run_job (const char *text, Source *source, void (*prepare) (GememJob *job), GError **error)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-  GememJob job = { .device_spec = "sim:capacity=1PiB", .device_ordinal = -1, .source = open_source, .source_data = source, .graph = source->graph,
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job = { .device_spec = "sim:capacity=1PiB",
+                   .device_ordinal = -1,
+                   .source = open_source,
+                   .source_data = source,
+                   .graph = source->graph,
                    .full_checks = TRUE };
 
   g_assert_true (gemem_allocator_spec_parse (text, specs, error));
@@ -82,8 +89,11 @@ graph_of (const char *json)
 }
 
 /* Two allocations that share bytes in time, one that does not. */
-static const GememTraceEvent small_events[] = { TEST_ALLOC (1, 1000), TEST_ALLOC (2, 500), TEST_FREE (1), TEST_ALLOC (3, 0), TEST_ALLOC (4, 700),
-                                                TEST_FREE (2), TEST_FREE (3), TEST_ALLOC (1, 512), TEST_FREE (4), TEST_FREE (1) };
+static const GememTraceEvent small_events[] = { TEST_ALLOC (1, 1000), TEST_ALLOC (2, 500),
+                                                TEST_FREE (1),        TEST_ALLOC (3, 0),
+                                                TEST_ALLOC (4, 700),  TEST_FREE (2),
+                                                TEST_FREE (3),        TEST_ALLOC (1, 512),
+                                                TEST_FREE (4),        TEST_FREE (1) };
 static TestTrace small_trace = TEST_TRACE (small_events);
 static Source small = { .trace = &small_trace };
 
@@ -101,7 +111,8 @@ log_events (GememJob *job)
 static GememPlan *
 plan_of (const char *planner, Source *source, GememLifetimes **lifetimes)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   g_autoptr (GError) error = NULL;
   GememTraceReader *reader = open_source (source, NULL);
   GememPlanInput input = { source->graph, NULL, 1 };
@@ -168,13 +179,15 @@ test_addresses (void)
 /* ---- graphs */
 
 /* w persists and k is a constant; a, b, c follow one another. */
-static const char chain[]
-    = "{\"name\":\"chain\",\"variables\":[{\"name\":\"w\",\"size\":5000,\"persistable\":true}],\"nodes\":["
-      "{\"name\":\"k\",\"type\":\"Const\",\"outputs\":[{\"size\":100}]},"
-      "{\"name\":\"a\",\"type\":\"x\",\"inputs\":[\"w\",[\"k\",0]],\"workspaces\":[900],\"outputs\":[{\"size\":1024}]},"
-      "{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":1024}]},"
-      "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":1024}]},"
-      "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]],\"outputs\":[{\"size\":1024}]}]}";
+static const char chain[] =
+    "{\"name\":\"chain\",\"variables\":[{\"name\":\"w\",\"size\":5000,\"persistable\":true}],"
+    "\"nodes\":["
+    "{\"name\":\"k\",\"type\":\"Const\",\"outputs\":[{\"size\":100}]},"
+    "{\"name\":\"a\",\"type\":\"x\",\"inputs\":[\"w\",[\"k\",0]],\"workspaces\":[900],\"outputs\":["
+    "{\"size\":1024}]},"
+    "{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":1024}]},"
+    "{\"name\":\"c\",\"type\":\"x\",\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":1024}]},"
+    "{\"name\":\"d\",\"type\":\"x\",\"inputs\":[[\"c\",0]],\"outputs\":[{\"size\":1024}]}]}";
 
 static void
 three_epochs (GememJob *job)
@@ -187,7 +200,8 @@ static void
 test_variables (void)
 {
   g_autoptr (GememGraph) graph = graph_of (chain);
-  Source once = { graph, "eager", NULL }, often = { graph, "eager:steps=3", NULL }, without = { graph, "eager:variables=no", NULL };
+  Source once = { graph, "eager", NULL }, often = { graph, "eager:steps=3", NULL },
+         without = { graph, "eager:variables=no", NULL };
   g_autoptr (GememLifetimes) lifetimes = NULL;
   g_autoptr (GememPlan) plan = plan_of ("ge-hybrid", &once, &lifetimes);
   Source *sources[] = { &once, &often };
@@ -201,7 +215,8 @@ test_variables (void)
       equal (result->calls[GEMEM_CALL_MALLOC], 1);
       equal (result->ooms, 0);
       equal (result->epochs->len, 3);
-      equal (g_array_index (result->epochs, GememEpoch, 2).peak_live, g_array_index (result->epochs, GememEpoch, 0).peak_live);
+      equal (g_array_index (result->epochs, GememEpoch, 2).peak_live,
+             g_array_index (result->epochs, GememEpoch, 0).peak_live);
       gemem_result_free (result);
     }
   GememResult *result = replay ("plan:planner=ge-hybrid", &without, NULL);
@@ -209,7 +224,8 @@ test_variables (void)
   gemem_result_free (result);
 }
 
-/* A lowering that keeps tensors longer than the planner thinks does not fit the plan of the graph; its trace can be planned. */
+/* A lowering that keeps tensors longer than the planner thinks does not fit the plan of the graph;
+ * its trace can be planned. */
 static void
 test_other_lowering (void)
 {
@@ -218,7 +234,8 @@ test_other_lowering (void)
   GememResult *result;
 
   assert_refused ("plan:planner=ge-hybrid", &kept, GEMEM_ERROR_INPUT,
-                  "^ge-hybrid: unsafe plan, .*overlap: .*; the plan of the graph does not fit how it was lowered; choose another --lower");
+                  "^ge-hybrid: unsafe plan, .*overlap: .*; the plan of the graph does not fit how "
+                  "it was lowered; choose another --lower");
   assert_refused ("plan:input=graph", &kept, GEMEM_ERROR_INPUT, "^first-fit-by-size: unsafe plan");
   gemem_result_free (replay ("plan", &kept, NULL)); /* made for traces */
   result = replay ("plan:planner=ge-hybrid,input=trace", &kept, NULL);
@@ -231,20 +248,29 @@ test_other_lowering (void)
 static void
 test_sharing (void)
 {
-  g_autoptr (GememGraph) inplace
-      = graph_of ("{\"nodes\":[{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":1024}]},"
-                  "{\"name\":\"b\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"a\",0]],\"attributes\":{\"_output_inplace_ability\":[0,0]},"
-                  "\"outputs\":[{\"size\":1024}]},{\"name\":\"c\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"b\",0]],\"outputs\":[{\"size\":1024}]}]}");
-  g_autoptr (GememGraph) concat
-      = graph_of ("{\"nodes\":[{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"shape\":[256],\"dtype\":\"float32\"}]},"
-                  "{\"name\":\"b\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"shape\":[512],\"dtype\":\"float32\"}]},"
-                  "{\"name\":\"c\",\"type\":\"ConcatD\",\"stream\":0,\"inputs\":[[\"b\",0],[\"a\",0]],\"attributes\":{\"_reuse_input_on_dim_index\":0,"
-                  "\"_no_padding_continuous_input\":true,\"_output_reuse_input\":true},\"outputs\":[{\"shape\":[768],\"dtype\":\"float32\"}]},"
-                  "{\"name\":\"d\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"c\",0]],\"outputs\":[{\"size\":512}]}]}");
-  Source eager = { inplace, "eager", NULL }, fitting = { inplace, "inplace", NULL }, pieces = { concat, "eager", NULL };
+  g_autoptr (GememGraph) inplace = graph_of (
+      "{\"nodes\":[{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"size\":1024}]},"
+      "{\"name\":\"b\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"a\",0]],\"attributes\":{\"_"
+      "output_inplace_ability\":[0,0]},"
+      "\"outputs\":[{\"size\":1024}]},{\"name\":\"c\",\"type\":\"x\",\"stream\":0,\"inputs\":[["
+      "\"b\",0]],\"outputs\":[{\"size\":1024}]}]}");
+  g_autoptr (GememGraph)
+      concat = graph_of ("{\"nodes\":[{\"name\":\"a\",\"type\":\"x\",\"stream\":0,\"outputs\":[{"
+                         "\"shape\":[256],\"dtype\":\"float32\"}]},"
+                         "{\"name\":\"b\",\"type\":\"x\",\"stream\":0,\"outputs\":[{\"shape\":[512]"
+                         ",\"dtype\":\"float32\"}]},"
+                         "{\"name\":\"c\",\"type\":\"ConcatD\",\"stream\":0,\"inputs\":[[\"b\",0],["
+                         "\"a\",0]],\"attributes\":{\"_reuse_input_on_dim_index\":0,"
+                         "\"_no_padding_continuous_input\":true,\"_output_reuse_input\":true},"
+                         "\"outputs\":[{\"shape\":[768],\"dtype\":\"float32\"}]},"
+                         "{\"name\":\"d\",\"type\":\"x\",\"stream\":0,\"inputs\":[[\"c\",0]],"
+                         "\"outputs\":[{\"size\":512}]}]}");
+  Source eager = { inplace, "eager", NULL }, fitting = { inplace, "inplace", NULL },
+         pieces = { concat, "eager", NULL };
   GememResult *result;
 
-  assert_refused ("plan:planner=ge-hybrid", &eager, GEMEM_ERROR_INPUT, "\\(inplace if the planner works in place\\)");
+  assert_refused ("plan:planner=ge-hybrid", &eager, GEMEM_ERROR_INPUT,
+                  "\\(inplace if the planner works in place\\)");
   result = replay ("plan:planner=ge-hybrid", &fitting, NULL);
   equal (result->peak_reserved, 2048);
   gemem_result_free (result);
@@ -257,12 +283,14 @@ test_sharing (void)
 static void
 check_vector (GememGraph *graph, const GememPlanner *planner)
 {
-  static const char *const lowerings[] = { "eager:steps=2", "gc:threshold=64KiB", "inplace", "zero-clear", "no-gc" };
+  static const char *const lowerings[] = { "eager:steps=2", "gc:threshold=64KiB", "inplace",
+                                           "zero-clear", "no-gc" };
 
   for (guint i = 0; i < G_N_ELEMENTS (lowerings); i++)
     {
       Source source = { graph, lowerings[i], NULL };
-      g_autofree char *spec = g_strdup_printf ("plan:planner=%s,input=%s", planner->base.name, i == 0 ? "graph" : "trace");
+      g_autofree char *spec = g_strdup_printf ("plan:planner=%s,input=%s", planner->base.name,
+                                               i == 0 ? "graph" : "trace");
       GememResult *result = replay (spec, &source, NULL);
 
       equal (result->ooms, 0);
@@ -272,7 +300,8 @@ check_vector (GememGraph *graph, const GememPlanner *planner)
     }
 }
 
-/* The plan of every planner for a graph fits the trace that eager makes of it, on one stream and on several. */
+/* The plan of every planner for a graph fits the trace that eager makes of it, on one stream and on
+ * several. */
 static void
 test_vectors (void)
 {
@@ -291,11 +320,13 @@ test_vectors (void)
       }
 }
 
-/* Liveness by names is liveness of what eager holds; in-place planners choose for themselves and are left out. */
+/* Liveness by names is liveness of what eager holds; in-place planners choose for themselves and
+ * are left out. */
 static void
 test_paddle_vectors (void)
 {
-  static const char *const planners[] = { "paddle-memory-optimize", "paddle-release-memory", "paddle-memory-optimize-pass" };
+  static const char *const planners[] = { "paddle-memory-optimize", "paddle-release-memory",
+                                          "paddle-memory-optimize-pass" };
   g_autoptr (GPtrArray) files = test_shared_files ("vectors/paddle-memory-optimize", ".jsonl.gz");
 
   for (guint i = 0; files != NULL && i < files->len; i++)
@@ -320,8 +351,10 @@ write_file (const char *name, const char *text)
 }
 
 /* Tables name each allocation once. */
-static const GememTraceEvent named_events[] = { TEST_ALLOC (1, 1000), TEST_ALLOC (2, 500), TEST_FREE (1), TEST_ALLOC (3, 700),
-                                                TEST_FREE (2),        TEST_ALLOC (4, 512), TEST_FREE (3), TEST_FREE (4) };
+static const GememTraceEvent named_events[] = { TEST_ALLOC (1, 1000), TEST_ALLOC (2, 500),
+                                                TEST_FREE (1),        TEST_ALLOC (3, 700),
+                                                TEST_FREE (2),        TEST_ALLOC (4, 512),
+                                                TEST_FREE (3),        TEST_FREE (4) };
 static TestTrace named_trace = TEST_TRACE (named_events);
 static Source named = { .trace = &named_trace };
 
@@ -329,7 +362,8 @@ static void
 assert_file (const char *rows, const char *refusal)
 {
   g_autofree char *text = g_strconcat ("id,lower,upper,size,offset\n", rows, NULL);
-  g_autofree char *path = write_file ("plan.csv", text), *spec = g_strdup_printf ("plan:file=%s", path);
+  g_autofree char *path = write_file ("plan.csv", text),
+                  *spec = g_strdup_printf ("plan:file=%s", path);
   GememResult *result;
 
   if (refusal != NULL)
@@ -347,9 +381,11 @@ static void
 test_files (void)
 {
   assert_file ("1,0,2,1000,0\n2,1,4,500,1000\n3,3,6,700,0\n4,5,7,512,988\n", NULL);
-  assert_file ("1,0,2,1000,0\n2,1,4,500,999\n3,3,6,700,0\n4,5,7,512,988\n", "overlap.*; such a plan is never replayed");
+  assert_file ("1,0,2,1000,0\n2,1,4,500,999\n3,3,6,700,0\n4,5,7,512,988\n",
+               "overlap.*; such a plan is never replayed");
   assert_file ("1,0,2,1000,0\n2,1,4,500,1000\n3,3,6,700,0\n", "plan.csv");
-  assert_refused ("plan:file=/nonexistent/plan.csv", &small, GEMEM_ERROR_FAILED, "^/nonexistent/plan.csv: ");
+  assert_refused ("plan:file=/nonexistent/plan.csv", &small, GEMEM_ERROR_FAILED,
+                  "^/nonexistent/plan.csv: ");
 }
 
 /* ---- settings and memory */
@@ -357,12 +393,16 @@ test_files (void)
 static void
 test_settings (void)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
-  assert_refused ("plan:planner=ge-hybird", &small, GEMEM_ERROR_USAGE, "unknown planner 'ge-hybird'; did you mean 'ge-hybrid'\\?");
-  assert_refused ("plan:planner='ge-*'", &small, GEMEM_ERROR_USAGE, "planner=ge-\\*: stands for [0-9]+ planners; name one");
+  assert_refused ("plan:planner=ge-hybird", &small, GEMEM_ERROR_USAGE,
+                  "unknown planner 'ge-hybird'; did you mean 'ge-hybrid'\\?");
+  assert_refused ("plan:planner='ge-*'", &small, GEMEM_ERROR_USAGE,
+                  "planner=ge-\\*: stands for [0-9]+ planners; name one");
   assert_refused ("plan:planner=\"ge-hybrid:nonsense=1\"", &small, GEMEM_ERROR_USAGE, "nonsense");
-  gemem_result_free (replay ("plan:planner=\"ge-hybrid:memory_priority=yes,disable_reuse=no\"", &small, NULL));
+  gemem_result_free (
+      replay ("plan:planner=\"ge-hybrid:memory_priority=yes,disable_reuse=no\"", &small, NULL));
   g_assert_true (gemem_allocator_spec_parse ("plan:planner=ge-hybrid|ge-block", specs, NULL));
   equal (specs->len, 2);
 }
@@ -387,7 +427,8 @@ test_out_of_memory (void)
 {
   GememResult *result = replay ("plan", &small, find_capacity);
   const guint64 arena = result->peak_reserved;
-  g_autofree char *too_small = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, arena - 1), *enough = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, arena);
+  g_autofree char *too_small = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, arena - 1),
+                  *enough = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, arena);
 
   equal (result->least_capacity, arena);
   g_assert_true (result->capacity_monotone);
@@ -419,7 +460,8 @@ test_unknown_request (void)
   GememAllocator *allocator = test_allocator_new ("plan", NULL);
   g_autoptr (GememLifetimes) lifetimes = gemem_lifetimes_new ("test");
   const GememPlanInput input = { NULL, lifetimes, 1 };
-  const GememRequest known = { .size = 600, .id = 0 }, larger = { .size = 1000000, .id = 0 }, unknown = { .size = 70, .id = 9 };
+  const GememRequest known = { .size = 600, .id = 0 }, larger = { .size = 1000000, .id = 0 },
+                     unknown = { .size = 70, .id = 9 };
   GememBlock a, b, c;
 
   gemem_lifetimes_add (lifetimes, 0, 5, 600);

@@ -1,27 +1,29 @@
-/* test-plan-check-pairs.c - the checker's sweep against a comparison of all pairs, on random plans of random graphs and lifetimes.
+/* test-plan-check-pairs.c - the checker's sweep against a comparison of all pairs, on random plans
+ * of random graphs and lifetimes.
  *
- * The sweep compares an item only with who had its bytes last; that this finds a fault whenever there is one is the argument of
- * check-sweep.h.  The naive side knows nothing of chains, sets or order of time: for every pair, in both directions, every writer of the one must be
- * known to start after every user of the other.
+ * The sweep compares an item only with who had its bytes last; that this finds a fault whenever
+ * there is one is the argument of check-sweep.h.  The naive side knows nothing of chains, sets or
+ * order of time: for every pair, in both directions, every writer of the one must be known to start
+ * after every user of the other.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/check.h"
-#include "planners/demand.h"
 #include "base/rng.h"
-#include "tests/util/random-graph.h"
 #include "graphs/inplace.h"
 #include "graphs/order.h"
+#include "planners/check.h"
+#include "planners/demand.h"
+#include "tests/util/random-graph.h"
 
 typedef struct
 {
   const GememGraph *graph;
-  GememDemands     *demands;
-  GememGraphOrder  *order;
-  const GememPlan  *plan;
-  const char       *label; /* of the pass; "" where there are none */
+  GememDemands *demands;
+  GememGraphOrder *order;
+  const GememPlan *plan;
+  const char *label; /* of the pass; "" where there are none */
 } Naive;
 
 static gboolean
@@ -65,7 +67,8 @@ overwrites_own_input (const Naive *naive, guint32 earlier, guint32 later)
     {
       const guint32 input = gemem_graph_input_item (naive->graph, id, i);
 
-      if (input != GEMEM_NONE && items[input].wide == items[earlier].wide && gemem_graph_may_overlay (naive->graph, id, i, output.index))
+      if (input != GEMEM_NONE && items[input].wide == items[earlier].wide
+          && gemem_graph_may_overlay (naive->graph, id, i, output.index))
         return TRUE;
     }
   return FALSE;
@@ -76,7 +79,8 @@ static gboolean
 acted (const Naive *naive, guint32 item)
 {
   for (guint32 i = 0; i < naive->demands->n; i++)
-    if (naive->demands->items[i].wide == naive->demands->items[item].wide && acts (naive, naive->demands->items[i].node))
+    if (naive->demands->items[i].wide == naive->demands->items[item].wide
+        && acts (naive, naive->demands->items[i].node))
       return TRUE;
   return FALSE;
 }
@@ -89,20 +93,23 @@ may_follow (const Naive *naive, guint32 earlier, guint32 later)
   const gboolean own = overwrites_own_input (naive, earlier, later);
   g_autofree guint8 *user = g_new0 (guint8, n), *starter = g_new0 (guint8, n);
 
-  if ((items[earlier].flags & GEMEM_DEMAND_TO_END) || (items[later].flags & GEMEM_DEMAND_FROM_START))
+  if ((items[earlier].flags & GEMEM_DEMAND_TO_END)
+      || (items[later].flags & GEMEM_DEMAND_FROM_START))
     return FALSE;
   for (guint32 i = 0; i < naive->demands->n; i++)
     for (guint32 node = 0; node < n; node++)
       if (acts (naive, node))
         {
           user[node] |= items[i].wide == items[earlier].wide && uses (naive, i, node);
-          starter[node] |= items[i].wide == items[later].wide && (items[i].node == node || items[i].memset == node);
+          starter[node] |= items[i].wide == items[later].wide
+                           && (items[i].node == node || items[i].memset == node);
         }
   if (!acted (naive, later))
     starter[items[later].node] = TRUE;
   for (guint32 u = 0; u < n; u++)
     for (guint32 s = 0; s < n; s++)
-      if (user[u] && starter[s] && !gemem_graph_order_after (naive->order, s, u) && !(own && u == s && u == items[later].node))
+      if (user[u] && starter[s] && !gemem_graph_order_after (naive->order, s, u)
+          && !(own && u == s && u == items[later].node))
         return FALSE;
   return TRUE;
 }
@@ -110,7 +117,8 @@ may_follow (const Naive *naive, guint32 earlier, guint32 later)
 static guint64
 size_of (const Naive *naive, guint32 item)
 {
-  return naive->demands->items[item].flags & GEMEM_DEMAND_PIECE ? naive->demands->items[item].bytes : naive->plan->sizes[item];
+  return naive->demands->items[item].flags & GEMEM_DEMAND_PIECE ? naive->demands->items[item].bytes
+                                                                : naive->plan->sizes[item];
 }
 
 static gboolean
@@ -121,15 +129,18 @@ conflict (const Naive *naive, guint32 a, guint32 b)
 
   if (!(items[a].flags & items[b].flags & GEMEM_DEMAND_MEMORY) || items[a].wide == items[b].wide)
     return FALSE;
-  if (offsets[a] + size_of (naive, a) <= offsets[b] || offsets[b] + size_of (naive, b) <= offsets[a])
+  if (offsets[a] + size_of (naive, a) <= offsets[b]
+      || offsets[b] + size_of (naive, b) <= offsets[a])
     return FALSE;
-  return runs (naive, items[a].node) && runs (naive, items[b].node) && !may_follow (naive, a, b) && !may_follow (naive, b, a);
+  return runs (naive, items[a].node) && runs (naive, items[b].node) && !may_follow (naive, a, b)
+         && !may_follow (naive, b, a);
 }
 
 static gboolean
 any_conflict (Naive *naive)
 {
-  for (guint32 node = 0; node < gemem_graph_n_nodes (naive->graph); node++) /* every label that occurs, and none */
+  for (guint32 node = 0; node < gemem_graph_n_nodes (naive->graph);
+       node++) /* every label that occurs, and none */
     {
       naive->label = gemem_graph_node (naive->graph, node)->batch_label;
       for (guint32 a = 0; a < naive->demands->n; a++)
@@ -159,7 +170,8 @@ checker_finds (GememPlan *plan, const GememPlanInput *input)
 static GememPlan *
 disturbed_plan (const GememGraph *graph, guint64 seed, guint percent)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememPlanInput input = { graph, NULL, 1 };
   GememPlan *plan;
   GememRng rng;
@@ -169,7 +181,10 @@ disturbed_plan (const GememGraph *graph, guint64 seed, guint percent)
   plan = gemem_planner_run (choices->pdata[0], &input, NULL);
   for (guint32 i = 0; i < plan->n_items; i++)
     if (plan->offsets[i] != GEMEM_NO_OFFSET && gemem_rng_below (&rng, 100) < percent)
-      plan->offsets[i] = gemem_rng_below (&rng, 2) ? gemem_rng_below (&rng, 16384) : plan->offsets[i] - MIN (plan->offsets[i], gemem_rng_below (&rng, 600));
+      plan->offsets[i] = gemem_rng_below (&rng, 2)
+                             ? gemem_rng_below (&rng, 16384)
+                             : plan->offsets[i]
+                                   - MIN (plan->offsets[i], gemem_rng_below (&rng, 600));
   for (guint i = 0; i < plan->totals->len; i++)
     g_array_index (plan->totals, GememPlanTotal, i).bytes = G_MAXUINT64 / 2;
   g_clear_pointer (&plan->spaces, g_free);
@@ -184,8 +199,11 @@ test_graphs (void)
 
   for (guint seed = 0; seed < rounds; seed++)
     {
-      const guint features = seed % 3 == 0 ? TEST_GRAPH_ALL : seed % 3 == 1 ? 0xfff : TEST_GRAPH_STREAMS | TEST_GRAPH_WORKSPACES;
-      g_autoptr (GememGraph) graph = test_random_graph (seed, features & ~(guint) TEST_GRAPH_TYPES, 3 + seed % 14);
+      const guint features = seed % 3 == 0   ? TEST_GRAPH_ALL
+                             : seed % 3 == 1 ? 0xfff
+                                             : TEST_GRAPH_STREAMS | TEST_GRAPH_WORKSPACES;
+      g_autoptr (GememGraph)
+          graph = test_random_graph (seed, features & ~(guint) TEST_GRAPH_TYPES, 3 + seed % 14);
       g_autoptr (GememPlan) plan = disturbed_plan (graph, seed, seed % 4 * 7);
       const GememPlanInput input = { graph, NULL, 1 };
       Naive naive = { graph, gemem_demands_new (graph), gemem_graph_order_new (graph), plan, "" };
@@ -214,8 +232,9 @@ lives_conflict (const GememLifetimes *lives, const GememPlan *plan, guint a, gui
 {
   const GememLifetime *x = gemem_lifetimes_get (lives, a), *y = gemem_lifetimes_get (lives, b);
 
-  return x->begin < y->safe_end && y->begin < x->safe_end && plan->offsets[a] < plan->offsets[b] + y->size && plan->offsets[b] < plan->offsets[a] + x->size
-         && plan->spaces[a] == plan->spaces[b];
+  return x->begin < y->safe_end && y->begin < x->safe_end
+         && plan->offsets[a] < plan->offsets[b] + y->size
+         && plan->offsets[b] < plan->offsets[a] + x->size && plan->spaces[a] == plan->spaces[b];
 }
 
 static void
@@ -234,7 +253,8 @@ check_lifetimes (guint64 seed, guint *faulty)
   gemem_plan_add_total (plan, 1, 1000);
   for (guint i = 0; i < n; i++)
     {
-      const guint64 begin = gemem_rng_below (&rng, 40), length = 1 + gemem_rng_below (&rng, 10), size = 1 + gemem_rng_below (&rng, 30);
+      const guint64 begin = gemem_rng_below (&rng, 40), length = 1 + gemem_rng_below (&rng, 10),
+                    size = 1 + gemem_rng_below (&rng, 30);
 
       gemem_lifetimes_add (lives, begin, begin + length, size);
       plan->offsets[i] = gemem_rng_below (&rng, 150);

@@ -1,8 +1,9 @@
-/* test-plan-convert.c - lifetimes of graphs, and graphs of lifetimes: by hand, and that both say the same about who is alive at once. */
+/* test-plan-convert.c - lifetimes of graphs, and graphs of lifetimes: by hand, and that both say
+ * the same about who is alive at once. */
 #include "config.h"
 
-#include "planners/planner.h"
 #include "base/rng.h"
+#include "planners/planner.h"
 #include "tests/util/graph-lines.h"
 #include "tests/util/random-graph.h"
 
@@ -18,7 +19,8 @@ text_of (const GememGraph *graph)
     {
       const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
 
-      g_string_append_printf (text, "%" G_GUINT64_FORMAT "-%" G_GUINT64_FORMAT, life->begin, life->end);
+      g_string_append_printf (text, "%" G_GUINT64_FORMAT "-%" G_GUINT64_FORMAT, life->begin,
+                              life->end);
       if (life->safe_end != life->end)
         g_string_append_printf (text, "/%" G_GUINT64_FORMAT, life->safe_end);
       g_string_append_printf (text, ":%" G_GUINT64_FORMAT " ", life->size);
@@ -27,7 +29,8 @@ text_of (const GememGraph *graph)
     if (places[i].lifetime == GEMEM_NONE)
       g_string_append (text, "- ");
     else
-      g_string_append_printf (text, "%u+%" G_GUINT64_FORMAT " ", places[i].lifetime, places[i].inner);
+      g_string_append_printf (text, "%u+%" G_GUINT64_FORMAT " ", places[i].lifetime,
+                              places[i].inner);
   g_string_truncate (text, text->len - 1);
   return g_string_free (text, FALSE);
 }
@@ -46,7 +49,8 @@ test_by_hand (void)
 {
   expect ("A out=1000\nB in=A out=2000 ws=64\nC in=B\n", "0-2:1000 1-3:2000 1-2:64 0+0 1+0 2+0");
   expect ("A out=500,600\nB in=A.1\n", "0-1:500 0-2:600 0+0 1+0");
-  expect ("X out=8\nD:Data out=512 index=0\nA in=D out=512\nB out=8\nN:NetOutput in=A\nE out=8\n", "0-1:8 0-3:512 2-6:512 3-4:8 5-6:8 0+0 1+0 2+0 3+0 4+0");
+  expect ("X out=8\nD:Data out=512 index=0\nA in=D out=512\nB out=8\nN:NetOutput in=A\nE out=8\n",
+          "0-1:8 0-3:512 2-6:512 3-4:8 5-6:8 0+0 1+0 2+0 3+0 4+0");
   expect ("C:Const out=512\nA in=C out=512\n", "1-2:512 - 0+0");
 }
 
@@ -54,29 +58,40 @@ static void
 test_tied (void)
 {
   expect ("A out=512\nB in=A out=1024 reuse=0.0\nC in=B\nD\n", "0-3:1024 0+0 0+0");
-  expect ("A out=1000\nB out=2000\nH in=A,B out=512,600 continuous_input=1 continuous_output=1\nZ in=H.1\n", "0-3:3024 2-4:1112 0+0 0+1024 1+0 1+512");
-  expect ("A out=1024 shapes=1000\nB out=2048 shapes=2000\nP in=A,B out=3000 _no_padding_continuous_input=1 _output_reuse_input=1 "
+  expect ("A out=1000\nB out=2000\nH in=A,B out=512,600 continuous_input=1 continuous_output=1\nZ "
+          "in=H.1\n",
+          "0-3:3024 2-4:1112 0+0 0+1024 1+0 1+512");
+  expect ("A out=1024 shapes=1000\nB out=2048 shapes=2000\nP in=A,B out=3000 "
+          "_no_padding_continuous_input=1 _output_reuse_input=1 "
           "_reuse_input_on_dim_index=0\nZ in=P\n",
           "0-4:3000 0+0 0+1000 0+0");
-  expect ("M:MemSet\nX out=8\nB after=M out=512 is_atomic_node=1 atomic_output_index=0\n", "1-2:8 0-3:512 0+0 1+0");
-  expect ("A out=8\nB ws=512 _workspace_memory_no_reuse_scope=1\nC out=8\n", "0-1:8 0-3:512 2-3:8 0+0 1+0 2+0");
+  expect ("M:MemSet\nX out=8\nB after=M out=512 is_atomic_node=1 atomic_output_index=0\n",
+          "1-2:8 0-3:512 0+0 1+0");
+  expect ("A out=8\nB ws=512 _workspace_memory_no_reuse_scope=1\nC out=8\n",
+          "0-1:8 0-3:512 2-3:8 0+0 1+0 2+0");
 }
 
 static void
 test_streams (void)
 {
-  expect ("A out=512 stream=0\nB in=A stream=1\nC out=512 stream=0\nD out=512 stream=1\n", "0-2/3:512 2-3/4:512 3-4:512 0+0 1+0 2+0");
-  expect ("A out=512 stream=0\nB in=A stream=1\nC out=512 stream=0\nD out=512 stream=1\nE stream=0 after=D\n", "0-2/3:512 2-3/4:512 3-4:512 0+0 1+0 2+0");
+  expect ("A out=512 stream=0\nB in=A stream=1\nC out=512 stream=0\nD out=512 stream=1\n",
+          "0-2/3:512 2-3/4:512 3-4:512 0+0 1+0 2+0");
+  expect ("A out=512 stream=0\nB in=A stream=1\nC out=512 stream=0\nD out=512 stream=1\nE stream=0 "
+          "after=D\n",
+          "0-2/3:512 2-3/4:512 3-4:512 0+0 1+0 2+0");
 }
 
 static void
 test_lower_bound (void)
 {
-  g_autoptr (GememGraph) labels = test_graph_from_lines ("S out=512\nA in=S out=1024 label=L0\nB in=S out=2048 label=L1\nC in=A,B out=512\n");
-  g_autoptr (GememGraph) in_place = test_graph_from_lines ("A out=512\nB in=A out=512 _output_inplace_ability=0,0\n");
+  g_autoptr (GememGraph) labels = test_graph_from_lines (
+      "S out=512\nA in=S out=1024 label=L0\nB in=S out=2048 label=L1\nC in=A,B out=512\n");
+  g_autoptr (GememGraph)
+      in_place = test_graph_from_lines ("A out=512\nB in=A out=512 _output_inplace_ability=0,0\n");
   g_autoptr (GememGraph) plain = test_graph_from_lines ("A out=512\nB in=A out=512\n");
 
-  g_autoptr (GememGraph) padded = test_graph_from_lines ("A out=512\nX in=A\nB out=512\nY out=512\nC out=512\nH in=B,C continuous_input=1\n");
+  g_autoptr (GememGraph) padded = test_graph_from_lines (
+      "A out=512\nX in=A\nB out=512\nY out=512\nC out=512\nH in=B,C continuous_input=1\n");
 
   g_assert_cmpuint (gemem_graph_lower_bound (padded, 1), ==, 1024); /* Y may lie where C will */
   g_assert_cmpuint (gemem_graph_lower_bound (labels, 1), ==, 2560); /* of L0 and L1 only one runs */
@@ -108,7 +123,8 @@ check_round (guint64 seed)
     {
       const guint64 begin = gemem_rng_below (&rng, 30);
 
-      gemem_lifetimes_add (lives, begin, begin + 1 + gemem_rng_below (&rng, 10), 1 + gemem_rng_below (&rng, 1000));
+      gemem_lifetimes_add (lives, begin, begin + 1 + gemem_rng_below (&rng, 10),
+                           1 + gemem_rng_below (&rng, 1000));
     }
   graph = gemem_graph_from_lifetimes (lives, &order, &error);
   g_assert_no_error (error);
@@ -117,10 +133,12 @@ check_round (guint64 seed)
   g_assert_cmpuint (back->items->len, ==, n);
   for (guint i = 0; i < n; i++)
     {
-      g_assert_cmpuint (gemem_lifetimes_get (back, i)->size, ==, gemem_lifetimes_get (lives, order[i])->size);
+      g_assert_cmpuint (gemem_lifetimes_get (back, i)->size, ==,
+                        gemem_lifetimes_get (lives, order[i])->size);
       for (guint k = 0; k < i; k++)
-        g_assert_true (meet (gemem_lifetimes_get (back, i), gemem_lifetimes_get (back, k))
-                       == meet (gemem_lifetimes_get (lives, order[i]), gemem_lifetimes_get (lives, order[k])));
+        g_assert_true (
+            meet (gemem_lifetimes_get (back, i), gemem_lifetimes_get (back, k))
+            == meet (gemem_lifetimes_get (lives, order[i]), gemem_lifetimes_get (lives, order[k])));
     }
 }
 
@@ -146,7 +164,8 @@ test_too_large (void)
 static void
 test_spaces (void)
 {
-  static const guint64 types[] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HOST, GEMEM_MEMORY_HOST_SVM, GEMEM_MEMORY_SESSION };
+  static const guint64 types[] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HOST,
+                                   GEMEM_MEMORY_HOST_SVM, GEMEM_MEMORY_SESSION };
 
   for (gsize i = 0; i < G_N_ELEMENTS (types); i++)
     g_assert_cmpuint (gemem_space_unpack (gemem_space_pack (types[i])), ==, types[i]);

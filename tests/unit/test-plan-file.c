@@ -1,12 +1,13 @@
-/* test-plan-file.c - plans in files: what was written loads to the same plan; plans of others; every kind of damage is refused by name. */
+/* test-plan-file.c - plans in files: what was written loads to the same plan; plans of others;
+ * every kind of damage is refused by name. */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/plan-file.h"
 #include "base/rng.h"
-#include "tests/util/testutil.h"
 #include "graphs/graph.h"
+#include "planners/plan-file.h"
+#include "tests/util/testutil.h"
 
 /* a -> b -> c; b has two outputs and a workspace. */
 static GememGraph *
@@ -78,11 +79,13 @@ static void
 assert_same (const GememPlan *a, const GememPlan *b)
 {
   g_assert_cmpuint (a->n_items, ==, b->n_items);
-  g_assert_cmpmem (a->offsets, a->n_items * sizeof (guint64), b->offsets, b->n_items * sizeof (guint64));
+  g_assert_cmpmem (a->offsets, a->n_items * sizeof (guint64), b->offsets,
+                   b->n_items * sizeof (guint64));
   g_assert_cmpuint (a->arena, ==, b->arena);
   g_assert_cmpuint (a->totals->len, ==, b->totals->len);
   for (guint i = 0; i < a->totals->len; i++)
-    g_assert_cmphex (g_array_index (a->totals, GememPlanTotal, i).space, ==, g_array_index (b->totals, GememPlanTotal, i).space);
+    g_assert_cmphex (g_array_index (a->totals, GememPlanTotal, i).space, ==,
+                     g_array_index (b->totals, GememPlanTotal, i).space);
 }
 
 static void
@@ -108,9 +111,11 @@ test_json_items (void)
   assert_same (plan, alone);
   for (guint i = 0; i < 4; i++)
     {
-      const GememLifetime *a = gemem_lifetimes_get (lifetimes, i), *b = gemem_lifetimes_get (own, i);
+      const GememLifetime *a = gemem_lifetimes_get (lifetimes, i),
+                          *b = gemem_lifetimes_get (own, i);
 
-      g_assert_true (a->id == b->id && a->begin == b->begin && a->end == b->end && a->size == b->size);
+      g_assert_true (a->id == b->id && a->begin == b->begin && a->end == b->end
+                     && a->size == b->size);
     }
 }
 
@@ -125,7 +130,9 @@ test_csv (void)
   g_autoptr (GError) error = NULL;
 
   gemem_plan_write_csv (text, plan, &input);
-  g_assert_cmpstr (text->str, ==, "id,lower,upper,size,offset\n7,0,4,100,0\n8,1,3,200,128\n9,2,6,300,512\n7@5,5,7,400,\n");
+  g_assert_cmpstr (
+      text->str, ==,
+      "id,lower,upper,size,offset\n7,0,4,100,0\n8,1,3,200,128\n9,2,6,300,512\n7@5,5,7,400,\n");
   path = save ("plan.csv", text->str);
   read = gemem_plan_load (path, &input, &error);
   g_assert_no_error (error);
@@ -137,7 +144,9 @@ test_csv (void)
 static void
 test_csv_of_others (void)
 {
-  g_autofree char *path = save ("other.csv", "offset,size,buffer,end,start\n16,8,weights,-1,-3\n,0,nothing,9,0\n0,16,acts,2,-1\n");
+  g_autofree char *path = save (
+      "other.csv",
+      "offset,size,buffer,end,start\n16,8,weights,-1,-3\n,0,nothing,9,0\n0,16,acts,2,-1\n");
   g_autoptr (GememLifetimes) lifetimes = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GememPlan) plan = gemem_plan_load_items (path, &lifetimes, &error);
@@ -156,7 +165,8 @@ test_graph (void)
 {
   g_autoptr (GememGraph) graph = small_graph ();
   const GememPlanInput input = { graph, NULL, 1 };
-  g_autoptr (GememPlan) plan = gemem_plan_new ("ge-hybrid", gemem_graph_n_items (graph)), read = NULL;
+  g_autoptr (GememPlan) plan = gemem_plan_new ("ge-hybrid", gemem_graph_n_items (graph)),
+                        read = NULL;
   const GememPlanSegment segment = { 2, 0, 4096, TRUE, FALSE };
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *path = NULL;
@@ -171,9 +181,12 @@ test_graph (void)
   plan->winner = g_strdup ("max-block");
   plan->zero_copy = 512;
   gemem_plan_write_json (text, plan, &input);
-  g_assert_nonnull (strstr (text->str, "  \"candidates\": [[\"max-block\", 4096]],\n  \"feature_map_plus_tail\": 4096,\n  \"zero_copy\": 512,\n"
+  g_assert_nonnull (strstr (text->str, "  \"candidates\": [[\"max-block\", 4096]],\n  "
+                                       "\"feature_map_plus_tail\": 4096,\n  \"zero_copy\": 512,\n"
                                        "  \"totals\": {\"0x2\": 4096, \"0x11\": 0},\n"));
-  g_assert_nonnull (strstr (text->str, "  \"outputs\": {\n    \"a\": [0],\n    \"b\": [null, 1024]\n  },\n  \"workspaces\": {\n    \"b\": [1536]\n  }\n}\n"));
+  g_assert_nonnull (strstr (text->str,
+                            "  \"outputs\": {\n    \"a\": [0],\n    \"b\": [null, 1024]\n  },\n  "
+                            "\"workspaces\": {\n    \"b\": [1536]\n  }\n}\n"));
   path = save ("graph.json", text->str);
   read = gemem_plan_load (path, &input, &error);
   g_assert_no_error (error);
@@ -193,7 +206,8 @@ assert_refused (const char *name, const char *text, const GememPlanInput *input,
   g_autofree char *path = save (name, text);
   g_autoptr (GememLifetimes) lifetimes = NULL;
   g_autoptr (GError) error = NULL;
-  g_autoptr (GememPlan) plan = input != NULL ? gemem_plan_load (path, input, &error) : gemem_plan_load_items (path, &lifetimes, &error);
+  g_autoptr (GememPlan) plan = input != NULL ? gemem_plan_load (path, input, &error)
+                                             : gemem_plan_load_items (path, &lifetimes, &error);
 
   g_assert_null (plan);
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
@@ -209,29 +223,44 @@ test_refused (void)
   g_autoptr (GememGraph) graph = small_graph ();
   const GememPlanInput of_trace = { NULL, lifetimes, 1 }, of_graph = { graph, NULL, 1 };
 
-  assert_refused ("r.json", "{\"schema\": \"gemem-results\", \"items\": []}", NULL, "schema: 'gemem-results' is not \"gemem-plan\"");
-  assert_refused ("r.json", "{\"version\": 2, \"items\": []}", NULL, "version: this gemem knows version 1");
+  assert_refused ("r.json", "{\"schema\": \"gemem-results\", \"items\": []}", NULL,
+                  "schema: 'gemem-results' is not \"gemem-plan\"");
+  assert_refused ("r.json", "{\"version\": 2, \"items\": []}", NULL,
+                  "version: this gemem knows version 1");
   assert_refused ("r.json", "{\"item\": []}", NULL, "did you mean 'items'?");
   assert_refused ("r.json", "{}", NULL, "outputs (of a graph) or items");
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8, 0]", NULL, "");
   assert_refused ("r.json", "{\"items\": []} {}", NULL, "");
-  assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8]]}", NULL, "items[0]: an item is [id, begin, end, size, offset]");
+  assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8]]}", NULL,
+                  "items[0]: an item is [id, begin, end, size, offset]");
   assert_refused ("r.json", "{\"items\": [[1, 2, 2, 8, 0]]}", NULL, "items[0]: ends at 2");
-  assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8, 4611686018427387904]]}", NULL, "items[0][4]: is too large");
+  assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8, 4611686018427387904]]}", NULL,
+                  "items[0][4]: is too large");
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, -8, 0]]}", NULL, "items[0][3]");
-  assert_refused ("r.json", "{\"arena\": 5, \"totals\": {\"0x2\": 6}, \"items\": []}", NULL, "arena: 5, but the totals add up to 6");
-  assert_refused ("r.json", "{\"totals\": {\"hbm\": 6}, \"items\": []}", NULL, "totals.hbm: 'hbm' is no memory type");
-  assert_refused ("r.json", "{\"candidates\": [[\"a\"]], \"items\": []}", NULL, "candidates[0]: a candidate is [name, total]");
-  assert_refused ("r.json", "{\"segments\": [{\"space\": \"0x2\"}], \"items\": []}", NULL, "segments[0]: base is missing");
+  assert_refused ("r.json", "{\"arena\": 5, \"totals\": {\"0x2\": 6}, \"items\": []}", NULL,
+                  "arena: 5, but the totals add up to 6");
+  assert_refused ("r.json", "{\"totals\": {\"hbm\": 6}, \"items\": []}", NULL,
+                  "totals.hbm: 'hbm' is no memory type");
+  assert_refused ("r.json", "{\"candidates\": [[\"a\"]], \"items\": []}", NULL,
+                  "candidates[0]: a candidate is [name, total]");
+  assert_refused ("r.json", "{\"segments\": [{\"space\": \"0x2\"}], \"items\": []}", NULL,
+                  "segments[0]: base is missing");
   assert_refused ("r.json", "{\"outputs\": {}}", NULL, "outputs: the plan of a graph");
-  assert_refused ("r.json", "{\"outputs\": {\"z\": [1]}}", &of_graph, "outputs.z: graph 'small' has no such node");
-  assert_refused ("r.json", "{\"outputs\": {\"b\": [1]}}", &of_graph, "outputs.b: 1 offsets, but the graph has 2");
-  assert_refused ("r.json", "{\"outputs\": {\"a\": [1], \"a\": [1]}}", &of_graph, "outputs.a: given twice");
-  assert_refused ("r.json", "{\"items\": [[7, 0, 4, 100, 0]]}", &of_trace, "nothing for allocation 7 of steps 5 to 7");
-  assert_refused ("r.json", "{\"items\": [[7, 0, 4, 101, 0]]}", &of_trace, "allocation 7 has 101 bytes, but 100 in the input");
+  assert_refused ("r.json", "{\"outputs\": {\"z\": [1]}}", &of_graph,
+                  "outputs.z: graph 'small' has no such node");
+  assert_refused ("r.json", "{\"outputs\": {\"b\": [1]}}", &of_graph,
+                  "outputs.b: 1 offsets, but the graph has 2");
+  assert_refused ("r.json", "{\"outputs\": {\"a\": [1], \"a\": [1]}}", &of_graph,
+                  "outputs.a: given twice");
+  assert_refused ("r.json", "{\"items\": [[7, 0, 4, 100, 0]]}", &of_trace,
+                  "nothing for allocation 7 of steps 5 to 7");
+  assert_refused ("r.json", "{\"items\": [[7, 0, 4, 101, 0]]}", &of_trace,
+                  "allocation 7 has 101 bytes, but 100 in the input");
   assert_refused ("r.csv", "id,lower,upper,size\n1,0,2,8\n", NULL, "no buffer has an offset");
-  assert_refused ("r.csv", "id,lower,upper,size,offset\nb,0,2,8,-1\n", NULL, "buffer 'b': its offset is below 0");
-  assert_refused ("r.csv", "id,lower,upper,size,offset\nb,3,2,8,1\n", NULL, ":2: the buffer ends at 2");
+  assert_refused ("r.csv", "id,lower,upper,size,offset\nb,0,2,8,-1\n", NULL,
+                  "buffer 'b': its offset is below 0");
+  assert_refused ("r.csv", "id,lower,upper,size,offset\nb,3,2,8,1\n", NULL,
+                  ":2: the buffer ends at 2");
   assert_refused ("r.csv", "", NULL, "the file is empty");
 }
 
@@ -245,7 +274,8 @@ test_missing (void)
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
 }
 
-/* Random damage gives a plan or an error, nothing else; what is accepted is an offset below 2^62 or none. */
+/* Random damage gives a plan or an error, nothing else; what is accepted is an offset below 2^62 or
+ * none. */
 static void
 test_mutations (void)
 {
@@ -262,7 +292,10 @@ test_mutations (void)
 
   gemem_plan_write_json (json, plan, &inputs[0]);
   gemem_plan_write_csv (csv, plan, &inputs[0]);
-  const char *const texts[] = { json->str, "{\"outputs\": {\"a\": [0], \"b\": [null, 1024]}, \"workspaces\": {\"b\": [5]}}", csv->str };
+  const char *const texts[] = {
+    json->str, "{\"outputs\": {\"a\": [0], \"b\": [null, 1024]}, \"workspaces\": {\"b\": [5]}}",
+    csv->str
+  };
   gemem_rng_init (&rng, 4, "plan-file");
   for (guint round = 0; round < rounds; round++)
     {
@@ -272,12 +305,14 @@ test_mutations (void)
       g_autoptr (GError) error = NULL;
 
       for (guint64 n = gemem_rng_range (&rng, 1, 3); n > 0; n--)
-        text[gemem_rng_below (&rng, strlen (texts[kind]))] = interesting[gemem_rng_below (&rng, sizeof interesting - 1)];
+        text[gemem_rng_below (&rng, strlen (texts[kind]))] =
+            interesting[gemem_rng_below (&rng, sizeof interesting - 1)];
       path = save ("mutated", text);
       read = gemem_plan_load (path, &inputs[kind == 1], &error);
       g_assert_true ((read != NULL) != (error != NULL));
       for (guint i = 0; read != NULL && i < read->n_items; i++)
-        g_assert_true (read->offsets[i] == GEMEM_NO_OFFSET || read->offsets[i] < G_GUINT64_CONSTANT (1) << 62);
+        g_assert_true (read->offsets[i] == GEMEM_NO_OFFSET
+                       || read->offsets[i] < G_GUINT64_CONSTANT (1) << 62);
       accepted += read != NULL;
       refused += read == NULL;
     }

@@ -1,4 +1,5 @@
-/* test-plan-picture.c - pictures of plans: well-formed, complete, inside the canvas, the same every time, small however many items there are. */
+/* test-plan-picture.c - pictures of plans: well-formed, complete, inside the canvas, the same every
+ * time, small however many items there are. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 typedef struct
 {
   GememLifetimes *lifetimes;
-  GememPlanInput  input;
-  GememPlan      *plan;
+  GememPlanInput input;
+  GememPlan *plan;
   GememPlanResult result;
 } Sample;
 
@@ -67,7 +68,7 @@ count (const char *text, const char *part)
 
 typedef struct
 {
-  guint    rects, titles;
+  guint rects, titles;
   GString *texts; /* each ends in a bar */
   gboolean inside;
 } Seen;
@@ -82,7 +83,8 @@ number (const char **names, const char **values, const char *name)
 }
 
 static void
-start_element (GMarkupParseContext *context, const char *element, const char **names, const char **values, gpointer data, GError **error)
+start_element (GMarkupParseContext *context, const char *element, const char **names,
+               const char **values, gpointer data, GError **error)
 {
   Seen *seen = data;
   (void) context;
@@ -91,12 +93,14 @@ start_element (GMarkupParseContext *context, const char *element, const char **n
   if (strcmp (element, "rect") != 0)
     return;
   seen->rects++;
-  seen->inside = seen->inside && number (names, values, "x") + number (names, values, "width") <= 1280
+  seen->inside = seen->inside
+                 && number (names, values, "x") + number (names, values, "width") <= 1280
                  && number (names, values, "y") + number (names, values, "height") <= 760;
 }
 
 static void
-take_text (GMarkupParseContext *context, const char *text, gsize length, gpointer data, GError **error)
+take_text (GMarkupParseContext *context, const char *text, gsize length, gpointer data,
+           GError **error)
 {
   Seen *seen = data;
   const char *element = g_markup_parse_context_get_element (context);
@@ -132,9 +136,20 @@ read_svg (const char *svg)
 static void
 test_few (void)
 {
-  static const char *const texts[] = { "in<put>.gmt: stairs:a<b=\"1\"&c|", "10|", "12|", "arena|", "3.000 MiB|", "lower bound|", "2.000 MiB|", "0 B|",
-                                       "time: steps of the input|", "address, from the start of the arena|", "512.0 KiB or more: 3|",
-                                       "arena 3.000 MiB, lower bound 2.000 MiB (overhead 1.500), 3 rectangles|" };
+  static const char *const texts[] = {
+    "in<put>.gmt: stairs:a<b=\"1\"&c|",
+    "10|",
+    "12|",
+    "arena|",
+    "3.000 MiB|",
+    "lower bound|",
+    "2.000 MiB|",
+    "0 B|",
+    "time: steps of the input|",
+    "address, from the start of the arena|",
+    "512.0 KiB or more: 3|",
+    "arena 3.000 MiB, lower bound 2.000 MiB (overhead 1.500), 3 rectangles|"
+  };
   Sample sample;
   sample_init (&sample, 3, 1 << 20);
   g_autofree char *svg = svg_of (&sample.result), *again = svg_of (&sample.result);
@@ -152,7 +167,8 @@ test_few (void)
   sample_clear (&sample);
 }
 
-/* 5 000 items that do not fit any pixel grid: no outlines, no label that does not fit, a picture of reasonable size. */
+/* 5 000 items that do not fit any pixel grid: no outlines, no label that does not fit, a picture of
+ * reasonable size. */
 static void
 test_many (void)
 {
@@ -217,7 +233,8 @@ test_nothing (void)
   sample_clear (&sample);
 }
 
-/* Outputs that share memory by reference are one rectangle; memory types lie one above the other. */
+/* Outputs that share memory by reference are one rectangle; memory types lie one above the
+ * other. */
 static void
 test_graph (void)
 {
@@ -235,7 +252,8 @@ test_graph (void)
   g_autoptr (GememPlan) plan = gemem_plan_new ("p", gemem_graph_n_items (graph));
   const GememPlanInput input = { graph, NULL, 1 };
   const GememPlanResult result = { "g.json", &input, "p", plan };
-  const guint64 sizes[] = { 1024, 2048, 1024 }, spaces[] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HBM };
+  const guint64 sizes[] = { 1024, 2048, 1024 },
+                spaces[] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P, GEMEM_MEMORY_HBM };
   plan->spaces = g_new0 (guint64, 4);
   for (guint i = 0; i < 3; i++)
     {
@@ -250,7 +268,8 @@ test_graph (void)
 
   g_assert_cmpuint (count (svg, "</title></rect>"), ==, 2);
   g_assert_nonnull (strstr (svg, "<title>conv: 1.000 KiB at 0x0, steps 0 to 2</title>"));
-  g_assert_nonnull (strstr (svg, "<title>conv workspace: 2.000 KiB at 0x400, steps 0 to 1</title>"));
+  g_assert_nonnull (
+      strstr (svg, "<title>conv workspace: 2.000 KiB at 0x400, steps 0 to 1</title>"));
   g_assert_nonnull (strstr (svg, ">memory type ends</text>"));
   g_assert_nonnull (strstr (svg, "time: operators in the order of the plan"));
 }
@@ -272,7 +291,8 @@ test_map (void)
   gemem_plan_map (text, &many.result, 60);
   g_assert_nonnull (strstr (text->str, "# full, 1-9 tenths full, blank empty"));
   g_assert_null (strstr (text->str, "  A  "));
-  for (const char *line = strstr (text->str, "\n\n") + 2; *line != '\0'; line = strchr (line, '\n') + 1)
+  for (const char *line = strstr (text->str, "\n\n") + 2; *line != '\0';
+       line = strchr (line, '\n') + 1)
     g_assert_cmpuint (strcspn (line, "\n"), <=, 60);
   sample_clear (&few);
   sample_clear (&many);
@@ -287,11 +307,16 @@ test_gnuplot (void)
 
   gemem_picture_rect (picture, 100, 250, 1050, 100, 0x0072b2, TRUE, NULL);
   gemem_picture_line (picture, 0, 0, 10000, 5000, 0xd55e00, TRUE);
-  gemem_picture_text (picture, 5000, 2500, GEMEM_ANCHOR_END, 12, GEMEM_TEXT_BOLD | GEMEM_TEXT_UPWARDS, 0x222222, "it's");
+  gemem_picture_text (picture, 5000, 2500, GEMEM_ANCHOR_END, 12,
+                      GEMEM_TEXT_BOLD | GEMEM_TEXT_UPWARDS, 0x222222, "it's");
   gemem_picture_gnuplot (script, data, picture, "b");
   g_assert_nonnull (strstr (data->str, "\n0 0 0 0 0xffffff\n\n\n1.00 11.50 2.50 3.50 0x0072b2\n"));
-  g_assert_nonnull (strstr (script->str, "set arrow from 0.00,0.00 to 100.00,50.00 nohead front lc rgb '#d55e00' lw 1.6 dt (10,6)\n"));
-  g_assert_nonnull (strstr (script->str, "set label 'it''s' at 50.00,25.00 right font 'DejaVu Sans:Bold,9.00' textcolor rgb '#222222' rotate by 90 front\n"));
+  g_assert_nonnull (strstr (
+      script->str,
+      "set arrow from 0.00,0.00 to 100.00,50.00 nohead front lc rgb '#d55e00' lw 1.6 dt (10,6)\n"));
+  g_assert_nonnull (strstr (script->str,
+                            "set label 'it''s' at 50.00,25.00 right font 'DejaVu Sans:Bold,9.00' "
+                            "textcolor rgb '#222222' rotate by 90 front\n"));
 }
 
 int

@@ -1,14 +1,14 @@
-/* test-plan-segments.c - plans cut into segments: those of GE's planner as they are, other plans where nothing crosses, gathered up to
- * the split size; together they are the plan's device memory, byte for byte.
+/* test-plan-segments.c - plans cut into segments: those of GE's planner as they are, other plans
+ * where nothing crosses, gathered up to the split size; together they are the plan's device memory,
+ * byte for byte.
  */
 #include "config.h"
 
+#include "graphs/format.h"
 #include "planners/plan-segments.h"
 #include "planners/planner.h"
 #include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
-#include "graphs/format.h"
-
 
 static const GememPlanSegment *
 at (const GArray *segments, guint i)
@@ -34,7 +34,8 @@ check_whole (const GArray *segments)
 static GememPlan *
 small_plan (void)
 {
-  static const guint64 offsets[] = { 2100, 500, GEMEM_NO_OFFSET, 0, 2000, 0 }, sizes[] = { 1996, 1500, 7, 1000, 100, 64 };
+  static const guint64 offsets[] = { 2100, 500, GEMEM_NO_OFFSET, 0, 2000, 0 },
+                       sizes[] = { 1996, 1500, 7, 1000, 100, 64 };
   GememPlan *plan = gemem_plan_new ("by hand", G_N_ELEMENTS (offsets));
 
   plan->spaces = g_new0 (guint64, G_N_ELEMENTS (offsets));
@@ -54,7 +55,8 @@ test_items (void)
 {
   g_autoptr (GememPlan) plan = small_plan ();
   guint64 elsewhere;
-  g_autoptr (GArray) all = gemem_plan_segments (plan, 0, &elsewhere), some = gemem_plan_segments (plan, 512, &elsewhere);
+  g_autoptr (GArray) all = gemem_plan_segments (plan, 0, &elsewhere),
+                     some = gemem_plan_segments (plan, 512, &elsewhere);
   g_autoptr (GArray) one = gemem_plan_segments (plan, 200 * MIB, &elsewhere);
 
   g_assert_cmpuint (elsewhere, ==, 64);
@@ -81,20 +83,23 @@ test_nothing (void)
   g_assert_cmpuint (elsewhere, ==, 0);
 }
 
-/* What GE's planner says is passed on, the part that must not move and the zero-copy part included. */
+/* What GE's planner says is passed on, the part that must not move and the zero-copy part
+ * included. */
 static void
 test_of_planner (void)
 {
   static const GememPlanSegment given[] = {
-    { GEMEM_MEMORY_HBM, 0, 1000, FALSE, FALSE }, { GEMEM_MEMORY_HBM, 1000, 200, TRUE, FALSE }, { GEMEM_MEMORY_HBM, 1200, 3000, FALSE, FALSE },
-    { GEMEM_MEMORY_P2P, 0, 9, FALSE, FALSE },    { GEMEM_MEMORY_HBM, 4200, 100, FALSE, TRUE },
+    { GEMEM_MEMORY_HBM, 0, 1000, FALSE, FALSE },    { GEMEM_MEMORY_HBM, 1000, 200, TRUE, FALSE },
+    { GEMEM_MEMORY_HBM, 1200, 3000, FALSE, FALSE }, { GEMEM_MEMORY_P2P, 0, 9, FALSE, FALSE },
+    { GEMEM_MEMORY_HBM, 4200, 100, FALSE, TRUE },
   };
   g_autoptr (GememPlan) plan = small_plan ();
   guint64 elsewhere;
 
   g_array_append_vals (plan->segments, given, G_N_ELEMENTS (given));
   g_array_index (plan->totals, GememPlanTotal, 0).bytes = 4300;
-  g_autoptr (GArray) same = gemem_plan_segments (plan, 0, &elsewhere), one = gemem_plan_segments (plan, MIB, &elsewhere);
+  g_autoptr (GArray) same = gemem_plan_segments (plan, 0, &elsewhere),
+                     one = gemem_plan_segments (plan, MIB, &elsewhere);
   g_assert_cmpuint (same->len, ==, 4);
   g_assert_true (at (same, 1)->fixed && !at (same, 2)->fixed && at (same, 3)->zero_copy);
   g_assert_cmpuint (at (same, 1)->base, ==, 1000);
@@ -109,12 +114,15 @@ test_of_planner (void)
 static void
 test_bundled (void)
 {
-  static const char *const graphs[] = { "resnet50-train", "resnet50-inference", "bert-inference", "resnet50-multibatch" };
-  static const char *const planners[] = { "ge-hybrid", "first-fit-by-size", "paddle-release-memory", "no-reuse" };
+  static const char *const graphs[] = { "resnet50-train", "resnet50-inference", "bert-inference",
+                                        "resnet50-multibatch" };
+  static const char *const planners[] = { "ge-hybrid", "first-fit-by-size", "paddle-release-memory",
+                                          "no-reuse" };
 
   for (guint g = 0; g < G_N_ELEMENTS (graphs); g++)
     {
-      g_autofree char *relative = g_strdup_printf ("graphs/bundled/%s.json.gz", graphs[g]), *path = test_source_path (relative);
+      g_autofree char *relative = g_strdup_printf ("graphs/bundled/%s.json.gz", graphs[g]),
+                      *path = test_source_path (relative);
       g_autoptr (GError) error = NULL;
       GememGraph *graph = gemem_graph_open (path, NULL, &error);
       const GememPlanInput input = { .graph = graph };
@@ -122,19 +130,23 @@ test_bundled (void)
       g_assert_no_error (error);
       for (guint p = 0; p < G_N_ELEMENTS (planners); p++)
         {
-          g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+          g_autoptr (GPtrArray)
+              choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
           g_assert_true (gemem_planner_parse (planners[p], choices, &error));
           g_autoptr (GememPlan) plan = gemem_planner_run (choices->pdata[0], &input, &error);
           guint64 elsewhere, cut = 0;
           g_assert_no_error (error);
-          g_autoptr (GArray) segments = gemem_plan_segments (plan, GEMEM_PLAN_SPLIT_STATIC, &elsewhere);
+          g_autoptr (GArray)
+              segments = gemem_plan_segments (plan, GEMEM_PLAN_SPLIT_STATIC, &elsewhere);
 
           g_assert_cmpuint (check_whole (segments) + elsewhere, ==, plan->arena);
-          g_assert_cmpuint (segments->len, >, p == 1 || p == 2 ? 0 : 1); /* first fit: there may be no place that nothing crosses */
+          /* first fit: there may be no place that nothing crosses */
+          g_assert_cmpuint (segments->len, >, p == 1 || p == 2 ? 0 : 1);
           /* No item crosses from one segment into the next. */
           for (guint32 i = 0; i < plan->n_items; i++)
             for (guint s = 1; s < segments->len && p > 0; s++)
-              cut += plan->sizes[i] > 0 && plan->offsets[i] < at (segments, s)->base && plan->offsets[i] + plan->sizes[i] > at (segments, s)->base;
+              cut += plan->sizes[i] > 0 && plan->offsets[i] < at (segments, s)->base
+                     && plan->offsets[i] + plan->sizes[i] > at (segments, s)->base;
           g_assert_cmpuint (cut, ==, 0);
         }
       gemem_graph_unref (graph);

@@ -1,4 +1,5 @@
-/* test-plot.c - data and scripts of the plots to the letter, and pictures that do not change from one run to the next. */
+/* test-plot.c - data and scripts of the plots to the letter, and pictures that do not change from
+ * one run to the next. */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -76,36 +77,43 @@ free_results (GememResult **results, guint n)
 static void
 test_data (void)
 {
-  GememResult *results[] = { test_sample_result ("/tmp/x.gmt", "direct"), test_sample_result ("/tmp/x.gmt", ODD) };
+  GememResult *results[] = { test_sample_result ("/tmp/x.gmt", "direct"),
+                             test_sample_result ("/tmp/x.gmt", ODD) };
   g_autofree char *dir = new_dir ("data");
   results[1]->partial = TRUE;
   write_plots (dir, results, 2, "");
-  g_autofree char *comparison = read_file (dir, "comparison-x.dat"), *timeline = read_file (dir, "timeline-x.dat"),
+  g_autofree char *comparison = read_file (dir, "comparison-x.dat"),
+                  *timeline = read_file (dir, "timeline-x.dat"),
                   *fragmentation = read_file (dir, "fragmentation-x.dat");
   g_assert_cmpstr (comparison, ==,
                    "# x.gmt\n"
                    "# bytes; latencies of an allocation, modelled, ns\n"
-                   "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille alloc_p50 alloc_p99 alloc_max "
+                   "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille "
+                   "alloc_p50 alloc_p99 alloc_max "
                    "modelled_time failed text allocator\n"
-                   "0 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 \"4.000 GiB, 1 failed\" \"direct\"\n"
-                   "1 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 \"4.000 GiB, 1 failed, partial\" "
+                   "0 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 "
+                   "\"4.000 GiB, 1 failed\" \"direct\"\n"
+                   "1 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 "
+                   "\"4.000 GiB, 1 failed, partial\" "
                    "\"p_y^2{@}&\\''<%g>\"\n");
-  g_assert_cmpstr (timeline, ==,
-                   "# x.gmt\n"
-                   "# bytes, the largest value of each between this row and the one before; time in ns\n"
-                   "# event time live allocated reserved\n"
-                   "# index 0: direct\n"
-                   "0 0 1073741824 1073741824 2147483648\n"
-                   "5 2000 3221225472 3489660928 4294967296\n"
-                   "9 4000 2684354560 3221225472 4294967296\n"
-                   "\n\n"
-                   "# index 1: " ODD "\n"
-                   "0 0 1073741824 1073741824 2147483648\n"
-                   "5 2000 3221225472 3489660928 4294967296\n"
-                   "9 4000 2684354560 3221225472 4294967296\n");
+  g_assert_cmpstr (
+      timeline, ==,
+      "# x.gmt\n"
+      "# bytes, the largest value of each between this row and the one before; time in ns\n"
+      "# event time live allocated reserved\n"
+      "# index 0: direct\n"
+      "0 0 1073741824 1073741824 2147483648\n"
+      "5 2000 3221225472 3489660928 4294967296\n"
+      "9 4000 2684354560 3221225472 4294967296\n"
+      "\n\n"
+      "# index 1: " ODD "\n"
+      "0 0 1073741824 1073741824 2147483648\n"
+      "5 2000 3221225472 3489660928 4294967296\n"
+      "9 4000 2684354560 3221225472 4294967296\n");
   assert_contains (fragmentation,
                    "# event time allocated reserved largest_free\n# index 0: direct\n"
-                   "0 0 1073741824 2147483648 NaN\n5 2000 3221225472 4294967296 805306368\n9 4000 0 1073741824 1073741824\n\n\n");
+                   "0 0 1073741824 2147483648 NaN\n5 2000 3221225472 4294967296 805306368\n9 4000 "
+                   "0 1073741824 1073741824\n\n\n");
   g_assert_false (exists (dir, "comparison-x.svg"));
   free_results (results, 2);
 }
@@ -119,7 +127,8 @@ script_of (GememResult *result, GememPlotKind kind)
   return g_string_free (out, FALSE);
 }
 
-/* Many points are drawn as a line; not where one is far from the next, as at the end of a long run: it would be a slope where nothing changed. */
+/* Many points are drawn as a line; not where one is far from the next, as at the end of a long run:
+ * it would be a slope where nothing changed. */
 static void
 test_gaps (void)
 {
@@ -127,7 +136,8 @@ test_gaps (void)
   g_array_set_size (result->timeline, 0);
   for (guint64 i = 0; i < 400; i++)
     {
-      const GememTimelinePoint point = { i, 10 * i, i % 7, i % 7, 100, i % 7, i % 7, 100, G_MAXUINT64 };
+      const GememTimelinePoint point = { i,     10 * i, i % 7, i % 7,      100,
+                                         i % 7, i % 7,  100,   G_MAXUINT64 };
       g_array_append_val (result->timeline, point);
     }
   g_autofree char *even = script_of (result, GEMEM_PLOT_TIMELINE);
@@ -140,7 +150,8 @@ test_gaps (void)
   gemem_result_free (result);
 }
 
-/* A panel without latencies says why: no prices, or no requests, as where all memory is that of static graphs. */
+/* A panel without latencies says why: no prices, or no requests, as where all memory is that of
+ * static graphs. */
 static void
 test_no_latencies (void)
 {
@@ -164,13 +175,15 @@ test_merged (void)
   for (guint64 i = 0; i < 2500; i++)
     {
       guint64 peak = i == 1234 ? 9999 : i % 7;
-      const GememTimelinePoint point = { i, 10 * i, i % 7, i % 7, 100, peak, peak, MAX (peak, 100), G_MAXUINT64 };
+      const GememTimelinePoint point = { i,    10 * i, i % 7,           i % 7,      100,
+                                         peak, peak,   MAX (peak, 100), G_MAXUINT64 };
       g_array_append_val (result->timeline, point);
     }
   g_autoptr (GPtrArray) groups = gemem_plot_groups (&result, 1);
   gemem_plot_data (out, GEMEM_PLOT_TIMELINE, groups->pdata[0]);
   g_auto (GStrv) lines = g_strsplit (out->str, "\n", -1);
-  g_assert_cmpuint (g_strv_length (lines), ==, 4 + 834 + 1); /* thirds of 2500 points, and the end of the last line */
+  /* thirds of 2500 points, and the end of the last line */
+  g_assert_cmpuint (g_strv_length (lines), ==, 4 + 834 + 1);
   g_assert_cmpstr (lines[4], ==, "2 20 2 2 100");
   g_assert_cmpstr (lines[5], ==, "5 50 5 5 100");
   g_assert_cmpstr (lines[4 + 411], ==, "1235 12350 9999 9999 9999");
@@ -271,42 +284,54 @@ test_units (void)
 static void
 test_script (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", ODD) };
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+                             test_sample_result ("x.gmt", ODD) };
   g_autofree char *dir = new_dir ("script");
   results[0]->cost_guesses = 24;
   results[0]->cost_numbers = 25;
   write_plots (dir, results, 2, "");
-  g_autofree char *comparison = read_file (dir, "comparison-x.gp"), *timeline = read_file (dir, "timeline-x.gp"),
+  g_autofree char *comparison = read_file (dir, "comparison-x.gp"),
+                  *timeline = read_file (dir, "timeline-x.gp"),
                   *fragmentation = read_file (dir, "fragmentation-x.gp");
-  g_assert_true (g_str_has_prefix (
-      comparison, "# gnuplot comparison-x.gp: draws comparison-x.svg and comparison-x.png\nreset\nset encoding utf8\n"
-                  "set decimalsign '.'\nset datafile missing 'NaN'\ndata = 'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"));
-  assert_contains (comparison, "set label 'x.gmt: peak memory and cost by allocator' at screen 0.5,");
+  g_assert_true (g_str_has_prefix (comparison,
+                                   "# gnuplot comparison-x.gp: draws comparison-x.svg and "
+                                   "comparison-x.png\nreset\nset encoding utf8\n"
+                                   "set decimalsign '.'\nset datafile missing 'NaN'\ndata = "
+                                   "'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"));
+  assert_contains (comparison,
+                   "set label 'x.gmt: peak memory and cost by allocator' at screen 0.5,");
   assert_contains (comparison, "\nset ytics scale 0 ('direct' 0, 'p_y^2{@}&\\''\"<%%g>' 1)\n");
-  assert_contains (comparison, "\nset xlabel 'peak reserved (GiB)' offset 0,0.4\nunit = 2.0**30\nend = 4294967296\n"
-                               "cut(bytes) = (bytes > end ? end : bytes)/unit\nset xrange [0:4294967296/unit*");
+  assert_contains (
+      comparison,
+      "\nset xlabel 'peak reserved (GiB)' offset 0,0.4\nunit = 2.0**30\nend = 4294967296\n"
+      "cut(bytes) = (bytes > end ? end : bytes)/unit\nset xrange [0:4294967296/unit*");
   assert_contains (comparison, "\nset label 2 '24 of 25 costs are guesses' at graph");
   assert_contains (comparison, "unset multiplot\nunset output\n}\n");
-  assert_contains (timeline, "unit = 2.0**30\nx(value) = value/1e3\nset xrange [x(0):x(4000)]\nset multiplot\n");
-  assert_contains (timeline, "\nset format x '%g'\ntop = 4294967296/unit*1.06\nset yrange [0:top]\n");
+  assert_contains (
+      timeline, "unit = 2.0**30\nx(value) = value/1e3\nset xrange [x(0):x(4000)]\nset multiplot\n");
   assert_contains (timeline,
-                   "\nset title 'p_y^2{@}&\\''\"<%g>'.\"\\n\".'peak 4.000 GiB, 1 failed' offset 0,-0.7\nset ylabel 'memory (GiB)'\n");
+                   "\nset format x '%g'\ntop = 4294967296/unit*1.06\nset yrange [0:top]\n");
+  assert_contains (timeline, "\nset title 'p_y^2{@}&\\''\"<%g>'.\"\\n\".'peak 4.000 GiB, 1 failed' "
+                             "offset 0,-0.7\nset ylabel 'memory (GiB)'\n");
   assert_contains (timeline, "\nset xlabel 'time (us)' offset 0,0.4\n");
+  assert_contains (timeline, "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with "
+                             "fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
   assert_contains (
       timeline,
-      "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
-  assert_contains (timeline, "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
+      "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
   g_assert_null (strstr (timeline, "capacity")); /* 8 GiB: twice what was reserved */
-  assert_contains (fragmentation,
-                   "\nset title 'direct'.\"\\n\".'25.0 % external waste at the peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
+  assert_contains (fragmentation, "\nset title 'direct'.\"\\n\".'25.0 % external waste at the "
+                                  "peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
   free_results (results, 2);
 }
 
-/* One allocator far above the others: its bar is cut off, its panel has a scale of its own; three times the median is not far. */
+/* One allocator far above the others: its bar is cut off, its panel has a scale of its own; three
+ * times the median is not far. */
 static void
 test_outlier (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "a"), test_sample_result ("x.gmt", "b"), test_sample_result ("x.gmt", "c") };
+  GememResult *results[] = { test_sample_result ("x.gmt", "a"), test_sample_result ("x.gmt", "b"),
+                             test_sample_result ("x.gmt", "c") };
   g_autofree char *dir = new_dir ("outlier");
   results[1]->peak_reserved = 12 * GEMEM_GIB;
   write_plots (dir, results, 3, "");
@@ -315,7 +340,8 @@ test_outlier (void)
   assert_contains (near, "top = 12884901888/unit*1.06\n");
   results[1]->peak_reserved = 16 * GEMEM_GIB;
   write_plots (dir, results, 3, "");
-  g_autofree char *far = read_file (dir, "timeline-x.gp"), *comparison = read_file (dir, "comparison-x.gp");
+  g_autofree char *far = read_file (dir, "timeline-x.gp"),
+                  *comparison = read_file (dir, "comparison-x.gp");
   assert_contains (far, "'peak 16.00 GiB, 1 failed, own scale'");
   assert_contains (far, "top = 17179869184/unit*1.06\n");
   assert_contains (far, "top = 4294967296/unit*1.06\n");
@@ -327,12 +353,16 @@ test_outlier (void)
   free_results (results, 3);
 }
 
-/* Without times the axis counts events; a capacity within reach is drawn; no timeline, no files of it. */
-/* Two to six results that all have timelines: a line each, the first one widest; least live below; bars at full length. */
+/* Without times the axis counts events; a capacity within reach is drawn; no timeline, no files of
+ * it. */
+/* Two to six results that all have timelines: a line each, the first one widest; least live below;
+ * bars at full length. */
 static void
 test_reserved (void)
 {
-  static const char *const labels[] = { "ge:static_memory_policy=0", "it's", "c", "d", "e", "f", "g" };
+  static const char *const labels[] = {
+    "ge:static_memory_policy=0", "it's", "c", "d", "e", "f", "g"
+  };
   GememResult *results[G_N_ELEMENTS (labels)];
   g_autofree char *dir = new_dir ("reserved"), *many = new_dir ("many"), *one = new_dir ("one");
   for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
@@ -346,7 +376,8 @@ test_reserved (void)
   write_plots (dir, results, 6, "");
   g_assert_false (exists (dir, "reserved-x.dat"));
   g_autofree char *script = read_file (dir, "reserved-x.gp");
-  assert_contains (script, "set label 'x.gmt: reserved over time, and device calls' at screen 0.5,");
+  assert_contains (script,
+                   "set label 'x.gmt: reserved over time, and device calls' at screen 0.5,");
   assert_contains (script, "set label 'live with it''s' at screen");
   assert_contains (script, "data = 'timeline-x.dat'\n");
   assert_contains (script, "data index 1 using (x($2)):($3/unit) with fillsteps");
@@ -368,7 +399,8 @@ test_reserved (void)
 static void
 test_script_variants (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("y.gmt", "direct") };
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+                             test_sample_result ("y.gmt", "direct") };
   g_autofree char *dir = new_dir ("variants");
   results[0]->capacity = 5 * GEMEM_GIB;
   results[0]->ooms = 0;
@@ -381,7 +413,8 @@ test_script_variants (void)
   assert_contains (timeline, "set xrange [x(0):x(9)]\n");
   assert_contains (timeline, "\nset xlabel 'event' offset 0,0.4\n");
   assert_contains (timeline, "using (x($1)):($5/unit)");
-  assert_contains (timeline, "  5368709120/unit with lines dt 4 lw 1.5 lc rgb '#d55e00' title 'capacity'\n");
+  assert_contains (timeline,
+                   "  5368709120/unit with lines dt 4 lw 1.5 lc rgb '#d55e00' title 'capacity'\n");
   assert_contains (timeline, "set label 'capacity' at screen");
   g_assert_null (strstr (timeline, "failure"));
   g_assert_true (exists (dir, "comparison-y.gp"));
@@ -390,11 +423,13 @@ test_script_variants (void)
   free_results (results, 2);
 }
 
-/* Calls are gathered into classes; a bar far above the others is cut off; what nobody calls is not in the legend. */
+/* Calls are gathered into classes; a bar far above the others is cut off; what nobody calls is not
+ * in the legend. */
 static void
 test_calls (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "b"), test_sample_result ("x.gmt", "c") };
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+                             test_sample_result ("x.gmt", "b"), test_sample_result ("x.gmt", "c") };
   g_autofree char *dir = new_dir ("calls");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     {
@@ -406,14 +441,19 @@ test_calls (void)
   g_assert_cmpstr (data, ==,
                    "# x.gmt\n"
                    "# modelled time of device calls by kind, ns; then their numbers\n"
-                   "# row malloc_ns free_ns reserve_release_ns create_ns destroy_ns map_ns unmap_ns syncs_events_ns memset_info_ns malloc_calls "
-                   "free_calls reserve_release_calls create_calls destroy_calls map_calls unmap_calls syncs_events_calls memset_info_calls "
+                   "# row malloc_ns free_ns reserve_release_ns create_ns destroy_ns map_ns "
+                   "unmap_ns syncs_events_ns memset_info_ns malloc_calls "
+                   "free_calls reserve_release_calls create_calls destroy_calls map_calls "
+                   "unmap_calls syncs_events_calls memset_info_calls "
                    "time calls allocator\n"
                    "0 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"direct\"\n"
-                   "1 1000 2000 12000 0 32000 64000 128000 15872000 16640000 1 2 12 0 32 64 128 15872 16640 \"32.75 ms\" \"32751\" \"b\"\n"
+                   "1 1000 2000 12000 0 32000 64000 128000 15872000 16640000 1 2 12 0 32 64 128 "
+                   "15872 16640 \"32.75 ms\" \"32751\" \"b\"\n"
                    "2 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"c\"\n");
   assert_contains (script, "set label 'x.gmt: device calls by kind' at screen 0.5,");
-  assert_contains (script, "\nset xlabel 'modelled time in device calls (us)' offset 0,0.4\nunit = 1e3\nend = 500000\n");
+  assert_contains (
+      script,
+      "\nset xlabel 'modelled time in device calls (us)' offset 0,0.4\nunit = 1e3\nend = 500000\n");
   assert_contains (script, "\nset xlabel 'device calls' offset 0,0.4\nunit = 1.0\nend = 6\n");
   assert_contains (script, "\nset label 'reserve, release' at screen");
   g_assert_null (strstr (script, "set label 'create'"));
@@ -441,14 +481,16 @@ test_script_locale (void)
 
 /* ---- pictures */
 
-static const char *const pictures[]
-    = { "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "calls-x.svg", "reserved-x.svg",
-        "comparison-x.png", "timeline-x.png", "fragmentation-x.png", "calls-x.png", "reserved-x.png" };
+static const char *const pictures[] = {
+  "comparison-x.svg", "timeline-x.svg", "fragmentation-x.svg", "calls-x.svg", "reserved-x.svg",
+  "comparison-x.png", "timeline-x.png", "fragmentation-x.png", "calls-x.png", "reserved-x.png"
+};
 
 static void
 test_rendered (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", ODD) };
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+                             test_sample_result ("x.gmt", ODD) };
   g_autofree char *first = new_dir ("first"), *second = new_dir ("second");
   if (have_gnuplot ())
     {
@@ -456,15 +498,20 @@ test_rendered (void)
       write_plots (second, results, 2, NULL);
       for (gsize i = 0; i < G_N_ELEMENTS (pictures); i++)
         {
-          g_autofree char *a = g_build_filename (first, pictures[i], NULL), *b = g_build_filename (second, pictures[i], NULL), *one = NULL,
+          g_autofree char *a = g_build_filename (first, pictures[i], NULL),
+                          *b = g_build_filename (second, pictures[i], NULL), *one = NULL,
                           *two = NULL;
           gsize one_length = 0, two_length = 0;
-          g_assert_true (g_file_get_contents (a, &one, &one_length, NULL) && g_file_get_contents (b, &two, &two_length, NULL));
+          g_assert_true (g_file_get_contents (a, &one, &one_length, NULL)
+                         && g_file_get_contents (b, &two, &two_length, NULL));
           g_assert_cmpmem (one, one_length, two, two_length);
           g_assert_cmpuint (one_length, >, 3000);
-          g_assert_true (g_str_has_suffix (pictures[i], ".svg") ? g_str_has_suffix (one, "</svg>\n\n") : memcmp (one, "\211PNG", 4) == 0);
+          g_assert_true (g_str_has_suffix (pictures[i], ".svg")
+                             ? g_str_has_suffix (one, "</svg>\n\n")
+                             : memcmp (one, "\211PNG", 4) == 0);
         }
-      g_autofree char *comparison = read_file (first, "comparison-x.svg"), *timeline = read_file (first, "timeline-x.svg");
+      g_autofree char *comparison = read_file (first, "comparison-x.svg"),
+                      *timeline = read_file (first, "timeline-x.svg");
       assert_contains (comparison, "p_y^2{@}&amp;\\'\"&lt;%g>");
       assert_contains (timeline, "p_y^2{@}&amp;\\'\"&lt;%g>");
       assert_contains (timeline, "memory (GiB)");
@@ -477,7 +524,8 @@ test_rendered (void)
 static void
 test_rendered_edges (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", ""), test_sample_result ("x.gmt", "it's"), test_sample_result ("y.gmt", "direct"),
+  GememResult *results[] = { test_sample_result ("x.gmt", ""), test_sample_result ("x.gmt", "it's"),
+                             test_sample_result ("y.gmt", "direct"),
                              test_sample_result ("y.gmt", "b") };
   g_autofree char *dir = new_dir ("edges");
   const GememTimelinePoint empty = { 0 };
@@ -486,7 +534,8 @@ test_rendered_edges (void)
       for (guint i = 0; i < 2; i++)
         {
           GememResult *none = results[i], *much = results[2 + i];
-          none->peak_reserved = none->peak_live = none->peak_allocated = none->lower_bound = none->external_at_peak = 0;
+          none->peak_reserved = none->peak_live = none->peak_allocated = none->lower_bound =
+              none->external_at_peak = 0;
           gemem_histogram_init (&none->alloc_ns);
           g_array_set_size (none->timeline, 0);
           g_array_append_val (none->timeline, empty);
@@ -512,11 +561,13 @@ test_by_hand (void)
   if (have_gnuplot ())
     {
       write_plots (dir, &result, 1, NULL);
-      g_autofree char *before = read_file (dir, "timeline-x.svg"), *path = g_build_filename (dir, "timeline-x.svg", NULL);
+      g_autofree char *before = read_file (dir, "timeline-x.svg"),
+                      *path = g_build_filename (dir, "timeline-x.svg", NULL);
       const char *argv[] = { "gnuplot", "timeline-x.gp", NULL };
       int status;
       g_assert_cmpint (g_unlink (path), ==, 0);
-      g_assert_true (g_spawn_sync (dir, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, &status, NULL));
+      g_assert_true (g_spawn_sync (dir, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+                                   NULL, &status, NULL));
       g_assert_cmpint (status, ==, 0);
       g_autofree char *after = read_file (dir, "timeline-x.svg");
       g_assert_cmpstr (after, ==, before);
@@ -527,25 +578,31 @@ test_by_hand (void)
 static void
 test_dumb (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "other") };
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+                             test_sample_result ("x.gmt", "other") };
   g_autoptr (GError) error = NULL;
   if (have_gnuplot ())
     {
       results[1]->peak_reserved = 2 * GEMEM_GIB;
       results[1]->ooms = 0;
-      g_autofree char *comparison = gemem_plot_dumb (results, 2, "comparison", 80, 24, NULL, &error);
+      g_autofree char *comparison = gemem_plot_dumb (results, 2, "comparison", 80, 24, NULL,
+                                                     &error);
       g_assert_no_error (error);
-      assert_contains (comparison, "\n     direct |===============================|========  4.000 GiB, 1 failed  |\n"
-                                   "            |                                                               |\n"
-                                   "      other |====================           | 2.000 GiB                     |\n");
+      assert_contains (
+          comparison,
+          "\n     direct |===============================|========  4.000 GiB, 1 failed  |\n"
+          "            |                                                               |\n"
+          "      other |====================           | 2.000 GiB                     |\n");
       g_autofree char *timeline = gemem_plot_dumb (results, 2, "Timeline", 80, 24, NULL, &error);
       g_assert_no_error (error);
       assert_contains (timeline, "time (us)");
       assert_contains (timeline, "direct *****");
       assert_contains (timeline, "live $$$$$");
-      for (const char *line = timeline; line != NULL; line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
+      for (const char *line = timeline; line != NULL;
+           line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
         g_assert_cmpuint (strcspn (line, "\n"), <=, 80);
-      g_autofree char *fragmentation = gemem_plot_dumb (results, 2, "fragmentation", 80, 24, NULL, &error);
+      g_autofree char *fragmentation = gemem_plot_dumb (results, 2, "fragmentation", 80, 24, NULL,
+                                                        &error);
       g_assert_no_error (error);
       assert_contains (fragmentation, "100 +-");
     }
@@ -557,11 +614,12 @@ test_errors (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
   g_autoptr (GError) error = NULL;
-  g_autofree char *file = g_build_filename (test_tmpdir (), "file", NULL), *inside = g_build_filename (file, "plots", NULL),
-                  *dir = new_dir ("errors");
+  g_autofree char *file = g_build_filename (test_tmpdir (), "file", NULL),
+                  *inside = g_build_filename (file, "plots", NULL), *dir = new_dir ("errors");
   g_assert_null (gemem_plot_dumb (&result, 1, "pie", 80, 24, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-  g_assert_cmpstr (error->message, ==, "unknown plot 'pie'; choose comparison, timeline or fragmentation");
+  g_assert_cmpstr (error->message, ==,
+                   "unknown plot 'pie'; choose comparison, timeline or fragmentation");
   g_clear_error (&error);
   g_assert_null (gemem_plot_dumb (&result, 1, "timeline", 80, 24, "/nonexistent/gnuplot", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
@@ -572,7 +630,8 @@ test_errors (void)
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
   assert_contains (error->message, inside);
   g_clear_error (&error);
-  g_assert_false (gemem_plot_write (dir, &result, 1, "false", NULL, &error)); /* a gnuplot that always fails */
+  /* a gnuplot that always fails */
+  g_assert_false (gemem_plot_write (dir, &result, 1, "false", NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
   assert_contains (error->message, "comparison-x.gp: gnuplot failed: without a message");
   g_assert_true (exists (dir, "comparison-x.gp"));

@@ -1,4 +1,5 @@
-/* test-profile.c - cost profiles: the formula, the files of the project, where they are found, and what is wrong with a bad one. */
+/* test-profile.c - cost profiles: the formula, the files of the project, where they are found, and
+ * what is wrong with a bad one. */
 #include "config.h"
 
 #include <string.h>
@@ -16,7 +17,8 @@ profile_text (const char *device, const char *malloc_group)
   g_string_append_printf (text, "[malloc]\n%s", malloc_group);
   g_string_append (text, "[allocator]\nhit_ns=7\nsource=guess: x\n");
   for (guint call = 1; call < GEMEM_CALL_COUNT; call++)
-    g_string_append_printf (text, "[%s]\nbase_ns=%u\nsource=guess: x\n", gemem_device_call_name (call), call);
+    g_string_append_printf (text, "[%s]\nbase_ns=%u\nsource=guess: x\n",
+                            gemem_device_call_name (call), call);
   return g_string_free (text, FALSE);
 }
 
@@ -26,16 +28,22 @@ profile_text (const char *device, const char *malloc_group)
 static void
 test_formula (void)
 {
-  const GememCallCost cost = { .base_ns = 100, .per_mib_ns = 7, .per_page_ns = 30 }, huge = { .per_mib_ns = G_MAXUINT64 };
-  const GememCallCost base = { .base_ns = 100 }, map = { .base_ns = 100, .set_access_ns = 20, .per_page_ns = 1 };
+  const GememCallCost cost = { .base_ns = 100, .per_mib_ns = 7, .per_page_ns = 30 },
+                      huge = { .per_mib_ns = G_MAXUINT64 };
+  const GememCallCost base = { .base_ns = 100 },
+                      map = { .base_ns = 100, .set_access_ns = 20, .per_page_ns = 1 };
 
   g_assert_cmpuint (gemem_call_cost_ns (&base, G_MAXUINT64, 4096), ==, 100);
   g_assert_cmpuint (gemem_call_cost_ns (&map, 4 * GEMEM_MIB, 2 * GEMEM_MIB), ==, 122);
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 0, 2 * GEMEM_MIB), ==, 100);
-  g_assert_cmpuint (gemem_call_cost_ns (&cost, 1, 2 * GEMEM_MIB), ==, 130);                       /* a page begun counts whole */
+  /* a page begun counts whole */
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 1, 2 * GEMEM_MIB), ==, 130);
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB, 2 * GEMEM_MIB), ==, 100 + 14 + 30);
-  g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB + 1, 2 * GEMEM_MIB), ==, 100 + 14 + 60);
-  g_assert_cmpuint (gemem_call_cost_ns (&cost, 3 * GEMEM_MIB / 2, 2 * GEMEM_MIB), ==, 100 + 10 + 30); /* 10.5 rounded down */
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB + 1, 2 * GEMEM_MIB), ==,
+                    100 + 14 + 60);
+  /* 10.5 rounded down */
+  g_assert_cmpuint (gemem_call_cost_ns (&cost, 3 * GEMEM_MIB / 2, 2 * GEMEM_MIB), ==,
+                    100 + 10 + 30);
   g_assert_cmpuint (gemem_call_cost_ns (&huge, G_MAXUINT64, 4096), ==, G_MAXUINT64);
 }
 
@@ -67,8 +75,8 @@ test_ours (void)
   static const struct
   {
     const char *name;
-    guint64     capacity;
-    guint       facts;
+    guint64 capacity;
+    guint facts;
   } ours[] = { { "a100", 80 * GEMEM_GIB, 2 },
                { "ascend910b", 64 * GEMEM_GIB, 2 },
                { "generic", 80 * GEMEM_GIB, 1 },
@@ -89,7 +97,9 @@ test_ours (void)
       g_assert_cmpuint (file->numbers - file->guesses, ==, ours[i].facts);
       g_assert_true (file->calls[GEMEM_CALL_FREE].synchronises);
       g_assert_false (file->calls[GEMEM_CALL_UNMAP].synchronises);
-      g_assert_cmpuint (file->calls[GEMEM_CALL_MAP].base_ns + file->calls[GEMEM_CALL_MAP].set_access_ns, ==, 20000);
+      g_assert_cmpuint (file->calls[GEMEM_CALL_MAP].base_ns
+                            + file->calls[GEMEM_CALL_MAP].set_access_ns,
+                        ==, 20000);
       g_assert_cmpuint (file->hit_ns, >, 0);
 
       g_unsetenv ("GEMEM_PROFILES");
@@ -122,12 +132,14 @@ test_search (void)
 
   write_profile (test_tmpdir (), "mine.ini", text);
   g_setenv ("GEMEM_PROFILES", dirs, TRUE);
-  g_autoptr (GememProfile) by_name = gemem_profile_load ("mine", &error), by_path = gemem_profile_load (path, &error);
+  g_autoptr (GememProfile) by_name = gemem_profile_load ("mine", &error),
+                           by_path = gemem_profile_load (path, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (by_name->path, ==, path);
   g_assert_cmpstr (by_path->path, ==, path);
 
-  write_profile (test_tmpdir (), "generic.ini", text); /* before the installed and the built-in one */
+  /* before the installed and the built-in one */
+  write_profile (test_tmpdir (), "generic.ini", text);
   g_autoptr (GememProfile) own = gemem_profile_load ("generic", &error);
   g_assert_no_error (error);
   g_assert_cmpuint (own->capacity, ==, GEMEM_GIB);
@@ -135,7 +147,8 @@ test_search (void)
   g_assert_null (gemem_profile_load ("h20", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_assert_cmpstr (error->message, ==,
-                   "profile 'h20': not found; did you mean 'h200'? known are a100, ascend910b, generic, h200, mine; "
+                   "profile 'h20': not found; did you mean 'h200'? known are a100, ascend910b, "
+                   "generic, h200, mine; "
                    "a path has a '/' or ends in .ini");
   g_clear_error (&error);
   g_assert_null (gemem_profile_load ("./nowhere.ini", &error));
@@ -164,37 +177,56 @@ test_bad (void)
   {
     const char *device, *malloc_group, *message;
   } cases[] = {
-    { DEVICE, "base_ns=12us\nsource=guess: x\n", "x.ini:7: [malloc] base_ns: '12us' is not a whole number of nanoseconds" },
-    { DEVICE, "base_ns=-1\nsource=guess: x\n", "x.ini:7: [malloc] base_ns: '-1' is not a whole number of nanoseconds" },
+    { DEVICE, "base_ns=12us\nsource=guess: x\n",
+      "x.ini:7: [malloc] base_ns: '12us' is not a whole number of nanoseconds" },
+    { DEVICE, "base_ns=-1\nsource=guess: x\n",
+      "x.ini:7: [malloc] base_ns: '-1' is not a whole number of nanoseconds" },
     { DEVICE, "base_ns=1\n",
-      "x.ini:7: [malloc] base_ns: has no source; add 'base_ns_source=' with 'guess: ', 'fact: ' or 'measured: ' and the reason" },
+      "x.ini:7: [malloc] base_ns: has no source; add 'base_ns_source=' with 'guess: ', 'fact: ' or "
+      "'measured: ' and the reason" },
     { DEVICE, "base_ns=1\nbase_ns_source=guess: x\nper_mib_ns=1\n",
-      "x.ini:9: [malloc] per_mib_ns: has no source; add 'per_mib_ns_source=' with 'guess: ', 'fact: ' or 'measured: ' and the reason" },
+      "x.ini:9: [malloc] per_mib_ns: has no source; add 'per_mib_ns_source=' with 'guess: ', "
+      "'fact: ' or 'measured: ' and the reason" },
     { DEVICE, "base_ns=1\nsource=I know\n",
-      "x.ini:8: [malloc] source: 'I know' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '" },
+      "x.ini:8: [malloc] source: 'I know' does not say what it is; begin with 'guess: ', 'fact: ' "
+      "or 'measured: '" },
     { DEVICE, "base_ns=1\nsource=guess:\n",
-      "x.ini:8: [malloc] source: 'guess:' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '" },
-    { DEVICE, "source=guess: x\n", "x.ini:6: [malloc]: has no base_ns; add it (0 if it costs nothing)" },
-    { DEVICE, "base_ns=1\nper_mb_ns=1\nsource=guess: x\n", "x.ini:8: [malloc] per_mb_ns: unknown key; did you mean 'per_mib_ns'?" },
+      "x.ini:8: [malloc] source: 'guess:' does not say what it is; begin with 'guess: ', 'fact: ' "
+      "or 'measured: '" },
+    { DEVICE, "source=guess: x\n",
+      "x.ini:6: [malloc]: has no base_ns; add it (0 if it costs nothing)" },
+    { DEVICE, "base_ns=1\nper_mb_ns=1\nsource=guess: x\n",
+      "x.ini:8: [malloc] per_mb_ns: unknown key; did you mean 'per_mib_ns'?" },
     { DEVICE, "base_ns=1\ncolour=1\nsource=guess: x\n",
-      "x.ini:8: [malloc] colour: unknown key; known are base_ns, per_mib_ns, per_page_ns, per_1000_live_ns, synchronises, and their sources" },
+      "x.ini:8: [malloc] colour: unknown key; known are base_ns, per_mib_ns, per_page_ns, "
+      "per_1000_live_ns, synchronises, and their sources" },
     { DEVICE, "base_ns=1\nset_access_ns=1\nsource=guess: x\n",
-      "x.ini:8: [malloc] set_access_ns: unknown key; known are base_ns, per_mib_ns, per_page_ns, per_1000_live_ns, synchronises, and their sources" },
-    { DEVICE, "base_ns=1\nsynchronises=perhaps\nsource=guess: x\n", "x.ini:8: [malloc] synchronises: 'perhaps' is neither yes nor no" },
-    { DEVICE, "base_ns=1\nbase_ns=2\nsource=guess: x\n", "x.ini:8: 'base_ns=2' is given twice, first in line 7; keep one" },
-    { DEVICE, "base_ns 1\n", "x.ini:7: 'base_ns 1' is no '[group]', 'key=value' or '# comment'; correct or remove the line" },
+      "x.ini:8: [malloc] set_access_ns: unknown key; known are base_ns, per_mib_ns, per_page_ns, "
+      "per_1000_live_ns, synchronises, and their sources" },
+    { DEVICE, "base_ns=1\nsynchronises=perhaps\nsource=guess: x\n",
+      "x.ini:8: [malloc] synchronises: 'perhaps' is neither yes nor no" },
+    { DEVICE, "base_ns=1\nbase_ns=2\nsource=guess: x\n",
+      "x.ini:8: 'base_ns=2' is given twice, first in line 7; keep one" },
+    { DEVICE, "base_ns 1\n",
+      "x.ini:7: 'base_ns 1' is no '[group]', 'key=value' or '# comment'; correct or remove the "
+      "line" },
     { DEVICE, MALLOC "[maloc]\n", "x.ini:11: [maloc]: unknown group; did you mean [malloc]?" },
-    { DEVICE, MALLOC "[malloc]\n", "x.ini:11: '[malloc]' is given twice, first in line 6; keep one" },
+    { DEVICE, MALLOC "[malloc]\n",
+      "x.ini:11: '[malloc]' is given twice, first in line 6; keep one" },
     { DEVICE, MALLOC "[stream_sync]\nsynchronises=yes\nbase_ns=1\nsource=guess: x\n",
       "x.ini:51: '[stream_sync]' is given twice, first in line 11; keep one" },
-    { "a=1\n", MALLOC, "x.ini:1: 'a=1' is no '[group]', 'key=value' or '# comment'; keys come after a [group] line" },
+    { "a=1\n", MALLOC,
+      "x.ini:1: 'a=1' is no '[group]', 'key=value' or '# comment'; keys come after a [group] "
+      "line" },
     { "[device]\nname=x\ncapacity=1GB/s\ngranularity=2MiB\nsource=guess: x\n", MALLOC, NULL },
     { "[device]\nname=x\ncapacity=1GiB\ngranularity=3MiB\nsource=guess: x\n", MALLOC,
       "x.ini:4: [device] granularity: is not a power of two" },
-    { "[device]\nname=x\ncapacity=1GiB\nsource=guess: x\n", MALLOC, "x.ini:1: [device]: has no granularity; add it (as in 2MiB)" },
+    { "[device]\nname=x\ncapacity=1GiB\nsource=guess: x\n", MALLOC,
+      "x.ini:1: [device]: has no granularity; add it (as in 2MiB)" },
     { "[device]\ncapacity=1GiB\ngranularity=2MiB\nsource=guess: x\n", MALLOC,
       "x.ini:1: [device]: has no name; add the name of the device as people know it" },
-    { "", MALLOC, "x.ini: has no group [device]; add it (base_ns=0 for a call that costs nothing)" },
+    { "", MALLOC,
+      "x.ini: has no group [device]; add it (base_ns=0 for a call that costs nothing)" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -209,9 +241,14 @@ test_bad (void)
           g_assert_true (g_str_has_prefix (error->message, "x.ini:3: [device] capacity: "));
         }
     }
-  assert_refused ("", 0, "x.ini: has no group [device]; add it (base_ns=0 for a call that costs nothing)");
-  assert_refused ("[device]\0", 9, "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
-  assert_refused ("\xff\xfe", 2, "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
+  assert_refused ("", 0,
+                  "x.ini: has no group [device]; add it (base_ns=0 for a call that costs nothing)");
+  assert_refused (
+      "[device]\0", 9,
+      "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
+  assert_refused (
+      "\xff\xfe", 2,
+      "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
 }
 
 /* Whoever says that a wait synchronises has misunderstood something. */
@@ -223,7 +260,8 @@ test_waits_wait (void)
   broken = g_strconcat (parts[0], "[event_sync]\nsynchronises=no\n", parts[1], NULL);
   g_autoptr (GError) error = NULL;
   g_assert_null (gemem_profile_parse (broken, strlen (broken), "x.ini", &error));
-  g_assert_nonnull (strstr (error->message, "[event_sync] synchronises: this call waits by its meaning; remove the key"));
+  g_assert_nonnull (strstr (
+      error->message, "[event_sync] synchronises: this call waits by its meaning; remove the key"));
 }
 
 int

@@ -1,7 +1,9 @@
-/* test-pytorch-caching.c - `pytorch-caching` against the worked examples of peers.md 3.1 (P1 to P6, P13, P14, what P7 says without expandable
- * segments), the configuration check values of 1a.11, and what no recording shows: streams, events, private pools, adopted states.
+/* test-pytorch-caching.c - `pytorch-caching` against the worked examples of peers.md 3.1 (P1 to P6,
+ * P13, P14, what P7 says without expandable segments), the configuration check values of 1a.11, and
+ * what no recording shows: streams, events, private pools, adopted states.
  *
- * Places are written as in the specification: "S1+512" is 512 bytes into the second segment that the device handed out. */
+ * Places are written as in the specification: "S1+512" is 512 bytes into the second segment that
+ * the device handed out. */
 #include "config.h"
 
 #include <string.h>
@@ -11,13 +13,12 @@
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
-
 typedef struct
 {
   GememAllocator *a;
-  GArray         *segments; /* guint64: address of each device allocation, in order */
+  GArray *segments; /* guint64: address of each device allocation, in order */
   GememDeviceWatch watch;
-  GString        *calls;    /* "+S0:SIZE -S0:SIZE !SIZE", since the last expect_calls() */
+  GString *calls; /* "+S0:SIZE -S0:SIZE !SIZE", since the last expect_calls() */
 } Fixture;
 
 static char *
@@ -65,7 +66,7 @@ setup (const char *spec, const char *device)
   f->a = test_allocator_new (spec, device);
   f->segments = g_array_new (FALSE, FALSE, sizeof (guint64));
   f->calls = g_string_new (NULL);
-  f->watch = (GememDeviceWatch) { .func = observe, .data = f };
+  f->watch = (GememDeviceWatch){ .func = observe, .data = f };
   gemem_device_watch (f->a->device, &f->watch);
   return f;
 }
@@ -91,8 +92,10 @@ get_full (Fixture *f, guint64 size, guint64 stream, guint32 pool, const char *ex
   const GememRequest request = { size, stream, pool };
   GememBlock block = { 0 };
   const gboolean ok = f->a->klass->alloc (f->a, &request, &block);
-  g_autofree char *where = ok ? place (f, block.address, G_GUINT64_CONSTANT (1) << 40) : g_strdup ("OOM");
-  g_autofree char *got = ok ? g_strdup_printf ("%s:%" G_GUINT64_FORMAT, where, block.size) : g_strdup (where);
+  g_autofree char *where = ok ? place (f, block.address, G_GUINT64_CONSTANT (1) << 40)
+                              : g_strdup ("OOM");
+  g_autofree char *got = ok ? g_strdup_printf ("%s:%" G_GUINT64_FORMAT, where, block.size)
+                            : g_strdup (where);
   g_autoptr (GError) error = NULL;
 
   g_assert_cmpstr (got, ==, expected);
@@ -135,8 +138,8 @@ expect_calls (Fixture *f, const char *expected)
 
 typedef struct
 {
-  Fixture       *f;
-  GString       *text;
+  Fixture *f;
+  GString *text;
   GememSpanState state;
 } SpanText;
 
@@ -147,7 +150,8 @@ add_span (const GememSpan *span, gpointer data)
   g_autofree char *where = place (t->f, span->address, G_GUINT64_CONSTANT (1) << 40);
 
   if (span->state == t->state)
-    g_string_append_printf (t->text, "%s%s:%" G_GUINT64_FORMAT, t->text->len > 0 ? " " : "", where, span->size);
+    g_string_append_printf (t->text, "%s%s:%" G_GUINT64_FORMAT, t->text->len > 0 ? " " : "", where,
+                            span->size);
 }
 
 static void
@@ -169,8 +173,8 @@ expect_free (Fixture *f, const char *expected)
 typedef struct
 {
   const char *name;
-  guint64     value;
-  gboolean    found;
+  guint64 value;
+  gboolean found;
 } StatQuery;
 
 static void
@@ -287,7 +291,8 @@ test_p4_best_fit (void)
 static void
 test_p5_garbage_collection (void)
 {
-  Fixture *f = setup ("pytorch-caching:memory_limit=120MiB,garbage_collection_threshold=0.5", "sim:capacity=1GiB");
+  Fixture *f = setup ("pytorch-caching:memory_limit=120MiB,garbage_collection_threshold=0.5",
+                      "sim:capacity=1GiB");
   GememBlock a = get (f, 40 * MIB, "S0+0:41943040");
   GememBlock b = get (f, 40 * MIB, "S1+0:41943040");
 
@@ -302,7 +307,8 @@ test_p5_garbage_collection (void)
   teardown (f);
 }
 
-/* Ages differ: only blocks at least as old as the average go; a second round follows only if that was not enough. */
+/* Ages differ: only blocks at least as old as the average go; a second round follows only if that
+ * was not enough. */
 static void
 test_gc_rounds (void)
 {
@@ -310,10 +316,13 @@ test_gc_rounds (void)
   {
     const char *spec, *calls;
   } cases[] = {
-    /* 86 MiB reserved, 36 to get: the first round takes the older 32 MiB, the second the other block */
-    { "pytorch-caching:memory_limit=200MiB,garbage_collection_threshold=0.25", "-S1:33554432 -S2:35651584 +S4:41943040" },
+    /* 86 MiB reserved, 36 to get: the first round takes the older 32 MiB, the second the other
+     * block */
+    { "pytorch-caching:memory_limit=200MiB,garbage_collection_threshold=0.25",
+      "-S1:33554432 -S2:35651584 +S4:41943040" },
     /* 26 to get: the older one is enough */
-    { "pytorch-caching:memory_limit=200MiB,garbage_collection_threshold=0.3", "-S1:33554432 +S4:41943040" },
+    { "pytorch-caching:memory_limit=200MiB,garbage_collection_threshold=0.3",
+      "-S1:33554432 +S4:41943040" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -323,13 +332,14 @@ test_gc_rounds (void)
       GememBlock b = get (f, 32 * MIB, "S1+0:33554432");
       GememBlock c = get (f, 34 * MIB, "S2+0:35651584");
 
-      put (f, a);                                  /* its age counts from search 3 */
-      get_full (f, 2 * MIB, 5, 0, "S3+0:2097152"); /* more than the threshold: S0, the only candidate, goes */
+      put (f, a); /* its age counts from search 3 */
+      /* more than the threshold: S0, the only candidate, goes */
+      get_full (f, 2 * MIB, 5, 0, "S3+0:2097152");
       expect_calls (f, "+S0:31457280 +S1:33554432 +S2:35651584 -S0:31457280 +S3:20971520");
-      put (f, b);                                  /* from search 4 */
+      put (f, b); /* from search 4 */
       put (f, get_full (f, 2 * MIB, 5, 0, "S3+2097152:2097152"));
-      put (f, c);                                  /* from search 5 */
-      get (f, 40 * MIB, "S4+0:41943040");          /* search 6: ages 2 and 1, average 1.5 */
+      put (f, c);                         /* from search 5 */
+      get (f, 40 * MIB, "S4+0:41943040"); /* search 6: ages 2 and 1, average 1.5 */
       expect_calls (f, cases[i].calls);
       teardown (f);
     }
@@ -354,12 +364,13 @@ test_p6_max_split_size (void)
   teardown (f);
 }
 
-/* P7 without its expandable block: the walk down from the largest releases 80 MiB, which is not the 120 wanted, and reports failure; then
- * everything goes. */
+/* P7 without its expandable block: the walk down from the largest releases 80 MiB, which is not the
+ * 120 wanted, and reports failure; then everything goes. */
 static void
 test_p7_release_available_fails (void)
 {
-  Fixture *f = setup ("pytorch-caching:max_split_size_mb=40,memory_limit=120MiB", "sim:capacity=1GiB");
+  Fixture *f = setup ("pytorch-caching:max_split_size_mb=40,memory_limit=120MiB",
+                      "sim:capacity=1GiB");
   GememBlock a = get (f, 40 * MIB, "S0+0:41943040");
   GememBlock c = get (f, 40 * MIB, "S1+0:41943040");
   GememBlock small = get (f, 1, "S2+0:512");
@@ -372,7 +383,9 @@ test_p7_release_available_fails (void)
   put (f, c);
   put (f, small);
   get (f, 120 * MIB, "S3+0:125829120");
-  expect_calls (f, "+S0:41943040 +S1:41943040 +S2:2097152 -S1:41943040 -S0:41943040 -S2:2097152 +S3:125829120");
+  expect_calls (
+      f,
+      "+S0:41943040 +S1:41943040 +S2:2097152 -S1:41943040 -S0:41943040 -S2:2097152 +S3:125829120");
   g_assert_cmpuint (f->a->retries, ==, 1);
   teardown (f);
 }
@@ -391,11 +404,14 @@ test_release_available (void)
   put (f, c);
   /* 100: none is as large; from the largest down until 100 MiB came together, so S0 stays. */
   d = get (f, 100 * MIB, "S3+0:104857600");
-  expect_calls (f, "+S0:41943040 +S1:52428800 +S2:62914560 !104857600 -S2:62914560 -S1:52428800 +S3:104857600");
+  expect_calls (
+      f,
+      "+S0:41943040 +S1:52428800 +S2:62914560 !104857600 -S2:62914560 -S1:52428800 +S3:104857600");
   g_assert_cmpuint (f->a->retries, ==, 1);
   g_assert_cmpuint (stat_of (f, "num_alloc_retries"), ==, 0);
   put (f, d);
-  /* A block that suffices alone goes alone: 120 MiB wanted by a request of another stream finds nothing there, and empties the cache. */
+  /* A block that suffices alone goes alone: 120 MiB wanted by a request of another stream finds
+   * nothing there, and empties the cache. */
   get_full (f, 60 * MIB, 9, 0, "S4+0:62914560");
   expect_calls (f, "!62914560 -S0:41943040 -S3:104857600 +S4:62914560");
   put (f, get (f, 90 * MIB, "S5+0:94371840"));
@@ -457,9 +473,13 @@ assert_slot (const char *divisions, guint64 mib, guint32 expected)
 static void
 test_config_check_values (void)
 {
-  const char *first = "[64:8,128:2,256:4,512:2,1024:4,>:1]", *second = "[128:8,256:16,512:1,2048:8,>:2]";
-  static const char *const wrong[] = { "", "3", "-1", "x", "[]", "[64:8", "[64]", "[64:3]", "[65:2]", "[0:2]", "[>:1,64:2]", "[64:8,]", "[a:b]",
-                                       "[64:8:2]", "18446744073709551616" };
+  const char *first = "[64:8,128:2,256:4,512:2,1024:4,>:1]",
+             *second = "[128:8,256:16,512:1,2048:8,>:2]";
+  static const char *const wrong[] = { "",      "3",          "-1",
+                                       "x",     "[]",         "[64:8",
+                                       "[64]",  "[64:3]",     "[65:2]",
+                                       "[0:2]", "[>:1,64:2]", "[64:8,]",
+                                       "[a:b]", "[64:8:2]",   "18446744073709551616" };
   guint32 slots[CACHING_DIVISION_SLOTS];
 
   assert_slot (first, 32, 8);
@@ -495,7 +515,8 @@ test_config_check_values (void)
 static void
 assert_refused (const char *spec, const char *device_spec, const char *part)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememDevice *device = gemem_device_new (device_spec, NULL, 0, NULL);
   g_autoptr (GError) error = NULL;
   GememAllocator *a = NULL;
@@ -522,8 +543,10 @@ test_settings (void)
   expect_calls (f, "+S0:312475648 +S1:2097152"); /* the limit refuses before the device is asked */
   teardown (f);
 
-  f = setup ("pytorch:conf=\"max_split_size_mb:200, garbage_collection_threshold : 0.6,roundup_power2_divisions:[64:8,>:2],"
-             "per_process_memory_fraction:0.5,expandable_segments:False\"", "sim:capacity=1000MiB");
+  f = setup ("pytorch:conf=\"max_split_size_mb:200, garbage_collection_threshold : "
+             "0.6,roundup_power2_divisions:[64:8,>:2],"
+             "per_process_memory_fraction:0.5,expandable_segments:False\"",
+             "sim:capacity=1000MiB");
   g_assert_cmpuint (((Caching *) f->a)->settings.max_split_size, ==, 200 * MIB);
   g_assert_cmpuint (((Caching *) f->a)->settings.limit, ==, 500 * MIB);
   g_assert_cmpuint (((Caching *) f->a)->settings.gc_trigger, ==, 300 * MIB);
@@ -531,7 +554,9 @@ test_settings (void)
   g_assert_cmpuint (((Caching *) f->a)->settings.divisions[7], ==, 2);
   teardown (f);
 
-  f = setup ("pytorch:garbage_collection_threshold=0.6,large_segment_size_mb=32,release_lock_on_cudamalloc=yes", "sim:capacity=1000MiB");
+  f = setup ("pytorch:garbage_collection_threshold=0.6,large_segment_size_mb=32,release_lock_on_"
+             "cudamalloc=yes",
+             "sim:capacity=1000MiB");
   g_assert_false (((Caching *) f->a)->settings.gc); /* without a limit */
   get (f, 2 * MIB, "S0+0:2097152");
   expect_calls (f, "+S0:33554432");
@@ -539,7 +564,8 @@ test_settings (void)
 
   assert_refused ("pytorch:expandable_segments=yes", "sim", "plain segments only");
   assert_refused ("pytorch:max_split_size_mb=19", "sim", "too small");
-  assert_refused ("pytorch:max_split_size_mb=24,large_segment_size_mb=32", "sim", "smaller than large_segment_size_mb");
+  assert_refused ("pytorch:max_split_size_mb=24,large_segment_size_mb=32", "sim",
+                  "smaller than large_segment_size_mb");
   assert_refused ("pytorch:max_non_split_rounding_mb=1", "sim", "too small");
   assert_refused ("pytorch:garbage_collection_threshold=1", "sim", "below 1");
   assert_refused ("pytorch:garbage_collection_threshold=1.5", "sim", "too large");
@@ -620,9 +646,11 @@ test_completion (void)
   f->a->klass->free (f->a, &b, TRUE);
   /* Out of memory: the ladder waits for everything, before complete() comes. */
   get (f, 40 * MIB, "S3+0:41943040");
-  expect_calls (f, "+S0:20971520 +S1:20971520 +S2:2097152 !41943040 -S0:20971520 -S1:20971520 +S3:41943040");
+  expect_calls (
+      f, "+S0:20971520 +S1:20971520 +S2:2097152 !41943040 -S0:20971520 -S1:20971520 +S3:41943040");
   g_assert_cmpuint (f->a->retries, ==, 1);
-  /* New blocks may take structs and bytes of the old ones; a late complete() does not disturb them. */
+  /* New blocks may take structs and bytes of the old ones; a late complete() does not disturb
+   * them. */
   c = get (f, 1000, "S2+0:1024");
   f->a->klass->free (f->a, &c, TRUE);
   f->a->klass->complete (f->a, &b);
@@ -659,10 +687,12 @@ test_private_pools (void)
   put (f, a);
   put (f, get (f, 1000, "S3+0:1024"));
   trim (f);
-  expect_calls (f, "+S0:12582912 +S1:2097152 +S2:2097152 +S3:2097152 -S3:2097152 -S2:2097152 -S0:12582912");
+  expect_calls (
+      f, "+S0:12582912 +S1:2097152 +S2:2097152 +S3:2097152 -S3:2097152 -S2:2097152 -S0:12582912");
   teardown (f);
 
-  /* A pool that the program let go of gives back with the next trim, or at once and alone; what is live in it, later. */
+  /* A pool that the program let go of gives back with the next trim, or at once and alone; what is
+   * live in it, later. */
   f = setup ("pytorch", "sim:capacity=1GiB");
   a = get_full (f, 1000, 0, 1, "S0+0:1024");
   put (f, get_full (f, 12 * MIB, 0, 1, "S1+0:12582912"));
@@ -695,7 +725,7 @@ test_p14_graph_growth (void)
 {
   static const struct
   {
-    guint64     size;
+    guint64 size;
     const char *calls;
   } cases[] = {
     { 512, "+S0:2097152" },
@@ -750,13 +780,15 @@ test_largest_free (void)
   GememBlock a = get (f, 18 * MIB, "S0+0:20971520"); /* 16 to 32 MiB in steps of 4 */
 
   get (f, MIB - 512, "S1+0:1048064");
-  g_assert_cmpuint (f->a->klass->largest_free (f->a, 0), ==, MIB); /* not the whole rest: 1 MiB is the most for the small pool */
+  /* not the whole rest: 1 MiB is the most for the small pool */
+  g_assert_cmpuint (f->a->klass->largest_free (f->a, 0), ==, MIB);
   put (f, a);
   g_assert_cmpuint (f->a->klass->largest_free (f->a, 0), ==, 20 * MIB);
   put (f, get (f, 22 * MIB, "S2+0:25165824"));
   get (f, 1200 << 10, "S0+0:1228800");
   get (f, 20 * MIB + 1, "S2+0:25165824");
-  g_assert_cmpuint (f->a->klass->largest_free (f->a, 0), ==, 16 * MIB); /* of 19742720 bytes: 16 MiB + 1 would need 20 */
+  /* of 19742720 bytes: 16 MiB + 1 would need 20 */
+  g_assert_cmpuint (f->a->klass->largest_free (f->a, 0), ==, 16 * MIB);
   get (f, 16 * MIB, "S0+1228800:16777216");
   teardown (f);
 }
@@ -799,11 +831,19 @@ static void
 test_adopt (void)
 {
   Fixture *f = setup ("pytorch", "sim:capacity=1GiB");
-  const GememAdopt small = { .address = 0x7f0000000000, .size = 2 * MIB, .stream = 5, .small = TRUE };
+  const GememAdopt small = {
+    .address = 0x7f0000000000, .size = 2 * MIB, .stream = 5, .small = TRUE
+  };
   const GememAdopt large = { .address = 0x7f0000200000, .size = 20 * MIB, .stream = 5 };
-  const GememAdopt first = { .address = 0x7f0000000400, .size = 1024, .requested = 1000, .stream = 5, .small = TRUE };
-  const GememAdopt second = { .address = 0x7f0000000800, .size = 512, .requested = 512, .stream = 5, .small = TRUE };
-  const GememAdopt whole = { .address = 0x7f0000200000, .size = 20 * MIB, .requested = 19 * MIB, .stream = 5 };
+  const GememAdopt first = {
+    .address = 0x7f0000000400, .size = 1024, .requested = 1000, .stream = 5, .small = TRUE
+  };
+  const GememAdopt second = {
+    .address = 0x7f0000000800, .size = 512, .requested = 512, .stream = 5, .small = TRUE
+  };
+  const GememAdopt whole = {
+    .address = 0x7f0000200000, .size = 20 * MIB, .requested = 19 * MIB, .stream = 5
+  };
   const GememAdopt outside = { .address = 0x7f0001600000, .size = 512, .stream = 5 };
   const GememAdopt overlap = { .address = 0x7f0000000600, .size = 512, .stream = 5 };
   const GememAdopt across = { .address = 0x7f00001ffe00, .size = 1024, .stream = 5 };
@@ -814,13 +854,14 @@ test_adopt (void)
   g_assert_true (f->a->klass->adopt_block (f->a, &first, &a));
   g_assert_true (f->a->klass->adopt_block (f->a, &second, &b));
   g_assert_true (f->a->klass->adopt_block (f->a, &whole, &c));
-  g_assert_false (f->a->klass->adopt_block (f->a, &outside, &(GememBlock) { 0 }));
-  g_assert_false (f->a->klass->adopt_block (f->a, &overlap, &(GememBlock) { 0 }));
-  g_assert_false (f->a->klass->adopt_block (f->a, &across, &(GememBlock) { 0 }));
+  g_assert_false (f->a->klass->adopt_block (f->a, &outside, &(GememBlock){ 0 }));
+  g_assert_false (f->a->klass->adopt_block (f->a, &overlap, &(GememBlock){ 0 }));
+  g_assert_false (f->a->klass->adopt_block (f->a, &across, &(GememBlock){ 0 }));
   f->a->klass->adopt_done (f->a);
   g_assert_cmpuint (f->a->device->held, ==, 22 * MIB);
   expect_free (f, "0x7f0000000000:1024 0x7f0000000a00:2094592");
-  expect_spans (f, GEMEM_SPAN_LIVE, "0x7f0000000400:1024 0x7f0000000800:512 0x7f0000200000:20971520");
+  expect_spans (f, GEMEM_SPAN_LIVE,
+                "0x7f0000000400:1024 0x7f0000000800:512 0x7f0000200000:20971520");
   get_full (f, 513, 5, 0, "0x7f0000000000:1024");
   put (f, a);
   put (f, b);
@@ -831,7 +872,8 @@ test_adopt (void)
   teardown (f);
 }
 
-/* A block of at least max_split_size that is split can only come from a state recorded with other settings: it must not be released. */
+/* A block of at least max_split_size that is split can only come from a state recorded with other
+ * settings: it must not be released. */
 static void
 test_adopt_split_oversize (void)
 {
@@ -843,7 +885,8 @@ test_adopt_split_oversize (void)
   g_assert_true (f->a->klass->adopt_segment (f->a, &segment));
   g_assert_true (f->a->klass->adopt_block (f->a, &block, &a));
   f->a->klass->adopt_done (f->a);
-  get (f, 60 * MIB, "OOM"); /* 98 is too large for it by the rounding rule, and cannot be given back */
+  /* 98 is too large for it by the rounding rule, and cannot be given back */
+  get (f, 60 * MIB, "OOM");
   g_assert_cmpuint (f->a->device->held, ==, 100 * MIB);
   put (f, a);
   get (f, 60 * MIB, "S0+0:62914560");
@@ -855,7 +898,7 @@ test_adopt_split_oversize (void)
 typedef struct
 {
   GememBlock block;
-  gboolean   live, owed;
+  gboolean live, owed;
 } Slot;
 
 static void
@@ -881,14 +924,16 @@ random_step (Fixture *f, GememRng *rng, Slot *slots, guint n)
     }
   else
     {
-      const GememRequest request = { gemem_rng_log_uniform (rng, 1, 64 * MIB), gemem_rng_below (rng, 3), dice < 10 ? (guint32) dice % 3 : 0 };
+      const GememRequest request = { gemem_rng_log_uniform (rng, 1, 64 * MIB),
+                                     gemem_rng_below (rng, 3), dice < 10 ? (guint32) dice % 3 : 0 };
 
       slot->live = f->a->klass->alloc (f->a, &request, &slot->block);
     }
   f->a->device->now += gemem_rng_below (rng, 1000);
 }
 
-/* Random requests on streams and pools against little memory, each kind of setting; all invariants after every step. */
+/* Random requests on streams and pools against little memory, each kind of setting; all invariants
+ * after every step. */
 static void
 test_random (gconstpointer spec)
 {
@@ -942,8 +987,11 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-caching/adopt", test_adopt);
   g_test_add_func ("/pytorch-caching/adopt-split-oversize", test_adopt_split_oversize);
   g_test_add_data_func ("/pytorch-caching/random/defaults", "pytorch", test_random);
-  g_test_add_data_func ("/pytorch-caching/random/split", "pytorch:max_split_size_mb=20,roundup_power2_divisions=4", test_random);
-  g_test_add_data_func ("/pytorch-caching/random/gc", "pytorch:memory_limit=200MiB,garbage_collection_threshold=0.6,release_private_pools=yes",
-                        test_random);
+  g_test_add_data_func ("/pytorch-caching/random/split",
+                        "pytorch:max_split_size_mb=20,roundup_power2_divisions=4", test_random);
+  g_test_add_data_func (
+      "/pytorch-caching/random/gc",
+      "pytorch:memory_limit=200MiB,garbage_collection_threshold=0.6,release_private_pools=yes",
+      test_random);
   return g_test_run ();
 }

@@ -1,4 +1,5 @@
-/* test-pytorch-snapshot.c - the six recordings against every figure of expected.json that a reader (without a replay) must find. */
+/* test-pytorch-snapshot.c - the six recordings against every figure of expected.json that a reader
+ * (without a replay) must find. */
 #include "config.h"
 
 #include <json-glib/json-glib.h>
@@ -6,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/idmap.h"
-#include "tests/util/testutil.h"
 #include "base/io/input.h"
+#include "tests/util/testutil.h"
 #include "traces/trace.h"
 
 #define FOLDER "traces/pytorch"
@@ -18,7 +19,7 @@ typedef struct
   guint64 segments, reserved, live, requested;
   guint64 initial_segments, initial_reserved, initial_live, initial_requested, initial_allocated;
   guint64 peak_live, peak_reserved;
-  gint64  peak_live_event, peak_reserved_event;
+  gint64 peak_live_event, peak_reserved_event;
   guint64 final_kept; /* live blocks at the end that were initial */
   guint64 last_time;
   GArray *tails; /* GememTraceEvent: initial blocks larger than their rounded request */
@@ -27,8 +28,9 @@ typedef struct
 static guint64
 count_of (const Facts *facts)
 {
-  return facts->kinds[GEMEM_EVENT_ALLOC] + facts->kinds[GEMEM_EVENT_FREE_REQUESTED] + facts->kinds[GEMEM_EVENT_FREE_COMPLETED]
-         + facts->kinds[GEMEM_EVENT_SEGMENT_ALLOC] + facts->kinds[GEMEM_EVENT_SEGMENT_FREE];
+  return facts->kinds[GEMEM_EVENT_ALLOC] + facts->kinds[GEMEM_EVENT_FREE_REQUESTED]
+         + facts->kinds[GEMEM_EVENT_FREE_COMPLETED] + facts->kinds[GEMEM_EVENT_SEGMENT_ALLOC]
+         + facts->kinds[GEMEM_EVENT_SEGMENT_FREE];
 }
 
 static void
@@ -152,7 +154,10 @@ check_initial (const Facts *facts, JsonObject *expected)
 static void
 check_facts (const Facts *facts, JsonObject *expected)
 {
-  static const struct { const char *name; GememEventKind kind;
+  static const struct
+  {
+    const char *name;
+    GememEventKind kind;
   } kinds[] = {
     { "alloc", GEMEM_EVENT_ALLOC },
     { "free_requested", GEMEM_EVENT_FREE_REQUESTED },
@@ -172,7 +177,8 @@ check_facts (const Facts *facts, JsonObject *expected)
   g_assert_cmpuint (facts->peak_live, ==, number (expected, "peak_live_requested_bytes"));
   g_assert_cmpint (facts->peak_live_event, ==, (gint64) number (expected, "peak_live_event"));
   g_assert_cmpuint (facts->peak_reserved, ==, number (expected, "peak_reserved_bytes"));
-  g_assert_cmpint (facts->peak_reserved_event, ==, (gint64) number (expected, "peak_reserved_event"));
+  g_assert_cmpint (facts->peak_reserved_event, ==,
+                   (gint64) number (expected, "peak_reserved_event"));
   g_assert_cmpuint (facts->segments, ==, number (final, "segments"));
   g_assert_cmpuint (facts->reserved, ==, number (final, "reserved_bytes"));
   g_assert_cmpuint (facts->live, ==, number (final, "live_blocks"));
@@ -184,7 +190,8 @@ static void
 check_info (const GememTraceInfo *info, JsonObject *expected)
 {
   gboolean empty = json_object_get_boolean_member (expected, "starts_from_empty_allocator");
-  guint32 always = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION;
+  guint32 always = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS
+                   | GEMEM_TRACE_HAS_COMPLETION;
 
   g_assert_cmpuint (info->flags, ==, always | (empty ? 0 : GEMEM_TRACE_STARTS_IN_MIDDLE));
   g_assert_cmpstr (info->format, ==, "pytorch-snapshot");
@@ -207,8 +214,10 @@ test_recording (gconstpointer data)
   if (path == NULL)
     return;
   g_assert_true (json_parser_load_from_file (parser, expected_path, &error));
-  JsonObject *files = json_object_get_object_member (json_node_get_object (json_parser_get_root (parser)), "snapshots");
-  JsonObject *devices = json_object_get_object_member (json_object_get_object_member (files, name), "devices");
+  JsonObject *files = json_object_get_object_member (
+      json_node_get_object (json_parser_get_root (parser)), "snapshots");
+  JsonObject *devices = json_object_get_object_member (json_object_get_object_member (files, name),
+                                                       "devices");
   JsonObject *expected = json_object_get_object_member (devices, "0");
 
   GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
@@ -221,30 +230,43 @@ test_recording (gconstpointer data)
   gemem_trace_close (reader);
 }
 
-/* Cut anywhere, plain or compressed, a recording is an error that names the file, and never read as if it were whole. */
+/* Cut anywhere, plain or compressed, a recording is an error that names the file, and never read as
+ * if it were whole. */
 static void
 test_truncated (void)
 {
-  static const struct { const char *name; guint positions; } files[] = {
-    { "lm-small.pickle", 6278 }, { "lm-forward-a.pickle", 50 }, { "lm-training-512.pickle.gz", 40 }, { "kineto-memory.json.gz", 20 },
+  static const struct
+  {
+    const char *name;
+    guint positions;
+  } files[] = {
+    { "lm-small.pickle", 6278 },
+    { "lm-forward-a.pickle", 50 },
+    { "lm-training-512.pickle.gz", 40 },
+    { "kineto-memory.json.gz", 20 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     {
-      g_autofree char *relative = g_build_filename (FOLDER, files[i].name, NULL), *path = test_shared_path (relative), *data = NULL;
+      g_autofree char *relative = g_build_filename (FOLDER, files[i].name, NULL),
+                      *path = test_shared_path (relative), *data = NULL;
       gsize size;
       if (path == NULL)
         return;
       g_assert_true (g_file_get_contents (path, &data, &size, NULL));
       for (guint k = 0; k < files[i].positions; k++)
         {
-          g_autoptr (GBytes) part = g_bytes_new (data, (gsize) ((guint64) size * k / files[i].positions));
+          g_autoptr (GBytes)
+              part = g_bytes_new (data, (gsize) ((guint64) size * k / files[i].positions));
           g_autoptr (GError) error = NULL;
-          g_assert_null (gemem_trace_open_input (gemem_input_new_from_bytes (part, "cut"), NULL, NULL, &error));
+          g_assert_null (gemem_trace_open_input (gemem_input_new_from_bytes (part, "cut"), NULL,
+                                                 NULL, &error));
           g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-          g_assert_true (g_str_has_prefix (error->message, "cut: ") || g_str_has_prefix (error->message, "cut:"));
+          g_assert_true (g_str_has_prefix (error->message, "cut: ")
+                         || g_str_has_prefix (error->message, "cut:"));
           GememReadOptions options = { TRUE, -1 };
-          GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (part, "cut"), NULL, &options, NULL);
+          GememTraceReader *reader = gemem_trace_open_input (
+              gemem_input_new_from_bytes (part, "cut"), NULL, &options, NULL);
           g_assert_true (reader == NULL || (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0);
           gemem_trace_close (reader);
         }
@@ -254,10 +276,12 @@ test_truncated (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const names[] = {
-    "lm-small.pickle",           "lm-forward-a.pickle",     "lm-forward-backward-a.pickle", "lm-forward-backward-b.pickle",
-    "lm-training-512.pickle.gz", "lm-inference-1024.pickle"
-  };
+  static const char *const names[] = { "lm-small.pickle",
+                                       "lm-forward-a.pickle",
+                                       "lm-forward-backward-a.pickle",
+                                       "lm-forward-backward-b.pickle",
+                                       "lm-training-512.pickle.gz",
+                                       "lm-inference-1024.pickle" };
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {

@@ -8,23 +8,27 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/input.h"
 #include "tests/util/snapshot-writer.h"
 #include "tests/util/testutil.h"
-#include "base/io/input.h"
 #include "traces/pytorch-state.h"
 #include "traces/trace.h"
+
+/* clang-format off: texts in pieces, a line each */
 
 static GememTraceReader *
 open_bytes (GBytes *bytes, int device, gboolean partial, GError **error)
 {
   GememReadOptions options = { partial, device };
-  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"), NULL, &options, error);
+  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"), NULL, &options,
+                                 error);
 }
 
 static void
 append_event (GString *out, const GememTraceReader *reader, const GememTraceEvent *event)
 {
-  g_string_append_printf (out, "%s%s", (event->flags & GEMEM_EVENT_INITIAL) != 0 ? "i:" : "", gemem_event_kind_name (event->kind));
+  g_string_append_printf (out, "%s%s", (event->flags & GEMEM_EVENT_INITIAL) != 0 ? "i:" : "",
+                          gemem_event_kind_name (event->kind));
   if (event->id != 0)
     g_string_append_printf (out, " #%" G_GUINT64_FORMAT, event->id);
   if (event->address != 0)
@@ -40,7 +44,8 @@ append_event (GString *out, const GememTraceReader *reader, const GememTraceEven
   if (event->pool != 0)
     g_string_append_printf (out, " p%u", event->pool);
   if (event->tag != 0)
-    g_string_append_printf (out, " '%s'", (char *) g_ptr_array_index (reader->info.strings, event->tag));
+    g_string_append_printf (out, " '%s'",
+                            (char *) g_ptr_array_index (reader->info.strings, event->tag));
   if ((event->flags & GEMEM_EVENT_SMALL) != 0)
     g_string_append (out, " small");
   if ((event->flags & GEMEM_EVENT_AMBIGUOUS) != 0)
@@ -72,7 +77,8 @@ read_all (GBytes *bytes, int device, gboolean partial)
   g_assert_no_error (error);
   g_assert_cmpuint (total, ==, reader->info.events);
   for (guint i = 0; i < reader->info.provenance->len; i++)
-    if (!g_str_has_prefix (g_ptr_array_index (reader->info.provenance, i), "PyTorch: ")) /* test_versions */
+    if (!g_str_has_prefix (g_ptr_array_index (reader->info.provenance, i),
+                           "PyTorch: ")) /* test_versions */
       g_string_append_printf (out, "%s\n", (char *) g_ptr_array_index (reader->info.provenance, i));
   gemem_trace_close (reader);
   return g_string_free (out, FALSE);
@@ -81,7 +87,8 @@ read_all (GBytes *bytes, int device, gboolean partial)
 static void
 expect_with (const char *text, int device, gboolean partial, const char *expected)
 {
-  g_autoptr (GBytes) python = snapshot_pickle (text, SNAPSHOT_PYTHON), cxx = snapshot_pickle (text, SNAPSHOT_CXX);
+  g_autoptr (GBytes) python = snapshot_pickle (text, SNAPSHOT_PYTHON),
+                     cxx = snapshot_pickle (text, SNAPSHOT_CXX);
   g_autofree char *got = read_all (python, device, partial);
   g_assert_cmpstr (got, ==, expected);
   g_autofree char *page_text = snapshot_page (cxx);
@@ -100,10 +107,14 @@ expect (const char *text, const char *expected)
 }
 
 #define DOUBT(inferred, guessed) \
-  "ambiguous: device 0: of the sizes of initial blocks " inferred " are inferred from later addresses, " guessed " are guessed to be the rounded request\n"
+  "ambiguous: device 0: of the sizes of initial blocks " inferred \
+  " are inferred from later addresses, " guessed " are guessed to be the rounded request\n"
 #define NO_EVENTS \
-  "note: the snapshot holds a state and no events; call torch.cuda.memory._record_memory_history() before what is to be recorded\n"
-#define GUESSED(n) "releases: device 0: the program emptied the cache (trim): " n ", of these guessed for want of call stacks: " n "\n"
+  "note: the snapshot holds a state and no events; call " \
+  "torch.cuda.memory._record_memory_history() before what is to be recorded\n"
+#define GUESSED(n) \
+  "releases: device 0: the program emptied the cache (trim): " n \
+  ", of these guessed for want of call stacks: " n "\n"
 #define S0 "s 0 0x10000000 20971520 0 large 0 0 False\n"
 
 static void
@@ -111,34 +122,45 @@ test_empty (void)
 {
   expect ("", NO_EVENTS);
   expect ("t\nt\n", NO_EVENTS);
-  expect (S0 "b 0x10000000 20971520 20971520 inactive\n", "i:segment-alloc 10000000:20971520\n" NO_EVENTS);
+  expect (S0 "b 0x10000000 20971520 20971520 inactive\n",
+          "i:segment-alloc 10000000:20971520\n" NO_EVENTS);
 }
 
 static void
 test_events (void)
 {
-  expect (
-      "t\ne segment_alloc 0x10000000 2097152 5 1000\ne alloc 0x10000000 100 5 1001\ne snapshot 0 100 0 1002\n"
-      "e oom 4096 1073741824 5 1003\ne free_requested 0x10000000 100 5 1004\ne free_completed 0x10000000 100 5 1007\n"
-      "e segment_free 0x10000000 2097152 5 1008\n",
-      "segment-alloc 10000000:2097152 s5 small\nalloc #1 10000000:100 s5 @1000\nsnapshot:100 @2000\ndevice-limit:2097152 @3000\noom:1073741824/4096 s5 @3000\ndevice-limit @3000\n"
-      "free-requested #1 10000000:100 s5 @4000\nfree-completed #1 10000000:100 s5 @7000\ntrim @8000\nsegment-free 10000000:2097152 s5 small @8000\n"
-      "releases: device 0: the program emptied the cache (trim): 1, of these guessed for want of call stacks: 1; requests that ran out of memory: 1\n");
+  expect ("t\ne segment_alloc 0x10000000 2097152 5 1000\ne alloc 0x10000000 100 5 1001\ne snapshot "
+          "0 100 0 1002\n"
+          "e oom 4096 1073741824 5 1003\ne free_requested 0x10000000 100 5 1004\ne free_completed "
+          "0x10000000 100 5 1007\n"
+          "e segment_free 0x10000000 2097152 5 1008\n",
+          "segment-alloc 10000000:2097152 s5 small\nalloc #1 10000000:100 s5 @1000\nsnapshot:100 "
+          "@2000\ndevice-limit:2097152 @3000\noom:1073741824/4096 s5 @3000\ndevice-limit @3000\n"
+          "free-requested #1 10000000:100 s5 @4000\nfree-completed #1 10000000:100 s5 @7000\ntrim "
+          "@8000\nsegment-free 10000000:2097152 s5 small @8000\n"
+          "releases: device 0: the program emptied the cache (trim): 1, of these guessed for want "
+          "of call stacks: 1; requests that ran out of memory: 1\n");
   /* An action of the future is passed over and told. */
-  expect ("t\ne teleport 0x10000000 512 0 1000\n", "note: events with an unknown action are left out: 1, the first has \"teleport\"\n");
+  expect ("t\ne teleport 0x10000000 512 0 1000\n",
+          "note: events with an unknown action are left out: 1, the first has \"teleport\"\n");
 }
 
 static void
 test_devices (void)
 {
-#define LIVE(device, blocks) "note: device " device ": " blocks " blocks are live after the last event, but not in the final segments\n"
-  static const char text[] = "s 2 0x30000000 2097152 0 small 0 0 False\nt\nt\ne alloc 0x10000000 512 0 2000\n"
-                             "t\ne alloc 0x10000000 1024 0 1500\ne alloc 0x20000000 1 0 1600\n";
-  expect (text, "i:segment-alloc 30000000:2097152 d2 small\nalloc #1 10000000:512 d1 @500000\nalloc #2 10000000:1024 d2\nalloc #3 "
+#define LIVE(device, blocks) \
+  "note: device " device ": " blocks \
+  " blocks are live after the last event, but not in the final segments\n"
+  static const char text[] =
+      "s 2 0x30000000 2097152 0 small 0 0 False\nt\nt\ne alloc 0x10000000 512 0 2000\n"
+      "t\ne alloc 0x10000000 1024 0 1500\ne alloc 0x20000000 1 0 1600\n";
+  expect (text, "i:segment-alloc 30000000:2097152 d2 small\nalloc #1 10000000:512 d1 "
+                "@500000\nalloc #2 10000000:1024 d2\nalloc #3 "
                 "20000000:1 d2 @100000\n" LIVE ("1", "1") LIVE ("2", "2"));
   expect_with (text, 1, FALSE, "alloc #1 10000000:512 d1\n" LIVE ("1", "1"));
   expect_with (text, 2, FALSE,
-               "i:segment-alloc 30000000:2097152 d2 small\nalloc #1 10000000:1024 d2\nalloc #2 20000000:1 d2 @100000\n" LIVE ("2", "2"));
+               "i:segment-alloc 30000000:2097152 d2 small\nalloc #1 10000000:1024 d2\nalloc #2 "
+               "20000000:1 d2 @100000\n" LIVE ("2", "2"));
   expect_with (text, 7, FALSE, "");
 }
 
@@ -146,59 +168,81 @@ static void
 test_initial (void)
 {
   /* Final blocks that were not allocated, a block freed on the way, one that waited for a stream before, two that still do. */
-  expect ("s 0 0x10000000 2097152 7 small 0 0 False\nb 0x10000000 512 100 active_allocated\nb 0x10000200 1024 1000 active_pending_free\n"
+  expect ("s 0 0x10000000 2097152 7 small 0 0 False\nb 0x10000000 512 100 active_allocated\nb "
+          "0x10000200 1024 1000 active_pending_free\n"
           "b 0x10000600 512 1 active_awaiting_free\nb 0x10000800 2093056 0 inactive\n"
-          "t\ne free_completed 0x10001000 3000 7 10\ne free_requested 0x10000200 1000 7 11\ne free_requested 0x10002000 513 7 12\ne "
+          "t\ne free_completed 0x10001000 3000 7 10\ne free_requested 0x10000200 1000 7 11\ne "
+          "free_requested 0x10002000 513 7 12\ne "
           "free_completed 0x10002000 513 7 13\n",
           "i:segment-alloc 10000000:2097152 s7 small\n"
-          "i:alloc #1 10000000:100/512 s7 small\ni:alloc #2 10000200:1000/1024 s7 small\ni:alloc #3 10000600:1/512 s7 small\n"
+          "i:alloc #1 10000000:100/512 s7 small\ni:alloc #2 10000200:1000/1024 s7 small\ni:alloc "
+          "#3 10000600:1/512 s7 small\n"
           "i:alloc #4 10001000:3000/3072 s7 small\ni:alloc #5 10002000:513/1024 s7 small\n"
           "i:free-requested #3 10000600:1 s7 small\ni:free-requested #4 10001000:3000 s7 small\n"
-          "free-completed #4 10001000:3000 s7\nfree-requested #2 10000200:1000 s7 @1000\nfree-requested #5 10002000:513 s7 @2000\n"
+          "free-completed #4 10001000:3000 s7\nfree-requested #2 10000200:1000 s7 "
+          "@1000\nfree-requested #5 10002000:513 s7 @2000\n"
           "free-completed #5 10002000:513 s7 @3000\n");
   /* A segment that was there and is given back; its 2 MiB say that it was a small one. */
-  expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\ne segment_free 0x10000000 2097152 0 2\n",
-          "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:10/512 small\nfree-requested #1 10000000:10\nfree-completed #1 "
+  expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\ne "
+          "segment_free 0x10000000 2097152 0 2\n",
+          "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:10/512 "
+          "small\nfree-requested #1 10000000:10\nfree-completed #1 "
           "10000000:10\n"
           "trim @1000\nsegment-free 10000000:2097152 small @1000\n" GUESSED ("1"));
   /* A block in no segment at all: kept, and said to be doubtful. */
   expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\n",
-          "i:alloc #1 10000000:10/512 ?\nfree-requested #1 10000000:10\nfree-completed #1 10000000:10\n" DOUBT ("0", "1"));
+          "i:alloc #1 10000000:10/512 ?\nfree-requested #1 10000000:10\nfree-completed #1 "
+          "10000000:10\n" DOUBT ("0", "1"));
 }
 
 /* Sizes of blocks that are freed on the way, in a large segment of 20 MiB (peers.md 1a.4, 2.1). */
 static void
 test_tails (void)
 {
-#define FREED(address, size) "e free_requested " address " " size " 0 5\ne free_completed " address " " size " 0 5\n"
+#define FREED(address, size) \
+  "e free_requested " address " " size " 0 5\ne free_completed " address " " size " 0 5\n"
   /* Up to 1 MiB to the next block or to the end belongs to the block; no doubt. */
-  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "10485760") FREED ("0x10a80000", "9437184"),
-          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:10485760/11010048\ni:alloc #2 10a80000:9437184/9961472\n"
-          "free-requested #1 10000000:10485760\nfree-completed #1 10000000:10485760\nfree-requested #2 10a80000:9437184\nfree-completed #2 "
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "10485760")
+              FREED ("0x10a80000", "9437184"),
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:10485760/11010048\ni:alloc #2 "
+          "10a80000:9437184/9961472\n"
+          "free-requested #1 10000000:10485760\nfree-completed #1 "
+          "10000000:10485760\nfree-requested #2 10a80000:9437184\nfree-completed #2 "
           "10a80000:9437184\n");
   /* Exactly 1 MiB is still a tail; one more quantum is a free block. */
   expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "19922944"),
-          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:19922944/20971520\nfree-requested #1 10000000:19922944\nfree-completed "
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 "
+          "10000000:19922944/20971520\nfree-requested #1 10000000:19922944\nfree-completed "
           "#1 10000000:19922944\n");
   expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "19922432"),
-          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:19922432/19922432 ?\nfree-requested #1 10000000:19922432\nfree-completed "
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:19922432/19922432 "
+          "?\nfree-requested #1 10000000:19922432\nfree-completed "
           "#1 10000000:19922432\n" DOUBT ("0", "1"));
   /* Free memory follows; the first allocation in it shows where the block ends: 512 KiB behind its request. */
-  expect (S0 "b 0x10000000 20971520 0 inactive\nt\ne alloc 0x10480000 2097152 0 1\n" FREED ("0x10000000", "4194304")
-              FREED ("0x10480000", "2097152"),
-          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:4194304/4718592 ?\nalloc #2 10480000:2097152\n"
-          "free-requested #1 10000000:4194304 @4000\nfree-completed #1 10000000:4194304 @4000\nfree-requested #2 10480000:2097152 @4000\n"
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\ne alloc 0x10480000 2097152 0 1\n" FREED (
+              "0x10000000", "4194304") FREED ("0x10480000", "2097152"),
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:4194304/4718592 ?\nalloc #2 "
+          "10480000:2097152\n"
+          "free-requested #1 10000000:4194304 @4000\nfree-completed #1 10000000:4194304 "
+          "@4000\nfree-requested #2 10480000:2097152 @4000\n"
           "free-completed #2 10480000:2097152 @4000\n" DOUBT ("1", "0"));
   /* Freed first: what comes later says nothing. */
-  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "4194304") "e alloc 0x10480000 2097152 0 9\n"
-              FREED ("0x10480000", "2097152"),
-          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:4194304/4194304 ?\nfree-requested #1 10000000:4194304\nfree-completed #1 "
-          "10000000:4194304\n"
-          "alloc #2 10480000:2097152 @4000\nfree-requested #2 10480000:2097152 @4000\nfree-completed #2 10480000:2097152 @4000\n"
-          DOUBT ("0", "1") "note: device 0: the clock ran backwards at 2 events, whose times were raised\n");
+  expect (
+      S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED (
+          "0x10000000", "4194304") "e alloc 0x10480000 2097152 0 9\n" FREED ("0x10480000",
+                                                                             "2097152"),
+      "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:4194304/4194304 ?\nfree-requested #1 "
+      "10000000:4194304\nfree-completed #1 "
+      "10000000:4194304\n"
+      "alloc #2 10480000:2097152 @4000\nfree-requested #2 10480000:2097152 @4000\nfree-completed "
+      "#2 10480000:2097152 @4000\n" DOUBT (
+          "0",
+          "1") "note: device 0: the clock ran backwards at 2 events, whose times were raised\n");
   /* Blocks of max_split_size and more have their segment for themselves. */
-  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "14680064") "c max_split_size 8388608\n",
-          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:14680064/20971520\nfree-requested #1 10000000:14680064\nfree-completed "
+  expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED (
+              "0x10000000", "14680064") "c max_split_size 8388608\n",
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 "
+          "10000000:14680064/20971520\nfree-requested #1 10000000:14680064\nfree-completed "
           "#1 10000000:14680064\n");
 }
 
@@ -207,19 +251,25 @@ test_expandable (void)
 {
   /* Final: [0, 40) MiB mapped; of it [20, 40) was mapped on the way, [40, 60) unmapped: so [0, 20) and [40, 60) were there. */
   expect ("s 0 0x40000000 41943040 3 large 0 0 True\nb 0x40000000 41943040 0 inactive\n"
-          "t\ne segment_map 0x41400000 20971520 3 1\ne segment_unmap 0x42800000 20971520 3 2\ne segment_map 0x50000000 2097152 3 3\n"
+          "t\ne segment_map 0x41400000 20971520 3 1\ne segment_unmap 0x42800000 20971520 3 2\ne "
+          "segment_map 0x50000000 2097152 3 3\n"
           "e segment_unmap 0x50000000 2097152 3 4\n",
-          "i:segment-map 40000000:20971520 s3\ni:segment-map 42800000:20971520 s3\nsegment-map 41400000:20971520 s3\n"
-          "trim @1000\nsegment-unmap 42800000:20971520 s3 @1000\nsegment-map 50000000:2097152 s3 small @2000\ntrim @3000\nsegment-unmap 50000000:2097152 s3 small "
+          "i:segment-map 40000000:20971520 s3\ni:segment-map 42800000:20971520 s3\nsegment-map "
+          "41400000:20971520 s3\n"
+          "trim @1000\nsegment-unmap 42800000:20971520 s3 @1000\nsegment-map 50000000:2097152 s3 "
+          "small @2000\ntrim @3000\nsegment-unmap 50000000:2097152 s3 small "
           "@3000\n" GUESSED ("2"));
   /* One unmap over two maps and a page from before; one that leaves both ends. */
-  expect (
-      "s 0 0x40000000 20971520 0 large 0 0 True\ns 0 0x43c00000 20971520 0 large 0 0 True\n"
-      "t\ne segment_map 0x40000000 41943040 0 1\ne segment_map 0x43c00000 20971520 0 1\ne segment_unmap 0x41400000 41943040 0 1\n",
-      "i:segment-map 42800000:20971520\nsegment-map 40000000:41943040\nsegment-map 43c00000:20971520\ntrim\nsegment-unmap 41400000:41943040\n" GUESSED ("1"));
+  expect ("s 0 0x40000000 20971520 0 large 0 0 True\ns 0 0x43c00000 20971520 0 large 0 0 True\n"
+          "t\ne segment_map 0x40000000 41943040 0 1\ne segment_map 0x43c00000 20971520 0 1\ne "
+          "segment_unmap 0x41400000 41943040 0 1\n",
+          "i:segment-map 42800000:20971520\nsegment-map 40000000:41943040\nsegment-map "
+          "43c00000:20971520\ntrim\nsegment-unmap 41400000:41943040\n" GUESSED ("1"));
   /* No tails in expandable segments. */
-  expect ("s 0 0x40000000 20971520 0 large 0 0 True\nb 0x40000000 20971520 0 inactive\nt\n" FREED ("0x40000000", "20971008"),
-          "i:segment-map 40000000:20971520\ni:alloc #1 40000000:20971008/20971008\nfree-requested #1 40000000:20971008\nfree-completed #1 "
+  expect ("s 0 0x40000000 20971520 0 large 0 0 True\nb 0x40000000 20971520 0 inactive\nt\n" FREED (
+              "0x40000000", "20971008"),
+          "i:segment-map 40000000:20971520\ni:alloc #1 40000000:20971008/20971008\nfree-requested "
+          "#1 40000000:20971008\nfree-completed #1 "
           "40000000:20971008\n");
 }
 
@@ -227,26 +277,37 @@ static void
 test_pools (void)
 {
   /* Two private pools, numbered as they come; an allocation inside one is of that pool once its segment exists. */
-  expect ("s 0 0x10000000 2097152 0 small 0 0 False\ns 0 0x20000000 2097152 0 small 0 7 False\ns 0 0x30000000 2097152 0 small 1 0 False\n"
-          "b 0x30000000 512 8 active_allocated\n"
-          "t\ne alloc 0x10000000 8 0 1\ne alloc 0x30000200 8 0 1\ne alloc 0x20000000 8 0 1\ne free_requested 0x20000000 8 0 1\n"
-          "e free_completed 0x20000000 8 0 1\ne segment_alloc 0x20000000 2097152 0 1\ne alloc 0x20000000 8 0 1\n",
-          "i:segment-alloc 10000000:2097152 small\ni:segment-alloc 30000000:2097152 p2 small\ni:alloc #1 30000000:8/512 p2 small\n"
-          "alloc #2 10000000:8\nalloc #3 30000200:8 p2\nalloc #4 20000000:8\nfree-requested #4 20000000:8\nfree-completed #4 20000000:8\n"
-          "segment-alloc 20000000:2097152 small\nalloc #5 20000000:8 p1\n"
-          "note: device 0: 3 blocks are live after the last event, but not in the final segments\n");
+  expect (
+      "s 0 0x10000000 2097152 0 small 0 0 False\ns 0 0x20000000 2097152 0 small 0 7 False\ns 0 "
+      "0x30000000 2097152 0 small 1 0 False\n"
+      "b 0x30000000 512 8 active_allocated\n"
+      "t\ne alloc 0x10000000 8 0 1\ne alloc 0x30000200 8 0 1\ne alloc 0x20000000 8 0 1\ne "
+      "free_requested 0x20000000 8 0 1\n"
+      "e free_completed 0x20000000 8 0 1\ne segment_alloc 0x20000000 2097152 0 1\ne alloc "
+      "0x20000000 8 0 1\n",
+      "i:segment-alloc 10000000:2097152 small\ni:segment-alloc 30000000:2097152 p2 small\ni:alloc "
+      "#1 30000000:8/512 p2 small\n"
+      "alloc #2 10000000:8\nalloc #3 30000200:8 p2\nalloc #4 20000000:8\nfree-requested #4 "
+      "20000000:8\nfree-completed #4 20000000:8\n"
+      "segment-alloc 20000000:2097152 small\nalloc #5 20000000:8 p1\n"
+      "note: device 0: 3 blocks are live after the last event, but not in the final segments\n");
 }
 
 static void
 test_old (void)
 {
   /* Before 2023: no addresses of blocks, no requested size but a history, no pool, no time. */
-  expect ("s 0 0x10000000 2097152 0 small\nb - 512 - active_allocated 300\nb - 1024 - inactive\nb - 2048 - active_allocated 1600\n"
-          "t\ne alloc 0x10000200 1000 0 -\ne free_requested 0x10000200 1000 0 -\ne free_completed 0x10000200 1000 0 -\n",
-          "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:300/512 small\ni:alloc #2 10000600:1600/2048 small\n"
-          "alloc #3 10000200:1000\nfree-requested #3 10000200:1000\nfree-completed #3 10000200:1000\n");
+  expect (
+      "s 0 0x10000000 2097152 0 small\nb - 512 - active_allocated 300\nb - 1024 - inactive\nb - "
+      "2048 - active_allocated 1600\n"
+      "t\ne alloc 0x10000200 1000 0 -\ne free_requested 0x10000200 1000 0 -\ne free_completed "
+      "0x10000200 1000 0 -\n",
+      "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:300/512 small\ni:alloc #2 "
+      "10000600:1600/2048 small\n"
+      "alloc #3 10000200:1000\nfree-requested #3 10000200:1000\nfree-completed #3 10000200:1000\n");
   /* torch.cuda.memory_snapshot() alone: a list of segments. */
-  static const char bytes[] = "\x80\x04](}(X\7\0\0\0addressM\0\x10X\x0a\0\0\0total_sizeM\0\x20X\6\0\0\0blocks]ue.";
+  static const char bytes[] =
+      "\x80\x04](}(X\7\0\0\0addressM\0\x10X\x0a\0\0\0total_sizeM\0\x20X\6\0\0\0blocks]ue.";
   g_autoptr (GBytes) list = g_bytes_new_static (bytes, sizeof bytes - 1);
   g_autofree char *got = read_all (list, -1, FALSE);
   g_assert_cmpstr (got, ==, "i:segment-alloc 1000:8192\n" NO_EVENTS);
@@ -256,11 +317,13 @@ static void
 test_phases (void)
 {
   /* Beginnings only, in order of time, in front of the first event that is not earlier; none before or behind the events. */
-  expect ("t\ne alloc 0x10000000 8 0 10\ne alloc 0x20000000 8 0 20\nn START late 0 21\nn START two 0 20\nn END two 0 20\nn START one 0 "
-          "11\nn START early 0 9\n"
-          "n START elsewhere 1 15\n",
-          "alloc #1 10000000:8\nphase 'one' @1000\nphase 'two' @10000\nalloc #2 20000000:8 @10000\n"
-          "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
+  expect (
+      "t\ne alloc 0x10000000 8 0 10\ne alloc 0x20000000 8 0 20\nn START late 0 21\nn START two 0 "
+      "20\nn END two 0 20\nn START one 0 "
+      "11\nn START early 0 9\n"
+      "n START elsewhere 1 15\n",
+      "alloc #1 10000000:8\nphase 'one' @1000\nphase 'two' @10000\nalloc #2 20000000:8 @10000\n"
+      "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
 }
 
 static void
@@ -276,18 +339,24 @@ check_settings (const char *text, const char *expected)
 static void
 test_settings (void)
 {
-  check_settings ("c max_split_size -1\nc garbage_collection_threshold 0.0\nc expandable_segments False\nc PYTORCH_CUDA_ALLOC_CONF \n", "");
-  check_settings ("c max_split_size 134217728\nc garbage_collection_threshold 0.8\nc expandable_segments True\n",
-                  "max_split_size_mb=128,garbage_collection_threshold=0.8,expandable_segments=true");
+  check_settings ("c max_split_size -1\nc garbage_collection_threshold 0.0\nc expandable_segments "
+                  "False\nc PYTORCH_CUDA_ALLOC_CONF \n",
+                  "");
+  check_settings (
+      "c max_split_size 134217728\nc garbage_collection_threshold 0.8\nc expandable_segments "
+      "True\n",
+      "max_split_size_mb=128,garbage_collection_threshold=0.8,expandable_segments=true");
   check_settings ("c max_split_size 20971521\n", "max_split_size_mb=20971521B");
   check_settings ("d 1 0\nd 2 0\nd 32768 1\n", "");
+  check_settings ("d 1 8\nd 2 8\nd 64 4\n",
+                  "roundup_power2_divisions=[1:8,2:8,4:0,8:0,16:0,32:0,64:4,128:0,256:0,512:0,1024:"
+                  "0,2048:0,4096:0,8192:0,16384:0,32768:0]");
   check_settings (
-      "d 1 8\nd 2 8\nd 64 4\n",
-      "roundup_power2_divisions=[1:8,2:8,4:0,8:0,16:0,32:0,64:4,128:0,256:0,512:0,1024:0,2048:0,4096:0,8192:0,16384:0,32768:0]");
-  check_settings ("c PYTORCH_CUDA_ALLOC_CONF backend:native, max_split_size_mb:64 "
-                  ",per_process_memory_fraction:0.5,large_segment_size_mb:40\nc max_split_size 67108864\n",
-                  "max_split_size_mb=64,per_process_memory_fraction=0.5,large_segment_size_mb=40");
-  check_settings ("c PYTORCH_ALLOC_CONF max_non_split_rounding_mb:30\n", "max_non_split_rounding_mb=30");
+      "c PYTORCH_CUDA_ALLOC_CONF backend:native, max_split_size_mb:64 "
+      ",per_process_memory_fraction:0.5,large_segment_size_mb:40\nc max_split_size 67108864\n",
+      "max_split_size_mb=64,per_process_memory_fraction=0.5,large_segment_size_mb=40");
+  check_settings ("c PYTORCH_ALLOC_CONF max_non_split_rounding_mb:30\n",
+                  "max_non_split_rounding_mb=30");
 }
 
 /* peers.md 1a.3: rounding, without and with divisions. */
@@ -300,42 +369,53 @@ test_rounding (void)
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1), ==, 512);
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 512), ==, 512);
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 513), ==, 1024);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1200 * 1024 + 1), ==, 1200 * 1024 + 512);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1200 * 1024 + 1), ==,
+                    1200 * 1024 + 512);
   for (guint i = 0; i < GEMEM_PYTORCH_SLOTS; i++)
     settings.divisions[i] = 4;
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 2048), ==, 2048); /* 512 * 4: not above it */
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 2048), ==,
+                    2048); /* 512 * 4: not above it */
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 2049), ==, 2560);
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1200), ==, 1536);
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 5000), ==, 5120);
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 5121), ==, 6144);
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1 << 20), ==, 1 << 20);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (1 << 20) + 1), ==, (1 << 20) + (1 << 18));
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (1 << 20) + 1), ==,
+                    (1 << 20) + (1 << 18));
   settings.divisions[1] = 0; /* 2 to 4 MiB */
   g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (2 << 20) + 1), ==, (2 << 20) + 512);
   settings.divisions[15] = 2; /* 32 GiB and above */
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (G_GUINT64_CONSTANT (64) << 30) + 1), ==, G_GUINT64_CONSTANT (96) << 30);
+  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (G_GUINT64_CONSTANT (64) << 30) + 1),
+                    ==, G_GUINT64_CONSTANT (96) << 30);
 }
 
 static void
 test_contradictions (void)
 {
   expect ("t\ne alloc 0x10000000 8 0 1\ne alloc 0x10000000 8 0 2\n",
-          "x.pickle:device_traces[0][1]: 0x10000000 is allocated while it is live; the recording is damaged or has a gap");
+          "x.pickle:device_traces[0][1]: 0x10000000 is allocated while it is live; the recording "
+          "is damaged or has a gap");
   expect ("t\nt\ne free_requested 0x10000000 8 0 1\ne free_requested 0x10000000 8 0 2\n",
-          "x.pickle:device_traces[1][1]: block 0x10000000 is freed a second time; the recording is damaged");
+          "x.pickle:device_traces[1][1]: block 0x10000000 is freed a second time; the recording is "
+          "damaged");
   expect ("t\ne segment_alloc 0x10000000 8 0 1\ne segment_alloc 0x10000000 8 0 2\n",
-          "x.pickle:device_traces[0][1]: segment 0x10000000 is allocated a second time; the recording is damaged");
+          "x.pickle:device_traces[0][1]: segment 0x10000000 is allocated a second time; the "
+          "recording is damaged");
   expect ("t\ne segment_map 0x10000000 4096 0 1\ne segment_map 0x10000800 4096 0 2\n",
-          "x.pickle:device_traces[0][1]: range 0x10000800 is mapped a second time; the recording is damaged");
-  expect (S0 "s 0 0x10100000 20971520 0 large 0 0 False\n", "x.pickle:device_traces[0]: before the first event the segments at 0x10000000 "
-                                                            "and 0x10100000 overlap; segments and events of this file do not "
-                                                            "belong together");
+          "x.pickle:device_traces[0][1]: range 0x10000800 is mapped a second time; the recording "
+          "is damaged");
+  expect (S0 "s 0 0x10100000 20971520 0 large 0 0 False\n",
+          "x.pickle:device_traces[0]: before the first event the segments at 0x10000000 "
+          "and 0x10100000 overlap; segments and events of this file do not "
+          "belong together");
   expect (S0 "b 0x10000000 512 8 active_allocated\nb 0x10000000 512 8 active_allocated\n",
-          "x.pickle:device_traces[0]: two blocks at 0x10000000 are live before the first event; segments and events of this file do not "
+          "x.pickle:device_traces[0]: two blocks at 0x10000000 are live before the first event; "
+          "segments and events of this file do not "
           "belong together, or actions were left out (skip_actions)");
   /* What came before the contradiction can be had. */
   expect_with ("t\ne alloc 0x10000000 8 0 1\ne alloc 0x10000000 8 0 2\n", -1, TRUE,
-               "alloc #1 10000000:8\npartial: x.pickle:device_traces[0][1]: 0x10000000 is allocated while it is live; the recording is "
+               "alloc #1 10000000:8\npartial: x.pickle:device_traces[0][1]: 0x10000000 is "
+               "allocated while it is live; the recording is "
                "damaged or has a gap\n");
 }
 
@@ -351,36 +431,51 @@ expect_bad (const char *text, const char *expected)
 static void
 test_values (void)
 {
-  expect_bad ("t\ne alloc 0x10000000 -8 0 1\n", ": \"size\" is -8, which no allocator could serve; the snapshot is damaged");
-  expect_bad ("t\ne alloc 0x10000000 1152921504606846976 0 1\n",
-              ": \"size\" is 1152921504606846976, which no allocator could serve; the snapshot is damaged");
-  expect_bad ("t\ne alloc 0x10000000 0 0 1\n", ": \"alloc\" of 0 bytes at address 0x10000000; neither can be 0, the snapshot is damaged");
-  expect_bad ("t\ne alloc 0 8 0 1\n", ": \"alloc\" of 8 bytes at address 0x0; neither can be 0, the snapshot is damaged");
-  expect_bad ("t\ne alloc - 8 0 1\n", ": an event without \"addr\"; this is no snapshot of torch.cuda.memory");
-  expect_bad ("t\ne alloc 0x10000000 many 0 1\n", ": \"size\" is not an integer; this is no snapshot of torch.cuda.memory");
-  expect_bad ("t\ne - 0x10000000 8 0 1\n", ": an event without \"action\"; this is no snapshot of torch.cuda.memory");
-  expect_bad ("t\ne alloc 0x10000000 8 0 -1\n", ": \"time_us\" is -1, which no allocator could serve; the snapshot is damaged");
-  expect_bad ("s 0 - 4096 0 small\n", ": a segment without \"address\"; this is no snapshot of torch.cuda.memory");
-  expect_bad ("s 9999 4096 4096 0 small\n", ": \"device\" is 9999, which no allocator could serve; the snapshot is damaged");
-  expect_bad ("s 0 4096 4096 0 small\nb 4096 512 8 lost\n", ": a block in state \"lost\"; this state is not known");
+  expect_bad ("t\ne alloc 0x10000000 -8 0 1\n",
+              ": \"size\" is -8, which no allocator could serve; the snapshot is damaged");
+  expect_bad (
+      "t\ne alloc 0x10000000 1152921504606846976 0 1\n",
+      ": \"size\" is 1152921504606846976, which no allocator could serve; the snapshot is damaged");
+  expect_bad (
+      "t\ne alloc 0x10000000 0 0 1\n",
+      ": \"alloc\" of 0 bytes at address 0x10000000; neither can be 0, the snapshot is damaged");
+  expect_bad ("t\ne alloc 0 8 0 1\n",
+              ": \"alloc\" of 8 bytes at address 0x0; neither can be 0, the snapshot is damaged");
+  expect_bad ("t\ne alloc - 8 0 1\n",
+              ": an event without \"addr\"; this is no snapshot of torch.cuda.memory");
+  expect_bad ("t\ne alloc 0x10000000 many 0 1\n",
+              ": \"size\" is not an integer; this is no snapshot of torch.cuda.memory");
+  expect_bad ("t\ne - 0x10000000 8 0 1\n",
+              ": an event without \"action\"; this is no snapshot of torch.cuda.memory");
+  expect_bad ("t\ne alloc 0x10000000 8 0 -1\n",
+              ": \"time_us\" is -1, which no allocator could serve; the snapshot is damaged");
+  expect_bad ("s 0 - 4096 0 small\n",
+              ": a segment without \"address\"; this is no snapshot of torch.cuda.memory");
+  expect_bad ("s 9999 4096 4096 0 small\n",
+              ": \"device\" is 9999, which no allocator could serve; the snapshot is damaged");
+  expect_bad ("s 0 4096 4096 0 small\nb 4096 512 8 lost\n",
+              ": a block in state \"lost\"; this state is not known");
   expect_bad ("s 0 4096 4096 0 small\nb 4096 8192 8 active_allocated\n",
               ": block 0x1000 lies outside of its segment 0x1000; the snapshot is damaged");
   g_autoptr (GBytes) other = g_bytes_new_static ("\x80\x04}(\x8c\1aK\1\x8c\1bK\2u.", 16);
   g_autofree char *got = read_all (other, -1, FALSE);
   g_assert_cmpstr (got, ==,
-                   "x.pickle: byte 16: neither \"segments\" nor \"device_traces\" in this pickle; it is no snapshot of torch.cuda.memory");
+                   "x.pickle: byte 16: neither \"segments\" nor \"device_traces\" in this pickle; "
+                   "it is no snapshot of torch.cuda.memory");
 }
 
 /* A file cut anywhere, as it is and in a page, is an error; with allow_partial it is marked, and never crashes. */
 static void
 test_truncated (void)
 {
-  static const char text[] =
-      S0 "b 0x10000000 8388608 8388000 active_allocated\nb 0x10800000 12582912 0 inactive\nt\nt\ne free_requested 0x20000000 8 0 9\n"
-         "e free_completed 0x20000000 8 0 9\ne alloc 0x10000000 8 0 10\nn START phase 1 10\nc max_split_size 20971520\nd 1 4\n";
+  static const char text[] = S0 "b 0x10000000 8388608 8388000 active_allocated\nb 0x10800000 "
+                                "12582912 0 inactive\nt\nt\ne free_requested 0x20000000 8 0 9\n"
+                                "e free_completed 0x20000000 8 0 9\ne alloc 0x10000000 8 0 10\nn "
+                                "START phase 1 10\nc max_split_size 20971520\nd 1 4\n";
   for (guint style = 0; style < 3; style++)
     {
-      g_autoptr (GBytes) pickle = snapshot_pickle (text, style == 2 ? SNAPSHOT_CXX : (SnapshotStyle) style);
+      g_autoptr (GBytes)
+          pickle = snapshot_pickle (text, style == 2 ? SNAPSHOT_CXX : (SnapshotStyle) style);
       g_autofree char *page = snapshot_page (pickle);
       const char *data = style == 2 ? page : g_bytes_get_data (pickle, NULL);
       gsize whole = style == 2 ? (gsize) (strstr (page, "\"}]") - page) : g_bytes_get_size (pickle);
@@ -410,20 +505,28 @@ test_truncated (void)
 static void
 test_page_errors (void)
 {
-  static const struct { const char *text, *error;
+  static const struct
+  {
+    const char *text, *error;
   } pages[] = {
-    { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from, or fetch the file again if a server sent this" },
+    { "<html>nothing</html>", "no \"base64\" text in this page; read the pickle it was made from, "
+                              "or fetch the file again if a server sent this" },
     { "<html><title>GPU Memory Timeline HTML</title><img src='data:image/png;base64,iVBO'>",
-      "a page of export_memory_timeline() holds only a picture; record with export_chrome_trace() and profile_memory=True, or "
+      "a page of export_memory_timeline() holds only a picture; record with export_chrome_trace() "
+      "and profile_memory=True, or "
       "torch.cuda.memory._dump_snapshot()" },
-    { "<html>let alloc_data = {}</html>",
-      "a page of 2022/23 (alloc_data) has neither addresses nor segments; read the pickle it was made from" },
-    { "<html>local_files base64, \"base64\": \"gA*=\"", "this character does not belong into base64; the page was cut off or edited" },
-    { "<html>local_files \"base64\": \"gARL", "the page ends inside the base64 text; it was cut off, fetch it again" },
-    { "<html>local_files \"base64\" : \"gASAB\"", "the base64 text ends inside a group; the page was cut off or edited" },
-    { "<html>local_files 'base64': 'gAR9'", "the file ends in the middle of the pickle; it was cut off, fetch it again" },
-    { "<html>local_files base64:\"gAR9Li==\"",
-      "neither \"segments\" nor \"device_traces\" in this pickle; it is no snapshot of torch.cuda.memory" },
+    { "<html>let alloc_data = {}</html>", "a page of 2022/23 (alloc_data) has neither addresses "
+                                          "nor segments; read the pickle it was made from" },
+    { "<html>local_files base64, \"base64\": \"gA*=\"",
+      "this character does not belong into base64; the page was cut off or edited" },
+    { "<html>local_files \"base64\": \"gARL",
+      "the page ends inside the base64 text; it was cut off, fetch it again" },
+    { "<html>local_files \"base64\" : \"gASAB\"",
+      "the base64 text ends inside a group; the page was cut off or edited" },
+    { "<html>local_files 'base64': 'gAR9'",
+      "the file ends in the middle of the pickle; it was cut off, fetch it again" },
+    { "<html>local_files base64:\"gAR9Li==\"", "neither \"segments\" nor \"device_traces\" in this "
+                                               "pickle; it is no snapshot of torch.cuda.memory" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
     {
@@ -459,7 +562,8 @@ test_many (void)
           if (events[i].kind == GEMEM_EVENT_PHASE)
             {
               g_assert_cmpuint (events[i].time, ==, (2000 + phases++) * 1000);
-              g_assert_cmpuint (events[i].time, ==, id * 1000); /* right in front of the event of the same time */
+              g_assert_cmpuint (events[i].time, ==,
+                                id * 1000); /* right in front of the event of the same time */
             }
           else
             {
@@ -481,7 +585,8 @@ expect_released (const char *text, const char *expected)
 {
   for (guint style = 0; style < 2; style++)
     {
-      g_autoptr (GBytes) bytes = snapshot_pickle (text, style == 0 ? SNAPSHOT_PYTHON : SNAPSHOT_CXX);
+      g_autoptr (GBytes)
+          bytes = snapshot_pickle (text, style == 0 ? SNAPSHOT_PYTHON : SNAPSHOT_CXX);
       g_autofree char *all = read_all (bytes, -1, FALSE);
       g_autoptr (GString) got = g_string_new (all);
       char *note;
@@ -491,10 +596,16 @@ expect_released (const char *text, const char *expected)
     }
 }
 
-#define SEGMENT(n, stack) "e segment_alloc 0x" n "0000000 20971520 0 1 " stack "\ne alloc 0x" n "0000000 20000000 0 1 " stack "\n"
-#define SEGMENT_READ(n, id) "segment-alloc " n "0000000:20971520\nalloc #" id " " n "0000000:20000000\n"
-#define FREE(n, stack) "e free_requested 0x" n "0000000 20000000 0 1 " stack "\ne free_completed 0x" n "0000000 20000000 0 1 " stack "\n"
-#define FREE_READ(n, id) "free-requested #" id " " n "0000000:20000000\nfree-completed #" id " " n "0000000:20000000\n"
+#define SEGMENT(n, stack) \
+  "e segment_alloc 0x" n "0000000 20971520 0 1 " stack "\ne alloc 0x" n \
+  "0000000 20000000 0 1 " stack "\n"
+#define SEGMENT_READ(n, id) \
+  "segment-alloc " n "0000000:20971520\nalloc #" id " " n "0000000:20000000\n"
+#define FREE(n, stack) \
+  "e free_requested 0x" n "0000000 20000000 0 1 " stack "\ne free_completed 0x" n \
+  "0000000 20000000 0 1 " stack "\n"
+#define FREE_READ(n, id) \
+  "free-requested #" id " " n "0000000:20000000\nfree-completed #" id " " n "0000000:20000000\n"
 #define BACK(n, stack) "e segment_free 0x" n "0000000 20971520 0 1 " stack "\n"
 #define BACK_READ(n) "segment-free " n "0000000:20971520\n"
 
@@ -502,88 +613,142 @@ static void
 test_emptied (void)
 {
   static const char told[] = "releases: device 0: the program emptied the cache (trim): 1\n";
-  g_autofree char *read = g_strconcat (SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") SEGMENT_READ ("2", "2"), told, NULL);
+  g_autofree char *read = g_strconcat (
+      SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") SEGMENT_READ ("2", "2"),
+      told, NULL);
 
   /* By name; by another line; without a stack where requests have them; and without any. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "empty_cache/m") SEGMENT ("2", "a/m"), read);
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "at::emptyCache()/a/m") SEGMENT ("2", "a/m"), read);
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "a/m"), read);
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "a/m") BACK ("1", "-") SEGMENT ("2", "a/m"), read);
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "empty_cache/m")
+                       SEGMENT ("2", "a/m"),
+                   read);
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "at::emptyCache()/a/m")
+                       SEGMENT ("2", "a/m"),
+                   read);
+  expect_released (
+      "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "a/m"), read);
+  expect_released (
+      "t\n" SEGMENT ("1", "a/m") FREE ("1", "a/m") BACK ("1", "-") SEGMENT ("2", "a/m"), read);
   /* Only requests have stacks, and the segment has that of its last: believed only where the device could not have given both. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m") FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
-          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1") FREE_READ ("3", "2")
-          "device-limit:41943040\n" BACK_READ ("1") SEGMENT_READ ("2", "3") "device-limit\n"
-          "releases: device 0: the allocator gave back memory as the device refused a request: 1\n");
-  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m") FREE ("3", "a/m") BACK ("1", "a/m") BACK ("3", "a/m") SEGMENT ("2", "a/m")
-          SEGMENT ("4", "a/m") SEGMENT ("5", "a/m"),
-          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1") FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3")
-          SEGMENT_READ ("2", "3") SEGMENT_READ ("4", "4") SEGMENT_READ ("5", "5")
-          "releases: device 0: the program emptied the cache (trim): 1\n");
+  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m")
+                       FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
+                   SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1")
+                       FREE_READ ("3", "2") "device-limit:41943040\n" BACK_READ ("1")
+                           SEGMENT_READ ("2", "3") "device-limit\n"
+                                                   "releases: device 0: the allocator gave back "
+                                                   "memory as the device refused a request: 1\n");
+  expect_released (
+      "t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m") FREE ("3", "a/m")
+          BACK ("1", "a/m") BACK ("3", "a/m") SEGMENT ("2", "a/m") SEGMENT ("4", "a/m")
+              SEGMENT ("5", "a/m"),
+      SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1")
+          FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ ("2", "3")
+              SEGMENT_READ ("4", "4") SEGMENT_READ (
+                  "5", "5") "releases: device 0: the program emptied the cache (trim): 1\n");
   /* What no empty_cache did may have been the end of a pool, which only newer files name. */
-  g_autoptr (GBytes) nameless = snapshot_pickle ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m"), SNAPSHOT_PYTHON);
+  g_autoptr (GBytes) nameless = snapshot_pickle (
+      "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m"), SNAPSHOT_PYTHON);
   g_autofree char *with_note = read_all (nameless, -1, FALSE);
-  g_assert_nonnull (strstr (with_note, "note: device 0: releases of the program that name no empty_cache: 1; if private pools ended there"));
+  g_assert_nonnull (strstr (with_note, "note: device 0: releases of the program that name no "
+                                       "empty_cache: 1; if private pools ended there"));
   /* At the end of the file. */
   expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "a/m"),
-          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") "releases: device 0: the program emptied the cache (trim): 1\n");
-  expect_released ("t\n" SEGMENT ("1", "-") FREE ("1", "-") BACK ("1", "-") SEGMENT ("2", "-"),
-          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") SEGMENT_READ ("2", "2")
-          "releases: device 0: the program emptied the cache (trim): 1, of these guessed for want of call stacks: 1\n");
+                   SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ (
+                       "1") "releases: device 0: the program emptied the cache (trim): 1\n");
+  expect_released (
+      "t\n" SEGMENT ("1", "-") FREE ("1", "-") BACK ("1", "-") SEGMENT ("2", "-"),
+      SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1")
+          SEGMENT_READ ("2", "2") "releases: device 0: the program emptied the cache (trim): 1, of "
+                                  "these guessed for want of call stacks: 1\n");
 }
 
 static void
 test_refused (void)
 {
-  static const char one[] = "releases: device 0: the allocator gave back memory as the device refused a request: 1\n";
-  g_autofree char *served = g_strconcat (SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:20971520\n" BACK_READ ("1")
-                                         SEGMENT_READ ("2", "2") "device-limit\n", one, NULL);
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "b/m"), served);
+  static const char one[] =
+      "releases: device 0: the allocator gave back memory as the device refused a request: 1\n";
+  g_autofree char *served = g_strconcat (
+      SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:20971520\n" BACK_READ ("1")
+          SEGMENT_READ ("2", "2") "device-limit\n",
+      one, NULL);
+  expect_released (
+      "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "b/m"), served);
   /* The stack of the request is on all of the run, and a segment comes of it: else the program did it. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "d/m") FREE ("3", "d/m") BACK ("1", "b/m") BACK ("3", "-") SEGMENT ("2", "b/m"),
-          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1") FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3")
-          SEGMENT_READ ("2", "3") "releases: device 0: the program emptied the cache (trim): 1\n");
-  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("3", "d/m") BACK ("3", "b/m") "e free_requested 0x10000000 20000000 0 1 b/m\n",
-          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("3", "2") "trim\n" BACK_READ ("3")
-          "free-requested #1 10000000:20000000\nreleases: device 0: the program emptied the cache (trim): 1\n"
-          "");
+  expect_released (
+      "t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "d/m") FREE ("3", "d/m")
+          BACK ("1", "b/m") BACK ("3", "-") SEGMENT ("2", "b/m"),
+      SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1")
+          FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ (
+              "2", "3") "releases: device 0: the program emptied the cache (trim): 1\n");
+  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("3", "d/m")
+                       BACK ("3", "b/m") "e free_requested 0x10000000 20000000 0 1 b/m\n",
+                   SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2")
+                       FREE_READ ("3", "2") "trim\n" BACK_READ (
+                           "3") "free-requested #1 10000000:20000000\nreleases: device 0: the "
+                                "program emptied the cache (trim): 1\n"
+                                "");
   /* What the request waited for completes inside; what completes with its free does not. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") "e free_requested 0x10000000 20000000 0 1 d/m\n" FREE ("3", "d/m")
-          "e free_completed 0x10000000 20000000 0 1 b/m\n" BACK ("1", "b/m") BACK ("3", "b/m") SEGMENT ("2", "b/m"),
-          SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") "free-requested #1 10000000:20000000\n" FREE_READ ("3", "2")
-          "device-limit:20971520\nfree-completed #1 10000000:20000000\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ ("2", "3") "device-limit\n"
-          "releases: device 0: the allocator gave back memory as the device refused a request: 1\n");
+  expect_released (
+      "t\n" SEGMENT ("1", "a/m")
+          SEGMENT ("3", "a/m") "e free_requested 0x10000000 20000000 0 1 d/m\n" FREE (
+              "3", "d/m") "e free_completed 0x10000000 20000000 0 1 b/m\n" BACK ("1", "b/m")
+              BACK ("3", "b/m") SEGMENT ("2", "b/m"),
+      SEGMENT_READ ("1", "1")
+          SEGMENT_READ ("3", "2") "free-requested #1 10000000:20000000\n" FREE_READ (
+              "3",
+              "2") "device-limit:20971520\nfree-completed #1 10000000:20000000\n" BACK_READ ("1")
+              BACK_READ ("3")
+                  SEGMENT_READ ("2", "3") "device-limit\n"
+                                          "releases: device 0: the allocator gave back memory as "
+                                          "the device refused a request: 1\n");
 }
 
 static void
 test_failed (void)
 {
   /* Nothing to give back; something, but not enough; the first thing that happens. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") "e oom 7 83886080 3 1 a/m\n",
-          SEGMENT_READ ("1", "1") "device-limit:20971520\noom:83886080/7 s3\ndevice-limit\n"
-          "releases: device 0: requests that ran out of memory: 1\n" "");
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") "e oom 7 83886080 0 1 b/m\n",
-          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:1\n" BACK_READ ("1") "oom:83886080/7\ndevice-limit\n"
-          "releases: device 0: the allocator gave back memory as the device refused a request: 1; requests that ran out of memory: 1\n");
-  expect_released ("t\ne oom 7 83886080 0 1 b/m\n", "device-limit:1\noom:83886080/7\ndevice-limit\n"
-                                           "releases: device 0: requests that ran out of memory: 1\n");
+  expect_released (
+      "t\n" SEGMENT ("1", "a/m") "e oom 7 83886080 3 1 a/m\n",
+      SEGMENT_READ ("1", "1") "device-limit:20971520\noom:83886080/7 s3\ndevice-limit\n"
+                              "releases: device 0: requests that ran out of memory: 1\n"
+                              "");
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m")
+                       BACK ("1", "b/m") "e oom 7 83886080 0 1 b/m\n",
+                   SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:1\n" BACK_READ (
+                       "1") "oom:83886080/7\ndevice-limit\n"
+                            "releases: device 0: the allocator gave back memory as the device "
+                            "refused a request: 1; requests that ran out of memory: 1\n");
+  expect_released ("t\ne oom 7 83886080 0 1 b/m\n",
+                   "device-limit:1\noom:83886080/7\ndevice-limit\n"
+                   "releases: device 0: requests that ran out of memory: 1\n");
   /* Without a size there is no request. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") "e oom 7 0 0 1 b/m\n",
-          SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") "oom/7\n" "releases: device 0: the program emptied the cache (trim): 1\n");
+  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m")
+                       BACK ("1", "b/m") "e oom 7 0 0 1 b/m\n",
+                   SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ (
+                       "1") "oom/7\n"
+                            "releases: device 0: the program emptied the cache (trim): 1\n");
 }
 
 static void
 test_pools_let_go (void)
 {
-#define POOLED(n) "e segment_alloc 0x" n "0000000 20971520 0 1 a/m 5\ne alloc 0x" n "0000000 20000000 0 1 a/m 5\n" \
-                  "e free_requested 0x" n "0000000 20000000 0 1 d/m 5\ne free_completed 0x" n "0000000 20000000 0 1 d/m 5\n"
-#define POOLED_READ(n, id) "segment-alloc " n "0000000:20971520 p1\nalloc #" id " " n "0000000:20000000 p1\nfree-requested #" id " " n \
-                           "0000000:20000000 p1\nfree-completed #" id " " n "0000000:20000000 p1\n"
+#define POOLED(n) \
+  "e segment_alloc 0x" n "0000000 20971520 0 1 a/m 5\ne alloc 0x" n "0000000 20000000 0 1 a/m 5\n" \
+  "e free_requested 0x" n "0000000 20000000 0 1 d/m 5\ne free_completed 0x" n \
+  "0000000 20000000 0 1 d/m 5\n"
+#define POOLED_READ(n, id) \
+  "segment-alloc " n "0000000:20971520 p1\nalloc #" id " " n \
+  "0000000:20000000 p1\nfree-requested #" id " " n "0000000:20000000 p1\nfree-completed #" id \
+  " " n "0000000:20000000 p1\n"
   static const char told[] = "releases: device 0: the program emptied the cache (trim): 1\n";
-  g_autofree char *with_trim = g_strconcat (POOLED_READ ("1", "1") "pool-release p1\ntrim\nsegment-free 10000000:20971520 p1\n", told, NULL);
-  g_autofree char *alone = g_strconcat (POOLED_READ ("1", "1") "pool-release/1 p1\nsegment-free 10000000:20971520 p1\n", told, NULL);
+  g_autofree char *with_trim = g_strconcat (
+      POOLED_READ ("1", "1") "pool-release p1\ntrim\nsegment-free 10000000:20971520 p1\n", told,
+      NULL);
+  g_autofree char *alone = g_strconcat (
+      POOLED_READ ("1", "1") "pool-release/1 p1\nsegment-free 10000000:20971520 p1\n", told, NULL);
 
   /* The program emptied the cache; or only let go of the pool. */
-  expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 empty_cache/m 5\n", with_trim);
+  expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 empty_cache/m 5\n",
+                   with_trim);
   expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 d/m 5\n", alone);
 }
 
@@ -596,11 +761,18 @@ test_repeats (void)
   for (guint i = 0; i < 3000; i++)
     {
       guint64 address = 0x10000000 + (guint64) i * 0x1000;
-      g_string_append_printf (text, "e alloc 0x%" G_GINT64_MODIFIER "x 512 0 1 f%u/f%u/m\n", address, i % 700, i % 11);
-      g_string_append_printf (text, "e free_requested 0x%" G_GINT64_MODIFIER "x 512 0 1 g%u/m\ne free_completed 0x%" G_GINT64_MODIFIER "x 512 0 1 g%u/m\n",
+      g_string_append_printf (text, "e alloc 0x%" G_GINT64_MODIFIER "x 512 0 1 f%u/f%u/m\n",
+                              address, i % 700, i % 11);
+      g_string_append_printf (text,
+                              "e free_requested 0x%" G_GINT64_MODIFIER
+                              "x 512 0 1 g%u/m\ne free_completed 0x%" G_GINT64_MODIFIER
+                              "x 512 0 1 g%u/m\n",
                               address, i % 7, address, i % 7);
-      g_string_append_printf (expected, "alloc #%u %" G_GINT64_MODIFIER "x:512\nfree-requested #%u %" G_GINT64_MODIFIER "x:512\nfree-completed #%u %"
-                              G_GINT64_MODIFIER "x:512\n", i + 1, address, i + 1, address, i + 1, address);
+      g_string_append_printf (expected,
+                              "alloc #%u %" G_GINT64_MODIFIER
+                              "x:512\nfree-requested #%u %" G_GINT64_MODIFIER
+                              "x:512\nfree-completed #%u %" G_GINT64_MODIFIER "x:512\n",
+                              i + 1, address, i + 1, address, i + 1, address);
     }
   expect_released (text->str, expected->str);
 }
@@ -610,16 +782,23 @@ static void
 test_skipped (void)
 {
   /* No completion at all: a place is used again, or is not live at the end. */
-  expect (S0 "b 0x10000000 512 500 active_allocated\nt\ne alloc 0x10000000 400 0 1\ne free_requested 0x10000000 400 0 1\ne alloc 0x10000000 500 0 1\n",
-          "i:segment-alloc 10000000:20971520\nalloc #1 10000000:400\nfree #1 10000000:400\nalloc #2 10000000:500\n");
+  expect (S0 "b 0x10000000 512 500 active_allocated\nt\ne alloc 0x10000000 400 0 1\ne "
+             "free_requested 0x10000000 400 0 1\ne alloc 0x10000000 500 0 1\n",
+          "i:segment-alloc 10000000:20971520\nalloc #1 10000000:400\nfree #1 10000000:400\nalloc "
+          "#2 10000000:500\n");
   expect (S0 "b 0x10000000 20971520 0 inactive\nt\ne free_requested 0x10000000 400 0 1\n",
-          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:400/512 ?\nfree #1 10000000:400\n" DOUBT ("0", "1"));
+          "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:400/512 ?\nfree #1 "
+          "10000000:400\n" DOUBT ("0", "1"));
   /* One that still waits is no such thing. */
-  expect (S0 "b 0x10000000 512 400 active_pending_free\nt\ne alloc 0x10000000 400 0 1\ne free_requested 0x10000000 400 0 1\n",
-          "i:segment-alloc 10000000:20971520\nalloc #1 10000000:400\nfree-requested #1 10000000:400\n");
+  expect (
+      S0 "b 0x10000000 512 400 active_pending_free\nt\ne alloc 0x10000000 400 0 1\ne "
+         "free_requested 0x10000000 400 0 1\n",
+      "i:segment-alloc 10000000:20971520\nalloc #1 10000000:400\nfree-requested #1 10000000:400\n");
   /* Completions alone. */
-  expect ("t\ne alloc 0x10000000 400 0 1\ne free_completed 0x10000000 400 0 1\n", "alloc #1 10000000:400\nfree-completed #1 10000000:400\n");
-  expect ("t\ne alloc 0x10000000 400 0 1\ne annotate 0x10000000 400 0 1\ne free_completed 0x10000000 400 0 1\n",
+  expect ("t\ne alloc 0x10000000 400 0 1\ne free_completed 0x10000000 400 0 1\n",
+          "alloc #1 10000000:400\nfree-completed #1 10000000:400\n");
+  expect ("t\ne alloc 0x10000000 400 0 1\ne annotate 0x10000000 400 0 1\ne free_completed "
+          "0x10000000 400 0 1\n",
           "alloc #1 10000000:400\nfree-completed #1 10000000:400\n");
 }
 
@@ -630,12 +809,14 @@ version_of (const char *text, const char *given)
   g_autoptr (GError) error = NULL;
   GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
   options.torch = given;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"), NULL, &options, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"),
+                                                     NULL, &options, &error);
   g_assert_no_error (error);
   char *version = NULL;
   for (guint i = 0; i < reader->info.provenance->len; i++)
     if (g_str_has_prefix (g_ptr_array_index (reader->info.provenance, i), "PyTorch: "))
-      version = g_strdup ((char *) g_ptr_array_index (reader->info.provenance, i) + strlen ("PyTorch: "));
+      version = g_strdup ((char *) g_ptr_array_index (reader->info.provenance, i)
+                          + strlen ("PyTorch: "));
   gemem_trace_close (reader);
   return version;
 }
@@ -643,14 +824,22 @@ version_of (const char *text, const char *given)
 static void
 test_versions (void)
 {
-  static const struct { const char *text, *version; } cases[] = {
+  static const struct
+  {
+    const char *text, *version;
+  } cases[] = {
     { "", "2.5 to 2.13 (inferred: there is external_annotations, but no host_traces)" },
-    { "t\ne alloc 0x1000 5 0 1\n", "2.5 to 2.7 (inferred: there is external_annotations, but no compile_context)" },
+    { "t\ne alloc 0x1000 5 0 1\n",
+      "2.5 to 2.7 (inferred: there is external_annotations, but no compile_context)" },
     { "c max_cached_size -1\n", "2.13 (inferred: there is max_cached_size, but no host_traces)" },
-    { "c graph_capture_record_stream_reuse False\nt\ne alloc 0x1000 5 0 1\n", "2.9 (inferred: there is graph_capture_record_stream_reuse, but no user_metadata)" },
-    { "t\ne alloc 0x1000 5 0 1 a/b 0\n", "2.12 or 2.13 (inferred: events have pool_id, but no host_traces)" },
-    { "c max_split_size -1\nt\ne alloc 0x1000 5 0 1 a/b 0\n", "2.12 (inferred: events have pool_id, but no max_cached_size)" },
-    { "c PYTORCH_CUDA_ALLOC_CONF large_segment_size_mb:32\nt\ne alloc 0x1000 5 0 1\n", "2.11 (inferred: it was set large_segment_size_mb, but no pool_id)" },
+    { "c graph_capture_record_stream_reuse False\nt\ne alloc 0x1000 5 0 1\n",
+      "2.9 (inferred: there is graph_capture_record_stream_reuse, but no user_metadata)" },
+    { "t\ne alloc 0x1000 5 0 1 a/b 0\n",
+      "2.12 or 2.13 (inferred: events have pool_id, but no host_traces)" },
+    { "c max_split_size -1\nt\ne alloc 0x1000 5 0 1 a/b 0\n",
+      "2.12 (inferred: events have pool_id, but no max_cached_size)" },
+    { "c PYTORCH_CUDA_ALLOC_CONF large_segment_size_mb:32\nt\ne alloc 0x1000 5 0 1\n",
+      "2.11 (inferred: it was set large_segment_size_mb, but no pool_id)" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {

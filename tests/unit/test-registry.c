@@ -1,11 +1,12 @@
-/* test-registry.c - names, aliases, globs, value lists, device keys, defaults, plugins; each error with its message. */
+/* test-registry.c - names, aliases, globs, value lists, device keys, defaults, plugins; each error
+ * with its message. */
 #include "config.h"
 
 #include <gio/gio.h>
 #include <string.h>
 
-#include "planners/planner.h"
 #include "allocators/registry.h"
+#include "planners/planner.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 #include "workloads/lowering.h"
@@ -13,7 +14,8 @@
 static GPtrArray *
 parse (const char *text, GError **error)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
   if (gemem_allocator_spec_parse (text, specs, error))
     return g_steal_pointer (&specs);
@@ -28,7 +30,8 @@ labels (const GPtrArray *specs)
   GString *text = g_string_new (NULL);
 
   for (guint i = 0; i < specs->len; i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? ";" : "", ((GememAllocatorSpec *) g_ptr_array_index (specs, i))->label);
+    g_string_append_printf (text, "%s%s", i > 0 ? ";" : "",
+                            ((GememAllocatorSpec *) g_ptr_array_index (specs, i))->label);
   return g_string_free (text, FALSE);
 }
 
@@ -67,7 +70,8 @@ test_find (void)
   g_assert_cmpstr (gemem_allocator_find ("pytorch", NULL)->name, ==, "pytorch-caching");
   g_assert_null (gemem_allocator_find ("pytorch-cachng", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-  g_assert_cmpstr (error->message, ==, "unknown allocator 'pytorch-cachng'; did you mean 'pytorch-caching'?");
+  g_assert_cmpstr (error->message, ==,
+                   "unknown allocator 'pytorch-cachng'; did you mean 'pytorch-caching'?");
 }
 
 /* What every class promises to the registry's users. */
@@ -77,13 +81,16 @@ test_classes (void)
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
     {
       g_assert_cmpuint ((*c)->abi, ==, GEMEM_ALLOCATOR_ABI);
-      g_assert_true ((*c)->create != NULL && (*c)->alloc != NULL && (*c)->free != NULL && (*c)->largest_free != NULL && (*c)->walk != NULL
-                     && (*c)->check != NULL && (*c)->destroy != NULL);
+      g_assert_true ((*c)->create != NULL && (*c)->alloc != NULL && (*c)->free != NULL
+                     && (*c)->largest_free != NULL && (*c)->walk != NULL && (*c)->check != NULL
+                     && (*c)->destroy != NULL);
       g_assert_cmpuint ((*c)->alignment, >, 0);
       g_assert_true (gemem_allocator_find ((*c)->name, NULL) == *c);
-      g_assert_true ((*c)->summary != NULL && (*c)->origin != NULL && !g_str_has_suffix ((*c)->summary, "."));
+      g_assert_true ((*c)->summary != NULL && (*c)->origin != NULL
+                     && !g_str_has_suffix ((*c)->summary, "."));
       g_assert_cmpint (((*c)->capabilities & GEMEM_CAP_ADOPT) != 0, ==,
-                       (*c)->adopt_segment != NULL && (*c)->adopt_block != NULL && (*c)->adopt_done != NULL);
+                       (*c)->adopt_segment != NULL && (*c)->adopt_block != NULL
+                           && (*c)->adopt_done != NULL);
     }
 }
 
@@ -95,12 +102,15 @@ test_specs (void)
   assert_labels (" direct ", " direct ");
   assert_labels ("direct:", "direct:");
   assert_labels ("pytorch-caching:max_split_size_mb=20|unlimited,memory_limit=1GiB|2GiB",
-                 "pytorch-caching:max_split_size_mb=20,memory_limit=1GiB;pytorch-caching:max_split_size_mb=20,memory_limit=2GiB;"
-                 "pytorch-caching:max_split_size_mb=unlimited,memory_limit=1GiB;pytorch-caching:max_split_size_mb=unlimited,memory_limit=2GiB");
+                 "pytorch-caching:max_split_size_mb=20,memory_limit=1GiB;pytorch-caching:max_split_"
+                 "size_mb=20,memory_limit=2GiB;"
+                 "pytorch-caching:max_split_size_mb=unlimited,memory_limit=1GiB;pytorch-caching:"
+                 "max_split_size_mb=unlimited,memory_limit=2GiB");
   assert_labels ("pytorch:roundup_power2_divisions=[64:8,>:1]|4",
                  "pytorch:roundup_power2_divisions=[64:8,>:1];pytorch:roundup_power2_divisions=4");
-  assert_labels ("pytorch:conf=\"max_split_size_mb:200,backend:native\"|backend:native",
-                 "pytorch:conf=\"max_split_size_mb:200,backend:native\";pytorch:conf=backend:native");
+  assert_labels (
+      "pytorch:conf=\"max_split_size_mb:200,backend:native\"|backend:native",
+      "pytorch:conf=\"max_split_size_mb:200,backend:native\";pytorch:conf=backend:native");
   assert_refused ("", "no name");
   assert_refused (":a=b", "no name");
   assert_refused ("drect", "did you mean 'direct'?");
@@ -109,7 +119,8 @@ test_specs (void)
   assert_refused ("pytorch:max_split_size_mb=1", "too small");
   assert_refused ("pytorch:max_split_size_mb=200|fish", "fish");
   assert_refused ("direct:qqqqqqqqqqqq=1", "unknown parameter 'qqqqqqqqqqqq'");
-  assert_refused ("direct:capacity=1|2|3|4|5|6|7|8|9|10,base=1|2|3|4|5|6|7|8|9|10,step=1|2|3|4|5|6|7|8|9|10,reuse=1|2|3|4|5|6|7|8|9|10|11",
+  assert_refused ("direct:capacity=1|2|3|4|5|6|7|8|9|10,base=1|2|3|4|5|6|7|8|9|10,step=1|2|3|4|5|6|"
+                  "7|8|9|10,reuse=1|2|3|4|5|6|7|8|9|10|11",
                   "more than 10000");
 }
 
@@ -128,12 +139,15 @@ test_globs (void)
     }
   g_assert_cmpuint (all->len, ==, n);
   assert_labels ("DIR*", "direct");
-  assert_labels ("pytorch_c*:capacity=1GiB|2GiB", "pytorch-caching:capacity=1GiB;pytorch-caching:capacity=2GiB");
+  assert_labels ("pytorch_c*:capacity=1GiB|2GiB",
+                 "pytorch-caching:capacity=1GiB;pytorch-caching:capacity=2GiB");
   assert_refused ("zz-*", "matches nothing");
-  assert_refused ("*:max_split_size_mb=200", "allocator direct: unknown parameter"); /* every match must know every key */
+  /* every match must know every key */
+  assert_refused ("*:max_split_size_mb=200", "allocator direct: unknown parameter");
 }
 
-/* What "key=*" stands for is taken by the parameter, for all of @list; how many values there are. */
+/* What "key=*" stands for is taken by the parameter, for all of @list; how many values there
+ * are. */
 static guint
 try_sweeps (const GememNamed *const *list, const char *kind)
 {
@@ -142,15 +156,19 @@ try_sweeps (const GememNamed *const *list, const char *kind)
   for (; *list != NULL; list++)
     for (const GememParam *param = (*list)->params; param != NULL && param->name != NULL; param++)
       {
-        g_autoptr (GPtrArray) values = gemem_param_sweep (param), choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+        g_autoptr (GPtrArray)
+            values = gemem_param_sweep (param),
+            choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
         g_autofree char *text = g_strdup_printf ("%s:%s=*", (*list)->name, param->name);
         const GememNamed *const alone[] = { *list, NULL };
         g_autoptr (GError) error = NULL;
 
-        g_assert_cmpint (gemem_named_parse (alone, kind, text, choices, &error), ==, values->len > 0);
+        g_assert_cmpint (gemem_named_parse (alone, kind, text, choices, &error), ==,
+                         values->len > 0);
         g_assert_cmpuint (choices->len, ==, values->len);
         if (values->len == 0)
-          g_assert_nonnull (strstr (error->message, "=*: no values are known to be worth trying; write a list"));
+          g_assert_nonnull (
+              strstr (error->message, "=*: no values are known to be worth trying; write a list"));
         else
           g_assert_no_error (error);
         swept += values->len;
@@ -162,8 +180,11 @@ static void
 test_sweeps (void)
 {
   assert_labels ("ge-bins:npu=*,hint=none", "ge-bins:npu=no,hint=none;ge-bins:npu=yes,hint=none");
-  assert_labels ("pytorch:large_segment_size_mb=*", "pytorch:large_segment_size_mb=10;pytorch:large_segment_size_mb=20;pytorch:large_segment_size_mb=32;"
-                                                    "pytorch:large_segment_size_mb=64;pytorch:large_segment_size_mb=128;pytorch:large_segment_size_mb=256");
+  assert_labels ("pytorch:large_segment_size_mb=*",
+                 "pytorch:large_segment_size_mb=10;pytorch:large_segment_size_mb=20;pytorch:large_"
+                 "segment_size_mb=32;"
+                 "pytorch:large_segment_size_mb=64;pytorch:large_segment_size_mb=128;pytorch:large_"
+                 "segment_size_mb=256");
   assert_refused ("pytorch:conf=*", "pytorch-caching: conf=*: no values are known");
   g_assert_cmpuint (try_sweeps (gemem_named_classes (), "allocator"), >, 200);
   g_assert_cmpuint (try_sweeps ((const GememNamed *const *) gemem_lowerings (), "lowering"), >, 50);
@@ -175,9 +196,11 @@ static void
 test_vector_keys (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) specs = parse ("pytorch-caching:capacity=17179869184,expandable_segments=0,max_split_size_mb=unlimited,"
-                                       "roundup_power2_divisions=0,memory_limit=none,garbage_collection_threshold=0,device=bump,"
-                                       "base=0x100000000000,step=2097152,reuse=never", &error);
+  g_autoptr (GPtrArray) specs = parse (
+      "pytorch-caching:capacity=17179869184,expandable_segments=0,max_split_size_mb=unlimited,"
+      "roundup_power2_divisions=0,memory_limit=none,garbage_collection_threshold=0,device=bump,"
+      "base=0x100000000000,step=2097152,reuse=never",
+      &error);
   const GememAllocatorSpec *spec;
 
   g_assert_no_error (error);
@@ -185,7 +208,8 @@ test_vector_keys (void)
   g_assert_cmpuint (spec->settings->len, ==, 5);
   g_assert_cmpuint (spec->device->len, ==, 5);
   g_assert_cmpstr (((GememSetting *) g_ptr_array_index (spec->device, 1))->key, ==, "device");
-  g_assert_cmpstr (((GememSetting *) g_ptr_array_index (spec->device, 2))->value, ==, "0x100000000000");
+  g_assert_cmpstr (((GememSetting *) g_ptr_array_index (spec->device, 2))->value, ==,
+                   "0x100000000000");
 }
 
 /* ---- defaults */
@@ -228,15 +252,19 @@ test_defaults (void)
 
   assert_effective ("pytorch", NULL, "max_split_size_mb", "unlimited");
   assert_effective ("pytorch", "max_split_size_mb=64", "max_split_size_mb", "64MiB");
-  assert_effective ("pytorch:max-split-size-mb=128", "max_split_size_mb=64", "max_split_size_mb", "128MiB");
+  assert_effective ("pytorch:max-split-size-mb=128", "max_split_size_mb=64", "max_split_size_mb",
+                    "128MiB");
   assert_effective ("pytorch:limit=50%", NULL, "memory_limit", "500MiB");
   /* A default that excludes what the user asked for gives way. */
-  assert_effective ("pytorch:memory_limit=1GiB", "per_process_memory_fraction=0.5", "per_process_memory_fraction", "1");
-  assert_effective ("pytorch:conf=max_split_size_mb:200", "max_split_size_mb=64", "max_split_size_mb", "unlimited");
+  assert_effective ("pytorch:memory_limit=1GiB", "per_process_memory_fraction=0.5",
+                    "per_process_memory_fraction", "1");
+  assert_effective ("pytorch:conf=max_split_size_mb:200", "max_split_size_mb=64",
+                    "max_split_size_mb", "unlimited");
   g_assert_null (effective ("direct", "max_split_size_mb=64", "", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_clear_error (&error);
-  g_assert_null (effective ("pytorch:memory_limit=1GiB,per_process_memory_fraction=0.5", NULL, "memory_limit", &error));
+  g_assert_null (effective ("pytorch:memory_limit=1GiB,per_process_memory_fraction=0.5", NULL,
+                            "memory_limit", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_assert_nonnull (strstr (error->message, "exclude each other"));
 }
@@ -249,7 +277,8 @@ plugin_directory (const char *name)
 {
   const char *build = g_getenv ("GEMEM_BUILDDIR");
   g_autofree char *file = g_strconcat (name, ".so", NULL);
-  g_autofree char *from = g_build_filename (build != NULL ? build : ".", "tests", "programs", ".libs", file, NULL);
+  g_autofree char *from = g_build_filename (build != NULL ? build : ".", "tests", "programs",
+                                            ".libs", file, NULL);
   char *directory = g_build_filename (test_tmpdir (), name, NULL);
   g_autofree char *to = g_build_filename (directory, file, NULL);
   g_autoptr (GFile) source = g_file_new_for_path (from);
@@ -304,8 +333,8 @@ test_plugins (void)
   g_assert_cmpuint (count_classes (), ==, before + 1);
   g_assert_cmpstr (gemem_allocator_classes ()[before]->name, ==, "plugin-forty-two");
   a = test_allocator_new ("P42", "sim:capacity=1GiB");
-  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = 42 }, &block));
-  g_assert_false (a->klass->alloc (a, &(GememRequest) { .size = 43 }, &block));
+  g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 42 }, &block));
+  g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 43 }, &block));
   test_allocator_destroy (a);
 
   assert_plugin_refused (abi, "interface 4711");

@@ -1,7 +1,8 @@
-/* test-release-order.c - allocators that give memory back too early, each in its own way, and others that wait: the probe tells them apart.
+/* test-release-order.c - allocators that give memory back too early, each in its own way, and
+ * others that wait: the probe tells them apart.
  *
- * The planted allocator has one device allocation, or one mapped page, per block, so that every block goes back by itself; what it waits for
- * before that is the fault to find.
+ * The planted allocator has one device allocation, or one mapped page, per block, so that every
+ * block goes back by itself; what it waits for before that is the fault to find.
  */
 #include "config.h"
 
@@ -15,14 +16,14 @@
 
 typedef enum
 {
-  AT_ONCE,    /* gives memory back when the program lets go                                */
-  OWN_STREAM, /* synchronises the block's own stream, forgets those that use it            */
-  ALL_STREAMS, /* synchronises all of them                                                 */
-  EVENTS,     /* records an event on each, asks at the next request, waits for them in the end */
-  COMPLETED,  /* waits for its own stream, and for the completion                          */
-  CACHES,     /* keeps one block for whoever comes next; trim gives it back                */
-  TAKES_BACK, /* trim gives back what the program has                                      */
-  KEEPS,      /* never gives anything back                                                 */
+  AT_ONCE,     /* gives memory back when the program lets go */
+  OWN_STREAM,  /* synchronises the block's own stream, forgets those that use it */
+  ALL_STREAMS, /* synchronises all of them */
+  EVENTS,      /* records an event on each, asks at the next request, waits for them in the end */
+  COMPLETED,   /* waits for its own stream, and for the completion */
+  CACHES,      /* keeps one block for whoever comes next; trim gives it back */
+  TAKES_BACK,  /* trim gives back what the program has */
+  KEEPS,       /* never gives anything back */
 } Way;
 
 static Way way;
@@ -30,17 +31,17 @@ static gboolean mapped; /* pages instead of allocations */
 
 typedef struct
 {
-  guint64   address, stream, uses; /* bit per stream */
+  guint64 address, stream, uses; /* bit per stream */
   GememPage page;
-  gboolean  live, waiting, gone;
+  gboolean live, waiting, gone;
   GememDeviceEvent events[8];
 } Block;
 
 typedef struct
 {
   GememAllocator base;
-  Block  blocks[16];
-  guint  n;
+  Block blocks[16];
+  guint n;
 } Planted;
 
 static GememAllocator *
@@ -81,7 +82,8 @@ poll_events (Planted *self, gboolean wait)
         {
           if (wait && block->events[s] != 0)
             gemem_device_event_sync (self->base.device, block->events[s]);
-          else if (block->events[s] != 0 && !gemem_device_event_query (self->base.device, block->events[s]))
+          else if (block->events[s] != 0
+                   && !gemem_device_event_query (self->base.device, block->events[s]))
             complete = FALSE;
         }
       if (complete)
@@ -103,7 +105,8 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
     {
       g_assert_cmpuint (self->n, <, G_N_ELEMENTS (self->blocks));
       block = &self->blocks[self->n++];
-      block->address = mapped ? gemem_device_reserve (self->base.device, SIZE, 0) : gemem_device_malloc (self->base.device, SIZE, request->stream);
+      block->address = mapped ? gemem_device_reserve (self->base.device, SIZE, 0)
+                              : gemem_device_malloc (self->base.device, SIZE, request->stream);
       block->page = mapped ? gemem_device_create_page (self->base.device, SIZE) : 0;
       if (mapped)
         gemem_device_map (self->base.device, block->address, block->page, 0, SIZE);
@@ -111,7 +114,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
   block->live = TRUE;
   block->stream = request->stream;
   block->uses = G_GUINT64_CONSTANT (1) << request->stream;
-  *out = (GememBlock) { block->address, SIZE, block };
+  *out = (GememBlock){ block->address, SIZE, block };
   return TRUE;
 }
 
@@ -122,7 +125,8 @@ planted_free (GememAllocator *allocator, const GememBlock *out, gboolean complet
   Block *block = out->handle;
   block->live = FALSE;
   for (guint s = 0; s < 8; s++)
-    if ((block->uses >> s & 1) != 0 && (way == ALL_STREAMS || ((way == OWN_STREAM || way == COMPLETED) && s == block->stream)))
+    if ((block->uses >> s & 1) != 0
+        && (way == ALL_STREAMS || ((way == OWN_STREAM || way == COMPLETED) && s == block->stream)))
       gemem_device_stream_sync (self->base.device, s);
     else if ((block->uses >> s & 1) != 0 && way == EVENTS)
       block->events[s] = gemem_device_event_record (self->base.device, s);
@@ -149,7 +153,8 @@ trim (GememAllocator *allocator)
 {
   Planted *self = (Planted *) allocator;
   for (guint i = 0; i < self->n; i++)
-    if ((way == CACHES && !self->blocks[i].live && !self->blocks[i].gone) || (way == TAKES_BACK && self->blocks[i].live))
+    if ((way == CACHES && !self->blocks[i].live && !self->blocks[i].gone)
+        || (way == TAKES_BACK && self->blocks[i].live))
       return_memory (self, &self->blocks[i]);
 }
 
@@ -168,7 +173,8 @@ walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 
   for (guint i = 0; i < self->n; i++)
     if (!self->blocks[i].gone)
-      gemem_ge_spans_append_whole (spans, self->blocks[i].address, SIZE, self->blocks[i].live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE);
+      gemem_ge_spans_append_whole (spans, self->blocks[i].address, SIZE,
+                                   self->blocks[i].live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE);
   gemem_ge_spans_report (spans, func, data);
 }
 
@@ -208,12 +214,30 @@ const GememAllocatorClass planted_class = {
 
 /* ---- what is found, and what is not */
 
-#define ALLOC(i, s) { .kind = GEMEM_EVENT_ALLOC, .id = (i), .size = 100, .stream = (s) }
-#define USE(i, s) { .kind = GEMEM_EVENT_USE_ON_STREAM, .id = (i), .stream = (s) }
-#define ON(k, i, s) { .kind = GEMEM_EVENT_##k, .id = (i), .stream = (s) }
-#define SYNC(s) { .kind = GEMEM_EVENT_STREAM_SYNC, .stream = (s) }
-#define LOAD(i) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = 100 }
-#define MEMSET(i, s) { .kind = GEMEM_EVENT_MEMSET, .id = (i), .size = 50, .stream = (s) }
+#define ALLOC(i, s) \
+  { \
+    .kind = GEMEM_EVENT_ALLOC, .id = (i), .size = 100, .stream = (s) \
+  }
+#define USE(i, s) \
+  { \
+    .kind = GEMEM_EVENT_USE_ON_STREAM, .id = (i), .stream = (s) \
+  }
+#define ON(k, i, s) \
+  { \
+    .kind = GEMEM_EVENT_##k, .id = (i), .stream = (s) \
+  }
+#define SYNC(s) \
+  { \
+    .kind = GEMEM_EVENT_STREAM_SYNC, .stream = (s) \
+  }
+#define LOAD(i) \
+  { \
+    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = 100 \
+  }
+#define MEMSET(i, s) \
+  { \
+    .kind = GEMEM_EVENT_MEMSET, .id = (i), .size = 50, .stream = (s) \
+  }
 
 typedef struct
 {
@@ -227,70 +251,118 @@ typedef struct
 } Case;
 
 static const Case cases[] = {
-  { "early-free", AT_ONCE, .error = "event 1: free of " ADDRESS " (2097152 bytes) while stream 3 has unfinished work there with block 1, queued at event 0, at " ADDRESS "; ",
+  { "early-free", AT_ONCE,
+    .error = "event 1: free of " ADDRESS " (2097152 bytes) while stream 3 has unfinished work "
+             "there with block 1, queued at event 0, at " ADDRESS "; ",
     .events = { ALLOC (1, 3), TEST_FREE (1) } },
   { "free-waits", AT_ONCE, .device = "sim", .events = { ALLOC (1, 3), TEST_FREE (1) } },
-  { "free-waits-by-profile", AT_ONCE, .device = "sim:profile=ascend910b,free_synchronises=profile", .events = { ALLOC (1, 3), TEST_FREE (1) } },
+  { "free-waits-by-profile", AT_ONCE, .device = "sim:profile=ascend910b,free_synchronises=profile",
+    .events = { ALLOC (1, 3), TEST_FREE (1) } },
   { "null-is-never-at-work", AT_ONCE, .device = "null", .events = { ALLOC (1, 3), TEST_FREE (1) } },
   { "program-waits", AT_ONCE, .events = { ALLOC (1, 3), SYNC (3), TEST_FREE (1) } },
-  { "program-waits-for-the-device", AT_ONCE, .events = { ALLOC (1, 3), TEST_EVENT (DEVICE_SYNC, 0), TEST_FREE (1) } },
-  { "program-waits-for-another-stream", AT_ONCE, .error = "event 2: free of " ADDRESS " (2097152 bytes) while stream 3 has",
+  { "program-waits-for-the-device", AT_ONCE,
+    .events = { ALLOC (1, 3), TEST_EVENT (DEVICE_SYNC, 0), TEST_FREE (1) } },
+  { "program-waits-for-another-stream", AT_ONCE,
+    .error = "event 2: free of " ADDRESS " (2097152 bytes) while stream 3 has",
     .events = { ALLOC (1, 3), SYNC (4), TEST_FREE (1) } },
-  { "work-after-the-wait", AT_ONCE, .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 3 has unfinished work there with block 1, queued at event 2,",
+  { "work-after-the-wait", AT_ONCE,
+    .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 3 has unfinished work "
+             "there with block 1, queued at event 2,",
     .events = { ALLOC (1, 3), SYNC (3), ALLOC (2, 3), TEST_FREE (1) } },
-  { "work-on-another-stream", AT_ONCE, .events = { ALLOC (1, 3), SYNC (3), ALLOC (2, 4), TEST_FREE (1) } },
+  { "work-on-another-stream", AT_ONCE,
+    .events = { ALLOC (1, 3), SYNC (3), ALLOC (2, 4), TEST_FREE (1) } },
 
-  { "early-unmap", AT_ONCE, TRUE, "sim", "event 1: unmap of 0x200000000000 (2097152 bytes) while stream 3 has unfinished work there with block 1, queued at event 0,",
+  { "early-unmap",
+    AT_ONCE,
+    TRUE,
+    "sim",
+    "event 1: unmap of 0x200000000000 (2097152 bytes) while stream 3 has unfinished work there "
+    "with block 1, queued at event 0,",
     { ALLOC (1, 3), TEST_FREE (1) } },
   { "unmap-after-wait", ALL_STREAMS, TRUE, "sim", NULL, { ALLOC (1, 3), TEST_FREE (1) } },
 
   { "second-stream-forgotten", OWN_STREAM,
-    .error = "event 2: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work there with block 1, queued at event 1,",
+    .error = "event 2: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work "
+             "there with block 1, queued at event 1,",
     .events = { ALLOC (1, 3), USE (1, 2), TEST_FREE (1) } },
   { "both-streams", ALL_STREAMS, .events = { ALLOC (1, 3), USE (1, 2), TEST_FREE (1) } },
-  { "events", EVENTS, .events = { ALLOC (1, 3), USE (1, 2), TEST_FREE (1), ALLOC (2, 3), TEST_FREE (2), ALLOC (3, 1) } },
+  { "events", EVENTS,
+    .events = { ALLOC (1, 3), USE (1, 2), TEST_FREE (1), ALLOC (2, 3), TEST_FREE (2),
+                ALLOC (3, 1) } },
   { "late-events", EVENTS, .device = "sim:free_synchronises=no,event_latency=1s",
-    .events = { ALLOC (1, 3), USE (1, 2), TEST_FREE (1), ALLOC (2, 3), TEST_FREE (2), ALLOC (3, 1) } },
+    .events = { ALLOC (1, 3), USE (1, 2), TEST_FREE (1), ALLOC (2, 3), TEST_FREE (2),
+                ALLOC (3, 1) } },
 
   { "stream-waits-for-stream", AT_ONCE,
-    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), ON (EVENT_WAIT, 9, 3), SYNC (3), TEST_FREE (1) } },
-  { "chain-of-streams", AT_ONCE,
-    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), ON (EVENT_WAIT, 9, 4), ON (EVENT_RECORD, 8, 4), ON (EVENT_WAIT, 8, 3), SYNC (3),
+    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), ON (EVENT_WAIT, 9, 3), SYNC (3),
                 TEST_FREE (1) } },
-  { "use-after-the-event", AT_ONCE, .error = "event 5: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work there with block 1, queued at event 2,",
-    .events = { ALLOC (1, 3), ON (EVENT_RECORD, 9, 2), USE (1, 2), ON (EVENT_WAIT, 9, 3), SYNC (3), TEST_FREE (1) } },
-  { "event-recorded-again", AT_ONCE, .error = "event 6: free of " ADDRESS " (2097152 bytes) while stream 2 has",
-    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), ON (EVENT_RECORD, 9, 1), ON (EVENT_WAIT, 9, 3), SYNC (3), TEST_FREE (1) } },
-  { "wait-after-the-sync", AT_ONCE, .error = "event 5: free of " ADDRESS " (2097152 bytes) while stream 2 has",
-    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), SYNC (3), ON (EVENT_WAIT, 9, 3), TEST_FREE (1) } },
+  { "chain-of-streams", AT_ONCE,
+    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), ON (EVENT_WAIT, 9, 4),
+                ON (EVENT_RECORD, 8, 4), ON (EVENT_WAIT, 8, 3), SYNC (3), TEST_FREE (1) } },
+  { "use-after-the-event", AT_ONCE,
+    .error = "event 5: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work "
+             "there with block 1, queued at event 2,",
+    .events = { ALLOC (1, 3), ON (EVENT_RECORD, 9, 2), USE (1, 2), ON (EVENT_WAIT, 9, 3), SYNC (3),
+                TEST_FREE (1) } },
+  { "event-recorded-again", AT_ONCE,
+    .error = "event 6: free of " ADDRESS " (2097152 bytes) while stream 2 has",
+    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), ON (EVENT_RECORD, 9, 1),
+                ON (EVENT_WAIT, 9, 3), SYNC (3), TEST_FREE (1) } },
+  { "wait-after-the-sync", AT_ONCE,
+    .error = "event 5: free of " ADDRESS " (2097152 bytes) while stream 2 has",
+    .events = { ALLOC (1, 3), USE (1, 2), ON (EVENT_RECORD, 9, 2), SYNC (3), ON (EVENT_WAIT, 9, 3),
+                TEST_FREE (1) } },
 
-  { "completed", COMPLETED, .events = { ALLOC (1, 3), USE (1, 2), TEST_EVENT (FREE_REQUESTED, 1), TEST_EVENT (FREE_COMPLETED, 1) } },
-  { "completed-but-not-its-own-stream", AT_ONCE, .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 3 has",
-    .events = { ALLOC (1, 3), USE (1, 2), TEST_EVENT (FREE_REQUESTED, 1), TEST_EVENT (FREE_COMPLETED, 1) } },
-  { "references", AT_ONCE, .events = { ALLOC (1, 3), USE (1, 2), ON (STREAM_FREE, 1, 2), SYNC (2), ALLOC (2, 2), SYNC (3), TEST_FREE (1) } },
-  { "own-reference", AT_ONCE, .events = { ALLOC (1, 3), ON (STREAM_FREE, 1, 3), SYNC (3), ALLOC (2, 3), TEST_FREE (1) } },
+  { "completed", COMPLETED,
+    .events = { ALLOC (1, 3), USE (1, 2), TEST_EVENT (FREE_REQUESTED, 1),
+                TEST_EVENT (FREE_COMPLETED, 1) } },
+  { "completed-but-not-its-own-stream", AT_ONCE,
+    .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 3 has",
+    .events = { ALLOC (1, 3), USE (1, 2), TEST_EVENT (FREE_REQUESTED, 1),
+                TEST_EVENT (FREE_COMPLETED, 1) } },
+  { "references", AT_ONCE,
+    .events = { ALLOC (1, 3), USE (1, 2), ON (STREAM_FREE, 1, 2), SYNC (2), ALLOC (2, 2), SYNC (3),
+                TEST_FREE (1) } },
+  { "own-reference", AT_ONCE,
+    .events = { ALLOC (1, 3), ON (STREAM_FREE, 1, 3), SYNC (3), ALLOC (2, 3), TEST_FREE (1) } },
   { "reference-let-go-late", AT_ONCE,
-    .error = "event 6: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work there with block 1, queued at event 3,",
-    .events = { ALLOC (1, 3), USE (1, 2), SYNC (2), ALLOC (2, 2), ON (STREAM_FREE, 1, 2), SYNC (3), TEST_FREE (1) } },
+    .error = "event 6: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work "
+             "there with block 1, queued at event 3,",
+    .events = { ALLOC (1, 3), USE (1, 2), SYNC (2), ALLOC (2, 2), ON (STREAM_FREE, 1, 2), SYNC (3),
+                TEST_FREE (1) } },
 
-  { "taken-back", TAKES_BACK, .device = "sim", .error = "event 2: free of " ADDRESS " (2097152 bytes) while block 1 of stream 3 is alive there, at " ADDRESS "; ",
+  { "taken-back", TAKES_BACK, .device = "sim",
+    .error = "event 2: free of " ADDRESS
+             " (2097152 bytes) while block 1 of stream 3 is alive there, at " ADDRESS "; ",
     .events = { ALLOC (1, 3), SYNC (3), TEST_EVENT (TRIM, 0) } },
-  { "cached", CACHES, .events = { ALLOC (1, 3), TEST_FREE (1), ALLOC (2, 3), SYNC (3), TEST_FREE (2), TEST_EVENT (TRIM, 0) } },
+  { "cached", CACHES,
+    .events = { ALLOC (1, 3), TEST_FREE (1), ALLOC (2, 3), SYNC (3), TEST_FREE (2),
+                TEST_EVENT (TRIM, 0) } },
   { "cached-for-another-stream", CACHES,
-    .error = "event 5: free of " ADDRESS " (2097152 bytes) while stream 3 has unfinished work there with block 1, queued at event 0,",
-    .events = { ALLOC (1, 3), TEST_FREE (1), ALLOC (2, 2), SYNC (2), TEST_FREE (2), TEST_EVENT (TRIM, 0) } },
-  { "memset", AT_ONCE, .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work there with block 1, queued at event 1,",
+    .error = "event 5: free of " ADDRESS " (2097152 bytes) while stream 3 has unfinished work "
+             "there with block 1, queued at event 0,",
+    .events = { ALLOC (1, 3), TEST_FREE (1), ALLOC (2, 2), SYNC (2), TEST_FREE (2),
+                TEST_EVENT (TRIM, 0) } },
+  { "memset", AT_ONCE,
+    .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 2 has unfinished work "
+             "there with block 1, queued at event 1,",
     .events = { ALLOC (1, 3), MEMSET (1, 2), SYNC (3), TEST_FREE (1) } },
 
-  { "graph", AT_ONCE, .events = { LOAD (7), SYNC (0), ON (GRAPH_RUN, 7, 5), ON (GRAPH_RUN_END, 7, 5), ON (GRAPH_UNLOAD, 7, 0) } },
+  { "graph", AT_ONCE,
+    .events = { LOAD (7), SYNC (0), ON (GRAPH_RUN, 7, 5), ON (GRAPH_RUN_END, 7, 5),
+                ON (GRAPH_UNLOAD, 7, 0) } },
   { "graph-still-running", AT_ONCE,
-    .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 5 has unfinished work there with graph 7, queued at event 2,",
+    .error = "event 3: free of " ADDRESS " (2097152 bytes) while stream 5 has unfinished work "
+             "there with graph 7, queued at event 2,",
     .events = { LOAD (7), SYNC (0), ON (GRAPH_RUN, 7, 5), ON (GRAPH_UNLOAD, 7, 0) } },
 
   { "end", AT_ONCE, .events = { ALLOC (1, 3), USE (1, 2) } },
-  { "device-not-idle-at-the-end", AT_ONCE, .device = "faulty:every=1,call=device_sync,free_synchronises=no", .error = "event 2: free of " ADDRESS " (2097152 bytes) while stream",
+  { "device-not-idle-at-the-end", AT_ONCE,
+    .device = "faulty:every=1,call=device_sync,free_synchronises=no",
+    .error = "event 2: free of " ADDRESS " (2097152 bytes) while stream",
     .events = { ALLOC (1, 3), USE (1, 2) } },
-  { "memory-after-the-device", KEEPS, .error = "2097152 bytes were not returned to the device at the end",
+  { "memory-after-the-device", KEEPS,
+    .error = "2097152 bytes were not returned to the device at the end",
     .events = { ALLOC (1, 3) } },
   { "again", AT_ONCE, .events = { ALLOC (1, 3), USE (1, 2) }, .repeat = 3 },
 };
@@ -324,20 +396,29 @@ test_case (gconstpointer data)
       g_assert_true (strstr (error->message, "allocator planted: ") != NULL);
       g_clear_error (&error);
       job.release_order = FALSE; /* nothing is looked for where nobody asked */
-      result = way == KEEPS || way == TAKES_BACK ? NULL : test_job_run (&job); /* which other checks find */
+      /* which other checks find */
+      result = way == KEEPS || way == TAKES_BACK ? NULL : test_job_run (&job);
     }
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
 }
 
-/* An allocator that keeps the memory of graphs itself: GE's policy 2, as documented, gives the block of the graphs back when a bigger one is loaded, which
- * is too early while a run is not waited for.  (A load sets its memory to zero, on its stream.) */
+/* An allocator that keeps the memory of graphs itself: GE's policy 2, as documented, gives the
+ * block of the graphs back when a bigger one is loaded, which is too early while a run is not
+ * waited for.  (A load sets its memory to zero, on its stream.) */
 static void
 test_policy_2 (void)
 {
-  static const GememTraceEvent events[] = { LOAD (1), SYNC (0), ON (GRAPH_RUN, 1, 5), ON (GRAPH_RUN_END, 1, 5),
-                                            { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 8 * SIZE }, SYNC (0), ON (GRAPH_RUN, 2, 6),
-                                            { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 3, .size = 9 * SIZE } };
+  static const GememTraceEvent events[] = {
+    LOAD (1),
+    SYNC (0),
+    ON (GRAPH_RUN, 1, 5),
+    ON (GRAPH_RUN_END, 1, 5),
+    { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 2, .size = 8 * SIZE },
+    SYNC (0),
+    ON (GRAPH_RUN, 2, 6),
+    { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 3, .size = 9 * SIZE }
+  };
   TestTrace waited = { .events = events, .n = 7 }, running = TEST_TRACE (events);
   g_autoptr (GError) error = NULL;
   GememAllocatorSpec *spec = test_spec (gemem_allocator_find ("ge-active", NULL));
@@ -350,7 +431,8 @@ test_policy_2 (void)
   g_assert_null (gemem_job_run (&job, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT);
   g_assert_nonnull (strstr (error->message, "allocator ge-active: event 7: free of 0x"));
-  g_assert_nonnull (strstr (error->message, "while stream 6 has unfinished work there with graph 2, queued at event 6,"));
+  g_assert_nonnull (strstr (
+      error->message, "while stream 6 has unfinished work there with graph 2, queued at event 6,"));
   gemem_allocator_spec_free (spec);
 }
 
@@ -358,7 +440,12 @@ test_policy_2 (void)
 static void
 test_other_graph (void)
 {
-  static const GememTraceEvent events[] = { LOAD (2), LOAD (3), SYNC (0), ON (GRAPH_RUN, 3, 5), ON (GRAPH_UNLOAD, 2, 0), ON (GRAPH_UNLOAD, 3, 0) };
+  static const GememTraceEvent events[] = { LOAD (2),
+                                            LOAD (3),
+                                            SYNC (0),
+                                            ON (GRAPH_RUN, 3, 5),
+                                            ON (GRAPH_UNLOAD, 2, 0),
+                                            ON (GRAPH_UNLOAD, 3, 0) };
   static const struct
   {
     const char *text, *error;
@@ -372,7 +459,8 @@ test_other_graph (void)
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       TestTrace trace = TEST_TRACE (events);
-      g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
       g_autoptr (GError) error = NULL;
       GememJob job;
 
@@ -389,7 +477,9 @@ test_other_graph (void)
       g_assert_null (gemem_job_run (&job, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT);
       g_assert_nonnull (strstr (error->message, rows[i].error));
-      g_assert_nonnull (strstr (error->message, "while stream 5 has unfinished work there with graph 3, queued at event 3,"));
+      g_assert_nonnull (
+          strstr (error->message,
+                  "while stream 5 has unfinished work there with graph 3, queued at event 3,"));
     }
 }
 

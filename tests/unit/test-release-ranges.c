@@ -1,5 +1,7 @@
-/* test-release-ranges.c - the probe of the order of release (release-order.h) where memory goes back, or is worked on, in other pieces than it was given out:
- * pages of a block one by one, work on a part of it, and what neighbours it.  Each test was written for a mutant that test-release-order.c let pass. */
+/* test-release-ranges.c - the probe of the order of release (release-order.h) where memory goes
+ * back, or is worked on, in other pieces than it was given out: pages of a block one by one, work
+ * on a part of it, and what neighbours it.  Each test was written for a mutant that
+ * test-release-order.c let pass. */
 #include "config.h"
 
 #include "sim/engine/release-order.h"
@@ -12,16 +14,17 @@
 /* Four pages in a row, and the probe that watches them. */
 typedef struct
 {
-  GememDevice       *device;
+  GememDevice *device;
   GememReleaseOrder *order;
-  guint64            base, seq;
-  GememPage          pages[PAGES];
+  guint64 base, seq;
+  GememPage pages[PAGES];
 } Rig;
 
 static Rig
 rig_new (void)
 {
-  Rig rig = { .device = gemem_device_new ("sim:capacity=64MiB,free_synchronises=no", NULL, 0, NULL) };
+  Rig rig = { .device = gemem_device_new ("sim:capacity=64MiB,free_synchronises=no", NULL, 0,
+                                          NULL) };
 
   rig.base = gemem_device_reserve (rig.device, PAGES * PAGE, 0);
   for (guint i = 0; i < PAGES; i++)
@@ -37,7 +40,9 @@ rig_new (void)
 static void
 give (Rig *rig, guint64 id, guint first, guint n)
 {
-  const GememTraceEvent event = { .kind = GEMEM_EVENT_ALLOC, .id = id, .size = n * PAGE, .stream = STREAM };
+  const GememTraceEvent event = {
+    .kind = GEMEM_EVENT_ALLOC, .id = id, .size = n * PAGE, .stream = STREAM
+  };
   const GememBlock block = { .address = rig->base + first * PAGE, .size = n * PAGE };
 
   gemem_release_order_before (rig->order, &event, ++rig->seq);
@@ -119,7 +124,8 @@ test_wait_within_an_event (void)
     }
 }
 
-/* At the end of a program that waited for the device, memory may go back though blocks were never freed. */
+/* At the end of a program that waited for the device, memory may go back though blocks were never
+ * freed. */
 static void
 test_end_of_the_program (void)
 {

@@ -1,4 +1,5 @@
-/* test-report.c - table, full page, CSV, Markdown and JSON of small results, to the letter; and JSON read back. */
+/* test-report.c - table, full page, CSV, Markdown and JSON of small results, to the letter; and
+ * JSON read back. */
 #include "config.h"
 
 #include <locale.h>
@@ -15,7 +16,8 @@
 #define ODD "p|y_2:a={\"q\"}\\,b\n"
 
 static char *
-report (GememReportFormat format, GememResult *const *results, guint n, gboolean details, guint width)
+report (GememReportFormat format, GememResult *const *results, guint n, gboolean details,
+        guint width)
 {
   GString *out = g_string_new (NULL);
   GememReportOptions options = { details, width };
@@ -42,50 +44,56 @@ free_results (GememResult **results, guint n)
 static void
 test_table (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "gr\303\266\303\237er"),
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+                             test_sample_result ("x.gmt", "gr\303\266\303\237er"),
                              test_sample_result ("x.gmt", "direct") };
   results[1]->partial = TRUE;
   results[2]->device_ordinal = 1;
   results[2]->capacity = GEMEM_UNLIMITED;
   results[2]->least_capacity = GEMEM_UNLIMITED;
   g_autofree char *narrow = report (GEMEM_FORMAT_TABLE, results, 3, FALSE, 60);
-  g_assert_cmpstr (narrow, ==,
-                   "x.gmt\n"
-                   "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
-                   "allocator  peak reserved  overhead  failed  least capacity\n"
-                   "direct         4.000 GiB     1.280       1               -\n"
-                   "gr\303\266\303\237er         4.000 GiB     1.280       1               -  (partial)\n"
-                   "\n"
-                   "device calls  malloc  free  calls  time in calls\n"
-                   "direct             4     2      6       500.0 us\n"
-                   "gr\303\266\303\237er             4     2      6       500.0 us  (partial)\n"
-                   "\n"
-                   "x.gmt, device 1\n"
-                   "10 events, peak live 3.000 GiB, device unlimited\n"
-                   "allocator  peak reserved  overhead  failed  least capacity\n"
-                   "direct         4.000 GiB     1.280       1            none\n"
-                   "\n"
-                   "device calls  malloc  free  calls  time in calls\n"
-                   "direct             4     2      6       500.0 us\n");
-  g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
   g_assert_cmpstr (
-      wide, ==,
+      narrow, ==,
       "x.gmt\n"
       "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
-      "allocator  peak reserved  lower bound  overhead  utilisation  peak live  peak allocated  internal waste  external waste  "
-      "fragmentation  device allocs  device frees  alloc p50  alloc p99  allocator time  failed  avoidable\n"
-      "direct         4.000 GiB    3.125 GiB     1.280       75.0 %  3.000 GiB       3.250 GiB       512.0 MiB       1.000 GiB  "
-      "       25.0 %              4             2     503 ns   50.00 us        501.5 us       1          1\n"
+      "allocator  peak reserved  overhead  failed  least capacity\n"
+      "direct         4.000 GiB     1.280       1               -\n"
+      "gr\303\266\303\237er         4.000 GiB     1.280       1               -  (partial)\n"
+      "\n"
+      "device calls  malloc  free  calls  time in calls\n"
+      "direct             4     2      6       500.0 us\n"
+      "gr\303\266\303\237er             4     2      6       500.0 us  (partial)\n"
+      "\n"
+      "x.gmt, device 1\n"
+      "10 events, peak live 3.000 GiB, device unlimited\n"
+      "allocator  peak reserved  overhead  failed  least capacity\n"
+      "direct         4.000 GiB     1.280       1            none\n"
       "\n"
       "device calls  malloc  free  calls  time in calls\n"
       "direct             4     2      6       500.0 us\n");
+  g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
+  g_assert_cmpstr (wide, ==,
+                   "x.gmt\n"
+                   "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
+                   "allocator  peak reserved  lower bound  overhead  utilisation  peak live  peak "
+                   "allocated  internal waste  external waste  "
+                   "fragmentation  device allocs  device frees  alloc p50  alloc p99  allocator "
+                   "time  failed  avoidable\n"
+                   "direct         4.000 GiB    3.125 GiB     1.280       75.0 %  3.000 GiB       "
+                   "3.250 GiB       512.0 MiB       1.000 GiB  "
+                   "       25.0 %              4             2     503 ns   50.00 us        501.5 "
+                   "us       1          1\n"
+                   "\n"
+                   "device calls  malloc  free  calls  time in calls\n"
+                   "direct             4     2      6       500.0 us\n");
   g_autofree char *found = report (GEMEM_FORMAT_TABLE, results + 2, 1, FALSE, 0);
   assert_contains (found, "avoidable  least capacity\n");
   assert_contains (found, "        1            none\n");
   free_results (results, 3);
 }
 
-/* No line is wider than was asked for, as long as the columns of rank 0 fit at all; and more width never shows less. */
+/* No line is wider than was asked for, as long as the columns of rank 0 fit at all; and more width
+ * never shows less. */
 static void
 test_table_width (void)
 {
@@ -105,24 +113,33 @@ test_table_width (void)
   gemem_result_free (result);
 }
 
-/* A column per kind of call that somebody makes, none where nobody calls; the least important give way first. */
+/* A column per kind of call that somebody makes, none where nobody calls; the least important give
+ * way first. */
 static void
 test_table_of_calls (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"), test_sample_result ("x.gmt", "paged") };
+  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+                             test_sample_result ("x.gmt", "paged") };
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     {
       results[1]->calls[call] = 100000 + call;
       results[1]->call_ns[call] = 1000;
     }
   g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 0);
-  assert_contains (wide, "\n\ndevice calls  malloc    free  reserve  create     map   unmap  destroy  release   syncs  events  memset    info    calls  time in calls\n"
-                         "direct             4       2        0       0       0       0        0        0       0       0       0       0        6       500.0 us\n"
-                         "paged         100000  100001   100002  100004  100006  100007   100005   100003  200025  300030  100008  100014  1500105       15.00 us\n");
+  assert_contains (wide,
+                   "\n\ndevice calls  malloc    free  reserve  create     map   unmap  destroy  "
+                   "release   syncs  events  memset    info    calls  time in calls\n"
+                   "direct             4       2        0       0       0       0        0        "
+                   "0       0       0       0       0        6       500.0 us\n"
+                   "paged         100000  100001   100002  100004  100006  100007   100005   "
+                   "100003  200025  300030  100008  100014  1500105       15.00 us\n");
   g_autofree char *narrow = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 90);
-  assert_contains (narrow, "\n\ndevice calls  malloc    free  create     map   unmap   syncs    calls  time in calls\n");
+  assert_contains (
+      narrow,
+      "\n\ndevice calls  malloc    free  create     map   unmap   syncs    calls  time in calls\n");
   g_autofree char *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 1, FALSE, 0);
-  assert_contains (markdown, "\n\n| device calls | malloc | free | calls | time in calls |\n| --- | ---: | ---: | ---: | ---: |\n"
+  assert_contains (markdown, "\n\n| device calls | malloc | free | calls | time in calls |\n| --- "
+                             "| ---: | ---: | ---: | ---: |\n"
                              "| direct | 4 | 2 | 6 | 500.0 us |\n");
   memset (results[0]->calls, 0, sizeof results[0]->calls);
   memset (results[0]->call_ns, 0, sizeof results[0]->call_ns);
@@ -135,8 +152,10 @@ static void
 test_details (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
-  const GememOom full
-      = { 7, 4, 9 * GEMEM_GIB, 0, GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 8 * GEMEM_GIB, 7 * GEMEM_GIB, 0, FALSE, 2 * GEMEM_GIB, 0, 0 };
+  const GememOom full = {
+    7, 4,     9 * GEMEM_GIB, 0, GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 8 * GEMEM_GIB, 7 * GEMEM_GIB,
+    0, FALSE, 2 * GEMEM_GIB, 0, 0
+  };
   g_array_append_val (result->oom, full);
   result->ooms = 200;
   result->cost_numbers = 38;
@@ -145,46 +164,60 @@ test_details (void)
   result->failure = g_strdup ("x.gmt: event 9: broken");
   result->fidelity = (GememFidelity){ 5, 4, 7, 0x1000, 0x2000, 4, 4, G_MAXUINT64 };
   g_autofree char *text = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
+  assert_contains (text, "x.gmt through direct on sim:capacity=8GiB\n  10 events, 5 allocations, 4 "
+                         "frees\n  3 blocks never freed by the trace\n"
+                         "  STOPPED: x.gmt: event 9: broken\n");
   assert_contains (text,
-                   "x.gmt through direct on sim:capacity=8GiB\n  10 events, 5 allocations, 4 frees\n  3 blocks never freed by the trace\n"
-                   "  STOPPED: x.gmt: event 9: broken\n");
-  assert_contains (text, "\n  peak reserved             4.000 GiB  4294967296 bytes, after event 5\n"
-                         "  lower bound               3.125 GiB  3355443200 bytes\n"
-                         "  overhead                      1.280\n"
-                         "  utilisation                  75.0 %\n"
-                         "  peak live                 3.000 GiB  3221225472 bytes, after event 4\n");
-  assert_contains (text,
-                   "\nfailed requests: 200, avoidable: 1\n"
-                   "  event 6: block 3 of 5.000 GiB failed with 2.500 GiB live, 3.000 GiB allocated, 4.000 GiB reserved of 8.000 GiB\n"
-                   "    avoidable: the device has 4.000 GiB free and the cache 768.0 MiB in its largest piece; without block 2 (1.000 MiB) "
-                   "it would fit\n"
-                   "  event 7: block 4 of 9.000 GiB failed with 1.000 GiB live, 1.000 GiB allocated, 1.000 GiB reserved of 8.000 GiB\n"
-                   "    true: no layout could have served it; 2.000 GiB would have to be freed first\n"
-                   "  ... and 198 more");
-  assert_contains (text, "\n  malloc                                  4            1        400.0 us\n"
-                         "  free                                    2            0        100.0 us\n");
-  assert_contains (text, "\n  alloc, modelled        13.89 us       503 ns     50.00 us     50.00 us     50.00 us     50.00 us\n"
-                         "  modelled times rest on 38 figures of the device profile, 30 of them guesses\n");
-  assert_contains (text, "\n  0x7f0000000000                  2      1.000 GiB       1.000 GiB\n  all others                      1        "
-                         "    1 B           512 B\n");
-  assert_contains (text, "\n  512 B                           1          500 B                    12 B\n");
+                   "\n  peak reserved             4.000 GiB  4294967296 bytes, after event 5\n"
+                   "  lower bound               3.125 GiB  3355443200 bytes\n"
+                   "  overhead                      1.280\n"
+                   "  utilisation                  75.0 %\n"
+                   "  peak live                 3.000 GiB  3221225472 bytes, after event 4\n");
   assert_contains (
-      text,
-      "\nfidelity: 4 of 5 decisions and 4 of 4 device calls as recorded\n  first difference at event 7: recorded 0x1000, here 0x2000");
-  assert_contains (text, "\nstatistics as the system names them\n  num_ooms                                 1\n  and 1 that are 0\n");
-  assert_contains (text, "\nparameters\n  chunk_mb              64\n  path                  none\n");
+      text, "\nfailed requests: 200, avoidable: 1\n"
+            "  event 6: block 3 of 5.000 GiB failed with 2.500 GiB live, 3.000 GiB allocated, "
+            "4.000 GiB reserved of 8.000 GiB\n"
+            "    avoidable: the device has 4.000 GiB free and the cache 768.0 MiB in its largest "
+            "piece; without block 2 (1.000 MiB) "
+            "it would fit\n"
+            "  event 7: block 4 of 9.000 GiB failed with 1.000 GiB live, 1.000 GiB allocated, "
+            "1.000 GiB reserved of 8.000 GiB\n"
+            "    true: no layout could have served it; 2.000 GiB would have to be freed first\n"
+            "  ... and 198 more");
+  assert_contains (text,
+                   "\n  malloc                                  4            1        400.0 us\n"
+                   "  free                                    2            0        100.0 us\n");
+  assert_contains (
+      text, "\n  alloc, modelled        13.89 us       503 ns     50.00 us     50.00 us     50.00 "
+            "us     50.00 us\n"
+            "  modelled times rest on 38 figures of the device profile, 30 of them guesses\n");
+  assert_contains (text, "\n  0x7f0000000000                  2      1.000 GiB       1.000 GiB\n  "
+                         "all others                      1        "
+                         "    1 B           512 B\n");
+  assert_contains (
+      text, "\n  512 B                           1          500 B                    12 B\n");
+  assert_contains (text, "\nfidelity: 4 of 5 decisions and 4 of 4 device calls as recorded\n  "
+                         "first difference at event 7: recorded 0x1000, here 0x2000");
+  assert_contains (text, "\nstatistics as the system names them\n  num_ooms                        "
+                         "         1\n  and 1 that are 0\n");
+  assert_contains (text,
+                   "\nparameters\n  chunk_mb              64\n  path                  none\n");
   gemem_result_free (result);
 }
 
 static void
 test_markdown (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", ODD), test_sample_result ("y|z.gmt", "direct") };
+  GememResult *results[] = { test_sample_result ("x.gmt", ODD),
+                             test_sample_result ("y|z.gmt", "direct") };
   results[1]->failure = g_strdup ("?");
   g_autofree char *text = report (GEMEM_FORMAT_MARKDOWN, results, 2, FALSE, 0);
-  g_assert_true (g_str_has_prefix (text, "### x.gmt\n\n| allocator | peak reserved | lower bound | overhead | utilisation |"));
+  g_assert_true (g_str_has_prefix (
+      text, "### x.gmt\n\n| allocator | peak reserved | lower bound | overhead | utilisation |"));
   assert_contains (text, " |\n| --- | ---: | ---: |");
-  assert_contains (text, "\n| p\\|y\\_2:a={\"q\"}\\\\,b  | 4.000 GiB | 3.125 GiB | 1.280 | 75.0 % | 3.000 GiB |");
+  assert_contains (
+      text,
+      "\n| p\\|y\\_2:a={\"q\"}\\\\,b  | 4.000 GiB | 3.125 GiB | 1.280 | 75.0 % | 3.000 GiB |");
   assert_contains (text, "\n\n### y\\|z.gmt\n\n");
   assert_contains (text, "\n| direct (stopped) | 4.000 GiB |");
   free_results (results, 2);
@@ -195,22 +228,32 @@ test_markdown (void)
 static void
 test_csv (void)
 {
-  GememResult *results[] = { test_sample_result ("a,b.gmt", ODD), test_sample_result ("x.gmt", "direct") };
+  GememResult *results[] = { test_sample_result ("a,b.gmt", ODD),
+                             test_sample_result ("x.gmt", "direct") };
   results[0]->least_capacity = GEMEM_UNLIMITED;
   results[0]->failure = g_strdup ("cr\rhere");
   g_autofree char *text = report (GEMEM_FORMAT_CSV, results, 2, FALSE, 0);
-  g_assert_cmpstr (
-      text, ==,
-      "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_reserved,lower_bound,overhead,utilisation,peak_live,"
-      "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,fragmentation,largest_free_at_peak,device_allocs,"
-      "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_alloc_p50,measured_alloc_p99,measured_time,measured_call_time,modelled_to_measured,prediction_error,ooms,"
-      "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_malloc,calls_free,calls_reserve,calls_create,calls_map,"
-      "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,calls_info,calls,calls_time\n"
-      "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
-      "3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
-      "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0.750000,3221225472,"
-      "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,501500,,,,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
+  g_assert_cmpstr (text, ==,
+                   "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_"
+                   "reserved,lower_bound,overhead,utilisation,peak_live,"
+                   "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,"
+                   "fragmentation,largest_free_at_peak,device_allocs,"
+                   "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_"
+                   "alloc_p50,measured_alloc_p99,measured_time,measured_call_time,modelled_to_"
+                   "measured,prediction_error,ooms,"
+                   "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_"
+                   "malloc,calls_free,calls_reserve,calls_create,calls_map,"
+                   "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
+                   "calls_info,calls,calls_time\n"
+                   "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,"
+                   "\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
+                   "3221225472,"
+                   "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,"
+                   "501500,,,,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
+                   "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0."
+                   "750000,3221225472,"
+                   "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,"
+                   "501500,,,,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
   free_results (results, 2);
 }
 
@@ -244,25 +287,35 @@ test_json_text (void)
   result->capacity = GEMEM_UNLIMITED;
   result->peak_live_seq = G_MAXUINT64 - 1;
   g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
-  g_assert_true (g_str_has_prefix (
-      text, "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  \"results\": [\n    {\n      \"trace\": \"x.gmt\",\n"
-            "      \"trace_sha256\": null,\n      \"allocator\": \"sample\",\n"
-            "      \"label\": \"p|y_2:a={\\\"q\\\"}\\\\,b\\n\",\n"));
-  assert_contains (text, "\n        \"overhead\": 1.280000,\n        \"utilisation\": 0.750000,\n        \"peak_live\": 3221225472,\n");
+  g_assert_true (
+      g_str_has_prefix (text, "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  "
+                              "\"results\": [\n    {\n      \"trace\": \"x.gmt\",\n"
+                              "      \"trace_sha256\": null,\n      \"allocator\": \"sample\",\n"
+                              "      \"label\": \"p|y_2:a={\\\"q\\\"}\\\\,b\\n\",\n"));
+  assert_contains (text, "\n        \"overhead\": 1.280000,\n        \"utilisation\": 0.750000,\n  "
+                         "      \"peak_live\": 3221225472,\n");
   assert_contains (text, "\n        \"peak_live_seq\": \"18446744073709551614\",\n");
   assert_contains (text, "\n        \"capacity\": null,\n");
-  assert_contains (text, "\n      \"parameters\": {\n        \"chunk_mb\": \"64\",\n        \"path\": null\n      },\n");
-  assert_contains (text, "\n      \"stats\": {\n        \"num_ooms\": 1,\n        \"num_retries\": 0\n      },\n");
-  assert_contains (text, "\n        \"malloc\": {\"count\": 4, \"refused\": 1, \"modelled_ns\": 400000},\n");
+  assert_contains (text, "\n      \"parameters\": {\n        \"chunk_mb\": \"64\",\n        "
+                         "\"path\": null\n      },\n");
   assert_contains (
       text,
-      "\n      \"alloc_ns\": {\"count\": 4, \"sum\": 55550, \"min\": 50, \"max\": 50000, \"p50\": 503, \"p90\": 50000, \"p99\": 50000, "
-      "\"p99_9\": 50000, \"buckets\": [[50,1],[503,1],[5119,1],[50175,1]]},\n");
-  assert_contains (text,
-                   "\n        {\"stream\": \"0x7f0000000000\", \"peak_live\": 1073741824, \"peak_allocated\": 1073741824, \"allocs\": 2},\n"
-                   "        {\"stream\": null, \"peak_live\": 1, \"peak_allocated\": 512, \"allocs\": 1}\n");
-  assert_contains (text, "\n        [0,0,1073741824,1073741824,2147483648,1073741824,1073741824,2147483648,null],\n");
-  assert_contains (text, "\n        [\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0],\n");
+      "\n      \"stats\": {\n        \"num_ooms\": 1,\n        \"num_retries\": 0\n      },\n");
+  assert_contains (
+      text, "\n        \"malloc\": {\"count\": 4, \"refused\": 1, \"modelled_ns\": 400000},\n");
+  assert_contains (text, "\n      \"alloc_ns\": {\"count\": 4, \"sum\": 55550, \"min\": 50, "
+                         "\"max\": 50000, \"p50\": 503, \"p90\": 50000, \"p99\": 50000, "
+                         "\"p99_9\": 50000, \"buckets\": [[50,1],[503,1],[5119,1],[50175,1]]},\n");
+  assert_contains (
+      text,
+      "\n        {\"stream\": \"0x7f0000000000\", \"peak_live\": 1073741824, \"peak_allocated\": "
+      "1073741824, \"allocs\": 2},\n"
+      "        {\"stream\": null, \"peak_live\": 1, \"peak_allocated\": 512, \"allocs\": 1}\n");
+  assert_contains (
+      text,
+      "\n        [0,0,1073741824,1073741824,2147483648,1073741824,1073741824,2147483648,null],\n");
+  assert_contains (
+      text, "\n        [\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0],\n");
   g_assert_null (strstr (text, ": nan"));
   g_assert_null (strstr (text, ": inf"));
   gemem_result_free (result);
@@ -274,12 +327,15 @@ test_empty (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
   result->peak_reserved = result->lower_bound = result->external_at_peak = 0;
-  g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0), *table = report (GEMEM_FORMAT_TABLE, &result, 1, FALSE, 0);
+  g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0),
+                  *table = report (GEMEM_FORMAT_TABLE, &result, 1, FALSE, 0);
   assert_contains (text, "\"overhead\": 0.000000,\n        \"utilisation\": 0.000000,\n");
   assert_contains (text, "\"fragmentation\": 0.000000,\n");
   assert_contains (table, "     0.000        0.0 %  3.000 GiB ");
   g_autofree char *none = report (GEMEM_FORMAT_JSON, NULL, 0, FALSE, 0);
-  g_assert_cmpstr (none, ==, "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  \"results\": [\n  ]\n}\n");
+  g_assert_cmpstr (
+      none, ==,
+      "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  \"results\": [\n  ]\n}\n");
   gemem_result_free (result);
 }
 
@@ -324,7 +380,8 @@ cover (guint8 *bytes, gsize offset, gsize size)
     }
 }
 
-/* Every field of result.h is written: what no table covers is padding, which is shorter than any number. */
+/* Every field of result.h is written: what no table covers is padding, which is shorter than any
+ * number. */
 static void
 test_complete (void)
 {
@@ -337,16 +394,20 @@ test_complete (void)
   for (const GememJsonMember *member = gemem_json_histograms; member->name != NULL; member++)
     cover (bytes, member->offset, sizeof (GememHistogram));
   for (const GememJsonField *field = gemem_json_values; field->name != NULL; field++)
-    cover (bytes, field->offset, field->type == GEMEM_JSON_BOOL ? sizeof (gboolean) : sizeof (guint64));
+    cover (bytes, field->offset,
+           field->type == GEMEM_JSON_BOOL ? sizeof (gboolean) : sizeof (guint64));
   for (const GememJsonArray *array = gemem_json_arrays; array->name != NULL; array++)
     cover (bytes, array->offset, sizeof (GArray *));
   cover (bytes, G_STRUCT_OFFSET (GememResult, device_ordinal), sizeof (int));
   cover (bytes, G_STRUCT_OFFSET (GememResult, partial), sizeof (gboolean));
-  cover (bytes, G_STRUCT_OFFSET (GememResult, not_run), sizeof (gboolean)); /* an array of its own */
+  /* an array of its own */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, not_run), sizeof (gboolean));
   cover (bytes, G_STRUCT_OFFSET (GememResult, calls), 3 * GEMEM_CALL_COUNT * sizeof (guint64));
   cover (bytes, G_STRUCT_OFFSET (GememResult, fidelity), sizeof (GememFidelity));
-  cover (bytes, G_STRUCT_OFFSET (GememResult, measured_calls), sizeof (GememHistogram *)); /* with the counts of calls */
-  cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *)); /* a file of its own (--allocator-report) */
+  /* with the counts of calls */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, measured_calls), sizeof (GememHistogram *));
+  /* a file of its own (--allocator-report) */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
   for (gsize i = 0; i < sizeof bytes; i++)
     {
       hole = bytes[i] != 0 ? 0 : hole + 1;
@@ -379,7 +440,8 @@ fill_numbers (GememResult *result)
 static void
 test_round_trip (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", ODD), test_sample_result ("y.gmt", "direct") };
+  GememResult *results[] = { test_sample_result ("x.gmt", ODD),
+                             test_sample_result ("y.gmt", "direct") };
   g_autoptr (GPtrArray) back = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GError) error = NULL;
   fill_numbers (results[0]);
@@ -395,13 +457,15 @@ test_round_trip (void)
   g_assert_true (read_text (text, -1, back, &error));
   g_assert_no_error (error);
   g_assert_cmpuint (back->len, ==, 2);
-  g_autofree char *again = report (GEMEM_FORMAT_JSON, (GememResult *const *) back->pdata, 2, FALSE, 0);
+  g_autofree char *again = report (GEMEM_FORMAT_JSON, (GememResult *const *) back->pdata, 2, FALSE,
+                                   0);
   g_assert_cmpstr (again, ==, text);
   const GememResult *read = back->pdata[0];
   for (const GememJsonField *field = gemem_json_values; field->name != NULL; field++)
     {
       const gsize size = field->type == GEMEM_JSON_BOOL ? sizeof (gboolean) : sizeof (guint64);
-      g_assert_cmpmem ((const char *) read + field->offset, size, (const char *) results[0] + field->offset, size);
+      g_assert_cmpmem ((const char *) read + field->offset, size,
+                       (const char *) results[0] + field->offset, size);
     }
   g_assert_cmpstr (read->label, ==, ODD);
   g_assert_cmpstr (read->failure, ==, results[0]->failure);
@@ -409,14 +473,17 @@ test_round_trip (void)
   g_assert_cmpuint (read->capacity, ==, G_MAXUINT64);
   g_assert_cmpint (read->device_ordinal, ==, GEMEM_DEVICE_HOST);
   g_assert_cmpuint (read->fidelity.expected_address, ==, 0xffffffffffff0000);
-  g_assert_cmpmem (&read->measured_free_ns, sizeof (GememHistogram), &results[0]->measured_free_ns, sizeof (GememHistogram));
-  g_assert_cmpmem (read->measured_calls, GEMEM_CALL_COUNT * sizeof (GememHistogram), results[0]->measured_calls,
-                   GEMEM_CALL_COUNT * sizeof (GememHistogram));
+  g_assert_cmpmem (&read->measured_free_ns, sizeof (GememHistogram), &results[0]->measured_free_ns,
+                   sizeof (GememHistogram));
+  g_assert_cmpmem (read->measured_calls, GEMEM_CALL_COUNT * sizeof (GememHistogram),
+                   results[0]->measured_calls, GEMEM_CALL_COUNT * sizeof (GememHistogram));
   g_assert_null (((const GememResult *) back->pdata[1])->measured_calls);
-  g_assert_cmpmem (&read->alloc_ns, sizeof (GememHistogram), &results[0]->alloc_ns, sizeof (GememHistogram));
-  g_assert_cmpmem (read->timeline->data, read->timeline->len * sizeof (GememTimelinePoint), results[0]->timeline->data,
-                   3 * sizeof (GememTimelinePoint));
-  g_assert_cmpmem (read->map->data, read->map->len * sizeof (GememMapSpan), results[0]->map->data, 5 * sizeof (GememMapSpan));
+  g_assert_cmpmem (&read->alloc_ns, sizeof (GememHistogram), &results[0]->alloc_ns,
+                   sizeof (GememHistogram));
+  g_assert_cmpmem (read->timeline->data, read->timeline->len * sizeof (GememTimelinePoint),
+                   results[0]->timeline->data, 3 * sizeof (GememTimelinePoint));
+  g_assert_cmpmem (read->map->data, read->map->len * sizeof (GememMapSpan), results[0]->map->data,
+                   5 * sizeof (GememMapSpan));
   g_assert_cmpuint (read->oom->len, ==, 1);
   g_assert_true (g_array_index (read->oom, GememOom, 0).avoidable);
   g_assert_cmpuint (g_array_index (read->oom, GememOom, 0).blocking_size, ==, GEMEM_MIB);
@@ -446,14 +513,18 @@ test_refused (void)
   refused ("", -1, "not a file of schema gemem-result");
   refused ("{", -1, "not JSON");
   refused ("[]", -1, "not a file of schema gemem-result");
-  refused ("{\"schema\": \"gemem-results\", \"version\": 1, \"results\": []}", -1, "not a file of schema gemem-result");
+  refused ("{\"schema\": \"gemem-results\", \"version\": 1, \"results\": []}", -1,
+           "not a file of schema gemem-result");
   refused ("{\"schema\": \"gemem-result\", \"results\": []}", -1, "no version");
   refused ("{\"schema\": \"gemem-result\", \"version\": 1.0, \"results\": []}", -1, "no version");
   refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": []}", -1,
            "version 2 of schema gemem-result, but this program reads version 1");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": {}}", -1, "no array 'results'");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [1]}", -1, "result 0: no object");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [{}]}", -1, "result 0: no object 'values'");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": {}}", -1,
+           "no array 'results'");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [1]}", -1,
+           "result 0: no object");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [{}]}", -1,
+           "result 0: no object 'values'");
   refused (deep, -1, "nested deeper than any result");
   refused (objects, -1, "nested deeper than any result");
   refused ("/* \" */ [[[[", -1, "not JSON");
@@ -466,7 +537,8 @@ test_refused (void)
   g_autoptr (GError) error = NULL;
   g_assert_false (gemem_results_read_json ("/nonexistent/r.json", results, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
-  g_assert_cmpstr (error->message, ==, "/nonexistent/r.json: No such file or directory; name a readable file");
+  g_assert_cmpstr (error->message, ==,
+                   "/nonexistent/r.json: No such file or directory; name a readable file");
 }
 
 /* A whole result with one part exchanged for another. */
@@ -486,24 +558,29 @@ test_altered (void)
     { "\"events\": 10", "\"eventz\": 10", "'events' in 'values'" },
     { "\"device_ordinal\": 0", "\"device_ordinal\": 70000", "'device_ordinal'" },
     { "\"partial\": false", "\"partial\": 0", "'partial'" },
-    { "\"chunk_mb\": \"64\"", "\"chunk_mb\": [64]", "'chunk_mb' in 'parameters' is neither text nor a number" },
-    { "\"malloc\": {\"count\": 4", "\"malloc\": {\"count\": true", "'malloc' in 'calls' lacks a number" },
+    { "\"chunk_mb\": \"64\"", "\"chunk_mb\": [64]",
+      "'chunk_mb' in 'parameters' is neither text nor a number" },
+    { "\"malloc\": {\"count\": 4", "\"malloc\": {\"count\": true",
+      "'malloc' in 'calls' lacks a number" },
     { "[[50,1],", "[[50,2],", "'alloc_ns' is no histogram whose buckets add up to its count" },
     { "[503,1]", "[502,1]", "'alloc_ns' is no histogram" },
     { "[503,1]", "[50,1]", "'alloc_ns' is no histogram" },
     { "[[50,1],", "[[50,0],", "'alloc_ns' is no histogram" },
     { "[503,1]", "503", "'alloc_ns' is no histogram" },
-    { "\"timeline\": {\"columns\": [\"seq\", \"time\"", "\"timeline\": {\"columns\": [\"time\", \"seq\"",
-      "column 0 of 'timeline' is not 'seq'" },
+    { "\"timeline\": {\"columns\": [\"seq\", \"time\"",
+      "\"timeline\": {\"columns\": [\"time\", \"seq\"", "column 0 of 'timeline' is not 'seq'" },
     { "[9,4000,0,0,", "[9,4000,0,", "a row of 'timeline' has no good 'largest_free'" },
     { "\"pending\",\"0x0\"", "\"gone\",\"0x0\"", "a row of 'map' has no good 'state'" },
-    { "\"0x7\",1,\"pending\"", "\"0x7\",4294967296,\"pending\"", "a row of 'map' has no good 'pool'" },
+    { "\"0x7\",1,\"pending\"", "\"0x7\",4294967296,\"pending\"",
+      "a row of 'map' has no good 'pool'" },
     { "[\"0x41000\",", "[\"0xzz\",", "a row of 'map' has no good 'address'" },
     { "[\"0x41000\",", "[\"0x-41000\",", "a row of 'map' has no good 'address'" },
-    { "\"avoidable\": true", "\"avoidable\": 1", "'avoidable' in 'oom' is missing or of the wrong kind" },
+    { "\"avoidable\": true", "\"avoidable\": 1",
+      "'avoidable' in 'oom' is missing or of the wrong kind" },
     { "\"epochs\": [", "\"epochs\": [3, ", "element 0 of 'epochs' is no object" },
     { "\"streams\": [", "\"streams\": {}, \"x\": [", "no array 'streams'" },
-    { "\"fidelity\": {\"compared\": 0", "\"fidelity\": {\"compared\": -1", "'compared' in 'fidelity'" },
+    { "\"fidelity\": {\"compared\": 0", "\"fidelity\": {\"compared\": -1",
+      "'compared' in 'fidelity'" },
   };
   GememResult *result = test_sample_result ("x.gmt", "direct");
   g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
@@ -511,7 +588,8 @@ test_altered (void)
     {
       const char *at = strstr (text, cases[i].from);
       g_assert_nonnull (at);
-      g_autofree char *altered = g_strdup_printf ("%.*s%s%s", (int) (at - text), text, cases[i].to, at + strlen (cases[i].from));
+      g_autofree char *altered = g_strdup_printf ("%.*s%s%s", (int) (at - text), text, cases[i].to,
+                                                  at + strlen (cases[i].from));
       refused (altered, -1, cases[i].reason);
     }
   gemem_result_free (result);
@@ -535,17 +613,27 @@ test_manifest (void)
 {
   g_autofree char *path = g_build_filename (test_tmpdir (), "trace.gmt", NULL);
   g_assert_true (g_file_set_contents (path, "abc", 3, NULL));
-  GememResult *results[] = { test_sample_result (path, "direct"), test_sample_result ("/nonexistent/x.gmt", "direct") };
+  GememResult *results[] = { test_sample_result (path, "direct"),
+                             test_sample_result ("/nonexistent/x.gmt", "direct") };
   const char *const argv[] = { "gemem-sim", "compare", "a \"b\".gmt", NULL };
-  g_autofree char *text = gemem_manifest (results, 2, argv), *again = gemem_manifest (results, 2, argv);
+  g_autofree char *text = gemem_manifest (results, 2, argv),
+                  *again = gemem_manifest (results, 2, argv);
   g_assert_cmpstr (text, ==, again);
-  g_assert_true (g_str_has_prefix (text, "{\n  \"schema\": \"gemem-manifest\",\n  \"version\": 1,\n  \"gemem\": \"" PACKAGE_VERSION "\",\n"
-                                         "  \"arguments\": [\"gemem-sim\", \"compare\", \"a \\\"b\\\".gmt\"],\n  \"runs\": [\n    {\n"
-                                         "      \"file_sha256\": \"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\",\n"));
-  assert_contains (text, "      \"file_sha256\": null,\n      \"trace\": \"/nonexistent/x.gmt\",\n");
-  assert_contains (text, "\"parameters\": {\n        \"chunk_mb\": \"64\",\n        \"path\": null\n      },\n"
-                         "      \"variables\": {\n        \"FLAGS_chunk_mb\": \"64\"\n      },\n      \"device_settings\": {\n        \"capacity\": \"8GiB\"\n      }\n    }\n  ],\n  \"environment\": {\n    "
-                         "\"compiler\": \"" GEMEM_COMPILER " ");
+  g_assert_true (g_str_has_prefix (
+      text,
+      "{\n  \"schema\": \"gemem-manifest\",\n  \"version\": 1,\n  \"gemem\": \"" PACKAGE_VERSION
+      "\",\n"
+      "  \"arguments\": [\"gemem-sim\", \"compare\", \"a \\\"b\\\".gmt\"],\n  \"runs\": [\n    {\n"
+      "      \"file_sha256\": "
+      "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\",\n"));
+  assert_contains (text,
+                   "      \"file_sha256\": null,\n      \"trace\": \"/nonexistent/x.gmt\",\n");
+  assert_contains (
+      text, "\"parameters\": {\n        \"chunk_mb\": \"64\",\n        \"path\": null\n      },\n"
+            "      \"variables\": {\n        \"FLAGS_chunk_mb\": \"64\"\n      },\n      "
+            "\"device_settings\": {\n        \"capacity\": \"8GiB\"\n      }\n    }\n  ],\n  "
+            "\"environment\": {\n    "
+            "\"compiler\": \"" GEMEM_COMPILER " ");
   g_autofree char *empty = gemem_manifest (NULL, 0, NULL);
   assert_contains (empty, "\"arguments\": [],\n  \"runs\": [\n  ],\n");
   free_results (results, 2);
@@ -571,8 +659,10 @@ test_format (void)
 {
   GememReportFormat format;
   g_autoptr (GError) error = NULL;
-  g_assert_true (gemem_report_format_parse ("Markdown", &format, NULL) && format == GEMEM_FORMAT_MARKDOWN);
-  g_assert_true (gemem_report_format_parse ("table", &format, NULL) && format == GEMEM_FORMAT_TABLE);
+  g_assert_true (gemem_report_format_parse ("Markdown", &format, NULL)
+                 && format == GEMEM_FORMAT_MARKDOWN);
+  g_assert_true (gemem_report_format_parse ("table", &format, NULL)
+                 && format == GEMEM_FORMAT_TABLE);
   g_assert_false (gemem_report_format_parse ("jsn", &format, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_assert_cmpstr (error->message, ==, "unknown report format 'jsn'; did you mean 'json'?");

@@ -1,5 +1,6 @@
-/* test-rng.c - golden vectors of base/rng.h, computed by an independent implementation (Python integers), and the shape of the
- * distributions.  A vector that changes here changes every synthetic trace that was ever published: do not adapt it. */
+/* test-rng.c - golden vectors of base/rng.h, computed by an independent implementation (Python
+ * integers), and the shape of the distributions.  A vector that changes here changes every
+ * synthetic trace that was ever published: do not adapt it. */
 #include "config.h"
 
 #include "base/rng.h"
@@ -11,7 +12,9 @@
 static void
 test_generator (void)
 {
-  static const guint64 expected[] = { 11520, 0, 1509978240, U (1215971899390074240), U (1216172134540287360), U (607988272756665600) };
+  static const guint64 expected[] = {
+    11520, 0, 1509978240, U (1215971899390074240), U (1216172134540287360), U (607988272756665600)
+  };
   GememRng rng = { { 1, 2, 3, 4 } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
@@ -23,25 +26,29 @@ test_streams (void)
 {
   static const struct
   {
-    guint64     seed;
+    guint64 seed;
     const char *purpose;
-    guint64     state[4], next[3];
+    guint64 state[4], next[3];
   } golden[] = {
     { 0,
       "sizes",
-      { U (11818503128945268063), U (16817327560423664966), U (8916014996758051080), U (18356460835532367272) },
+      { U (11818503128945268063), U (16817327560423664966), U (8916014996758051080),
+        U (18356460835532367272) },
       { U (3953616991454669183), U (7690308256055951057), U (8723018952859301743) } },
     { 0,
       "lifetimes",
-      { U (4970700871826296879), U (14418775274076153338), U (5836334204433972859), U (10429243271975969069) },
+      { U (4970700871826296879), U (14418775274076153338), U (5836334204433972859),
+        U (10429243271975969069) },
       { U (4903758838241852692), U (9203547462775000150), U (1717006514019807355) } },
     { 42,
       "sizes",
-      { U (7471698418075917031), U (4644549547988087407), U (6854401149590219219), U (2953339961561536315) },
+      { U (7471698418075917031), U (4644549547988087407), U (6854401149590219219),
+        U (2953339961561536315) },
       { U (4826489532533621417), U (5732574647138812190), U (15353747547608307200) } },
     { G_MAXUINT64,
       "",
-      { U (11451725857892274853), U (7030405003249459310), U (2614349550517050356), U (18317306164542001496) },
+      { U (11451725857892274853), U (7030405003249459310), U (2614349550517050356),
+        U (18317306164542001496) },
       { U (4529576924419829515), U (4127696849119218372), U (14582103487005965494) } },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (golden); i++)
@@ -82,14 +89,19 @@ test_distributions (void)
   g_assert_cmpuint (gemem_rng_log_uniform (&rng, G_MAXUINT64, G_MAXUINT64), ==, G_MAXUINT64);
   g_assert_cmpuint (gemem_rng_log_uniform (&rng, 3, 3), ==, 3);
 
-  static const guint64 means[] = { 1, 2, 2, 10, 10, 1000, 1 << 19, 1 << 20, U (1) << 40, G_MAXUINT64 };
-  static const guint64 lives[] = { 1, 1, 1, 1, 4, 306, 470507, 502226, U (1079367720280), U (2671732559114719232) };
+  static const guint64 means[] = {
+    1, 2, 2, 10, 10, 1000, 1 << 19, 1 << 20, U (1) << 40, G_MAXUINT64
+  };
+  static const guint64 lives[] = {
+    1, 1, 1, 1, 4, 306, 470507, 502226, U (1079367720280), U (2671732559114719232)
+  };
   gemem_rng_init (&rng, 7, "geometric");
   for (gsize i = 0; i < G_N_ELEMENTS (means); i++)
     g_assert_cmpuint (gemem_rng_geometric (&rng, means[i]), ==, lives[i]);
 }
 
-/* The draws are fixed, so these are not flaky: the tolerance is six standard deviations for a correct generator. */
+/* The draws are fixed, so these are not flaky: the tolerance is six standard deviations for a
+ * correct generator. */
 static void
 test_uniform_shape (void)
 {

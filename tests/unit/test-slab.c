@@ -1,4 +1,5 @@
-/* test-slab.c - base/slab.h: alignment, zeroing, last-in-first-out reuse, no overlap, and that nothing leaks (under ASan). */
+/* test-slab.c - base/slab.h: alignment, zeroing, last-in-first-out reuse, no overlap, and that
+ * nothing leaks (under ASan). */
 #include "config.h"
 
 #include <string.h>
@@ -10,7 +11,10 @@ static void
 test_objects (gconstpointer data)
 {
   gsize size = GPOINTER_TO_SIZE (data);
-  enum { N = 5000 };
+  enum
+  {
+    N = 5000
+  };
   static guint8 *objects[N];
   GememSlab slab;
 

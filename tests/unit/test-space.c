@@ -1,4 +1,5 @@
-/* test-space.c - the gaps of an address space: exact placements, and ten thousand random calls against a naive list. */
+/* test-space.c - the gaps of an address space: exact placements, and ten thousand random calls
+ * against a naive list. */
 #include "config.h"
 
 #include <string.h>
@@ -88,13 +89,14 @@ test_give_joins (void)
 
 #define PAGES 512
 #define PAGE 0x1000
-#define ADDRESS(page) (0x100000 + (guint64) (page) * PAGE)
+#define ADDRESS(page) (0x100000 + (guint64) (page) *PAGE)
 
 static guint64
 naive_find (const char *taken, guint floor, guint pages, guint alignment)
 {
   for (guint page = 0; page + pages <= PAGES; page++)
-    if (page >= floor && ADDRESS (page) % ((guint64) alignment * PAGE) == 0 && memchr (taken + page, 1, pages) == NULL)
+    if (page >= floor && ADDRESS (page) % ((guint64) alignment * PAGE) == 0
+        && memchr (taken + page, 1, pages) == NULL)
       return ADDRESS (page);
   return 0;
 }
@@ -114,7 +116,8 @@ test_naive (void)
 
   for (guint step = 0; step < 10000; step++)
     {
-      guint page = gemem_rng_below (&rng, PAGES), pages = gemem_rng_range (&rng, 1, 12), alignment = 1u << gemem_rng_below (&rng, 4);
+      guint page = gemem_rng_below (&rng, PAGES), pages = gemem_rng_range (&rng, 1, 12),
+            alignment = 1u << gemem_rng_below (&rng, 4);
       guint64 address = gemem_space_find (&space, ADDRESS (page), pages * PAGE, alignment * PAGE);
 
       g_assert_cmphex (address, ==, naive_find (taken, page, pages, alignment));

@@ -1,13 +1,14 @@
-/* test-text.c - the text twin keeps everything, both ways, and says where a line is wrong (traces/text*.c). */
+/* test-text.c - the text twin keeps everything, both ways, and says where a line is wrong
+ * (traces/text*.c). */
 #include "config.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/input.h"
 #include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "base/io/input.h"
 #include "traces/trace.h"
 
 #define HEAD "# gemem-trace: 1\n"
@@ -17,7 +18,8 @@ open_text (const char *text, gsize size, gboolean partial, GError **error)
 {
   GememReadOptions options = { partial, -1 };
   g_autoptr (GBytes) bytes = g_bytes_new (text, size);
-  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.txt"), NULL, &options, error);
+  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.txt"), NULL, &options,
+                                 error);
 }
 
 static GArray *
@@ -42,7 +44,8 @@ convert (GBytes *source, const char *format)
   gsize size;
   gssize n;
 
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (source, "s"), NULL, NULL, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (source, "s"), NULL,
+                                                     NULL, &error);
   g_assert_no_error (error);
   GememTraceWriter *writer = gemem_trace_create (path, format, &reader->info, &error);
   g_assert_no_error (error);
@@ -57,46 +60,51 @@ convert (GBytes *source, const char *format)
 }
 
 /* Every kind and field, by hand: the expected text, and what is read from it. */
-static const char sample[]
-    = HEAD "## A gemem trace as text, loss-free both ways (doc/trace-formats.md). One event a line: KIND [ID] [KEY=VALUE]...; what is 0 is left out.\n"
-           "## size, block (as rounded by the recorded allocator), free: bytes; addr, stream, pool: as recorded; t: ns since the start.\n"
-           "# flags: has-time,has-addresses,0x80000000\n"
-           "# ambiguities: 2\n"
-           "# skipped: 18446744073709551615\n"
-           "# sha256: \"e3b0\"\n"
-           "# allocator: \"pytorch-caching\"\n"
-           "# settings: \"max_split_size_mb=200\"\n"
-           "# device: \"capacity=80GiB\"\n"
-           "# provenance: \"format: pytorch-snapshot\"\n"
-           "# provenance: \"tool: a \\\"b\\\" \\\\ c\\nd\"\n"
-           "segment-alloc size=2097152 addr=0x7f0000000000 flags=initial,small\n"
-           "alloc 17 size=1000 block=1024 addr=0x7f0000000000 stream=0x55d000000010 pool=1 t=5 flags=ambiguous,0x80 tag=\"conv \\\"1\\\"\\t\\x01 \xc3\xa4\"\n"
-           "alloc 18446744073709551615 size=18446744073709551615 block=18446744073709551615 addr=0xffffffffffffffff stream=0xffffffffffffffff "
-           "pool=4294967295 device=host t=18446744073709551615 flags=initial,ambiguous,small,failed,0xf0 tag=\"x\"\n"
-           "free 17 t=6\n"
-           "free-requested 18 device=3\n"
-           "free-completed 18 device=3\n"
-           "use-on-stream 17 stream=4294967295\n"
-           "stream-sync stream=7\n"
-           "event-record 1 stream=7\n"
-           "event-wait 1\n"
-           "device-sync\n"
-           "graph-load 9 size=100\n"
-           "graph-run 9\n"
-           "graph-unload 9\n"
-           "step 3\n"
-           "phase tag=\"backward\"\n"
-           "trim\n"
-           "oom size=512 free=100\n"
-           "segment-free size=5 aux=6 addr=0x1\n"
-           "segment-map size=5 addr=0x1\n"
-           "segment-unmap size=5 addr=0x1\n"
-           "snapshot size=5\n"
-           "memset 17 size=4 stream=7\n"
-           "graph-segment 9 size=50 aux=1 addr=0x40\n"
-           "graph-run-end 9 stream=7\n"
-           "stream-free 17 stream=7\n"
-           "# end: 26\n";
+static const char sample[] = HEAD
+    "## A gemem trace as text, loss-free both ways (doc/trace-formats.md). One event a line: KIND "
+    "[ID] [KEY=VALUE]...; what is 0 is left out.\n"
+    "## size, block (as rounded by the recorded allocator), free: bytes; addr, stream, pool: as "
+    "recorded; t: ns since the start.\n"
+    "# flags: has-time,has-addresses,0x80000000\n"
+    "# ambiguities: 2\n"
+    "# skipped: 18446744073709551615\n"
+    "# sha256: \"e3b0\"\n"
+    "# allocator: \"pytorch-caching\"\n"
+    "# settings: \"max_split_size_mb=200\"\n"
+    "# device: \"capacity=80GiB\"\n"
+    "# provenance: \"format: pytorch-snapshot\"\n"
+    "# provenance: \"tool: a \\\"b\\\" \\\\ c\\nd\"\n"
+    "segment-alloc size=2097152 addr=0x7f0000000000 flags=initial,small\n"
+    "alloc 17 size=1000 block=1024 addr=0x7f0000000000 stream=0x55d000000010 pool=1 t=5 "
+    "flags=ambiguous,0x80 tag=\"conv \\\"1\\\"\\t\\x01 \xc3\xa4\"\n"
+    "alloc 18446744073709551615 size=18446744073709551615 block=18446744073709551615 "
+    "addr=0xffffffffffffffff stream=0xffffffffffffffff "
+    "pool=4294967295 device=host t=18446744073709551615 flags=initial,ambiguous,small,failed,0xf0 "
+    "tag=\"x\"\n"
+    "free 17 t=6\n"
+    "free-requested 18 device=3\n"
+    "free-completed 18 device=3\n"
+    "use-on-stream 17 stream=4294967295\n"
+    "stream-sync stream=7\n"
+    "event-record 1 stream=7\n"
+    "event-wait 1\n"
+    "device-sync\n"
+    "graph-load 9 size=100\n"
+    "graph-run 9\n"
+    "graph-unload 9\n"
+    "step 3\n"
+    "phase tag=\"backward\"\n"
+    "trim\n"
+    "oom size=512 free=100\n"
+    "segment-free size=5 aux=6 addr=0x1\n"
+    "segment-map size=5 addr=0x1\n"
+    "segment-unmap size=5 addr=0x1\n"
+    "snapshot size=5\n"
+    "memset 17 size=4 stream=7\n"
+    "graph-segment 9 size=50 aux=1 addr=0x40\n"
+    "graph-run-end 9 stream=7\n"
+    "stream-free 17 stream=7\n"
+    "# end: 26\n";
 
 static void
 test_fields (void)
@@ -105,7 +113,8 @@ test_fields (void)
   GememTraceReader *reader = open_text (sample, sizeof sample - 1, FALSE, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (reader->format->name, ==, "text");
-  g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | 0x80000000u);
+  g_assert_cmphex (reader->info.flags, ==,
+                   GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | 0x80000000u);
   g_assert_cmpuint (reader->info.ambiguities, ==, 2);
   g_assert_cmpuint (reader->info.skipped, ==, G_MAXUINT64);
   g_assert_cmpstr (reader->info.sha256, ==, "e3b0");
@@ -116,15 +125,27 @@ test_fields (void)
   g_autoptr (GArray) events = read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 26);
-  GememTraceEvent expected = { .kind = GEMEM_EVENT_ALLOC, .id = 17, .size = 1000, .aux = 1024, .address = G_GUINT64_CONSTANT (0x7f0000000000),
-                               .stream = G_GUINT64_CONSTANT (0x55d000000010), .pool = 1, .time = 5, .flags = GEMEM_EVENT_AMBIGUOUS | 0x80, .tag = 1 };
-  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, 1), sizeof expected, &expected, sizeof expected);
+  GememTraceEvent expected = { .kind = GEMEM_EVENT_ALLOC,
+                               .id = 17,
+                               .size = 1000,
+                               .aux = 1024,
+                               .address = G_GUINT64_CONSTANT (0x7f0000000000),
+                               .stream = G_GUINT64_CONSTANT (0x55d000000010),
+                               .pool = 1,
+                               .time = 5,
+                               .flags = GEMEM_EVENT_AMBIGUOUS | 0x80,
+                               .tag = 1 };
+  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, 1), sizeof expected, &expected,
+                   sizeof expected);
   g_assert_cmpstr (g_ptr_array_index (reader->info.strings, 1), ==, "conv \"1\"\t\x01 \xc3\xa4");
-  expected = (GememTraceEvent){ G_MAXUINT64, G_MAXUINT64, G_MAXUINT64, G_MAXUINT64,      G_MAXUINT64, G_MAXUINT64,
-                                G_MAXUINT32, 2,           G_MAXUINT16, GEMEM_EVENT_ALLOC, 0xff,        0 };
-  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, 2), sizeof expected, &expected, sizeof expected);
+  expected = (GememTraceEvent){ G_MAXUINT64, G_MAXUINT64,       G_MAXUINT64, G_MAXUINT64,
+                                G_MAXUINT64, G_MAXUINT64,       G_MAXUINT32, 2,
+                                G_MAXUINT16, GEMEM_EVENT_ALLOC, 0xff,        0 };
+  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, 2), sizeof expected, &expected,
+                   sizeof expected);
   expected = (GememTraceEvent){ .kind = GEMEM_EVENT_OOM, .size = 512, .aux = 100 };
-  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, 17), sizeof expected, &expected, sizeof expected);
+  g_assert_cmpmem (&g_array_index (events, GememTraceEvent, 17), sizeof expected, &expected,
+                   sizeof expected);
   gemem_trace_close (reader);
 }
 
@@ -138,8 +159,10 @@ test_round_trip (void)
   g_autoptr (GBytes) back = convert (native, "text");
   g_autoptr (GBytes) native_again = convert (back, "native");
 
-  g_assert_cmpmem (g_bytes_get_data (same, NULL), g_bytes_get_size (same), sample, sizeof sample - 1);
-  g_assert_cmpmem (g_bytes_get_data (back, NULL), g_bytes_get_size (back), sample, sizeof sample - 1);
+  g_assert_cmpmem (g_bytes_get_data (same, NULL), g_bytes_get_size (same), sample,
+                   sizeof sample - 1);
+  g_assert_cmpmem (g_bytes_get_data (back, NULL), g_bytes_get_size (back), sample,
+                   sizeof sample - 1);
   g_assert_true (g_bytes_equal (native, native_again));
 }
 
@@ -162,12 +185,19 @@ test_random_round_trip (void)
       char raw[9] = { 0 };
       for (guint k = 0; k < 8; k++)
         raw[k] = (char) gemem_rng_below (&rng, 256); /* a NUL ends it earlier */
-      GememTraceEvent event = { gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64), gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64), gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64), gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                (guint32) (gemem_rng_next (&rng) >> (32 + gemem_rng_below (&rng, 32))), gemem_trace_info_intern (&info, raw),
-                                (guint16) gemem_rng_below (&rng, 65536), (guint8) (1 + gemem_rng_below (&rng, GEMEM_EVENT_KIND_COUNT - 1)),
-                                (guint8) gemem_rng_below (&rng, 256), 0 };
+      GememTraceEvent event = { gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
+                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
+                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
+                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
+                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
+                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
+                                (guint32) (gemem_rng_next (&rng)
+                                           >> (32 + gemem_rng_below (&rng, 32))),
+                                gemem_trace_info_intern (&info, raw),
+                                (guint16) gemem_rng_below (&rng, 65536),
+                                (guint8) (1 + gemem_rng_below (&rng, GEMEM_EVENT_KIND_COUNT - 1)),
+                                (guint8) gemem_rng_below (&rng, 256),
+                                0 };
       g_assert_true (writer->write (writer, &event, 1, &error));
     }
   g_assert_true (writer->finish (writer, &error));
@@ -183,7 +213,9 @@ test_random_round_trip (void)
 static void
 test_late_information (void)
 {
-  static const char text[] = HEAD "# flags: has-time\n# provenance: \"a: b\"\n# allocator: \"x\"\nalloc 1 size=2\n# flags: has-addresses\n# ambiguities: 4\n# end: 1\n";
+  static const char text[] = HEAD
+      "# flags: has-time\n# provenance: \"a: b\"\n# allocator: \"x\"\nalloc 1 size=2\n# flags: "
+      "has-addresses\n# ambiguities: 4\n# end: 1\n";
   GError *error = NULL;
   GememTraceReader *reader = open_text (text, sizeof text - 1, FALSE, &error);
   g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME);
@@ -227,29 +259,57 @@ assert_refused (const char *lines, guint before, const char *message)
 static void
 test_refused (void)
 {
-  assert_refused ("alloc 1 size=5\nalloc 2 size=-5\n", 1, "t.txt:3: '-5' is not a number from 0 to 2^64-1; correct the line");
-  assert_refused ("malloc 1 size=5\n", 0, "t.txt:2: 'malloc' is no kind of event; see doc/trace-formats.md");
-  assert_refused ("alloc 1 sise=5\n", 0, "t.txt:2: 'sise=5' is no field of an event; see doc/trace-formats.md");
-  assert_refused ("alloc 1 size=5 size=6\n", 0, "t.txt:2: 'size=6' gives a field a second time; correct the line");
-  assert_refused ("alloc 1 free=5 block=6\n", 0, "t.txt:2: 'block=6' gives a field a second time; correct the line");
-  assert_refused ("alloc 1 size=18446744073709551616\n", 0, "t.txt:2: '18446744073709551616' is not a number from 0 to 2^64-1; correct the line");
-  assert_refused ("alloc 99999999999999999999\n", 0, "t.txt:2: '99999999999999999999' is not an id from 0 to 2^64-1; correct the line");
-  assert_refused ("alloc 1 pool=4294967296\n", 0, "t.txt:2: 4294967296 is too large for its field, which holds up to 4294967295; correct the line");
-  assert_refused ("alloc 1 device=65536\n", 0, "t.txt:2: 65536 is too large for its field, which holds up to 65535; correct the line");
-  assert_refused ("alloc 1 flags=initial,tiny\n", 0, "t.txt:2: 'tiny' is no flag; see doc/trace-formats.md");
-  assert_refused ("alloc 1 flags=0x100\n", 0, "t.txt:2: '0x100' has more flags than an event can; correct the line");
+  assert_refused ("alloc 1 size=5\nalloc 2 size=-5\n", 1,
+                  "t.txt:3: '-5' is not a number from 0 to 2^64-1; correct the line");
+  assert_refused ("malloc 1 size=5\n", 0,
+                  "t.txt:2: 'malloc' is no kind of event; see doc/trace-formats.md");
+  assert_refused ("alloc 1 sise=5\n", 0,
+                  "t.txt:2: 'sise=5' is no field of an event; see doc/trace-formats.md");
+  assert_refused ("alloc 1 size=5 size=6\n", 0,
+                  "t.txt:2: 'size=6' gives a field a second time; correct the line");
+  assert_refused ("alloc 1 free=5 block=6\n", 0,
+                  "t.txt:2: 'block=6' gives a field a second time; correct the line");
+  assert_refused (
+      "alloc 1 size=18446744073709551616\n", 0,
+      "t.txt:2: '18446744073709551616' is not a number from 0 to 2^64-1; correct the line");
+  assert_refused (
+      "alloc 99999999999999999999\n", 0,
+      "t.txt:2: '99999999999999999999' is not an id from 0 to 2^64-1; correct the line");
+  assert_refused ("alloc 1 pool=4294967296\n", 0,
+                  "t.txt:2: 4294967296 is too large for its field, which holds up to 4294967295; "
+                  "correct the line");
+  assert_refused (
+      "alloc 1 device=65536\n", 0,
+      "t.txt:2: 65536 is too large for its field, which holds up to 65535; correct the line");
+  assert_refused ("alloc 1 flags=initial,tiny\n", 0,
+                  "t.txt:2: 'tiny' is no flag; see doc/trace-formats.md");
+  assert_refused ("alloc 1 flags=0x100\n", 0,
+                  "t.txt:2: '0x100' has more flags than an event can; correct the line");
   assert_refused ("alloc 1 tag=x\n", 0, "t.txt:2: 'x' must be a string in double quotes");
-  assert_refused ("alloc 1 tag=\"x\n", 0, "t.txt:2: '\\\"x' has no closing quote; complete the line");
-  assert_refused ("alloc 1 tag=\"\\q\"\n", 0, "t.txt:2: '\\\"\\\\q\\\"' contains an unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH");
-  assert_refused ("alloc 1 tag=\"\\x00\"\n", 0, "t.txt:2: '\\\"\\\\x00\\\"' contains an unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH");
-  assert_refused ("alloc 1 tag=\"x\"size=5\n", 0, "t.txt:2: 'size=5' follows a value without a space; correct the line");
-  assert_refused ("# color: blue\n", 0, "t.txt:2: 'color' is no known information; write a comment with ##");
-  assert_refused ("# a remark\n", 0, "t.txt:2: 'a remark' is not KEY: VALUE; write a comment with ##");
-  assert_refused ("# flags: has-time more\n", 0, "t.txt:2: ' more' follows the value; correct the line");
-  assert_refused ("free 1\n# end: 2\n", 1, "t.txt:3: the last line counts other events than the 1 before it; a part is missing, fetch the file again");
-  assert_refused ("free 1\n# end: 1\nfree 2\n", 1, "t.txt:4: a line follows the last one ('# end'); remove it");
+  assert_refused ("alloc 1 tag=\"x\n", 0,
+                  "t.txt:2: '\\\"x' has no closing quote; complete the line");
+  assert_refused (
+      "alloc 1 tag=\"\\q\"\n", 0,
+      "t.txt:2: '\\\"\\\\q\\\"' contains an unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH");
+  assert_refused (
+      "alloc 1 tag=\"\\x00\"\n", 0,
+      "t.txt:2: '\\\"\\\\x00\\\"' contains an unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH");
+  assert_refused ("alloc 1 tag=\"x\"size=5\n", 0,
+                  "t.txt:2: 'size=5' follows a value without a space; correct the line");
+  assert_refused ("# color: blue\n", 0,
+                  "t.txt:2: 'color' is no known information; write a comment with ##");
+  assert_refused ("# a remark\n", 0,
+                  "t.txt:2: 'a remark' is not KEY: VALUE; write a comment with ##");
+  assert_refused ("# flags: has-time more\n", 0,
+                  "t.txt:2: ' more' follows the value; correct the line");
+  assert_refused ("free 1\n# end: 2\n", 1,
+                  "t.txt:3: the last line counts other events than the 1 before it; a part is "
+                  "missing, fetch the file again");
+  assert_refused ("free 1\n# end: 1\nfree 2\n", 1,
+                  "t.txt:4: a line follows the last one ('# end'); remove it");
   assert_refused ("free 1\n", 1,
-                  "t.txt:2: the file stops without its last line '# end: 1'; it is truncated: fetch it again, or read what is there with --allow-partial");
+                  "t.txt:2: the file stops without its last line '# end: 1'; it is truncated: "
+                  "fetch it again, or read what is there with --allow-partial");
 }
 
 static void
@@ -260,7 +320,9 @@ test_first_line (void)
 
   g_assert_null (open_text (future, sizeof future - 1, FALSE, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-  g_assert_cmpstr (error->message, ==, "t.txt:1: version 2 of the text format, and this gemem knows versions up to 1; use a newer gemem");
+  g_assert_cmpstr (error->message, ==,
+                   "t.txt:1: version 2 of the text format, and this gemem knows versions up to 1; "
+                   "use a newer gemem");
   g_clear_error (&error);
   g_assert_null (open_text (strange, sizeof strange - 1, FALSE, &error));
   g_assert_cmpstr (error->message, ==, "t.txt:1: 'x' is no version; correct the line");
@@ -294,7 +356,8 @@ test_noise (void)
       g_autofree char *copy = g_memdup2 (sample, sizeof sample - 1);
       GError *error = NULL;
       for (guint i = 0; i < 5; i++)
-        copy[sizeof HEAD + gemem_rng_below (&rng, sizeof sample - 1 - sizeof HEAD)] = (char) gemem_rng_next (&rng);
+        copy[sizeof HEAD + gemem_rng_below (&rng, sizeof sample - 1 - sizeof HEAD)] = (char)
+            gemem_rng_next (&rng);
       GememTraceReader *reader = open_text (copy, sizeof sample - 1, FALSE, &error);
       g_assert_no_error (error);
       g_autoptr (GArray) events = read_all (reader, &error);

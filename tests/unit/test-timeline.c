@@ -1,4 +1,5 @@
-/* test-timeline.c - the bounded timeline against the whole curve: no extreme is lost, points stand for equal stretches. */
+/* test-timeline.c - the bounded timeline against the whole curve: no extreme is lost, points stand
+ * for equal stretches. */
 #include "config.h"
 
 #include "base/rng.h"
@@ -24,7 +25,8 @@ random_walk (guint64 seed, guint n)
         live += 100000; /* a spike of one event */
       else if (live > 100000)
         live -= 100000;
-      states[i] = (State){ live, live + gemem_rng_below (&rng, 64), live + 64 + gemem_rng_below (&rng, 1000) };
+      states[i] = (State){ live, live + gemem_rng_below (&rng, 64),
+                           live + 64 + gemem_rng_below (&rng, 1000) };
     }
   return states;
 }
@@ -85,7 +87,8 @@ check_strides (const GArray *points)
 
   for (guint p = 1; p < points->len; p++)
     {
-      guint64 length = g_array_index (points, GememTimelinePoint, p).seq - g_array_index (points, GememTimelinePoint, p - 1).seq;
+      guint64 length = g_array_index (points, GememTimelinePoint, p).seq
+                       - g_array_index (points, GememTimelinePoint, p - 1).seq;
       if (p + 1 < points->len)
         g_assert_cmpuint (length, ==, stride);
       else

@@ -1,8 +1,10 @@
-/* test-torch.c - libgemem-torch.so, opened and driven as PyTorch does: eight threads on two devices with streams, frees from other threads, private pools;
- * what it writes at exit; a recording that replays to the same decisions; and how it fails.
+/* test-torch.c - libgemem-torch.so, opened and driven as PyTorch does: eight threads on two devices
+ * with streams, frees from other threads, private pools; what it writes at exit; a recording that
+ * replays to the same decisions; and how it fails.
  *
- * Each program is a child process (this one with --child NAME), since the library reads the environment once and reports at exit.  The devices are
- * simulated ones, and, where the CUDA headers are, CUDA devices of the stand-in driver (tests/standin), with the program's own streams.
+ * Each program is a child process (this one with --child NAME), since the library reads the
+ * environment once and reports at exit.  The devices are simulated ones, and, where the CUDA
+ * headers are, CUDA devices of the stand-in driver (tests/standin), with the program's own streams.
  */
 #include "config.h"
 
@@ -50,13 +52,15 @@ static struct
 static void
 open_library (void)
 {
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-torch.so", NULL);
+  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs",
+                                            "libgemem-torch.so", NULL);
   GModule *module = g_module_open (path, G_MODULE_BIND_LOCAL);
   gpointer hidden;
 
   if (module == NULL)
     g_error ("%s", g_module_error ());
-#define SYMBOL(name) g_assert_true (g_module_symbol (module, "gemem_torch_" #name, (gpointer *) &torch.name))
+#define SYMBOL(name) \
+  g_assert_true (g_module_symbol (module, "gemem_torch_" #name, (gpointer *) &torch.name))
   SYMBOL (malloc);
   SYMBOL (free);
   SYMBOL (init);
@@ -70,7 +74,9 @@ open_library (void)
   SYMBOL (stat);
   SYMBOL (reset_peaks);
 #undef SYMBOL
-  g_assert_false (g_module_symbol (module, "gemem_allocator_find", &hidden)); /* nothing of ours gets in the way of the program's own */
+  g_assert_false (
+      g_module_symbol (module, "gemem_allocator_find",
+                       &hidden)); /* nothing of ours gets in the way of the program's own */
 }
 
 #define STREAMS 3
@@ -120,13 +126,14 @@ typedef struct
 {
   void *pointer;
   gsize size;
-  int   device;
+  int device;
   void *stream;
 } Tensor;
 
 /* Shared by all threads: who takes a tensor out may be another than who put it in. */
 static Tensor tensors[BLOCKS];
-static pthread_mutex_t tensors_lock = PTHREAD_MUTEX_INITIALIZER; /* which the thread sanitizer knows */
+/* which the thread sanitizer knows */
+static pthread_mutex_t tensors_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static Tensor
 exchange (guint64 place, Tensor tensor)
@@ -148,13 +155,15 @@ thread_work (gpointer number)
   gemem_rng_init (&rng, GPOINTER_TO_UINT (number), "thread");
   for (guint i = 0; i < STEPS; i++)
     {
-      Tensor tensor = { .size = 1 + gemem_rng_below (&rng, 4 * MIB), .device = (int) gemem_rng_below (&rng, 2) };
+      Tensor tensor = { .size = 1 + gemem_rng_below (&rng, 4 * MIB),
+                        .device = (int) gemem_rng_below (&rng, 2) };
 
       tensor.stream = streams[tensor.device][gemem_rng_below (&rng, STREAMS)];
       tensor.pointer = torch.malloc ((ssize_t) tensor.size, tensor.device, tensor.stream);
       g_assert_nonnull (tensor.pointer);
       if (gemem_rng_below (&rng, 4) == 0)
-        torch.record_stream (tensor.pointer, streams[tensor.device][gemem_rng_below (&rng, STREAMS)]);
+        torch.record_stream (tensor.pointer,
+                             streams[tensor.device][gemem_rng_below (&rng, STREAMS)]);
       tensor = exchange (gemem_rng_below (&rng, BLOCKS), tensor);
       torch.free (tensor.pointer, (ssize_t) tensor.size, tensor.device, tensor.stream);
     }
@@ -175,7 +184,8 @@ child_threads (void)
     threads[i] = g_thread_new ("worker", thread_work, GUINT_TO_POINTER (i + 1));
   for (guint i = 0; i < THREADS; i++)
     g_thread_join (threads[i]);
-  g_assert_cmpuint (torch.stat (0, "allocs") + torch.stat (1, "allocs"), ==, THREADS * STEPS + torch.stat (0, "failed") + torch.stat (1, "failed"));
+  g_assert_cmpuint (torch.stat (0, "allocs") + torch.stat (1, "allocs"), ==,
+                    THREADS * STEPS + torch.stat (0, "failed") + torch.stat (1, "failed"));
   torch.reset ();
 }
 
@@ -247,7 +257,8 @@ allocate_meanwhile (gpointer stream)
   return NULL;
 }
 
-/* Captures work as torch.cuda.graph() does: with a private pool, while another thread goes on.  More is asked for than there is, too. */
+/* Captures work as torch.cuda.graph() does: with a private pool, while another thread goes on. 
+ * More is asked for than there is, too. */
 static void
 child_capture (void)
 {
@@ -352,9 +363,14 @@ child_one (void)
 static int
 child (const char *name)
 {
-  static const struct { const char *name; void (*run) (void); } programs[]
-      = { { "threads", child_threads }, { "teardown", child_teardown }, { "hooks", child_hooks }, { "one", child_one }, { "capture", child_capture },
-          { "killed", child_killed }, { "forks", child_forks }, { "unlucky", child_unlucky } };
+  static const struct
+  {
+    const char *name;
+    void (*run) (void);
+  } programs[] = { { "threads", child_threads }, { "teardown", child_teardown },
+                   { "hooks", child_hooks },     { "one", child_one },
+                   { "capture", child_capture }, { "killed", child_killed },
+                   { "forks", child_forks },     { "unlucky", child_unlucky } };
 
   open_library ();
   for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
@@ -370,7 +386,8 @@ child (const char *name)
 
 static const char *self;
 
-/* Runs --child @name with the variables @settings ("NAME=value"); what it said on stderr.  Its status must be @status. */
+/* Runs --child @name with the variables @settings ("NAME=value"); what it said on stderr.  Its
+ * status must be @status. */
 static char *
 run_child (const char *name, int status, const char *const *settings)
 {
@@ -385,7 +402,8 @@ run_child (const char *name, int status, const char *const *settings)
       g_auto (GStrv) parts = g_strsplit (*settings, "=", 2);
       environment = g_environ_setenv (environment, parts[0], parts[1], TRUE);
     }
-  g_spawn_sync (NULL, (char **) argv, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL, &said, &waited, &error);
+  g_spawn_sync (NULL, (char **) argv, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL, &said,
+                &waited, &error);
   g_assert_no_error (error);
   waited = WIFSIGNALED (waited) ? 128 + WTERMSIG (waited) : WEXITSTATUS (waited);
   if (waited != status)
@@ -408,13 +426,20 @@ open_file (gpointer path, GError **error)
   return gemem_trace_open (path, NULL, NULL, error);
 }
 
-/* Every decision on @device of the recording, once more in the simulator on @simulated: the result is that of @live. */
+/* Every decision on @device of the recording, once more in the simulator on @simulated: the result
+ * is that of @live. */
 static void
-check_replay (char *path, const char *allocator, int device, const char *simulated, const GememResult *live)
+check_replay (char *path, const char *allocator, int device, const char *simulated,
+              const GememResult *live)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GError) error = NULL;
-  GememJob job = { .device_spec = simulated, .device_ordinal = device, .source = open_file, .source_data = path, .use_trace_settings = TRUE };
+  GememJob job = { .device_spec = simulated,
+                   .device_ordinal = device,
+                   .source = open_file,
+                   .source_data = path,
+                   .use_trace_settings = TRUE };
   GememResult *replayed;
 
   g_assert_true (gemem_allocator_spec_parse (allocator, specs, &error));
@@ -429,15 +454,19 @@ check_replay (char *path, const char *allocator, int device, const char *simulat
   gemem_result_free (replayed);
 }
 
-/* Eight threads with @allocator on the device that @settings say (the first three are left open); @simulated: devices for the replay. */
+/* Eight threads with @allocator on the device that @settings say (the first three are left open);
+ * @simulated: devices for the replay. */
 static void
 run_threads (const char *allocator, const char **settings, const char *const *simulated)
 {
-  g_autofree char *trace = g_build_filename (test_tmpdir (), "threads.gmt", NULL), *stats = g_build_filename (test_tmpdir (), "live.json", NULL);
-  g_autofree char *name = g_strconcat ("GEMEM_ALLOCATOR=", allocator, NULL), *file = g_strconcat ("GEMEM_STATS=", stats, NULL);
+  g_autofree char *trace = g_build_filename (test_tmpdir (), "threads.gmt", NULL),
+                  *stats = g_build_filename (test_tmpdir (), "live.json", NULL);
+  g_autofree char *name = g_strconcat ("GEMEM_ALLOCATOR=", allocator, NULL),
+                  *file = g_strconcat ("GEMEM_STATS=", stats, NULL);
   g_autofree char *record = g_strconcat ("GEMEM_RECORD=", trace, NULL);
   g_autofree char *said = NULL;
-  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  g_autoptr (GPtrArray)
+      results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GError) error = NULL;
 
   settings[0] = name;
@@ -457,7 +486,8 @@ run_threads (const char *allocator, const char **settings, const char *const *si
     }
 }
 
-/* Little memory, so that there is pressure; but what never takes memory back before its end needs what all threads ask for together. */
+/* Little memory, so that there is pressure; but what never takes memory back before its end needs
+ * what all threads ask for together. */
 static gboolean
 needs_all (const char *allocator)
 {
@@ -467,7 +497,8 @@ needs_all (const char *allocator)
 static void
 test_threads (gconstpointer allocator)
 {
-  const char *device = needs_all (allocator) ? "GEMEM_DEVICE=sim:capacity=64GiB,event_latency=20us" : "GEMEM_DEVICE=sim:capacity=4GiB,event_latency=20us";
+  const char *device = needs_all (allocator) ? "GEMEM_DEVICE=sim:capacity=64GiB,event_latency=20us"
+                                             : "GEMEM_DEVICE=sim:capacity=4GiB,event_latency=20us";
   const char *settings[] = { "", "", "", device, NULL };
   static const char *const simulated[] = { "sim", "sim" };
 
@@ -479,12 +510,24 @@ static void
 test_threads_on_cuda (gconstpointer allocator)
 {
 #ifdef HAVE_CUDA
-  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin", ".libs", NULL);
+  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin",
+                                               ".libs", NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL), *text = NULL;
-  g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL), *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
-  const char *settings[] = { "", "", "", "GEMEM_DEVICE=cuda", path, to, needs_all (allocator) ? "GEMEM_STANDIN=sim:capacity=64GiB" : "GEMEM_STANDIN=sim:capacity=4GiB",
-                             "GEMEM_STANDIN_DEVICES=2", NULL };
-  static const char *const simulated[] = { "sim:va_base=0x200000000000", "sim:va_base=0x1200000000000" }; /* where the stand-in has their ranges */
+  g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL),
+                  *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
+  const char *settings[] = { "",
+                             "",
+                             "",
+                             "GEMEM_DEVICE=cuda",
+                             path,
+                             to,
+                             needs_all (allocator) ? "GEMEM_STANDIN=sim:capacity=64GiB"
+                                                   : "GEMEM_STANDIN=sim:capacity=4GiB",
+                             "GEMEM_STANDIN_DEVICES=2",
+                             NULL };
+  /* where the stand-in has their ranges */
+  static const char *const simulated[] = { "sim:va_base=0x200000000000",
+                                           "sim:va_base=0x1200000000000" };
 
   g_remove (report);
   run_threads (allocator, settings, simulated);
@@ -498,24 +541,36 @@ test_threads_on_cuda (gconstpointer allocator)
 #endif
 }
 
-/* A call of the driver fails, then what would undo it: the program goes on without memory, and is told the first reason. */
+/* A call of the driver fails, then what would undo it: the program goes on without memory, and is
+ * told the first reason. */
 static void
 test_double_faults (void)
 {
 #ifdef HAVE_CUDA
-  static const struct { const char *fail, *allocator; int status; } cases[]
-      = { { "cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuCtxPopCurrent=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "direct", 1 },
-          { "cuMemFree=1:CUDA_ERROR_UNKNOWN,cuCtxSynchronize=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "direct" },
-          { "cuMemMap=1:CUDA_ERROR_UNKNOWN,cuMemRelease=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "ge-expandable" },
-          { "cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemUnmap=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "paddle-vmm-auto-growth" },
-          { "cuEventRecord=1:CUDA_ERROR_UNKNOWN,cuEventDestroy=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "pytorch-caching" } };
-  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin", ".libs", NULL);
+  static const struct
+  {
+    const char *fail, *allocator;
+    int status;
+  } cases[] = {
+    { "cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuCtxPopCurrent=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "direct",
+      1 },
+    { "cuMemFree=1:CUDA_ERROR_UNKNOWN,cuCtxSynchronize=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "direct" },
+    { "cuMemMap=1:CUDA_ERROR_UNKNOWN,cuMemRelease=1+:CUDA_ERROR_ILLEGAL_ADDRESS", "ge-expandable" },
+    { "cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemUnmap=1+:CUDA_ERROR_ILLEGAL_ADDRESS",
+      "paddle-vmm-auto-growth" },
+    { "cuEventRecord=1:CUDA_ERROR_UNKNOWN,cuEventDestroy=1+:CUDA_ERROR_ILLEGAL_ADDRESS",
+      "pytorch-caching" }
+  };
+  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin",
+                                               ".libs", NULL);
   g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *fail = g_strconcat ("GEMEM_STANDIN_FAIL=", cases[i].fail, NULL), *allocator = g_strconcat ("GEMEM_ALLOCATOR=", cases[i].allocator, NULL);
-      const char *const settings[] = { "GEMEM_DEVICE=cuda", fail, allocator, path, "GEMEM_STANDIN_DEVICES=2", NULL };
+      g_autofree char *fail = g_strconcat ("GEMEM_STANDIN_FAIL=", cases[i].fail, NULL),
+                      *allocator = g_strconcat ("GEMEM_ALLOCATOR=", cases[i].allocator, NULL);
+      const char *const settings[] = { "GEMEM_DEVICE=cuda",       fail, allocator, path,
+                                       "GEMEM_STANDIN_DEVICES=2", NULL };
       g_autofree char *said = run_child ("unlucky", cases[i].status, settings);
 
       g_test_message ("%s: %s", cases[i].fail, said);
@@ -533,9 +588,11 @@ static void
 test_capture (void)
 {
 #ifdef HAVE_CUDA
-  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin", ".libs", NULL);
+  g_autofree char *standin = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "standin",
+                                               ".libs", NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "captured", NULL);
-  g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL), *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
+  g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", standin, NULL),
+                  *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
   const GememAllocatorClass *const *classes = gemem_allocator_classes ();
   guint n = 0;
 
@@ -543,8 +600,15 @@ test_capture (void)
     n++;
   for (guint i = 0; i < 2 * n; i++)
     {
-      g_autofree char *allocator = g_strconcat ("GEMEM_ALLOCATOR=", classes[i % n]->name, NULL), *text = NULL, *said = NULL;
-      const char *settings[] = { allocator, i < n ? "GEMEM_DEVICE=cuda" : "GEMEM_DEVICE=cuda:mode=vmm", path, to, "GEMEM_STANDIN=sim:capacity=4GiB", "GEMEM_STANDIN_DEVICES=2", NULL };
+      g_autofree char *allocator = g_strconcat ("GEMEM_ALLOCATOR=", classes[i % n]->name, NULL),
+                      *text = NULL, *said = NULL;
+      const char *settings[] = { allocator,
+                                 i < n ? "GEMEM_DEVICE=cuda" : "GEMEM_DEVICE=cuda:mode=vmm",
+                                 path,
+                                 to,
+                                 "GEMEM_STANDIN=sim:capacity=4GiB",
+                                 "GEMEM_STANDIN_DEVICES=2",
+                                 NULL };
 
       if (classes[i % n]->prepare != NULL)
         continue;
@@ -577,7 +641,8 @@ test_hooks (void)
   g_autofree char *said = run_child ("hooks", 0, settings);
 
   assert_says (said, "is freed, but no live block begins there");
-  assert_says (said, "device 0 (sim:capacity=128MiB): out of memory: 100.0 MiB asked for, 6.000 MiB live");
+  assert_says (
+      said, "device 0 (sim:capacity=128MiB): out of memory: 100.0 MiB asked for, 6.000 MiB live");
   assert_says (said, "memory fraction 0.9 comes after the first request");
   assert_says (said, "device 7: ");
   assert_says (said, "device -1: ");
@@ -587,15 +652,21 @@ test_hooks (void)
 static void
 test_wrong (void)
 {
-  static const struct { const char *variable; int status; const char *says; } wrong[]
-      = { { "GEMEM_ALLOCATOR=pytorch-cashing", 2, "did you mean 'pytorch-caching'?" },
-          { "GEMEM_ALLOCATOR=ge-*", 2, "stands for" },
-          { "GEMEM_ALLOCATOR=plan", 2, "allocator plan is shown the whole trace before it serves" },
-          { "GEMEM_ALLOCATOR=pytorch-caching:max_split_size_mb=much", 2, "max_split_size_mb" },
-          { "GEMEM_DEVICE=simm", 2, "did you mean 'sim'?" },
-          { "GEMEM_RECORD=/nowhere/at/all.gmt", 1, "/nowhere/at/all.gmt" },
-          { "GEMEM_RECORD=/tmp/trace.what", 2, "trace.what" },
-          { "GEMEM_PLUGIN_PATH=/nowhere", 2, "create the directory" } };
+  static const struct
+  {
+    const char *variable;
+    int status;
+    const char *says;
+  } wrong[] = {
+    { "GEMEM_ALLOCATOR=pytorch-cashing", 2, "did you mean 'pytorch-caching'?" },
+    { "GEMEM_ALLOCATOR=ge-*", 2, "stands for" },
+    { "GEMEM_ALLOCATOR=plan", 2, "allocator plan is shown the whole trace before it serves" },
+    { "GEMEM_ALLOCATOR=pytorch-caching:max_split_size_mb=much", 2, "max_split_size_mb" },
+    { "GEMEM_DEVICE=simm", 2, "did you mean 'sim'?" },
+    { "GEMEM_RECORD=/nowhere/at/all.gmt", 1, "/nowhere/at/all.gmt" },
+    { "GEMEM_RECORD=/tmp/trace.what", 2, "trace.what" },
+    { "GEMEM_PLUGIN_PATH=/nowhere", 2, "create the directory" }
+  };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
@@ -611,8 +682,11 @@ test_wrong (void)
 static void
 test_files (void)
 {
-  g_autofree char *stats = g_strconcat ("GEMEM_STATS=", test_tmpdir (), "/of-%p.csv", NULL), *said = NULL, *again = NULL;
-  const char *const settings[] = { "GEMEM_DEVICE=sim", stats, NULL }, *const nowhere[] = { "GEMEM_DEVICE=sim", "GEMEM_STATS=/nowhere/x", NULL };
+  g_autofree char *stats = g_strconcat ("GEMEM_STATS=", test_tmpdir (), "/of-%p.csv", NULL),
+                  *said = NULL, *again = NULL;
+  const char *const settings[] = { "GEMEM_DEVICE=sim", stats, NULL }, *const nowhere[] = {
+    "GEMEM_DEVICE=sim", "GEMEM_STATS=/nowhere/x", NULL
+  };
   g_autoptr (GDir) dir = NULL;
   const char *name;
   gboolean found = FALSE;
@@ -621,13 +695,15 @@ test_files (void)
   g_assert_cmpstr (said, ==, "");
   dir = g_dir_open (test_tmpdir (), 0, NULL);
   while ((name = g_dir_read_name (dir)) != NULL)
-    found |= g_str_has_prefix (name, "of-") && g_ascii_isdigit (name[3]) && g_str_has_suffix (name, ".csv");
+    found |= g_str_has_prefix (name, "of-") && g_ascii_isdigit (name[3])
+             && g_str_has_suffix (name, ".csv");
   g_assert_true (found);
   again = run_child ("one", 0, nowhere);
   assert_says (again, "GEMEM_STATS: /nowhere/x");
 }
 
-/* The file in the folder of the test whose name begins with @begins and ends with @ends; NULL: there is none. */
+/* The file in the folder of the test whose name begins with @begins and ends with @ends; NULL:
+ * there is none. */
 static char *
 find_file (const char *begins, const char *ends)
 {
@@ -660,16 +736,22 @@ count_events (const char *path, GememEventKind kind, char **allocator)
   return count;
 }
 
-/* What was recorded when the program was killed is in its journal, complete, and replays to the same decisions. */
+/* What was recorded when the program was killed is in its journal, complete, and replays to the
+ * same decisions. */
 static void
 test_killed (void)
 {
-  g_autofree char *record = g_strconcat ("GEMEM_RECORD=", test_tmpdir (), "/killed.gmt", NULL), *allocator = NULL;
-  const char *const settings[] = { "GEMEM_DEVICE=sim:capacity=4GiB", "GEMEM_ALLOCATOR=ge-expandable", record, NULL };
+  g_autofree char *record = g_strconcat ("GEMEM_RECORD=", test_tmpdir (), "/killed.gmt", NULL),
+                  *allocator = NULL;
+  const char *const settings[] = { "GEMEM_DEVICE=sim:capacity=4GiB",
+                                   "GEMEM_ALLOCATOR=ge-expandable", record, NULL };
   g_autofree char *said = run_child ("killed", 128 + SIGKILL, settings);
   g_autofree char *journal = find_file ("killed.gmt.", ".gmj");
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-  GememJob job = { .device_spec = "sim", .source = open_file, .source_data = journal, .use_trace_settings = TRUE };
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job = {
+    .device_spec = "sim", .source = open_file, .source_data = journal, .use_trace_settings = TRUE
+  };
   g_autoptr (GError) error = NULL;
   GememResult *replayed;
 
@@ -690,7 +772,8 @@ test_forks (void)
 {
   g_autofree char *record = g_strconcat ("GEMEM_RECORD=", test_tmpdir (), "/forks.gmt", NULL);
   const char *const settings[] = { "GEMEM_DEVICE=sim", record, NULL };
-  g_autofree char *said = run_child ("forks", 0, settings), *path = g_build_filename (test_tmpdir (), "forks.gmt", NULL);
+  g_autofree char *said = run_child ("forks", 0, settings),
+                  *path = g_build_filename (test_tmpdir (), "forks.gmt", NULL);
 
   g_assert_cmpstr (said, ==, "");
   g_assert_cmpuint (count_events (path, GEMEM_EVENT_ALLOC, NULL), ==, 1);
@@ -710,7 +793,8 @@ main (int argc, char **argv)
   for (guint i = 0; classes[i] != NULL; i++)
     if (classes[i]->prepare == NULL)
       {
-        g_autofree char *path = g_strconcat ("/torch/threads/", classes[i]->name, NULL), *cuda = g_strconcat ("/torch/cuda/", classes[i]->name, NULL);
+        g_autofree char *path = g_strconcat ("/torch/threads/", classes[i]->name, NULL),
+                        *cuda = g_strconcat ("/torch/cuda/", classes[i]->name, NULL);
         g_test_add_data_func (path, classes[i]->name, test_threads);
         g_test_add_data_func (cuda, classes[i]->name, test_threads_on_cuda);
       }

@@ -1,4 +1,5 @@
-/* test-tree.c - base/tree.h against a sorted array, with gemem_tree_check() after every change of the small trees. */
+/* test-tree.c - base/tree.h against a sorted array, with gemem_tree_check() after every change of
+ * the small trees. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,21 +9,24 @@
 #include "base/tree.h"
 #include "tests/util/testutil.h"
 
-enum { MAX_NODES = 600 };
+enum
+{
+  MAX_NODES = 600
+};
 
 typedef struct
 {
-  guint64       marker; /* so that the node is not at the start of its owner */
+  guint64 marker; /* so that the node is not at the start of its owner */
   GememTreeNode node;
-  gboolean      in_tree;
+  gboolean in_tree;
 } Block;
 
 /* The naive model: pointers to the nodes in the tree, sorted. */
 typedef struct
 {
-  GememTree      tree;
+  GememTree tree;
   GememTreeNode *sorted[MAX_NODES];
-  guint          n;
+  guint n;
 } Model;
 
 static int
@@ -96,12 +100,15 @@ check_lower_bound (const Model *model, guint64 group, guint64 size, guint64 addr
                  == model_at (model, (gint64) model_find (model, group, size, address) - 1));
 }
 
-/* Random inserts, removals and searches; keys from a small set (with the extremes), so that ties in group and size are common. */
+/* Random inserts, removals and searches; keys from a small set (with the extremes), so that ties in
+ * group and size are common. */
 static void
 test_random (gconstpointer data)
 {
   guint n_blocks = GPOINTER_TO_UINT (data), steps = 20000 / (n_blocks / 8 + 1) + 200;
-  static const guint64 parts[] = { 0, 1, 2, 512, G_GUINT64_CONSTANT (1) << 63, G_MAXUINT64 - 1, G_MAXUINT64 };
+  static const guint64 parts[] = {
+    0, 1, 2, 512, G_GUINT64_CONSTANT (1) << 63, G_MAXUINT64 - 1, G_MAXUINT64
+  };
   static Block blocks[MAX_NODES];
   static Model model;
   GememRng rng;
@@ -113,13 +120,15 @@ test_random (gconstpointer data)
     {
       Block *block = &blocks[gemem_rng_below (&rng, n_blocks)];
       guint64 group = parts[gemem_rng_below (&rng, 3) * 3], size = parts[gemem_rng_below (&rng, 7)];
-      guint64 address = gemem_rng_below (&rng, 4) == 0 ? parts[gemem_rng_below (&rng, 7)] : gemem_rng_below (&rng, 50);
+      guint64 address = gemem_rng_below (&rng, 4) == 0 ? parts[gemem_rng_below (&rng, 7)]
+                                                       : gemem_rng_below (&rng, 50);
 
       if (block->in_tree)
         model_remove (&model, &block->node);
       else
         {
-          memset (&block->node, 0xA5, sizeof block->node); /* insert must not rely on what was there */
+          /* insert must not rely on what was there */
+          memset (&block->node, 0xA5, sizeof block->node);
           block->node.group = group;
           block->node.size = size;
           block->node.address = address;
@@ -143,11 +152,15 @@ test_random (gconstpointer data)
   gemem_tree_clear (&model.tree);
 }
 
-/* The orders that are worst for trees: ascending, descending, zigzag, organ pipe; then taken away in order. */
+/* The orders that are worst for trees: ascending, descending, zigzag, organ pipe; then taken away
+ * in order. */
 static void
 test_orders (void)
 {
-  enum { N = 4096 };
+  enum
+  {
+    N = 4096
+  };
   g_autofree GememTreeNode *nodes = g_new0 (GememTreeNode, N);
 
   for (guint order = 0; order < 4; order++)
@@ -156,8 +169,10 @@ test_orders (void)
         GememTree tree = GEMEM_TREE_INIT;
         for (guint i = 0; i < N; i++)
           {
-            guint key[] = { i, N - 1 - i, i % 2 == 0 ? i / 2 : N - 1 - i / 2, i < N / 2 ? 2 * i : 2 * (N - 1 - i) + 1 };
-            nodes[key[order]] = (GememTreeNode){ .size = key[order] / 16, .address = key[order] % 16 };
+            guint key[] = { i, N - 1 - i, i % 2 == 0 ? i / 2 : N - 1 - i / 2,
+                            i < N / 2 ? 2 * i : 2 * (N - 1 - i) + 1 };
+            nodes[key[order]] = (GememTreeNode){ .size = key[order] / 16,
+                                                 .address = key[order] % 16 };
             gemem_tree_insert (&tree, &nodes[key[order]]);
           }
         g_assert_true (gemem_tree_check (&tree));
@@ -165,7 +180,8 @@ test_orders (void)
         g_assert_cmpuint (tree.height, <=, 3); /* half full: 8^4 */
         for (guint i = 0; i < N; i++)
           {
-            GememTreeNode *node = removal == 0 ? &nodes[i] : &nodes[removal == 1 ? N - 1 - i : i * 1717 % N];
+            GememTreeNode *node = removal == 0 ? &nodes[i]
+                                               : &nodes[removal == 1 ? N - 1 - i : i * 1717 % N];
             gemem_tree_remove (&tree, node);
             if (i % 64 == 0)
               g_assert_true (gemem_tree_check (&tree));
@@ -180,7 +196,10 @@ test_orders (void)
 static void
 test_check (void)
 {
-  enum { N = 200 };
+  enum
+  {
+    N = 200
+  };
   g_autofree GememTreeNode *nodes = g_new0 (GememTreeNode, N);
   GememTree tree = GEMEM_TREE_INIT;
 

@@ -1,4 +1,5 @@
-/* test-units.c - base/units.h and error.h: exact values, every class of message, printing, and independence of the locale. */
+/* test-units.c - base/units.h and error.h: exact values, every class of message, printing, and
+ * independence of the locale. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,14 +15,14 @@
 typedef struct
 {
   const char *text;
-  guint64     unit, whole; /* default unit; what "%" is of (sizes) */
-  guint64     value;
+  guint64 unit, whole; /* default unit; what "%" is of (sizes) */
+  guint64 value;
 } Good;
 
 typedef struct
 {
   const char *text;
-  guint64     unit, whole;
+  guint64 unit, whole;
   const char *message; /* the whole of it, or its beginning when it ends in '*' */
 } Bad;
 
@@ -107,7 +108,9 @@ test_sizes_bad (void)
     { "nan", 1, 0, "'nan': not a number; *" },
     { "inf", 1, 0, "'inf': not a number; *" },
     { "1e3", 1, 0, "'1e3': unknown unit 'e3'; use *" },
-    { "1XB", 1, 0, "'1XB': unknown unit 'XB'; use B, KiB, MiB, GiB, TiB, PiB, EiB (K, M, G, T, P, E for short) or kB, MB, GB, TB, PB, EB" },
+    { "1XB", 1, 0,
+      "'1XB': unknown unit 'XB'; use B, KiB, MiB, GiB, TiB, PiB, EiB (K, M, G, T, P, E for short) "
+      "or kB, MB, GB, TB, PB, EB" },
     { "1MiBs", 1, 0, "'1MiBs': unknown unit 'MiBs'; *" },
     { "1.5.5", 1, 0, "'1.5.5': unknown unit '.5'; *" },
     { "1,5GiB", 1, 0, "'1,5GiB': unknown unit ',5GiB'; *" },
@@ -119,7 +122,8 @@ test_sizes_bad (void)
     { "1.1GiB", 1, 0, "'1.1GiB': not a whole number of bytes; use a smaller unit" },
     { "0.00000000000000000000000000000000001PiB", 1, 0, "*: not a whole number of bytes; *" },
     { "80%", 1, 0, "'80%': a percentage has no whole to be a part of here; give a size in bytes" },
-    { "18446744073709551616", 1, 0, "'18446744073709551616': too large for 64 bits; use a smaller number" },
+    { "18446744073709551616", 1, 0,
+      "'18446744073709551616': too large for 64 bits; use a smaller number" },
     { "16EiB", 1, 0, "'16EiB': too large for 64 bits; use a smaller number" },
     { "18446744073709551.616kB", 1, 0, "*: too large for 64 bits; *" },
     { "340282366920938463463374607431768211457", 1, 0, "*: too large for 64 bits; *" },
@@ -144,10 +148,16 @@ static void
 test_times (void)
 {
   static const Good good[] = {
-    { "100ns", 0, 0, 100 },          { "30us", 0, 0, 30000 },   { "1.5ms", 0, 0, 1500000 },
-    { "2s", 0, 0, 2000000000 },      { "2 S", 0, 0, 2000000000 }, { "1min", 0, 0, G_GUINT64_CONSTANT (60000000000) },
+    { "100ns", 0, 0, 100 },
+    { "30us", 0, 0, 30000 },
+    { "1.5ms", 0, 0, 1500000 },
+    { "2s", 0, 0, 2000000000 },
+    { "2 S", 0, 0, 2000000000 },
+    { "1min", 0, 0, G_GUINT64_CONSTANT (60000000000) },
     { "0.5h", 0, 0, G_GUINT64_CONSTANT (1800000000000) },
-    { "7", 1000, 0, 7000 },          { "0.001us", 0, 0, 1 },    { "18446744073.709551615s", 0, 0, MAX64 },
+    { "7", 1000, 0, 7000 },
+    { "0.001us", 0, 0, 1 },
+    { "18446744073.709551615s", 0, 0, MAX64 },
   };
   static const Bad bad[] = {
     { "7", 0, 0, "'7': a time needs a unit; use ns, us, ms, s, min or h" },
@@ -190,15 +200,20 @@ test_integers (void)
   g_assert_cmpuint (u, ==, 7);
   g_assert_false (gemem_parse_uint ("-1", &u, &error));
   assert_message (&error, "'-1': negative; use a whole number from 0 on");
-  for (const char *const *text = (const char *const[]){ "", "1.0", "1 ", "1k", "0x", "0xg", "x", "--1", NULL }; *text != NULL; text++)
+  for (const char *const *text =
+           (const char *const[]){ "", "1.0", "1 ", "1k", "0x", "0xg", "x", "--1", NULL };
+       *text != NULL; text++)
     {
       if (**text != '-')
         {
           g_assert_false (gemem_parse_uint (*text, &u, &error));
-          assert_message (&error, "'*': not a whole number; write decimal digits, or 0x and hexadecimal digits");
+          assert_message (
+              &error,
+              "'*': not a whole number; write decimal digits, or 0x and hexadecimal digits");
         }
       g_assert_false (gemem_parse_int (*text, &i, &error));
-      assert_message (&error, "'*': not a whole number; write decimal digits, or 0x and hexadecimal digits");
+      assert_message (
+          &error, "'*': not a whole number; write decimal digits, or 0x and hexadecimal digits");
     }
   g_assert_false (gemem_parse_uint ("18446744073709551616", &u, &error));
   assert_message (&error, "*: too large for 64 bits; use at most 18446744073709551615");
@@ -210,7 +225,8 @@ test_integers (void)
   g_assert_true (gemem_parse_int ("-0x10", &i, &error));
   g_assert_true (i == -16);
   g_assert_false (gemem_parse_int ("9223372036854775808", &i, &error));
-  assert_message (&error, "*: too large for 64 bits; use -9223372036854775808 to 9223372036854775807");
+  assert_message (&error,
+                  "*: too large for 64 bits; use -9223372036854775808 to 9223372036854775807");
   g_assert_false (gemem_parse_int ("-9223372036854775809", &i, &error));
   assert_message (&error, "*: too large for 64 bits; *");
 }
@@ -225,7 +241,8 @@ test_doubles (void)
   g_assert_true (gemem_parse_double ("-1e-3", &d, &error) && d == -0.001);
   g_assert_true (gemem_parse_double (".25", &d, &error) && d == 0.25);
   g_assert_true (gemem_parse_double ("+3", &d, &error) && d == 3);
-  for (const char *const *text = (const char *const[]){ "", "nan", "inf", "-inf", "0x10", " 1", "1 ", "1,5", "1.5x", "-", "e5", NULL };
+  for (const char *const *text = (const char *const[]){ "", "nan", "inf", "-inf", "0x10", " 1",
+                                                        "1 ", "1,5", "1.5x", "-", "e5", NULL };
        *text != NULL; text++)
     {
       g_assert_false (gemem_parse_double (*text, &d, &error));
@@ -240,7 +257,7 @@ test_format (void)
 {
   static const struct
   {
-    guint64     bytes;
+    guint64 bytes;
     const char *people, *exact;
   } sizes[] = {
     { 0, "0 B", "0" },
@@ -253,9 +270,9 @@ test_format (void)
     { 3 * GEMEM_GIB / 2, "1.500 GiB", "1536MiB" },
     { 123 * GEMEM_GIB + GEMEM_GIB / 2, "123.5 GiB", "126464MiB" },
     { 1000 * GEMEM_GIB, "1000 GiB", "1000GiB" },
-    { GEMEM_MIB - 1, "1.000 MiB", "1048575" },        /* rounds into the next unit */
+    { GEMEM_MIB - 1, "1.000 MiB", "1048575" }, /* rounds into the next unit */
     { GEMEM_MIB - 600, "1023 KiB", "1047976" },
-    { 10 * GEMEM_MIB - 1, "10.00 MiB", "10485759" },  /* rounds to one digit more */
+    { 10 * GEMEM_MIB - 1, "10.00 MiB", "10485759" }, /* rounds to one digit more */
     { 10 * GEMEM_KIB - 5, "9.995 KiB", "10235" },
     { GEMEM_GIB << 30, "1.000 EiB", "1EiB" },
     { MAX64 - 1, "16.00 EiB", "18446744073709551614" },
@@ -263,7 +280,7 @@ test_format (void)
   };
   static const struct
   {
-    guint64     ns;
+    guint64 ns;
     const char *text;
   } times[] = {
     { 0, "0 ns" },

@@ -1,4 +1,5 @@
-/* test-validate.c - every finding of validate.h on the smallest trace that has it, and the facts of summary.h on a trace added up by hand. */
+/* test-validate.c - every finding of validate.h on the smallest trace that has it, and the facts of
+ * summary.h on a trace added up by hand. */
 #include "config.h"
 
 #include <string.h>
@@ -7,7 +8,10 @@
 #include "traces/summary.h"
 #include "traces/validate.h"
 
-#define AT(k, i, s, where) { .kind = GEMEM_EVENT_##k, .id = (i), .size = (s), .address = (where) }
+#define AT(k, i, s, where) \
+  { \
+    .kind = GEMEM_EVENT_##k, .id = (i), .size = (s), .address = (where) \
+  }
 
 /* Findings of @trace as "kind@seq xcount; ...". */
 static char *
@@ -22,8 +26,10 @@ findings_of (TestTrace *trace)
   for (guint i = 0; i < findings->len; i++)
     {
       const GememFinding *f = findings->pdata[i];
-      g_autofree char *seq = f->seq == G_MAXUINT64 ? g_strdup ("-") : g_strdup_printf ("%" G_GUINT64_FORMAT, f->seq);
-      g_string_append_printf (text, "%s%s@%s x%" G_GUINT64_FORMAT "%s", i > 0 ? "; " : "", gemem_finding_name (f->kind), seq, f->count,
+      g_autofree char *seq = f->seq == G_MAXUINT64 ? g_strdup ("-")
+                                                   : g_strdup_printf ("%" G_GUINT64_FORMAT, f->seq);
+      g_string_append_printf (text, "%s%s@%s x%" G_GUINT64_FORMAT "%s", i > 0 ? "; " : "",
+                              gemem_finding_name (f->kind), seq, f->count,
                               f->error ? "" : " (note)");
       g_assert_cmpuint (strlen (f->text), >, 20);
     }
@@ -39,18 +45,25 @@ assert_findings (const GememTraceEvent *events, gsize n, guint32 flags, const ch
   g_assert_cmpstr (found, ==, expected);
 }
 
-#define ASSERT_FINDINGS(array, flags, expected) assert_findings (array, G_N_ELEMENTS (array), flags, expected)
+#define ASSERT_FINDINGS(array, flags, expected) \
+  assert_findings (array, G_N_ELEMENTS (array), flags, expected)
 
 static void
 test_ids (void)
 {
-  const GememTraceEvent fine[] = { TEST_ALLOC (1, 10), TEST_ALLOC (2, 20), TEST_FREE (1), TEST_FREE (2), TEST_ALLOC (1, 5), TEST_FREE (1) };
-  const GememTraceEvent orphan[] = { TEST_ALLOC (1, 10), TEST_FREE (2), TEST_FREE (1), TEST_FREE (1) };
+  const GememTraceEvent fine[] = { TEST_ALLOC (1, 10), TEST_ALLOC (2, 20), TEST_FREE (1),
+                                   TEST_FREE (2),      TEST_ALLOC (1, 5),  TEST_FREE (1) };
+  const GememTraceEvent orphan[] = { TEST_ALLOC (1, 10), TEST_FREE (2), TEST_FREE (1),
+                                     TEST_FREE (1) };
   const GememTraceEvent twice[] = { TEST_ALLOC (1, 10), TEST_ALLOC (1, 20), TEST_FREE (1) };
-  const GememTraceEvent requested[] = { TEST_ALLOC (1, 10), TEST_EVENT (FREE_REQUESTED, 1), TEST_EVENT (FREE_REQUESTED, 1), TEST_EVENT (FREE_COMPLETED, 1) };
+  const GememTraceEvent requested[] = { TEST_ALLOC (1, 10), TEST_EVENT (FREE_REQUESTED, 1),
+                                        TEST_EVENT (FREE_REQUESTED, 1),
+                                        TEST_EVENT (FREE_COMPLETED, 1) };
   const GememTraceEvent left[] = { TEST_ALLOC (1, 10), TEST_ALLOC (2, 10), TEST_FREE (1) };
-  const GememTraceEvent failed[] = { { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 5, .flags = GEMEM_EVENT_FAILED },
-                                     { .kind = GEMEM_EVENT_FREE, .id = 1, .flags = GEMEM_EVENT_FAILED } };
+  const GememTraceEvent failed[] = {
+    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 5, .flags = GEMEM_EVENT_FAILED },
+    { .kind = GEMEM_EVENT_FREE, .id = 1, .flags = GEMEM_EVENT_FAILED }
+  };
   ASSERT_FINDINGS (fine, 0, "");
   ASSERT_FINDINGS (orphan, 0, "orphan free@1 x2");
   ASSERT_FINDINGS (twice, 0, "double alloc@1 x1");
@@ -63,8 +76,10 @@ static void
 test_sizes (void)
 {
   const GememTraceEvent zero[] = { TEST_ALLOC (1, 0), TEST_FREE (1) };
-  const GememTraceEvent edge[] = { TEST_ALLOC (1, (G_GUINT64_CONSTANT (1) << 60) - 1), TEST_FREE (1) };
-  const GememTraceEvent huge[] = { TEST_ALLOC (1, G_GUINT64_CONSTANT (1) << 60), TEST_FREE (1), TEST_ALLOC (2, G_MAXUINT64), TEST_FREE (2) };
+  const GememTraceEvent edge[] = { TEST_ALLOC (1, (G_GUINT64_CONSTANT (1) << 60) - 1),
+                                   TEST_FREE (1) };
+  const GememTraceEvent huge[] = { TEST_ALLOC (1, G_GUINT64_CONSTANT (1) << 60), TEST_FREE (1),
+                                   TEST_ALLOC (2, G_MAXUINT64), TEST_FREE (2) };
   ASSERT_FINDINGS (zero, 0, "zero size@0 x1 (note)");
   ASSERT_FINDINGS (edge, 0, "");
   ASSERT_FINDINGS (huge, 0, "huge size@0 x2");
@@ -73,13 +88,30 @@ test_sizes (void)
 static void
 test_addresses (void)
 {
-  const GememTraceEvent touch[] = { AT (ALLOC, 1, 16, 0x1000), AT (ALLOC, 2, 16, 0x1010), AT (ALLOC, 3, 16, 0xff0), TEST_FREE (1), TEST_FREE (2), TEST_FREE (3) };
-  const GememTraceEvent over[] = { AT (ALLOC, 1, 17, 0x1000), AT (ALLOC, 2, 16, 0x1010), TEST_FREE (1), TEST_FREE (2) };
-  const GememTraceEvent under[] = { AT (ALLOC, 1, 16, 0x1000), AT (ALLOC, 2, 17, 0xff0), TEST_FREE (1), TEST_FREE (2) };
-  const GememTraceEvent again[] = { AT (ALLOC, 1, 16, 0x1000), TEST_FREE (1), AT (ALLOC, 2, 16, 0x1000), TEST_FREE (2) };
-  const GememTraceEvent block[] = { { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 1, .aux = 512, .address = 0x1000 }, AT (ALLOC, 2, 1, 0x1100), TEST_FREE (1), TEST_FREE (2) };
-  const GememTraceEvent other[] = { AT (ALLOC, 1, 16, 0x1000), { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 16, .address = 0x1000, .device = 1 }, TEST_FREE (1),
-                                    { .kind = GEMEM_EVENT_FREE, .id = 2, .device = 1 } };
+  const GememTraceEvent touch[] = { AT (ALLOC, 1, 16, 0x1000),
+                                    AT (ALLOC, 2, 16, 0x1010),
+                                    AT (ALLOC, 3, 16, 0xff0),
+                                    TEST_FREE (1),
+                                    TEST_FREE (2),
+                                    TEST_FREE (3) };
+  const GememTraceEvent over[] = { AT (ALLOC, 1, 17, 0x1000), AT (ALLOC, 2, 16, 0x1010),
+                                   TEST_FREE (1), TEST_FREE (2) };
+  const GememTraceEvent under[] = { AT (ALLOC, 1, 16, 0x1000), AT (ALLOC, 2, 17, 0xff0),
+                                    TEST_FREE (1), TEST_FREE (2) };
+  const GememTraceEvent again[] = { AT (ALLOC, 1, 16, 0x1000), TEST_FREE (1),
+                                    AT (ALLOC, 2, 16, 0x1000), TEST_FREE (2) };
+  const GememTraceEvent block[] = {
+    { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 1, .aux = 512, .address = 0x1000 },
+    AT (ALLOC, 2, 1, 0x1100),
+    TEST_FREE (1),
+    TEST_FREE (2)
+  };
+  const GememTraceEvent other[] = {
+    AT (ALLOC, 1, 16, 0x1000),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 16, .address = 0x1000, .device = 1 },
+    TEST_FREE (1),
+    { .kind = GEMEM_EVENT_FREE, .id = 2, .device = 1 }
+  };
   ASSERT_FINDINGS (touch, 0, "");
   ASSERT_FINDINGS (over, 0, "overlap@1 x1");
   ASSERT_FINDINGS (under, 0, "overlap@1 x1");
@@ -91,10 +123,19 @@ test_addresses (void)
 static void
 test_segments (void)
 {
-  const GememTraceEvent inside[] = { AT (SEGMENT_ALLOC, 0, 0x1000, 0x10000), AT (SEGMENT_MAP, 0, 0x1000, 0x11000), AT (ALLOC, 1, 0x1800, 0x10400), TEST_FREE (1) };
-  const GememTraceEvent outside[] = { AT (SEGMENT_ALLOC, 0, 0x1000, 0x10000), AT (ALLOC, 1, 0x1001, 0x10000), TEST_FREE (1) };
-  const GememTraceEvent cut[] = { AT (SEGMENT_MAP, 0, 0x3000, 0x10000), AT (SEGMENT_UNMAP, 0, 0x1000, 0x11000), AT (ALLOC, 1, 0x1000, 0x10000), AT (ALLOC, 2, 0x1000, 0x12000),
-                                  AT (ALLOC, 3, 16, 0x11000), TEST_FREE (1), TEST_FREE (2), TEST_FREE (3) };
+  const GememTraceEvent inside[] = { AT (SEGMENT_ALLOC, 0, 0x1000, 0x10000),
+                                     AT (SEGMENT_MAP, 0, 0x1000, 0x11000),
+                                     AT (ALLOC, 1, 0x1800, 0x10400), TEST_FREE (1) };
+  const GememTraceEvent outside[] = { AT (SEGMENT_ALLOC, 0, 0x1000, 0x10000),
+                                      AT (ALLOC, 1, 0x1001, 0x10000), TEST_FREE (1) };
+  const GememTraceEvent cut[] = { AT (SEGMENT_MAP, 0, 0x3000, 0x10000),
+                                  AT (SEGMENT_UNMAP, 0, 0x1000, 0x11000),
+                                  AT (ALLOC, 1, 0x1000, 0x10000),
+                                  AT (ALLOC, 2, 0x1000, 0x12000),
+                                  AT (ALLOC, 3, 16, 0x11000),
+                                  TEST_FREE (1),
+                                  TEST_FREE (2),
+                                  TEST_FREE (3) };
   ASSERT_FINDINGS (inside, GEMEM_TRACE_HAS_SEGMENTS, "");
   ASSERT_FINDINGS (outside, GEMEM_TRACE_HAS_SEGMENTS, "outside segment@1 x1");
   ASSERT_FINDINGS (outside, 0, "");
@@ -104,14 +145,27 @@ test_segments (void)
 static void
 test_graphs (void)
 {
-#define LOAD(i, bytes, n) { .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes), .aux = (n) }
-  const GememTraceEvent fine[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 16, 0), AT (GRAPH_SEGMENT, 1, 32, 16), TEST_EVENT (GRAPH_RUN, 1),
-                                   TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1), LOAD (1, 5, 0) };
-  const GememTraceEvent not_loaded[] = { TEST_EVENT (GRAPH_RUN, 1), LOAD (1, 5, 0), TEST_EVENT (GRAPH_RUN_END, 1), TEST_EVENT (GRAPH_UNLOAD, 1),
+#define LOAD(i, bytes, n) \
+  { \
+    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes), .aux = (n) \
+  }
+  const GememTraceEvent fine[] = { LOAD (1, 48, 2),
+                                   AT (GRAPH_SEGMENT, 1, 16, 0),
+                                   AT (GRAPH_SEGMENT, 1, 32, 16),
+                                   TEST_EVENT (GRAPH_RUN, 1),
+                                   TEST_EVENT (GRAPH_RUN_END, 1),
+                                   TEST_EVENT (GRAPH_UNLOAD, 1),
+                                   LOAD (1, 5, 0) };
+  const GememTraceEvent not_loaded[] = { TEST_EVENT (GRAPH_RUN, 1), LOAD (1, 5, 0),
+                                         TEST_EVENT (GRAPH_RUN_END, 1),
+                                         TEST_EVENT (GRAPH_UNLOAD, 1),
                                          TEST_EVENT (GRAPH_UNLOAD, 1) };
-  const GememTraceEvent elsewhere[] = { LOAD (1, 5, 0), { .kind = GEMEM_EVENT_GRAPH_RUN, .id = 1, .device = 1 }, TEST_EVENT (GRAPH_RUN, 1) };
+  const GememTraceEvent elsewhere[] = { LOAD (1, 5, 0),
+                                        { .kind = GEMEM_EVENT_GRAPH_RUN, .id = 1, .device = 1 },
+                                        TEST_EVENT (GRAPH_RUN, 1) };
   const GememTraceEvent twice[] = { LOAD (1, 5, 0), LOAD (1, 5, 0) };
-  const GememTraceEvent overlap[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 17, 0), AT (GRAPH_SEGMENT, 1, 32, 16) };
+  const GememTraceEvent overlap[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 17, 0),
+                                      AT (GRAPH_SEGMENT, 1, 32, 16) };
   const GememTraceEvent beyond[] = { LOAD (1, 48, 1), AT (GRAPH_SEGMENT, 1, 33, 16) };
   const GememTraceEvent stray[] = { LOAD (1, 48, 0), AT (GRAPH_SEGMENT, 1, 33, 16) };
   const GememTraceEvent few[] = { LOAD (1, 48, 2), AT (GRAPH_SEGMENT, 1, 17, 0), LOAD (2, 5, 1) };
@@ -128,8 +182,10 @@ test_graphs (void)
 static void
 test_stream_events (void)
 {
-  const GememTraceEvent fine[] = { TEST_EVENT (EVENT_RECORD, 70), TEST_EVENT (EVENT_WAIT, 70), TEST_EVENT (EVENT_WAIT, 70) };
-  const GememTraceEvent never[] = { TEST_EVENT (EVENT_RECORD, 70), TEST_EVENT (EVENT_WAIT, 71), TEST_EVENT (EVENT_WAIT, 6) };
+  const GememTraceEvent fine[] = { TEST_EVENT (EVENT_RECORD, 70), TEST_EVENT (EVENT_WAIT, 70),
+                                   TEST_EVENT (EVENT_WAIT, 70) };
+  const GememTraceEvent never[] = { TEST_EVENT (EVENT_RECORD, 70), TEST_EVENT (EVENT_WAIT, 71),
+                                    TEST_EVENT (EVENT_WAIT, 6) };
   ASSERT_FINDINGS (fine, 0, "");
   ASSERT_FINDINGS (never, 0, "event fault@1 x2");
   ASSERT_FINDINGS (never, GEMEM_TRACE_STARTS_IN_MIDDLE, "missing start@- x1");
@@ -140,15 +196,25 @@ test_whole (void)
 {
   const GememTraceEvent time[] = { TEST_ALLOC_AT (5, 1, 8), TEST_FREE_AT (4, 1) };
   const GememTraceEvent middle[] = { TEST_ALLOC (1, 8), TEST_FREE (1) };
-  const GememTraceEvent initial[] = { { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 8, .flags = GEMEM_EVENT_INITIAL | GEMEM_EVENT_AMBIGUOUS }, TEST_FREE (1) };
-  const GememTraceEvent cached[] = { { .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = 8, .address = 8, .flags = GEMEM_EVENT_INITIAL }, AT (ALLOC, 1, 8, 8), TEST_FREE (1) };
+  const GememTraceEvent initial[] = { { .kind = GEMEM_EVENT_ALLOC,
+                                        .id = 1,
+                                        .size = 8,
+                                        .flags = GEMEM_EVENT_INITIAL | GEMEM_EVENT_AMBIGUOUS },
+                                      TEST_FREE (1) };
+  const GememTraceEvent cached[] = {
+    { .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = 8, .address = 8, .flags = GEMEM_EVENT_INITIAL },
+    AT (ALLOC, 1, 8, 8),
+    TEST_FREE (1)
+  };
   TestTrace broken = { .events = middle, .n = 2, .fail_at = 1 };
   g_autofree char *found = findings_of (&broken);
   ASSERT_FINDINGS (time, GEMEM_TRACE_HAS_TIME, "time backwards@1 x1");
-  ASSERT_FINDINGS (cached, GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SEGMENTS, ""); /* nothing was live, and it says so */
+  /* nothing was live, and it says so */
+  ASSERT_FINDINGS (cached, GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SEGMENTS, "");
   ASSERT_FINDINGS (time, 0, "");
   ASSERT_FINDINGS (middle, GEMEM_TRACE_STARTS_IN_MIDDLE, "missing start@- x1");
-  ASSERT_FINDINGS (initial, GEMEM_TRACE_STARTS_IN_MIDDLE, "initial state@0 x1 (note); inferred@0 x1 (note)");
+  ASSERT_FINDINGS (initial, GEMEM_TRACE_STARTS_IN_MIDDLE,
+                   "initial state@0 x1 (note); inferred@0 x1 (note)");
   ASSERT_FINDINGS (middle, GEMEM_TRACE_TRUNCATED, "truncated@- x1");
   g_assert_cmpstr (found, ==, "never freed@- x1 (note); truncated@- x1");
 }
@@ -158,7 +224,11 @@ test_summary (void)
 {
   const GememTraceEvent events[] = {
     { .kind = GEMEM_EVENT_ALLOC, .id = 9, .size = 1000, .flags = GEMEM_EVENT_INITIAL },
-    TEST_ALLOC_AT (10, 1, 300), TEST_ALLOC_AT (20, 2, 513), TEST_FREE_AT (30, 1), TEST_ALLOC_AT (40, 3, 100), TEST_FREE_AT (60, 2),
+    TEST_ALLOC_AT (10, 1, 300),
+    TEST_ALLOC_AT (20, 2, 513),
+    TEST_FREE_AT (30, 1),
+    TEST_ALLOC_AT (40, 3, 100),
+    TEST_FREE_AT (60, 2),
     { .kind = GEMEM_EVENT_ALLOC, .id = 4, .size = 7, .device = 3, .stream = 5, .time = 70 },
   };
   TestTrace trace = { .events = events, .n = G_N_ELEMENTS (events), .flags = GEMEM_TRACE_HAS_TIME };

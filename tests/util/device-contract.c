@@ -7,13 +7,15 @@
 #include "tests/util/device-contract.h"
 #include "tests/util/sizes.h"
 
-
 GememDevice *
 test_device_new (const char *spec, const char *more)
 {
   g_autoptr (GError) error = NULL;
   const char *colon = strchr (spec, ':');
-  const char *joint = *more == '\0' ? "" : colon == NULL ? ":" : strchr (colon, '=') != NULL ? "," : ":";
+  const char *joint = *more == '\0'                 ? ""
+                      : colon == NULL               ? ":"
+                      : strchr (colon, '=') != NULL ? ","
+                                                    : ":";
   g_autofree char *text = g_strconcat (spec, joint, more, NULL);
   GememDevice *device = gemem_device_new (text, NULL, 0, &error);
   g_assert_no_error (error);
@@ -104,8 +106,10 @@ check_held_by_pages (GememDevice *device, guint64 granule)
 static void
 check_mappings (GememDevice *device, guint64 granule)
 {
-  guint64 va = gemem_device_reserve (device, 8 * granule, 0), other = gemem_device_reserve (device, 1, granule);
-  GememPage a = gemem_device_create_page (device, 2 * granule), b = gemem_device_create_page (device, granule);
+  guint64 va = gemem_device_reserve (device, 8 * granule, 0),
+          other = gemem_device_reserve (device, 1, granule);
+  GememPage a = gemem_device_create_page (device, 2 * granule),
+            b = gemem_device_create_page (device, granule);
 
   g_assert_cmphex (va, !=, 0);
   g_assert_cmphex (other, !=, 0);
@@ -114,9 +118,10 @@ check_mappings (GememDevice *device, guint64 granule)
   g_assert_cmphex (gemem_device_reserve (device, G_MAXUINT64, 0), ==, 0);
   g_assert_true (gemem_device_map (device, va + granule, a, 0, 2 * granule));
   g_assert_true (gemem_device_map (device, va, b, 0, granule));
-  g_assert_true (gemem_device_map (device, va + 7 * granule, a, 0, granule)); /* a page may be shown twice */
-  g_assert_cmpuint (device->held, ==, 3 * granule);                           /* a mapping holds nothing by itself */
-  g_assert_true (gemem_device_memset (device, va, 0xa5, 3 * granule, 0));     /* across two mappings */
+  /* a page may be shown twice */
+  g_assert_true (gemem_device_map (device, va + 7 * granule, a, 0, granule));
+  g_assert_cmpuint (device->held, ==, 3 * granule); /* a mapping holds nothing by itself */
+  g_assert_true (gemem_device_memset (device, va, 0xa5, 3 * granule, 0)); /* across two mappings */
   g_assert_true (gemem_device_sync (device));
 
   /* A page lives as long as its owner or a mapping needs it. */
@@ -126,7 +131,8 @@ check_mappings (GememDevice *device, guint64 granule)
   g_assert_cmpuint (device->held, ==, 3 * granule);
   g_assert_true (gemem_device_unmap (device, va + 7 * granule, granule));
   g_assert_cmpuint (device->held, ==, granule);
-  g_assert_true (gemem_device_map (device, va + 2 * granule, b, 0, granule)); /* where there was a mapping */
+  /* where there was a mapping */
+  g_assert_true (gemem_device_map (device, va + 2 * granule, b, 0, granule));
   g_assert_true (gemem_device_unmap (device, va + 2 * granule, granule));
   gemem_device_destroy_page (device, b, granule);
   gemem_device_release (device, va, 8 * granule);
@@ -168,7 +174,8 @@ test_device_streams (const char *spec)
   for (guint s = 0; s < G_N_ELEMENTS (streams); s++)
     for (guint e = 0; e < G_N_ELEMENTS (events[s]); e++)
       {
-        g_assert_true (gemem_device_memset (device, block + s * 1024, (guint8) e, 1024, streams[s]));
+        g_assert_true (
+            gemem_device_memset (device, block + s * 1024, (guint8) e, 1024, streams[s]));
         events[s][e] = gemem_device_event_record (device, streams[s]);
         g_assert_cmphex (events[s][e], !=, 0);
       }
@@ -217,35 +224,116 @@ test_device_leave_all (const char *spec)
 typedef struct
 {
   GememDevice *device;
-  guint64      block, va; /* 3 MiB; 8 MiB with 4 MiB mapped at its start */
-  GememPage    page;      /* 4 MiB */
+  guint64 block, va; /* 3 MiB; 8 MiB with 4 MiB mapped at its start */
+  GememPage page;    /* 4 MiB */
 } Scene;
 
-static void free_unknown (Scene *s) { gemem_device_free (s->device, s->block + 1, 3 * MIB); }
-static void free_zero (Scene *s) { gemem_device_free (s->device, 0, 1); }
-static void free_size (Scene *s) { gemem_device_free (s->device, s->block, 4 * MIB); }
-static void free_range (Scene *s) { gemem_device_free (s->device, s->va, 8 * MIB); }
-static void release_unknown (Scene *s) { gemem_device_release (s->device, s->va + MIB, 8 * MIB); }
-static void release_size (Scene *s) { gemem_device_release (s->device, s->va, 4 * MIB); }
-static void release_mapped (Scene *s) { gemem_device_release (s->device, s->va, 8 * MIB); }
-static void reserve_alignment (Scene *s) { g_assert_cmphex (gemem_device_reserve (s->device, MIB, 3 * MIB), ==, 0); }
-static void create_size (Scene *s) { g_assert_cmpuint (gemem_device_create_page (s->device, 3 * MIB), ==, 0); }
-static void destroy_unknown (Scene *s) { gemem_device_destroy_page (s->device, s->page + 1, 4 * MIB); }
-static void destroy_size (Scene *s) { gemem_device_destroy_page (s->device, s->page, 2 * MIB); }
-static void map_over (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 2 * MIB, s->page, 0, 4 * MIB)); }
-static void map_outside (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 6 * MIB, s->page, 0, 4 * MIB)); }
-static void map_block (Scene *s) { g_assert_false (gemem_device_map (s->device, s->block, s->page, 0, 2 * MIB)); }
-static void map_beyond (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, s->page, 2 * MIB, 4 * MIB)); }
-static void map_page (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, 77, 0, 2 * MIB)); }
-static void map_granularity (Scene *s) { g_assert_false (gemem_device_map (s->device, s->va + 5 * MIB, s->page, 0, 2 * MIB)); }
-static void unmap_part (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va, 2 * MIB)); }
-static void unmap_more (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va, 6 * MIB)); }
-static void unmap_nothing (Scene *s) { g_assert_false (gemem_device_unmap (s->device, s->va + 4 * MIB, 2 * MIB)); }
+static void
+free_unknown (Scene *s)
+{
+  gemem_device_free (s->device, s->block + 1, 3 * MIB);
+}
+static void
+free_zero (Scene *s)
+{
+  gemem_device_free (s->device, 0, 1);
+}
+static void
+free_size (Scene *s)
+{
+  gemem_device_free (s->device, s->block, 4 * MIB);
+}
+static void
+free_range (Scene *s)
+{
+  gemem_device_free (s->device, s->va, 8 * MIB);
+}
+static void
+release_unknown (Scene *s)
+{
+  gemem_device_release (s->device, s->va + MIB, 8 * MIB);
+}
+static void
+release_size (Scene *s)
+{
+  gemem_device_release (s->device, s->va, 4 * MIB);
+}
+static void
+release_mapped (Scene *s)
+{
+  gemem_device_release (s->device, s->va, 8 * MIB);
+}
+static void
+reserve_alignment (Scene *s)
+{
+  g_assert_cmphex (gemem_device_reserve (s->device, MIB, 3 * MIB), ==, 0);
+}
+static void
+create_size (Scene *s)
+{
+  g_assert_cmpuint (gemem_device_create_page (s->device, 3 * MIB), ==, 0);
+}
+static void
+destroy_unknown (Scene *s)
+{
+  gemem_device_destroy_page (s->device, s->page + 1, 4 * MIB);
+}
+static void
+destroy_size (Scene *s)
+{
+  gemem_device_destroy_page (s->device, s->page, 2 * MIB);
+}
+static void
+map_over (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->va + 2 * MIB, s->page, 0, 4 * MIB));
+}
+static void
+map_outside (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->va + 6 * MIB, s->page, 0, 4 * MIB));
+}
+static void
+map_block (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->block, s->page, 0, 2 * MIB));
+}
+static void
+map_beyond (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, s->page, 2 * MIB, 4 * MIB));
+}
+static void
+map_page (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, 77, 0, 2 * MIB));
+}
+static void
+map_granularity (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->va + 5 * MIB, s->page, 0, 2 * MIB));
+}
+static void
+unmap_part (Scene *s)
+{
+  g_assert_false (gemem_device_unmap (s->device, s->va, 2 * MIB));
+}
+static void
+unmap_more (Scene *s)
+{
+  g_assert_false (gemem_device_unmap (s->device, s->va, 6 * MIB));
+}
+static void
+unmap_nothing (Scene *s)
+{
+  g_assert_false (gemem_device_unmap (s->device, s->va + 4 * MIB, 2 * MIB));
+}
 
 static void (*const acts[]) (Scene *) = {
-  free_unknown, free_zero, free_size, free_range, release_unknown, release_size, release_mapped, reserve_alignment, create_size,
-  destroy_unknown, destroy_size, map_over, map_outside, map_block, map_beyond, map_page, map_granularity, unmap_part, unmap_more,
-  unmap_nothing,
+  free_unknown, free_zero,       free_size,         free_range,  release_unknown,
+  release_size, release_mapped,  reserve_alignment, create_size, destroy_unknown,
+  destroy_size, map_over,        map_outside,       map_block,   map_beyond,
+  map_page,     map_granularity, unmap_part,        unmap_more,  unmap_nothing,
 };
 
 const TestMistake test_device_mistakes[G_N_ELEMENTS (acts)] = {

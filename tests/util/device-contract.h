@@ -1,8 +1,8 @@
-/* device-contract.h - what device.h promises of every device with memory, checked on any: the simulated one, the CUDA device on the
- * stand-in driver, a GPU.
+/* device-contract.h - what device.h promises of every device with memory, checked on any: the
+ * simulated one, the CUDA device on the stand-in driver, a GPU.
  *
- * @spec: a device that takes the setting `capacity`, with or without settings, as in "sim" or "cuda:0:mode=vmm"; at least 32 MiB must be
- * free.
+ * @spec: a device that takes the setting `capacity`, with or without settings, as in "sim" or
+ * "cuda:0:mode=vmm"; at least 32 MiB must be free.
  */
 #pragma once
 
@@ -13,14 +13,17 @@ GememDevice *test_device_new (const char *spec, const char *more);
 
 /* What is held, to the byte; what is refused changes nothing; addresses do not overlap; info. */
 void test_device_capacity (const char *spec);
-/* Pages live while anybody needs them; ranges; several mappings of one page, and unmapping several at once. */
+/* Pages live while anybody needs them; ranges; several mappings of one page, and unmapping several
+ * at once. */
 void test_device_pages (const char *spec);
-/* Streams and events: what is waited for is complete, and stays so; work on freed streams; memset. */
+/* Streams and events: what is waited for is complete, and stays so; work on freed streams;
+ * memset. */
 void test_device_streams (const char *spec);
 /* Memory, ranges, pages, mappings and events that are still there when the device ends. */
 void test_device_leave_all (const char *spec);
 
-/* Mistakes of a caller: with internal checks the end of the program, which says what; without them counted, and without effect. */
+/* Mistakes of a caller: with internal checks the end of the program, which says what; without them
+ * counted, and without effect. */
 typedef struct
 {
   const char *name;    /* "free-unknown" */

@@ -25,8 +25,12 @@ test_direct_class (void)
 GememJob
 test_job (const GememAllocatorSpec *spec, TestTrace *trace)
 {
-  GememJob job = { .allocator = spec, .device_spec = "sim:capacity=4096", .device_ordinal = -1, .source = test_trace_open,
-                   .source_data = trace, .full_checks = TRUE };
+  GememJob job = { .allocator = spec,
+                   .device_spec = "sim:capacity=4096",
+                   .device_ordinal = -1,
+                   .source = test_trace_open,
+                   .source_data = trace,
+                   .full_checks = TRUE };
   slots_reset ();
   return job;
 }

@@ -10,7 +10,8 @@ GememAllocatorSpec *test_spec (const GememAllocatorClass *klass);
 /* The class `direct`. */
 const GememAllocatorClass *test_direct_class (void);
 
-/* A job of @spec over @trace with full checks on 4096 bytes of a device without costs; resets the slots. */
+/* A job of @spec over @trace with full checks on 4096 bytes of a device without costs; resets the
+ * slots. */
 GememJob test_job (const GememAllocatorSpec *spec, TestTrace *trace);
 
 /* Runs @job; an error fails the test. */

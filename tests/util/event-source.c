@@ -18,7 +18,8 @@ next_events (GememTraceReader *base, const GememTraceEvent **events, GError **er
   const TestTrace *trace = reader->trace;
   gsize n = MIN (trace->batch > 0 ? trace->batch : trace->n, trace->n - reader->at);
 
-  if (trace->interrupt != NULL && reader->at <= trace->interrupt_at && trace->interrupt_at < reader->at + n
+  if (trace->interrupt != NULL && reader->at <= trace->interrupt_at
+      && trace->interrupt_at < reader->at + n
       && (trace->interrupt_opening == 0 || trace->interrupt_opening == reader->opening))
     g_atomic_int_set (trace->interrupt, 1);
   if (trace->fail_at > 0)
@@ -26,7 +27,8 @@ next_events (GememTraceReader *base, const GememTraceEvent **events, GError **er
       n = MIN (n, trace->fail_at - reader->at);
       if (n == 0)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "array:event %" G_GSIZE_FORMAT ": damaged; repair it", reader->at);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "array:event %" G_GSIZE_FORMAT ": damaged; repair it", reader->at);
           return -1;
         }
     }

@@ -7,24 +7,42 @@ typedef struct
 {
   const GememTraceEvent *events;
   gsize n;
-  gsize batch;           /* events per call of next(); 0: all */
-  guint32 flags;         /* GEMEM_TRACE_* */
+  gsize batch;   /* events per call of next(); 0: all */
+  guint32 flags; /* GEMEM_TRACE_* */
   const char *allocator, *settings, *device;
-  gsize fail_at;         /* reading fails with GEMEM_ERROR_INPUT before this event; 0: never */
-  gint *interrupt;       /* set to 1 before this event is handed out... */
+  gsize fail_at;   /* reading fails with GEMEM_ERROR_INPUT before this event; 0: never */
+  gint *interrupt; /* set to 1 before this event is handed out... */
   gsize interrupt_at;
   guint interrupt_opening; /* ...of this opening, from 1; 0: of any */
-  gint opened;           /* how often it was opened; atomic */
+  gint opened;             /* how often it was opened; atomic */
 } TestTrace;
 
 /* GememTraceSource; data is a TestTrace. */
 GememTraceReader *test_trace_open (gpointer data, GError **error);
 
 /* Events, as designated initializers of an array. */
-#define TEST_ALLOC(i, s) { .kind = GEMEM_EVENT_ALLOC, .id = (i), .size = (s) }
-#define TEST_FREE(i) { .kind = GEMEM_EVENT_FREE, .id = (i) }
-#define TEST_EVENT(k, i) { .kind = GEMEM_EVENT_##k, .id = (i) }
-#define TEST_ALLOC_AT(t, i, s) { .kind = GEMEM_EVENT_ALLOC, .id = (i), .size = (s), .time = (t) }
-#define TEST_FREE_AT(t, i) { .kind = GEMEM_EVENT_FREE, .id = (i), .time = (t) }
+#define TEST_ALLOC(i, s) \
+  { \
+    .kind = GEMEM_EVENT_ALLOC, .id = (i), .size = (s) \
+  }
+#define TEST_FREE(i) \
+  { \
+    .kind = GEMEM_EVENT_FREE, .id = (i) \
+  }
+#define TEST_EVENT(k, i) \
+  { \
+    .kind = GEMEM_EVENT_##k, .id = (i) \
+  }
+#define TEST_ALLOC_AT(t, i, s) \
+  { \
+    .kind = GEMEM_EVENT_ALLOC, .id = (i), .size = (s), .time = (t) \
+  }
+#define TEST_FREE_AT(t, i) \
+  { \
+    .kind = GEMEM_EVENT_FREE, .id = (i), .time = (t) \
+  }
 
-#define TEST_TRACE(array) { .events = (array), .n = G_N_ELEMENTS (array) }
+#define TEST_TRACE(array) \
+  { \
+    .events = (array), .n = G_N_ELEMENTS (array) \
+  }

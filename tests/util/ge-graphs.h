@@ -1,5 +1,5 @@
-/* ge-graphs.h - what tests of `ge` do with it: graphs loaded, run and unloaded on stream 0, with the books checked after each step;
- * requests, figures.
+/* ge-graphs.h - what tests of `ge` do with it: graphs loaded, run and unloaded on stream 0, with
+ * the books checked after each step; requests, figures.
  */
 #pragma once
 
@@ -32,7 +32,8 @@ load (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
 }
 
 #define LOAD(a, id, ...) \
-  load (a, id, (const GememGraphSegment[]) { __VA_ARGS__ }, sizeof ((const GememGraphSegment[]) { __VA_ARGS__ }) / sizeof (GememGraphSegment))
+  load (a, id, (const GememGraphSegment[]){ __VA_ARGS__ }, \
+        sizeof ((const GememGraphSegment[]){ __VA_ARGS__ }) / sizeof (GememGraphSegment))
 
 static inline gboolean
 run (GememAllocator *a, guint64 id)
@@ -58,7 +59,7 @@ request (GememAllocator *a, guint64 size, guint32 pool)
 {
   GememBlock block;
 
-  g_assert_true (a->klass->alloc (a, &(GememRequest) { .size = size, .pool = pool }, &block));
+  g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = size, .pool = pool }, &block));
   return block;
 }
 

@@ -15,8 +15,8 @@
 typedef struct
 {
   gboolean exists, stacked;
-  guint    ref;
-  guint64  pushed; /* when it was put on the stack */
+  guint ref;
+  guint64 pushed; /* when it was put on the stack */
 } ModelPage;
 
 typedef struct
@@ -28,25 +28,25 @@ typedef struct
 typedef struct
 {
   gboolean open;
-  guint64  base, used;
-  guint    ref[PAGES];
-  guint32  page[PAGES], last[PAGES];
+  guint64 base, used;
+  guint ref[PAGES];
+  guint32 page[PAGES], last[PAGES];
 } ModelRange;
 
 typedef struct
 {
   guint64 address, bytes;
-  guint   range;
+  guint range;
   gboolean bound;
 } Piece;
 
 typedef struct
 {
-  GArray    *pages;  /* ModelPage  */
-  GArray    *shown;  /* ModelShown */
+  GArray *pages; /* ModelPage */
+  GArray *shown; /* ModelShown */
   ModelRange ranges[RANGES];
-  guint64    clock, held;
-  gboolean   reuse, virtual_memory;
+  guint64 clock, held;
+  gboolean reuse, virtual_memory;
 } Model;
 
 static ModelPage *
@@ -68,11 +68,13 @@ static void
 hide (Model *m, guint64 from, guint64 to)
 {
   for (guint i = m->shown->len; i-- > 0;)
-    if (g_array_index (m->shown, ModelShown, i).address >= from && g_array_index (m->shown, ModelShown, i).address < to)
+    if (g_array_index (m->shown, ModelShown, i).address >= from
+        && g_array_index (m->shown, ModelShown, i).address < to)
       g_array_remove_index (m->shown, i);
 }
 
-/* The page put on the stack last that nobody has; those above it that somebody has leave the stack. */
+/* The page put on the stack last that nobody has; those above it that somebody has leave the
+ * stack. */
 static guint32
 pop (Model *m)
 {
@@ -81,7 +83,8 @@ pop (Model *m)
       guint32 top = NONE;
 
       for (guint32 i = 0; i < m->pages->len; i++)
-        if (model_page (m, i)->stacked && (top == NONE || model_page (m, i)->pushed > model_page (m, top)->pushed))
+        if (model_page (m, i)->stacked
+            && (top == NONE || model_page (m, i)->pushed > model_page (m, top)->pushed))
           top = i;
       if (top == NONE)
         return NONE;
@@ -182,7 +185,7 @@ model_reset (Model *m, guint r)
     if (range->ref[i] > 0)
       model_give (m, range->page[i]);
   hide (m, range->base, range->base + PAGES * PAGE);
-  *range = (ModelRange) { 0 };
+  *range = (ModelRange){ 0 };
   for (guint i = 0; i < RANGES; i++)
     others |= m->ranges[i].open;
   if (others)
@@ -201,7 +204,7 @@ model_append (Model *m, guint r, guint64 bytes, guint64 base)
     return 0;
   if (!range->open)
     {
-      *range = (ModelRange) { .open = TRUE, .base = base };
+      *range = (ModelRange){ .open = TRUE, .base = base };
       for (guint i = 0; i < PAGES; i++)
         range->page[i] = range->last[i] = NONE;
     }
@@ -215,12 +218,12 @@ model_append (Model *m, guint r, guint64 bytes, guint64 base)
 
 typedef struct
 {
-  Model          model;
-  GememDevice   *device;
-  GePages        pages;
+  Model model;
+  GememDevice *device;
+  GePages pages;
   GeSessionRange ranges[RANGES];
-  GArray        *pieces; /* Piece */
-  GememRng       rng;
+  GArray *pieces; /* Piece */
+  GememRng rng;
 } Trial;
 
 static void
@@ -242,14 +245,17 @@ compare (const Trial *t)
       g_assert_cmpuint (t->ranges[r].used, ==, range->used);
       g_assert_cmphex (t->ranges[r].base, ==, range->base);
       for (guint i = 0; range->open && i < PAGES; i++)
-        g_assert_cmpuint (gemem_ge_pages_at (&t->pages, range->base + i * PAGE), ==, shown_at (&t->model, range->base + i * PAGE));
+        g_assert_cmpuint (gemem_ge_pages_at (&t->pages, range->base + i * PAGE), ==,
+                          shown_at (&t->model, range->base + i * PAGE));
     }
 }
 
 static void
 do_append (Trial *t, guint r)
 {
-  const guint64 bytes = 1 + gemem_rng_below (&t->rng, gemem_rng_below (&t->rng, 30) == 0 ? PAGES * PAGE : 3 * PAGE);
+  const guint64 bytes = 1
+                        + gemem_rng_below (
+                            &t->rng, gemem_rng_below (&t->rng, 30) == 0 ? PAGES * PAGE : 3 * PAGE);
   const guint64 address = gemem_ge_session_append (&t->ranges[r], bytes);
   const Piece piece = { address, bytes, r, TRUE };
 
@@ -277,7 +283,8 @@ do_piece (Trial *t)
     }
   piece->bound = gemem_ge_session_bind (&t->ranges[piece->range], piece->address, piece->bytes);
   g_assert_cmpint (piece->bound, ==,
-                   model_bind (&t->model, piece->range, piece->address - t->model.ranges[piece->range].base, piece->bytes));
+                   model_bind (&t->model, piece->range,
+                               piece->address - t->model.ranges[piece->range].base, piece->bytes));
 }
 
 static void
@@ -293,8 +300,10 @@ do_reset (Trial *t, guint r)
 void
 test_ge_page_trial (guint64 seed, guint operations, gboolean reuse, gboolean virtual_memory)
 {
-  g_autofree char *spec = g_strdup_printf ("sim:capacity=%dMiB,virtual_memory=%s", 2 * PAGES, virtual_memory ? "yes" : "no");
-  Trial t = { .model = { .reuse = reuse, .virtual_memory = virtual_memory }, .device = gemem_device_new (spec, NULL, 0, NULL) };
+  g_autofree char *spec = g_strdup_printf ("sim:capacity=%dMiB,virtual_memory=%s", 2 * PAGES,
+                                           virtual_memory ? "yes" : "no");
+  Trial t = { .model = { .reuse = reuse, .virtual_memory = virtual_memory },
+              .device = gemem_device_new (spec, NULL, 0, NULL) };
 
   gemem_rng_init (&t.rng, seed, "ge-page-trials");
   t.model.pages = g_array_new (FALSE, FALSE, sizeof (ModelPage));
@@ -305,7 +314,8 @@ test_ge_page_trial (guint64 seed, guint operations, gboolean reuse, gboolean vir
     gemem_ge_session_init (&t.ranges[r], &t.pages, PAGES * PAGE, reuse);
   for (guint i = 0; i < operations; i++)
     {
-      const guint r = (guint) gemem_rng_below (&t.rng, RANGES), what = (guint) gemem_rng_below (&t.rng, 40);
+      const guint r = (guint) gemem_rng_below (&t.rng, RANGES),
+                  what = (guint) gemem_rng_below (&t.rng, 40);
 
       if (what == 0)
         do_reset (&t, r);

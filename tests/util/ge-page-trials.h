@@ -1,12 +1,14 @@
-/* ge-page-trials.h - GE's page pool and session ranges against a naive model of shared/spec/ge-runtime.md 4 and 5.9, over random operations.
+/* ge-page-trials.h - GE's page pool and session ranges against a naive model of
+ * shared/spec/ge-runtime.md 4 and 5.9, over random operations.
  *
- * The model searches lists where the allocator has a stack and a map, and knows nothing of how that is built.  Used short in test-ge-pages.c and long in
- * long-ge-pages.c.
+ * The model searches lists where the allocator has a stack and a map, and knows nothing of how that
+ * is built.  Used short in test-ge-pages.c and long in long-ge-pages.c.
  */
 #pragma once
 
 #include <glib.h>
 
-/* @operations on several ranges over one page pool; the first difference fails the test.  @reuse: the ranges take pages that others returned.
+/* @operations on several ranges over one page pool; the first difference fails the test.  @reuse:
+ * the ranges take pages that others returned.
  * @virtual_memory FALSE: a device that reserves no addresses. */
 void test_ge_page_trial (guint64 seed, guint operations, gboolean reuse, gboolean virtual_memory);

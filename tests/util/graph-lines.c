@@ -15,7 +15,8 @@ add_attribute (GememGraph *graph, GememAttributeOwner owner, const char *name, c
 
   if (key == GEMEM_ATTRIBUTE_COUNT)
     g_error ("no attribute '%s'", name);
-  if (gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXT || gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXTS)
+  if (gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXT
+      || gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXTS)
     gemem_graph_add_attribute_texts (graph, key, (const char *const *) parts, n);
   else
     {
@@ -119,7 +120,8 @@ add_word (GememGraph *graph, const char *key, const char *value)
     node->index = atoi (value);
   else if (strcmp (key, "in_block") == 0)
     node->block = (guint32) atoi (value);
-  else if (strcmp (key, "in") != 0 && strcmp (key, "ws") != 0 && strcmp (key, "after") != 0 && strcmp (key, "blocks") != 0)
+  else if (strcmp (key, "in") != 0 && strcmp (key, "ws") != 0 && strcmp (key, "after") != 0
+           && strcmp (key, "blocks") != 0)
     add_attribute (graph, GEMEM_ATTRIBUTE_NODE, key, value);
   else
     for (guint i = 0; parts[i] != NULL; i++)

@@ -31,15 +31,18 @@ test_graph_error (const char *text, const char *format)
 }
 
 static void
-dims_equal (const GememGraph *a, guint32 first_a, guint32 n_a, const GememGraph *b, guint32 first_b, guint32 n_b)
+dims_equal (const GememGraph *a, guint32 first_a, guint32 n_a, const GememGraph *b, guint32 first_b,
+            guint32 n_b)
 {
   g_assert_cmpuint (n_a, ==, n_b);
   if (n_a > 0)
-    g_assert_cmpmem (gemem_graph_dims (a, first_a), n_a * sizeof (gint64), gemem_graph_dims (b, first_b), n_b * sizeof (gint64));
+    g_assert_cmpmem (gemem_graph_dims (a, first_a), n_a * sizeof (gint64),
+                     gemem_graph_dims (b, first_b), n_b * sizeof (gint64));
 }
 
 static void
-attributes_equal (const GememGraph *a, GememAttributes of_a, const GememGraph *b, GememAttributes of_b)
+attributes_equal (const GememGraph *a, GememAttributes of_a, const GememGraph *b,
+                  GememAttributes of_b)
 {
   g_assert_cmpuint (of_a.n, ==, of_b.n);
   for (guint32 i = 0; i < of_a.n; i++)
@@ -48,9 +51,11 @@ attributes_equal (const GememGraph *a, GememAttributes of_a, const GememGraph *b
       guint n_a, n_b;
 
       g_assert_cmpint (key, ==, gemem_graph_attribute_at (b, of_b, i));
-      if (gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXT || gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXTS)
+      if (gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXT
+          || gemem_attributes[key].kind == GEMEM_ATTRIBUTE_TEXTS)
         {
-          const char *const *texts_a = gemem_graph_texts (a, of_a, key, &n_a), *const *texts_b = gemem_graph_texts (b, of_b, key, &n_b);
+          const char *const *texts_a = gemem_graph_texts (a, of_a, key, &n_a),
+                            *const *texts_b = gemem_graph_texts (b, of_b, key, &n_b);
 
           g_assert_cmpuint (n_a, ==, n_b);
           for (guint t = 0; t < n_a; t++)
@@ -58,7 +63,8 @@ attributes_equal (const GememGraph *a, GememAttributes of_a, const GememGraph *b
         }
       else
         {
-          const gint64 *values_a = gemem_graph_ints (a, of_a, key, &n_a), *values_b = gemem_graph_ints (b, of_b, key, &n_b);
+          const gint64 *values_a = gemem_graph_ints (a, of_a, key, &n_a),
+                       *values_b = gemem_graph_ints (b, of_b, key, &n_b);
 
           g_assert_cmpmem (values_a, n_a * sizeof (gint64), values_b, n_b * sizeof (gint64));
         }
@@ -82,8 +88,10 @@ tensors_equal (const GememGraph *a, const GememGraph *b, guint32 number)
   g_assert_cmpuint (s->n_consumers, ==, t->n_consumers);
   for (guint32 i = 0; i < s->n_consumers; i++)
     {
-      g_assert_cmpuint (gemem_graph_consumers (a, number)[i].node, ==, gemem_graph_consumers (b, number)[i].node);
-      g_assert_cmpuint (gemem_graph_consumers (a, number)[i].input, ==, gemem_graph_consumers (b, number)[i].input);
+      g_assert_cmpuint (gemem_graph_consumers (a, number)[i].node, ==,
+                        gemem_graph_consumers (b, number)[i].node);
+      g_assert_cmpuint (gemem_graph_consumers (a, number)[i].input, ==,
+                        gemem_graph_consumers (b, number)[i].input);
     }
 }
 
@@ -116,8 +124,10 @@ nodes_equal (const GememGraph *a, const GememGraph *b, guint32 id)
   attributes_equal (a, m->attributes, b, n->attributes);
   for (guint32 i = 0; i < m->n_inputs; i++)
     {
-      g_assert_cmpuint (gemem_graph_inputs (a, id)[i].tensor, ==, gemem_graph_inputs (b, id)[i].tensor);
-      g_assert_cmpuint (gemem_graph_inputs (a, id)[i].variable, ==, gemem_graph_inputs (b, id)[i].variable);
+      g_assert_cmpuint (gemem_graph_inputs (a, id)[i].tensor, ==,
+                        gemem_graph_inputs (b, id)[i].tensor);
+      g_assert_cmpuint (gemem_graph_inputs (a, id)[i].variable, ==,
+                        gemem_graph_inputs (b, id)[i].variable);
     }
   for (guint32 i = 0; i < m->n_workspaces; i++)
     g_assert_cmpuint (gemem_graph_workspace (a, id, i), ==, gemem_graph_workspace (b, id, i));
@@ -154,8 +164,10 @@ heads_equal (const GememGraph *a, const GememGraph *b)
   g_assert_cmpuint (settings_a->len, ==, settings_b->len);
   for (guint i = 0; i < settings_a->len; i++)
     {
-      g_assert_cmpstr (((GememSetting *) settings_a->pdata[i])->key, ==, ((GememSetting *) settings_b->pdata[i])->key);
-      g_assert_cmpstr (((GememSetting *) settings_a->pdata[i])->value, ==, ((GememSetting *) settings_b->pdata[i])->value);
+      g_assert_cmpstr (((GememSetting *) settings_a->pdata[i])->key, ==,
+                       ((GememSetting *) settings_b->pdata[i])->key);
+      g_assert_cmpstr (((GememSetting *) settings_a->pdata[i])->value, ==,
+                       ((GememSetting *) settings_b->pdata[i])->value);
     }
   g_assert_cmpuint (notes_a->len, ==, notes_b->len);
   for (guint i = 0; i < notes_a->len; i++)

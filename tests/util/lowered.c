@@ -42,7 +42,8 @@ test_lowered_valid (const char *spec, GememGraph *graph)
   g_autoptr (GPtrArray) findings = gemem_trace_validate (reader, NULL);
 
   for (guint i = 0; i < findings->len; i++)
-    g_error ("%s: %s: %s", gemem_graph_name (graph), spec, ((GememFinding *) findings->pdata[i])->text);
+    g_error ("%s: %s: %s", gemem_graph_name (graph), spec,
+             ((GememFinding *) findings->pdata[i])->text);
   gemem_trace_close (reader);
 }
 

@@ -1,6 +1,7 @@
 /* lowered.h - what a lowering makes of a graph, as text and as a peak.
  *
- * Events as text: a ID:SIZE (@STREAM unless 0), m memset, f free, r requested, c completed, u used, e recorded, w waits, s stream sync, S step, D device sync.
+ * Events as text: a ID:SIZE (@STREAM unless 0), m memset, f free, r requested, c completed, u used,
+ * e recorded, w waits, s stream sync, S step, D device sync.
  */
 #pragma once
 

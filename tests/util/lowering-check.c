@@ -1,6 +1,7 @@
 /* lowering-check.c - see lowering-check.h.
  *
- * A nanosecond a node tells at which node an event is: SLOT r of a step is the r-th node that runs, slot R the end of the step.
+ * A nanosecond a node tells at which node an event is: SLOT r of a step is the r-th node that runs,
+ * slot R the end of the step.
  */
 #include "config.h"
 
@@ -31,12 +32,15 @@ needed (const LoweringRun *run, guint32 id, guint32 i, guint64 *bytes)
   if (input->tensor != GEMEM_NONE)
     {
       const guint32 maker = gemem_graph_tensor (run->graph, input->tensor)->node;
-      *bytes = gemem_lower_item_size (run->graph, gemem_graph_node (run->graph, maker), gemem_lower_tensor_slot (run->graph, input->tensor));
+      *bytes = gemem_lower_item_size (run->graph, gemem_graph_node (run->graph, maker),
+                                      gemem_lower_tensor_slot (run->graph, input->tensor));
       if (!gemem_lower_runs (run->lower->skipped, maker))
         *bytes = 0;
     }
   else
-    *bytes = input->variable != GEMEM_NONE ? gemem_graph_variable (run->graph, input->variable)->size : 0;
+    *bytes = input->variable != GEMEM_NONE
+                 ? gemem_graph_variable (run->graph, input->variable)->size
+                 : 0;
   return storage_of (run, gemem_lower_input_slot (run->graph, input));
 }
 
@@ -72,16 +76,21 @@ find_lives (LoweringRun *run)
       for (guint32 i = 0; i < node->n_outputs + node->n_workspaces && node->n_blocks == 0; i++)
         use (run, run->lower->storage_of[gemem_node_item (node) + i], r);
     }
-  for (guint32 slot = 0; slot < gemem_graph_n_items (run->graph) + gemem_graph_n_variables (run->graph); slot++)
+  for (guint32 slot = 0;
+       slot < gemem_graph_n_items (run->graph) + gemem_graph_n_variables (run->graph); slot++)
     if (run->slots[slot] == GEMEM_SLOT_RUN && storage_of (run, slot) != GEMEM_NONE)
       run->last[storage_of (run, slot)] = run->n;
   for (guint32 i = 0; i < n_storages; i++)
     if (!storage (run, i)->kept)
       {
-        EXPECT (run, run->first[i] != GEMEM_NONE || run->last[i] == run->n, "storage %u is never used", i);
-        EXPECT (run, storage (run, i)->begin <= (run->first[i] != GEMEM_NONE ? run->running[run->first[i]] + 1 : 0),
+        EXPECT (run, run->first[i] != GEMEM_NONE || run->last[i] == run->n,
+                "storage %u is never used", i);
+        EXPECT (run,
+                storage (run, i)->begin
+                    <= (run->first[i] != GEMEM_NONE ? run->running[run->first[i]] + 1 : 0),
                 "storage %u begins too late", i);
-        EXPECT (run, storage (run, i)->end == run->running[run->last[i]] + 1, "storage %u ends at %u", i, storage (run, i)->end);
+        EXPECT (run, storage (run, i)->end == run->running[run->last[i]] + 1,
+                "storage %u ends at %u", i, storage (run, i)->end);
       }
 }
 
@@ -121,7 +130,8 @@ event_at (const LoweringRun *run, guint at)
 static gboolean
 follows (const LoweringRun *run, guint at, GememEventKind kind, guint64 id)
 {
-  return at + 1 < run->events->len && event_at (run, at + 1)->kind == kind && event_at (run, at + 1)->id == id;
+  return at + 1 < run->events->len && event_at (run, at + 1)->kind == kind
+         && event_at (run, at + 1)->id == id;
 }
 
 /* @slot writes the variable anew, with more bytes. */
@@ -147,10 +157,15 @@ do_alloc (LoweringRun *run, guint at, guint32 slot)
 
   EXPECT (run, event->stream == storage (run, i)->stream, ID " on another stream", event->id);
   EXPECT (run, event->size > 0, ID " has 0 bytes", event->id);
-  EXPECT (run, (storage (run, i)->kept && run->step == 0) || event->id == id_of (run, i), ID " in this step", event->id);
-  EXPECT (run, follows (run, at, GEMEM_EVENT_MEMSET, event->id) == run->p.init_allocated_mem, "fill of " ID, event->id);
-  EXPECT (run, !run->p.init_allocated_mem || (event_at (run, at + 1)->size == event->size && event_at (run, at + 1)->aux == 0xef), "fill of all of " ID,
-          event->id);
+  EXPECT (run, (storage (run, i)->kept && run->step == 0) || event->id == id_of (run, i),
+          ID " in this step", event->id);
+  EXPECT (run, follows (run, at, GEMEM_EVENT_MEMSET, event->id) == run->p.init_allocated_mem,
+          "fill of " ID, event->id);
+  EXPECT (
+      run,
+      !run->p.init_allocated_mem
+          || (event_at (run, at + 1)->size == event->size && event_at (run, at + 1)->aux == 0xef),
+      "fill of all of " ID, event->id);
   run->alive[event->id] = TRUE;
   run->size[event->id] = event->size;
   run->came[i] = slot;
@@ -165,8 +180,10 @@ do_free (LoweringRun *run, guint at, guint32 slot)
   run->alive[event->id] = FALSE;
   if (follows (run, at, GEMEM_EVENT_ALLOC, event->id))
     {
-      EXPECT (run, slot < run->n && grows_at (run, i, slot), ID " grows at slot %u, which does not write it anew", event->id, slot);
-      EXPECT (run, event_at (run, at + 1)->size > run->size[event->id], ID " does not grow", event->id);
+      EXPECT (run, slot < run->n && grows_at (run, i, slot),
+              ID " grows at slot %u, which does not write it anew", event->id, slot);
+      EXPECT (run, event_at (run, at + 1)->size > run->size[event->id], ID " does not grow",
+              event->id);
     }
   else if (event->id == id_of (run, i))
     run->gone[i] = slot;
@@ -197,7 +214,8 @@ static gboolean
 has_announced (const LoweringRun *run, guint begin, guint end, guint64 id, guint64 stream)
 {
   for (guint at = begin; at < end; at++)
-    if (event_at (run, at)->kind == GEMEM_EVENT_USE_ON_STREAM && event_at (run, at)->id == id && event_at (run, at)->stream == stream)
+    if (event_at (run, at)->kind == GEMEM_EVENT_USE_ON_STREAM && event_at (run, at)->id == id
+        && event_at (run, at)->stream == stream)
       return TRUE;
   return FALSE;
 }
@@ -211,8 +229,10 @@ check_use (const LoweringRun *run, guint begin, guint end, guint32 i, guint64 by
     return;
   EXPECT (run, run->alive[id], ID " is used while it is not alive", id);
   EXPECT (run, run->size[id] >= bytes, ID " is too small", id);
-  if (run->lower->waited_at != NULL && stream >= 0 && (guint64) stream != storage (run, i)->stream && !storage (run, i)->kept)
-    EXPECT (run, has_announced (run, begin, end, id, (guint64) stream), ID " is used on stream %d unannounced", id, (int) stream);
+  if (run->lower->waited_at != NULL && stream >= 0 && (guint64) stream != storage (run, i)->stream
+      && !storage (run, i)->kept)
+    EXPECT (run, has_announced (run, begin, end, id, (guint64) stream),
+            ID " is used on stream %d unannounced", id, (int) stream);
 }
 
 static void
@@ -228,11 +248,14 @@ check_node (const LoweringRun *run, guint begin, guint end, guint32 slot)
       const guint32 used = needed (run, id, i, &bytes);
       check_use (run, begin, end, used, bytes, stream);
     }
-  for (guint32 i = 0; i < node->n_outputs + (run->p.temporary ? 0 : node->n_workspaces) && node->n_blocks == 0; i++)
+  for (guint32 i = 0;
+       i < node->n_outputs + (run->p.temporary ? 0 : node->n_workspaces) && node->n_blocks == 0;
+       i++)
     {
       const guint32 item = gemem_node_item (node) + i;
       const gint64 on = i < node->n_outputs ? stream : -1;
-      check_use (run, begin, end, run->lower->storage_of[item], gemem_lower_item_size (run->graph, node, item), on);
+      check_use (run, begin, end, run->lower->storage_of[item],
+                 gemem_lower_item_size (run->graph, node, item), on);
     }
 }
 
@@ -277,12 +300,14 @@ check_gone (const LoweringRun *run)
       if (storage (run, i)->kept)
         continue;
       if (temporary)
-        EXPECT (run, run->came[i] == naive_collector_came (run->collector, i), ID " comes at slot %d", id_of (run, i), (int) run->came[i]);
+        EXPECT (run, run->came[i] == naive_collector_came (run->collector, i),
+                ID " comes at slot %d", id_of (run, i), (int) run->came[i]);
       if (temporary && run->came[i] == GEMEM_NONE)
         continue;
       if (expected > run->n)
         expected = leaves ? GEMEM_NONE : run->n;
-      EXPECT (run, run->gone[i] == expected, ID " goes at slot %d, not %d", id_of (run, i), (int) run->gone[i], (int) expected);
+      EXPECT (run, run->gone[i] == expected, ID " goes at slot %d, not %d", id_of (run, i),
+              (int) run->gone[i], (int) expected);
     }
 }
 
@@ -295,7 +320,11 @@ check_left (const LoweringRun *run)
     if (run->alive[id])
       {
         const guint32 i = find_storage (run, id);
-        EXPECT (run, !last && (storage (run, i)->kept || (!run->p.eager_delete_scope && id == id_of (run, i))), ID " is left", id);
+        EXPECT (
+            run,
+            !last
+                && (storage (run, i)->kept || (!run->p.eager_delete_scope && id == id_of (run, i))),
+            ID " is left", id);
       }
 }
 
@@ -351,7 +380,9 @@ resolve (LoweringRun *run)
   g_autoptr (GPtrArray) settings = gemem_settings_parse (run->settings, NULL);
   const GememParamContext context = { 0 };
 
-  return settings != NULL && gemem_params_apply (gemem_lower_paddle_params, &run->p, &context, "paddle", settings, NULL)
+  return settings != NULL
+         && gemem_params_apply (gemem_lower_paddle_params, &run->p, &context, "paddle", settings,
+                                NULL)
          && gemem_lower_paddle_resolve (&run->p, NULL);
 }
 
@@ -373,12 +404,14 @@ check_run (LoweringRun *run, GememTraceReader *reader)
 {
   g_autoptr (GArray) buffers = g_array_new (FALSE, FALSE, sizeof (guint64));
   const guint32 n = ((GememLower *) reader)->storages->len;
-  g_autofree guint32 *first = g_new (guint32, n + 1), *last = g_new0 (guint32, n + 1), *gone = g_new0 (guint32, n + 1);
+  g_autofree guint32 *first = g_new (guint32, n + 1), *last = g_new0 (guint32, n + 1),
+                     *gone = g_new0 (guint32, n + 1);
   g_autofree guint32 *came = g_new0 (guint32, n + 1);
 
   run->lower = (GememLower *) reader;
   run->slots = gemem_lower_paddle_slots (&run->p, run->graph, buffers, NULL);
-  run->stride = (guint64) gemem_graph_n_items (run->graph) + gemem_graph_n_variables (run->graph) + n;
+  run->stride = (guint64) gemem_graph_n_items (run->graph) + gemem_graph_n_variables (run->graph)
+                + n;
   run->first = memset (first, 0xff, sizeof (guint32) * (n + 1));
   run->last = last;
   run->gone = gone;
@@ -402,7 +435,8 @@ check_run (LoweringRun *run, GememTraceReader *reader)
 static void
 check_again (GememGraph *graph, const char *spec)
 {
-  g_autofree char *json = test_graph_json (graph), *one = test_lowered_text (spec, graph), *two = NULL;
+  g_autofree char *json = test_graph_json (graph), *one = test_lowered_text (spec, graph),
+                  *two = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GememGraph) again = test_graph_from_text (json, NULL, &error);
 
@@ -421,7 +455,8 @@ test_lowering_check (GememGraph *graph, const char *settings)
 
   if (reader == NULL)
     {
-      g_assert_true (g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_USAGE) || g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INPUT));
+      g_assert_true (g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_USAGE)
+                     || g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INPUT));
       g_assert_cmpstr (error->message, !=, "");
       return FALSE;
     }

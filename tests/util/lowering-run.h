@@ -1,4 +1,5 @@
-/* lowering-run.h - a trace of the lowering `paddle` under check: what lowering-check.c and lowering-sharing.c know of it. */
+/* lowering-run.h - a trace of the lowering `paddle` under check: what lowering-check.c and
+ * lowering-sharing.c know of it. */
 #pragma once
 
 #include "tests/util/naive-collector.h"
@@ -9,25 +10,27 @@ typedef struct
   const char *settings;
   GememLowerPaddle p;
   GememLower *lower;
-  guint8     *slots;         /* GEMEM_SLOT_* */
-  guint32    *running, n;    /* nodes that run, in order */
-  guint32    *first, *last;  /* by storage: slots of its users; GEMEM_NONE: none */
-  guint64     stride;        /* of ids, between steps */
-  guint64     step;
-  GArray     *events;
+  guint8 *slots;         /* GEMEM_SLOT_* */
+  guint32 *running, n;   /* nodes that run, in order */
+  guint32 *first, *last; /* by storage: slots of its users; GEMEM_NONE: none */
+  guint64 stride;        /* of ids, between steps */
+  guint64 step;
+  GArray *events;
   /* by id, both sets of ids */
-  guint8     *alive;
-  guint64    *size;
-  guint32    *came, *gone;   /* by storage: slots in which it came and went; GEMEM_NONE: not in this step */
+  guint8 *alive;
+  guint64 *size;
+  /* by storage: slots in which it came and went; GEMEM_NONE: not in this step */
+  guint32 *came, *gone;
   NaiveCollector *collector;
 } LoweringRun;
 
 #define ID "id %" G_GUINT64_FORMAT
-#define EXPECT(run, condition, ...)                                                                                                    \
-  if (!(condition))                                                                                                                    \
-    {                                                                                                                                  \
-      g_autofree char *text = g_strdup_printf (__VA_ARGS__);                                                                             \
-      g_error ("%s: paddle:%s: step %" G_GUINT64_FORMAT ": %s", gemem_graph_name ((run)->graph), (run)->settings, (run)->step, text);      \
+#define EXPECT(run, condition, ...) \
+  if (!(condition)) \
+    { \
+      g_autofree char *text = g_strdup_printf (__VA_ARGS__); \
+      g_error ("%s: paddle:%s: step %" G_GUINT64_FORMAT ": %s", gemem_graph_name ((run)->graph), \
+               (run)->settings, (run)->step, text); \
     }
 
 static inline const GememStorage *
@@ -42,5 +45,6 @@ storage_of (const LoweringRun *run, guint32 slot)
   return slot != GEMEM_NONE ? run->lower->storage_of[slot] : GEMEM_NONE;
 }
 
-/* Of the tensors that lie in one storage without a reference each begins where the one before is used last, by a legal pair. */
+/* Of the tensors that lie in one storage without a reference each begins where the one before is
+ * used last, by a legal pair. */
 void test_lowering_sharing (const LoweringRun *run);

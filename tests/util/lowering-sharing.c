@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "tests/util/lowering-run.h"
 #include "graphs/inplace.h"
+#include "tests/util/lowering-run.h"
 
 typedef struct
 {
@@ -27,7 +27,8 @@ unite (gpointer data, guint32 a, guint32 b, gboolean first G_GNUC_UNUSED)
   unions->root[root_of (unions, a)] = root_of (unions, b);
 }
 
-/* Output @o of @id lies in memory of another root: it must have taken over an input that ends there. */
+/* Output @o of @id lies in memory of another root: it must have taken over an input that ends
+ * there. */
 static void
 check_overlay (const LoweringRun *run, const Unions *unions, guint32 id, guint32 o)
 {
@@ -37,13 +38,18 @@ check_overlay (const LoweringRun *run, const Unions *unions, guint32 id, guint32
 
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 from = gemem_lower_input_slot (run->graph, &gemem_graph_inputs (run->graph, id)[i]);
+      const guint32 from = gemem_lower_input_slot (run->graph,
+                                                   &gemem_graph_inputs (run->graph, id)[i]);
 
-      legal |= from != GEMEM_NONE && storage_of (run, from) == storage_of (run, item) && root_of (unions, from) != root_of (unions, item)
+      legal |= from != GEMEM_NONE && storage_of (run, from) == storage_of (run, item)
+               && root_of (unions, from) != root_of (unions, item)
                && gemem_graph_may_overlay (run->graph, id, i, o);
     }
   EXPECT (run, legal && run->p.enable_inplace, "output %u of node %u took over memory", o, id);
-  EXPECT (run, run->p.whitelist == GEMEM_WHITELIST_OFF || gemem_inplace_whitelisted (node->type) == (run->p.whitelist == GEMEM_WHITELIST_ONLY),
+  EXPECT (run,
+          run->p.whitelist == GEMEM_WHITELIST_OFF
+              || gemem_inplace_whitelisted (node->type)
+                     == (run->p.whitelist == GEMEM_WHITELIST_ONLY),
           "node %u works in place", id);
 }
 
@@ -51,7 +57,8 @@ void
 test_lowering_sharing (const LoweringRun *run)
 {
   const guint32 n_slots = gemem_graph_n_items (run->graph) + gemem_graph_n_variables (run->graph);
-  g_autofree guint32 *root = g_new (guint32, n_slots + 1), *holder = g_new (guint32, run->lower->storages->len + 1);
+  g_autofree guint32 *root = g_new (guint32, n_slots + 1),
+                     *holder = g_new (guint32, run->lower->storages->len + 1);
   g_autofree guint8 *over = g_new0 (guint8, n_slots + 1); /* by root: its memory was taken over */
   Unions unions = { root };
 
@@ -65,11 +72,13 @@ test_lowering_sharing (const LoweringRun *run)
 
       for (guint32 i = 0; i < node->n_inputs; i++)
         {
-          const guint32 slot = gemem_lower_input_slot (run->graph, &gemem_graph_inputs (run->graph, run->running[r])[i]);
+          const guint32 slot = gemem_lower_input_slot (
+              run->graph, &gemem_graph_inputs (run->graph, run->running[r])[i]);
 
           if (storage_of (run, slot) == GEMEM_NONE)
             continue;
-          EXPECT (run, !over[root_of (&unions, slot)], "node %u reads input %u, which was written over", run->running[r], i);
+          EXPECT (run, !over[root_of (&unions, slot)],
+                  "node %u reads input %u, which was written over", run->running[r], i);
           holder[storage_of (run, slot)] = root_of (&unions, slot);
         }
       for (guint32 o = 0; o < node->n_outputs; o++)
@@ -83,9 +92,9 @@ test_lowering_sharing (const LoweringRun *run)
               check_overlay (run, &unions, run->running[r], o);
               over[holder[i]] = TRUE;
             }
-          EXPECT (run, !over[root_of (&unions, item)], "node %u writes what was written over", run->running[r]);
+          EXPECT (run, !over[root_of (&unions, item)], "node %u writes what was written over",
+                  run->running[r]);
           holder[i] = root_of (&unions, item);
         }
     }
 }
-

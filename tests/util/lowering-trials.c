@@ -33,7 +33,8 @@ random_choice (GememRng *rng, const char *choices)
 static char *
 random_value (GememRng *rng, const GememParam *param)
 {
-  static const char *const reals[] = { "0", "1e-6", "3e-6", "1e-5", "5e-5", "0.2", "0.5", "0.9", "1", "1.5", "2", "3.7", "-1" };
+  static const char *const reals[] = { "0",   "1e-6", "3e-6", "1e-5", "5e-5", "0.2", "0.5",
+                                       "0.9", "1",    "1.5",  "2",    "3.7",  "-1" };
   static const char *const integers[] = { "0", "1", "2", "3", "4", "700", "5000", "100000", "-1" };
 
   switch (param->type)
@@ -54,7 +55,8 @@ random_value (GememRng *rng, const GememParam *param)
 static gboolean
 is_drawn (const char *name)
 {
-  return strcmp (name, "time_per_node") != 0 && strcmp (name, "steps") != 0 && strcmp (name, "preset") != 0 && strcmp (name, "executor") != 0;
+  return strcmp (name, "time_per_node") != 0 && strcmp (name, "steps") != 0
+         && strcmp (name, "preset") != 0 && strcmp (name, "executor") != 0;
 }
 
 /* Adds one setting after the other, as long as they are accepted together. */
@@ -62,17 +64,20 @@ static void
 try_settings (GememRng *rng, GememGraph *graph)
 {
   GString *settings = g_string_new (NULL);
-  g_autofree char *preset = random_choice (rng, gemem_params_find (gemem_lower_paddle_params, "preset")->choices);
+  g_autofree char *preset = random_choice (
+      rng, gemem_params_find (gemem_lower_paddle_params, "preset")->choices);
 
   *strchrnul (preset, '/') = '\0';
-  g_string_printf (settings, "steps=%u,preset=%s,executor=%s", 1 + below (rng, 3), preset, below (rng, 2) ? "plain" : "parallel");
+  g_string_printf (settings, "steps=%u,preset=%s,executor=%s", 1 + below (rng, 3), preset,
+                   below (rng, 2) ? "plain" : "parallel");
   if (below (rng, 2))
     g_string_append (settings, ",eager_delete_tensor_gb=1e-5");
   g_assert_true (test_lowering_check (graph, settings->str));
   for (guint tries = 0; tries < 3; tries++)
     for (const GememParam *param = gemem_lower_paddle_params; param->name != NULL; param++)
       {
-        g_autofree char *key = g_strdup_printf (",%s=", param->name), *value = random_value (rng, param);
+        g_autofree char *key = g_strdup_printf (",%s=", param->name),
+                        *value = random_value (rng, param);
         const gsize before = settings->len;
 
         if (!is_drawn (param->name) || below (rng, 3) > 0 || strstr (settings->str, key) != NULL)
@@ -93,8 +98,11 @@ test_lowering_trial (guint64 seed)
   GememRng rng;
 
   gemem_rng_init (&rng, seed, "lowering-trials");
-  const guint features = seed % 3 == 0 ? all & (guint) gemem_rng_next (&rng) : all & ~TEST_GRAPH_STREAMS & (guint) gemem_rng_next (&rng);
-  g_autoptr (GememGraph) graph = seed % 2 == 0 ? test_random_program (seed, n, seed % 8 == 0 ? 3 : 1) : test_random_graph (seed, features, n);
+  const guint features = seed % 3 == 0 ? all & (guint) gemem_rng_next (&rng)
+                                       : all & ~TEST_GRAPH_STREAMS & (guint) gemem_rng_next (&rng);
+  g_autoptr (GememGraph) graph = seed % 2 == 0
+                                     ? test_random_program (seed, n, seed % 8 == 0 ? 3 : 1)
+                                     : test_random_graph (seed, features, n);
 
   for (guint i = 0; i < SETTINGS_A_GRAPH; i++)
     try_settings (&rng, graph);

@@ -1,23 +1,22 @@
-/* naive-best-fit.c - Paddle's chunked BestFit, from paddle.md 2.10, over one list of blocks per chunk and a list of free blocks in the order of their
- * release. */
+/* naive-best-fit.c - Paddle's chunked BestFit, from paddle.md 2.10, over one list of blocks per
+ * chunk and a list of free blocks in the order of their release. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
 #include "tests/util/sizes.h"
 
-
 typedef struct
 {
-  guint64  address, size, freed; /* freed: when, 0: in use */
-  guint    chunk;                /* G_MAXUINT: of the device itself */
-  guint32  id;
+  guint64 address, size, freed; /* freed: when, 0: in use */
+  guint chunk;                  /* G_MAXUINT: of the device itself */
+  guint32 id;
 } Block;
 
 typedef struct
 {
-  Naive   base;
+  Naive base;
   guint64 max_chunk, now;
-  guint   allowed, chunks, last;
+  guint allowed, chunks, last;
   GArray *blocks; /* by chunk, then by address */
 } Model;
 
@@ -51,7 +50,8 @@ best_in (const Model *model, guint chunk, guint64 size)
       const Block *b = BLOCK (model, i);
 
       if (b->chunk == chunk && b->freed != 0 && b->size >= size
-          && (best < 0 || b->size < BLOCK (model, best)->size || (b->size == BLOCK (model, best)->size && b->freed < BLOCK (model, best)->freed)))
+          && (best < 0 || b->size < BLOCK (model, best)->size
+              || (b->size == BLOCK (model, best)->size && b->freed < BLOCK (model, best)->freed)))
         best = (int) i;
     }
   return best;
@@ -62,7 +62,8 @@ new_chunk (Model *model)
 {
   Block whole = { .size = model->max_chunk, .chunk = model->chunks };
 
-  if (model->chunks == model->allowed || (whole.address = naive_device_malloc (&model->base.device, whole.size)) == 0)
+  if (model->chunks == model->allowed
+      || (whole.address = naive_device_malloc (&model->base.device, whole.size)) == 0)
     return FALSE;
   whole.freed = ++model->now;
   g_array_append_val (model->blocks, whole);
@@ -120,8 +121,8 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
 static gboolean
 neighbours (const Model *model, guint i, guint j)
 {
-  return j < model->blocks->len && BLOCK (model, i)->chunk == BLOCK (model, j)->chunk && BLOCK (model, i)->freed != 0
-         && BLOCK (model, j)->freed != 0;
+  return j < model->blocks->len && BLOCK (model, i)->chunk == BLOCK (model, j)->chunk
+         && BLOCK (model, i)->freed != 0 && BLOCK (model, j)->freed != 0;
 }
 
 static void
@@ -165,7 +166,11 @@ create_initial (void)
 }
 
 #define BEST_FIT(text, function) \
-  { .name = "paddle-best-fit", .settings = text, .create = function, .alloc = alloc, .free = release, .destroy = destroy }
+  { \
+    .name = "paddle-best-fit", .settings = text, .create = function, .alloc = alloc, \
+    .free = release, .destroy = destroy \
+  }
 
 const NaiveClass naive_best_fit_odd = BEST_FIT ("max_chunk=3145747,chunks=40", create_odd);
-const NaiveClass naive_best_fit_initial = BEST_FIT ("initial_mb=8,realloc_mb=4,chunks=16", create_initial);
+const NaiveClass naive_best_fit_initial = BEST_FIT ("initial_mb=8,realloc_mb=4,chunks=16",
+                                                    create_initial);

@@ -1,20 +1,21 @@
-/* naive-buddy.c - Paddle's buddy on a GPU, of the P13, the P14 and the P16 era, on the host and in pinned memory, and `thread_local`, which is several
- * of them, from paddle.md section 2, 3.6 and 7, over one array of blocks in address order.
+/* naive-buddy.c - Paddle's buddy on a GPU, of the P13, the P14 and the P16 era, on the host and in
+ * pinned memory, and `thread_local`, which is several of them, from paddle.md section 2, 3.6 and 7,
+ * over one array of blocks in address order.
  *
- * Chunk sizes are computed in float and double as the text says, not in integers; the counters wrap as Paddle's do (2.4, example E6).
+ * Chunk sizes are computed in float and double as the text says, not in integers; the counters wrap
+ * as Paddle's do (2.4, example E6).
  */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
 #include "tests/util/sizes.h"
 
-
 typedef struct
 {
-  guint64  address, size, chunk;
+  guint64 address, size, chunk;
   gboolean free, huge;
-  guint32  id;    /* unless free  */
-  guint    buddy; /* its number   */
+  guint32 id;  /* unless free */
+  guint buddy; /* its number */
 } Block;
 
 typedef struct
@@ -35,19 +36,19 @@ typedef struct
 {
   Threads threads;
   guint64 initial, reallocate;
-  guint64 total;    /* P13, on a device that reports so much; 0: P16 */
-  double  fraction; /* of P13 */
-  gboolean idle;    /* P13: free_idle_memory */
+  guint64 total;   /* P13, on a device that reports so much; 0: P16 */
+  double fraction; /* of P13 */
+  gboolean idle;   /* P13: free_idle_memory */
   gboolean p14;
-  guint64 unit;     /* of the host and of pinned memory; 0: of the GPU, 256 */
-  guint64 chunk;    /* size of every chunk there */
-  guint64 limit;    /* of what is held there; 0: none */
+  guint64 unit;  /* of the host and of pinned memory; 0: of the GPU, 256 */
+  guint64 chunk; /* size of every chunk there */
+  guint64 limit; /* of what is held there; 0: none */
 } Flags;
 
 typedef struct
 {
-  Naive   base;
-  Flags   flags;
+  Naive base;
+  Flags flags;
   GArray *buddies, *blocks;
 } Model;
 
@@ -76,7 +77,9 @@ static guint
 buddy_of (Model *model, const NaiveRequest *request)
 {
   const Threads threads = model->flags.threads;
-  const Buddy new = { .thread = threads == BY_STREAM ? request->stream : threads == BY_POOL ? request->pool : 0 };
+  const Buddy new = { .thread = threads == BY_STREAM ? request->stream
+                                : threads == BY_POOL ? request->pool
+                                                     : 0 };
 
   for (guint i = 0; i < model->buddies->len; i++)
     if (BUDDY_AT (model, i)->thread == new.thread)
@@ -145,9 +148,13 @@ prepare (const Model *model, Buddy *buddy)
       buddy->max_chunk = first;
       return TRUE;
     }
-  if (!size_for (model, model->flags.initial, &first) || !size_for (model, model->flags.reallocate, &later))
+  if (!size_for (model, model->flags.initial, &first)
+      || !size_for (model, model->flags.reallocate, &later))
     return FALSE;
-  if (model->flags.p14 && MAX (first, later) > MIN (MAX (model->base.device.capacity - model->base.device.held, 256) - 256, p14_usable (model)))
+  if (model->flags.p14
+      && MAX (first, later)
+             > MIN (MAX (model->base.device.capacity - model->base.device.held, 256) - 256,
+                    p14_usable (model)))
     return FALSE; /* "insufficient GPU memory" */
   buddy->max_chunk = MAX (first, later);
   return TRUE;
@@ -176,7 +183,8 @@ next_chunk (const Model *model, Buddy *buddy, guint64 size, guint64 *bytes)
     }
   else
     {
-      if ((buddy->realloc_cache == 0 || model->flags.reallocate == 0) && !size_for (model, model->flags.reallocate, &buddy->realloc_cache))
+      if ((buddy->realloc_cache == 0 || model->flags.reallocate == 0)
+          && !size_for (model, model->flags.reallocate, &buddy->realloc_cache))
         return FALSE;
       *bytes = buddy->realloc_cache;
     }
@@ -190,7 +198,9 @@ static int
 add (Model *model, guint buddy, guint64 bytes, gboolean huge)
 {
   const guint64 most = model->flags.total + model->flags.limit; /* one of them */
-  const gboolean fits = most == 0 || (model->base.device.held <= most && bytes <= most - model->base.device.held);
+  const gboolean fits = most == 0
+                        || (model->base.device.held <= most
+                            && bytes <= most - model->base.device.held);
   const guint64 address = fits ? naive_device_malloc (&model->base.device, bytes) : 0;
   const Block block = { address, bytes, address, TRUE, huge, 0, buddy };
   guint at = 0;
@@ -227,7 +237,8 @@ best_fit (Model *model, guint buddy, guint64 size)
     {
       const Block *b = BLOCK (model, i);
 
-      if (b->buddy == buddy && b->free && b->size >= size && (best < 0 || b->size < BLOCK (model, best)->size))
+      if (b->buddy == buddy && b->free && b->size >= size
+          && (best < 0 || b->size < BLOCK (model, best)->size))
         best = (int) i;
     }
   return best;
@@ -253,7 +264,8 @@ free_idle_memory (Model *model)
       int last = -1;
 
       for (guint i = 0; i < model->blocks->len; i++)
-        if (BLOCK (model, i)->free && (last < 0 || BLOCK (model, i)->size >= BLOCK (model, last)->size))
+        if (BLOCK (model, i)->free
+            && (last < 0 || BLOCK (model, i)->size >= BLOCK (model, last)->size))
           last = (int) i;
       if (last < 0 || BLOCK (model, last)->size < buddy->max_chunk)
         return;
@@ -352,7 +364,8 @@ trim (Naive *naive)
   for (guint i = 0; model->flags.total == 0 && !model->flags.p14 && i < model->blocks->len;)
     {
       const Block *block = BLOCK (model, i);
-      const gboolean last = i + 1 == model->blocks->len || BLOCK (model, i + 1)->chunk != block->chunk;
+      const gboolean last = i + 1 == model->blocks->len
+                            || BLOCK (model, i + 1)->chunk != block->chunk;
 
       if (block->free && block->address == block->chunk && last)
         drop (model, i);
@@ -379,109 +392,125 @@ figure (Naive *naive, const char *name, guint64 *value)
 static Naive *
 create_default (void)
 {
-  return create ((Flags) { 0 });
+  return create ((Flags){ 0 });
 }
 
 static Naive *
 create_fixed (void)
 {
-  return create ((Flags) { .initial = 12 * MIB, .reallocate = 4 * MIB });
+  return create ((Flags){ .initial = 12 * MIB, .reallocate = 4 * MIB });
 }
 
 /* A chunk whose last 64 bytes are just not split off (2.4). */
 static Naive *
 create_initial (void)
 {
-  return create ((Flags) { .initial = 8 * MIB + 320 });
+  return create ((Flags){ .initial = 8 * MIB + 320 });
 }
 
-/* Chunks of 4136 and 65832 bytes, with 40 bytes at the end that are not split off: the counters are soon below zero. */
+/* Chunks of 4136 and 65832 bytes, with 40 bytes at the end that are not split off: the counters are
+ * soon below zero. */
 static Naive *
 create_ragged (void)
 {
-  return create ((Flags) { .initial = 4136, .reallocate = 65832 });
+  return create ((Flags){ .initial = 4136, .reallocate = 65832 });
 }
 
 static Naive *
 create_idle (void)
 {
-  return create ((Flags) { .total = GIB, .fraction = 0.004, .idle = TRUE });
+  return create ((Flags){ .total = GIB, .fraction = 0.004, .idle = TRUE });
 }
 
 /* Chunks of 4136 bytes. */
 static Naive *
 create_idle_ragged (void)
 {
-  return create ((Flags) { .total = GIB, .fraction = 0.0000040552, .idle = TRUE });
+  return create ((Flags){ .total = GIB, .fraction = 0.0000040552, .idle = TRUE });
 }
 
 static Naive *
 create_p13 (void)
 {
-  return create ((Flags) { .total = GIB, .fraction = 0.01 });
+  return create ((Flags){ .total = GIB, .fraction = 0.01 });
 }
 
 /* A 32nd of 1 GiB. */
 static Naive *
 create_cpu (void)
 {
-  return create ((Flags) { .unit = 4096, .chunk = 32 * MIB });
+  return create ((Flags){ .unit = 4096, .chunk = 32 * MIB });
 }
 
 /* 40 bytes at the end that are not split off. */
 static Naive *
 create_cpu_ragged (void)
 {
-  return create ((Flags) { .unit = 4096, .chunk = 4 * MIB + 40 });
+  return create ((Flags){ .unit = 4096, .chunk = 4 * MIB + 40 });
 }
 
 /* A 256th of 0.3 GiB, which is also all that there may be. */
 static Naive *
 create_pinned (void)
 {
-  return create ((Flags) { .unit = 65536, .chunk = 322122547 / 256, .limit = 322122547 });
+  return create ((Flags){ .unit = 65536, .chunk = 322122547 / 256, .limit = 322122547 });
 }
 
 /* The second chunk is a fraction of the whole device. */
 static Naive *
 create_p14 (void)
 {
-  return create ((Flags) { .p14 = TRUE, .initial = 12 * MIB });
+  return create ((Flags){ .p14 = TRUE, .initial = 12 * MIB });
 }
 
 static Naive *
 create_by_stream (void)
 {
-  return create ((Flags) { .threads = BY_STREAM });
+  return create ((Flags){ .threads = BY_STREAM });
 }
 
 static Naive *
 create_by_pool (void)
 {
-  return create ((Flags) { .threads = BY_POOL, .initial = 8 * MIB + 40, .reallocate = 4 * MIB + 40 });
+  return create (
+      (Flags){ .threads = BY_POOL, .initial = 8 * MIB + 40, .reallocate = 4 * MIB + 40 });
 }
 
-#define BUDDY(class_name, text, function)                                                                                                 \
-  {                                                                                                                                       \
-    .name = class_name, .settings = text, .create = function, .alloc = alloc, .free = release, .trim = trim, .destroy = destroy,          \
-    .figure = figure                                                                                                                      \
+#define BUDDY(class_name, text, function) \
+  { \
+    .name = class_name, .settings = text, .create = function, .alloc = alloc, .free = release, \
+    .trim = trim, .destroy = destroy, .figure = figure \
   }
 
 const NaiveClass naive_buddy_default = BUDDY ("paddle-buddy", "preset=P16", create_default);
-const NaiveClass naive_buddy_fixed = BUDDY ("paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=12,reallocate_gpu_memory_in_mb=4", create_fixed);
-const NaiveClass naive_buddy_initial = BUDDY ("paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=8388928B", create_initial);
-const NaiveClass naive_buddy_ragged
-    = BUDDY ("paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=4136B,reallocate_gpu_memory_in_mb=65832B", create_ragged);
-const NaiveClass naive_buddy_idle
-    = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.004,free_idle_memory=yes", create_idle);
-const NaiveClass naive_buddy_idle_ragged
-    = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.0000040552,free_idle_memory=yes", create_idle_ragged);
-const NaiveClass naive_buddy_p13 = BUDDY ("paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.01", create_p13);
+const NaiveClass naive_buddy_fixed = BUDDY (
+    "paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=12,reallocate_gpu_memory_in_mb=4",
+    create_fixed);
+const NaiveClass naive_buddy_initial = BUDDY (
+    "paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=8388928B", create_initial);
+const NaiveClass naive_buddy_ragged = BUDDY (
+    "paddle-buddy", "preset=P16,initial_gpu_memory_in_mb=4136B,reallocate_gpu_memory_in_mb=65832B",
+    create_ragged);
+const NaiveClass naive_buddy_idle = BUDDY (
+    "paddle-buddy",
+    "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.004,free_idle_memory=yes", create_idle);
+const NaiveClass naive_buddy_idle_ragged = BUDDY (
+    "paddle-buddy",
+    "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.0000040552,free_idle_memory=yes",
+    create_idle_ragged);
+const NaiveClass naive_buddy_p13 = BUDDY (
+    "paddle-buddy", "preset=P13,total=1GiB,fraction_of_gpu_memory_to_use=0.01", create_p13);
 const NaiveClass naive_buddy_cpu = BUDDY ("paddle-buddy", "place=cpu,total=1GiB", create_cpu);
-const NaiveClass naive_buddy_cpu_ragged = BUDDY ("paddle-buddy", "place=cpu,total=1GiB,initial_cpu_memory_in_mb=4194344B", create_cpu_ragged);
-const NaiveClass naive_buddy_pinned
-    = BUDDY ("paddle-buddy", "place=pinned,total=1GiB,fraction_of_cuda_pinned_memory_to_use=0.3", create_pinned);
-const NaiveClass naive_buddy_p14 = BUDDY ("paddle-buddy", "preset=P14,initial_gpu_memory_in_mb=12", create_p14);
-const NaiveClass naive_threads_stream = BUDDY ("paddle-thread-local", "preset=P2", create_by_stream);
-const NaiveClass naive_threads_pool
-    = BUDDY ("paddle-thread-local", "thread=pool,initial_gpu_memory_in_mb=8388648B,reallocate_gpu_memory_in_mb=4194344B", create_by_pool);
+const NaiveClass naive_buddy_cpu_ragged = BUDDY (
+    "paddle-buddy", "place=cpu,total=1GiB,initial_cpu_memory_in_mb=4194344B", create_cpu_ragged);
+const NaiveClass naive_buddy_pinned = BUDDY (
+    "paddle-buddy", "place=pinned,total=1GiB,fraction_of_cuda_pinned_memory_to_use=0.3",
+    create_pinned);
+const NaiveClass naive_buddy_p14 = BUDDY ("paddle-buddy", "preset=P14,initial_gpu_memory_in_mb=12",
+                                          create_p14);
+const NaiveClass naive_threads_stream = BUDDY ("paddle-thread-local", "preset=P2",
+                                               create_by_stream);
+const NaiveClass naive_threads_pool = BUDDY (
+    "paddle-thread-local",
+    "thread=pool,initial_gpu_memory_in_mb=8388648B,reallocate_gpu_memory_in_mb=4194344B",
+    create_by_pool);

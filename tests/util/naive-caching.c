@@ -1,36 +1,37 @@
-/* naive-caching.c - PyTorch's caching allocator with default settings, from peers.md 1a, over one array of blocks.
+/* naive-caching.c - PyTorch's caching allocator with default settings, from peers.md 1a, over one
+ * array of blocks.
  *
- * The array is in address order; neighbours of the same segment are neighbours in it.  Events complete at once (the device's event_latency
- * is 0), so a block with extra streams is free again at the next malloc of a default pool, or when the cache is emptied.
+ * The array is in address order; neighbours of the same segment are neighbours in it.  Events
+ * complete at once (the device's event_latency is 0), so a block with extra streams is free again
+ * at the next malloc of a default pool, or when the cache is emptied.
  */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
 #include "tests/util/sizes.h"
 
-
 typedef enum
 {
   FREE,
   LIVE,
-  EVENTS, /* freed, events recorded           */
-  OWED,   /* freed, a completion is to come   */
+  EVENTS, /* freed, events recorded */
+  OWED,   /* freed, a completion is to come */
 } State;
 
 typedef struct
 {
-  guint64  address, size;
-  guint64  segment; /* its address */
-  guint64  stream;
-  guint32  pool;
+  guint64 address, size;
+  guint64 segment; /* its address */
+  guint64 stream;
+  guint32 pool;
   gboolean small, used_elsewhere;
-  State    state;
-  guint32  id;      /* while not FREE */
+  State state;
+  guint32 id; /* while not FREE */
 } Block;
 
 typedef struct
 {
-  Naive   base;
+  Naive base;
   GArray *blocks;
 } Model;
 
@@ -69,7 +70,8 @@ finish (Model *model, guint i)
     {
       guint a = left ? i - 1 : i, b = a + 1;
 
-      if ((left && i == 0) || b >= model->blocks->len || BLOCK (model, a)->segment != BLOCK (model, b)->segment)
+      if ((left && i == 0) || b >= model->blocks->len
+          || BLOCK (model, a)->segment != BLOCK (model, b)->segment)
         continue;
       if (BLOCK (model, a)->state != FREE || BLOCK (model, b)->state != FREE)
         continue;
@@ -99,7 +101,8 @@ is_unsplit (Model *model, guint i)
 {
   const guint64 segment = BLOCK (model, i)->segment;
 
-  return (i == 0 || BLOCK (model, i - 1)->segment != segment) && (i + 1 == model->blocks->len || BLOCK (model, i + 1)->segment != segment);
+  return (i == 0 || BLOCK (model, i - 1)->segment != segment)
+         && (i + 1 == model->blocks->len || BLOCK (model, i + 1)->segment != segment);
 }
 
 static void
@@ -126,8 +129,8 @@ best_fit (Model *model, guint64 size, guint64 stream, guint32 pool, gboolean sma
     {
       const Block *b = BLOCK (model, i);
 
-      if (b->state == FREE && b->stream == stream && b->pool == pool && b->small == small && b->size >= size
-          && (best < 0 || b->size < BLOCK (model, best)->size))
+      if (b->state == FREE && b->stream == stream && b->pool == pool && b->small == small
+          && b->size >= size && (best < 0 || b->size < BLOCK (model, best)->size))
         best = (int) i;
     }
   return best;
@@ -136,7 +139,9 @@ best_fit (Model *model, guint64 size, guint64 stream, guint32 pool, gboolean sma
 static int
 new_segment (Model *model, guint64 rounded, guint64 stream, guint32 pool, gboolean small)
 {
-  const guint64 bytes = small ? 2 * MIB : rounded < 10 * MIB ? 20 * MIB : (rounded + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+  const guint64 bytes = small                ? 2 * MIB
+                        : rounded < 10 * MIB ? 20 * MIB
+                                             : (rounded + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
   const guint64 address = naive_device_malloc (&model->base.device, bytes);
   const Block block = { address, bytes, address, stream, pool, small, FALSE, FREE, 0 };
   guint at = 0;

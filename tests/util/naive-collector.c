@@ -10,13 +10,13 @@ struct _NaiveCollector
   const GememLower *lower;
   const GememLowerPaddle *p;
   const guint32 *running;
-  guint32   n;
-  gboolean *spared;       /* by storage */
-  guint32  *came, *gone;  /* by storage */
-  GArray   *garbage;      /* guint32 */
-  guint64   sum;
-  GArray   *waiting;      /* guint32: workspaces given back, in order */
-  guint32  *block;        /* by workspace: the one whose memory it has */
+  guint32 n;
+  gboolean *spared;     /* by storage */
+  guint32 *came, *gone; /* by storage */
+  GArray *garbage;      /* guint32 */
+  guint64 sum;
+  GArray *waiting; /* guint32: workspaces given back, in order */
+  guint32 *block;  /* by workspace: the one whose memory it has */
 };
 
 /* ---- 5.3 */
@@ -32,7 +32,8 @@ uses (const NaiveCollector *c, guint32 id, guint32 i, gboolean *writes)
     *writes |= c->lower->storage_of[gemem_node_output_item (node, o)] == i;
   for (guint32 k = 0; k < node->n_inputs; k++)
     {
-      const guint32 slot = gemem_lower_input_slot (c->lower->graph, &gemem_graph_inputs (c->lower->graph, id)[k]);
+      const guint32 slot = gemem_lower_input_slot (c->lower->graph,
+                                                   &gemem_graph_inputs (c->lower->graph, id)[k]);
       found |= slot != GEMEM_NONE && c->lower->storage_of[slot] == i;
     }
   return found || *writes;
@@ -134,7 +135,8 @@ spare (NaiveCollector *c)
     {
       const GememStorage *storage = gemem_lower_storage (c->lower, i);
 
-      if (!storage->kept && !storage->workspace && storage->end <= gemem_graph_n_nodes (c->lower->graph))
+      if (!storage->kept && !storage->workspace
+          && storage->end <= gemem_graph_n_nodes (c->lower->graph))
         add_entries (c, reach, i, entries);
     }
   g_array_sort (entries, compare);
@@ -155,7 +157,8 @@ spare (NaiveCollector *c)
 static guint32
 slot_of_release (const NaiveCollector *c, guint32 slot)
 {
-  const guint64 due = (guint64) c->running[slot] + 1 + c->p->host_ahead; /* id of the node before which it goes */
+  /* id of the node before which it goes */
+  const guint64 due = (guint64) c->running[slot] + 1 + c->p->host_ahead;
 
   if (c->p->fast_eager_deletion_mode)
     return slot;
@@ -186,7 +189,8 @@ naive_collector_end_node (NaiveCollector *c, guint32 slot)
   c->sum = 0;
 }
 
-/* The collector dies, and what is left of the garbage goes; workspaces go when the stream is waited for. */
+/* The collector dies, and what is left of the garbage goes; workspaces go when the stream is waited
+ * for. */
 void
 naive_collector_end (NaiveCollector *c)
 {
@@ -214,12 +218,16 @@ take (NaiveCollector *c, guint32 i, guint32 slot)
     {
       const guint32 block = g_array_index (c->waiting, guint32, w);
 
-      if (gemem_lower_storage (c->lower, block)->stream == wanted->stream && size_of (c, block) >= wanted->size
-          && (best == c->waiting->len || size_of (c, block) < size_of (c, g_array_index (c->waiting, guint32, best))))
+      if (gemem_lower_storage (c->lower, block)->stream == wanted->stream
+          && size_of (c, block) >= wanted->size
+          && (best == c->waiting->len
+              || size_of (c, block) < size_of (c, g_array_index (c->waiting, guint32, best))))
         best = w;
     }
   c->block[i] = i;
-  if (best < c->waiting->len && size_of (c, g_array_index (c->waiting, guint32, best)) < (guint64) ((double) wanted->size * c->p->times_excess))
+  if (best < c->waiting->len
+      && size_of (c, g_array_index (c->waiting, guint32, best))
+             < (guint64) ((double) wanted->size * c->p->times_excess))
     {
       c->block[i] = g_array_index (c->waiting, guint32, best);
       g_array_remove_index (c->waiting, best);
@@ -238,7 +246,8 @@ give (NaiveCollector *c, guint32 block, guint32 slot)
   for (guint w = 0; w < c->waiting->len; w++)
     if (gemem_lower_storage (c->lower, g_array_index (c->waiting, guint32, w))->stream == stream)
       sum += size_of (c, g_array_index (c->waiting, guint32, w));
-  for (guint w = c->waiting->len; w-- > 0 && c->p->limit_of_tmp_allocation > 0 && sum > (guint64) c->p->limit_of_tmp_allocation;)
+  for (guint w = c->waiting->len; w-- > 0 && c->p->limit_of_tmp_allocation > 0
+                                  && sum > (guint64) c->p->limit_of_tmp_allocation;)
     if (gemem_lower_storage (c->lower, g_array_index (c->waiting, guint32, w))->stream == stream)
       {
         c->gone[g_array_index (c->waiting, guint32, w)] = slot;
@@ -262,7 +271,8 @@ naive_collector_workspaces (NaiveCollector *c, guint32 slot)
 /* ---- life */
 
 NaiveCollector *
-naive_collector_new (const GememLower *lower, const GememLowerPaddle *params, const guint32 *running, guint32 n)
+naive_collector_new (const GememLower *lower, const GememLowerPaddle *params,
+                     const guint32 *running, guint32 n)
 {
   NaiveCollector *c = g_new0 (NaiveCollector, 1);
   const gsize n_storages = (gsize) lower->storages->len + 1;

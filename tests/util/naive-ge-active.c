@@ -1,25 +1,26 @@
-/* naive-ge-active.c - static graphs beside the dynamic pools: the models of ge-active and of ge-fixed-base (ge-runtime.md 3, 5.10); see naive-ge-static.h. */
+/* naive-ge-active.c - static graphs beside the dynamic pools: the models of ge-active and of
+ * ge-fixed-base (ge-runtime.md 3, 5.10); see naive-ge-static.h. */
 #include "config.h"
 
 #include "tests/util/naive-ge-static.h"
 #include "tests/util/sizes.h"
 #include "traces/trace.h"
 
-
 typedef struct
 {
-  NaiveGe         ge;
+  NaiveGe ge;
   NaiveStaticMode mode;
-  gboolean        all_fixed;
-  guint64         page;  /* of the fixed range */
-  NaivePages     *apart; /* its pages, unless the pools have the same */
-  NaiveStatic     graphs;
+  gboolean all_fixed;
+  guint64 page;      /* of the fixed range */
+  NaivePages *apart; /* its pages, unless the pools have the same */
+  NaiveStatic graphs;
 } Active;
 
 /* ---- graphs */
 
 static gboolean
-graph_load (Naive *naive, guint32 id, G_GNUC_UNUSED guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+graph_load (Naive *naive, guint32 id, G_GNUC_UNUSED guint64 stream,
+            const GememGraphSegment *segments, guint n, guint64 *address)
 {
   Active *a = (Active *) naive;
   g_autofree GememGraphSegment *mine = g_new (GememGraphSegment, n);
@@ -47,7 +48,8 @@ graph_unload (Naive *naive, guint32 id)
 static gboolean
 figure (Naive *naive, const char *name, guint64 *value)
 {
-  return naive_static_figure (&((const Active *) naive)->graphs, name, value) || naive_ge_figure (naive, name, value);
+  return naive_static_figure (&((const Active *) naive)->graphs, name, value)
+         || naive_ge_figure (naive, name, value);
 }
 
 /* ---- life */
@@ -71,7 +73,9 @@ start (Naive *naive)
 
   if (a->mode != NAIVE_STATIC_PAGED)
     a->apart = naive_pages_new (&naive->device, a->page);
-  naive_static_init (&a->graphs, &naive->device, a->apart != NULL ? a->apart : naive_ge_pages (&a->ge), a->mode, NAIVE_FIXED_BASE);
+  naive_static_init (&a->graphs, &naive->device,
+                     a->apart != NULL ? a->apart : naive_ge_pages (&a->ge), a->mode,
+                     NAIVE_FIXED_BASE);
 }
 
 static Naive *
@@ -115,14 +119,16 @@ destroy (Naive *naive)
 }
 
 #define MODEL(text, function) \
-  .settings = text, .create = function, .start = start, .alloc = naive_ge_alloc, .free = naive_ge_free, .trim = naive_ge_trim, \
-  .graph_load = graph_load, .graph_run = graph_run, .graph_unload = graph_unload, .figure = figure, .destroy = destroy
+  .settings = text, .create = function, .start = start, .alloc = naive_ge_alloc, \
+  .free = naive_ge_free, .trim = naive_ge_trim, .graph_load = graph_load, .graph_run = graph_run, \
+  .graph_unload = graph_unload, .figure = figure, .destroy = destroy
 #define ACTIVE(text, function) .name = "ge-active", MODEL (text, function)
 #define FIXED_BASE(text, function) .name = "ge-fixed-base", MODEL (text, function)
 
 const NaiveClass naive_ge_documented = { ACTIVE ("policy=2", create_documented) };
 const NaiveClass naive_ge_as_built = { ACTIVE ("policy=2,policy2=as-built", create_as_built) };
-const NaiveClass naive_ge_as_built_faulty = { ACTIVE ("policy=2,policy2=as-built", create_as_built), .every = 7 };
+const NaiveClass naive_ge_as_built_faulty = { ACTIVE ("policy=2,policy2=as-built", create_as_built),
+                                              .every = 7 };
 const NaiveClass naive_ge_policy4 = { ACTIVE ("policy=4", create_paged) };
 const NaiveClass naive_ge_policy4_plain = { ACTIVE ("policy=4", create_paged), .no_virtual = TRUE };
 const NaiveClass naive_ge_policy4_faulty = { ACTIVE ("policy=4", create_paged), .every = 13 };

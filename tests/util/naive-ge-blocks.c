@@ -1,27 +1,27 @@
-/* naive-ge-blocks.c - GE's allocators before the ScalableAllocator, from ge-runtime.md section 6, over one array of blocks. */
+/* naive-ge-blocks.c - GE's allocators before the ScalableAllocator, from ge-runtime.md section 6,
+ * over one array of blocks. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
 #include "tests/util/sizes.h"
 
-
 typedef struct
 {
-  guint64  address, size, root, stream;
-  guint    bin;
+  guint64 address, size, root, stream;
+  guint bin;
   gboolean free;
-  guint32  id; /* unless free */
+  guint32 id; /* unless free */
 } Block;
 
 typedef struct
 {
-  Naive   base;
+  Naive base;
   guint64 pool;   /* ge-rdma: bytes */
-  GArray *blocks; /* by address     */
+  GArray *blocks; /* by address */
   /* ge-bins */
   gboolean npu, hinted;
-  guint64  platform, padding, hint;
-  GArray  *streams; /* guint64 */
+  guint64 platform, padding, hint;
+  GArray *streams; /* guint64 */
 } Model;
 
 #define BLOCK(model, i) (&g_array_index ((model)->blocks, Block, i))
@@ -58,7 +58,8 @@ best_fit (Model *model, guint64 stream, guint bin, guint64 size)
     {
       const Block *b = BLOCK (model, i);
 
-      if (!b->free || b->bin != bin || b->stream != stream || b->size < size || (b->size == size && b->address < model->hint))
+      if (!b->free || b->bin != bin || b->stream != stream || b->size < size
+          || (b->size == size && b->address < model->hint))
         continue;
       if (best < 0 || b->size < BLOCK (model, best)->size)
         best = (int) i;
@@ -164,7 +165,8 @@ const NaiveClass naive_ge_rdma = { .name = "ge-rdma",
 
 /* ---- ge-bins */
 
-static const guint64 uppers[] = { MIB / 2, 8 * MIB + 512, 32 * MIB + 512, 128 * MIB + 512, 256 * MIB + 512, 512 * MIB + 512 };
+static const guint64 uppers[] = { MIB / 2,         8 * MIB + 512,   32 * MIB + 512,
+                                  128 * MIB + 512, 256 * MIB + 512, 512 * MIB + 512 };
 
 static Naive *
 create_bins (gboolean npu, guint64 platform, guint64 padding, gboolean hinted)
@@ -189,7 +191,9 @@ caching_malloc (Model *model, guint64 stream, guint64 size)
 
   while (bin < G_N_ELEMENTS (uppers) && size > uppers[bin])
     bin++;
-  bytes = bin < G_N_ELEMENTS (uppers) ? uppers[bin] : (size / (1024 * MIB) + (size % (1024 * MIB) != 0)) * 1024 * MIB;
+  bytes = bin < G_N_ELEMENTS (uppers)
+              ? uppers[bin]
+              : (size / (1024 * MIB) + (size % (1024 * MIB) != 0)) * 1024 * MIB;
   i = best_fit (model, stream, bin, size);
   if (i < 0 && grow (model, stream, bin, bytes))
     i = best_fit (model, stream, bin, size);
@@ -231,7 +235,8 @@ bins_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *addr
   guint64 size = request->size, stream = model->npu ? request->stream : 0;
   int i;
 
-  if (size > (model->npu ? G_GUINT64_CONSTANT (1) << 40 : G_GUINT64_CONSTANT (1) << 62) || (model->npu && size == 0))
+  if (size > (model->npu ? G_GUINT64_CONSTANT (1) << 40 : G_GUINT64_CONSTANT (1) << 62)
+      || (model->npu && size == 0))
     return FALSE;
   if (!is_known (model, stream))
     g_array_append_val (model->streams, stream);
@@ -284,11 +289,13 @@ create_bins_bare (void)
   return create_bins (FALSE, 0, 0, TRUE);
 }
 
-#define BINS(text, function)                                                                                                               \
-  {                                                                                                                                        \
-    .name = "ge-bins", .settings = text, .create = function, .alloc = bins_alloc, .free = release, .trim = bins_trim, .destroy = destroy   \
+#define BINS(text, function) \
+  { \
+    .name = "ge-bins", .settings = text, .create = function, .alloc = bins_alloc, .free = release, \
+    .trim = bins_trim, .destroy = destroy \
   }
 
 const NaiveClass naive_ge_bins = BINS ("npu=yes", create_bins_default);
-const NaiveClass naive_ge_bins_padded = BINS ("platform_padding=0,padding=3000,hint=latest", create_bins_padded);
+const NaiveClass naive_ge_bins_padded = BINS ("platform_padding=0,padding=3000,hint=latest",
+                                              create_bins_padded);
 const NaiveClass naive_ge_bins_bare = BINS ("npu=no,hint=latest", create_bins_bare);

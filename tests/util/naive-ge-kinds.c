@@ -1,17 +1,20 @@
-/* naive-ge-kinds.c - memory of ge that no pool of streams has: variables (ge-runtime.md 7.4), weights and blocks of external allocators (7.2), the RDMA
- * pool (6.2) and host memory (2.8); see naive-ge-static.h. */
+/* naive-ge-kinds.c - memory of ge that no pool of streams has: variables (ge-runtime.md 7.4),
+ * weights and blocks of external allocators (7.2), the RDMA pool (6.2) and host memory (2.8); see
+ * naive-ge-static.h. */
 #include "config.h"
 
 #include "tests/util/naive-ge-static.h"
 
-#define RDMA_BASE G_GUINT64_CONSTANT (0x100000000000) /* where the model of the RDMA pool believes its memory to be */
+#define RDMA_BASE \
+  G_GUINT64_CONSTANT ( \
+      0x100000000000) /* where the model of the RDMA pool believes its memory to be */
 
 typedef struct
 {
-  guint32   id;
+  guint32 id;
   NaiveKind kind;
-  guint64   address, size; /* of the device's block, of a variable's piece, or as the pool says */
-  gboolean  plain;         /* a device call of its own */
+  guint64 address, size; /* of the device's block, of a variable's piece, or as the pool says */
+  gboolean plain;        /* a device call of its own */
 } Piece;
 
 void
@@ -91,10 +94,14 @@ take_plain (NaiveKinds *k, Piece *piece, guint64 bytes)
 }
 
 gboolean
-naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 bytes, guint64 *address, guint64 *size)
+naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 bytes, guint64 *address,
+                   guint64 *size)
 {
-  gboolean (*const take[]) (NaiveKinds *, Piece *, guint64)
-      = { [NAIVE_HBM] = take_plain, [NAIVE_HOST] = take_host, [NAIVE_VARIABLE] = take_variable, [NAIVE_WEIGHT] = take_plain, [NAIVE_RDMA] = take_rdma };
+  gboolean (*const take[]) (NaiveKinds *, Piece *, guint64) = { [NAIVE_HBM] = take_plain,
+                                                                [NAIVE_HOST] = take_host,
+                                                                [NAIVE_VARIABLE] = take_variable,
+                                                                [NAIVE_WEIGHT] = take_plain,
+                                                                [NAIVE_RDMA] = take_rdma };
   Piece piece = { .id = id, .kind = kind };
 
   if (!take[kind](k, &piece, bytes))
@@ -137,7 +144,8 @@ naive_kinds_free (NaiveKinds *k, guint32 id)
     naive_device_free (k->device, piece.address);
   else if (piece.kind == NAIVE_RDMA)
     naive_ge_rdma.free (k->rdma, id, FALSE);
-  else if (piece.kind == NAIVE_VARIABLE && --k->ranged == 0) /* what one had comes back with the last */
+  else if (piece.kind == NAIVE_VARIABLE
+           && --k->ranged == 0) /* what one had comes back with the last */
     naive_session_reset (&k->variables);
   return TRUE;
 }
@@ -145,9 +153,11 @@ naive_kinds_free (NaiveKinds *k, guint32 id)
 gboolean
 naive_kinds_figure (const NaiveKinds *k, const char *name, guint64 *value)
 {
-  static const char *const names[] = { [NAIVE_HBM] = "hbm.bytes",           [NAIVE_P2P] = "",
-                                       [NAIVE_HOST] = "host.bytes",         [NAIVE_VARIABLE] = "variable.bytes",
-                                       [NAIVE_WEIGHT] = "weight.bytes",     [NAIVE_RDMA] = "rdma.bytes" };
+  static const char *const names[] = {
+    [NAIVE_HBM] = "hbm.bytes",       [NAIVE_P2P] = "",
+    [NAIVE_HOST] = "host.bytes",     [NAIVE_VARIABLE] = "variable.bytes",
+    [NAIVE_WEIGHT] = "weight.bytes", [NAIVE_RDMA] = "rdma.bytes"
+  };
 
   for (guint kind = 0; kind < NAIVE_KINDS; kind++)
     if (g_str_equal (names[kind], name))

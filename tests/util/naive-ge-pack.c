@@ -1,4 +1,5 @@
-/* naive-ge-pack.c - level 2 of the GE planner exactly as ge-static.md 4.1 tells it: every pair is tried, every subtree searched, everything sorted.
+/* naive-ge-pack.c - level 2 of the GE planner exactly as ge-static.md 4.1 tells it: every pair is
+ * tried, every subtree searched, everything sorted.
  *
  * What ge-pack*.c must agree with.  Cost: quadratic and slow.
  */
@@ -9,8 +10,8 @@
 typedef struct
 {
   GeAssigner *a;
-  GPtrArray  *clones;  /* of the pair being packed */
-  GByteArray *moved;   /* scratch of split() */
+  GPtrArray *clones; /* of the pair being packed */
+  GByteArray *moved; /* scratch of split() */
 } Packer;
 
 /* ---- order of B */
@@ -40,7 +41,8 @@ comes_before (gconstpointer x, gconstpointer y, gpointer data)
 static void
 sort_from (GeAssigner *a, guint first)
 {
-  ge_sort (a->model->options, a->blocks->pdata + first, a->blocks->len - first, comes_before, &a->strategy);
+  ge_sort (a->model->options, a->blocks->pdata + first, a->blocks->len - first, comes_before,
+           &a->strategy);
 }
 
 /* ---- may b start once a is dead? */
@@ -87,7 +89,9 @@ after (const GeAssigner *assigner, const GeBlock *a, const GeBlock *b)
   const GeModel *model = assigner->model;
   const GeOccupant *first = &b->occupants[0];
 
-  if (first->kind == GE_KIND_OUTPUT && model->multi_same_out[gemem_graph_node (model->graph, first->node)->first_output + first->index])
+  if (first->kind == GE_KIND_OUTPUT
+      && model->multi_same_out[gemem_graph_node (model->graph, first->node)->first_output
+                               + first->index])
     return FALSE;
   if (ge_block_conflict (a, b))
     return FALSE;
@@ -123,7 +127,8 @@ crosses (const GeBlock *p, const GeBlock *c, guint32 i)
 {
   const GeOccupant *o = &c->occupants[i];
 
-  if (!(o->end < ge_block_life_begin (p) || ge_occupant_life_begin (o) > ge_block_last (p)->end) && overlaps_any (p, o))
+  if (!(o->end < ge_block_life_begin (p) || ge_occupant_life_begin (o) > ge_block_last (p)->end)
+      && overlaps_any (p, o))
     return TRUE;
   if ((o->flags & GE_OCCUPANT_NEXT_REF) == 0)
     return FALSE;
@@ -138,7 +143,8 @@ clone_of (GeAssigner *a, const GeBlock *block)
 {
   GeBlock *clone = ge_block_new (a, block->size, block->stream, block->space, block->reuse_mem);
 
-  g_ptr_array_set_size (a->blocks, (int) a->blocks->len - 1); /* goes behind the pair that is being packed */
+  /* goes behind the pair that is being packed */
+  g_ptr_array_set_size (a->blocks, (int) a->blocks->len - 1);
   clone->same_stream = block->same_stream;
   clone->zc = block->zc;
   clone->reuse_zc = block->reuse_zc;
@@ -185,7 +191,8 @@ interleave (Packer *packer, const GeBlock *p, GeBlock *c)
 {
   guint32 n_moved = 0;
 
-  if (p->stream != c->stream || !p->same_stream || !c->same_stream || ge_block_last (p)->diff_stream != GE_NO_DIFF
+  if (p->stream != c->stream || !p->same_stream || !c->same_stream
+      || ge_block_last (p)->diff_stream != GE_NO_DIFF
       || ge_block_last (c)->diff_stream != GE_NO_DIFF || ge_block_conflict (p, c))
     return FALSE;
   g_byte_array_set_size (packer->moved, c->n_occupants);
@@ -232,11 +239,13 @@ pack_continuous (GeBlock *p, GeBlock *c)
 {
   const guint64 size_p = ge_block_max_noalign (p), size_c = ge_block_max_noalign (c);
 
-  if ((p->cont && c->cont) || (p->cont && size_p < size_c) || (c->cont && size_p > size_c) || ge_block_conflict (p, c))
+  if ((p->cont && c->cont) || (p->cont && size_p < size_c) || (c->cont && size_p > size_c)
+      || ge_block_conflict (p, c))
     return;
   if (p->cont && p->child_off + ge_block_align_size (c) <= size_p)
     add_child (p, c, ge_block_align_size (c));
-  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
+  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c
+           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
     add_child (c, p, ge_block_align_size (p));
 }
 
@@ -247,7 +256,8 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
   const guint64 size_p = ge_block_max_real (p), size_c = ge_block_max_real (c);
   const gboolean equal = p->child_off == 0 && c->child_off == 0 && size_p == size_c;
 
-  if ((p->zc && c->zc) || (p->zc && size_p < size_c) || (c->zc && size_p > size_c) || ge_block_conflict (p, c))
+  if ((p->zc && c->zc) || (p->zc && size_p < size_c) || (c->zc && size_p > size_c)
+      || ge_block_conflict (p, c))
     return;
   if (!(p->zc ? c : p)->reuse_zc)
     return;
@@ -256,7 +266,8 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
       add_child (p, c, ge_block_align_size (c));
       p->reuse_zc &= c->reuse_zc;
     }
-  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c) && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
+  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c)
+           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
     {
       add_child (c, p, ge_block_align_size (p));
       c->reuse_zc &= p->reuse_zc;
@@ -269,8 +280,8 @@ pack (Packer *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
   gboolean ok;
   guint64 bytes;
 
-  if (depth + 1 > GE_DEPTH_MAX || !p->reuse_mem || (p->child && !inner) || !c->reuse_mem || c->child || p->label != c->label
-      || p->space != c->space || has_children (c))
+  if (depth + 1 > GE_DEPTH_MAX || !p->reuse_mem || (p->child && !inner) || !c->reuse_mem || c->child
+      || p->label != c->label || p->space != c->space || has_children (c))
     return FALSE;
   ok = after (packer->a, p, c) || after (packer->a, c, p);
   if ((p->zc && (c->first || c->last || c->cont)) || (c->zc && (p->first || p->last || p->cont)))
@@ -317,7 +328,8 @@ insert_clones (Packer *packer, GeBlock *p, guint j)
       g_ptr_array_insert (blocks, (int) (j + 1 + i), clone);
     }
   g_ptr_array_set_size (packer->clones, 0);
-  if (packer->a->model->options->memory_priority || (next < blocks->len && least < ge_block_align_size (g_ptr_array_index (blocks, next))))
+  if (packer->a->model->options->memory_priority
+      || (next < blocks->len && least < ge_block_align_size (g_ptr_array_index (blocks, next))))
     sort_from (packer->a, j + 1);
 }
 

@@ -114,7 +114,8 @@ front (const NaivePool *pool, guint64 least, guint64 most)
 
       if (s->occupied || s->pages < least || s->pages > most)
         continue;
-      if (best == NULL || s->pages < best->pages || (s->pages == best->pages && s->stamp > best->stamp))
+      if (best == NULL || s->pages < best->pages
+          || (s->pages == best->pages && s->stamp > best->stamp))
         best = s;
     }
   return best;
@@ -190,7 +191,8 @@ fetch_new (NaivePool *pool, guint64 k)
     return NULL;
   if (pool->lower != NULL)
     {
-      lower = pool->ask != NULL ? pool->ask (pool, bytes) : naive_pool_alloc_or_recycle (pool->lower, bytes);
+      lower = pool->ask != NULL ? pool->ask (pool, bytes)
+                                : naive_pool_alloc_or_recycle (pool->lower, bytes);
       address = lower != NULL ? lower->address : 0;
     }
   else
@@ -255,7 +257,8 @@ mark_all (NaiveRange *range, const GArray *list)
   return TRUE;
 }
 
-/* The most recently freed idle new-VA span of @n pages that was not looked at since @before, or NULL. */
+/* The most recently freed idle new-VA span of @n pages that was not looked at since @before, or
+ * NULL. */
 static NaiveSpan *
 next_idle_new_va (const NaivePool *pool, guint n, guint64 before)
 {
@@ -265,7 +268,8 @@ next_idle_new_va (const NaivePool *pool, guint n, guint64 before)
     {
       NaiveSpan *v = g_ptr_array_index (pool->new_vas, i);
 
-      if (!v->occupied && v->list->len == n && v->stamp < before && (best == NULL || v->stamp > best->stamp))
+      if (!v->occupied && v->list->len == n && v->stamp < before
+          && (best == NULL || v->stamp > best->stamp))
         best = v;
     }
   return best;
@@ -279,7 +283,8 @@ reuse_new_va (NaivePool *pool)
   guint64 before = G_MAXUINT64;
   NaiveSpan *v = NULL;
 
-  while (rejected->len < 1000 && (v = next_idle_new_va (pool, range->list->len, before)) != NULL && !mark_all (range, v->list))
+  while (rejected->len < 1000 && (v = next_idle_new_va (pool, range->list->len, before)) != NULL
+         && !mark_all (range, v->list))
     {
       before = v->stamp;
       g_ptr_array_add (rejected, v);
@@ -302,7 +307,8 @@ make_new_va (NaivePool *pool)
   if (va == 0)
     return NULL;
   for (guint j = 0; j < range->list->len; j++)
-    if (!naive_pages_map (range->pages, range->records[g_array_index (range->list, guint, j)].page, va + j * range->page))
+    if (!naive_pages_map (range->pages, range->records[g_array_index (range->list, guint, j)].page,
+                          va + j * range->page))
       {
         naive_pages_release (range->pages, va, range->list->len * range->page);
         return NULL;
@@ -346,7 +352,8 @@ serve_elsewhere (NaivePool *pool, NaiveSpan *candidate, guint64 reuse)
 static gboolean
 lies_in_range (const NaivePool *pool, guint64 address)
 {
-  return pool->range != NULL && address >= pool->range->base && address < pool->range->base + pool->range->size;
+  return pool->range != NULL && address >= pool->range->base
+         && address < pool->range->base + pool->range->size;
 }
 
 /* One attempt: the result, or NULL; *again: something was held. */
@@ -372,7 +379,8 @@ attempt (NaivePool *pool, guint64 k, guint *attempts, GPtrArray *held, gboolean 
   if (s == NULL || !lies_in_range (pool, s->address))
     return s;
   const guint64 phys = pool->range->phys;
-  const NaiveBacking backing = naive_range_back (pool->range, s->address, s->pages * NAIVE_PAGE, &reuse);
+  const NaiveBacking backing = naive_range_back (pool->range, s->address, s->pages * NAIVE_PAGE,
+                                                 &reuse);
   pool->obtained = pool->obtained - phys + pool->range->phys;
   if (backing == NAIVE_BACKED)
     return s;

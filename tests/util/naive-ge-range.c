@@ -1,4 +1,5 @@
-/* naive-ge-range.c - PhysicalMemoryAllocator and ExpandableActiveMemoryAllocatorImp; see naive-ge.h. */
+/* naive-ge-range.c - PhysicalMemoryAllocator and ExpandableActiveMemoryAllocatorImp; see
+ * naive-ge.h. */
 #include "config.h"
 
 #include "tests/util/naive-ge.h"
@@ -153,7 +154,8 @@ naive_pages_open (NaivePages *pages, guint64 size)
   return va;
 }
 
-/* All pages of a range were given back before, so that after the last user nothing is in use or mapped. */
+/* All pages of a range were given back before, so that after the last user nothing is in use or
+ * mapped. */
 void
 naive_pages_close (NaivePages *pages, guint64 va, guint64 size)
 {
@@ -171,7 +173,8 @@ naive_pages_close (NaivePages *pages, guint64 va, guint64 size)
 NaiveRange *
 naive_range_new (NaivePages *pages, guint64 size)
 {
-  const guint64 n = (size + pages->size - 1) / pages->size, base = naive_pages_open (pages, n * pages->size);
+  const guint64 n = (size + pages->size - 1) / pages->size,
+                base = naive_pages_open (pages, n * pages->size);
   NaiveRange *range;
 
   if (base == 0)
@@ -275,7 +278,8 @@ refuse (NaiveRange *range, gint64 i, gint64 ie)
 /* ---- 5.4, the part of the range */
 
 static NaiveBacking
-in_use (NaiveRange *range, gint64 at, gint64 ib, gint64 ie, guint64 tail, guint64 bytes, guint64 *reuse)
+in_use (NaiveRange *range, gint64 at, gint64 ib, gint64 ie, guint64 tail, guint64 bytes,
+        guint64 *reuse)
 {
   NaiveRecord *r = range->records;
   guint64 counted = tail;
@@ -303,7 +307,8 @@ in_use (NaiveRange *range, gint64 at, gint64 ib, gint64 ie, guint64 tail, guint6
   return NAIVE_USING;
 }
 
-/* ---- 5.5, the part of the range.  What was touched and is not in the list goes back to the free stack (design notes). */
+/* ---- 5.5, the part of the range.  What was touched and is not in the list goes back to the free
+ * stack (design notes). */
 static NaiveBacking
 collected (NaiveRange *range, gint64 low, gint64 ie, guint64 need)
 {
@@ -367,10 +372,13 @@ naive_range_back (NaiveRange *range, guint64 address, guint64 n, guint64 *reuse)
           if ((gathered > 0 && range->list->len == need) || i < ib)
             break;
           const gboolean hole = r[ib].page < 0;
-          const int got = naive_pages_take (range->pages, r[i].last, range->base + (guint64) i * page);
+          const int got = naive_pages_take (range->pages, r[i].last,
+                                            range->base + (guint64) i * page);
           if (got < 0)
             return refuse (range, i, ie);
-          r[i] = (NaiveRecord) { .page = got, .last = got, .ref = 1, .maps = 1, .using = TRUE, .in_free = r[i].in_free };
+          r[i] = (NaiveRecord){
+            .page = got, .last = got, .ref = 1, .maps = 1, .using = TRUE, .in_free = r[i].in_free
+          };
           range->phys += page;
           *reuse += page;
           if (hole)
@@ -400,7 +408,8 @@ naive_range_back (NaiveRange *range, guint64 address, guint64 n, guint64 *reuse)
 void
 naive_range_free (NaiveRange *range, guint64 address, guint64 bytes)
 {
-  for (guint64 i = (address - range->base) / range->page; i <= (address - range->base + bytes - 1) / range->page; i++)
+  for (guint64 i = (address - range->base) / range->page;
+       i <= (address - range->base + bytes - 1) / range->page; i++)
     if (--range->records[i].ref == 0)
       {
         range->records[i].using = FALSE;
@@ -411,7 +420,8 @@ naive_range_free (NaiveRange *range, guint64 address, guint64 bytes)
 void
 naive_range_recycle (NaiveRange *range, guint64 address, guint64 bytes)
 {
-  for (guint64 i = (address - range->base) / range->page; bytes > 0 && i <= (address - range->base + bytes - 1) / range->page; i++)
+  for (guint64 i = (address - range->base) / range->page;
+       bytes > 0 && i <= (address - range->base + bytes - 1) / range->page; i++)
     if (may_be_popped (&range->records[i]) && naive_range_drop_map (range, (guint) i))
       range->records[i].recycled = TRUE;
 }

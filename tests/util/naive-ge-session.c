@@ -48,7 +48,8 @@ session_drop (NaiveSession *s, guint64 i)
 gboolean
 naive_session_bind (NaiveSession *s, guint64 address, guint64 bytes)
 {
-  const guint64 page = s->pages->size, first = (address - s->base) / page, last = (address - s->base + bytes - 1) / page;
+  const guint64 page = s->pages->size, first = (address - s->base) / page,
+                last = (address - s->base + bytes - 1) / page;
 
   while (s->physical->len <= last)
     {
@@ -81,7 +82,8 @@ naive_session_bind (NaiveSession *s, guint64 address, guint64 bytes)
 void
 naive_session_unbind (NaiveSession *s, guint64 address, guint64 bytes)
 {
-  for (guint64 i = (address - s->base) / s->pages->size; i <= (address - s->base + bytes - 1) / s->pages->size; i++)
+  for (guint64 i = (address - s->base) / s->pages->size;
+       i <= (address - s->base + bytes - 1) / s->pages->size; i++)
     session_drop (s, i);
 }
 
@@ -103,7 +105,8 @@ session_reserve (NaiveSession *s)
 guint64
 naive_session_append (NaiveSession *s, guint64 bytes)
 {
-  if (!session_reserve (s) || bytes > s->size - s->used || !naive_session_bind (s, s->base + s->used, bytes))
+  if (!session_reserve (s) || bytes > s->size - s->used
+      || !naive_session_bind (s, s->base + s->used, bytes))
     return 0;
   s->used += bytes;
   return s->base + s->used - bytes;
@@ -112,7 +115,8 @@ naive_session_append (NaiveSession *s, guint64 bytes)
 guint64
 naive_session_share (NaiveSession *s, guint64 bytes)
 {
-  if (!session_reserve (s) || bytes > s->size || (bytes > s->used && naive_session_append (s, bytes - s->used) == 0))
+  if (!session_reserve (s) || bytes > s->size
+      || (bytes > s->used && naive_session_append (s, bytes - s->used) == 0))
     return 0;
   s->users++;
   return s->base;

@@ -1,4 +1,5 @@
-/* naive-ge-static.c - static memory of graphs: ActiveMemoryAllocator, the session's fixed base, and policy 2 as documented; see naive-ge-static.h. */
+/* naive-ge-static.c - static memory of graphs: ActiveMemoryAllocator, the session's fixed base, and
+ * policy 2 as documented; see naive-ge-static.h. */
 #include "config.h"
 
 #include "tests/util/naive-ge-static.h"
@@ -11,7 +12,7 @@
 
 typedef struct
 {
-  guint64  address, total, used, age;
+  guint64 address, total, used, age;
   gboolean fresh, plain;
 } Block;
 
@@ -23,11 +24,11 @@ typedef struct
 
 typedef struct
 {
-  guint32  id;
+  guint32 id;
   gboolean shares, fixed, bound;
-  guint64  apart, own; /* blocks of the device, of its fixed segments and of the others; 0: none */
-  guint64  own_size;
-  GArray  *active;     /* Block: those that it uses, with `used` as it is for it */
+  guint64 apart, own; /* blocks of the device, of its fixed segments and of the others; 0: none */
+  guint64 own_size;
+  GArray *active; /* Block: those that it uses, with `used` as it is for it */
 } Graph;
 
 #define AT(array, type, i) (&g_array_index ((array), type, i))
@@ -44,7 +45,8 @@ compare_blocks (gconstpointer a, gconstpointer b)
   return (x->age > y->age) - (x->age < y->age);
 }
 
-/* A: the largest segment that has no address yet and fits goes into the largest block that has room. */
+/* A: the largest segment that has no address yet and fits goes into the largest block that has
+ * room. */
 static void
 place (NaiveStatic *a, GArray *segments)
 {
@@ -57,7 +59,9 @@ place (NaiveStatic *a, GArray *segments)
           int best = -1;
 
           for (guint s = 0; s < segments->len; s++)
-            if (!seen[s] && (best < 0 || AT (segments, Segment, s)->size > AT (segments, Segment, best)->size))
+            if (!seen[s]
+                && (best < 0
+                    || AT (segments, Segment, s)->size > AT (segments, Segment, best)->size))
               best = (int) s;
           seen[best] = TRUE;
           Segment *segment = AT (segments, Segment, best);
@@ -79,9 +83,11 @@ join (GArray *segments)
     {
       Segment *before = AT (segments, Segment, i - 1);
       const Segment *s = AT (segments, Segment, i);
-      const gboolean neighbours = before->offset + before->size == s->offset && (s->flags & (NO_ALLOC | ZERO_COPY)) == 0;
+      const gboolean neighbours = before->offset + before->size == s->offset
+                                  && (s->flags & (NO_ALLOC | ZERO_COPY)) == 0;
       const gboolean both_without = before->address == 0 && s->address == 0;
-      const gboolean in_order = before->address != 0 && s->address == before->address + before->size;
+      const gboolean in_order = before->address != 0
+                                && s->address == before->address + before->size;
 
       if (neighbours && (both_without || in_order))
         {
@@ -132,7 +138,8 @@ allocate_rest (NaiveStatic *a, GArray *segments)
   return TRUE;
 }
 
-/* The pages of the parts of @active that have some (@old: and are not new); FALSE, and nothing bound, when the device refuses. */
+/* The pages of the parts of @active that have some (@old: and are not new); FALSE, and nothing
+ * bound, when the device refuses. */
 static gboolean
 bind_all (NaiveStatic *a, const GArray *active, gboolean old)
 {
@@ -194,7 +201,8 @@ malloc_memory (NaiveStatic *a, GArray *segments, GArray *active)
     }
   place (a, segments);
   join (segments);
-  if (allocate_rest (a, segments) && activate (a, active) && AT (segments, Segment, 0)->address != 0)
+  if (allocate_rest (a, segments) && activate (a, active)
+      && AT (segments, Segment, 0)->address != 0)
     return AT (segments, Segment, 0)->address;
   free_memory (a);
   return 0;
@@ -294,7 +302,8 @@ drop_fixed (NaiveStatic *a, const Graph *graph)
 static guint64
 place_fixed (NaiveStatic *a, Graph *graph, guint64 bytes)
 {
-  const guint64 base = a->fixed_mode == NAIVE_FIXED_BASE ? naive_session_share (&a->fixed, bytes) : 0;
+  const guint64 base = a->fixed_mode == NAIVE_FIXED_BASE ? naive_session_share (&a->fixed, bytes)
+                                                         : 0;
 
   graph->fixed = base != 0;
   if (base == 0)
@@ -318,7 +327,8 @@ place_rest (NaiveStatic *a, Graph *graph, GArray *segments)
 }
 
 gboolean
-naive_static_load (NaiveStatic *a, guint32 id, const GememGraphSegment *segments, guint n, guint64 *address)
+naive_static_load (NaiveStatic *a, guint32 id, const GememGraphSegment *segments, guint n,
+                   guint64 *address)
 {
   g_autoptr (GArray) rest = g_array_new (FALSE, FALSE, sizeof (Segment));
   Graph graph = { .id = id, .active = g_array_new (FALSE, FALSE, sizeof (Block)), .bound = TRUE };
@@ -367,7 +377,8 @@ naive_static_run (NaiveStatic *a, guint32 id, gboolean begin)
     return graph->bound = bind_all (a, graph->active, FALSE);
   for (guint i = 0; i < graph->active->len; i++)
     if (!AT (graph->active, Block, i)->plain)
-      naive_session_unbind (&a->range, AT (graph->active, Block, i)->address, AT (graph->active, Block, i)->used);
+      naive_session_unbind (&a->range, AT (graph->active, Block, i)->address,
+                            AT (graph->active, Block, i)->used);
   graph->bound = FALSE;
   return TRUE;
 }
@@ -416,7 +427,8 @@ naive_static_figure (const NaiveStatic *a, const char *name, guint64 *value)
 /* ---- life */
 
 void
-naive_static_init (NaiveStatic *a, NaiveDevice *device, NaivePages *pages, NaiveStaticMode mode, NaiveFixedMode fixed)
+naive_static_init (NaiveStatic *a, NaiveDevice *device, NaivePages *pages, NaiveStaticMode mode,
+                   NaiveFixedMode fixed)
 {
   a->device = device;
   a->mode = mode;

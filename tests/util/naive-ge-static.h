@@ -1,7 +1,10 @@
-/* naive-ge-static.h - the naive models' static memory of graphs, session ranges and memory outside of pools, for the models of ge-active, ge-fixed-base and ge.
+/* naive-ge-static.h - the naive models' static memory of graphs, session ranges and memory outside
+ * of pools, for the models of ge-active, ge-fixed-base and ge.
  *
- * naive-ge-session.c: a session's growing range (5.9).  naive-ge-static.c: graphs under each policy (3.3, 5.10, 7.2), and the documented policy 2 from
- * what the user documentation says (3.4).  naive-ge-kinds.c: variables and what else has no pool of streams (7.2, 7.4).  Everything is zeroed but for what _init() sets.
+ * naive-ge-session.c: a session's growing range (5.9).  naive-ge-static.c: graphs under each policy
+ * (3.3, 5.10, 7.2), and the documented policy 2 from what the user documentation says (3.4). 
+ * naive-ge-kinds.c: variables and what else has no pool of streams (7.2, 7.4).  Everything is
+ * zeroed but for what _init() sets.
  */
 #pragma once
 
@@ -12,61 +15,64 @@
 typedef struct
 {
   NaivePages *pages;
-  guint64     base, size, used, users;
-  gboolean    unsupported;
-  GArray     *physical; /* int per page of the range, -1: none; its `last` and `ref` beside it */
-  GArray     *last, *refs;
+  guint64 base, size, used, users;
+  gboolean unsupported;
+  GArray *physical; /* int per page of the range, -1: none; its `last` and `ref` beside it */
+  GArray *last, *refs;
 } NaiveSession;
 
-void     naive_session_init (NaiveSession *session);
-void     naive_session_clear (NaiveSession *session); /* its arrays */
-void     naive_session_reset (NaiveSession *session);
-guint64  naive_session_append (NaiveSession *session, guint64 bytes); /* 0: refused */
+void naive_session_init (NaiveSession *session);
+void naive_session_clear (NaiveSession *session); /* its arrays */
+void naive_session_reset (NaiveSession *session);
+guint64 naive_session_append (NaiveSession *session, guint64 bytes); /* 0: refused */
 /* incremental=false: everybody gets the base. */
-guint64  naive_session_share (NaiveSession *session, guint64 bytes);
-void     naive_session_unshare (NaiveSession *session);
+guint64 naive_session_share (NaiveSession *session, guint64 bytes);
+void naive_session_unshare (NaiveSession *session);
 /* Pages under [@address, @address + @bytes); FALSE, and nothing bound, when the device refuses. */
 gboolean naive_session_bind (NaiveSession *session, guint64 address, guint64 bytes);
-void     naive_session_unbind (NaiveSession *session, guint64 address, guint64 bytes);
-guint64  naive_session_phys (const NaiveSession *session);
+void naive_session_unbind (NaiveSession *session, guint64 address, guint64 bytes);
+guint64 naive_session_phys (const NaiveSession *session);
 
 /* ---- 3.3, 7.2 */
 
 typedef enum
 {
-  NAIVE_STATIC_OWN,        /* policies 0 and 3: one aclrtMalloc per model */
-  NAIVE_STATIC_DOCUMENTED, /* policy 2: one block, as large as the largest graph since the first load */
-  NAIVE_STATIC_AS_BUILT,   /* policy 2: ActiveMemoryAllocator             */
-  NAIVE_STATIC_PAGED,      /* policy 4: the same on a range of pages      */
+  NAIVE_STATIC_OWN, /* policies 0 and 3: one aclrtMalloc per model */
+  /* policy 2: one block, as large as the largest graph since the first load */
+  NAIVE_STATIC_DOCUMENTED,
+  NAIVE_STATIC_AS_BUILT, /* policy 2: ActiveMemoryAllocator */
+  NAIVE_STATIC_PAGED,    /* policy 4: the same on a range of pages */
 } NaiveStaticMode;
 
 typedef enum
 {
   NAIVE_FIXED_BASE,   /* FixedBaseExpandable, fallback aclrtMalloc */
-  NAIVE_FIXED_INSIDE, /* like other segments   */
-  NAIVE_FIXED_APART,  /* aclrtMalloc for each  */
+  NAIVE_FIXED_INSIDE, /* like other segments */
+  NAIVE_FIXED_APART,  /* aclrtMalloc for each */
 } NaiveFixedMode;
 
 typedef struct
 {
-  NaiveDevice    *device;
+  NaiveDevice *device;
   NaiveStaticMode mode;
-  NaiveFixedMode  fixed_mode;
-  gboolean        leaky; /* the quirk of static_model_addr_fixed */
-  NaiveSession    range, fixed;
-  GArray         *blocks, *graphs;
-  guint64         load_count, peak, max_address, age, leaked;
-  guint64         address, size; /* NAIVE_STATIC_DOCUMENTED */
+  NaiveFixedMode fixed_mode;
+  gboolean leaky; /* the quirk of static_model_addr_fixed */
+  NaiveSession range, fixed;
+  GArray *blocks, *graphs;
+  guint64 load_count, peak, max_address, age, leaked;
+  guint64 address, size; /* NAIVE_STATIC_DOCUMENTED */
 } NaiveStatic;
 
 /* @pages: of the fixed range, and of NAIVE_STATIC_PAGED. */
-void     naive_static_init (NaiveStatic *s, NaiveDevice *device, NaivePages *pages, NaiveStaticMode mode, NaiveFixedMode fixed);
-void     naive_static_clear (NaiveStatic *s);
+void naive_static_init (NaiveStatic *s, NaiveDevice *device, NaivePages *pages,
+                        NaiveStaticMode mode, NaiveFixedMode fixed);
+void naive_static_clear (NaiveStatic *s);
 /* How far the memory reaches that the graph wants. */
-guint64  naive_static_extent (const GememGraphSegment *segments, guint n);
-gboolean naive_static_load (NaiveStatic *s, guint32 id, const GememGraphSegment *segments, guint n, guint64 *address);
+guint64 naive_static_extent (const GememGraphSegment *segments, guint n);
+gboolean naive_static_load (NaiveStatic *s, guint32 id, const GememGraphSegment *segments, guint n,
+                            guint64 *address);
 gboolean naive_static_run (NaiveStatic *s, guint32 id, gboolean begin);
-void     naive_static_unload (NaiveStatic *s, guint32 id);
+void naive_static_unload (NaiveStatic *s, guint32 id);
 gboolean naive_static_figure (const NaiveStatic *s, const char *name, guint64 *value);
 
 /* ---- 7.2: what is not in the pools of streams */
@@ -87,18 +93,19 @@ typedef enum
 typedef struct
 {
   NaiveDevice *device;
-  GArray      *pieces;
-  NaivePages  *private;
+  GArray *pieces;
+  NaivePages *private;
   NaiveSession variables;
-  guint        ranged; /* variables in the range */
-  Naive       *rdma;   /* NULL before the first request */
-  guint64      rdma_base, host, bytes[NAIVE_KINDS];
+  guint ranged; /* variables in the range */
+  Naive *rdma;  /* NULL before the first request */
+  guint64 rdma_base, host, bytes[NAIVE_KINDS];
 } NaiveKinds;
 
-void     naive_kinds_init (NaiveKinds *k, NaiveDevice *device, guint64 variable_page);
-void     naive_kinds_clear (NaiveKinds *k);
-gboolean naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 bytes, guint64 *address, guint64 *size);
+void naive_kinds_init (NaiveKinds *k, NaiveDevice *device, guint64 variable_page);
+void naive_kinds_clear (NaiveKinds *k);
+gboolean naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 bytes,
+                            guint64 *address, guint64 *size);
 /* FALSE: there is no such block. */
 gboolean naive_kinds_free (NaiveKinds *k, guint32 id);
-guint64  naive_kinds_size (const NaiveKinds *k, guint32 id);
+guint64 naive_kinds_size (const NaiveKinds *k, guint32 id);
 gboolean naive_kinds_figure (const NaiveKinds *k, const char *name, guint64 *value);

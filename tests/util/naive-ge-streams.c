@@ -1,5 +1,6 @@
-/* naive-ge-streams.c - the level-2 pools from ge-runtime.md 2.2 to 2.6, and allocators/ge/streams.c's head where the text is silent: whole matrices, masks per
- * entry, a walk over all blocks wherever one is sought. */
+/* naive-ge-streams.c - the level-2 pools from ge-runtime.md 2.2 to 2.6, and
+ * allocators/ge/streams.c's head where the text is silent: whole matrices, masks per entry, a walk
+ * over all blocks wherever one is sought. */
 #include "config.h"
 
 #include <string.h>
@@ -21,45 +22,45 @@ typedef enum
 
 typedef struct
 {
-  State      state;
-  guint32    id;
+  State state;
+  guint32 id;
   NaiveSpan *span;
-  guint      birth, owner, at;
-  guint64    version, stamp;
-  gboolean   deferred;
-  guint64    count[STREAMS];
-  gboolean   v[STREAMS][STREAMS];
+  guint birth, owner, at;
+  guint64 version, stamp;
+  gboolean deferred;
+  guint64 count[STREAMS];
+  gboolean v[STREAMS][STREAMS];
 } Block;
 
 typedef struct
 {
-  Block   *block;
-  guint64  version;
+  Block *block;
+  guint64 version;
   gboolean sent[STREAMS], dropped;
 } Entry;
 
 typedef struct
 {
-  guint32    id;
-  gboolean   replaced;
-  guint      from;
-  int        to;
-  guint64    stamp;
+  guint32 id;
+  gboolean replaced;
+  guint from;
+  int to;
+  guint64 stamp;
   GPtrArray *entries;  /* Entry: attached, or all at the moment of the record */
   GPtrArray *homeward; /* Block */
 } Event;
 
 typedef struct
 {
-  Naive      base;
+  Naive base;
   NaivePool *bottom, *l1, *l2[STREAMS];
-  guint64    handles[STREAMS];
-  guint      n;
+  guint64 handles[STREAMS];
+  guint n;
   GPtrArray *blocks, *spare; /* Block: all of them, and a stack */
-  GPtrArray *entries;        /* Entry: all of them              */
+  GPtrArray *entries;        /* Entry: all of them */
   GPtrArray *local[STREAMS]; /* Entry */
   GPtrArray *events;         /* Event */
-  guint64    stamp, birth_recycles, local_recycles, borrow_recycles, borrows;
+  guint64 stamp, birth_recycles, local_recycles, borrow_recycles, borrows;
 } Model;
 
 #define BLOCK(m, i) ((Block *) g_ptr_array_index ((m)->blocks, i))
@@ -253,7 +254,8 @@ borrow (Model *m, guint s, guint64 size)
 
       if (b->state != BORROWED || b->at != s || b->span->pages * NAIVE_PAGE < size)
         continue;
-      if (best == NULL || b->span->pages < best->span->pages || (b->span->pages == best->span->pages && b->stamp > best->stamp))
+      if (best == NULL || b->span->pages < best->span->pages
+          || (b->span->pages == best->span->pages && b->stamp > best->stamp))
         best = b;
     }
   m->borrows += best != NULL;
@@ -395,7 +397,8 @@ drop (Model *m, guint from)
     }
 }
 
-/* The block of @from's borrow pool that was born on @birth and came first, no later than @stamp; or NULL. */
+/* The block of @from's borrow pool that was born on @birth and came first, no later than @stamp; or
+ * NULL. */
 static Block *
 first_borrowed (Model *m, guint from, guint birth, guint64 stamp)
 {
@@ -405,7 +408,8 @@ first_borrowed (Model *m, guint from, guint birth, guint64 stamp)
     {
       Block *b = BLOCK (m, i);
 
-      if (b->state == BORROWED && b->at == from && b->birth == birth && b->stamp <= stamp && (first == NULL || b->stamp < first->stamp))
+      if (b->state == BORROWED && b->at == from && b->birth == birth && b->stamp <= stamp
+          && (first == NULL || b->stamp < first->stamp))
         first = b;
     }
   return first;
@@ -566,7 +570,7 @@ figure (Naive *naive, const char *name, guint64 *value)
   const struct
   {
     const char *name;
-    guint64     value;
+    guint64 value;
   } rows[] = { { "streams", m->n },
                { "birth_recycles", m->birth_recycles },
                { "local_recycles", m->local_recycles },
@@ -584,9 +588,10 @@ figure (Naive *naive, const char *name, guint64 *value)
 }
 
 #define MODEL(refused) \
-  .name = "ge-streams", .settings = "", .every = refused, .create = create, .alloc = alloc, .free = let_go, .complete = complete, \
-  .use_on_stream = use_on_stream, .stream_free = stream_free, .event_record = event_record, .event_wait = event_wait, .sync = sync_device, \
-  .trim = trim, .figure = figure, .destroy = destroy
+  .name = "ge-streams", .settings = "", .every = refused, .create = create, .alloc = alloc, \
+  .free = let_go, .complete = complete, .use_on_stream = use_on_stream, \
+  .stream_free = stream_free, .event_record = event_record, .event_wait = event_wait, \
+  .sync = sync_device, .trim = trim, .figure = figure, .destroy = destroy
 
 const NaiveClass naive_ge_streams = { MODEL (0) };
 const NaiveClass naive_ge_streams_faulty = { MODEL (5) };

@@ -1,5 +1,7 @@
-/* naive-ge-whole.c - `ge` as a whole: the policies of ge-runtime.md 7.1 and the table of 7.2 read once more, over the models of the parts; the estimate of
- * 3.4, and which run comes after which.  Where the text is silent: doc/design-notes.md, "GE's memory as a whole".  See naive-ge-static.h. */
+/* naive-ge-whole.c - `ge` as a whole: the policies of ge-runtime.md 7.1 and the table of 7.2 read
+ * once more, over the models of the parts; the estimate of 3.4, and which run comes after which. 
+ * Where the text is silent: doc/design-notes.md, "GE's memory as a whole".  See
+ * naive-ge-static.h. */
 #include "config.h"
 
 #include <string.h>
@@ -16,21 +18,21 @@
 /* What the settings of a model say. */
 typedef struct
 {
-  const char    *environment, *option;
-  gboolean       as_built; /* policy2=as-built */
-  gboolean       addr_fixed, leaky, refreshable, external, strict, no_check;
-  const guint32 *hccl;     /* graphs with HCCL tasks, 0 at the end; or NULL */
-  NaiveKind      kinds[6]; /* of the pools of the trace */
+  const char *environment, *option;
+  gboolean as_built; /* policy2=as-built */
+  gboolean addr_fixed, leaky, refreshable, external, strict, no_check;
+  const guint32 *hccl; /* graphs with HCCL tasks, 0 at the end; or NULL */
+  NaiveKind kinds[6];  /* of the pools of the trace */
 } Setting;
 
 typedef struct
 {
-  guint32  id;
-  guint64  stream, run_stream;
+  guint32 id;
+  guint64 stream, run_stream;
   gboolean queued, loaded;
-  GArray  *segments;   /* GememGraphSegment: static memory */
-  GArray  *workspaces; /* guint64 */
-  GArray  *running, *kept; /* guint32: ids of dynamic blocks */
+  GArray *segments;       /* GememGraphSegment: static memory */
+  GArray *workspaces;     /* guint64 */
+  GArray *running, *kept; /* guint32: ids of dynamic blocks */
 } Graph;
 
 /* What happened on the streams since the latest run of graphs that share memory began. */
@@ -45,26 +47,27 @@ typedef enum
 typedef struct
 {
   Happening kind;
-  guint64   stream;
-  guint32   id; /* of an event or a graph */
+  guint64 stream;
+  guint32 id; /* of an event or a graph */
 } LogEntry;
 
 typedef struct
 {
-  NaiveGe        hbm, p2p;
+  NaiveGe hbm, p2p;
   const Setting *setting;
-  gboolean       static_bit, dynamic_bit;
-  NaivePages    *small; /* of the fixed range, unless policy 4 */
-  NaiveStatic    graphs;
-  NaiveKinds     kinds;
-  GPtrArray     *known, *order; /* Graph: all, and those with static memory in the order of their loads */
-  GArray        *p2p_ids;       /* guint32 */
-  guint32        inner_id;      /* ids of blocks of graphs go down from the top */
-  guint64        inner_bytes, unloaded, reloaded, concurrent;
-  GArray        *log;           /* LogEntry */
-  gboolean       has_run;
-  guint32        last_run;
-  guint64        last_stream;
+  gboolean static_bit, dynamic_bit;
+  NaivePages *small; /* of the fixed range, unless policy 4 */
+  NaiveStatic graphs;
+  NaiveKinds kinds;
+  /* Graph: all, and those with static memory in the order of their loads */
+  GPtrArray *known, *order;
+  GArray *p2p_ids;  /* guint32 */
+  guint32 inner_id; /* ids of blocks of graphs go down from the top */
+  guint64 inner_bytes, unloaded, reloaded, concurrent;
+  GArray *log; /* LogEntry */
+  gboolean has_run;
+  guint32 last_run;
+  guint64 last_stream;
 } Whole;
 
 #define SEGMENT(graph, i) (&g_array_index ((graph)->segments, GememGraphSegment, i))
@@ -97,7 +100,8 @@ take_number (GArray *numbers, guint64 number)
       g_array_remove_index (numbers, i);
 }
 
-/* What is queued on @stream now comes after the latest run: on its stream, behind an event that does, or because the host has waited. */
+/* What is queued on @stream now comes after the latest run: on its stream, behind an event that
+ * does, or because the host has waited. */
 static gboolean
 comes_after (const Whole *w, guint64 stream)
 {
@@ -110,7 +114,8 @@ comes_after (const Whole *w, guint64 stream)
       const LogEntry *e = &g_array_index (w->log, LogEntry, i);
       const guint64 id = e->id;
 
-      if ((e->kind == ENDED && e->id == w->last_run) || (e->kind == SYNCED && (e->stream == EVERYBODY || has_number (after, e->stream))))
+      if ((e->kind == ENDED && e->id == w->last_run)
+          || (e->kind == SYNCED && (e->stream == EVERYBODY || has_number (after, e->stream))))
         return TRUE;
       if (e->kind == RECORDED)
         {
@@ -216,16 +221,19 @@ give_dynamic (Whole *w, GArray *ids)
 static guint64
 feature_map (const Graph *graph)
 {
-  return naive_static_extent ((const GememGraphSegment *) (gconstpointer) graph->segments->data, graph->segments->len);
+  return naive_static_extent ((const GememGraphSegment *) (gconstpointer) graph->segments->data,
+                              graph->segments->len);
 }
 
 static gboolean
 seems_to_fit (const Whole *w, guint64 bytes)
 {
   const NaiveDevice *device = &w->hbm.base.device;
-  const guint64 total = device->capacity, peak = w->graphs.mode == NAIVE_STATIC_DOCUMENTED ? w->graphs.size : w->graphs.peak;
+  const guint64 total = device->capacity,
+                peak = w->graphs.mode == NAIVE_STATIC_DOCUMENTED ? w->graphs.size : w->graphs.peak;
   const gint64 need = MAX ((gint64) bytes - (gint64) peak, 0);
-  const gint64 available = (gint64) (total - device->held) + (gint64) (total * 31 / 32) - (gint64) total;
+  const gint64 available = (gint64) (total - device->held) + (gint64) (total * 31 / 32)
+                           - (gint64) total;
 
   return need <= MAX (available, 0);
 }
@@ -286,13 +294,15 @@ outgrows (const Whole *w, const Graph *graph)
     if ((SEGMENT (graph, i)->flags & FIXED) == 0)
       g_array_append_vals (rest, SEGMENT (graph, i), 1);
   return w->graphs.mode == NAIVE_STATIC_DOCUMENTED && w->graphs.size > 0
-         && naive_static_extent ((const GememGraphSegment *) (gconstpointer) rest->data, rest->len) > w->graphs.size;
+         && naive_static_extent ((const GememGraphSegment *) (gconstpointer) rest->data, rest->len)
+                > w->graphs.size;
 }
 
 static gboolean
 load_static (Whole *w, Graph *graph, guint64 *address)
 {
-  const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer) graph->segments->data;
+  const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer)
+                                          graph->segments->data;
 
   if (graph->segments->len == 0)
     return TRUE;
@@ -343,7 +353,8 @@ drop_graph (Whole *w, Graph *graph)
 static gboolean
 route (Whole *w, Graph *graph, const GememGraphSegment *segment)
 {
-  const gboolean shares_base = w->static_bit && w->dynamic_bit && !w->setting->external && !w->setting->addr_fixed;
+  const gboolean shares_base = w->static_bit && w->dynamic_bit && !w->setting->external
+                               && !w->setting->addr_fixed;
 
   if ((segment->flags & SUBGRAPH) == 0 || ((segment->flags & FIXED) != 0 && shares_base))
     g_array_append_vals (graph->segments, segment, 1);
@@ -355,15 +366,19 @@ route (Whole *w, Graph *graph, const GememGraphSegment *segment)
 }
 
 static gboolean
-graph_load (Naive *naive, guint32 id, guint64 stream, const GememGraphSegment *segments, guint n, guint64 *address)
+graph_load (Naive *naive, guint32 id, guint64 stream, const GememGraphSegment *segments, guint n,
+            guint64 *address)
 {
   Whole *w = (Whole *) naive;
   Graph *graph = g_new0 (Graph, 1);
   gboolean ok = TRUE;
 
-  *graph = (Graph) { .id = id, .stream = stream, .segments = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment)),
-                     .workspaces = g_array_new (FALSE, FALSE, sizeof (guint64)), .running = g_array_new (FALSE, FALSE, sizeof (guint32)),
-                     .kept = g_array_new (FALSE, FALSE, sizeof (guint32)) };
+  *graph = (Graph){ .id = id,
+                    .stream = stream,
+                    .segments = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment)),
+                    .workspaces = g_array_new (FALSE, FALSE, sizeof (guint64)),
+                    .running = g_array_new (FALSE, FALSE, sizeof (guint32)),
+                    .kept = g_array_new (FALSE, FALSE, sizeof (guint32)) };
   g_ptr_array_add (w->known, graph);
   *address = 0;
   for (guint i = 0; i < n && ok; i++)
@@ -404,7 +419,8 @@ begin_run (Whole *w, Graph *graph, guint64 stream)
         return FALSE;
       w->reloaded++;
     }
-  if ((graph->loaded && !naive_static_run (&w->graphs, graph->id, TRUE)) || !take_workspaces (w, graph, stream))
+  if ((graph->loaded && !naive_static_run (&w->graphs, graph->id, TRUE))
+      || !take_workspaces (w, graph, stream))
     return FALSE;
   graph->queued = TRUE;
   graph->run_stream = stream;
@@ -467,8 +483,9 @@ figure (Naive *naive, const char *name, guint64 *value)
   const struct
   {
     const char *name;
-    guint64     value;
-  } rows[] = { { "static_memory_policy", (w->static_bit ? 2 : 0) + (w->dynamic_bit ? 3 : 0) - (w->static_bit && w->dynamic_bit) },
+    guint64 value;
+  } rows[] = { { "static_memory_policy", (w->static_bit ? 2 : 0) + (w->dynamic_bit ? 3 : 0)
+                                             - (w->static_bit && w->dynamic_bit) },
                { "concurrent_runs", w->concurrent },
                { "check_free_memory.unloaded", w->unloaded },
                { "check_free_memory.reloaded", w->reloaded },
@@ -482,7 +499,8 @@ figure (Naive *naive, const char *name, guint64 *value)
       }
   if (g_str_has_prefix (name, "p2p."))
     return naive_ge_figure (&w->p2p.base, name + 4, value);
-  return naive_static_figure (&w->graphs, name, value) || naive_kinds_figure (&w->kinds, name, value) || naive_ge_figure (naive, name, value);
+  return naive_static_figure (&w->graphs, name, value)
+         || naive_kinds_figure (&w->kinds, name, value) || naive_ge_figure (naive, name, value);
 }
 
 /* ---- life (7.1) */
@@ -523,12 +541,15 @@ start (Naive *naive)
 
   if (shared)
     {
-      mode = w->dynamic_bit ? NAIVE_STATIC_PAGED : set->as_built ? NAIVE_STATIC_AS_BUILT : NAIVE_STATIC_DOCUMENTED;
+      mode = w->dynamic_bit  ? NAIVE_STATIC_PAGED
+             : set->as_built ? NAIVE_STATIC_AS_BUILT
+                             : NAIVE_STATIC_DOCUMENTED;
       fixed = set->external ? NAIVE_FIXED_APART : NAIVE_FIXED_BASE;
     }
   if (mode != NAIVE_STATIC_PAGED)
     w->small = naive_pages_new (&naive->device, 2 * MIB);
-  naive_static_init (&w->graphs, &naive->device, w->small != NULL ? w->small : naive_ge_pages (&w->hbm), mode, fixed);
+  naive_static_init (&w->graphs, &naive->device,
+                     w->small != NULL ? w->small : naive_ge_pages (&w->hbm), mode, fixed);
   w->graphs.leaky = set->leaky;
   naive_kinds_init (&w->kinds, &naive->device, (w->dynamic_bit ? 8 : 2) * MIB);
 }
@@ -553,7 +574,10 @@ destroy (Naive *naive)
 
 static const guint32 hccl_graphs[] = { 10, 20, 30, 60, 110, 200, 410, 0 };
 
-#define KINDS { NAIVE_HBM, NAIVE_P2P, NAIVE_HOST, NAIVE_VARIABLE, NAIVE_WEIGHT, NAIVE_RDMA }
+#define KINDS \
+  { \
+    NAIVE_HBM, NAIVE_P2P, NAIVE_HOST, NAIVE_VARIABLE, NAIVE_WEIGHT, NAIVE_RDMA \
+  }
 #define TYPES ",memory_types=[1=p2p,2=host,3=variable,4=weight,5=rdma],rdma_size=41943340B"
 
 /* A model of those settings; on a device that refuses each @refuses-th call. */
@@ -564,11 +588,25 @@ static const guint32 hccl_graphs[] = { 10, 20, 30, 60, 110, 200, 410, 0 };
 \
     return create (&setting); \
   } \
-  const NaiveClass naive_ge_##name_ = { \
-    .name = "ge", .settings = text TYPES, .every = refuses, .pools = 6, .alignment = 512, .subgraphs = TRUE, .create = create_##name_, .start = start, \
-    .alloc = alloc, .free = release, .trim = trim, .sync = sync_stream, .event_record = event_record, .event_wait = event_wait, \
-    .graph_load = graph_load, .graph_run = graph_run, .graph_unload = graph_unload, .figure = figure, .destroy = destroy \
-  }
+  const NaiveClass naive_ge_##name_ = { .name = "ge", \
+                                        .settings = text TYPES, \
+                                        .every = refuses, \
+                                        .pools = 6, \
+                                        .alignment = 512, \
+                                        .subgraphs = TRUE, \
+                                        .create = create_##name_, \
+                                        .start = start, \
+                                        .alloc = alloc, \
+                                        .free = release, \
+                                        .trim = trim, \
+                                        .sync = sync_stream, \
+                                        .event_record = event_record, \
+                                        .event_wait = event_wait, \
+                                        .graph_load = graph_load, \
+                                        .graph_run = graph_run, \
+                                        .graph_unload = graph_unload, \
+                                        .figure = figure, \
+                                        .destroy = destroy }
 
 #define AS_BUILT "GE_USE_STATIC_MEMORY=1,policy2=as-built,hccl_graphs=[10,20,30,60,110,200,410]"
 #define APART "static_memory_policy=3,feature_base_refreshable=yes"
@@ -584,7 +622,8 @@ WHOLE (whole_3, APART, 0, .option = "3", .refreshable = TRUE);
 WHOLE (whole_3_faulty, APART, 7, .option = "3", .refreshable = TRUE);
 WHOLE (whole_4, "static_memory_policy=4", 0, .option = "4");
 WHOLE (whole_4_faulty, "static_memory_policy=4", 7, .option = "4");
-WHOLE (whole_both, "GE_USE_STATIC_MEMORY=2,static_memory_policy=3,check_free_memory=no", 0, .environment = "2", .option = "3", .no_check = TRUE);
+WHOLE (whole_both, "GE_USE_STATIC_MEMORY=2,static_memory_policy=3,check_free_memory=no", 0,
+       .environment = "2", .option = "3", .no_check = TRUE);
 WHOLE (whole_strict, "static_memory_policy=4,strict=yes", 0, .option = "4", .strict = TRUE);
 WHOLE (whole_external, "static_memory_policy=4,external=yes", 0, .option = "4", .external = TRUE);
 WHOLE (whole_addr_fixed, ADDR_FIXED, 0, .option = "2", .addr_fixed = TRUE, .leaky = TRUE);

@@ -1,4 +1,5 @@
-/* naive-ge.c - the pools of the streams over the bottom pool, and what the registered classes have of it; see naive-ge.h. */
+/* naive-ge.c - the pools of the streams over the bottom pool, and what the registered classes have
+ * of it; see naive-ge.h. */
 #include "config.h"
 
 #include <stdio.h>
@@ -6,7 +7,6 @@
 
 #include "tests/util/naive-ge.h"
 #include "tests/util/sizes.h"
-
 
 void
 naive_ge_init (NaiveGe *ge, gboolean expandable)
@@ -103,10 +103,12 @@ climb (NaiveGe *ge, NaivePool *own, guint64 size)
 }
 
 gboolean
-naive_ge_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *size)
+naive_ge_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address,
+                guint64 *size)
 {
   NaiveGe *ge = (NaiveGe *) naive;
-  NaiveSpan *span = climb (ge, pool_of (ge, ge->per_model ? request->pool : 0, request->stream), request->size);
+  NaiveSpan *span = climb (ge, pool_of (ge, ge->per_model ? request->pool : 0, request->stream),
+                           request->size);
 
   if (span == NULL)
     return FALSE;
@@ -162,11 +164,15 @@ pool_figure (const NaivePool *pool, const char *name, guint64 *value)
   const struct
   {
     const char *name;
-    guint64     value;
-  } rows[] = { { "occupied_size", pool->obtained },         { "idle_size", idle },
-               { "theory", pool->theory },                  { "real_theory", pool->real_theory },
-               { "theory_min", pool->theory_min },          { "real_theory_min", pool->real_theory_min },
-               { "new_va_count", pool->new_va_count },      { "phys", pool->range != NULL ? pool->range->phys : 0 } };
+    guint64 value;
+  } rows[] = { { "occupied_size", pool->obtained },
+               { "idle_size", idle },
+               { "theory", pool->theory },
+               { "real_theory", pool->real_theory },
+               { "theory_min", pool->theory_min },
+               { "real_theory_min", pool->real_theory_min },
+               { "new_va_count", pool->new_va_count },
+               { "phys", pool->range != NULL ? pool->range->phys : 0 } };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     if (strcmp (rows[i].name, name) == 0)
@@ -231,15 +237,22 @@ create_models (void)
 }
 
 #define STACK_OF(text, chosen, function) \
-  .name = text, .settings = chosen, .create = function, .alloc = naive_ge_alloc, .free = naive_ge_free, .trim = naive_ge_trim, \
-  .figure = naive_ge_figure, .destroy = naive_ge_destroy
+  .name = text, .settings = chosen, .create = function, .alloc = naive_ge_alloc, \
+  .free = naive_ge_free, .trim = naive_ge_trim, .figure = naive_ge_figure, \
+  .destroy = naive_ge_destroy
 
 #define STACK(text, function) STACK_OF (text, "", function)
 
 const NaiveClass naive_ge_scalable = { STACK ("ge-scalable", create_plain) };
-const NaiveClass naive_ge_models = { STACK_OF ("ge-scalable", "pools=per-pool-and-stream", create_models) };
-const NaiveClass naive_ge_models_faulty = { STACK_OF ("ge-scalable", "pools=per-pool-and-stream", create_models), .every = 7 };
+const NaiveClass naive_ge_models = { STACK_OF ("ge-scalable", "pools=per-pool-and-stream",
+                                               create_models) };
+const NaiveClass naive_ge_models_faulty = {
+  STACK_OF ("ge-scalable", "pools=per-pool-and-stream", create_models), .every = 7
+};
 const NaiveClass naive_ge_expandable = { STACK ("ge-expandable", create_expandable) };
-const NaiveClass naive_ge_expandable_plain = { STACK ("ge-expandable", create_expandable), .no_virtual = TRUE };
-const NaiveClass naive_ge_expandable_faulty = { STACK ("ge-expandable", create_expandable), .every = 13 };
-const NaiveClass naive_ge_expandable_poor = { STACK ("ge-expandable", create_expandable), .every = 3 };
+const NaiveClass naive_ge_expandable_plain = { STACK ("ge-expandable", create_expandable),
+                                               .no_virtual = TRUE };
+const NaiveClass naive_ge_expandable_faulty = { STACK ("ge-expandable", create_expandable),
+                                                .every = 13 };
+const NaiveClass naive_ge_expandable_poor = { STACK ("ge-expandable", create_expandable),
+                                              .every = 3 };

@@ -1,9 +1,12 @@
-/* naive-ge.h - the Graph Engine's run-time memory a second time, from ge-runtime.md alone: lists, linear searches, the text's own order of steps.
+/* naive-ge.h - the Graph Engine's run-time memory a second time, from ge-runtime.md alone: lists,
+ * linear searches, the text's own order of steps.
  *
- * naive-ge-range.c: the page pool and the backing of a virtual range (4, 5.1 to 5.3, 5.6, 5.7).  naive-ge-pool.c: the pool with and without a range
- * (1, 5.4, 5.5).  naive-ge.c: the two levels and the ladder (2.1).  naive-ge-active.c: static graphs (3, 5.9, 5.10), with naive-ge-static.h.  naive-ge-whole.c: the
- * composition (7.2).  naive-ge-streams.c: the level-2 pools (2.2 to 2.6).
- * Only the Quick table with its defaults, and 64 KiB pages.  Where the text is silent the model does what doc/design-notes.md says.
+ * naive-ge-range.c: the page pool and the backing of a virtual range (4, 5.1 to 5.3, 5.6, 5.7). 
+ * naive-ge-pool.c: the pool with and without a range (1, 5.4, 5.5).  naive-ge.c: the two levels and
+ * the ladder (2.1).  naive-ge-active.c: static graphs (3, 5.9, 5.10), with naive-ge-static.h. 
+ * naive-ge-whole.c: the composition (7.2).  naive-ge-streams.c: the level-2 pools (2.2 to 2.6).
+ * Only the Quick table with its defaults, and 64 KiB pages.  Where the text is silent the model
+ * does what doc/design-notes.md says.
  */
 #pragma once
 
@@ -15,25 +18,25 @@
 
 typedef struct
 {
-  guint    ref;
+  guint ref;
   gboolean in_free;
-  GArray  *mapped; /* guint64: addresses that show it */
+  GArray *mapped; /* guint64: addresses that show it */
 } NaivePhysical;
 
 typedef struct
 {
   NaiveDevice *device;
-  guint64      size;
-  GPtrArray   *pages; /* NaivePhysical */
-  GArray      *free;  /* guint: stack  */
-  guint        users; /* ranges        */
-  gboolean     fresh; /* reuse=false: what was given back goes only where it was */
+  guint64 size;
+  GPtrArray *pages; /* NaivePhysical */
+  GArray *free;     /* guint: stack */
+  guint users;      /* ranges */
+  gboolean fresh;   /* reuse=false: what was given back goes only where it was */
 } NaivePages;
 
 NaivePages *naive_pages_new (NaiveDevice *device, guint64 size);
-void        naive_pages_destroy (NaivePages *pages);
+void naive_pages_destroy (NaivePages *pages);
 /* MallocPhysical and MapMem at @va; -1: refused. */
-int  naive_pages_take (NaivePages *pages, int last, guint64 va);
+int naive_pages_take (NaivePages *pages, int last, guint64 va);
 void naive_pages_give (NaivePages *pages, int page);
 gboolean naive_pages_map (NaivePages *pages, int page, guint64 va);
 void naive_pages_release (NaivePages *pages, guint64 va, guint64 size);
@@ -46,19 +49,19 @@ void naive_pages_close (NaivePages *pages, guint64 va, guint64 size);
 
 typedef struct
 {
-  int      page, last; /* physical; -1: none */
-  guint    ref, maps;
+  int page, last; /* physical; -1: none */
+  guint ref, maps;
   gboolean using, in_free, recycled;
 } NaiveRecord;
 
 typedef struct
 {
-  NaivePages  *pages;
-  guint64      base, size, page;
+  NaivePages *pages;
+  guint64 base, size, page;
   NaiveRecord *records;
-  GArray      *free; /* guint: stack */
-  GArray      *list; /* guint: pa_list */
-  guint64      phys, theory_min;
+  GArray *free; /* guint: stack */
+  GArray *list; /* guint: pa_list */
+  guint64 phys, theory_min;
 } NaiveRange;
 
 typedef enum
@@ -69,15 +72,15 @@ typedef enum
   NAIVE_NEW_VA,
 } NaiveBacking;
 
-NaiveRange  *naive_range_new (NaivePages *pages, guint64 size); /* NULL: reservation failed */
-void         naive_range_destroy (NaiveRange *range);
+NaiveRange *naive_range_new (NaivePages *pages, guint64 size); /* NULL: reservation failed */
+void naive_range_destroy (NaiveRange *range);
 NaiveBacking naive_range_back (NaiveRange *range, guint64 address, guint64 bytes, guint64 *reuse);
-void         naive_range_free (NaiveRange *range, guint64 address, guint64 bytes);
-void         naive_range_recycle (NaiveRange *range, guint64 address, guint64 bytes);
+void naive_range_free (NaiveRange *range, guint64 address, guint64 bytes);
+void naive_range_recycle (NaiveRange *range, guint64 address, guint64 bytes);
 /* The free-stack rule of 5.1. */
-void         naive_range_push (NaiveRange *range, guint i);
+void naive_range_push (NaiveRange *range, guint i);
 /* One place fewer shows page @i; TRUE: its memory went back to the pages. */
-gboolean     naive_range_drop_map (NaiveRange *range, guint i);
+gboolean naive_range_drop_map (NaiveRange *range, guint i);
 
 /* ---- 1: a pool */
 
@@ -87,68 +90,71 @@ typedef struct _NaivePool NaivePool;
 /* What the lower level gave; that of the range has none. */
 typedef struct
 {
-  guint64    bytes;
+  guint64 bytes;
   NaiveSpan *lower;
 } NaiveRoot;
 
 struct _NaiveSpan
 {
-  guint64    address, pages, tryl, real;
-  guint64    stamp; /* when it came to the front of its layer */
-  gboolean   occupied;
-  guint32    id;
+  guint64 address, pages, tryl, real;
+  guint64 stamp; /* when it came to the front of its layer */
+  gboolean occupied;
+  guint32 id;
   NaiveRoot *root;
   NaiveSpan *hidden; /* new-VA: ref_span, and the pages it shows */
-  GArray    *list;
+  GArray *list;
 };
 
 struct _NaivePool
 {
-  NaiveDevice *device;  /* or */
-  NaivePool   *lower;
-  NaiveSpan *(*ask) (NaivePool *pool, guint64 bytes); /* `lower` for a block; NULL: alloc or recycle */
-  gpointer     data;
-  guint64      threshold, minimum, stream;
-  guint32      model;   /* pool of the trace, where those have pools of their own */
-  GPtrArray   *spans;   /* NaiveSpan: root by root, in address order within one */
-  GPtrArray   *new_vas; /* NaiveSpan: idle and occupied */
-  NaiveRange  *range;
-  NaiveRoot   *range_root;
-  guint64      stamp, obtained, theory, theory_min, real_theory_min, real_theory;
-  guint64      new_va_count;
+  NaiveDevice *device; /* or */
+  NaivePool *lower;
+  /* `lower` for a block; NULL: alloc or recycle */
+  NaiveSpan *(*ask) (NaivePool *pool, guint64 bytes);
+  gpointer data;
+  guint64 threshold, minimum, stream;
+  guint32 model;      /* pool of the trace, where those have pools of their own */
+  GPtrArray *spans;   /* NaiveSpan: root by root, in address order within one */
+  GPtrArray *new_vas; /* NaiveSpan: idle and occupied */
+  NaiveRange *range;
+  NaiveRoot *range_root;
+  guint64 stamp, obtained, theory, theory_min, real_theory_min, real_theory;
+  guint64 new_va_count;
 };
 
-NaivePool *naive_pool_new (NaiveDevice *device, NaivePool *lower, guint64 threshold, guint64 minimum);
-void       naive_pool_destroy (NaivePool *pool);
+NaivePool *naive_pool_new (NaiveDevice *device, NaivePool *lower, guint64 threshold,
+                           guint64 minimum);
+void naive_pool_destroy (NaivePool *pool);
 /* InitExpandableAllocator. */
-gboolean   naive_pool_expand (NaivePool *pool, NaivePages *pages);
+gboolean naive_pool_expand (NaivePool *pool, NaivePages *pages);
 NaiveSpan *naive_pool_alloc (NaivePool *pool, guint64 size);
 NaiveSpan *naive_pool_alloc_or_recycle (NaivePool *pool, guint64 size);
-void       naive_pool_free (NaivePool *pool, NaiveSpan *span);
-void       naive_pool_recycle (NaivePool *pool);
+void naive_pool_free (NaivePool *pool, NaiveSpan *span);
+void naive_pool_recycle (NaivePool *pool);
 
 /* ---- 2.1: the stack */
 
 typedef struct
 {
-  Naive       base;
-  NaiveDevice *device;  /* that of `base`, unless another stack lends its own */
-  gboolean    expandable;
-  gboolean    per_model; /* pools=per-pool-and-stream */
+  Naive base;
+  NaiveDevice *device; /* that of `base`, unless another stack lends its own */
+  gboolean expandable;
+  gboolean per_model; /* pools=per-pool-and-stream */
   NaivePages *pages;  /* if expandable */
-  NaivePool  *bottom; /* NULL before the first request */
-  GPtrArray  *pools;  /* NaivePool: of the streams, in order of creation */
-  GPtrArray  *ladder; /* NaivePool: these, and those of stacks that share it, in order of creation */
-  GPtrArray  *live;   /* NaiveSpan */
+  NaivePool *bottom;  /* NULL before the first request */
+  GPtrArray *pools;   /* NaivePool: of the streams, in order of creation */
+  GPtrArray *ladder; /* NaivePool: these, and those of stacks that share it, in order of creation */
+  GPtrArray *live;   /* NaiveSpan */
 } NaiveGe;
 
-void     naive_ge_init (NaiveGe *ge, gboolean expandable);
+void naive_ge_init (NaiveGe *ge, gboolean expandable);
 /* One thread's list for both (2.1, step 6). */
-void     naive_ge_share_ladder (NaiveGe *ge, NaiveGe *with);
-gboolean naive_ge_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *size);
-void     naive_ge_free (Naive *naive, guint32 id, gboolean completion_follows);
-void     naive_ge_trim (Naive *naive);
+void naive_ge_share_ladder (NaiveGe *ge, NaiveGe *with);
+gboolean naive_ge_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address,
+                         guint64 *size);
+void naive_ge_free (Naive *naive, guint32 id, gboolean completion_follows);
+void naive_ge_trim (Naive *naive);
 gboolean naive_ge_figure (Naive *naive, const char *name, guint64 *value);
-void     naive_ge_destroy (Naive *naive);
+void naive_ge_destroy (Naive *naive);
 /* The page pool, which exists once it is asked for. */
 NaivePages *naive_ge_pages (NaiveGe *ge);

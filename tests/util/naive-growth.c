@@ -1,5 +1,6 @@
-/* naive-growth.c - Paddle's AutoGrowthBestFitAllocator, from paddle.md 3.1 and 3.4, over one array of blocks: one allocator per stream in
- * the P2 era, one in all over an aligning allocator in P16; P3's pools and its warm-up. */
+/* naive-growth.c - Paddle's AutoGrowthBestFitAllocator, from paddle.md 3.1 and 3.4, over one array
+ * of blocks: one allocator per stream in the P2 era, one in all over an aligning allocator in P16;
+ * P3's pools and its warm-up. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -10,25 +11,25 @@
 
 typedef struct
 {
-  guint64  address, size, chunk, stream;
+  guint64 address, size, chunk, stream;
   gboolean small, free;
-  guint32  id; /* unless free */
+  guint32 id; /* unless free */
 } Block;
 
 typedef struct
 {
-  Naive    base;
-  guint64  least;       /* C: least bytes of a chunk, of a large pool */
-  guint64  small_pool, small_least; /* requests up to this size, and least bytes of their chunks */
-  guint64  small_first, large_first; /* chunks that a stream begins with; 0: none */
-  GArray  *begun;       /* guint64: streams that have them */
-  guint64  warm_up;     /* use_auto_growth_v2: requests that only fit exactly, and one more */
+  Naive base;
+  guint64 least;                    /* C: least bytes of a chunk, of a large pool */
+  guint64 small_pool, small_least;  /* requests up to this size, and least bytes of their chunks */
+  guint64 small_first, large_first; /* chunks that a stream begins with; 0: none */
+  GArray *begun;                    /* guint64: streams that have them */
+  guint64 warm_up; /* use_auto_growth_v2: requests that only fit exactly, and one more */
   gboolean v2;
-  GArray  *warm;        /* guint64: streams without idle chunks from the warm-up */
+  GArray *warm; /* guint64: streams without idle chunks from the warm-up */
   gboolean p16;
-  gboolean free_idle;   /* free_idle_chunk                      */
-  gboolean free_before; /* free_when_no_cache_hit               */
-  GArray  *blocks;
+  gboolean free_idle;   /* free_idle_chunk */
+  gboolean free_before; /* free_when_no_cache_hit */
+  GArray *blocks;
   NaiveStreamSafe safe;
 } Model;
 
@@ -66,9 +67,11 @@ free_idle_chunks (Model *model, guint64 stream)
   for (guint i = 0; i < model->blocks->len;)
     {
       const Block *block = BLOCK (model, i);
-      const gboolean last = i + 1 == model->blocks->len || BLOCK (model, i + 1)->chunk != block->chunk;
+      const gboolean last = i + 1 == model->blocks->len
+                            || BLOCK (model, i + 1)->chunk != block->chunk;
 
-      if (block->free && block->address == block->chunk && last && (stream == NAIVE_EVERY_STREAM || block->stream == stream))
+      if (block->free && block->address == block->chunk && last
+          && (stream == NAIVE_EVERY_STREAM || block->stream == stream))
         {
           naive_device_free (&model->base.device, block->address);
           g_array_remove_index (model->blocks, i);
@@ -138,7 +141,8 @@ best_fit (Model *model, guint64 size, guint64 stream)
     {
       const Block *b = BLOCK (model, i);
 
-      if (b->free && b->stream == stream && b->small == is_small (model, size) && b->size >= size && (best < 0 || b->size < BLOCK (model, best)->size))
+      if (b->free && b->stream == stream && b->small == is_small (model, size) && b->size >= size
+          && (best < 0 || b->size < BLOCK (model, best)->size))
         best = (int) i;
     }
   return best;
@@ -163,7 +167,8 @@ add_chunk (Model *model, guint64 bytes, gboolean small, guint64 stream)
 static int
 grow_by (Model *model, guint64 size, guint64 least, guint64 stream)
 {
-  return add_chunk (model, MAX (size, least) + (model->p16 ? 256 : 0), is_small (model, size), stream);
+  return add_chunk (model, MAX (size, least) + (model->p16 ? 256 : 0), is_small (model, size),
+                    stream);
 }
 
 static int
@@ -300,7 +305,8 @@ free_block (Naive *naive, guint32 id, gboolean completion_follows)
   Model *model = (Model *) naive;
   const guint64 stream = BLOCK (model, find (model, id))->stream;
 
-  if (model->p16 || naive_stream_safe_free (&model->safe, &naive->device, id, stream, completion_follows))
+  if (model->p16
+      || naive_stream_safe_free (&model->safe, &naive->device, id, stream, completion_follows))
     release (model, id);
 }
 
@@ -390,20 +396,37 @@ create_v2 (void)
   return &model->base;
 }
 
-#define GROWTH(text, function)                                                                                                            \
-  .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = free_block, .trim = trim, .destroy = destroy
-#define SAFE_GROWTH(text, function) GROWTH (text, function), .complete = complete, .use_on_stream = use_on_stream
+#define GROWTH(text, function) \
+  .name = "paddle-auto-growth", .settings = text, .create = function, .alloc = alloc, \
+  .free = free_block, .trim = trim, .destroy = destroy
+#define SAFE_GROWTH(text, function) \
+  GROWTH (text, function), .complete = complete, .use_on_stream = use_on_stream
 
 const NaiveClass naive_growth_plain = { SAFE_GROWTH ("preset=P2", create_plain) };
-const NaiveClass naive_growth_chunk = { SAFE_GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4", create_chunk) };
+const NaiveClass naive_growth_chunk = { SAFE_GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=4",
+                                                     create_chunk) };
 const NaiveClass naive_growth_idle = { SAFE_GROWTH ("preset=P2,free_idle_chunk=yes", create_idle) };
-const NaiveClass naive_growth_before = { SAFE_GROWTH ("preset=P2,auto_growth_chunk_size_in_mb=1,free_when_no_cache_hit=yes", create_before) };
-const NaiveClass naive_growth_slow = { SAFE_GROWTH ("preset=P3,auto_growth_chunk_size_in_mb=4", create_chunk), .delay = 40 };
-const NaiveClass naive_growth_slow_idle = { SAFE_GROWTH ("preset=P3,free_idle_chunk=yes", create_idle), .delay = 7 };
+const NaiveClass naive_growth_before = { SAFE_GROWTH (
+    "preset=P2,auto_growth_chunk_size_in_mb=1,free_when_no_cache_hit=yes", create_before) };
+const NaiveClass naive_growth_slow = {
+  SAFE_GROWTH ("preset=P3,auto_growth_chunk_size_in_mb=4", create_chunk), .delay = 40
+};
+const NaiveClass naive_growth_slow_idle = {
+  SAFE_GROWTH ("preset=P3,free_idle_chunk=yes", create_idle), .delay = 7
+};
 const NaiveClass naive_growth_p16 = { GROWTH ("preset=P16", create_p16) };
-const NaiveClass naive_growth_pools = { SAFE_GROWTH ("preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,"
-                                                     "large_pool_auto_growth_chunk_size_in_mb=20", create_pools), .delay = 10 };
-const NaiveClass naive_growth_pools_filled
-    = { SAFE_GROWTH ("preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,large_pool_auto_growth_chunk_size_in_mb=20,"
-                     "small_pool_pre_alloc_in_mb=3,large_pool_pre_alloc_in_mb=30", create_pools_filled) };
-const NaiveClass naive_growth_v2 = { SAFE_GROWTH ("preset=P3,use_auto_growth_v2=yes,auto_growth_v2_warm_up=500", create_v2), .delay = 10 };
+const NaiveClass naive_growth_pools = {
+  SAFE_GROWTH ("preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,"
+               "large_pool_auto_growth_chunk_size_in_mb=20",
+               create_pools),
+  .delay = 10
+};
+const NaiveClass naive_growth_pools_filled = { SAFE_GROWTH (
+    "preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,large_pool_auto_"
+    "growth_chunk_size_in_mb=20,"
+    "small_pool_pre_alloc_in_mb=3,large_pool_pre_alloc_in_mb=30",
+    create_pools_filled) };
+const NaiveClass naive_growth_v2 = {
+  SAFE_GROWTH ("preset=P3,use_auto_growth_v2=yes,auto_growth_v2_warm_up=500", create_v2),
+  .delay = 10
+};

@@ -5,7 +5,7 @@
 
 extern const NaiveClass naive_direct;
 extern const NaiveClass naive_caching;       /* naive-caching.c */
-extern const NaiveClass naive_buddy_default; /* naive-buddy.c   */
+extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
 extern const NaiveClass naive_buddy_ragged;
@@ -18,9 +18,9 @@ extern const NaiveClass naive_buddy_cpu_ragged;
 extern const NaiveClass naive_buddy_pinned;
 extern const NaiveClass naive_threads_stream;
 extern const NaiveClass naive_threads_pool;
-extern const NaiveClass naive_best_fit_odd;  /* naive-best-fit.c */
+extern const NaiveClass naive_best_fit_odd; /* naive-best-fit.c */
 extern const NaiveClass naive_best_fit_initial;
-extern const NaiveClass naive_growth_plain;  /* naive-growth.c  */
+extern const NaiveClass naive_growth_plain; /* naive-growth.c */
 extern const NaiveClass naive_growth_chunk;
 extern const NaiveClass naive_growth_idle;
 extern const NaiveClass naive_growth_before;
@@ -30,17 +30,17 @@ extern const NaiveClass naive_growth_slow_idle;
 extern const NaiveClass naive_growth_pools;
 extern const NaiveClass naive_growth_pools_filled;
 extern const NaiveClass naive_growth_v2;
-extern const NaiveClass naive_vmm;           /* naive-vmm.c     */
+extern const NaiveClass naive_vmm; /* naive-vmm.c */
 extern const NaiveClass naive_vmm_slow;
 extern const NaiveClass naive_vmm_bare;
 extern const NaiveClass naive_vmm_limited;
 extern const NaiveClass naive_vmm_aligned;
 extern const NaiveClass naive_vmm_faulty;
-extern const NaiveClass naive_ge_rdma;       /* naive-ge-blocks.c */
+extern const NaiveClass naive_ge_rdma; /* naive-ge-blocks.c */
 extern const NaiveClass naive_ge_bins;
 extern const NaiveClass naive_ge_bins_padded;
 extern const NaiveClass naive_ge_bins_bare;
-extern const NaiveClass naive_ge_scalable;   /* naive-ge.c      */
+extern const NaiveClass naive_ge_scalable; /* naive-ge.c */
 extern const NaiveClass naive_ge_models;
 extern const NaiveClass naive_ge_models_faulty;
 extern const NaiveClass naive_ge_expandable;
@@ -72,5 +72,5 @@ extern const NaiveClass naive_ge_fixed_base;
 extern const NaiveClass naive_ge_fixed_base_large;
 extern const NaiveClass naive_ge_fixed_base_plain;
 extern const NaiveClass naive_ge_fixed_base_faulty;
-extern const NaiveClass naive_ge_streams;    /* naive-ge-streams.c */
+extern const NaiveClass naive_ge_streams; /* naive-ge-streams.c */
 extern const NaiveClass naive_ge_streams_faulty;

@@ -1,5 +1,5 @@
-/* naive-paddle.c - paddle.md 8.1, 8.2 and 8.4 as they are written, with sets and lists of names; for straight programs without skip set.  Shares
- * nothing with the planners.
+/* naive-paddle.c - paddle.md 8.1, 8.2 and 8.4 as they are written, with sets and lists of names;
+ * for straight programs without skip set.  Shares nothing with the planners.
  */
 #include "config.h"
 
@@ -11,15 +11,15 @@
 typedef struct
 {
   const GememGraph *graph;
-  TestPaddleKind    kind;
-  guint64           level, least;
-  guint             n;
-  GPtrArray       **inputs, **outputs;                          /* per operator: names */
-  GHashTable      **uses, **defs, **live_in, **live_out, **dies; /* per operator: sets of names */
-  GHashTable       *written;                                    /* names that some operator writes */
-  GPtrArray        *pool;                                       /* names */
-  GString          *renames, *prints;
-  guint             counter;
+  TestPaddleKind kind;
+  guint64 level, least;
+  guint n;
+  GPtrArray **inputs, **outputs;                            /* per operator: names */
+  GHashTable **uses, **defs, **live_in, **live_out, **dies; /* per operator: sets of names */
+  GHashTable *written;                                      /* names that some operator writes */
+  GPtrArray *pool;                                          /* names */
+  GString *renames, *prints;
+  guint counter;
 } Naive;
 
 /* ---- what is known of a name */
@@ -58,7 +58,8 @@ shape (const Naive *naive, const char *name, const char *separator)
   GString *text = g_string_new (name);
 
   for (guint i = 0; i < var (naive, name)->n_dims; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? separator : "[", dim (naive, name, i));
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? separator : "[",
+                            dim (naive, name, i));
   g_string_append_c (text, ']');
   return g_string_free (text, FALSE);
 }
@@ -74,7 +75,8 @@ valid (const Naive *naive, const char *name)
 static gboolean
 equal (const Naive *naive, const char *a, const char *b)
 {
-  return var (naive, a)->dtype == var (naive, b)->dtype && dynamic (naive, a) == dynamic (naive, b) && elements (naive, a) == elements (naive, b);
+  return var (naive, a)->dtype == var (naive, b)->dtype && dynamic (naive, a) == dynamic (naive, b)
+         && elements (naive, a) == elements (naive, b);
 }
 
 static gboolean
@@ -86,7 +88,8 @@ match (const Naive *naive, const char *x, const char *cache)
     return equal (naive, x, cache);
   if (naive->level == 0)
     return strcmp (a + strlen (x), b + strlen (cache)) == 0;
-  return dynamic (naive, x) == dynamic (naive, cache) && elements (naive, x) <= elements (naive, cache);
+  return dynamic (naive, x) == dynamic (naive, cache)
+         && elements (naive, x) <= elements (naive, cache);
 }
 
 /* ---- liveness */
@@ -169,15 +172,20 @@ rename_from (Naive *naive, guint op, const char *from, const char *to)
 static void
 hit (Naive *naive, guint op, const char *x, guint k)
 {
-  const char *cache = naive->pool->pdata[k], *separator = naive->kind == TEST_PADDLE_PASS ? "," : ", ";
+  const char *cache = naive->pool->pdata[k],
+             *separator = naive->kind == TEST_PADDLE_PASS ? "," : ", ";
   g_autofree char *a = shape (naive, x, separator), *b = shape (naive, cache, separator);
 
-  g_string_append_printf (naive->renames, "rename %u %s %s %u %u\n", op, x, cache, k, naive->pool->len);
+  g_string_append_printf (naive->renames, "rename %u %s %s %u %u\n", op, x, cache, k,
+                          naive->pool->len);
   if (naive->kind == TEST_PADDLE_1_2)
-    g_string_append_printf (naive->prints, "print Hit Cache !!!! cache pool index is %u, var name is %s, cached var name is %s, var shape is %s \n", k, x,
-                            cache, a + strlen (x));
+    g_string_append_printf (naive->prints,
+                            "print Hit Cache !!!! cache pool index is %u, var name is %s, cached "
+                            "var name is %s, var shape is %s \n",
+                            k, x, cache, a + strlen (x));
   else
-    g_string_append_printf (naive->prints, "print !!! %u,  %s => %s, cache idx %u, pool size %u\n", naive->counter++, a, b, k, naive->pool->len);
+    g_string_append_printf (naive->prints, "print !!! %u,  %s => %s, cache idx %u, pool size %u\n",
+                            naive->counter++, a, b, k, naive->pool->len);
   g_ptr_array_remove_index (naive->pool, k);
   rename_from (naive, op, x, cache);
 }
@@ -193,7 +201,8 @@ look (Naive *naive, guint op, const char *x)
 
       if (strcmp (x, cache) == 0 && prints)
         {
-          g_string_append_printf (naive->prints, "print x :  %s  cache :  %s  is same var!\n", x, cache);
+          g_string_append_printf (naive->prints, "print x :  %s  cache :  %s  is same var!\n", x,
+                                  cache);
           return;
         }
       if (strcmp (x, cache) == 0)
@@ -225,7 +234,8 @@ place (const Naive *naive, const char *name)
         break;
       if (!dynamic (naive, name) && dynamic (naive, entry))
         continue;
-      if (naive->kind == TEST_PADDLE_PASS ? !equal (naive, name, entry) : elements (naive, entry) > elements (naive, name))
+      if (naive->kind == TEST_PADDLE_PASS ? !equal (naive, name, entry)
+                                          : elements (naive, entry) > elements (naive, name))
         break;
     }
   return k;
@@ -315,14 +325,19 @@ load (Naive *naive)
       naive->dies[i] = new_set ();
       for (guint k = 0; k < node->n_inputs; k++)
         {
-          const char *name = gemem_graph_variable (naive->graph, gemem_graph_inputs (naive->graph, i)[k].variable)->name;
+          const char *name = gemem_graph_variable (naive->graph,
+                                                   gemem_graph_inputs (naive->graph, i)[k].variable)
+                                 ->name;
 
           g_ptr_array_add (naive->inputs[i], (gpointer) name);
           g_hash_table_add (naive->uses[i], (gpointer) name);
         }
       for (guint k = 0; k < node->n_outputs; k++)
         {
-          const char *name = gemem_graph_variable (naive->graph, gemem_graph_tensor (naive->graph, node->first_output + k)->variable)->name;
+          const char *name =
+              gemem_graph_variable (
+                  naive->graph, gemem_graph_tensor (naive->graph, node->first_output + k)->variable)
+                  ->name;
 
           g_ptr_array_add (naive->outputs[i], (gpointer) name);
           g_hash_table_add (naive->defs[i], (gpointer) name);

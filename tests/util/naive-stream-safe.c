@@ -42,7 +42,8 @@ naive_stream_safe_use (NaiveStreamSafe *safe, const NaiveDevice *device, guint32
 }
 
 gboolean
-naive_stream_safe_free (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id, guint64 own, gboolean completion_follows)
+naive_stream_safe_free (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id, guint64 own,
+                        gboolean completion_follows)
 {
   Entry wait = { id, own, completion_follows ? UNKNOWN : 0 };
 

@@ -1,4 +1,5 @@
-/* naive-stream-safe.h - which freed blocks still wait for other streams (paddle.md 3.4), for the models of Paddle's allocators, over two plain lists. */
+/* naive-stream-safe.h - which freed blocks still wait for other streams (paddle.md 3.4), for the
+ * models of Paddle's allocators, over two plain lists. */
 #pragma once
 
 #include "tests/util/naive.h"
@@ -6,18 +7,22 @@
 typedef struct
 {
   GArray *uses;    /* of blocks by other streams, the latest of each */
-  GArray *waiting; /* freed blocks, in the order of their frees      */
+  GArray *waiting; /* freed blocks, in the order of their frees */
 } NaiveStreamSafe;
 
 #define NAIVE_EVERY_STREAM G_MAXUINT64
 
-void     naive_stream_safe_init (NaiveStreamSafe *safe);
-void     naive_stream_safe_clear (NaiveStreamSafe *safe);
+void naive_stream_safe_init (NaiveStreamSafe *safe);
+void naive_stream_safe_clear (NaiveStreamSafe *safe);
 /* RecordStream of block @id for @stream, which is not its own. */
-void     naive_stream_safe_use (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id, guint64 stream);
+void naive_stream_safe_use (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id,
+                            guint64 stream);
 /* Block @id of @own stream is freed; TRUE: nobody uses it, else it waits. */
-gboolean naive_stream_safe_free (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id, guint64 own, gboolean completion_follows);
+gboolean naive_stream_safe_free (NaiveStreamSafe *safe, const NaiveDevice *device, guint32 id,
+                                 guint64 own, gboolean completion_follows);
 /* Block @id waits no longer. */
-void     naive_stream_safe_complete (NaiveStreamSafe *safe, guint32 id);
-/* Takes the first block of the @own stream, or of every, that need not wait any longer off the list; FALSE: there is none. */
-gboolean naive_stream_safe_next (NaiveStreamSafe *safe, const NaiveDevice *device, guint64 own, guint32 *id);
+void naive_stream_safe_complete (NaiveStreamSafe *safe, guint32 id);
+/* Takes the first block of the @own stream, or of every, that need not wait any longer off the
+ * list; FALSE: there is none. */
+gboolean naive_stream_safe_next (NaiveStreamSafe *safe, const NaiveDevice *device, guint64 own,
+                                 guint32 *id);

@@ -1,4 +1,5 @@
-/* naive-vmm.c - Paddle's VirtualMemoryAutoGrowthBestFit, from paddle.md 3.5, with 3.3 and 3.4 above it, over one array of blocks for all streams. */
+/* naive-vmm.c - Paddle's VirtualMemoryAutoGrowthBestFit, from paddle.md 3.5, with 3.3 and 3.4 above
+ * it, over one array of blocks for all streams. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -9,9 +10,9 @@
 
 typedef struct
 {
-  guint64  address, size, stream;
+  guint64 address, size, stream;
   gboolean free;
-  guint32  id; /* unless free */
+  guint32 id; /* unless free */
 } Block;
 
 typedef struct
@@ -21,11 +22,11 @@ typedef struct
 
 typedef struct
 {
-  Naive   base;
-  gboolean bare;             /* no StreamSafe   */
-  guint64  alignment, limit; /* limit: or 2^64-1 */
-  GArray *blocks; /* Block, by address */
-  GArray *ranges; /* Range             */
+  Naive base;
+  gboolean bare;            /* no StreamSafe */
+  guint64 alignment, limit; /* limit: or 2^64-1 */
+  GArray *blocks;           /* Block, by address */
+  GArray *ranges;           /* Range */
   NaiveStreamSafe safe;
 } Model;
 
@@ -102,9 +103,11 @@ find (Model *model, guint32 id)
 static void
 join (Model *model, guint i)
 {
-  if (i + 1 >= model->blocks->len || BLOCK (model, i)->address + BLOCK (model, i)->size != BLOCK (model, i + 1)->address)
+  if (i + 1 >= model->blocks->len
+      || BLOCK (model, i)->address + BLOCK (model, i)->size != BLOCK (model, i + 1)->address)
     return;
-  if (!BLOCK (model, i)->free || !BLOCK (model, i + 1)->free || BLOCK (model, i)->stream != BLOCK (model, i + 1)->stream)
+  if (!BLOCK (model, i)->free || !BLOCK (model, i + 1)->free
+      || BLOCK (model, i)->stream != BLOCK (model, i + 1)->stream)
     return;
   BLOCK (model, i)->size += BLOCK (model, i + 1)->size;
   g_array_remove_index (model->blocks, i + 1);
@@ -139,7 +142,8 @@ take (Model *model, guint64 stream, guint64 n)
     {
       const Block *b = BLOCK (model, i);
 
-      if (b->free && b->stream == stream && b->size >= n && (best < 0 || b->size < BLOCK (model, best)->size))
+      if (b->free && b->stream == stream && b->size >= n
+          && (best < 0 || b->size < BLOCK (model, best)->size))
         best = (int) i;
     }
   if (best < 0)
@@ -182,7 +186,8 @@ extend (Model *model, guint64 stream, guint64 n)
   Block block = { .size = bytes, .stream = stream };
   guint at = 0;
 
-  if (range == NULL || range->mapped + bytes > up (device->capacity, PAGE) || device->held + bytes > model->limit)
+  if (range == NULL || range->mapped + bytes > up (device->capacity, PAGE)
+      || device->held + bytes > model->limit)
     return FALSE;
   if (!naive_device_create_page (device, bytes))
     return FALSE;
@@ -251,7 +256,9 @@ free_block (Naive *naive, guint32 id, gboolean completion_follows)
   Model *model = (Model *) naive;
   const guint i = find (model, id);
 
-  if (model->bare || naive_stream_safe_free (&model->safe, &naive->device, id, BLOCK (model, i)->stream, completion_follows))
+  if (model->bare
+      || naive_stream_safe_free (&model->safe, &naive->device, id, BLOCK (model, i)->stream,
+                                 completion_follows))
     set_free (model, i);
 }
 
@@ -273,14 +280,18 @@ use_on_stream (Naive *naive, guint32 id, guint64 stream)
     naive_stream_safe_use (&model->safe, &naive->device, id, stream);
 }
 
-#define VMM(text, function)                                                                                                                        \
-  .name = "paddle-vmm-auto-growth", .settings = text, .create = function, .alloc = alloc, .free = free_block, .destroy = destroy
-#define SAFE_VMM_OF(text, function) VMM (text, function), .complete = complete, .use_on_stream = use_on_stream
+#define VMM(text, function) \
+  .name = "paddle-vmm-auto-growth", .settings = text, .create = function, .alloc = alloc, \
+  .free = free_block, .destroy = destroy
+#define SAFE_VMM_OF(text, function) \
+  VMM (text, function), .complete = complete, .use_on_stream = use_on_stream
 #define SAFE_VMM(text) SAFE_VMM_OF (text, create)
 
 const NaiveClass naive_vmm = { SAFE_VMM ("preset=P2") };
 const NaiveClass naive_vmm_slow = { SAFE_VMM ("preset=P3"), .delay = 25 };
 const NaiveClass naive_vmm_bare = { VMM ("use_stream_safe_cuda_allocator=no", create_bare) };
-const NaiveClass naive_vmm_limited = { SAFE_VMM_OF ("gpu_memory_limit_mb=80MiB", create_limited), .delay = 4 };
-const NaiveClass naive_vmm_aligned = { SAFE_VMM_OF ("preset=P3,alignment_size=4KiB", create_aligned) };
+const NaiveClass naive_vmm_limited = { SAFE_VMM_OF ("gpu_memory_limit_mb=80MiB", create_limited),
+                                       .delay = 4 };
+const NaiveClass naive_vmm_aligned = { SAFE_VMM_OF ("preset=P3,alignment_size=4KiB",
+                                                    create_aligned) };
 const NaiveClass naive_vmm_faulty = { SAFE_VMM (""), .every = 7 };

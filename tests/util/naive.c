@@ -4,7 +4,6 @@
 #include "tests/util/naive-models.h"
 #include "tests/util/sizes.h"
 
-
 /* ---- addresses */
 
 static guint64
@@ -84,7 +83,9 @@ naive_device_free (NaiveDevice *device, guint64 address)
 guint64
 naive_device_reserve (NaiveDevice *device, guint64 size)
 {
-  return fails (device) || device->no_virtual ? 0 : take_place (&device->ranges, device->first_fit, size);
+  return fails (device) || device->no_virtual
+             ? 0
+             : take_place (&device->ranges, device->first_fit, size);
 }
 
 void
@@ -128,14 +129,16 @@ naive_new (const NaiveClass *klass, guint64 capacity, gboolean first_fit)
   Naive *naive = klass->create ();
 
   naive->klass = klass;
-  naive->device = (NaiveDevice) {
+  naive->device = (NaiveDevice){
     .capacity = capacity,
     .first_fit = first_fit,
     .no_virtual = klass->no_virtual,
     .every = klass->every,
     .latency = klass->delay * NAIVE_TICK,
-    .memory = { 0x100000000000, 2 * MIB, 0x100000000000, g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
-    .ranges = { 0x200000000000, 1024 * MIB, 0x200000000000, g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
+    .memory = { 0x100000000000, 2 * MIB, 0x100000000000,
+                g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
+    .ranges = { 0x200000000000, 1024 * MIB, 0x200000000000,
+                g_array_new (FALSE, FALSE, sizeof (NaivePiece)) },
   };
   if (klass->start != NULL)
     klass->start (naive);
@@ -156,10 +159,14 @@ naive_free (Naive *naive)
 char *
 naive_path (const char *prefix, const NaiveClass *klass)
 {
-  g_autofree char *every = klass->every > 0 ? g_strdup_printf (":every=%" G_GUINT64_FORMAT, klass->every) : g_strdup ("");
-  g_autofree char *delay = klass->delay > 0 ? g_strdup_printf (":delay=%u", klass->delay) : g_strdup ("");
+  g_autofree char *every = klass->every > 0
+                               ? g_strdup_printf (":every=%" G_GUINT64_FORMAT, klass->every)
+                               : g_strdup ("");
+  g_autofree char *delay = klass->delay > 0 ? g_strdup_printf (":delay=%u", klass->delay)
+                                            : g_strdup ("");
 
-  return g_strconcat (prefix, klass->name, ":", klass->settings, klass->no_virtual ? ":no-virtual-memory" : "", every, delay, NULL);
+  return g_strconcat (prefix, klass->name, ":", klass->settings,
+                      klass->no_virtual ? ":no-virtual-memory" : "", every, delay, NULL);
 }
 
 const NaiveClass *const naive_classes[] = {
@@ -247,7 +254,7 @@ typedef struct
 
 typedef struct
 {
-  Naive   base;
+  Naive base;
   GArray *blocks; /* DirectBlock */
 } Direct;
 
@@ -261,7 +268,8 @@ direct_create (void)
 }
 
 static gboolean
-direct_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *size)
+direct_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address,
+              guint64 *size)
 {
   const DirectBlock block = { id, naive_device_malloc (&naive->device, request->size) };
 
@@ -291,5 +299,9 @@ direct_destroy (Naive *naive)
   g_array_unref (((Direct *) naive)->blocks);
 }
 
-const NaiveClass naive_direct
-    = { .name = "direct", .settings = "", .create = direct_create, .alloc = direct_alloc, .free = direct_free, .destroy = direct_destroy };
+const NaiveClass naive_direct = { .name = "direct",
+                                  .settings = "",
+                                  .create = direct_create,
+                                  .alloc = direct_alloc,
+                                  .free = direct_free,
+                                  .destroy = direct_destroy };

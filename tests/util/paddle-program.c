@@ -11,9 +11,9 @@
 typedef struct
 {
   GememGraph *graph;
-  GArray     *writer; /* guint32 per variable: tensor, or GEMEM_NONE */
-  GArray     *blocks; /* guint32: stack */
-  guint       n_ops;
+  GArray *writer; /* guint32 per variable: tensor, or GEMEM_NONE */
+  GArray *blocks; /* guint32: stack */
+  guint n_ops;
 } Parser;
 
 static gint64
@@ -65,8 +65,10 @@ add_input (const Parser *parser, const char *name)
   if (tensor == GEMEM_NONE)
     gemem_graph_add_variable_input (parser->graph, v);
   else
-    gemem_graph_add_input (parser->graph, gemem_graph_node (parser->graph, gemem_graph_tensor (parser->graph, tensor)->node)->name,
-                           gemem_graph_tensor (parser->graph, tensor)->index);
+    gemem_graph_add_input (
+        parser->graph,
+        gemem_graph_node (parser->graph, gemem_graph_tensor (parser->graph, tensor)->node)->name,
+        gemem_graph_tensor (parser->graph, tensor)->index);
 }
 
 /* "pairs=0,0", "optimize=p,g", "force_cpu"; FALSE for a name. */
@@ -84,7 +86,8 @@ parse_attribute (const Parser *parser, const char *word)
   else if (g_str_has_prefix (word, "optimize="))
     {
       gemem_graph_edit_node (parser->graph)->role = GEMEM_ROLE_OPTIMIZE;
-      gemem_graph_add_attribute_texts (parser->graph, GEMEM_ATTRIBUTE_OP_ROLE_VARS, (const char *const *) list, g_strv_length (list));
+      gemem_graph_add_attribute_texts (parser->graph, GEMEM_ATTRIBUTE_OP_ROLE_VARS,
+                                       (const char *const *) list, g_strv_length (list));
     }
   else if (g_str_has_prefix (word, "pairs="))
     {
@@ -101,7 +104,8 @@ static void
 add_output (const Parser *parser, const char *name)
 {
   const guint32 v = variable (parser, name);
-  const guint32 tensor = gemem_graph_add_output (parser->graph, gemem_graph_variable (parser->graph, v)->size);
+  const guint32 tensor = gemem_graph_add_output (parser->graph,
+                                                 gemem_graph_variable (parser->graph, v)->size);
 
   gemem_graph_edit_output (parser->graph)->variable = v;
   g_array_index (parser->writer, guint32, v) = tensor;
@@ -115,7 +119,8 @@ parse_operator (Parser *parser, char **words)
 
   g_snprintf (name, sizeof name, "op%u", parser->n_ops++);
   gemem_graph_add_node (parser->graph, name, words[0]);
-  gemem_graph_edit_node (parser->graph)->block = g_array_index (parser->blocks, guint32, parser->blocks->len - 1);
+  gemem_graph_edit_node (parser->graph)->block = g_array_index (parser->blocks, guint32,
+                                                                parser->blocks->len - 1);
   for (; words[arrow] != NULL && strcmp (words[arrow], "->") != 0; arrow++)
     add_input (parser, words[arrow]);
   g_assert_nonnull (words[arrow]);
@@ -153,7 +158,8 @@ parse_line (Parser *parser, const char *line)
 GememGraph *
 test_paddle_program (const char *text)
 {
-  Parser parser = { gemem_graph_new ("program"), g_array_new (FALSE, FALSE, sizeof (guint32)), g_array_new (FALSE, FALSE, sizeof (guint32)), 0 };
+  Parser parser = { gemem_graph_new ("program"), g_array_new (FALSE, FALSE, sizeof (guint32)),
+                    g_array_new (FALSE, FALSE, sizeof (guint32)), 0 };
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   const guint32 root = 0;
   GError *error = NULL;
@@ -173,7 +179,9 @@ test_paddle_program (const char *text)
 char *
 test_paddle_random (guint64 seed, guint operators, guint variables, gboolean again)
 {
-  static const char *const shapes[] = { "[-1,100]", "[-1,50]", "[-1,2,50]", "[100]", "[400]", "[20,20]", "[]", "[-1,100]:int64", "[400]:int64", "[7]" };
+  static const char *const shapes[] = { "[-1,100]",    "[-1,50]", "[-1,2,50]", "[100]",
+                                        "[400]",       "[20,20]", "[]",        "[-1,100]:int64",
+                                        "[400]:int64", "[7]" };
   GememRng rng;
   GString *text = g_string_new (NULL);
   guint next; /* names from here on have not been written */
@@ -181,21 +189,25 @@ test_paddle_random (guint64 seed, guint operators, guint variables, gboolean aga
   gemem_rng_init (&rng, seed, "paddle program");
   variables = MAX (variables, 3);
   for (guint v = 0; v < variables; v++)
-    g_string_append_printf (text, "%sv%u%s%s", v > 0 ? " " : "", v, shapes[gemem_rng_below (&rng, G_N_ELEMENTS (shapes))],
+    g_string_append_printf (text, "%sv%u%s%s", v > 0 ? " " : "", v,
+                            shapes[gemem_rng_below (&rng, G_N_ELEMENTS (shapes))],
                             gemem_rng_below (&rng, 8) == 0 ? "!" : "");
   g_string_append_c (text, '\n');
   next = 1 + (guint) gemem_rng_below (&rng, variables / 4 + 1);
   for (guint i = 0; i < operators && next < variables; i++)
     {
-      const guint n_inputs = 1 + (guint) gemem_rng_below (&rng, 3), n_outputs = 1 + (guint) gemem_rng_below (&rng, 4) / 3;
+      const guint n_inputs = 1 + (guint) gemem_rng_below (&rng, 3),
+                  n_outputs = 1 + (guint) gemem_rng_below (&rng, 4) / 3;
       guint last = 0;
 
-      g_string_append (text, gemem_rng_below (&rng, 3) == 0 ? "relu" : "op"); /* relu: on the whitelist of in-place operators */
+      /* relu: on the whitelist of in-place operators */
+      g_string_append (text, gemem_rng_below (&rng, 3) == 0 ? "relu" : "op");
       for (guint k = 0; k < n_inputs; k++)
         {
           const guint near = (guint) gemem_rng_below (&rng, MIN (next, 6));
 
-          last = gemem_rng_below (&rng, 3) > 0 ? next - 1 - near : (guint) gemem_rng_below (&rng, next);
+          last = gemem_rng_below (&rng, 3) > 0 ? next - 1 - near
+                                               : (guint) gemem_rng_below (&rng, next);
           g_string_append_printf (text, " v%u", last);
         }
       g_string_append (text, " ->");
@@ -228,7 +240,8 @@ test_paddle_rewrite_text (const PaddleProgram *program, const PaddleRewrite *rew
     {
       const PaddleRename *rename = &g_array_index (rewrite->renames, PaddleRename, i);
 
-      g_string_append_printf (out, "rename %u %s %s %u %u\n", rename->op, name_of (program, rename->from), name_of (program, rename->to),
+      g_string_append_printf (out, "rename %u %s %s %u %u\n", rename->op,
+                              name_of (program, rename->from), name_of (program, rename->to),
                               rename->index, rename->pool_size);
     }
   for (guint i = 0; i < rewrite->log->len; i++)
@@ -239,15 +252,18 @@ test_paddle_rewrite_text (const PaddleProgram *program, const PaddleRewrite *rew
 
       g_string_append (out, "op");
       for (guint32 i = 0; i < node->n_inputs; i++)
-        g_string_append_printf (out, " %s", name_of (program, rewrite->inputs[node->first_input + i]));
+        g_string_append_printf (out, " %s",
+                                name_of (program, rewrite->inputs[node->first_input + i]));
       g_string_append (out, " ->");
       for (guint32 i = 0; i < node->n_outputs; i++)
-        g_string_append_printf (out, " %s", name_of (program, rewrite->items[gemem_node_output_item (node, i)]));
+        g_string_append_printf (
+            out, " %s", name_of (program, rewrite->items[gemem_node_output_item (node, i)]));
       g_string_append_c (out, '\n');
     }
   for (guint i = 0; i < rewrite->pool->len; i++)
     {
-      const PaddleVariable *v = gemem_paddle_variable (program, g_array_index (rewrite->pool, guint32, i));
+      const PaddleVariable *v = gemem_paddle_variable (program,
+                                                       g_array_index (rewrite->pool, guint32, i));
 
       g_string_append_printf (out, "pool %s", v->name);
       for (guint32 k = 0; k < v->n_dims; k++)
@@ -260,7 +276,8 @@ test_paddle_rewrite_text (const PaddleProgram *program, const PaddleRewrite *rew
 gboolean
 test_paddle_keeps_meaning (const PaddleProgram *program, const PaddleRewrite *rewrite)
 {
-  g_autofree guint32 *before = g_new (guint32, program->n_variables + 1), *after = g_new (guint32, program->n_variables + 1);
+  g_autofree guint32 *before = g_new (guint32, program->n_variables + 1),
+                     *after = g_new (guint32, program->n_variables + 1);
 
   for (guint32 i = 0; i < program->n_variables; i++)
     before[i] = after[i] = i;
@@ -269,7 +286,8 @@ test_paddle_keeps_meaning (const PaddleProgram *program, const PaddleRewrite *re
       const GememNode *node = gemem_graph_node (program->graph, id);
 
       for (guint32 i = node->first_input; i < node->first_input + node->n_inputs; i++)
-        if (program->inputs[i] != GEMEM_NONE && before[program->inputs[i]] != after[rewrite->inputs[i]])
+        if (program->inputs[i] != GEMEM_NONE
+            && before[program->inputs[i]] != after[rewrite->inputs[i]])
           return FALSE;
       for (guint32 i = gemem_node_item (node); i < gemem_node_item (node) + node->n_outputs; i++)
         if (program->items[i] != GEMEM_NONE)

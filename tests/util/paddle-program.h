@@ -1,11 +1,12 @@
-/* paddle-program.h - PaddlePaddle programs in tests: written as text, drawn at random, what a rewrite says as text, and the pseudo-code of
- * paddle.md 8.1 and 8.4 followed word by word with sets of names.
+/* paddle-program.h - PaddlePaddle programs in tests: written as text, drawn at random, what a
+ * rewrite says as text, and the pseudo-code of paddle.md 8.1 and 8.4 followed word by word with
+ * sets of names.
  *
  * A program, one statement per line:
- *   x[-1,100] y[8]:int64 w[100,10]!      variables: shape, element type (float32), ! for persistable; "s[]" has an empty shape
- *   mul x w -> a b                       operator i is node "op<i>"; inputs are the latest tensors of their names, else the variables
- *   relu a -> b pairs=0,0 force_cpu optimize=p,g
- *   {                                    the operators up to } form a block of the operator before
+ *   x[-1,100] y[8]:int64 w[100,10]! variables: shape, element type (float32), ! for persistable;
+ *   "s[]" has an empty shape mul x w -> a b operator i is node "op<i>"; inputs are the latest
+ *   tensors of their names, else the variables relu a -> b pairs=0,0 force_cpu optimize=p,g { the
+ *   operators up to } form a block of the operator before
  */
 #pragma once
 
@@ -14,10 +15,12 @@
 /* Sealed; fails the test on what it does not understand. */
 GememGraph *test_paddle_program (const char *text);
 
-/* A straight program of @operators operators over about @variables variables.  @again: dead names are written again. */
+/* A straight program of @operators operators over about @variables variables.  @again: dead names
+ * are written again. */
 char *test_paddle_random (guint64 seed, guint operators, guint variables, gboolean again);
 
-/* Lines "rename OP FROM TO INDEX POOL-SIZE", "print LINE", "op IN... -> OUT...", "pool NAME DIM...". */
+/* Lines "rename OP FROM TO INDEX POOL-SIZE", "print LINE", "op IN... -> OUT...", "pool NAME
+ * DIM...". */
 char *test_paddle_rewrite_text (const PaddleProgram *program, const PaddleRewrite *rewrite);
 
 typedef enum
@@ -27,8 +30,10 @@ typedef enum
   TEST_PADDLE_PASS, /* 8.4 */
 } TestPaddleKind;
 
-/* The same text from sets and lists of names, for a straight program.  @least: elements of 8.4 (MinChunkSize). */
+/* The same text from sets and lists of names, for a straight program.  @least: elements of 8.4
+ * (MinChunkSize). */
 char *test_paddle_naive (const GememGraph *graph, TestPaddleKind kind, guint level, guint least);
 
-/* Does every read see, after the renames, what it saw before? By names, as PaddlePaddle would run it. */
+/* Does every read see, after the renames, what it saw before? By names, as PaddlePaddle would run
+ * it. */
 gboolean test_paddle_keeps_meaning (const PaddleProgram *program, const PaddleRewrite *rewrite);

@@ -35,18 +35,22 @@ run (const GememChoice *choice, const GememGraph *graph, guint threads, GError *
 static gboolean
 same_plan (const GememPlan *a, const GememPlan *b)
 {
-  return a->n_items == b->n_items && a->arena == b->arena && memcmp (a->offsets, b->offsets, sizeof (guint64) * a->n_items) == 0
-         && memcmp (a->sizes, b->sizes, sizeof (guint64) * a->n_items) == 0 && g_strcmp0 (a->winner, b->winner) == 0;
+  return a->n_items == b->n_items && a->arena == b->arena
+         && memcmp (a->offsets, b->offsets, sizeof (guint64) * a->n_items) == 0
+         && memcmp (a->sizes, b->sizes, sizeof (guint64) * a->n_items) == 0
+         && g_strcmp0 (a->winner, b->winner) == 0;
 }
 
-/* The bound rounds every item up, the last ones too; not all planners round up what they need in the end. */
+/* The bound rounds every item up, the last ones too; not all planners round up what they need in
+ * the end. */
 static guint64
 rounded_arena (const GememPlan *plan)
 {
   guint64 sum = 0;
 
   for (guint i = 0; i < plan->totals->len; i++)
-    sum += (g_array_index (plan->totals, GememPlanTotal, i).bytes + plan->alignment - 1) / plan->alignment * plan->alignment;
+    sum += (g_array_index (plan->totals, GememPlanTotal, i).bytes + plan->alignment - 1)
+           / plan->alignment * plan->alignment;
   return sum;
 }
 
@@ -59,30 +63,38 @@ test_planner_trial (const GememChoice *choice, guint64 seed, guint features, gui
   g_autoptr (GememPlan) plan = run (choice, graph, 1, &error), other = NULL;
 
   if (plan == NULL)
-    return g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INPUT) ? NULL : g_strdup (error->message);
+    return g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INPUT) ? NULL
+                                                                   : g_strdup (error->message);
   if (!gemem_plan_verify (plan, &input, &error))
     return g_strdup (error->message);
   if (rounded_arena (plan) < plan->lower_bound)
-    return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes, below the lower bound of %" G_GUINT64_FORMAT, plan->arena, plan->lower_bound);
+    return g_strdup_printf ("%" G_GUINT64_FORMAT
+                            " bytes, below the lower bound of %" G_GUINT64_FORMAT,
+                            plan->arena, plan->lower_bound);
   if (!(((const GememPlanner *) choice->named)->capabilities & GEMEM_PLANNER_THREADS))
     return NULL;
   other = run (choice, graph, 8, NULL);
-  return other != NULL && same_plan (plan, other) ? NULL : g_strdup ("8 threads give another plan than 1");
+  return other != NULL && same_plan (plan, other) ? NULL
+                                                  : g_strdup ("8 threads give another plan than 1");
 }
 
-/* Some quirks of GE make unsafe plans (ge-static.md 5.4: an end that is never known counts as not set yet), which its own checker would refuse as
- * ours does; about one graph in ten thousand.  That is no fault of the planner if it is sound without quirks. */
+/* Some quirks of GE make unsafe plans (ge-static.md 5.4: an end that is never known counts as not
+ * set yet), which its own checker would refuse as ours does; about one graph in ten thousand.  That
+ * is no fault of the planner if it is sound without quirks. */
 static gboolean
 is_quirk (const GememChoice *choice, guint64 seed, guint features, guint nodes, const char *text)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   g_autofree char *without = g_strconcat (choice->named->name, ":quirks=no", NULL), *other = NULL;
 
-  if (choice->named->params == NULL || gemem_params_find (choice->named->params, "quirks") == NULL || !gemem_planner_parse (without, choices, NULL))
+  if (choice->named->params == NULL || gemem_params_find (choice->named->params, "quirks") == NULL
+      || !gemem_planner_parse (without, choices, NULL))
     return FALSE;
   other = test_planner_trial (choices->pdata[0], seed, features, nodes);
   if (other == NULL)
-    g_test_message ("random-%" G_GUINT64_FORMAT "-0x%x-%u: a quirk: %s", seed, features, nodes, text);
+    g_test_message ("random-%" G_GUINT64_FORMAT "-0x%x-%u: a quirk: %s", seed, features, nodes,
+                    text);
   return other == NULL;
 }
 
@@ -105,7 +117,8 @@ fail_with_smallest (const GememChoice *choice, guint64 seed, guint features, gui
 void
 test_planner_trials (const char *planners, guint64 first, guint graphs, guint nodes)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   g_autoptr (GError) error = NULL;
 
   gemem_planner_parse (planners, choices, &error);
@@ -113,7 +126,8 @@ test_planner_trials (const char *planners, guint64 first, guint graphs, guint no
   for (guint64 seed = first; seed < first + graphs; seed++)
     for (guint i = 0; i < choices->len; i++)
       {
-        const guint features = feature_sets[seed % G_N_ELEMENTS (feature_sets)], n = 2 + (guint) (seed / G_N_ELEMENTS (feature_sets)) % (nodes - 1);
+        const guint features = feature_sets[seed % G_N_ELEMENTS (feature_sets)],
+                    n = 2 + (guint) (seed / G_N_ELEMENTS (feature_sets)) % (nodes - 1);
         g_autofree char *text = test_planner_trial (choices->pdata[i], seed, features, n);
 
         if (text != NULL && !is_quirk (choices->pdata[i], seed, features, n, text))

@@ -6,7 +6,8 @@
 GememPlan *
 test_plan (const GememGraph *graph, const char *planner, guint threads)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify)gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememPlanInput input = { .graph = graph, .threads = threads };
   GError *error = NULL;
   GememPlan *plan;
@@ -24,7 +25,9 @@ find_item (const GememGraph *graph, const char *text)
 {
   g_auto (GStrv) parts = g_strsplit (text, ".", 2);
   const gboolean workspace = parts[1] != NULL && parts[1][0] == 'w';
-  const guint32 index = parts[1] != NULL ? (guint32)g_ascii_strtoull (parts[1] + workspace, NULL, 10) : 0;
+  const guint32 index = parts[1] != NULL
+                            ? (guint32) g_ascii_strtoull (parts[1] + workspace, NULL, 10)
+                            : 0;
   const guint32 id = gemem_graph_find_node (graph, parts[0]);
 
   g_assert_cmpuint (id, !=, GEMEM_NONE);
@@ -40,10 +43,12 @@ test_plan_offsets (const GememGraph *graph, const GememPlan *plan, const char *e
   for (guint i = 0; words[i] != NULL; i++)
     {
       g_auto (GStrv) parts = g_strsplit (words[i], "=", 2);
-      const guint64 offset = g_ascii_strtoull (parts[1], NULL, 10), got = plan->offsets[find_item (graph, parts[0])];
+      const guint64 offset = g_ascii_strtoull (parts[1], NULL, 10),
+                    got = plan->offsets[find_item (graph, parts[0])];
 
       if (got != offset)
-        g_test_message ("%s: %s: expected %" G_GUINT64_FORMAT ", got %" G_GUINT64_FORMAT, gemem_graph_name (graph), parts[0], offset, got);
+        g_test_message ("%s: %s: expected %" G_GUINT64_FORMAT ", got %" G_GUINT64_FORMAT,
+                        gemem_graph_name (graph), parts[0], offset, got);
       g_assert_cmpuint (got, ==, offset);
     }
 }

@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include "base/rng.h"
-#include "tests/util/random-graph.h"
 #include "graphs/json.h"
+#include "tests/util/random-graph.h"
 
 /* An output that later nodes may read. */
 typedef struct
@@ -15,11 +15,11 @@ typedef struct
 
 typedef struct
 {
-  GememRng    rng;
+  GememRng rng;
   GememGraph *graph;
-  GArray     *sources; /* Source */
-  guint       features, n_streams, n_labels;
-  guint32     block; /* that new nodes join */
+  GArray *sources; /* Source */
+  guint features, n_streams, n_labels;
+  guint32 block; /* that new nodes join */
 } Maker;
 
 static gboolean
@@ -36,7 +36,8 @@ random_size (Maker *maker)
   static const guint64 common[] = { 512, 700, 1024, 2048, 3000, 4096, 8192 };
   const guint64 size = common[gemem_rng_below (&maker->rng, G_N_ELEMENTS (common))];
 
-  return gemem_rng_below (&maker->rng, 4) > 0 ? size : gemem_rng_log_uniform (&maker->rng, 1, 100000);
+  return gemem_rng_below (&maker->rng, 4) > 0 ? size
+                                              : gemem_rng_log_uniform (&maker->rng, 1, 100000);
 }
 
 static const char *
@@ -67,12 +68,15 @@ number (Maker *maker, GememAttributeKey key, gint64 value)
 static guint32
 add_node (Maker *maker, const char *type, guint32 label)
 {
-  const guint32 id = gemem_graph_add_node (maker->graph, node_name (gemem_graph_n_nodes (maker->graph)), type);
+  const guint32 id = gemem_graph_add_node (maker->graph,
+                                           node_name (gemem_graph_n_nodes (maker->graph)), type);
   char text[16];
 
   g_snprintf (text, sizeof text, "Batch_%u", label);
-  gemem_graph_edit_node (maker->graph)->stream
-      = chance (maker, TEST_GRAPH_NO_STREAM, 15) ? -1 : (gint64) gemem_rng_below (&maker->rng, maker->n_streams);
+  gemem_graph_edit_node (maker->graph)->stream = chance (maker, TEST_GRAPH_NO_STREAM, 15)
+                                                     ? -1
+                                                     : (gint64) gemem_rng_below (&maker->rng,
+                                                                                 maker->n_streams);
   if (label > 0)
     gemem_graph_edit_node (maker->graph)->batch_label = gemem_graph_intern (maker->graph, text);
   gemem_graph_edit_node (maker->graph)->block = maker->block;
@@ -104,7 +108,9 @@ pick_source (Maker *maker, guint32 label, guint recent)
 {
   const guint n = MIN (maker->sources->len, recent);
 
-  return n > 0 ? readable (maker, maker->sources->len - 1 - (guint) gemem_rng_below (&maker->rng, n), label) : NULL;
+  return n > 0 ? readable (
+             maker, maker->sources->len - 1 - (guint) gemem_rng_below (&maker->rng, n), label)
+               : NULL;
 }
 
 static void
@@ -132,7 +138,8 @@ static void
 add_ordinary (Maker *maker, guint32 label)
 {
   const guint32 id = add_node (maker, "Op", label);
-  const guint n_inputs = (guint) gemem_rng_below (&maker->rng, 4), n_outputs = 1 + (guint) gemem_rng_below (&maker->rng, 3) / 2;
+  const guint n_inputs = (guint) gemem_rng_below (&maker->rng, 4),
+              n_outputs = 1 + (guint) gemem_rng_below (&maker->rng, 3) / 2;
   const gboolean atomic = maker->block == 0 && label == 0 && chance (maker, TEST_GRAPH_ATOMIC, 15);
   gint32 reuse = -1;
 
@@ -144,7 +151,8 @@ add_ordinary (Maker *maker, guint32 label)
         gemem_graph_add_no_input (maker->graph);
       else
         gemem_graph_add_input (maker->graph, node_name (source->node), source->index);
-      if (source != NULL && source->plain && source->label == label && reuse < 0 && !atomic && chance (maker, TEST_GRAPH_REFERENCES, 20))
+      if (source != NULL && source->plain && source->label == label && reuse < 0 && !atomic
+          && chance (maker, TEST_GRAPH_REFERENCES, 20))
         reuse = (gint32) i;
     }
   add_controls (maker, id);
@@ -165,7 +173,8 @@ add_ordinary (Maker *maker, guint32 label)
     }
 }
 
-/* @n producers of one output each, for the group that follows; their numbers among the sources.  They do not read each other. */
+/* @n producers of one output each, for the group that follows; their numbers among the sources. 
+ * They do not read each other. */
 static void
 add_members (Maker *maker, guint32 label, guint n, guint32 *members, gboolean shaped)
 {
@@ -174,7 +183,9 @@ add_members (Maker *maker, guint32 label, guint n, guint32 *members, gboolean sh
   for (guint i = 0; i < n; i++)
     {
       const guint32 id = add_node (maker, "Op", label);
-      const guint at = before > 0 ? before - 1 - (guint) gemem_rng_below (&maker->rng, MIN (before, 12)) : 0;
+      const guint at = before > 0
+                           ? before - 1 - (guint) gemem_rng_below (&maker->rng, MIN (before, 12))
+                           : 0;
       const Source *source = before > 0 ? readable (maker, at, label) : NULL;
       const gint64 size = (gint64) random_size (maker);
 
@@ -238,7 +249,8 @@ add_nopadding (Maker *maker, guint32 label)
   gemem_graph_set_shape (maker->graph, gemem_dtype_find ("uint8"), &size, 1);
 }
 
-/* An owner that reads and writes one thing (none if there is nothing to read), and inside a Data, some nodes, and a NetOutput. */
+/* An owner that reads and writes one thing (none if there is nothing to read), and inside a Data,
+ * some nodes, and a NetOutput. */
 static void
 add_subgraph (Maker *maker)
 {
@@ -275,7 +287,8 @@ add_subgraph (Maker *maker)
 static void
 add_inputs (Maker *maker)
 {
-  const guint n = maker->features & TEST_GRAPH_IO ? 1 + (guint) gemem_rng_below (&maker->rng, 3) : 0;
+  const guint n = maker->features & TEST_GRAPH_IO ? 1 + (guint) gemem_rng_below (&maker->rng, 3)
+                                                  : 0;
 
   if (maker->features & TEST_GRAPH_ATOMIC)
     add_node (maker, "MemSet", 0);
@@ -308,7 +321,9 @@ add_net_output (Maker *maker)
 static void
 add_any (Maker *maker)
 {
-  const guint32 label = chance (maker, TEST_GRAPH_LABELS, 50) ? 1 + (guint32) gemem_rng_below (&maker->rng, maker->n_labels) : 0;
+  const guint32 label = chance (maker, TEST_GRAPH_LABELS, 50)
+                            ? 1 + (guint32) gemem_rng_below (&maker->rng, maker->n_labels)
+                            : 0;
 
   if (chance (maker, TEST_GRAPH_PADDED, 8))
     add_padded (maker, label);
@@ -324,7 +339,8 @@ GememGraph *
 test_random_graph (guint64 seed, guint features, guint nodes)
 {
   Maker maker = { .features = features, .sources = g_array_new (FALSE, FALSE, sizeof (Source)) };
-  g_autofree char *name = g_strdup_printf ("random-%" G_GUINT64_FORMAT "-0x%x-%u", seed, features, nodes);
+  g_autofree char *name = g_strdup_printf ("random-%" G_GUINT64_FORMAT "-0x%x-%u", seed, features,
+                                           nodes);
   g_autoptr (GError) error = NULL;
 
   gemem_rng_init (&maker.rng, seed, "random-graph");

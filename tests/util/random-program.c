@@ -10,14 +10,15 @@
 
 typedef struct
 {
-  GememRng    rng;
+  GememRng rng;
   GememGraph *graph;
-  guint       streams, n_weights, n_names;
-  gint64      elements[MOST_WEIGHTS];
-  guint32     weight[MOST_WEIGHTS], gradient[MOST_WEIGHTS], name[MOST_NAMES], feed;
-  guint32     version[MOST_NAMES]; /* operator that wrote the name last, as output 0; GEMEM_NONE: nobody */
-  guint32     made[RECENT];        /* the operators with an output, latest first, by turns */
-  guint       n_made;
+  guint streams, n_weights, n_names;
+  gint64 elements[MOST_WEIGHTS];
+  guint32 weight[MOST_WEIGHTS], gradient[MOST_WEIGHTS], name[MOST_NAMES], feed;
+  /* operator that wrote the name last, as output 0; GEMEM_NONE: nobody */
+  guint32 version[MOST_NAMES];
+  guint32 made[RECENT]; /* the operators with an output, latest first, by turns */
+  guint n_made;
 } Maker;
 
 static guint
@@ -31,7 +32,8 @@ random_size (Maker *maker)
 {
   static const guint64 common[] = { 512, 700, 1024, 3000, 4096 };
 
-  return below (maker, 3) > 0 ? common[below (maker, G_N_ELEMENTS (common))] : gemem_rng_log_uniform (&maker->rng, 1, 100000);
+  return below (maker, 3) > 0 ? common[below (maker, G_N_ELEMENTS (common))]
+                              : gemem_rng_log_uniform (&maker->rng, 1, 100000);
 }
 
 static const char *
@@ -45,7 +47,8 @@ static guint32
 add_op (Maker *maker, const char *type)
 {
   char name[16];
-  const guint32 id = gemem_graph_add_node (maker->graph, op_name (name, gemem_graph_n_nodes (maker->graph)), type);
+  const guint32 id = gemem_graph_add_node (
+      maker->graph, op_name (name, gemem_graph_n_nodes (maker->graph)), type);
 
   gemem_graph_edit_node (maker->graph)->stream = below (maker, maker->streams);
   return id;
@@ -65,7 +68,8 @@ add_input (Maker *maker)
   else if (kind == 3 && maker->version[n] != GEMEM_NONE)
     gemem_graph_add_input (maker->graph, op_name (name, maker->version[n]), 0);
   else if (maker->n_made > 0)
-    gemem_graph_add_input (maker->graph, op_name (name, maker->made[below (maker, MIN (maker->n_made, RECENT))]), 0);
+    gemem_graph_add_input (
+        maker->graph, op_name (name, maker->made[below (maker, MIN (maker->n_made, RECENT))]), 0);
   else
     gemem_graph_add_no_input (maker->graph);
 }
@@ -117,7 +121,8 @@ add_forward (Maker *maker)
 static void
 add_backward (Maker *maker, guint w)
 {
-  const char *names[] = { gemem_graph_variable (maker->graph, maker->weight[w])->name, gemem_graph_variable (maker->graph, maker->gradient[w])->name };
+  const char *names[] = { gemem_graph_variable (maker->graph, maker->weight[w])->name,
+                          gemem_graph_variable (maker->graph, maker->gradient[w])->name };
   const guint64 bytes = gemem_graph_variable (maker->graph, maker->gradient[w])->size;
   const guint32 id = add_op (maker, "mul_grad");
   char name[16];
@@ -131,7 +136,8 @@ add_backward (Maker *maker, guint w)
   gemem_graph_edit_node (maker->graph)->role = GEMEM_ROLE_OPTIMIZE;
   gemem_graph_add_variable_input (maker->graph, maker->weight[w]);
   gemem_graph_add_input (maker->graph, op_name (name, id), 0);
-  gemem_graph_add_output (maker->graph, gemem_graph_variable (maker->graph, maker->weight[w])->size);
+  gemem_graph_add_output (maker->graph,
+                          gemem_graph_variable (maker->graph, maker->weight[w])->size);
   gemem_graph_edit_output (maker->graph)->variable = maker->weight[w];
 }
 
@@ -145,19 +151,23 @@ add_variables (Maker *maker)
   maker->n_names = 1 + below (maker, MOST_NAMES);
   for (guint w = 0; w < maker->n_weights; w++)
     {
-      g_autofree char *weight = g_strdup_printf ("fc_%u.%u", w / 2, w % 2), *gradient = g_strconcat (weight, "@GRAD", NULL);
+      g_autofree char *weight = g_strdup_printf ("fc_%u.%u", w / 2, w % 2),
+                      *gradient = g_strconcat (weight, "@GRAD", NULL);
       const GememDtype dtype = below (maker, 4) > 0 ? single : half;
 
       maker->elements[w] = 1 + below (maker, 3000);
-      maker->weight[w] = gemem_graph_add_variable (maker->graph, weight, dtype, &maker->elements[w], 1, TRUE);
-      maker->gradient[w] = gemem_graph_add_variable (maker->graph, gradient, dtype, &maker->elements[w], 1, FALSE);
+      maker->weight[w] = gemem_graph_add_variable (maker->graph, weight, dtype, &maker->elements[w],
+                                                   1, TRUE);
+      maker->gradient[w] = gemem_graph_add_variable (maker->graph, gradient, dtype,
+                                                     &maker->elements[w], 1, FALSE);
     }
   for (guint n = 0; n < maker->n_names; n++)
     {
       g_autofree char *name = g_strdup_printf ("tmp_%u", n);
       const gint64 elements = 1 + below (maker, 3000);
 
-      maker->name[n] = gemem_graph_add_variable (maker->graph, name, single, &elements, 1, below (maker, 6) == 0);
+      maker->name[n] = gemem_graph_add_variable (maker->graph, name, single, &elements, 1,
+                                                 below (maker, 6) == 0);
       maker->version[n] = GEMEM_NONE;
     }
   maker->feed = gemem_graph_add_variable (maker->graph, "x", single, &fed, 1, FALSE);
@@ -167,7 +177,8 @@ GememGraph *
 test_random_program (guint64 seed, guint operators, guint streams)
 {
   Maker maker = { .streams = streams };
-  g_autofree char *name = g_strdup_printf ("program-%" G_GUINT64_FORMAT "-%u-%u", seed, operators, streams);
+  g_autofree char *name = g_strdup_printf ("program-%" G_GUINT64_FORMAT "-%u-%u", seed, operators,
+                                           streams);
   g_autoptr (GError) error = NULL;
   char last[16];
 

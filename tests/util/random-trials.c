@@ -6,23 +6,44 @@
 #include "tests/util/shrink.h"
 #include "tests/util/sizes.h"
 
-
 /* A device and what to do on it. */
 typedef struct
 {
-  guint64  capacity;
+  guint64 capacity;
   gboolean first_fit;
-  TestMix  mix;
+  TestMix mix;
 } Setting;
 
 /* Room for all; little room; hardly any; small requests only; few large ones; many. */
 static const Setting settings[] = {
-  { 16 * 1024 * MIB, FALSE, { .live = 60, .largest = 64 * MIB, .streams = 3, .pools = 3, .uses = TRUE, .trims = 5, .hostile = 3 } },
-  { 256 * MIB, TRUE, { .live = 48, .largest = 24 * MIB, .streams = 1, .pools = 1, .trims = 4, .hostile = 2 } },
-  { 96 * MIB + 12345, TRUE, { .live = 40, .largest = 16 * MIB, .streams = 3, .pools = 3, .uses = TRUE, .trims = 2, .hostile = 2 } },
+  { 16 * 1024 * MIB,
+    FALSE,
+    { .live = 60,
+      .largest = 64 * MIB,
+      .streams = 3,
+      .pools = 3,
+      .uses = TRUE,
+      .trims = 5,
+      .hostile = 3 } },
+  { 256 * MIB,
+    TRUE,
+    { .live = 48, .largest = 24 * MIB, .streams = 1, .pools = 1, .trims = 4, .hostile = 2 } },
+  { 96 * MIB + 12345,
+    TRUE,
+    { .live = 40,
+      .largest = 16 * MIB,
+      .streams = 3,
+      .pools = 3,
+      .uses = TRUE,
+      .trims = 2,
+      .hostile = 2 } },
   { 80 * MIB, FALSE, { .live = 150, .largest = 2 * MIB, .streams = 2, .pools = 1, .trims = 3 } },
-  { 512 * MIB, TRUE, { .live = 12, .largest = 160 * MIB, .streams = 2, .pools = 1, .uses = TRUE, .trims = 10 } },
-  { 1024 * MIB, TRUE, { .live = 500, .largest = 8 * MIB, .streams = 2, .pools = 2, .uses = TRUE, .trims = 1 } },
+  { 512 * MIB,
+    TRUE,
+    { .live = 12, .largest = 160 * MIB, .streams = 2, .pools = 1, .uses = TRUE, .trims = 10 } },
+  { 1024 * MIB,
+    TRUE,
+    { .live = 500, .largest = 8 * MIB, .streams = 2, .pools = 2, .uses = TRUE, .trims = 1 } },
 };
 
 static guint64
@@ -47,7 +68,8 @@ try_all (TestSubject *subject, guint64 total, guint length)
 
       mix.operations = length;
       mix.events = mix.uses && subject->klass->event_wait != NULL;
-      mix.hostile = subject->delay == 0 ? mix.hostile : 0; /* refusing those takes the device longer than an operation may */
+      /* refusing those takes the device longer than an operation may */
+      mix.hostile = subject->delay == 0 ? mix.hostile : 0;
       mix.graphs = subject->klass->graph_load != NULL ? (first + i) % 7 : 0;
       if (subject->naive != NULL)
         {
@@ -75,8 +97,14 @@ gboolean
 test_random_model (const NaiveClass *naive, guint64 total, guint length)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *faults = naive->every > 0 ? g_strdup_printf ("every=%" G_GUINT64_FORMAT, naive->every) : NULL;
-  TestSubject subject = { .settings = naive->settings, .naive = naive, .verify_every = 50, .no_virtual = naive->no_virtual, .delay = naive->delay,
+  g_autofree char *faults = naive->every > 0
+                                ? g_strdup_printf ("every=%" G_GUINT64_FORMAT, naive->every)
+                                : NULL;
+  TestSubject subject = { .settings = naive->settings,
+                          .naive = naive,
+                          .verify_every = 50,
+                          .no_virtual = naive->no_virtual,
+                          .delay = naive->delay,
                           .faults = faults };
 
   subject.klass = gemem_allocator_find (naive->name, &error);

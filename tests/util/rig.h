@@ -1,4 +1,5 @@
-/* rig.h - an allocator on a simulated device, and its blocks by number, as worked examples count them; its books are checked after each step. */
+/* rig.h - an allocator on a simulated device, and its blocks by number, as worked examples count
+ * them; its books are checked after each step. */
 #pragma once
 
 #include "allocators/allocator.h"
@@ -8,15 +9,15 @@
 typedef struct
 {
   GememAllocator *allocator;
-  GememBlock      blocks[16];
-  guint64         live;   /* blocks in the hands of the test */
-  guint64         stream; /* of requests that name none */
+  GememBlock blocks[16];
+  guint64 live;   /* blocks in the hands of the test */
+  guint64 stream; /* of requests that name none */
 } Rig;
 
 static inline Rig
 rig_new (const char *spec, const char *device)
 {
-  return (Rig) { .allocator = test_allocator_new (spec, device) };
+  return (Rig){ .allocator = test_allocator_new (spec, device) };
 }
 
 static inline void

@@ -10,7 +10,8 @@ fill_arrays (GememResult *result)
 {
   const GememTimelinePoint points[] = {
     { 0, 0, GEMEM_GIB, GEMEM_GIB, 2 * GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 2 * GEMEM_GIB, G_MAXUINT64 },
-    { 5, 2000, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, 3 * GEMEM_GIB, 13 * GEMEM_GIB / 4, 4 * GEMEM_GIB, 768 * GEMEM_MIB },
+    { 5, 2000, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, 3 * GEMEM_GIB, 13 * GEMEM_GIB / 4,
+      4 * GEMEM_GIB, 768 * GEMEM_MIB },
     { 9, 4000, 0, 0, GEMEM_GIB, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, GEMEM_GIB },
   };
   const GememMapSpan spans[] = {
@@ -20,13 +21,27 @@ fill_arrays (GememResult *result)
     { { 0x41000, 0x1000, 0x40000, 0x4000, 7, 1, GEMEM_SPAN_OVERHEAD, 0 }, 0 },
     { { 0x42000, 0x2000, 0x40000, 0x4000, 7, 1, GEMEM_SPAN_UNMAPPED, 0 }, 0 },
   };
-  const GememOom oom
-      = { 6, 3, 5 * GEMEM_GIB, 0, 5 * GEMEM_GIB / 2, 3 * GEMEM_GIB, 4 * GEMEM_GIB, 8 * GEMEM_GIB, 4 * GEMEM_GIB, 768 * GEMEM_MIB, TRUE,
-          0, 2, GEMEM_MIB };
-  const GememStreamUse streams[]
-      = { { 0, 2 * GEMEM_GIB, 2 * GEMEM_GIB, 3 }, { 0x7f0000000000, GEMEM_GIB, GEMEM_GIB, 2 }, { G_MAXUINT64, 1, 512, 1 } };
-  const GememSizeClassUse classes[] = { { 512, 1, 12, 500 }, { 4 * GEMEM_GIB, 4, 512 * GEMEM_MIB, 2 * GEMEM_GIB } };
-  const GememEpoch epoch = { 3 * GEMEM_GIB, 13 * GEMEM_GIB / 4, 4 * GEMEM_GIB, GEMEM_GIB, GEMEM_GIB, 1 };
+  const GememOom oom = { 6,
+                         3,
+                         5 * GEMEM_GIB,
+                         0,
+                         5 * GEMEM_GIB / 2,
+                         3 * GEMEM_GIB,
+                         4 * GEMEM_GIB,
+                         8 * GEMEM_GIB,
+                         4 * GEMEM_GIB,
+                         768 * GEMEM_MIB,
+                         TRUE,
+                         0,
+                         2,
+                         GEMEM_MIB };
+  const GememStreamUse streams[] = { { 0, 2 * GEMEM_GIB, 2 * GEMEM_GIB, 3 },
+                                     { 0x7f0000000000, GEMEM_GIB, GEMEM_GIB, 2 },
+                                     { G_MAXUINT64, 1, 512, 1 } };
+  const GememSizeClassUse classes[] = { { 512, 1, 12, 500 },
+                                        { 4 * GEMEM_GIB, 4, 512 * GEMEM_MIB, 2 * GEMEM_GIB } };
+  const GememEpoch epoch = { 3 * GEMEM_GIB, 13 * GEMEM_GIB / 4, 4 * GEMEM_GIB,
+                             GEMEM_GIB,     GEMEM_GIB,          1 };
 
   g_array_append_vals (result->timeline, points, G_N_ELEMENTS (points));
   g_array_append_vals (result->map, spans, G_N_ELEMENTS (spans));

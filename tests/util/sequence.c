@@ -1,7 +1,8 @@
 /* sequence.c - see sequence.h.
  *
- * What makes allocators go wrong is sought out: sizes that recur (exact fits and ties), sizes around powers of two and rounding
- * units, log-uniform ones, and hostile ones; numbers of live blocks that rise and fall, so that caches fill, merge and empty.
+ * What makes allocators go wrong is sought out: sizes that recur (exact fits and ties), sizes
+ * around powers of two and rounding units, log-uniform ones, and hostile ones; numbers of live
+ * blocks that rise and fall, so that caches fill, merge and empty.
  */
 #include "config.h"
 
@@ -13,12 +14,12 @@
 typedef struct
 {
   const TestMix *mix;
-  GememRng       rng;
-  guint64        favourites[FAVOURITES];
-  GArray        *ops;
-  GArray        *live, *owed, *graphs; /* ids */
-  guint32        next_id;
-  guint          target;      /* live blocks aimed at */
+  GememRng rng;
+  guint64 favourites[FAVOURITES];
+  GArray *ops;
+  GArray *live, *owed, *graphs; /* ids */
+  guint32 next_id;
+  guint target; /* live blocks aimed at */
 } Maker;
 
 static guint64
@@ -34,7 +35,9 @@ draw_size (Maker *m)
   guint64 size;
 
   if (draw (m, 1000) < m->mix->hostile)
-    return draw (m, 4) == 0 ? G_MAXUINT64 - draw (m, 1024) : gemem_rng_log_uniform (&m->rng, G_GUINT64_CONSTANT (1) << 44, G_MAXUINT64);
+    return draw (m, 4) == 0
+               ? G_MAXUINT64 - draw (m, 1024)
+               : gemem_rng_log_uniform (&m->rng, G_GUINT64_CONSTANT (1) << 44, G_MAXUINT64);
   switch (draw (m, 8))
     {
     case 0:
@@ -87,7 +90,8 @@ add_free (Maker *m)
 static void
 add_alloc (Maker *m)
 {
-  const guint32 pool = m->mix->pools > 1 && draw (m, 4) == 0 ? (guint32) draw (m, m->mix->pools) : 0;
+  const guint32 pool = m->mix->pools > 1 && draw (m, 4) == 0 ? (guint32) draw (m, m->mix->pools)
+                                                             : 0;
 
   add (m, TEST_ALLOC, m->next_id, draw_size (m), draw (m, m->mix->streams), pool);
   g_array_append_val (m->live, m->next_id);
@@ -103,7 +107,8 @@ add_stream_work (Maker *m)
   if (!m->mix->uses || die >= 15)
     return FALSE;
   if (die < 6 && m->live->len > 0)
-    add (m, TEST_USE, g_array_index (m->live, guint32, draw (m, m->live->len)), 0, draw (m, m->mix->streams + 1), 0);
+    add (m, TEST_USE, g_array_index (m->live, guint32, draw (m, m->live->len)), 0,
+         draw (m, m->mix->streams + 1), 0);
   else if (die < 13 && m->owed->len > 0)
     add (m, TEST_COMPLETE, take (m, m->owed), 0, 0, 0);
   else if (die == 13)
@@ -113,17 +118,19 @@ add_stream_work (Maker *m)
   return TRUE;
 }
 
-/* TRUE: a stream let go of a block, or an event was recorded or waited for.  There are few events, so that they are recorded again before they were
- * waited for, and waited for again. */
+/* TRUE: a stream let go of a block, or an event was recorded or waited for.  There are few events,
+ * so that they are recorded again before they were waited for, and waited for again. */
 static gboolean
 add_event_work (Maker *m)
 {
   const guint64 die = m->mix->events ? draw (m, 100) : 100, streams = m->mix->streams + 1;
 
   if (die < 9 && m->live->len > 0)
-    add (m, TEST_LET, g_array_index (m->live, guint32, draw (m, m->live->len)), 0, draw (m, streams), 0);
+    add (m, TEST_LET, g_array_index (m->live, guint32, draw (m, m->live->len)), 0,
+         draw (m, streams), 0);
   else if (die < 17)
-    add (m, TEST_RECORD, (guint32) draw (m, 6), draw (m, 3) == 0 ? 0 : 1 + draw (m, streams), draw (m, streams), 0);
+    add (m, TEST_RECORD, (guint32) draw (m, 6), draw (m, 3) == 0 ? 0 : 1 + draw (m, streams),
+         draw (m, streams), 0);
   else if (die < 27)
     add (m, TEST_WAIT, (guint32) draw (m, 6), 0, draw (m, streams), 0);
   else
@@ -136,13 +143,15 @@ static gboolean
 add_graph_work (Maker *m)
 {
   const guint64 die = m->mix->graphs > 0 ? draw (m, 64) : 64;
-  const guint64 largest = m->mix->largest, stream = die < 64 && m->mix->subgraphs ? draw (m, m->mix->streams) : 0;
+  const guint64 largest = m->mix->largest,
+                stream = die < 64 && m->mix->subgraphs ? draw (m, m->mix->streams) : 0;
   const guint32 mark = m->mix->subgraphs && die < 2 && draw (m, 3) == 0 ? TEST_SUBGRAPH : 0;
 
   if (die < 2 && m->graphs->len < m->mix->graphs)
     {
       g_array_append_val (m->graphs, m->next_id);
-      add (m, TEST_GRAPH_LOAD, m->next_id++, draw_size (m) % (2 * largest) + 1, stream, (guint32) draw (m, 1 << 20) | mark);
+      add (m, TEST_GRAPH_LOAD, m->next_id++, draw_size (m) % (2 * largest) + 1, stream,
+           (guint32) draw (m, 1 << 20) | mark);
       return TRUE;
     }
   if (die >= 12 || m->graphs->len == 0)
@@ -150,7 +159,8 @@ add_graph_work (Maker *m)
   if (die < 4)
     add (m, TEST_GRAPH_UNLOAD, take (m, m->graphs), 0, 0, 0);
   else
-    add (m, die < 8 ? TEST_GRAPH_RUN : TEST_GRAPH_RUN_END, g_array_index (m->graphs, guint32, draw (m, m->graphs->len)), 0, stream, 0);
+    add (m, die < 8 ? TEST_GRAPH_RUN : TEST_GRAPH_RUN_END,
+         g_array_index (m->graphs, guint32, draw (m, m->graphs->len)), 0, stream, 0);
   return TRUE;
 }
 
@@ -165,7 +175,8 @@ add_one (Maker *m)
     add (m, TEST_TRIM, 0, 0, 0, 0);
   else if (add_stream_work (m))
     return;
-  else if (m->live->len > 0 && (m->live->len >= m->mix->live || draw (m, 8) < (m->live->len > m->target ? 6 : 2)))
+  else if (m->live->len > 0
+           && (m->live->len >= m->mix->live || draw (m, 8) < (m->live->len > m->target ? 6 : 2)))
     add_free (m);
   else
     add_alloc (m);

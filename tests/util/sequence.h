@@ -5,17 +5,17 @@
 
 typedef struct
 {
-  guint    operations;
-  guint    live;       /* most blocks alive at once                            */
-  guint64  largest;    /* request, but for hostile ones                        */
-  guint    streams;    /* 1: all on stream 0                                   */
-  guint    pools;      /* 1: the default pool only                             */
-  gboolean uses;       /* use_on_stream, completions and synchronisation too   */
-  guint    trims;      /* of a thousand operations                             */
-  guint    hostile;    /* of a thousand requests: beyond any device            */
-  gboolean events;     /* streams let go of blocks one by one, and wait for each other */
-  guint    graphs;     /* most loaded at once; 0: no graphs                    */
-  gboolean subgraphs;  /* graphs on all streams, static subgraphs among them   */
+  guint operations;
+  guint live;         /* most blocks alive at once */
+  guint64 largest;    /* request, but for hostile ones */
+  guint streams;      /* 1: all on stream 0 */
+  guint pools;        /* 1: the default pool only */
+  gboolean uses;      /* use_on_stream, completions and synchronisation too */
+  guint trims;        /* of a thousand operations */
+  guint hostile;      /* of a thousand requests: beyond any device */
+  gboolean events;    /* streams let go of blocks one by one, and wait for each other */
+  guint graphs;       /* most loaded at once; 0: no graphs */
+  gboolean subgraphs; /* graphs on all streams, static subgraphs among them */
 } TestMix;
 
 /* GArray of TestOp; ids ascend from 0. */

@@ -14,10 +14,10 @@
 
 typedef struct
 {
-  GArray   *ops;
+  GArray *ops;
   TestFails fails;
-  gpointer  data;
-  guint     trials;
+  gpointer data;
+  guint trials;
 } Shrink;
 
 static gboolean
@@ -71,10 +71,12 @@ close_up_ids (Shrink *s)
     {
       TestOp *op = &g_array_index (closed, TestOp, i);
 
-      if (op->kind == TEST_SYNC || op->kind == TEST_TRIM || op->kind == TEST_RECORD || op->kind == TEST_WAIT)
+      if (op->kind == TEST_SYNC || op->kind == TEST_TRIM || op->kind == TEST_RECORD
+          || op->kind == TEST_WAIT)
         continue;
       if (!g_hash_table_contains (ids, GUINT_TO_POINTER (op->id)))
-        g_hash_table_insert (ids, GUINT_TO_POINTER (op->id), GUINT_TO_POINTER (g_hash_table_size (ids)));
+        g_hash_table_insert (ids, GUINT_TO_POINTER (op->id),
+                             GUINT_TO_POINTER (g_hash_table_size (ids)));
       op->id = GPOINTER_TO_UINT (g_hash_table_lookup (ids, GUINT_TO_POINTER (op->id)));
     }
   if (!still_fails (s, closed))
@@ -126,7 +128,8 @@ test_shrink (GArray *ops, TestFails fails, gpointer data)
       remove_all (&s);
       lower_values (&s);
     }
-  while (ops->len < before && remove_chunks (&s, 1)); /* smaller sizes may have made more superfluous */
+  /* smaller sizes may have made more superfluous */
+  while (ops->len < before && remove_chunks (&s, 1));
   close_up_ids (&s);
   return s.trials;
 }
@@ -140,7 +143,8 @@ fits_ops (const GArray *ops)
     {
       const TestOp *op = &g_array_index (ops, TestOp, i);
 
-      if ((op->kind != TEST_ALLOC && op->kind != TEST_FREE && op->kind != TEST_TRIM) || op->pool != 0)
+      if ((op->kind != TEST_ALLOC && op->kind != TEST_FREE && op->kind != TEST_TRIM)
+          || op->pool != 0)
         return FALSE;
     }
   return TRUE;
@@ -170,12 +174,16 @@ ops_format (const GArray *ops)
 static GememTraceEvent
 event_of (const TestOp *op)
 {
-  static const guint8 kinds[] = { GEMEM_EVENT_ALLOC,          GEMEM_EVENT_FREE,          GEMEM_EVENT_FREE_REQUESTED,
-                                  GEMEM_EVENT_FREE_COMPLETED, GEMEM_EVENT_USE_ON_STREAM, GEMEM_EVENT_STREAM_SYNC,
-                                  GEMEM_EVENT_TRIM,           GEMEM_EVENT_GRAPH_LOAD,    GEMEM_EVENT_GRAPH_RUN,
-                                  GEMEM_EVENT_GRAPH_RUN_END,  GEMEM_EVENT_GRAPH_UNLOAD,
-                                  GEMEM_EVENT_STREAM_FREE,    GEMEM_EVENT_EVENT_RECORD,  GEMEM_EVENT_EVENT_WAIT };
-  GememTraceEvent event = { .kind = kinds[op->kind], .id = op->id, .size = op->size, .stream = op->stream, .pool = op->pool };
+  static const guint8 kinds[] = { GEMEM_EVENT_ALLOC,          GEMEM_EVENT_FREE,
+                                  GEMEM_EVENT_FREE_REQUESTED, GEMEM_EVENT_FREE_COMPLETED,
+                                  GEMEM_EVENT_USE_ON_STREAM,  GEMEM_EVENT_STREAM_SYNC,
+                                  GEMEM_EVENT_TRIM,           GEMEM_EVENT_GRAPH_LOAD,
+                                  GEMEM_EVENT_GRAPH_RUN,      GEMEM_EVENT_GRAPH_RUN_END,
+                                  GEMEM_EVENT_GRAPH_UNLOAD,   GEMEM_EVENT_STREAM_FREE,
+                                  GEMEM_EVENT_EVENT_RECORD,   GEMEM_EVENT_EVENT_WAIT };
+  GememTraceEvent event = {
+    .kind = kinds[op->kind], .id = op->id, .size = op->size, .stream = op->stream, .pool = op->pool
+  };
 
   if (op->kind == TEST_RECORD)
     {
@@ -204,14 +212,19 @@ write_op (GememTraceWriter *writer, const TestOp *op)
       event.pool = 0;
       event.aux = segments->len;
       for (guint i = 0; i < segments->len; i++)
-        event.size = MAX (event.size, g_array_index (segments, GememGraphSegment, i).offset + g_array_index (segments, GememGraphSegment, i).size);
+        event.size = MAX (event.size, g_array_index (segments, GememGraphSegment, i).offset
+                                          + g_array_index (segments, GememGraphSegment, i).size);
     }
   writer->write (writer, &event, 1, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < segments->len; i++)
     {
       const GememGraphSegment *s = &g_array_index (segments, GememGraphSegment, i);
-      const GememTraceEvent piece = { .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = op->id, .address = s->offset, .size = s->size, .aux = s->flags };
+      const GememTraceEvent piece = { .kind = GEMEM_EVENT_GRAPH_SEGMENT,
+                                      .id = op->id,
+                                      .address = s->offset,
+                                      .size = s->size,
+                                      .aux = s->flags };
 
       writer->write (writer, &piece, 1, &error);
       g_assert_no_error (error);
@@ -260,8 +273,10 @@ subject_fails (const TestOp *ops, gsize n, gpointer data)
 gboolean
 test_subject_try (const TestSubject *subject, const GArray *ops, guint64 seed)
 {
-  g_autofree char *problem = test_trial_guarded (subject, (const TestOp *) (gconstpointer) ops->data, ops->len);
-  g_autofree char *allocator = test_subject_allocator (subject), *device = test_subject_device (subject);
+  g_autofree char *problem = test_trial_guarded (
+      subject, (const TestOp *) (gconstpointer) ops->data, ops->len);
+  g_autofree char *allocator = test_subject_allocator (subject),
+                  *device = test_subject_device (subject);
   g_autofree char *smallest = NULL, *text = NULL;
   const char *suffix;
   TestSubject closely = *subject;
@@ -272,13 +287,15 @@ test_subject_try (const TestSubject *subject, const GArray *ops, guint64 seed)
   shrunk = g_array_copy ((GArray *) ops);
   closely.verify_every = 1;
   test_shrink (shrunk, subject_fails, &closely);
-  smallest = test_trial_guarded (&closely, (const TestOp *) (gconstpointer) shrunk->data, shrunk->len);
+  smallest = test_trial_guarded (&closely, (const TestOp *) (gconstpointer) shrunk->data,
+                                 shrunk->len);
   text = test_ops_text (subject, shrunk);
   suffix = fits_ops (shrunk) ? "ops" : "txt";
   g_test_message ("%s, seed " U64 ", %u operations: %s", allocator, seed, ops->len, problem);
   g_test_message ("smallest: %s", smallest);
-  g_test_message ("save these lines as t.%s and: gemem-sim replay -a '%s' -d '%s' --events /dev/stdout t.%s\n%s", suffix, allocator, device,
-                  suffix, text);
+  g_test_message ("save these lines as t.%s and: gemem-sim replay -a '%s' -d '%s' --events "
+                  "/dev/stdout t.%s\n%s",
+                  suffix, allocator, device, suffix, text);
   g_test_fail ();
   return FALSE;
 }

@@ -7,7 +7,7 @@ typedef struct
 {
   GememAllocator base;
   guint64 segment;         /* 0: not yet taken */
-  guint   start[SLOTS];    /* 1 + first slot of the block that owns this slot; 0: free */
+  guint start[SLOTS];      /* 1 + first slot of the block that owns this slot; 0: free */
   gboolean pending[SLOTS]; /* by first slot: freed, completion to come */
 } Slots;
 
@@ -68,14 +68,16 @@ static gboolean
 slots_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
   Slots *slots = (Slots *) allocator;
-  guint64 capacity = gemem_device_capacity (allocator->device), n = (request->size + SLOT - 1) / SLOT;
+  guint64 capacity = gemem_device_capacity (allocator->device),
+          n = (request->size + SLOT - 1) / SLOT;
 
   g_string_append_printf (slots_log, "alloc %" G_GUINT64_FORMAT ";", request->size);
   if (capacity >= slots_faults.refuse_from && capacity < slots_faults.refuse_to)
     return FALSE;
   if (slots_faults.transient)
     gemem_device_free (allocator->device, gemem_device_malloc (allocator->device, 1000, 0), 1000);
-  if (slots->segment == 0 && (slots->segment = gemem_device_malloc (allocator->device, SLOTS * SLOT, 0)) == 0)
+  if (slots->segment == 0
+      && (slots->segment = gemem_device_malloc (allocator->device, SLOTS * SLOT, 0)) == 0)
     return FALSE;
   for (guint from = 0; from + n <= SLOTS; from++)
     if (run_from (slots, from) >= n)
@@ -134,13 +136,16 @@ slots_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 s
 static void
 slots_event_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to)
 {
-  g_string_append_printf (slots_log, "record %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GINT64_FORMAT ";", id, stream, (gint64) to);
+  g_string_append_printf (
+      slots_log, "record %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GINT64_FORMAT ";", id,
+      stream, (gint64) to);
 }
 
 static void
 slots_event_wait (GememAllocator *allocator, guint64 id, guint64 stream)
 {
-  g_string_append_printf (slots_log, "wait %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT ";", id, stream);
+  g_string_append_printf (slots_log, "wait %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT ";", id,
+                          stream);
 }
 
 static void
@@ -174,11 +179,15 @@ slots_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 
   for (guint from = 0; slots->segment != 0 && from < SLOTS; from += n)
     {
-      GememSpan span = { .address = slots->segment + from * SLOT, .segment = slots->segment, .segment_size = SLOTS * SLOT };
+      GememSpan span = { .address = slots->segment + from * SLOT,
+                         .segment = slots->segment,
+                         .segment_size = SLOTS * SLOT };
       for (n = 1; from + n < SLOTS && slots->start[from + n] == slots->start[from]; n++)
         ;
       span.size = n * SLOT;
-      span.state = slots->start[from] == 0 ? GEMEM_SPAN_FREE : slots->pending[from] ? GEMEM_SPAN_PENDING : GEMEM_SPAN_LIVE;
+      span.state = slots->start[from] == 0 ? GEMEM_SPAN_FREE
+                   : slots->pending[from]  ? GEMEM_SPAN_PENDING
+                                           : GEMEM_SPAN_LIVE;
       span.user = span.state == GEMEM_SPAN_LIVE ? span.address : 0;
       if (slots_faults.hide_last && from + n == SLOTS)
         span.state = GEMEM_SPAN_FREE;
@@ -217,7 +226,8 @@ slots_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
   Slots *slots = (Slots *) allocator;
 
   g_string_append (slots_log, "adopt-segment;");
-  if (slots->segment != 0 || segment->size != SLOTS * SLOT || !gemem_device_adopt (allocator->device, segment->address, segment->size))
+  if (slots->segment != 0 || segment->size != SLOTS * SLOT
+      || !gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
   slots->segment = segment->address;
   return TRUE;
@@ -231,7 +241,8 @@ slots_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBloc
   g_string_append (slots_log, "adopt-block;");
   if (adopt->address < slots->segment || adopt->address >= slots->segment + SLOTS * SLOT)
     return FALSE;
-  take (slots, (guint) ((adopt->address - slots->segment) / SLOT), (guint) (adopt->size / SLOT), block);
+  take (slots, (guint) ((adopt->address - slots->segment) / SLOT), (guint) (adopt->size / SLOT),
+        block);
   return TRUE;
 }
 
@@ -242,11 +253,18 @@ slots_adopt_done (GememAllocator *allocator)
 }
 
 #define COMMON \
-  .abi = GEMEM_ALLOCATOR_ABI, .summary = "Sixteen slots of 256 bytes, first fit", .origin = "tests", .capabilities = GEMEM_CAP_ADOPT, \
-  .alignment = SLOT, .alloc = slots_alloc, .free = slots_free, .use_on_stream = slots_use, .sync = slots_sync, .trim = slots_trim, \
-  .stream_free = slots_stream_free, .event_record = slots_event_record, .event_wait = slots_event_wait, \
-  .largest_free = slots_largest_free, .walk = slots_walk, .check = slots_check, .stats = slots_stats, .destroy = slots_destroy, \
-  .adopt_segment = slots_adopt_segment, .adopt_block = slots_adopt_block, .adopt_done = slots_adopt_done
+  .abi = GEMEM_ALLOCATOR_ABI, .summary = "Sixteen slots of 256 bytes, first fit", \
+  .origin = "tests", .capabilities = GEMEM_CAP_ADOPT, .alignment = SLOT, .alloc = slots_alloc, \
+  .free = slots_free, .use_on_stream = slots_use, .sync = slots_sync, .trim = slots_trim, \
+  .stream_free = slots_stream_free, .event_record = slots_event_record, \
+  .event_wait = slots_event_wait, .largest_free = slots_largest_free, .walk = slots_walk, \
+  .check = slots_check, .stats = slots_stats, .destroy = slots_destroy, \
+  .adopt_segment = slots_adopt_segment, .adopt_block = slots_adopt_block, \
+  .adopt_done = slots_adopt_done
 
-const GememAllocatorClass slots_class = { .name = "slots", .create = create, .complete = slots_complete, COMMON };
-const GememAllocatorClass slots_at_once_class = { .name = "slots-at-once", .create = create_at_once, COMMON };
+const GememAllocatorClass slots_class = {
+  .name = "slots", .create = create, .complete = slots_complete, COMMON
+};
+const GememAllocatorClass slots_at_once_class = { .name = "slots-at-once",
+                                                  .create = create_at_once,
+                                                  COMMON };

@@ -1,7 +1,9 @@
-/* slots.h - an allocator for tests of the engine: one segment of 16 slots of 256 bytes, first fit, all of it plain to see.
+/* slots.h - an allocator for tests of the engine: one segment of 16 slots of 256 bytes, first fit,
+ * all of it plain to see.
  *
- * It takes the segment (4096 bytes) at its first request and answers by hand-computable rules, so that every measure of the engine
- * has an exact expectation.  Each call is noted in `slots_log`, and it can be told to break its promises.
+ * It takes the segment (4096 bytes) at its first request and answers by hand-computable rules, so
+ * that every measure of the engine has an exact expectation.  Each call is noted in `slots_log`,
+ * and it can be told to break its promises.
  */
 #pragma once
 
@@ -10,21 +12,23 @@
 #define SLOT 256
 #define SLOTS 16
 
-extern const GememAllocatorClass slots_class;          /* with complete(): freed blocks wait for it */
-extern const GememAllocatorClass slots_at_once_class;  /* without */
+extern const GememAllocatorClass slots_class; /* with complete(): freed blocks wait for it */
+extern const GememAllocatorClass slots_at_once_class; /* without */
 
-/* What was called, in order, since slots_reset(): "alloc 100;free;complete;use 3;sync 7;trim;adopt-segment;adopt-block;adopt-done;". */
+/* What was called, in order, since slots_reset(): "alloc 100;free;complete;use 3;sync
+ * 7;trim;adopt-segment;adopt-block;adopt-done;". */
 extern GString *slots_log;
 
 /* Faults to commit. */
 typedef struct
 {
-  gboolean hide_last;   /* walk leaves out the last live block */
-  gboolean overlap;     /* walk reports a span twice */
-  gboolean keep;        /* destroy does not return the segment */
-  gboolean bad_check;   /* check fails */
-  gboolean transient;   /* each request takes 1000 bytes more from the device and returns them at once */
-  guint64  refuse_from, refuse_to; /* requests fail on a device whose capacity lies in [from, to) */
+  gboolean hide_last; /* walk leaves out the last live block */
+  gboolean overlap;   /* walk reports a span twice */
+  gboolean keep;      /* destroy does not return the segment */
+  gboolean bad_check; /* check fails */
+  /* each request takes 1000 bytes more from the device and returns them at once */
+  gboolean transient;
+  guint64 refuse_from, refuse_to; /* requests fail on a device whose capacity lies in [from, to) */
 } SlotsFaults;
 
 extern SlotsFaults slots_faults;

@@ -1,4 +1,5 @@
-/* snapshot-writer.c - see snapshot-writer.h.  Writes the opcodes that Python's pickle and the C++ pickler of PyTorch write. */
+/* snapshot-writer.c - see snapshot-writer.h.  Writes the opcodes that Python's pickle and the C++
+ * pickler of PyTorch write. */
 #include "config.h"
 
 #include <string.h>
@@ -7,9 +8,9 @@
 
 typedef struct
 {
-  GByteArray   *out;
-  GHashTable   *memo; /* string -> its number + 1 */
-  guint32       next;
+  GByteArray *out;
+  GHashTable *memo; /* string -> its number + 1 */
+  guint32 next;
   SnapshotStyle style;
 } Writer;
 
@@ -138,7 +139,8 @@ put_block (Writer *writer, char **words)
   static const char *const keys[] = { "address", "size", "requested_size", "state", NULL };
 
   open_dict (writer);
-  if (words[0] != NULL && words[1] != NULL && words[2] != NULL && words[3] != NULL && words[4] != NULL)
+  if (words[0] != NULL && words[1] != NULL && words[2] != NULL && words[3] != NULL
+      && words[4] != NULL)
     {
       put_string (writer, "history");
       open_list (writer);
@@ -156,7 +158,8 @@ put_block (Writer *writer, char **words)
 static void
 put_segments (Writer *writer, char **lines)
 {
-  static const char *const keys[] = { "device", "address", "total_size", "stream", "segment_type", NULL };
+  static const char *const keys[] = { "device", "address",      "total_size",
+                                      "stream", "segment_type", NULL };
 
   for (; *lines != NULL; lines++)
     {
@@ -191,7 +194,9 @@ put_segments (Writer *writer, char **lines)
 static gboolean
 put_again (Writer *writer, const char *name)
 {
-  guint32 found = writer->style == SNAPSHOT_PYTHON ? GPOINTER_TO_UINT (g_hash_table_lookup (writer->memo, name)) : 0;
+  guint32 found = writer->style == SNAPSHOT_PYTHON
+                      ? GPOINTER_TO_UINT (g_hash_table_lookup (writer->memo, name))
+                      : 0;
   if (found == 0)
     g_hash_table_insert (writer->memo, g_strdup (name), GUINT_TO_POINTER (writer->next + 1));
   else
@@ -223,7 +228,8 @@ put_frames (Writer *writer, const char *stack)
       put_string (writer, "filename");
       put_string (writer, "program.py");
       put_string (writer, "line");
-      put (writer, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0", 11); /* 2^64 - 1, as torch.compile has it */
+      /* 2^64 - 1, as torch.compile has it */
+      put (writer, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0", 11);
       put_op (writer, 'u');
     }
   put_op (writer, 'e');
@@ -233,7 +239,9 @@ static void
 put_event (Writer *writer, const char *line)
 {
   static const char *const keys[] = { "action", "addr", "size", "stream", "time_us", NULL };
-  static const char *const oom_keys[] = { "action", "device_free", "size", "stream", "time_us", NULL };
+  static const char *const oom_keys[] = {
+    "action", "device_free", "size", "stream", "time_us", NULL
+  };
   g_auto (GStrv) words = g_strsplit (line, " ", -1);
 
   open_dict (writer);
@@ -324,7 +332,8 @@ put_annotations (Writer *writer, char **lines)
 GBytes *
 snapshot_pickle (const char *text, SnapshotStyle style)
 {
-  Writer writer = { g_byte_array_new (), g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL), 0, style };
+  Writer writer = { g_byte_array_new (),
+                    g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL), 0, style };
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
   put (&writer, style == SNAPSHOT_PYTHON ? "\x80\x04" : "\x80\x02", 2);
@@ -362,9 +371,10 @@ snapshot_page (GBytes *pickle)
   g_autofree guint8 *bytes = g_malloc0 (padded);
   memcpy (bytes, data, size);
   g_autofree char *text = g_base64_encode (bytes, padded);
-  return g_strdup_printf ("<!DOCTYPE html>\n<html>\n<head></head>\n<body>\n<script type=\"module\">\n"
-                          "import {add_local_files} from \"https://example.org/MemoryViz.js\"\n"
-                          "const local_files = [{\"name\": \"snapshot.pickle\", \"base64\": \"%s\"}]\n"
-                          "add_local_files(local_files, \"Active Memory Timeline\")\n</script>\n</body>\n</html>\n",
-                          text);
+  return g_strdup_printf (
+      "<!DOCTYPE html>\n<html>\n<head></head>\n<body>\n<script type=\"module\">\n"
+      "import {add_local_files} from \"https://example.org/MemoryViz.js\"\n"
+      "const local_files = [{\"name\": \"snapshot.pickle\", \"base64\": \"%s\"}]\n"
+      "add_local_files(local_files, \"Active Memory Timeline\")\n</script>\n</body>\n</html>\n",
+      text);
 }

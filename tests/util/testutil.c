@@ -18,7 +18,8 @@ environment (const char *name, const char *fallback)
 char *
 test_shared_path (const char *relative)
 {
-  g_autofree char *path = g_build_filename (environment ("GEMEM_SHARED", "../shared"), relative, NULL);
+  g_autofree char *path = g_build_filename (environment ("GEMEM_SHARED", "../shared"), relative,
+                                            NULL);
   const char *require = environment ("GEMEM_REQUIRE", "");
 
   if (g_file_test (path, G_FILE_TEST_EXISTS))
@@ -114,8 +115,9 @@ test_use_comma_locale (void)
 
   g_autofree char *path = g_build_filename (test_tmpdir (), "de_DE.UTF-8", NULL);
   const char *argv[] = { "localedef", "-i", "de_DE", "-f", "UTF-8", path, NULL };
-  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
-                NULL, NULL, NULL);
+  g_spawn_sync (NULL, (char **) argv, NULL,
+                G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
+                NULL, NULL, NULL, NULL, NULL);
   g_setenv ("LOCPATH", test_tmpdir (), TRUE);
   if (setlocale (LC_ALL, "de_DE.UTF-8") != NULL)
     return TRUE;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tests/util/trace-text.h"
 #include "base/io/input.h"
+#include "tests/util/trace-text.h"
 #include "traces/trace.h"
 
 static void
@@ -16,7 +16,8 @@ append (GString *out, const char *format, guint64 value)
 }
 
 static void
-append_event (GString *out, const GememTraceEvent *event, const GememTraceInfo *info, gboolean times)
+append_event (GString *out, const GememTraceEvent *event, const GememTraceInfo *info,
+              gboolean times)
 {
   g_string_append (out, gemem_event_kind_name (event->kind));
   append (out, " %" G_GUINT64_FORMAT, event->id);
@@ -29,7 +30,8 @@ append_event (GString *out, const GememTraceEvent *event, const GememTraceInfo *
   append (out, " t%" G_GUINT64_FORMAT, times ? event->time : 0);
   append (out, " !%" G_GUINT64_FORMAT, event->flags);
   if (event->tag != GEMEM_NO_TAG)
-    g_string_append_printf (out, " '%s'", (const char *) g_ptr_array_index (info->strings, event->tag));
+    g_string_append_printf (out, " '%s'",
+                            (const char *) g_ptr_array_index (info->strings, event->tag));
   g_string_append (out, "; ");
 }
 
@@ -46,12 +48,14 @@ append_info (GString *out, const GememTraceInfo *info)
 }
 
 char *
-test_trace_text (const char *text, gssize size, const char *format, gboolean partial, gboolean times)
+test_trace_text (const char *text, gssize size, const char *format, gboolean partial,
+                 gboolean times)
 {
   const GememReadOptions options = { partial, -1 };
   g_autoptr (GBytes) bytes = g_bytes_new (text, size < 0 ? strlen (text) : (gsize) size);
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.log"), format, &options, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.log"),
+                                                     format, &options, &error);
   GString *out = g_string_new (NULL);
   const GememTraceEvent *events;
   gssize n;

@@ -1,4 +1,5 @@
-/* trial.c - see trial.h.  The live blocks are kept sorted by address: an overlap is an overlap with a neighbour. */
+/* trial.c - see trial.h.  The live blocks are kept sorted by address: an overlap is an overlap with
+ * a neighbour. */
 #include "config.h"
 
 #include <errno.h>
@@ -22,18 +23,25 @@ test_subject_allocator (const TestSubject *subject)
 {
   const gboolean plain = subject->settings == NULL || *subject->settings == '\0';
 
-  return plain ? g_strdup (subject->klass->name) : g_strdup_printf ("%s:%s", subject->klass->name, subject->settings);
+  return plain ? g_strdup (subject->klass->name)
+               : g_strdup_printf ("%s:%s", subject->klass->name, subject->settings);
 }
 
 char *
 test_subject_device (const TestSubject *subject)
 {
-  g_autofree char *events = subject->delay > 0 ? g_strdup_printf (",free_synchronises=no,event_latency=%ums", subject->delay * 1000 - 500) : g_strdup ("");
-  g_autofree char *beneath
-      = g_strdup_printf ("capacity=" U64 ",address=%s%s%s%s", subject->capacity, subject->first_fit ? "first-fit,va=first-fit" : "bump",
-                         subject->odd_base ? ",base=0x100000200000" : "", subject->no_virtual ? ",virtual_memory=no" : "", events);
+  g_autofree char *events = subject->delay > 0
+                                ? g_strdup_printf (",free_synchronises=no,event_latency=%ums",
+                                                   subject->delay * 1000 - 500)
+                                : g_strdup ("");
+  g_autofree char *beneath = g_strdup_printf (
+      "capacity=" U64 ",address=%s%s%s%s", subject->capacity,
+      subject->first_fit ? "first-fit,va=first-fit" : "bump",
+      subject->odd_base ? ",base=0x100000200000" : "",
+      subject->no_virtual ? ",virtual_memory=no" : "", events);
 
-  return subject->faults != NULL ? g_strdup_printf ("faulty:%s,%s", subject->faults, beneath) : g_strconcat ("sim:", beneath, NULL);
+  return subject->faults != NULL ? g_strdup_printf ("faulty:%s,%s", subject->faults, beneath)
+                                 : g_strconcat ("sim:", beneath, NULL);
 }
 
 /* ---- life */
@@ -41,7 +49,8 @@ test_subject_device (const TestSubject *subject)
 static GememAllocator *
 create_allocator (const TestSubject *subject, GememDevice *device, GError **error)
 {
-  g_autoptr (GPtrArray) settings = gemem_settings_parse (subject->settings != NULL ? subject->settings : "", error);
+  g_autoptr (GPtrArray)
+      settings = gemem_settings_parse (subject->settings != NULL ? subject->settings : "", error);
   g_autoptr (GPtrArray) none = g_ptr_array_new ();
   const GememAllocatorSpec spec = { subject->klass, (char *) subject->klass->name, settings, none };
 
@@ -180,10 +189,13 @@ enter_live (TestTrial *trial, guint32 id)
   const TestBlock *b = block_at (trial, id);
   const guint64 address = b->block.address;
   const guint at = live_from (trial, address);
-  const TestBlock *below = at > 0 ? live_at (trial, at - 1) : NULL, *above = at < trial->live->len ? live_at (trial, at) : NULL;
+  const TestBlock *below = at > 0 ? live_at (trial, at - 1) : NULL,
+                  *above = at < trial->live->len ? live_at (trial, at) : NULL;
 
-  if ((below != NULL && address - below->block.address < below->size) || (above != NULL && above->block.address - address < b->size))
-    return broken (trial, "id %u at " HEX " of " U64 " bytes overlaps a live block", id, address, b->size);
+  if ((below != NULL && address - below->block.address < below->size)
+      || (above != NULL && above->block.address - address < b->size))
+    return broken (trial, "id %u at " HEX " of " U64 " bytes overlaps a live block", id, address,
+                   b->size);
   g_array_insert_val (trial->live, at, id);
   trial->live_bytes += b->size;
   trial->allocated += b->block.size;
@@ -204,12 +216,17 @@ static gboolean
 check_answer (TestTrial *trial, const TestBlock *b)
 {
   const GememAllocatorClass *klass = trial->allocator->klass;
-  const guint64 alignment = trial->naive != NULL && trial->naive->klass->alignment != 0 ? trial->naive->klass->alignment : klass->alignment;
+  const guint64 alignment = trial->naive != NULL && trial->naive->klass->alignment != 0
+                                ? trial->naive->klass->alignment
+                                : klass->alignment;
 
   if (b->block.address == 0 || b->block.size < b->size)
-    return broken (trial, "%s", b->block.address == 0 ? "success without an address" : "the block is smaller than the request");
+    return broken (trial, "%s",
+                   b->block.address == 0 ? "success without an address"
+                                         : "the block is smaller than the request");
   if (b->block.address % alignment != klass->alignment_offset)
-    return broken (trial, "address " HEX " is not " U64 " modulo " U64, b->block.address, klass->alignment_offset, alignment);
+    return broken (trial, "address " HEX " is not " U64 " modulo " U64, b->block.address,
+                   klass->alignment_offset, alignment);
   return TRUE;
 }
 
@@ -221,10 +238,11 @@ compare_naive (TestTrial *trial, const TestOp *op, const TestBlock *b)
   const gboolean ok = trial->naive->klass->alloc (trial->naive, op->id, &request, &address, &size);
 
   if (ok != trial->ok)
-    return broken (trial, "the allocator %s, the model %s", trial->ok ? "succeeds" : "fails", ok ? "succeeds" : "fails");
+    return broken (trial, "the allocator %s, the model %s", trial->ok ? "succeeds" : "fails",
+                   ok ? "succeeds" : "fails");
   if (ok && (address != b->block.address || size != b->block.size))
-    return broken (trial, "the allocator gives " HEX " of " U64 ", the model " HEX " of " U64, b->block.address, b->block.size,
-                   address, size);
+    return broken (trial, "the allocator gives " HEX " of " U64 ", the model " HEX " of " U64,
+                   b->block.address, b->block.size, address, size);
   return TRUE;
 }
 
@@ -236,7 +254,7 @@ do_alloc (TestTrial *trial, const TestOp *op)
 
   if (b->state != TEST_BLOCK_NONE)
     return TRUE;
-  *b = (TestBlock) { .size = op->size, .stream = op->stream, .pool = op->pool };
+  *b = (TestBlock){ .size = op->size, .stream = op->stream, .pool = op->pool };
   trial->allocs++;
   trial->ok = trial->allocator->klass->alloc (trial->allocator, &request, &b->block);
   trial->failures += !trial->ok;
@@ -361,13 +379,15 @@ test_op_segments (const TestOp *op, GArray *segments)
   n = 1 + (guint) gemem_rng_below (&rng, MIN (6, left));
   for (guint i = 0; i < n; i++)
     {
-      const guint64 most = left - (n - 1 - i), share = i == n - 1 ? left : gemem_rng_log_uniform (&rng, 1, most);
+      const guint64 most = left - (n - 1 - i),
+                    share = i == n - 1 ? left : gemem_rng_log_uniform (&rng, 1, most);
       GememGraphSegment segment = { offset, share * unit, 0 };
 
       if (gemem_rng_below (&rng, 8) == 0)
         segment.flags = GEMEM_GRAPH_SEGMENT_FIXED;
       else if (i == n - 1 && gemem_rng_below (&rng, 2) == 0)
-        segment.flags = GEMEM_GRAPH_SEGMENT_ZERO_COPY | (gemem_rng_below (&rng, 2) == 0 ? GEMEM_GRAPH_SEGMENT_NO_ALLOC : 0);
+        segment.flags = GEMEM_GRAPH_SEGMENT_ZERO_COPY
+                        | (gemem_rng_below (&rng, 2) == 0 ? GEMEM_GRAPH_SEGMENT_NO_ALLOC : 0);
       segment.flags |= (op->pool & TEST_SUBGRAPH) != 0 ? GEMEM_GRAPH_SEGMENT_SUBGRAPH : 0;
       g_array_append_val (segments, segment);
       left -= share;
@@ -388,8 +408,11 @@ static gboolean
 agree (TestTrial *trial, const char *what, gboolean ok, guint64 address, guint64 expected)
 {
   if (ok != trial->ok)
-    return broken (trial, "%s: the allocator %s, the model %s", what, trial->ok ? "succeeds" : "fails", ok ? "succeeds" : "fails");
-  return !ok || address == expected || broken (trial, "%s: the allocator gives " HEX ", the model " HEX, what, address, expected);
+    return broken (trial, "%s: the allocator %s, the model %s", what,
+                   trial->ok ? "succeeds" : "fails", ok ? "succeeds" : "fails");
+  return !ok || address == expected
+         || broken (trial, "%s: the allocator gives " HEX ", the model " HEX, what, address,
+                    expected);
 }
 
 static gboolean
@@ -403,17 +426,20 @@ do_load (TestTrial *trial, const TestOp *op)
     return TRUE;
   test_op_segments (op, segments);
   first = (const GememGraphSegment *) (gconstpointer) segments->data;
-  trial->ok = trial->allocator->klass->graph_load (trial->allocator, op->id, op->stream, first, segments->len, &address);
+  trial->ok = trial->allocator->klass->graph_load (trial->allocator, op->id, op->stream, first,
+                                                   segments->len, &address);
   if (trial->naive != NULL)
     {
-      const gboolean ok = trial->naive->klass->graph_load (trial->naive, op->id, op->stream, first, segments->len, &expected);
+      const gboolean ok = trial->naive->klass->graph_load (trial->naive, op->id, op->stream, first,
+                                                           segments->len, &expected);
 
       if (!agree (trial, "load", ok, address, expected))
         return FALSE;
     }
   if (trial->ok)
     *graph_at (trial, op->id) = TEST_GRAPH_LOADED;
-  return !trial->ok || address != 0 || (op->pool & TEST_SUBGRAPH) != 0 || broken (trial, "a graph is loaded at address 0");
+  return !trial->ok || address != 0 || (op->pool & TEST_SUBGRAPH) != 0
+         || broken (trial, "a graph is loaded at address 0");
 }
 
 static gboolean
@@ -425,7 +451,9 @@ do_run (TestTrial *trial, guint32 id, guint64 stream, gboolean begin)
     return TRUE;
   trial->ok = trial->allocator->klass->graph_run (trial->allocator, id, stream, begin);
   g_clear_pointer (&trial->allocator->refusal, g_free);
-  if (trial->naive != NULL && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, stream, begin), 0, 0))
+  if (trial->naive != NULL
+      && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, stream, begin), 0,
+                 0))
     return FALSE;
   if (!begin && !trial->ok)
     return broken (trial, "the end of a run was refused");
@@ -457,7 +485,8 @@ do_graph (TestTrial *trial, const TestOp *op)
   switch ((TestOpKind) op->kind)
     {
     case TEST_GRAPH_LOAD:
-      return trial->allocator->klass->graph_load != NULL ? do_load (trial, op) : do_alloc (trial, &block);
+      return trial->allocator->klass->graph_load != NULL ? do_load (trial, op)
+                                                         : do_alloc (trial, &block);
     case TEST_GRAPH_UNLOAD:
       if (trial->allocator->klass->graph_load != NULL)
         do_unload (trial, op->id);
@@ -465,11 +494,13 @@ do_graph (TestTrial *trial, const TestOp *op)
         do_free (trial, op->id, FALSE);
       return TRUE;
     default:
-      return trial->allocator->klass->graph_load == NULL || do_run (trial, op->id, op->stream, op->kind == TEST_GRAPH_RUN);
+      return trial->allocator->klass->graph_load == NULL
+             || do_run (trial, op->id, op->stream, op->kind == TEST_GRAPH_RUN);
     }
 }
 
-/* To the next second, so that nothing but the number of operations decides whether an event is complete. */
+/* To the next second, so that nothing but the number of operations decides whether an event is
+ * complete. */
 static void
 tick (TestTrial *trial)
 {
@@ -525,8 +556,10 @@ test_trial_step (TestTrial *trial, const TestOp *op)
   if (fine && trial->device->misuses != 0)
     fine = broken (trial, "a device call with an address or size that was never handed out");
   if (fine && trial->naive != NULL && trial->naive->device.held != trial->device->held)
-    fine = broken (trial, "held are " U64 " bytes, by the model " U64, trial->device->held, trial->naive->device.held);
-  if (fine && trial->subject->verify_every != 0 && trial->operations % trial->subject->verify_every == 0)
+    fine = broken (trial, "held are " U64 " bytes, by the model " U64, trial->device->held,
+                   trial->naive->device.held);
+  if (fine && trial->subject->verify_every != 0
+      && trial->operations % trial->subject->verify_every == 0)
     fine = test_trial_verify (trial);
   return fine;
 }
@@ -558,7 +591,8 @@ test_trial_memory_calls (const TestTrial *trial)
 {
   const guint64 *calls = trial->device->calls;
 
-  return calls[GEMEM_CALL_MALLOC] + calls[GEMEM_CALL_RESERVE] + calls[GEMEM_CALL_CREATE] + calls[GEMEM_CALL_MAP];
+  return calls[GEMEM_CALL_MALLOC] + calls[GEMEM_CALL_RESERVE] + calls[GEMEM_CALL_CREATE]
+         + calls[GEMEM_CALL_MAP];
 }
 
 guint64
@@ -600,12 +634,16 @@ verify_tiling (TestTrial *trial, const GArray *spans)
       if (i == 0 || s->segment != segment)
         {
           if (end != segment_end || s->segment < end)
-            return broken (trial, "walk: the segment " HEX " begins before the one below is full", s->segment);
+            return broken (trial, "walk: the segment " HEX " begins before the one below is full",
+                           s->segment);
           end = segment = s->segment;
           segment_end = segment + s->segment_size;
         }
-      if (s->address != end || s->size == 0 || s->size > segment_end - end || segment_end - segment != s->segment_size)
-        return broken (trial, "walk: span " HEX " of " U64 " leaves a gap, overlaps, or leaves its segment", s->address, s->size);
+      if (s->address != end || s->size == 0 || s->size > segment_end - end
+          || segment_end - segment != s->segment_size)
+        return broken (
+            trial, "walk: span " HEX " of " U64 " leaves a gap, overlaps, or leaves its segment",
+            s->address, s->size);
       end += s->size;
     }
   return end == segment_end || broken (trial, "walk: the last segment is not full");
@@ -617,18 +655,23 @@ verify_live (TestTrial *trial, GArray *live)
 {
   g_array_sort (live, compare_users);
   if (live->len != trial->live->len)
-    return broken (trial, "walk: %u live spans, the program holds %u blocks", live->len, trial->live->len);
+    return broken (trial, "walk: %u live spans, the program holds %u blocks", live->len,
+                   trial->live->len);
   for (guint i = 0; i < live->len; i++)
     {
       const GememSpan *s = &g_array_index (live, GememSpan, i);
       const TestBlock *b = live_at (trial, i);
 
       if (s->user != b->block.address)
-        return broken (trial, "walk: a live span for " HEX ", the program holds " HEX, s->user, b->block.address);
-      if (s->user < s->address || s->user - s->address > s->size || b->size > s->size - (s->user - s->address) || b->block.size > s->size)
-        return broken (trial, "walk: the span at " HEX " does not hold the block " HEX, s->address, s->user);
+        return broken (trial, "walk: a live span for " HEX ", the program holds " HEX, s->user,
+                       b->block.address);
+      if (s->user < s->address || s->user - s->address > s->size
+          || b->size > s->size - (s->user - s->address) || b->block.size > s->size)
+        return broken (trial, "walk: the span at " HEX " does not hold the block " HEX, s->address,
+                       s->user);
       if (s->pool != b->pool && (trial->allocator->klass->capabilities & GEMEM_CAP_POOLS) != 0)
-        return broken (trial, "walk: the block " HEX " is in pool %u, it was asked of %u", s->user, s->pool, b->pool);
+        return broken (trial, "walk: the block " HEX " is in pool %u, it was asked of %u", s->user,
+                       s->pool, b->pool);
     }
   return TRUE;
 }
@@ -638,7 +681,9 @@ verify_largest_free (TestTrial *trial, guint64 reusable)
 {
   for (guint64 stream = 0; stream < 4; stream++)
     if (trial->allocator->klass->largest_free (trial->allocator, stream) > reusable)
-      return broken (trial, "largest_free of stream " U64 " is beyond the " U64 " bytes that are free at all", stream, reusable);
+      return broken (
+          trial, "largest_free of stream " U64 " is beyond the " U64 " bytes that are free at all",
+          stream, reusable);
   return TRUE;
 }
 
@@ -656,7 +701,9 @@ compare_figure (const char *name, guint64 value, const char *unit, gpointer data
 gboolean
 test_trial_verify (TestTrial *trial)
 {
-  const guint64 graphs = trial->allocator->klass->graph_bytes != NULL ? trial->allocator->klass->graph_bytes (trial->allocator) : 0;
+  const guint64 graphs = trial->allocator->klass->graph_bytes != NULL
+                             ? trial->allocator->klass->graph_bytes (trial->allocator)
+                             : 0;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   g_autoptr (GError) error = NULL;
@@ -675,14 +722,18 @@ test_trial_verify (TestTrial *trial)
         g_array_append_vals (live, s, 1);
     }
   if (physical != trial->device->held)
-    return broken (trial, "walk: " U64 " bytes, the device lends " U64, physical, trial->device->held);
+    return broken (trial, "walk: " U64 " bytes, the device lends " U64, physical,
+                   trial->device->held);
   /* requested + internal + external = reserved, none of them negative */
   if (trial->allocated < trial->live_bytes || trial->allocated + graphs > trial->device->held)
-    return broken (trial, "requested " U64 ", allocated " U64 " and " U64 " of graphs, reserved " U64 " do not ascend", trial->live_bytes,
-                   trial->allocated, graphs, trial->device->held);
+    return broken (trial,
+                   "requested " U64 ", allocated " U64 " and " U64 " of graphs, reserved " U64
+                   " do not ascend",
+                   trial->live_bytes, trial->allocated, graphs, trial->device->held);
   if (trial->naive != NULL && trial->naive->klass->figure != NULL)
     trial->allocator->klass->stats (trial->allocator, compare_figure, trial);
-  return trial->problem == NULL && verify_tiling (trial, spans) && verify_live (trial, live) && verify_largest_free (trial, reusable);
+  return trial->problem == NULL && verify_tiling (trial, spans) && verify_live (trial, live)
+         && verify_largest_free (trial, reusable);
 }
 
 /* ---- the whole */
@@ -749,6 +800,7 @@ test_trial_guarded (const TestSubject *subject, const TestOp *ops, gsize n)
   if (WIFSIGNALED (status))
     return g_strdup_printf ("killed by signal %d: %s", WTERMSIG (status), said);
   if (WEXITSTATUS (status) != 0)
-    return *said != '\0' ? g_steal_pointer (&said) : g_strdup_printf ("exit status %d", WEXITSTATUS (status));
+    return *said != '\0' ? g_steal_pointer (&said)
+                         : g_strdup_printf ("exit status %d", WEXITSTATUS (status));
   return NULL;
 }

@@ -74,7 +74,9 @@ effective (const GememAllocatorClass *klass, const char *settings, guint64 capac
   if (trial == NULL)
     return g_string_free (text, TRUE);
   parsed = gemem_settings_parse (settings, NULL);
-  rows = gemem_allocator_effective (&(GememAllocatorSpec) { klass, (char *) klass->name, parsed, none }, NULL, trial->device, NULL);
+  rows = gemem_allocator_effective (
+      &(GememAllocatorSpec){ klass, (char *) klass->name, parsed, none }, NULL, trial->device,
+      NULL);
   for (guint i = 0; rows != NULL && i < rows->len; i++)
     {
       const GememSetting *setting = g_ptr_array_index (rows, i);
@@ -86,7 +88,8 @@ effective (const GememAllocatorClass *klass, const char *settings, guint64 capac
 }
 
 static void
-keep_if_new (GPtrArray *variants, GHashTable *seen, const GememAllocatorClass *klass, char *settings, guint64 capacity)
+keep_if_new (GPtrArray *variants, GHashTable *seen, const GememAllocatorClass *klass,
+             char *settings, guint64 capacity)
 {
   char *key = effective (klass, settings, capacity);
 
@@ -113,9 +116,11 @@ both (const char *a, const char *b)
   return g_strconcat (a, *a != '\0' && *b != '\0' ? "," : "", b, NULL);
 }
 
-/* Adds to @start whatever of @others is accepted on top and changes something, again and again, as some settings need others. */
+/* Adds to @start whatever of @others is accepted on top and changes something, again and again, as
+ * some settings need others. */
 static char *
-heap_up (const GememAllocatorClass *klass, const char *start, const GPtrArray *others, gboolean backwards, guint64 capacity)
+heap_up (const GememAllocatorClass *klass, const char *start, const GPtrArray *others,
+         gboolean backwards, guint64 capacity)
 {
   char *settings = g_strdup (start), *key = effective (klass, start, capacity);
   gboolean more;
@@ -126,7 +131,8 @@ heap_up (const GememAllocatorClass *klass, const char *start, const GPtrArray *o
       for (guint i = 0; i < others->len; i++)
         {
           const char *other = g_ptr_array_index (others, backwards ? others->len - 1 - i : i);
-          g_autofree char *tried = both (settings, other), *accepted = effective (klass, tried, capacity);
+          g_autofree char *tried = both (settings, other),
+                          *accepted = effective (klass, tried, capacity);
 
           if (accepted == NULL || g_str_equal (accepted, key))
             continue;
@@ -159,9 +165,11 @@ test_variants (const GememAllocatorClass *klass, guint64 capacity)
       keep_if_new (variants, seen, klass, g_strdup (choice), capacity);
       g_assert_cmpuint (variants->len, >, 0); /* the defaults are never refused */
       for (guint o = 0; o < singles.others->len; o++)
-        keep_if_new (variants, seen, klass, both (choice, g_ptr_array_index (singles.others, o)), capacity);
+        keep_if_new (variants, seen, klass, both (choice, g_ptr_array_index (singles.others, o)),
+                     capacity);
       for (guint backwards = 0; backwards < 2; backwards++)
-        keep_if_new (variants, seen, klass, heap_up (klass, choice, singles.others, backwards, capacity), capacity);
+        keep_if_new (variants, seen, klass,
+                     heap_up (klass, choice, singles.others, backwards, capacity), capacity);
     }
   g_ptr_array_unref (singles.choices);
   g_ptr_array_unref (singles.others);
@@ -171,13 +179,17 @@ test_variants (const GememAllocatorClass *klass, guint64 capacity)
 GPtrArray *
 test_some_variants (const GememAllocatorClass *klass, guint64 capacity)
 {
-  static GHashTable *known; /* "NAME CAPACITY" -> all variants: what settings go together takes many trials */
+  /* "NAME CAPACITY" -> all variants: what settings go together takes many trials */
+  static GHashTable *known;
   g_autofree char *key = g_strdup_printf ("%s %" G_GUINT64_FORMAT, klass->name, capacity);
-  const guint most = g_getenv ("GEMEM_LONG") != NULL ? G_MAXUINT : g_getenv ("GEMEM_QUICK") != NULL ? 4 : 12;
+  const guint most = g_getenv ("GEMEM_LONG") != NULL    ? G_MAXUINT
+                     : g_getenv ("GEMEM_QUICK") != NULL ? 4
+                                                        : 12;
   GPtrArray *some = texts_new (), *all;
 
   if (known == NULL)
-    known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) g_ptr_array_unref);
+    known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+                                   (GDestroyNotify) g_ptr_array_unref);
   all = g_hash_table_lookup (known, key);
   if (all == NULL)
     {
@@ -185,6 +197,7 @@ test_some_variants (const GememAllocatorClass *klass, guint64 capacity)
       g_hash_table_insert (known, g_steal_pointer (&key), all);
     }
   for (guint i = 0; i < MIN (all->len, most); i++)
-    g_ptr_array_add (some, g_strdup (g_ptr_array_index (all, (guint) ((guint64) i * all->len / MIN (all->len, most)))));
+    g_ptr_array_add (some, g_strdup (g_ptr_array_index (
+                               all, (guint) ((guint64) i * all->len / MIN (all->len, most)))));
   return some;
 }

@@ -1,4 +1,5 @@
-/* vectors.c - see vectors.h.  A line that is not understood is a difference: nothing is skipped silently. */
+/* vectors.c - see vectors.h.  A line that is not understood is a difference: nothing is skipped
+ * silently. */
 #include "config.h"
 
 #include <gio/gio.h>
@@ -10,12 +11,12 @@
 
 typedef struct
 {
-  const char              *path;
-  guint64                  line;
+  const char *path;
+  guint64 line;
   const TestVectorOptions *options;
-  GememAllocator          *allocator;
-  GHashTable              *live; /* id -> GememBlock *; only looked up, never iterated */
-  TestVectorCounts         counts;
+  GememAllocator *allocator;
+  GHashTable *live; /* id -> GememBlock *; only looked up, never iterated */
+  TestVectorCounts counts;
 } Replay;
 
 char *
@@ -29,7 +30,8 @@ test_read_text (const char *path)
   g_assert_no_error (error);
   if (g_str_has_suffix (path, ".gz"))
     {
-      g_autoptr (GConverter) gunzip = G_CONVERTER (g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP));
+      g_autoptr (GConverter)
+          gunzip = G_CONVERTER (g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP));
       GInputStream *plain = g_converter_input_stream_new (stream, gunzip);
 
       g_object_unref (stream);
@@ -79,7 +81,8 @@ spec_of_line (const char *line)
 
   g_assert_cmpstr (words[0], ==, "#");
   g_assert_nonnull (words[1]);
-  if (g_str_equal (words[1], "single") || g_str_equal (words[1], "two") || g_str_equal (words[1], "exp"))
+  if (g_str_equal (words[1], "single") || g_str_equal (words[1], "two")
+      || g_str_equal (words[1], "exp"))
     return ge_spec (words[1], words + 2);
   spec = g_string_new (words[1]);
   for (guint i = 2; words[i] != NULL; i++)
@@ -132,7 +135,8 @@ device_of_spec (const GememAllocatorSpec *spec)
 
       g_string_append_printf (device, "%c%s=%s", i == 0 ? ':' : ',', setting->key, setting->value);
     }
-  if (total != NULL && find_setting (spec->device, "capacity") == NULL && g_str_has_prefix (spec->klass->name, "paddle"))
+  if (total != NULL && find_setting (spec->device, "capacity") == NULL
+      && g_str_has_prefix (spec->klass->name, "paddle"))
     g_string_append_printf (device, "%ccapacity=%s", spec->device->len == 0 ? ':' : ',', total);
   return g_string_free (device, FALSE);
 }
@@ -140,7 +144,8 @@ device_of_spec (const GememAllocatorSpec *spec)
 GememAllocator *
 test_allocator_new (const char *text, const char *device_text)
 {
-  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autofree char *from_spec = NULL;
   GError *error = NULL;
   GememDevice *device;
@@ -172,7 +177,7 @@ test_allocator_destroy (GememAllocator *allocator)
 
 typedef struct
 {
-  guint64  live, live_bytes, physical, end;
+  guint64 live, live_bytes, physical, end;
   gboolean ok;
 } WalkSum;
 
@@ -180,13 +185,15 @@ static void
 add_span (const GememSpan *span, gpointer data)
 {
   WalkSum *sum = data;
-  const gboolean inside = span->address >= span->segment && span->address + span->size <= span->segment + span->segment_size;
+  const gboolean inside = span->address >= span->segment
+                          && span->address + span->size <= span->segment + span->segment_size;
 
   if (!inside || span->address < sum->end || span->size == 0)
     {
       if (sum->ok)
-        g_test_message ("walk: span 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " overlaps, is empty, or leaves its segment", span->address,
-                        span->size);
+        g_test_message ("walk: span 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT
+                        " overlaps, is empty, or leaves its segment",
+                        span->address, span->size);
       sum->ok = FALSE;
     }
   sum->end = span->address + span->size;
@@ -211,10 +218,13 @@ test_allocator_verify (GememAllocator *allocator, guint64 live, guint64 live_byt
       return FALSE;
     }
   allocator->klass->walk (allocator, add_span, &sum);
-  if (sum.physical != allocator->device->held || sum.live != live || (live_bytes != G_MAXUINT64 && sum.live_bytes != live_bytes))
+  if (sum.physical != allocator->device->held || sum.live != live
+      || (live_bytes != G_MAXUINT64 && sum.live_bytes != live_bytes))
     {
-      g_test_message ("walk: %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " live blocks of %" G_GUINT64_FORMAT " bytes; held %" G_GUINT64_FORMAT
-                      ", %" G_GUINT64_FORMAT " live blocks", sum.physical, sum.live, sum.live_bytes, allocator->device->held, live);
+      g_test_message ("walk: %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT
+                      " live blocks of %" G_GUINT64_FORMAT " bytes; held %" G_GUINT64_FORMAT
+                      ", %" G_GUINT64_FORMAT " live blocks",
+                      sum.physical, sum.live, sum.live_bytes, allocator->device->held, live);
       return FALSE;
     }
   return sum.ok;
@@ -223,8 +233,8 @@ test_allocator_verify (GememAllocator *allocator, guint64 live, guint64 live_byt
 typedef struct
 {
   const char *name;
-  guint64     value;
-  guint       found;
+  guint64 value;
+  guint found;
 } Wanted;
 
 static void
@@ -254,8 +264,9 @@ test_allocator_stat (GememAllocator *allocator, const char *name)
 static gboolean
 differs (const Replay *r, const char *what, guint64 expected, guint64 got)
 {
-  g_test_message ("%s:%" G_GUINT64_FORMAT ": %s is %" G_GUINT64_FORMAT " (0x%" G_GINT64_MODIFIER "x), expected %" G_GUINT64_FORMAT
-                  " (0x%" G_GINT64_MODIFIER "x)", r->path, r->line, what, got, got, expected, expected);
+  g_test_message ("%s:%" G_GUINT64_FORMAT ": %s is %" G_GUINT64_FORMAT " (0x%" G_GINT64_MODIFIER
+                  "x), expected %" G_GUINT64_FORMAT " (0x%" G_GINT64_MODIFIER "x)",
+                  r->path, r->line, what, got, got, expected, expected);
   return FALSE;
 }
 
@@ -314,7 +325,8 @@ replay_alloc (Replay *r, char **operation, char **result)
 
   r->counts.allocs++;
   if (ok == expect_failure)
-    return differs (r, ok ? "address (out of memory expected)" : "address (out of memory)", g_ascii_strtoull (result[0], NULL, 0), block.address);
+    return differs (r, ok ? "address (out of memory expected)" : "address (out of memory)",
+                    g_ascii_strtoull (result[0], NULL, 0), block.address);
   if (!ok)
     {
       r->counts.failures++;
@@ -377,7 +389,8 @@ replay_line (Replay *r, const char *line)
 static gboolean
 replay_lines (Replay *r, char **lines)
 {
-  const guint every = r->options != NULL && r->options->check_every != 0 ? r->options->check_every : CHECK_EVERY;
+  const guint every = r->options != NULL && r->options->check_every != 0 ? r->options->check_every
+                                                                         : CHECK_EVERY;
 
   for (r->line = 2; *lines != NULL && **lines != '\0'; lines++, r->line++)
     {
@@ -400,7 +413,8 @@ test_vector_replay (const char *path, const TestVectorOptions *options, TestVect
 {
   g_autofree char *text = test_read_text (path);
   g_autofree char *line = first_line (text);
-  g_autofree char *spec = options != NULL && options->spec != NULL ? g_strdup (options->spec) : spec_of_line (line);
+  g_autofree char *spec = options != NULL && options->spec != NULL ? g_strdup (options->spec)
+                                                                   : spec_of_line (line);
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   Replay replay = { .path = path, .options = options };
   gboolean ok;

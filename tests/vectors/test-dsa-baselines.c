@@ -1,5 +1,6 @@
-/* test-dsa-baselines.c - the greedy baselines over the shared planning instances: every plan is safe, none is below the lower bound, and the
- * MiniMalloc instances come out as offline-planning.md 5.1 measured them with programs of its own.
+/* test-dsa-baselines.c - the greedy baselines over the shared planning instances: every plan is
+ * safe, none is below the lower bound, and the MiniMalloc instances come out as offline-planning.md
+ * 5.1 measured them with programs of its own.
  *
  * The arenas are in the diagnostics, as multiples of the lower bound.
  */
@@ -39,7 +40,8 @@ plan_checked (const char *text, const GememLifetimes *lifetimes)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *choice = g_strconcat (text, ":alignment=1", NULL);
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememPlanInput input = { NULL, lifetimes, 1 };
   g_autoptr (GememPlan) plan = NULL;
 
@@ -51,7 +53,9 @@ plan_checked (const char *text, const GememLifetimes *lifetimes)
   g_assert_no_error (error);
   g_assert_cmpuint (plan->lower_bound, ==, gemem_lifetimes_lower_bound (lifetimes, 1));
   g_assert_cmpuint (plan->arena, >=, plan->lower_bound);
-  g_test_message ("%s: %s: %" G_GUINT64_FORMAT " = %.4f x lower bound, %" G_GUINT64_FORMAT " of %u items reuse memory", lifetimes->name, text, plan->arena,
+  g_test_message ("%s: %s: %" G_GUINT64_FORMAT " = %.4f x lower bound, %" G_GUINT64_FORMAT
+                  " of %u items reuse memory",
+                  lifetimes->name, text, plan->arena,
                   (double) plan->arena / (double) plan->lower_bound, plan->reused, plan->n_items);
   return plan->arena;
 }
@@ -61,15 +65,19 @@ static const struct
 {
   const char *name, *first_by_size, *first_by_area, *best_by_lifetime;
 } measured[] = {
-  { "A", "1.290", "1.669", "1.456" }, { "B", "1.347", "1.889", "1.503" }, { "C", "1.364", "1.967", "1.473" }, { "D", "1.309", "1.534", "1.484" },
-  { "E", "1.369", "1.706", "1.600" }, { "F", "1.367", "1.340", "1.408" }, { "G", "1.362", "1.405", "1.402" }, { "H", "1.360", "1.387", "1.412" },
-  { "I", "1.410", "2.310", "1.631" }, { "J", "1.313", "1.694", "1.611" }, { "K", "1.277", "2.329", "1.784" },
+  { "A", "1.290", "1.669", "1.456" }, { "B", "1.347", "1.889", "1.503" },
+  { "C", "1.364", "1.967", "1.473" }, { "D", "1.309", "1.534", "1.484" },
+  { "E", "1.369", "1.706", "1.600" }, { "F", "1.367", "1.340", "1.408" },
+  { "G", "1.362", "1.405", "1.402" }, { "H", "1.360", "1.387", "1.412" },
+  { "I", "1.410", "2.310", "1.631" }, { "J", "1.313", "1.694", "1.611" },
+  { "K", "1.277", "2.329", "1.784" },
 };
 
 static void
 assert_ratio (const char *planner, const GememLifetimes *lifetimes, const char *expected)
 {
-  const guint64 arena = plan_checked (planner, lifetimes), bound = gemem_lifetimes_lower_bound (lifetimes, 1);
+  const guint64 arena = plan_checked (planner, lifetimes),
+                bound = gemem_lifetimes_lower_bound (lifetimes, 1);
   g_autofree char *ratio = g_strdup_printf ("%.3f", (double) arena / (double) bound);
 
   g_assert_cmpstr (ratio, ==, expected);
@@ -80,7 +88,8 @@ test_minimalloc (void)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (measured); i++)
     {
-      g_autofree char *relative = g_strdup_printf ("dsa/minimalloc/%s.1048576.csv", measured[i].name);
+      g_autofree char *relative = g_strdup_printf ("dsa/minimalloc/%s.1048576.csv",
+                                                   measured[i].name);
       g_autofree char *path = test_shared_path (relative);
       g_autoptr (GememLifetimes) lifetimes = path != NULL ? read_instance (path) : NULL;
 
@@ -102,7 +111,8 @@ test_large (void)
 
   if (lifetimes == NULL)
     return;
-  ratio = g_strdup_printf ("%.4f", (double) plan_checked ("first-fit-by-size", lifetimes) / (double) gemem_lifetimes_lower_bound (lifetimes, 1));
+  ratio = g_strdup_printf ("%.4f", (double) plan_checked ("first-fit-by-size", lifetimes)
+                                       / (double) gemem_lifetimes_lower_bound (lifetimes, 1));
   g_assert_cmpstr (ratio, ==, "1.0036");
 }
 
@@ -110,9 +120,17 @@ static void
 test_all (void)
 {
   static const char *const dirs[] = { "dsa/minimalloc", "dsa/traces" };
-  static const char *const planners[]
-      = { "no-reuse", "first-fit-by-size", "best-fit-by-allocation", /* for large ones these are enough */
-          "first-fit-by-allocation", "first-fit-by-area", "first-fit-by-lifetime", "best-fit-by-size", "best-fit-by-area", "best-fit-by-lifetime" };
+  static const char *const planners[] = {
+    "no-reuse",
+    "first-fit-by-size",
+    "best-fit-by-allocation", /* for large ones these are enough */
+    "first-fit-by-allocation",
+    "first-fit-by-area",
+    "first-fit-by-lifetime",
+    "best-fit-by-size",
+    "best-fit-by-area",
+    "best-fit-by-lifetime"
+  };
   const gboolean quick = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0;
 
   for (gsize d = 0; d < G_N_ELEMENTS (dirs); d++)
@@ -123,7 +141,10 @@ test_all (void)
         {
           g_autoptr (GememLifetimes) lifetimes = read_instance (files->pdata[i]);
 
-          for (gsize p = 0; p < (lifetimes->items->len < 20000 ? G_N_ELEMENTS (planners) : quick ? 0 : 3); p++)
+          for (gsize p = 0; p < (lifetimes->items->len < 20000 ? G_N_ELEMENTS (planners)
+                                 : quick                       ? 0
+                                                               : 3);
+               p++)
             plan_checked (planners[p], lifetimes);
         }
     }

@@ -1,5 +1,6 @@
-/* test-ge-active-vectors.c - ge-active, and ge, load static graphs as the real system did: every line of the policy2 and policy4 files, which is each
- * segment's address, the active list, the block list, the peak and the bytes of the device. */
+/* test-ge-active-vectors.c - ge-active, and ge, load static graphs as the real system did: every
+ * line of the policy2 and policy4 files, which is each segment's address, the active list, the
+ * block list, the peak and the bytes of the device. */
 #include "config.h"
 
 #include <string.h>
@@ -10,19 +11,22 @@
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
 
-/* In the recorded process the dynamic pool had reserved 61 GiB of addresses before the first graph was loaded, and was a user of the page pool. */
+/* In the recorded process the dynamic pool had reserved 61 GiB of addresses before the first graph
+ * was loaded, and was a user of the page pool. */
 #define DEVICE "sim:capacity=64GiB,vabase=0x200f40000000"
 
 typedef struct
 {
   GememAllocator *allocator;
-  GString        *out;
+  GString *out;
 } Rig;
 
 static const GeStatic *
 memory_of (const Rig *rig)
 {
-  return g_str_equal (rig->allocator->klass->name, "ge") ? &((const Ge *) rig->allocator)->memory : &((const GeBeside *) rig->allocator)->memory;
+  return g_str_equal (rig->allocator->klass->name, "ge")
+             ? &((const Ge *) rig->allocator)->memory
+             : &((const GeBeside *) rig->allocator)->memory;
 }
 
 static void
@@ -30,24 +34,33 @@ print_load (Rig *rig, const char *name, guint64 address)
 {
   const GeActive *active = &memory_of (rig)->active;
 
-  g_string_append_printf (rig->out, "m %s ret=0x%" G_GINT64_MODIFIER "x peak=%" G_GUINT64_FORMAT " reserved=%" G_GUINT64_FORMAT " expandfull=%d\n", name,
-                          address, active->peak, rig->allocator->device->held, memory_of (rig)->range.base != 0);
+  g_string_append_printf (rig->out,
+                          "m %s ret=0x%" G_GINT64_MODIFIER "x peak=%" G_GUINT64_FORMAT
+                          " reserved=%" G_GUINT64_FORMAT " expandfull=%d\n",
+                          name, address, active->peak, rig->allocator->device->held,
+                          memory_of (rig)->range.base != 0);
   for (guint i = 0; i < active->segments->len; i++)
     {
       const GeActiveSegment *s = &g_array_index (active->segments, GeActiveSegment, i);
-      g_string_append_printf (rig->out, "    logical=%" G_GUINT64_FORMAT " size=%" G_GUINT64_FORMAT " -> 0x%" G_GINT64_MODIFIER "x\n", s->offset, s->size,
-                              s->address);
+      g_string_append_printf (rig->out,
+                              "    logical=%" G_GUINT64_FORMAT " size=%" G_GUINT64_FORMAT
+                              " -> 0x%" G_GINT64_MODIFIER "x\n",
+                              s->offset, s->size, s->address);
     }
   for (guint i = 0; i < active->active->len; i++)
     {
       const GeActivePiece *p = &g_array_index (active->active, GeActivePiece, i);
-      g_string_append_printf (rig->out, "    active 0x%" G_GINT64_MODIFIER "x used=%" G_GUINT64_FORMAT "\n", p->address, p->used);
+      g_string_append_printf (rig->out,
+                              "    active 0x%" G_GINT64_MODIFIER "x used=%" G_GUINT64_FORMAT "\n",
+                              p->address, p->used);
     }
   for (guint i = 0; i < active->blocks->len; i++)
     {
       const GeActiveBlock *b = &g_array_index (active->blocks, GeActiveBlock, i);
-      g_string_append_printf (rig->out, "    block 0x%" G_GINT64_MODIFIER "x total=%" G_GUINT64_FORMAT " used=%" G_GUINT64_FORMAT "\n", b->address, b->total,
-                              b->used);
+      g_string_append_printf (rig->out,
+                              "    block 0x%" G_GINT64_MODIFIER "x total=%" G_GUINT64_FORMAT
+                              " used=%" G_GUINT64_FORMAT "\n",
+                              b->address, b->total, b->used);
     }
 }
 
@@ -56,13 +69,15 @@ load (Rig *rig, const GememTraceEvent *event, const GArray *segments, const char
 {
   guint64 address;
 
-  g_assert_true (rig->allocator->klass->graph_load (rig->allocator, event->id, 0, (const GememGraphSegment *) (gconstpointer) segments->data,
-                                                    segments->len, &address));
+  g_assert_true (rig->allocator->klass->graph_load (
+      rig->allocator, event->id, 0, (const GememGraphSegment *) (gconstpointer) segments->data,
+      segments->len, &address));
   print_load (rig, name, address);
 }
 
 static void
-take_event (Rig *rig, const GememTraceEvent *event, GememTraceEvent *pending, GArray *segments, GPtrArray *strings)
+take_event (Rig *rig, const GememTraceEvent *event, GememTraceEvent *pending, GArray *segments,
+            GPtrArray *strings)
 {
   const GememGraphSegment segment = { event->address, event->size, (guint32) event->aux };
 
@@ -81,7 +96,8 @@ take_event (Rig *rig, const GememTraceEvent *event, GememTraceEvent *pending, GA
     {
       g_assert_cmpint (event->kind, ==, GEMEM_EVENT_GRAPH_UNLOAD);
       rig->allocator->klass->graph_unload (rig->allocator, event->id);
-      g_string_append_printf (rig->out, "F reserved=%" G_GUINT64_FORMAT "\n", rig->allocator->device->held);
+      g_string_append_printf (rig->out, "F reserved=%" G_GUINT64_FORMAT "\n",
+                              rig->allocator->device->held);
     }
   g_assert_true (test_allocator_verify (rig->allocator, 0, 0));
 }
@@ -93,14 +109,16 @@ assert_same_lines (const char *expected, const char *got)
 
   for (guint i = 0; a[i] != NULL || b[i] != NULL; i++)
     if (g_strcmp0 (a[i], b[i]) != 0)
-      g_error ("line %u of the results: expected '%s', got '%s'", i + 2, a[i] != NULL ? a[i] : "(end)", b[i] != NULL ? b[i] : "(end)");
+      g_error ("line %u of the results: expected '%s', got '%s'", i + 2,
+               a[i] != NULL ? a[i] : "(end)", b[i] != NULL ? b[i] : "(end)");
 }
 
 /* As the file says for `ge-active`, or the same for `ge`. */
 static char *
 spec_for (const char *class, const char *settings)
 {
-  const char *policy = g_str_has_prefix (settings, "policy=") ? settings + strlen ("policy=") : NULL;
+  const char *policy = g_str_has_prefix (settings, "policy=") ? settings + strlen ("policy=")
+                                                              : NULL;
 
   if (g_str_equal (class, "ge-active"))
     return g_strconcat ("ge-active:", settings, NULL);
@@ -113,7 +131,8 @@ test_file (gconstpointer test)
 {
   g_auto (GStrv) words = g_strsplit (test, "/", -1); /* "", "vectors", class, file */
   const char *name = words[3];
-  g_autofree char *ops = g_strdup_printf ("vectors/ge-runtime/%s.ops.gz", name), *ops_path = test_shared_path (ops);
+  g_autofree char *ops = g_strdup_printf ("vectors/ge-runtime/%s.ops.gz", name),
+                  *ops_path = test_shared_path (ops);
   g_autofree char *out = g_strdup_printf ("vectors/ge-runtime/%s.out.gz", name);
   g_autoptr (GArray) segments = g_array_new (FALSE, FALSE, sizeof (GememGraphSegment));
   GememTraceEvent pending = { 0 };
@@ -147,8 +166,9 @@ int
 main (int argc, char **argv)
 {
   static const char *const tests[] = {
-    "/vectors/ge-active/policy2-1", "/vectors/ge-active/policy2-2", "/vectors/ge-active/policy4-1", "/vectors/ge-active/policy4-2",
-    "/vectors/ge/policy2-1",        "/vectors/ge/policy2-2",        "/vectors/ge/policy4-1",        "/vectors/ge/policy4-2",
+    "/vectors/ge-active/policy2-1", "/vectors/ge-active/policy2-2", "/vectors/ge-active/policy4-1",
+    "/vectors/ge-active/policy4-2", "/vectors/ge/policy2-1",        "/vectors/ge/policy2-2",
+    "/vectors/ge/policy4-1",        "/vectors/ge/policy4-2",
   };
 
   g_test_init (&argc, &argv, NULL);

@@ -1,5 +1,6 @@
-/* test-ge-runtime-vectors.c - ge-scalable decides as the real GE pools did: every address, size, real, reserved, pool, split and failure of
- * the `single`, `two` and `exp` files, and the same again with settings that must not change a decision. */
+/* test-ge-runtime-vectors.c - ge-scalable decides as the real GE pools did: every address, size,
+ * real, reserved, pool, split and failure of the `single`, `two` and `exp` files, and the same
+ * again with settings that must not change a decision. */
 #include "config.h"
 
 #include <string.h>
@@ -11,28 +12,33 @@
 typedef struct
 {
   const char *name;
-  guint64     allocs, frees, trims, failures;
+  guint64 allocs, frees, trims, failures;
 } Expected;
 
 static const Expected expandable[] = {
-  { "exp-dynshape-1", 2016, 2016, 0, 0 }, { "exp-pressure-1", 2049, 1951, 0, 34 }, { "exp-random-1", 2047, 1953, 5, 0 },
+  { "exp-dynshape-1", 2016, 2016, 0, 0 },
+  { "exp-pressure-1", 2049, 1951, 0, 34 },
+  { "exp-random-1", 2047, 1953, 5, 0 },
   { "exp-train-1", 2133, 2007, 0, 0 },
 };
 
 static const Expected files[] = {
-  { "single-dynshape-1", 2016, 2016, 0, 0 }, { "single-random-1", 2047, 1953, 5, 0 },  { "single-train-1", 2133, 2007, 0, 0 },
-  { "two-dynshape-1", 2016, 2016, 0, 0 },    { "two-pressure-1", 2049, 1951, 0, 54 },  { "two-random-1", 2047, 1953, 5, 0 },
+  { "single-dynshape-1", 2016, 2016, 0, 0 }, { "single-random-1", 2047, 1953, 5, 0 },
+  { "single-train-1", 2133, 2007, 0, 0 },    { "two-dynshape-1", 2016, 2016, 0, 0 },
+  { "two-pressure-1", 2049, 1951, 0, 54 },   { "two-random-1", 2047, 1953, 5, 0 },
   { "two-train-1", 2133, 2007, 0, 0 },
 };
 
-/* Fields that the real system reads but never uses, and a Seq table whose limit never bites (it is below the number of layers, so that the
- * walk itself runs). */
-static const char dead_fields[] = "span_prepared_count=1,span_layer_prepared_count=1,span_count_in_layer_threshold=1,"
-                                  "uncacheable_size_threshold=1,page_mem_size_in_layer_threshold=1,unsplitable_size_threshold=1";
+/* Fields that the real system reads but never uses, and a Seq table whose limit never bites (it is
+ * below the number of layers, so that the walk itself runs). */
+static const char dead_fields[] =
+    "span_prepared_count=1,span_layer_prepared_count=1,span_count_in_layer_threshold=1,"
+    "uncacheable_size_threshold=1,page_mem_size_in_layer_threshold=1,unsplitable_size_threshold=1";
 static const char seq_table[] = "enable_quick_layer_mode=no,span_layer_lift_max=15000";
 
 static gboolean
-figure (GememAllocator *allocator, const GememBlock *block, const char *key, guint64 *value, G_GNUC_UNUSED gpointer data)
+figure (GememAllocator *allocator, const GememBlock *block, const char *key, guint64 *value,
+        G_GNUC_UNUSED gpointer data)
 {
   if (g_str_equal (key, "pool"))
     {
@@ -134,7 +140,8 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (expandable); i++)
     {
       g_autofree char *recorded = g_strdup_printf ("/vectors/ge-runtime/%s", expandable[i].name);
-      g_autofree char *dead = g_strdup_printf ("/vectors/ge-runtime/%s/dead-fields", expandable[i].name);
+      g_autofree char *dead = g_strdup_printf ("/vectors/ge-runtime/%s/dead-fields",
+                                               expandable[i].name);
 
       g_test_add_data_func (recorded, &expandable[i], test_as_recorded);
       g_test_add_data_func (dead, &expandable[i], test_dead_fields);

@@ -1,4 +1,5 @@
-/* test-ge-static-safe.c - the checker of plans over the vectors of GE's compile-time planner: what the reference planned must pass.
+/* test-ge-static-safe.c - the checker of plans over the vectors of GE's compile-time planner: what
+ * the reference planned must pass.
  *
  * The vectors' plans are the `expect` object of each line, which is a plan file as it stands.
  */

@@ -1,14 +1,15 @@
-/* test-ge-static.c - ge-hybrid plans as the reference model of the GE compile-time planner does: every graph of every ge-static vector
- * file, each offset of outputs and workspaces, totals, zero-copy bytes, every candidate's score, and the winner. */
+/* test-ge-static.c - ge-hybrid plans as the reference model of the GE compile-time planner does:
+ * every graph of every ge-static vector file, each offset of outputs and workspaces, totals,
+ * zero-copy bytes, every candidate's score, and the winner. */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/io/json-tree.h"
 #include "tests/util/graphs.h"
 #include "tests/util/plans.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
-#include "base/io/json-tree.h"
 
 /* What the file expects of one graph. */
 typedef struct
@@ -20,7 +21,8 @@ typedef struct
 static guint32
 member (const GememJsonTree *tree, guint32 object, const char *name)
 {
-  for (guint32 i = gemem_json_tree_first (tree, object); i != 0; i = gemem_json_tree_next (tree, object, i))
+  for (guint32 i = gemem_json_tree_first (tree, object); i != 0;
+       i = gemem_json_tree_next (tree, object, i))
     if (strcmp (gemem_json_tree_key (tree, i), name) == 0)
       return i;
   g_error ("no field '%s'", name);
@@ -34,7 +36,7 @@ number (const GememJsonTree *tree, guint32 entry)
 
   gemem_json_tree_int (tree, entry, 0, &value, &error);
   g_assert_no_error (error);
-  return (guint64)value;
+  return (guint64) value;
 }
 
 static Expect
@@ -68,7 +70,8 @@ static gboolean
 same (const char *graph, const char *what, guint64 expected, guint64 got)
 {
   if (expected != got)
-    g_test_message ("%s: %s: expected %" G_GUINT64_FORMAT ", got %" G_GUINT64_FORMAT, graph, what, expected, got);
+    g_test_message ("%s: %s: expected %" G_GUINT64_FORMAT ", got %" G_GUINT64_FORMAT, graph, what,
+                    expected, got);
   return expected == got;
 }
 
@@ -88,10 +91,13 @@ compare_candidates (const GememPlan *plan, const Expect *expect, const char *nam
   const GememJsonTree *tree = expect->tree;
   guint n = 0;
 
-  for (guint32 i = gemem_json_tree_first (tree, expect->candidates); i != 0; i = gemem_json_tree_next (tree, expect->candidates, i), n++)
+  for (guint32 i = gemem_json_tree_first (tree, expect->candidates); i != 0;
+       i = gemem_json_tree_next (tree, expect->candidates, i), n++)
     {
-      const guint32 first = gemem_json_tree_first (tree, i), second = gemem_json_tree_next (tree, i, first);
-      const GememPlanCandidate *candidate = find_candidate (plan, gemem_json_tree_text (tree, first));
+      const guint32 first = gemem_json_tree_first (tree, i),
+                    second = gemem_json_tree_next (tree, i, first);
+      const GememPlanCandidate *candidate = find_candidate (plan,
+                                                            gemem_json_tree_text (tree, first));
 
       if (!same (name, candidate->name, number (tree, second), candidate->total))
         return FALSE;
@@ -105,15 +111,18 @@ compare_totals (const GememPlan *plan, const Expect *expect, const char *name)
   const GememJsonTree *tree = expect->tree;
   guint n = 0;
 
-  for (guint32 i = gemem_json_tree_first (tree, expect->totals); i != 0; i = gemem_json_tree_next (tree, expect->totals, i), n++)
+  for (guint32 i = gemem_json_tree_first (tree, expect->totals); i != 0;
+       i = gemem_json_tree_next (tree, expect->totals, i), n++)
     {
       const guint64 space = g_ascii_strtoull (gemem_json_tree_key (tree, i), NULL, 16);
       guint k = 0;
 
-      while (k < plan->totals->len && g_array_index (plan->totals, GememPlanTotal, k).space != space)
+      while (k < plan->totals->len
+             && g_array_index (plan->totals, GememPlanTotal, k).space != space)
         k++;
       if (!same (name, gemem_json_tree_key (tree, i), number (tree, i),
-                 k < plan->totals->len ? g_array_index (plan->totals, GememPlanTotal, k).bytes : G_MAXUINT64))
+                 k < plan->totals->len ? g_array_index (plan->totals, GememPlanTotal, k).bytes
+                                       : G_MAXUINT64))
         return FALSE;
     }
   return same (name, "number of totals", n, plan->totals->len);
@@ -121,13 +130,15 @@ compare_totals (const GememPlan *plan, const Expect *expect, const char *name)
 
 /* @section: "outputs" or "workspaces", offsets by node. */
 static gboolean
-compare_offsets (const GememGraph *graph, const GememPlan *plan, const Expect *expect, gboolean workspaces)
+compare_offsets (const GememGraph *graph, const GememPlan *plan, const Expect *expect,
+                 gboolean workspaces)
 {
   const GememJsonTree *tree = expect->tree;
   const guint32 section = workspaces ? expect->workspaces : expect->outputs;
   guint32 n = 0, all = 0;
 
-  for (guint32 i = gemem_json_tree_first (tree, section); i != 0; i = gemem_json_tree_next (tree, section, i))
+  for (guint32 i = gemem_json_tree_first (tree, section); i != 0;
+       i = gemem_json_tree_next (tree, section, i))
     {
       const guint32 id = gemem_graph_find_node (graph, gemem_json_tree_key (tree, i));
       const GememNode *node;
@@ -135,9 +146,11 @@ compare_offsets (const GememGraph *graph, const GememPlan *plan, const Expect *e
 
       g_assert_cmpuint (id, !=, GEMEM_NONE);
       node = gemem_graph_node (graph, id);
-      for (guint32 k = gemem_json_tree_first (tree, i); k != 0; k = gemem_json_tree_next (tree, i, k), index++, n++)
+      for (guint32 k = gemem_json_tree_first (tree, i); k != 0;
+           k = gemem_json_tree_next (tree, i, k), index++, n++)
         {
-          const guint32 item = workspaces ? gemem_node_workspace_item (node, index) : gemem_node_output_item (node, index);
+          const guint32 item = workspaces ? gemem_node_workspace_item (node, index)
+                                          : gemem_node_output_item (node, index);
           g_autofree char *text = gemem_graph_item_text (graph, item);
 
           if (!same (gemem_graph_name (graph), text, number (tree, k), plan->offsets[item]))
@@ -145,8 +158,10 @@ compare_offsets (const GememGraph *graph, const GememPlan *plan, const Expect *e
         }
     }
   for (guint32 i = 0; i < gemem_graph_n_nodes (graph); i++)
-    all += workspaces ? gemem_graph_node (graph, i)->n_workspaces : gemem_graph_node (graph, i)->n_outputs;
-  return same (gemem_graph_name (graph), workspaces ? "number of workspaces" : "number of outputs", n, all);
+    all += workspaces ? gemem_graph_node (graph, i)->n_workspaces
+                      : gemem_graph_node (graph, i)->n_outputs;
+  return same (gemem_graph_name (graph), workspaces ? "number of workspaces" : "number of outputs",
+               n, all);
 }
 
 static gboolean
@@ -156,13 +171,16 @@ compare (const GememGraph *graph, const GememPlan *plan, const Expect *expect)
 
   if (strcmp (plan->winner, gemem_json_tree_text (expect->tree, expect->winner)) != 0)
     {
-      g_test_message ("%s: winner: expected %s, got %s", name, gemem_json_tree_text (expect->tree, expect->winner), plan->winner);
+      g_test_message ("%s: winner: expected %s, got %s", name,
+                      gemem_json_tree_text (expect->tree, expect->winner), plan->winner);
       return FALSE;
     }
   return compare_candidates (plan, expect, name) && compare_totals (plan, expect, name)
-         && same (name, "total", number (expect->tree, expect->total), g_array_index (plan->totals, GememPlanTotal, 0).bytes)
+         && same (name, "total", number (expect->tree, expect->total),
+                  g_array_index (plan->totals, GememPlanTotal, 0).bytes)
          && same (name, "zero_copy", number (expect->tree, expect->zero_copy), plan->zero_copy)
-         && compare_offsets (graph, plan, expect, FALSE) && compare_offsets (graph, plan, expect, TRUE);
+         && compare_offsets (graph, plan, expect, FALSE)
+         && compare_offsets (graph, plan, expect, TRUE);
 }
 
 /* ---- files */
@@ -195,7 +213,8 @@ replay (const char *path, const char *planner, guint threads)
 static void
 test_file (gconstpointer name)
 {
-  g_autofree char *relative = g_strdup_printf ("vectors/ge-static/%s.jsonl.gz", (const char *)name);
+  g_autofree char *relative = g_strdup_printf ("vectors/ge-static/%s.jsonl.gz",
+                                               (const char *) name);
   g_autofree char *path = test_shared_path (relative);
 
   if (path == NULL)
@@ -217,10 +236,10 @@ test_difference_is_found (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const files[] = {
-    "plain-small",   "plain-medium",   "prio-small",  "prio-medium",  "io-small",       "io-medium",
-    "ioreuse-small", "ioreuse-medium", "batch-small", "batch-medium", "batch400-small", "batch400-medium"
-  };
+  static const char *const files[] = { "plain-small",   "plain-medium",   "prio-small",
+                                       "prio-medium",   "io-small",       "io-medium",
+                                       "ioreuse-small", "ioreuse-medium", "batch-small",
+                                       "batch-medium",  "batch400-small", "batch400-medium" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

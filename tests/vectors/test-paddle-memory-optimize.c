@@ -1,17 +1,24 @@
-/* test-paddle-memory-optimize.c - every program of shared/vectors/paddle-memory-optimize: renames, printed lines, rewritten operators, final pool;
- * and the plan that follows passes the checker.  Both sides are written as text, so that a difference shows where it is.
+/* test-paddle-memory-optimize.c - every program of shared/vectors/paddle-memory-optimize: renames,
+ * printed lines, rewritten operators, final pool; and the plan that follows passes the checker. 
+ * Both sides are written as text, so that a difference shows where it is.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "graphs/format.h"
+#include "graphs/json.h"
 #include "planners/check.h"
 #include "tests/util/paddle-program.h"
 #include "tests/util/testutil.h"
-#include "graphs/format.h"
-#include "graphs/json.h"
 
-enum { PROGRAMS = 60, OPERATORS = 1441, RENAMES = 765, MOVED = 7 };
+enum
+{
+  PROGRAMS = 60,
+  OPERATORS = 1441,
+  RENAMES = 765,
+  MOVED = 7
+};
 
 /* ---- what is expected, from the "expect" object */
 
@@ -24,14 +31,16 @@ text_of (const GememJsonTree *tree, guint32 entry, const char *name)
 static void
 add_names (const GememJsonTree *tree, guint32 list, GString *out)
 {
-  for (guint32 i = gemem_json_tree_first (tree, list); i != 0; i = gemem_json_tree_next (tree, list, i))
+  for (guint32 i = gemem_json_tree_first (tree, list); i != 0;
+       i = gemem_json_tree_next (tree, list, i))
     g_string_append_printf (out, " %s", gemem_json_tree_text (tree, i));
 }
 
 static void
 add_pool (const GememJsonTree *tree, guint32 pool, GString *out)
 {
-  for (guint32 i = gemem_json_tree_first (tree, pool); i != 0; i = gemem_json_tree_next (tree, pool, i))
+  for (guint32 i = gemem_json_tree_first (tree, pool); i != 0;
+       i = gemem_json_tree_next (tree, pool, i))
     {
       const guint32 name = gemem_json_tree_first (tree, i);
 
@@ -50,12 +59,16 @@ expected (const GememJsonTree *tree)
   const guint32 ops = gemem_json_tree_find (tree, expect, "ops");
   GString *out = g_string_new (NULL);
 
-  for (guint32 i = gemem_json_tree_first (tree, renames); i != 0; i = gemem_json_tree_next (tree, renames, i))
-    g_string_append_printf (out, "rename %s %s %s %s %s\n", text_of (tree, i, "op"), text_of (tree, i, "from"), text_of (tree, i, "to"),
+  for (guint32 i = gemem_json_tree_first (tree, renames); i != 0;
+       i = gemem_json_tree_next (tree, renames, i))
+    g_string_append_printf (out, "rename %s %s %s %s %s\n", text_of (tree, i, "op"),
+                            text_of (tree, i, "from"), text_of (tree, i, "to"),
                             text_of (tree, i, "index"), text_of (tree, i, "pool_size"));
-  for (guint32 i = gemem_json_tree_first (tree, lines); i != 0; i = gemem_json_tree_next (tree, lines, i))
+  for (guint32 i = gemem_json_tree_first (tree, lines); i != 0;
+       i = gemem_json_tree_next (tree, lines, i))
     g_string_append_printf (out, "print %s\n", gemem_json_tree_text (tree, i));
-  for (guint32 i = gemem_json_tree_first (tree, ops); i != 0; i = gemem_json_tree_next (tree, ops, i))
+  for (guint32 i = gemem_json_tree_first (tree, ops); i != 0;
+       i = gemem_json_tree_next (tree, ops, i))
     {
       g_string_append (out, "op");
       add_names (tree, gemem_json_tree_find (tree, i, "inputs"), out);
@@ -74,11 +87,13 @@ typedef struct
   guint programs, operators, renames, moved;
 } Counts;
 
-/* The plan of the planner itself, with the settings of the file as its defaults.  Returns how often it had to leave PaddlePaddle's way. */
+/* The plan of the planner itself, with the settings of the file as its defaults.  Returns how often
+ * it had to leave PaddlePaddle's way. */
 static guint
 check_plan (GememGraph *graph)
 {
-  g_autoptr (GPtrArray) choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememPlanInput input = { graph, NULL, 1 };
   g_autoptr (GememPlan) plan = NULL;
   GError *error = NULL;

@@ -1,5 +1,6 @@
-/* test-paddle-vectors.c - every decision in shared/vectors/paddle-buddy, paddle-best-fit and paddle-auto-growth: address, block size, reserved bytes and
- * failure of each operation, with the counts that the vectors' README gives, so that an empty or shortened file fails too.
+/* test-paddle-vectors.c - every decision in shared/vectors/paddle-buddy, paddle-best-fit and
+ * paddle-auto-growth: address, block size, reserved bytes and failure of each operation, with the
+ * counts that the vectors' README gives, so that an empty or shortened file fails too.
  */
 #include "config.h"
 
@@ -9,7 +10,7 @@
 typedef struct
 {
   const char *file;
-  guint64     operations, failures;
+  guint64 operations, failures;
 } Vector;
 
 static const Vector vectors[] = {
@@ -49,7 +50,8 @@ test_vector (gconstpointer data)
 static void
 test_all_listed (void)
 {
-  static const char *const folders[] = { "vectors/paddle-buddy", "vectors/paddle-best-fit", "vectors/paddle-auto-growth" };
+  static const char *const folders[] = { "vectors/paddle-buddy", "vectors/paddle-best-fit",
+                                         "vectors/paddle-auto-growth" };
   guint found = 0;
 
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)

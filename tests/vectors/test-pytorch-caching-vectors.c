@@ -1,5 +1,6 @@
-/* test-pytorch-caching-vectors.c - every line of shared/vectors/pytorch-caching: address, block size, reserved bytes, failures.
- * The counts are those of the vectors' README, so that a file read only in part cannot pass. */
+/* test-pytorch-caching-vectors.c - every line of shared/vectors/pytorch-caching: address, block
+ * size, reserved bytes, failures. The counts are those of the vectors' README, so that a file read
+ * only in part cannot pass. */
 #include "config.h"
 
 #include "tests/util/testutil.h"
@@ -8,10 +9,12 @@
 static const struct
 {
   const char *name;
-  guint64     operations, failures;
+  guint64 operations, failures;
 } files[] = {
-  { "default-dynshape-1", 4032, 0 }, { "default-pressure-1", 4000, 38 }, { "default-random-1", 4005, 0 }, { "default-train-1", 4140, 0 },
-  { "gc06-random-1", 4005, 3 },      { "roundup4-random-1", 4005, 0 },   { "split200-smallbig-1", 4000, 0 },
+  { "default-dynshape-1", 4032, 0 },  { "default-pressure-1", 4000, 38 },
+  { "default-random-1", 4005, 0 },    { "default-train-1", 4140, 0 },
+  { "gc06-random-1", 4005, 3 },       { "roundup4-random-1", 4005, 0 },
+  { "split200-smallbig-1", 4000, 0 },
 };
 
 static void
@@ -28,7 +31,8 @@ test_file (gconstpointer data)
   g_assert_true (test_vector_replay (path, &options, &counts));
   g_assert_cmpuint (counts.operations, ==, files[i].operations);
   g_assert_cmpuint (counts.failures, ==, files[i].failures);
-  g_assert_cmpuint (counts.allocs + counts.frees + counts.trims + counts.skipped_frees, ==, files[i].operations);
+  g_assert_cmpuint (counts.allocs + counts.frees + counts.trims + counts.skipped_frees, ==,
+                    files[i].operations);
 }
 
 /* A new file in the folder must be tested too. */

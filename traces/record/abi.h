@@ -1,7 +1,8 @@
-/* abi.h - what of CUDA's binary interface the recorder relies on; so it is built, and tested, without CUDA's headers.
+/* abi.h - what of CUDA's binary interface the recorder relies on; so it is built, and tested,
+ * without CUDA's headers.
  *
- * abi-check.c compares it with the headers where they are there.  All of it is the same for the runtime and the driver, and since CUDA
- * 11.2.
+ * abi-check.c compares it with the headers where they are there.  All of it is the same for the
+ * runtime and the driver, and since CUDA 11.2.
  */
 #pragma once
 
@@ -41,7 +42,7 @@ typedef struct
 typedef struct
 {
   Address address;
-  size_t  pitch, width, height;
+  size_t pitch, width, height;
 } Pitched;
 
 /* ---- arrays: CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR; formats and flags */
@@ -62,15 +63,15 @@ enum
 
 typedef struct
 {
-  size_t   width, height;
-  int      format;
+  size_t width, height;
+  int format;
   unsigned channels;
 } Array;
 
 typedef struct
 {
-  size_t   width, height, depth; /* 0: the array has not so many dimensions */
-  int      format;
+  size_t width, height, depth; /* 0: the array has not so many dimensions */
+  int format;
   unsigned channels, flags;
 } Array3D;
 
@@ -81,10 +82,10 @@ typedef struct
 
 typedef struct
 {
-  char        pool[88];
+  char pool[88];
   const void *access;
-  size_t      access_count, size;
-  Address     address; /* which the driver fills in */
+  size_t access_count, size;
+  Address address; /* which the driver fills in */
 } AllocNode;
 
 typedef struct
@@ -93,6 +94,6 @@ typedef struct
   union
   {
     AllocNode alloc;
-    Address   free;
+    Address free;
   };
 } Node;

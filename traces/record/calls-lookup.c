@@ -1,4 +1,5 @@
-/* calls-lookup.c - calls that look functions up: what they find is the wrapper, where there is one.  Nothing of it is recorded. */
+/* calls-lookup.c - calls that look functions up: what they find is the wrapper, where there is
+ * one.  Nothing of it is recorded. */
 #include "config.h"
 
 #include <errno.h>
@@ -34,21 +35,26 @@ SHAPE (PROC_ADDRESS, const char *symbol, void **function, int version, unsigned 
   return wrap_found (result, symbol, function, version, wants_per_thread (hook, flags));
 }
 
-SHAPE (PROC_ADDRESS_STATUS, const char *symbol, void **function, int version, unsigned long long flags, int *status)
+SHAPE (PROC_ADDRESS_STATUS, const char *symbol, void **function, int version,
+       unsigned long long flags, int *status)
 {
-  LOOK_UP ((const char *, void **, int, unsigned long long, int *), symbol, function, version, flags, status);
+  LOOK_UP ((const char *, void **, int, unsigned long long, int *), symbol, function, version,
+           flags, status);
   return wrap_found (result, symbol, function, version, wants_per_thread (hook, flags));
 }
 
-/* The runtime asks for its own version: the newest that it could know; a fourth argument is ignored by runtimes before 12. */
+/* The runtime asks for its own version: the newest that it could know; a fourth argument is ignored
+ * by runtimes before 12. */
 SHAPE (ENTRY_POINT, const char *symbol, void **function, unsigned long long flags, int *status)
 {
   LOOK_UP ((const char *, void **, unsigned long long, int *), symbol, function, flags, status);
   return wrap_found (result, symbol, function, 12000, wants_per_thread (hook, flags));
 }
 
-SHAPE (ENTRY_POINT_VERSION, const char *symbol, void **function, unsigned version, unsigned long long flags, int *status)
+SHAPE (ENTRY_POINT_VERSION, const char *symbol, void **function, unsigned version,
+       unsigned long long flags, int *status)
 {
-  LOOK_UP ((const char *, void **, unsigned, unsigned long long, int *), symbol, function, version, flags, status);
+  LOOK_UP ((const char *, void **, unsigned, unsigned long long, int *), symbol, function, version,
+           flags, status);
   return wrap_found (result, symbol, function, (int) version, wants_per_thread (hook, flags));
 }

@@ -1,4 +1,5 @@
-/* calls-order.c - calls about pools, streams, events and the ends of devices and contexts (shapes.h). */
+/* calls-order.c - calls about pools, streams, events and the ends of devices and contexts
+ * (shapes.h). */
 #include "config.h"
 
 #include "traces/record/shapes.h"
@@ -8,22 +9,30 @@ SHAPE (POOL_CREATE, Handle *pool, const Properties *properties)
   REAL ((Handle *, const Properties *), pool, properties);
   int result = real (pool, properties);
   bool on_device = properties != NULL && properties->location_type == LOCATION_DEVICE;
-  return recorder_leave_with (result, NULL, (JournalRecord){ .p = result == 0 ? recorder_number (*pool) : 0, .call = JOURNAL_POOL_CREATE,
-                                                    .device = on_device ? recorder_device (properties->location) : JOURNAL_HOST });
+  return recorder_leave_with (
+      result, NULL,
+      (JournalRecord){ .p = result == 0 ? recorder_number (*pool) : 0,
+                       .call = JOURNAL_POOL_CREATE,
+                       .device = on_device ? recorder_device (properties->location)
+                                           : JOURNAL_HOST });
 }
 
 SHAPE (POOL_DESTROY, Handle pool)
 {
   REAL ((Handle), pool);
   Place place = recorder_place ();
-  return recorder_leave_with (real (pool), &place, (JournalRecord){ .p = recorder_number (pool), .call = JOURNAL_POOL_DESTROY });
+  return recorder_leave_with (
+      real (pool), &place,
+      (JournalRecord){ .p = recorder_number (pool), .call = JOURNAL_POOL_DESTROY });
 }
 
 SHAPE (POOL_TRIM, Handle pool, size_t keep)
 {
   REAL ((Handle, size_t), pool, keep);
   Place place = recorder_place ();
-  return recorder_leave_with (real (pool, keep), &place, (JournalRecord){ .p = recorder_number (pool), .q = keep, .call = JOURNAL_POOL_TRIM });
+  return recorder_leave_with (
+      real (pool, keep), &place,
+      (JournalRecord){ .p = recorder_number (pool), .q = keep, .call = JOURNAL_POOL_TRIM });
 }
 
 /* The default or the current pool: one that the program has made is known by its handle. */
@@ -31,7 +40,9 @@ SHAPE (POOL_DEFAULT, Handle *pool, int device)
 {
   REAL ((Handle *, int), pool, device);
   int result = real (pool, device);
-  JournalRecord record = { .p = result == 0 ? recorder_number (*pool) : 0, .device = (uint16_t) device, .call = JOURNAL_POOL_DEFAULT };
+  JournalRecord record = { .p = result == 0 ? recorder_number (*pool) : 0,
+                           .device = (uint16_t) device,
+                           .call = JOURNAL_POOL_DEFAULT };
   return recorder_leave_with (result, NULL, record);
 }
 
@@ -39,7 +50,10 @@ SHAPE (POOL_SET, int device, Handle pool)
 {
   REAL ((int, Handle), device, pool);
   int result = real (device, pool);
-  return recorder_leave_with (result, NULL, (JournalRecord){ .p = recorder_number (pool), .device = (uint16_t) device, .call = JOURNAL_POOL_SET });
+  return recorder_leave_with (result, NULL,
+                              (JournalRecord){ .p = recorder_number (pool),
+                                               .device = (uint16_t) device,
+                                               .call = JOURNAL_POOL_SET });
 }
 
 /* The same for whatever kind of memory, as of CUDA 13.  That of the host is nobody's device. */
@@ -55,7 +69,9 @@ SHAPE (POOL_OF, Handle *pool, const Location *location, int kind)
   int result = real (pool, location, kind);
   if (result != 0)
     return recorder_leave_with (result, NULL, (JournalRecord){ 0 });
-  JournalRecord record = { .p = recorder_number (*pool), .device = device_of (location), .call = JOURNAL_POOL_DEFAULT };
+  JournalRecord record = { .p = recorder_number (*pool),
+                           .device = device_of (location),
+                           .call = JOURNAL_POOL_DEFAULT };
   return recorder_leave_with (result, NULL, record);
 }
 
@@ -67,15 +83,20 @@ SHAPE (POOL_SET_OF, const Location *location, int kind, Handle pool)
   Place place = { .there = false };
   if (result == 0 && kind == KIND_PINNED && location->type == LOCATION_DEVICE)
     place = recorder_place ();
-  return recorder_leave_with (result, &place, (JournalRecord){ .p = recorder_number (pool), .call = JOURNAL_POOL_SET,
-                                                               .device = place.there ? recorder_device (location->id) : 0 });
+  return recorder_leave_with (
+      result, &place,
+      (JournalRecord){ .p = recorder_number (pool),
+                       .call = JOURNAL_POOL_SET,
+                       .device = place.there ? recorder_device (location->id) : 0 });
 }
 
 SHAPE (STREAM_DESTROY, Handle stream)
 {
   REAL ((Handle), stream);
   Place place = recorder_place ();
-  return recorder_leave_with (real (stream), &place, (JournalRecord){ .r = recorder_number (stream), .call = JOURNAL_STREAM_DESTROY });
+  return recorder_leave_with (
+      real (stream), &place,
+      (JournalRecord){ .r = recorder_number (stream), .call = JOURNAL_STREAM_DESTROY });
 }
 
 /* What a call on a stream leaves; without what is not given. */
@@ -83,10 +104,13 @@ static JournalRecord
 stream_record (JournalCall call, Handle event, Handle stream, bool per_thread)
 {
   uint64_t of_stream = recorder_stream_number (stream, per_thread);
-  return (JournalRecord){ .p = recorder_number (event), .r = of_stream, .device = recorder_current_device (), .call = call };
+  return (JournalRecord){
+    .p = recorder_number (event), .r = of_stream, .device = recorder_current_device (), .call = call
+  };
 }
 
-/* The numbers of what the host learns are taken after the call, those of what it asks for before. */
+/* The numbers of what the host learns are taken after the call, those of what it asks for
+ * before. */
 SHAPE (STREAM_SYNC, Handle stream)
 {
   REAL ((Handle), stream);
@@ -94,7 +118,8 @@ SHAPE (STREAM_SYNC, Handle stream)
   Place place = { .there = false };
   if (result == 0)
     place = recorder_place ();
-  return recorder_leave_with (result, &place, stream_record (JOURNAL_STREAM_SYNC, NULL, stream, hook->per_thread));
+  return recorder_leave_with (result, &place,
+                              stream_record (JOURNAL_STREAM_SYNC, NULL, stream, hook->per_thread));
 }
 
 /* Also the question whether the event is done. */
@@ -105,8 +130,10 @@ SHAPE (EVENT_SYNC, Handle event)
   Place place = { .there = false };
   if (result == 0)
     place = recorder_place ();
-  return recorder_leave_with (result, &place, (JournalRecord){ .p = recorder_number (event), .device = recorder_current_device (),
-                                                               .call = JOURNAL_EVENT_SYNC });
+  return recorder_leave_with (result, &place,
+                              (JournalRecord){ .p = recorder_number (event),
+                                               .device = recorder_current_device (),
+                                               .call = JOURNAL_EVENT_SYNC });
 }
 
 SHAPE (EVENT_RECORD, Handle event, Handle stream)
@@ -114,7 +141,8 @@ SHAPE (EVENT_RECORD, Handle event, Handle stream)
   REAL ((Handle, Handle), event, stream);
   Place place = recorder_place ();
   int result = real (event, stream);
-  return recorder_leave_with (result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
+  return recorder_leave_with (
+      result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_RECORD_FLAGS, Handle event, Handle stream, unsigned flags)
@@ -122,7 +150,8 @@ SHAPE (EVENT_RECORD_FLAGS, Handle event, Handle stream, unsigned flags)
   REAL ((Handle, Handle, unsigned), event, stream, flags);
   Place place = recorder_place ();
   int result = real (event, stream, flags);
-  return recorder_leave_with (result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
+  return recorder_leave_with (
+      result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_WAIT, Handle stream, Handle event, unsigned flags)
@@ -130,21 +159,26 @@ SHAPE (EVENT_WAIT, Handle stream, Handle event, unsigned flags)
   REAL ((Handle, Handle, unsigned), stream, event, flags);
   Place place = recorder_place ();
   int result = real (stream, event, flags);
-  return recorder_leave_with (result, &place, stream_record (JOURNAL_EVENT_WAIT, event, stream, hook->per_thread));
+  return recorder_leave_with (result, &place,
+                              stream_record (JOURNAL_EVENT_WAIT, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_DESTROY, Handle event)
 {
   REAL ((Handle), event);
   Place place = recorder_place ();
-  return recorder_leave_with (real (event), &place, (JournalRecord){ .p = recorder_number (event), .call = JOURNAL_EVENT_DESTROY });
+  return recorder_leave_with (
+      real (event), &place,
+      (JournalRecord){ .p = recorder_number (event), .call = JOURNAL_EVENT_DESTROY });
 }
 
 SHAPE_VOID (DEVICE_SYNC)
 {
-  REAL ((void));
+  REAL ((void) );
   int result = real ();
-  return recorder_leave_with (result, NULL, (JournalRecord){ .device = recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
+  return recorder_leave_with (
+      result, NULL,
+      (JournalRecord){ .device = recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
 }
 
 /* Of the context that is given, or of the current one; nearly always that is the same device. */
@@ -152,12 +186,14 @@ SHAPE (CONTEXT_SYNC, Handle context)
 {
   REAL ((Handle), context);
   int result = real (context);
-  return recorder_leave_with (result, NULL, (JournalRecord){ .device = recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
+  return recorder_leave_with (
+      result, NULL,
+      (JournalRecord){ .device = recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
 }
 
 SHAPE_VOID (DEVICE_RESET)
 {
-  REAL ((void));
+  REAL ((void) );
   Place place = recorder_place ();
   JournalRecord record = { .device = recorder_current_device (), .call = JOURNAL_DEVICE_RESET };
   return recorder_leave_with (real (), &place, record);
@@ -167,7 +203,9 @@ SHAPE (PRIMARY_RESET, int device)
 {
   REAL ((int), device);
   Place place = recorder_place ();
-  return recorder_leave_with (real (device), &place, (JournalRecord){ .device = (uint16_t) device, .call = JOURNAL_DEVICE_RESET });
+  return recorder_leave_with (
+      real (device), &place,
+      (JournalRecord){ .device = (uint16_t) device, .call = JOURNAL_DEVICE_RESET });
 }
 
 /* The last release of a primary context ends it. */
@@ -178,13 +216,15 @@ SHAPE (PRIMARY_RELEASE, int device)
   int result = real (device);
   if (result != 0 || recorder_is_active (device))
     place.there = false;
-  return recorder_leave_with (result, &place, (JournalRecord){ .device = (uint16_t) device, .call = JOURNAL_DEVICE_RESET });
+  return recorder_leave_with (
+      result, &place, (JournalRecord){ .device = (uint16_t) device, .call = JOURNAL_DEVICE_RESET });
 }
 
 SHAPE (CONTEXT_DESTROY, Handle context)
 {
   REAL ((Handle), context);
   Place place = recorder_place ();
-  return recorder_leave_with (real (context), &place, (JournalRecord){ .p = recorder_number (context), .call = JOURNAL_CONTEXT_DESTROY });
+  return recorder_leave_with (
+      real (context), &place,
+      (JournalRecord){ .p = recorder_number (context), .call = JOURNAL_CONTEXT_DESTROY });
 }
-

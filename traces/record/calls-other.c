@@ -1,7 +1,8 @@
-/* calls-other.c - memory that is not asked for by address: arrays, nodes of graphs, memory of other processes (shapes.h).
+/* calls-other.c - memory that is not asked for by address: arrays, nodes of graphs, memory of other
+ * processes (shapes.h).
  *
- * What is no allocation of the program, or is made when nobody sees it, is written down as left out, so that it can be counted and its
- * free is not taken for that of something unknown.
+ * What is no allocation of the program, or is made when nobody sees it, is written down as left
+ * out, so that it can be counted and its free is not taken for that of something unknown.
  */
 #include "config.h"
 
@@ -10,12 +11,15 @@
 static int
 leave_out (int result, Address address, JournalLeft why)
 {
-  return recorder_leave_with (result, NULL, (JournalRecord){ .p = recorder_number (address), .q = why, .call = JOURNAL_LEFT_OUT });
+  return recorder_leave_with (
+      result, NULL,
+      (JournalRecord){ .p = recorder_number (address), .q = why, .call = JOURNAL_LEFT_OUT });
 }
 
 /* ---- arrays */
 
-/* Bytes of an element; 0: of a format in which an element has no bytes of its own (compressed, video). */
+/* Bytes of an element; 0: of a format in which an element has no bytes of its own (compressed,
+ * video). */
 static size_t
 element_size (int format, unsigned channels)
 {
@@ -49,7 +53,8 @@ array_size (const Array3D *array, unsigned levels)
 {
   size_t size = 0;
   for (unsigned level = 0; level < levels && level < 32; level++)
-    size += at_least_one (array->width >> level) * at_least_one (array->height >> level) * at_least_one (array->depth >> level);
+    size += at_least_one (array->width >> level) * at_least_one (array->height >> level)
+            * at_least_one (array->depth >> level);
   return size * element_size (array->format, array->channels);
 }
 
@@ -107,9 +112,11 @@ SHAPE (MAP_ARRAY, const void *list, unsigned count, Handle stream)
   return leave_out (real (list, count, stream), NULL, JOURNAL_LEFT_MAPPED);
 }
 
-SHAPE (NODE_ALLOC, Handle *node, Handle graph, const Handle *before, size_t count, AllocNode *parameters)
+SHAPE (NODE_ALLOC, Handle *node, Handle graph, const Handle *before, size_t count,
+       AllocNode *parameters)
 {
-  REAL ((Handle *, Handle, const Handle *, size_t, AllocNode *), node, graph, before, count, parameters);
+  REAL ((Handle *, Handle, const Handle *, size_t, AllocNode *), node, graph, before, count,
+        parameters);
   int result = real (node, graph, before, count, parameters);
   return leave_out (result, result == 0 ? parameters->address : NULL, JOURNAL_LEFT_GRAPH);
 }
@@ -139,9 +146,11 @@ SHAPE (NODE, Handle *node, Handle graph, const Handle *before, size_t count, Nod
   return leave_node (result, parameters);
 }
 
-SHAPE (NODE_EDGES, Handle *node, Handle graph, const Handle *before, const void *edges, size_t count, Node *parameters)
+SHAPE (NODE_EDGES, Handle *node, Handle graph, const Handle *before, const void *edges,
+       size_t count, Node *parameters)
 {
-  REAL ((Handle *, Handle, const Handle *, const void *, size_t, Node *), node, graph, before, edges, count, parameters);
+  REAL ((Handle *, Handle, const Handle *, const void *, size_t, Node *), node, graph, before,
+        edges, count, parameters);
   int result = real (node, graph, before, edges, count, parameters);
   return leave_node (result, parameters);
 }

@@ -1,9 +1,12 @@
-/* calls.c - what is done at a call of each shape: the real function, and the record of it (recorder.h).
+/* calls.c - what is done at a call of each shape: the real function, and the record of it
+ * (recorder.h).
  *
- * A shape is how a call is made and what of it is written down; hooks.def says which functions have it.
+ * A shape is how a call is made and what of it is written down; hooks.def says which functions have
+ * it.
  *
- * Invariants: the real function is called exactly once with the caller's arguments, and its result is what the caller gets; a call within
- * a recorded call, and any call when nothing is recorded, does nothing else.  errno is as the real function left it.
+ * Invariants: the real function is called exactly once with the caller's arguments, and its result
+ * is what the caller gets; a call within a recorded call, and any call when nothing is recorded,
+ * does nothing else.  errno is as the real function left it.
  */
 #include "config.h"
 
@@ -82,7 +85,8 @@ recorder_stream_number (Handle stream, bool per_thread)
 
 /* Leaves a call that gave (or refused) memory. */
 static int
-leave_alloc (int result, JournalCall call, const Address *address, size_t size, Handle stream, Handle pool, bool per_thread)
+leave_alloc (int result, JournalCall call, const Address *address, size_t size, Handle stream,
+             Handle pool, bool per_thread)
 {
   Address got = result == 0 && address != NULL ? *address : NULL;
   bool on_host = call == JOURNAL_ALLOC_HOST || call == JOURNAL_REGISTER;
@@ -99,8 +103,11 @@ leave_alloc (int result, JournalCall call, const Address *address, size_t size, 
       recorder_leave (errno);
       return result;
     }
-  else if ((call == JOURNAL_ALLOC_ASYNC || call == JOURNAL_ALLOC_POOL) && recorder_is_capturing (stream, per_thread))
-    record = (JournalRecord){ .p = recorder_number (got), .q = JOURNAL_LEFT_GRAPH, .call = JOURNAL_LEFT_OUT };
+  else if ((call == JOURNAL_ALLOC_ASYNC || call == JOURNAL_ALLOC_POOL)
+           && recorder_is_capturing (stream, per_thread))
+    record = (JournalRecord){ .p = recorder_number (got),
+                              .q = JOURNAL_LEFT_GRAPH,
+                              .call = JOURNAL_LEFT_OUT };
   else
     record.s = call == JOURNAL_ALLOC_POOL ? recorder_number (pool) : recorder_context ();
   Place place = recorder_place (); /* also gives the thread its number */
@@ -119,14 +126,17 @@ SHAPE (ALLOC_PITCH, Address *address, size_t *pitch, size_t width, size_t height
 {
   REAL ((Address *, size_t *, size_t, size_t), address, pitch, width, height);
   int result = real (address, pitch, width, height);
-  return leave_alloc (result, JOURNAL_ALLOC, address, (result == 0 ? *pitch : width) * height, NULL, NULL, false);
+  return leave_alloc (result, JOURNAL_ALLOC, address, (result == 0 ? *pitch : width) * height, NULL,
+                      NULL, false);
 }
 
-SHAPE (ALLOC_PITCH_ELEMENT, Address *address, size_t *pitch, size_t width, size_t height, unsigned element)
+SHAPE (ALLOC_PITCH_ELEMENT, Address *address, size_t *pitch, size_t width, size_t height,
+       unsigned element)
 {
   REAL ((Address *, size_t *, size_t, size_t, unsigned), address, pitch, width, height, element);
   int result = real (address, pitch, width, height, element);
-  return leave_alloc (result, JOURNAL_ALLOC, address, (result == 0 ? *pitch : width) * height, NULL, NULL, false);
+  return leave_alloc (result, JOURNAL_ALLOC, address, (result == 0 ? *pitch : width) * height, NULL,
+                      NULL, false);
 }
 
 SHAPE (ALLOC_3D, Pitched *place, Extent extent)
@@ -134,13 +144,15 @@ SHAPE (ALLOC_3D, Pitched *place, Extent extent)
   REAL ((Pitched *, Extent), place, extent);
   int result = real (place, extent);
   size_t rows = extent.height * extent.depth;
-  return leave_alloc (result, JOURNAL_ALLOC, &place->address, (result == 0 ? place->pitch : extent.width) * rows, NULL, NULL, false);
+  return leave_alloc (result, JOURNAL_ALLOC, &place->address,
+                      (result == 0 ? place->pitch : extent.width) * rows, NULL, NULL, false);
 }
 
 SHAPE (ALLOC_MANAGED, Address *address, size_t size, unsigned flags)
 {
   REAL ((Address *, size_t, unsigned), address, size, flags);
-  return leave_alloc (real (address, size, flags), JOURNAL_ALLOC_MANAGED, address, size, NULL, NULL, false);
+  return leave_alloc (real (address, size, flags), JOURNAL_ALLOC_MANAGED, address, size, NULL, NULL,
+                      false);
 }
 
 SHAPE (ALLOC_HOST, Address *address, size_t size)
@@ -152,26 +164,30 @@ SHAPE (ALLOC_HOST, Address *address, size_t size)
 SHAPE (ALLOC_HOST_FLAGS, Address *address, size_t size, unsigned flags)
 {
   REAL ((Address *, size_t, unsigned), address, size, flags);
-  return leave_alloc (real (address, size, flags), JOURNAL_ALLOC_HOST, address, size, NULL, NULL, false);
+  return leave_alloc (real (address, size, flags), JOURNAL_ALLOC_HOST, address, size, NULL, NULL,
+                      false);
 }
 
 SHAPE (ALLOC_ASYNC, Address *address, size_t size, Handle stream)
 {
   REAL ((Address *, size_t, Handle), address, size, stream);
-  return leave_alloc (real (address, size, stream), JOURNAL_ALLOC_ASYNC, address, size, stream, NULL, hook->per_thread);
+  return leave_alloc (real (address, size, stream), JOURNAL_ALLOC_ASYNC, address, size, stream,
+                      NULL, hook->per_thread);
 }
 
 SHAPE (ALLOC_POOL, Address *address, size_t size, Handle pool, Handle stream)
 {
   REAL ((Address *, size_t, Handle, Handle), address, size, pool, stream);
-  return leave_alloc (real (address, size, pool, stream), JOURNAL_ALLOC_POOL, address, size, stream, pool, hook->per_thread);
+  return leave_alloc (real (address, size, pool, stream), JOURNAL_ALLOC_POOL, address, size, stream,
+                      pool, hook->per_thread);
 }
 
 /* Memory of the program's own that becomes pinned. */
 SHAPE (REGISTER, Address address, size_t size, unsigned flags)
 {
   REAL ((Address, size_t, unsigned), address, size, flags);
-  return leave_alloc (real (address, size, flags), JOURNAL_REGISTER, &address, size, NULL, NULL, false);
+  return leave_alloc (real (address, size, flags), JOURNAL_REGISTER, &address, size, NULL, NULL,
+                      false);
 }
 
 SHAPE (FREE, Address address)
@@ -181,29 +197,38 @@ SHAPE (FREE, Address address)
   int result = real (address);
   if (address == NULL)
     place.there = false;
-  return recorder_leave_with (result, &place, (JournalRecord){ .p = recorder_number (address), .call = JOURNAL_FREE });
+  return recorder_leave_with (
+      result, &place, (JournalRecord){ .p = recorder_number (address), .call = JOURNAL_FREE });
 }
 
 SHAPE (FREE_ASYNC, Address address, Handle stream)
 {
   REAL ((Address, Handle), address, stream);
   Place place = recorder_place ();
-  JournalRecord record = { .p = recorder_number (address), .r = recorder_stream_number (stream, hook->per_thread), .call = JOURNAL_FREE_ASYNC };
+  JournalRecord record = { .p = recorder_number (address),
+                           .r = recorder_stream_number (stream, hook->per_thread),
+                           .call = JOURNAL_FREE_ASYNC };
   int result = real (address, stream);
   if (address == NULL)
     place.there = false;
   else if (result == 0 && recorder_is_capturing (stream, hook->per_thread))
-    record = (JournalRecord){ .p = recorder_number (address), .q = JOURNAL_LEFT_GRAPH_FREE, .call = JOURNAL_LEFT_OUT };
+    record = (JournalRecord){ .p = recorder_number (address),
+                              .q = JOURNAL_LEFT_GRAPH_FREE,
+                              .call = JOURNAL_LEFT_OUT };
   return recorder_leave_with (result, &place, record);
 }
 
 SHAPE (CREATE, Handle *handle, size_t size, const Properties *properties, unsigned long long flags)
 {
-  REAL ((Handle *, size_t, const Properties *, unsigned long long), handle, size, properties, flags);
+  REAL ((Handle *, size_t, const Properties *, unsigned long long), handle, size, properties,
+        flags);
   int result = real (handle, size, properties, flags);
   bool on_device = properties != NULL && properties->location_type == LOCATION_DEVICE;
-  JournalRecord record = { .p = result == 0 ? recorder_number (*handle) : 0, .q = size, .call = JOURNAL_CREATE,
-                           .device = on_device ? recorder_device (properties->location) : JOURNAL_HOST };
+  JournalRecord record = { .p = result == 0 ? recorder_number (*handle) : 0,
+                           .q = size,
+                           .call = JOURNAL_CREATE,
+                           .device = on_device ? recorder_device (properties->location)
+                                               : JOURNAL_HOST };
   if (result == OUT_OF_MEMORY)
     {
       record.call = JOURNAL_ALLOC_FAILED;
@@ -216,7 +241,9 @@ SHAPE (RETAIN, Handle *handle, Address address)
 {
   REAL ((Handle *, Address), handle, address);
   int result = real (handle, address);
-  JournalRecord record = { .p = result == 0 ? recorder_number (*handle) : 0, .q = recorder_number (address), .call = JOURNAL_RETAIN };
+  JournalRecord record = { .p = result == 0 ? recorder_number (*handle) : 0,
+                           .q = recorder_number (address),
+                           .call = JOURNAL_RETAIN };
   return recorder_leave_with (result, NULL, record);
 }
 
@@ -224,20 +251,28 @@ SHAPE (RELEASE, Handle handle)
 {
   REAL ((Handle), handle);
   Place place = recorder_place ();
-  return recorder_leave_with (real (handle), &place, (JournalRecord){ .p = recorder_number (handle), .call = JOURNAL_RELEASE });
+  return recorder_leave_with (
+      real (handle), &place,
+      (JournalRecord){ .p = recorder_number (handle), .call = JOURNAL_RELEASE });
 }
 
 SHAPE (MAP, Address address, size_t size, size_t offset, Handle handle, unsigned long long flags)
 {
-  REAL ((Address, size_t, size_t, Handle, unsigned long long), address, size, offset, handle, flags);
+  REAL ((Address, size_t, size_t, Handle, unsigned long long), address, size, offset, handle,
+        flags);
   int result = real (address, size, offset, handle, flags);
-  return recorder_leave_with (result, NULL, (JournalRecord){ .p = recorder_number (address), .q = size, .r = recorder_number (handle), .call = JOURNAL_MAP });
+  return recorder_leave_with (result, NULL,
+                              (JournalRecord){ .p = recorder_number (address),
+                                               .q = size,
+                                               .r = recorder_number (handle),
+                                               .call = JOURNAL_MAP });
 }
 
 SHAPE (UNMAP, Address address, size_t size)
 {
   REAL ((Address, size_t), address, size);
   Place place = recorder_place ();
-  return recorder_leave_with (real (address, size), &place, (JournalRecord){ .p = recorder_number (address), .q = size, .call = JOURNAL_UNMAP });
+  return recorder_leave_with (
+      real (address, size), &place,
+      (JournalRecord){ .p = recorder_number (address), .q = size, .call = JOURNAL_UNMAP });
 }
-

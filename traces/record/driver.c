@@ -1,8 +1,9 @@
-/* driver.c - what the recorder asks of the driver about the process under recording: current device and context, free memory, names
- * (recorder.h).
+/* driver.c - what the recorder asks of the driver about the process under recording: current device
+ * and context, free memory, names (recorder.h).
  *
- * Asked only after a call of the process itself has succeeded, so that the driver is loaded and a context is there; nothing is initialised
- * or changed by it.  Where there is no driver (a runtime library of another kind) all is device 0.
+ * Asked only after a call of the process itself has succeeded, so that the driver is loaded and a
+ * context is there; nothing is initialised or changed by it.  Where there is no driver (a runtime
+ * library of another kind) all is device 0.
  */
 #include "config.h"
 
@@ -36,7 +37,8 @@ know_driver (void)
   driver.device_name = (int (*) (char *, int, int)) recorder_driver_function ("cuDeviceGetName");
   driver.version = (int (*) (int *)) recorder_driver_function ("cuDriverGetVersion");
   driver.is_capturing = (int (*) (Handle, int *)) recorder_driver_function ("cuStreamIsCapturing");
-  driver.primary_state = (int (*) (int, unsigned *, int *)) recorder_driver_function ("cuDevicePrimaryCtxGetState");
+  driver.primary_state = (int (*) (int, unsigned *, int *)) recorder_driver_function (
+      "cuDevicePrimaryCtxGetState");
   atomic_store_explicit (&driver.known, true, memory_order_release);
 }
 
@@ -54,10 +56,12 @@ describe_device (unsigned number)
   if (driver.device_bytes (&bytes, (int) number) != 0)
     bytes = 0;
   if (driver.device_name != NULL && bytes != 0)
-    driver.device_name (header->devices[number].name, sizeof header->devices[number].name - 1, (int) number);
+    driver.device_name (header->devices[number].name, sizeof header->devices[number].name - 1,
+                        (int) number);
   if (driver.version != NULL && driver.version (&version) == 0)
     __atomic_store_n (&header->driver, (uint32_t) version, __ATOMIC_RELAXED);
-  __atomic_store_n (&header->devices[number].bytes, bytes != 0 ? bytes : UINT64_MAX, __ATOMIC_RELAXED);
+  __atomic_store_n (&header->devices[number].bytes, bytes != 0 ? bytes : UINT64_MAX,
+                    __ATOMIC_RELAXED);
 }
 
 uint16_t
@@ -84,7 +88,8 @@ uint64_t
 recorder_context (void)
 {
   Handle context = NULL;
-  return driver.context != NULL && driver.context (&context) == 0 ? (uint64_t) (uintptr_t) context : 0;
+  return driver.context != NULL && driver.context (&context) == 0 ? (uint64_t) (uintptr_t) context
+                                                                  : 0;
 }
 
 uint64_t
@@ -115,5 +120,6 @@ recorder_is_active (int device)
   int active = 1;
 
   know_driver ();
-  return driver.primary_state == NULL || driver.primary_state (device, &flags, &active) != 0 || active != 0;
+  return driver.primary_state == NULL || driver.primary_state (device, &flags, &active) != 0
+         || active != 0;
 }

@@ -2,12 +2,14 @@
  *
  *   gemem-record [-o FILE] [--stacks[=DEPTH]] [--] PROGRAM [ARGUMENTS]
  *
- * The program gets the library libgemem-record.so (LD_PRELOAD) and the folder of the journals (GEMEM_JOURNALS), made beside FILE.  When it
- * has ended, however it did, each journal becomes a trace: that of the program itself FILE, those of its children FILE with their process
- * id before the extension.
+ * The program gets the library libgemem-record.so (LD_PRELOAD) and the folder of the journals
+ * (GEMEM_JOURNALS), made beside FILE.  When it has ended, however it did, each journal becomes a
+ * trace: that of the program itself FILE, those of its children FILE with their process id before
+ * the extension.
  *
- * Invariants: the program runs whatever happens to the recording; its standard streams, signals and exit status are its own (128 + n for
- * signal n, 127 and 126 where it cannot be run).  FILE is written whole or not at all.  What is said goes to stderr.
+ * Invariants: the program runs whatever happens to the recording; its standard streams, signals and
+ * exit status are its own (128 + n for signal n, 127 and 126 where it cannot be run).  FILE is
+ * written whole or not at all.  What is said goes to stderr.
  */
 #include "config.h"
 
@@ -41,7 +43,8 @@ parse_stacks (const char *name, const char *value, gpointer data, GError **error
 
   if (end == value || *end != '\0' || depth < 1 || depth > 64)
     {
-      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s=%s: how many frames, 1 to 64", name, value);
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "%s=%s: how many frames, 1 to 64", name, value);
       return FALSE;
     }
   stacks = (int) depth;
@@ -49,15 +52,15 @@ parse_stacks (const char *name, const char *value, gpointer data, GError **error
 }
 
 static const GOptionEntry entries[] = {
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "where to write the trace (default: out.gmt)", "FILE" },
-  { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks, "record the call stacks, DEPTH frames of each; without =DEPTH 16",
-    "DEPTH" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "where to write the trace (default: out.gmt)",
+    "FILE" },
+  { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks,
+    "record the call stacks, DEPTH frames of each; without =DEPTH 16", "DEPTH" },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
   G_OPTION_ENTRY_NULL,
 };
 
-static void G_GNUC_PRINTF (1, 2)
-say (const char *format, ...)
+static void G_GNUC_PRINTF (1, 2) say (const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
@@ -68,7 +71,8 @@ say (const char *format, ...)
 
 /* ---- the program */
 
-/* The library: beside this program where it was built, else where it is installed; NULL: nowhere. */
+/* The library: beside this program where it was built, else where it is installed; NULL:
+ * nowhere. */
 static char *
 find_library (void)
 {
@@ -78,7 +82,9 @@ find_library (void)
 
   if (g_file_test (built, G_FILE_TEST_EXISTS))
     return g_steal_pointer (&built);
-  return g_file_test (GEMEM_PKGLIBDIR "/" LIBRARY, G_FILE_TEST_EXISTS) ? g_strdup (GEMEM_PKGLIBDIR "/" LIBRARY) : NULL;
+  return g_file_test (GEMEM_PKGLIBDIR "/" LIBRARY, G_FILE_TEST_EXISTS)
+             ? g_strdup (GEMEM_PKGLIBDIR "/" LIBRARY)
+             : NULL;
 }
 
 /* The environment of the program; @folder NULL: as it is. */
@@ -90,7 +96,9 @@ make_environment (const char *library, const char *folder)
   if (folder == NULL)
     return environment;
   const char *preloaded = g_environ_getenv (environment, "LD_PRELOAD");
-  g_autofree char *both = preloaded != NULL && *preloaded != '\0' ? g_strconcat (library, ":", preloaded, NULL) : g_strdup (library);
+  g_autofree char *both = preloaded != NULL && *preloaded != '\0'
+                              ? g_strconcat (library, ":", preloaded, NULL)
+                              : g_strdup (library);
   environment = g_environ_setenv (environment, "LD_PRELOAD", both, TRUE);
   environment = g_environ_setenv (environment, "GEMEM_JOURNALS", folder, TRUE);
   if (stacks == 0)
@@ -101,7 +109,8 @@ make_environment (const char *library, const char *folder)
 
 static volatile sig_atomic_t child;
 
-/* Signals for this process are meant for the program; those from the terminal reach it by themselves. */
+/* Signals for this process are meant for the program; those from the terminal reach it by
+ * themselves. */
 static void
 pass_on (int number)
 {
@@ -162,8 +171,8 @@ run (char **arguments, char **environment, pid_t *pid)
 
 typedef struct
 {
-  char   *path;
-  gint64  pid, part; /* PID.gmj, PID-PART.gmj */
+  char *path;
+  gint64 pid, part; /* PID.gmj, PID-PART.gmj */
 } Journal;
 
 static void
@@ -178,7 +187,8 @@ static gint
 compare_journals (gconstpointer a, gconstpointer b)
 {
   const Journal *x = *(Journal *const *) a, *y = *(Journal *const *) b;
-  return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid) : (x->part > y->part) - (x->part < y->part);
+  return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid)
+                          : (x->part > y->part) - (x->part < y->part);
 }
 
 /* The journals in @folder by process id. */
@@ -215,7 +225,8 @@ copy (GememTraceReader *reader, const char *path, gboolean empty, guint64 *count
   if (writer == NULL)
     return FALSE;
   *count = 0;
-  while ((n = gemem_trace_next (reader, &events, error)) > 0 && writer->write (writer, events, (gsize) n, error))
+  while ((n = gemem_trace_next (reader, &events, error)) > 0
+         && writer->write (writer, events, (gsize) n, error))
     *count += (guint64) n;
   if (n == 0 && (*count > 0 || empty))
     return writer->finish (writer, error);
@@ -223,7 +234,8 @@ copy (GememTraceReader *reader, const char *path, gboolean empty, guint64 *count
   return n == 0;
 }
 
-/* Makes @path of @journal, which may be NULL (nothing was recorded), and removes the journal; FALSE, having said why, if it cannot.
+/* Makes @path of @journal, which may be NULL (nothing was recorded), and removes the journal;
+ * FALSE, having said why, if it cannot.
  * @ended: how the program has ended, if it is the program's; only its file may be empty. */
 static gboolean
 convert (const Journal *journal, const char *path, const char *ended, guint64 *count)
@@ -237,7 +249,8 @@ convert (const Journal *journal, const char *path, const char *ended, guint64 *c
   if (journal != NULL)
     reader = gemem_trace_open (journal->path, "journal", &options, &error);
   else
-    reader = gemem_trace_open_input (gemem_input_new_from_bytes (nothing, "nothing"), "text", &options, &error);
+    reader = gemem_trace_open_input (gemem_input_new_from_bytes (nothing, "nothing"), "text",
+                                     &options, &error);
   if (reader != NULL)
     {
       gemem_trace_info_note (&reader->info, "recorder", "gemem-record %s", PACKAGE_VERSION);
@@ -247,7 +260,8 @@ convert (const Journal *journal, const char *path, const char *ended, guint64 *c
       gemem_trace_close (reader);
     }
   if (!done)
-    say ("%s%s%s", error->message, journal != NULL ? "; the recording is still in " : "", journal != NULL ? journal->path : "");
+    say ("%s%s%s", error->message, journal != NULL ? "; the recording is still in " : "",
+         journal != NULL ? journal->path : "");
   else if (journal != NULL)
     g_unlink (journal->path);
   return done;
@@ -258,12 +272,15 @@ static char *
 output_of (const Journal *journal)
 {
   gsize length = g_str_has_suffix (output, ".gmt") ? strlen (output) - 4 : strlen (output);
-  g_autofree char *part = journal->part > 1 ? g_strdup_printf ("-%" G_GINT64_FORMAT, journal->part) : g_strdup ("");
-  return g_strdup_printf ("%.*s.%" G_GINT64_FORMAT "%s.gmt", (int) length, output, journal->pid, part);
+  g_autofree char *part = journal->part > 1 ? g_strdup_printf ("-%" G_GINT64_FORMAT, journal->part)
+                                            : g_strdup ("");
+  return g_strdup_printf ("%.*s.%" G_GINT64_FORMAT "%s.gmt", (int) length, output, journal->pid,
+                          part);
 }
 
-/* The journal that is FILE: the last of the program's own process (which may have become another program), else that of the first process.
- * */
+/* The journal that is FILE: the last of the program's own process (which may have become another
+ * program), else that of the first process.
+ */
 static const Journal *
 main_journal (const GPtrArray *journals, pid_t pid)
 {
@@ -285,7 +302,8 @@ finish (const char *program, const char *folder, pid_t pid, int status)
 {
   g_autoptr (GPtrArray) journals = find_journals (folder);
   const Journal *first = main_journal (journals, pid);
-  g_autofree char *ended = status > 128 ? g_strdup_printf ("signal %d", status - 128) : g_strdup_printf ("exit status %d", status);
+  g_autofree char *ended = status > 128 ? g_strdup_printf ("signal %d", status - 128)
+                                        : g_strdup_printf ("exit status %d", status);
   guint64 count;
 
   for (guint i = 0; i < journals->len; i++)
@@ -293,7 +311,8 @@ finish (const char *program, const char *folder, pid_t pid, int status)
       const Journal *journal = journals->pdata[i];
       g_autofree char *path = journal == first ? g_strdup (output) : output_of (journal);
       if (still_runs (journal, pid))
-        say ("process %" G_GINT64_FORMAT " still runs; its recording is %s, which gemem-sim reads", journal->pid, journal->path);
+        say ("process %" G_GINT64_FORMAT " still runs; its recording is %s, which gemem-sim reads",
+             journal->pid, journal->path);
       else if (!convert (journal, path, journal == first ? ended : NULL, &count))
         continue;
       else if (journal != first && count > 0)
@@ -327,7 +346,8 @@ parse (int *count, char ***arguments, GError **error)
   g_autoptr (GOptionContext) context = g_option_context_new ("PROGRAM [ARGUMENTS...]");
   g_option_context_add_main_entries (context, entries, NULL);
   g_option_context_set_strict_posix (context, TRUE);
-  g_option_context_set_summary (context, "Runs PROGRAM and records its use of CUDA memory as a trace for gemem-sim.");
+  g_option_context_set_summary (
+      context, "Runs PROGRAM and records its use of CUDA memory as a trace for gemem-sim.");
   name_depth (*count, *arguments);
   if (!g_option_context_parse (context, count, arguments, error))
     return FALSE;
@@ -337,7 +357,8 @@ parse (int *count, char ***arguments, GError **error)
       --*count;
     }
   if (*count < 2 && !show_version)
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "name a program to run; 'gemem-record --help' shows how");
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+                 "name a program to run; 'gemem-record --help' shows how");
   return *count >= 2 || show_version;
 }
 

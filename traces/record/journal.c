@@ -1,8 +1,10 @@
-/* journal.c - writes the journal of a process: records into shared memory, a block of 64 KiB per thread at a time (recorder.h).
+/* journal.c - writes the journal of a process: records into shared memory, a block of 64 KiB per
+ * thread at a time (recorder.h).
  *
- * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first (journal-file.h), so that a full disk ends
- * the recording and never the program.  Adding a record takes one atomic increment, the time, and 64 bytes of memory that belong to the
- * file: nothing is left to be flushed.
+ * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first
+ * (journal-file.h), so that a full disk ends the recording and never the program.  Adding a record
+ * takes one atomic increment, the time, and 64 bytes of memory that belong to the file: nothing is
+ * left to be flushed.
  *
  * A child of fork() shares nothing: it begins a journal of its own at its first call.
  */
@@ -23,7 +25,7 @@
 #include "traces/record/recorder.h"
 
 #define MOST_NAMES 100 /* journals of one process id: a program may execute another one */
-#define SPARE 256      /* blocks of ended threads that wait for another thread          */
+#define SPARE 256      /* blocks of ended threads that wait for another thread */
 
 typedef enum
 {
@@ -34,16 +36,16 @@ typedef enum
 
 static struct
 {
-  _Atomic (int)    state;
-  pthread_mutex_t  lock; /* of what follows */
-  pthread_key_t    key;
-  bool             forks; /* the handler of fork() is installed */
-  JournalHeader   *header;
-  uint32_t         blocks, strings;
+  _Atomic (int) state;
+  pthread_mutex_t lock; /* of what follows */
+  pthread_key_t key;
+  bool forks; /* the handler of fork() is installed */
+  JournalHeader *header;
+  uint32_t blocks, strings;
   _Atomic (uint32_t) threads;
-  uint32_t         spares;
-  JournalRecord   *spare[SPARE]; /* partly filled */
-  char             path[4096];
+  uint32_t spares;
+  JournalRecord *spare[SPARE]; /* partly filled */
+  char path[4096];
 } journal = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 _Thread_local RecorderThread recorder_thread __attribute__ ((tls_model ("initial-exec")));
@@ -73,9 +75,12 @@ static void
 complain (const char *directory, int problem)
 {
   char text[4400];
-  int size = snprintf (text, sizeof text, "gemem-record: %s: %s; process %d runs without being recorded\n", directory, strerror (problem),
-                       (int) getpid ());
-  if (size > 0 && write (STDERR_FILENO, text, (size_t) size < sizeof text ? (size_t) size : sizeof text - 1) < 0)
+  int size = snprintf (text, sizeof text,
+                       "gemem-record: %s: %s; process %d runs without being recorded\n", directory,
+                       strerror (problem), (int) getpid ());
+  if (size > 0
+      && write (STDERR_FILENO, text, (size_t) size < sizeof text ? (size_t) size : sizeof text - 1)
+             < 0)
     return;
 }
 
@@ -87,8 +92,10 @@ create (const char *directory)
   errno = EEXIST;
   for (int i = 1; header == NULL && errno == EEXIST && i <= MOST_NAMES; i++)
     {
-      int size = i == 1 ? snprintf (journal.path, sizeof journal.path, "%s/%d.gmj", directory, (int) getpid ())
-                        : snprintf (journal.path, sizeof journal.path, "%s/%d-%d.gmj", directory, (int) getpid (), i);
+      int size = i == 1 ? snprintf (journal.path, sizeof journal.path, "%s/%d.gmj", directory,
+                                    (int) getpid ())
+                        : snprintf (journal.path, sizeof journal.path, "%s/%d-%d.gmj", directory,
+                                    (int) getpid (), i);
       errno = ENAMETOOLONG;
       if (size > 0 && (size_t) size < sizeof journal.path)
         header = gemem_journal_map (journal.path, 0, O_CREAT | O_EXCL);
@@ -212,7 +219,9 @@ used_slots (const JournalRecord *block)
 {
   uint32_t used = 1;
   while (used < JOURNAL_SLOTS && block[used].call != JOURNAL_NOTHING)
-    used += block[used].call == JOURNAL_STRING ? 1 + (uint32_t) (block[used].q + JOURNAL_SLOT - 1) / JOURNAL_SLOT : 1;
+    used += block[used].call == JOURNAL_STRING
+                ? 1 + (uint32_t) (block[used].q + JOURNAL_SLOT - 1) / JOURNAL_SLOT
+                : 1;
   return used;
 }
 

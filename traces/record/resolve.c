@@ -1,16 +1,20 @@
-/* resolve.c - which function is behind a wrapper, and giving programs the wrapper where they look functions up themselves (recorder.h).
+/* resolve.c - which function is behind a wrapper, and giving programs the wrapper where they look
+ * functions up themselves (recorder.h).
  *
- * Programs reach CUDA by linking (the preloaded library is found first), by dlsym() on a handle (Python's ctypes, the runtime on the
- * driver), and by cuGetProcAddress() and cudaGetDriverEntryPoint().  All of them end here.
+ * Programs reach CUDA by linking (the preloaded library is found first), by dlsym() on a handle
+ * (Python's ctypes, the runtime on the driver), and by cuGetProcAddress() and
+ * cudaGetDriverEntryPoint().  All of them end here.
  *
- * The real function is looked for where the caller would have found it: among the libraries of the object that called (a Python
- * extension's are not in the global scope), then behind this library, then in whatever libcuda or libcudart is loaded.
+ * The real function is looked for where the caller would have found it: among the libraries of the
+ * object that called (a Python extension's are not in the global scope), then behind this library,
+ * then in whatever libcuda or libcudart is loaded.
  *
- * dlsym() is replaced for names that are hooked; any other call goes on to the C library's as a tail call, because that looks at its
- * return address to find out who asks for RTLD_NEXT.
+ * dlsym() is replaced for names that are hooked; any other call goes on to the C library's as a
+ * tail call, because that looks at its return address to find out who asks for RTLD_NEXT.
  *
- * Invariants: no name is answered that would not have been answered without the recorder; a function of a second runtime library in
- * the same process is left as it is (what it asks of the driver is recorded).
+ * Invariants: no name is answered that would not have been answered without the recorder; a
+ * function of a second runtime library in the same process is left as it is (what it asks of the
+ * driver is recorded).
  */
 #include "config.h"
 
@@ -36,7 +40,8 @@ typedef void *(*Lookup) (void *, const char *);
 #define TAIL_CALLER
 #define TAIL_RETURN __attribute__ ((musttail)) return
 #else
-#define TAIL_CALLER __attribute__ ((optimize ("O2", "optimize-sibling-calls", "omit-frame-pointer")))
+#define TAIL_CALLER \
+  __attribute__ ((optimize ("O2", "optimize-sibling-calls", "omit-frame-pointer")))
 #define TAIL_RETURN return
 #endif
 
@@ -82,12 +87,13 @@ unless_own (const Hook *hook, void *function)
 
 /* ---- the real function */
 
-/* @name behind this library in the global scope; not by a tail call, which would ask for what is behind somebody else. */
+/* @name behind this library in the global scope; not by a tail call, which would ask for what is
+ * behind somebody else. */
 static void *
 behind_this (const char *name)
 {
   void *function = real_dlsym () (RTLD_NEXT, name);
-  __asm__ volatile ("" : "+r"(function));
+  __asm__ volatile("" : "+r"(function));
   return function;
 }
 
@@ -106,7 +112,7 @@ in_library (const char *path, const char *name)
 typedef struct
 {
   const char *begins;
-  char        path[4096];
+  char path[4096];
 } Search;
 
 static int
@@ -116,7 +122,8 @@ look_at_object (struct dl_phdr_info *info, size_t size, void *data)
   const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
   const char *file = strrchr (name, '/') != NULL ? strrchr (name, '/') + 1 : name;
   (void) size;
-  if (strncmp (file, search->begins, strlen (search->begins)) != 0 || strlen (name) >= sizeof search->path)
+  if (strncmp (file, search->begins, strlen (search->begins)) != 0
+      || strlen (name) >= sizeof search->path)
     return 0;
   strcpy (search->path, name);
   return 1;
@@ -148,7 +155,8 @@ keep_loaded (void *function)
   Lmid_t space;
   Dl_info info;
 
-  if (dladdr1 (function, &info, (void **) &map, RTLD_DL_LINKMAP) != 0 && map != NULL && dlinfo (map, RTLD_DI_LMID, &space) == 0)
+  if (dladdr1 (function, &info, (void **) &map, RTLD_DL_LINKMAP) != 0 && map != NULL
+      && dlinfo (map, RTLD_DI_LMID, &space) == 0)
     dlmopen (space, map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -177,7 +185,8 @@ recorder_real (Hook *hook, const void *caller)
   if (real == NULL)
     real = unless_own (hook, behind_this (hook->name));
   if (real == NULL)
-    real = unless_own (hook, in_loaded (is_runtime (hook) ? "libcudart" : "libcuda.so", hook->name));
+    real = unless_own (hook,
+                       in_loaded (is_runtime (hook) ? "libcudart" : "libcuda.so", hook->name));
   return real != NULL ? know (hook, real) : NULL;
 }
 
@@ -205,8 +214,10 @@ recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thre
         return real;
       if (hook->base == NULL || strcmp (hook->base, symbol) != 0 || hook->since > version)
         continue;
-      /* the newest that the version covers; of a pair the one for this kind of default stream, of a single one that one */
-      if (best == NULL || hook->since > best->since || (hook->since == best->since && hook->per_thread == per_thread))
+      /* the newest that the version covers; of a pair the one for this kind of default stream, of a
+       * single one that one */
+      if (best == NULL || hook->since > best->since
+          || (hook->since == best->since && hook->per_thread == per_thread))
         best = hook;
     }
   return best != NULL ? recorder_adopt (best, real) : real;

@@ -1,10 +1,12 @@
-/* stacks.c - call stacks of recorded calls, each distinct one written once (GEMEM_RECORD_STACKS=DEPTH; recorder.h).
+/* stacks.c - call stacks of recorded calls, each distinct one written once
+ * (GEMEM_RECORD_STACKS=DEPTH; recorder.h).
  *
- * A stack is walked at every call that is recorded (backtrace() of the C library), named when it is new: function+offset where the dynamic
- * symbols tell, else file+offset, which addr2line understands.  Innermost frame first, as deep as asked, without the recorder's own
- * frames.
+ * A stack is walked at every call that is recorded (backtrace() of the C library), named when it is
+ * new: function+offset where the dynamic symbols tell, else file+offset, which addr2line
+ * understands.  Innermost frame first, as deep as asked, without the recorder's own frames.
  *
- * Invariants: a stack is the same if its return addresses are; after STACKS distinct ones new ones are recorded without.
+ * Invariants: a stack is the same if its return addresses are; after STACKS distinct ones new ones
+ * are recorded without.
  * Cost: about a microsecond and more per call, which is why it is off by default.
  */
 #include "config.h"
@@ -20,7 +22,7 @@
 #include "traces/record/recorder.h"
 
 #define MOST_FRAMES 64
-#define OWN_FRAMES 8                /* of the recorder, above the caller's: at most */
+#define OWN_FRAMES 8 /* of the recorder, above the caller's: at most */
 #define SLOTS (UINT32_C (1) << 16)
 #define STACKS (SLOTS / 4 * 3)
 
@@ -32,11 +34,11 @@ typedef struct
 
 static struct
 {
-  int             depth;
+  int depth;
   pthread_mutex_t lock; /* of the table */
-  Slot           *table;
-  uint32_t        count;
-  const void     *own; /* where this library is loaded */
+  Slot *table;
+  uint32_t count;
+  const void *own; /* where this library is loaded */
 } stacks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void
@@ -55,7 +57,8 @@ recorder_stacks_init (void)
   if (stacks.table != NULL)
     memset (stacks.table, 0, SLOTS * sizeof (Slot));
   else
-    stacks.table = mmap (NULL, SLOTS * sizeof (Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    stacks.table = mmap (NULL, SLOTS * sizeof (Slot), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   stacks.count = 0;
   if (stacks.table == MAP_FAILED)
     {
@@ -81,9 +84,11 @@ append_frame (char *text, size_t used, void *frame)
 
   file = file != NULL ? file + 1 : known ? info.dli_fname : "?";
   if (known && info.dli_sname != NULL)
-    size = snprintf (text + used, room, "%s%s+0x%zx (%s)", space, info.dli_sname, (size_t) frame - (size_t) info.dli_saddr, file);
+    size = snprintf (text + used, room, "%s%s+0x%zx (%s)", space, info.dli_sname,
+                     (size_t) frame - (size_t) info.dli_saddr, file);
   else
-    size = snprintf (text + used, room, "%s%s+0x%zx", space, file, (size_t) frame - (known ? (size_t) info.dli_fbase : 0));
+    size = snprintf (text + used, room, "%s%s+0x%zx", space, file,
+                     (size_t) frame - (known ? (size_t) info.dli_fbase : 0));
   return size > 0 && (size_t) size < room ? used + (size_t) size : used;
 }
 
@@ -136,7 +141,11 @@ recorder_stack (void)
   if (stacks.depth == 0)
     return 0;
   int count = backtrace (frames, stacks.depth + OWN_FRAMES);
-  while (skip < count && skip < OWN_FRAMES && (skip == 0 || is_own (frames[skip]))) /* the first is ours or, under sanitizers, in front of backtrace() */
+  while (
+      skip < count && skip < OWN_FRAMES
+      && (skip == 0
+          || is_own (
+              frames[skip]))) /* the first is ours or, under sanitizers, in front of backtrace() */
     skip++;
   count = count - skip < stacks.depth ? count - skip : stacks.depth;
   if (count <= 0)
