@@ -16,7 +16,7 @@
  * Invariants: live blocks lie in the arena and do not overlap; one device call in all.  Cost: O(1)
  * per request, 48 bytes per allocation of the trace.  `largest_free` is the largest gap of the
  * arena, although only those requests get it that were planned there.
- * Origin: design.md 5; ge-runtime.md (static memory is taken before the run).
+ * Origin: ge-runtime.md (static memory is taken before the run).
  */
 #include "config.h"
 

@@ -9,7 +9,7 @@
  * the file names in each; names and aliases are unique; a class pointer stays valid for the life of
  * the process (plugins are never unloaded). Plugins are loaded before threads start: the list is
  * read without a lock afterwards.
- * Cost: O(number of classes) per lookup, never on the event path.  Origin: design.md section 4.
+ * Cost: O(number of classes) per lookup, never on the event path.
  */
 #include "config.h"
 

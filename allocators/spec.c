@@ -8,7 +8,7 @@
  *
  * Invariants: a key is known to the class or to a device, or the parse fails with a suggestion; a
  * value that does not depend on the device's capacity is checked here, so that a typing error is
- * reported before the first run begins.  Origin: design.md section 8.
+ * reported before the first run begins.
  */
 #include "config.h"
 

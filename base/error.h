@@ -33,7 +33,7 @@ typedef enum
 
 GQuark gemem_error_quark (void);
 
-/* Exit status for @error (design.md section 8); 1 for foreign domains, 0 for NULL. */
+/* Exit status for @error; 1 for foreign domains, 0 for NULL. */
 int gemem_error_exit_status (const GError *error);
 
 /* Sets @error from errno as "PATH: strerror; ADVICE".  @advice may be NULL. */

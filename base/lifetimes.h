@@ -6,7 +6,7 @@
  *
  * Invariants: begin < end <= safe_end and size > 0 for every item; items are in the order in which
  * a program asks for them.
- * Cost: 56 bytes an item.  Origin: design.md section 5; offline-planning.md.
+ * Cost: 56 bytes an item.  Origin: offline-planning.md.
  */
 #pragma once
 

@@ -63,7 +63,7 @@ plan_no_reuse (gconstpointer data, const GememPlanInput *input, GError **error G
 }
 
 const GememPlanner gemem_no_reuse = { { "no-reuse", NULL, "Every item has memory of its own",
-                                        "design.md 4", params, sizeof (Params) },
+                                        "gemem", params, sizeof (Params) },
                                       0,
                                       512,
                                       plan_no_reuse };

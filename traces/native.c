@@ -1,5 +1,5 @@
 /* native.c - reads .gmt files, gemem's own trace format (layout: native-format.h,
- * doc/trace-formats.md; design.md section 5).
+ * doc/trace-formats.md).
  *
  * Blocks are read in their order, so a pipe will do.  Where the file can be moved in, the footer is
  * read first: it tells the number of events and the final information beforehand, and lets
@@ -625,7 +625,7 @@ const GememTraceFormat gemem_format_native = {
   .aliases = "gmt",
   .extensions = "gmt",
   .summary = "gemem's own format: compressed, checksummed, seekable",
-  .origin = "design.md section 5",
+  .origin = "gemem; doc/trace-formats.md",
   .probe = native_probe,
   .open = native_open,
   .create = native_create,

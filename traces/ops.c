@@ -19,7 +19,7 @@
  *
  * Whether ids are alive is not judged here (`gemem-sim validate` does).  Memory: one line, 1024
  * events.
- * Source: vectors/README.md; models.md.
+ * Source: the README.md of the shared vectors.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* trace.h - the event model, and the reader and writer interfaces of every trace format.
  *
  * A trace is an ordered stream of events.  Readers hand them out a batch at a time and keep memory
- * bounded by what is live in the trace (design.md section 5 and promise 3); nothing here holds a
+ * bounded by what is live in the trace; nothing here holds a
  * whole trace.
  *
  * Invariants of what a reader delivers:

@@ -1,5 +1,5 @@
 /* active-blocks.c - see active-blocks.h; the section numbers are those of
- * shared/spec/ge-runtime.md. */
+ * ge-runtime.md. */
 #include "config.h"
 
 #include "allocators/ge/active-blocks.h"

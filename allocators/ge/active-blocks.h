@@ -6,7 +6,7 @@
  * blocks.  Nothing is given back before the last graph is unloaded.
  * Threads: load, unload, bind and unbind lock the device (recursively, as in the real system).
  * Invariants: `blocks` descend by size, among equals in order of age; used <= total.
- * Cost: O(blocks * segments) per load.  Origin: shared/spec/ge-runtime.md 3.
+ * Cost: O(blocks * segments) per load.  Origin: ge-runtime.md 3.
  */
 #pragma once
 

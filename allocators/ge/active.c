@@ -9,7 +9,7 @@
  * The allocator alone: `ge` is the whole, which also unloads graphs before a load that would not
  * fit (CheckFreeMemory).
  * Cost: a load O(blocks * segments), a run O(its pages), dynamic requests as in their stack.
- * Origin: shared/spec/ge-runtime.md 3, 5.9, 7.2.
+ * Origin: ge-runtime.md 3, 5.9, 7.2.
  */
 #include "config.h"
 

@@ -3,7 +3,7 @@
  *
  * Both parts keep their own books; here are the members of an allocator that answers for the two
  * together.
- * Cost: those of the parts; a walk sorts the spans of both.  Origin: shared/spec/ge-runtime.md 7.2.
+ * Cost: those of the parts; a walk sorts the spans of both.  Origin: ge-runtime.md 7.2.
  */
 #pragma once
 

@@ -13,7 +13,7 @@
  * is not served by it (nor by a new one).
  * Invariants: a block's bin is stream number * BINS + bin, and its root's.
  * Cost: O(log blocks) per event; the ladder O(blocks of one stream) per step.  Origin:
- * shared/spec/ge-runtime.md 6.1.
+ * ge-runtime.md 6.1.
  */
 #include "config.h"
 

@@ -10,7 +10,7 @@
  * free blocks; `obtained` is the sum of the roots. The first block of a root lies inside it and
  * stays while the root lives, since a block absorbs those after it.
  * Cost: O(log blocks) per request; no heap allocation per event; 64 bytes per block.  Origin:
- * shared/spec/ge-runtime.md 6.1, 6.2.
+ * ge-runtime.md 6.1, 6.2.
  */
 #pragma once
 

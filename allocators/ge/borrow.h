@@ -2,13 +2,13 @@
  * before they go home.
  *
  * What: a request takes the smallest block that is large enough, among equal sizes the one that
- * came last (the real system takes any, by the order of a hash set; shared/spec/ge-runtime.md 11.9,
+ * came last (the real system takes any, by the order of a hash set; ge-runtime.md 11.9,
  * and the class that it empties is the one that is erased, 2.5).  Events take home all blocks of a
  * birth stream, or those that came before some moment, in the order in which they came.
  * Invariants: a block is in the tree and in the list of its birth stream, or in neither; stamps
  * ascend along a list.
  * Cost: O(log n) to insert, take and remove, O(1) to splice a list.  Origin:
- * shared/spec/ge-runtime.md 2.5, 2.6.
+ * ge-runtime.md 2.5, 2.6.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
  * top down; requests that gather idle pages (5.5) count as needing the device.
  * Cost: O(spans + pages of the range); where a block is shown elsewhere, O(spans) times that.  Not
  * on the event path.
- * Origin: shared/spec/ge-runtime.md 5.3 to 5.6.
+ * Origin: ge-runtime.md 5.3 to 5.6.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* expandable-pool.c - see expandable-pool.h; the section numbers are those of
- * shared/spec/ge-runtime.md. */
+ * ge-runtime.md. */
 #include "config.h"
 
 #include <string.h>

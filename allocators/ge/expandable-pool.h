@@ -10,7 +10,7 @@
  * pages under the range.
  * Cost: O(1) plus the pages of the block; a request that meets obstacles tries again, 1000 times at
  * most (5.4).
- * Origin: shared/spec/ge-runtime.md 5.2, 5.4 to 5.6.
+ * Origin: ge-runtime.md 5.2, 5.4 to 5.6.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
  * memory that no pool uses waits in the page pool and is reported where it was last.  The check of
  * the books includes what GE's own VA/PA self-check looks for (5.8): no page serves two blocks, and
  * each is mapped where its block is.  Cost: O(spans + pages of the range); not on the event path.
- * Origin: shared/spec/ge-runtime.md 5.
+ * Origin: ge-runtime.md 5.
  */
 #include "config.h"
 

@@ -7,7 +7,7 @@
  * come from one page pool, which keeps them (pages.h).  A device without virtual memory leaves an
  * ordinary ge-scalable.
  * Cost: O(1) plus the pages of the block per event.
- * Origin: shared/spec/ge-runtime.md sections 4 and 5.1 to 5.7.
+ * Origin: ge-runtime.md sections 4 and 5.1 to 5.7.
  */
 #include "config.h"
 

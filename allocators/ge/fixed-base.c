@@ -7,7 +7,7 @@
  * requests are served by the pools of ge-scalable, so that live blocks never overlap.  Where the
  * device refuses the range or its pages, a graph has an allocation of its own (static.h).
  * Cost: a load O(pages that are added), requests as in ge-scalable.  Origin:
- * shared/spec/ge-runtime.md 5.10, 7.2.
+ * ge-runtime.md 5.10, 7.2.
  */
 #include "config.h"
 

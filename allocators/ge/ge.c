@@ -12,7 +12,7 @@
  * unless said otherwise. The alignment promised is that of dynamic memory; variables and blocks of
  * the RDMA pool begin at multiples of 512 bytes. The process environment is not read here:
  * GE_USE_STATIC_MEMORY is a parameter, which the command fills with --env.
- * Cost: as in the parts.  Origin: shared/spec/ge-runtime.md 3.4, 7, 8.
+ * Cost: as in the parts.  Origin: ge-runtime.md 3.4, 7, 8.
  */
 #include "config.h"
 

@@ -10,7 +10,7 @@
  * Invariants: every row has the bits of all streams that hold the block, and no bit of a stream
  * that never did; a row of zeros means that nobody holds it.  Zeroed memory is a block nobody
  * holds.
- * Cost: O(1) narrow, O(64) wide.  Origin: shared/spec/ge-runtime.md 2.4.
+ * Cost: O(1) narrow, O(64) wide.  Origin: ge-runtime.md 2.4.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
  * and its `pages` is the layer's number.
  * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 34 KiB for each 256
  * MiB of lengths in use.
- * Origin: shared/spec/ge-runtime.md 1.2 and 1.4.
+ * Origin: ge-runtime.md 1.2 and 1.4.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* memory-types.h - which kind of GE's memory a pool of a trace stands for:
  * "[1=p2p,2=host,3=variable]"; pools that are not named are HBM.
  *
- * Origin: shared/spec/ge-runtime.md 7.2, 8.
+ * Origin: ge-runtime.md 7.2, 8.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  *
  * Host memory is new[] of exactly the size in the real system.  Here it has addresses of its own
  * (GEMEM_HOST_ADDRESS), is counted, and costs nothing of the device.  A block is known by its
- * address.  Cost: O(1).  Origin: shared/spec/ge-runtime.md 2.8, 7.2, 8.
+ * address.  Cost: O(1).  Origin: ge-runtime.md 2.8, 7.2, 8.
  */
 #pragma once
 

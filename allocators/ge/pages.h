@@ -13,7 +13,7 @@
  * page is on the stack once at most; without users there are only pages that somebody did not give
  * back.
  * Cost: O(1) per page taken, returned or mapped; release of a range O(its pages).  Origin:
- * shared/spec/ge-runtime.md 4.
+ * ge-runtime.md 4.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
  * keeps its pages until the last request is freed; then all go back to the driver.  A device
  * without virtual memory serves nothing.
  * Invariants: the pages of a block are those that its addresses show.
- * Cost: O(pages of the block), every one of them a mapping.  Origin: shared/spec/ge-runtime.md 4.
+ * Cost: O(pages of the block), every one of them a mapping.  Origin: ge-runtime.md 4.
  */
 #include "config.h"
 

@@ -3,7 +3,7 @@
  *
  * Two bits, each set by either source: static (values 1, 2, 4) and dynamic (3, 4); the policy is 0,
  * 2, 3 or 4.  What is no such value counts as 0.
- * Origin: shared/spec/ge-runtime.md 7.1.
+ * Origin: ge-runtime.md 7.1.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
  * is that of one of its spans; spans are listed in ascending size, layers in ascending length. The
  * real system prints a pool's id in front of each line of a log; here a line with it comes before
  * the block.
- * Origin: shared/spec/ge-runtime.md 1.8, 10.
+ * Origin: ge-runtime.md 1.8, 10.
  */
 #include "config.h"
 

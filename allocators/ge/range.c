@@ -1,4 +1,4 @@
-/* range.c - see range.h; the section numbers are those of shared/spec/ge-runtime.md. */
+/* range.c - see range.h; the section numbers are those of ge-runtime.md. */
 #include "config.h"
 
 #include "allocators/ge/range.h"

@@ -9,7 +9,7 @@
  * Invariants: a page record counts the blocks that touch it (`ref`); `phys` is the number of pages
  * held, in bytes; a record is on the free stack once at most.  The order of the stack and the
  * integer test of 5.3 decide addresses, and are kept to the letter.
- * Cost: O(pages of the block), amortised.  Origin: shared/spec/ge-runtime.md 5.1 to 5.7.
+ * Cost: O(pages of the block), amortised.  Origin: ge-runtime.md 5.1 to 5.7.
  */
 #pragma once
 

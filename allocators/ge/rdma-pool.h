@@ -3,7 +3,7 @@
  *
  * What: best fit by (size, address); the low part of a block is handed out if that is at most half
  * of it, else the whole; never grows.
- * Cost: O(log blocks) per request.  Origin: shared/spec/ge-runtime.md 6.2.
+ * Cost: O(log blocks) per request.  Origin: ge-runtime.md 6.2.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * The memory is obtained before the first request; if the device refuses it then, every request
  * tries again.  Zero bytes count as 512: the specification does not say, and the sibling in 6.1
  * does so.
- * Cost: O(log blocks) per event.  Origin: shared/spec/ge-runtime.md 6.2.
+ * Cost: O(log blocks) per event.  Origin: ge-runtime.md 6.2.
  */
 #include "config.h"
 

@@ -4,7 +4,7 @@
  * on its own stream, and on streams that waited for an event which was recorded after it.  Runs
  * that all follow one another are after the latest one if they are after any, so that one is enough
  * to know.
- * Cost: O(streams that wait) per call.  Origin: shared/spec/ge-runtime.md 3.4, 7.3 (the rule); the
+ * Cost: O(streams that wait) per call.  Origin: ge-runtime.md 3.4, 7.3 (the rule); the
  * bookkeeping is this project's.
  */
 #pragma once

@@ -4,7 +4,7 @@
  * What: walks every root block's chain (links, addresses, lengths, no two idle neighbours), then
  * every layer (links, lengths, bitmaps), and compares both with the counters.  A pool below is
  * compared with the pool above through `upper`.
- * Cost: O(spans + layers ever used); not on the event path.  Origin: shared/spec/ge-runtime.md 1.2,
+ * Cost: O(spans + layers ever used); not on the event path.  Origin: ge-runtime.md 1.2,
  * 1.7, 1.8.
  */
 #include "config.h"

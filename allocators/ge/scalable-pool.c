@@ -1,5 +1,5 @@
 /* scalable-pool.c - see scalable-pool.h; the section numbers below are those of
- * shared/spec/ge-runtime.md. */
+ * ge-runtime.md. */
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"

@@ -15,7 +15,7 @@
  * pool, which others reach as their lower level.
  * Cost: allocate and free O(1), whatever the number of live or idle spans; recycle O(idle spans). 
  * 64 bytes per span.
- * Origin: shared/spec/ge-runtime.md section 1 (the 2 MiB rule of the bottom pool: 1.9).
+ * Origin: ge-runtime.md section 1 (the 2 MiB rule of the bottom pool: 1.9).
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* scalable-private.h - the steps a ScalableAllocator is made of, for the pool with a virtual range
  * (expandable-pool.c).
  *
- * The section numbers are those of shared/spec/ge-runtime.md.
+ * The section numbers are those of ge-runtime.md.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
  * pool at once, since the stream orders its users; other streams get the memory only through the
  * bottom pool, after a recycle.
  * Cost: O(1) per event; recycle O(idle spans).
- * Origin: shared/spec/ge-runtime.md sections 1 and 2.1.
+ * Origin: ge-runtime.md sections 1 and 2.1.
  */
 #include "config.h"
 

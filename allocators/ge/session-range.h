@@ -8,7 +8,7 @@
  * ranges on one device; a range's own books are theirs who hold that lock.
  * Invariants: a page's `ref` is the number of bindings that touch it; it has memory exactly while
  * ref > 0; `phys` is that memory in bytes.
- * Cost: O(pages of the piece).  Origin: shared/spec/ge-runtime.md 5.9, 5.10.
+ * Cost: O(pages of the piece).  Origin: ge-runtime.md 5.9, 5.10.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
  * When the device refuses addresses, each request is an allocation of the device; with
  * variable_use_1g_huge_page=1 it is refused.
  * Cost: O(pages of the block) per request; at the end of a range O(its pages).  Origin:
- * shared/spec/ge-runtime.md 5.9, 7.4.
+ * ge-runtime.md 5.9, 7.4.
  */
 #include "config.h"
 

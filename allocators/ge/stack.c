@@ -1,4 +1,4 @@
-/* stack.c - see stack.h; the section numbers are those of shared/spec/ge-runtime.md.  Questions
+/* stack.c - see stack.h; the section numbers are those of ge-runtime.md.  Questions
  * about a stack are answered in stack-report.c. */
 #include "config.h"
 

@@ -8,7 +8,7 @@
  * share everything else.
  * Invariants: every L1 root block is a live block of the bottom pool; the bottom pool's root blocks
  * are what the device gave.
- * Cost: O(1) per event; recycle O(idle spans).  Origin: shared/spec/ge-runtime.md 2.1.
+ * Cost: O(1) per event; recycle O(idle spans).  Origin: ge-runtime.md 2.1.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* static.c - see static.h; the section numbers are those of shared/spec/ge-runtime.md. */
+/* static.c - see static.h; the section numbers are those of ge-runtime.md. */
 #include "config.h"
 
 #include "allocators/ge/static.h"

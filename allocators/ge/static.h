@@ -10,7 +10,7 @@
  * Threads: load, run and unload lock the device (recursively), as active-blocks.h does.
  * Invariants: a graph is loaded once; what is bound is unbound before it is unloaded.
  * Cost: a load O(blocks * segments), a run O(its pages), else O(1).  Origin:
- * shared/spec/ge-runtime.md 3, 5.9, 5.10, 7.2.
+ * ge-runtime.md 3, 5.9, 5.10, 7.2.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
  * the borrow pool.
  * Cost: send and wait O(log entries + what they carry); a sweep O(entries), at most once per as
  * many appends.
- * Origin: shared/spec/ge-runtime.md 2.6.
+ * Origin: ge-runtime.md 2.6.
  */
 #include "config.h"
 

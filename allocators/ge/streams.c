@@ -33,7 +33,7 @@
  *  - Graph outputs that move from an L2 pool to L1 (2.7) cannot be said in a trace, and are not
  *    modelled.
  * Cost: O(1) per allocation, use and free; an event O(what it carries).
- * Origin: shared/spec/ge-runtime.md 2.2 to 2.6.
+ * Origin: ge-runtime.md 2.2 to 2.6.
  */
 #include "config.h"
 

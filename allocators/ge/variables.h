@@ -10,7 +10,7 @@
  * Invariants: `first` to `last` ascend by address and lie in the range's used part; live pieces
  * never overlap.
  * Threads: several may call; every function locks the device.  Cost: O(pages of the piece).
- * Origin: shared/spec/ge-runtime.md 5.9, 7.4.
+ * Origin: ge-runtime.md 5.9, 7.4.
  */
 #pragma once
 

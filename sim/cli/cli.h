@@ -4,7 +4,7 @@
  * the man page and the shell completion are derived from these structs and from the registries of
  * the library.
  *
- * Conventions (design.md section 8): results go to stdout, everything else to stderr as "gemem-sim:
+ * Conventions: results go to stdout, everything else to stderr as "gemem-sim:
  * error|warning|note: ..."; exit statuses are those of gemem_error_exit_status().  Commands return
  * errors, main() prints them.
  */
