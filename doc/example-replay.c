@@ -43,8 +43,8 @@ int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) allocators =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GPtrArray)
+      allocators = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   gboolean ok = argc == 2;
   if (!ok)
     fprintf (stderr, "usage: %s TRACE\n", argv[0]);

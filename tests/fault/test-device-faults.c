@@ -44,36 +44,6 @@ workload (void)
   return test_sequence (11, "faults", &mix);
 }
 
-static void
-fail_with (const TestSubject *subject, const char *problem)
-{
-  g_autofree char *allocator = test_subject_allocator (subject),
-                  *device = test_subject_device (subject);
-
-  g_test_message ("%s on %s: %s", allocator, device, problem);
-  g_test_fail ();
-}
-
-static TestTrial *
-start (const TestSubject *subject)
-{
-  g_autoptr (GError) error = NULL;
-  TestTrial *trial = test_trial_new (subject, &error);
-
-  g_assert_no_error (error);
-  return trial;
-}
-
-static void
-finish (TestTrial *trial)
-{
-  const TestSubject *subject = trial->subject;
-  g_autofree char *problem = test_trial_finish (trial);
-
-  if (problem != NULL)
-    fail_with (subject, problem);
-}
-
 /* The same request again, a block or graph under a new id, up to @times; TRUE if it was served. */
 static gboolean
 ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
@@ -145,10 +115,10 @@ eligible_calls (const TestSubject *subject, const GArray *ops, GememDeviceCall c
 
   healthy.faults = NULL;
   healthy.verify_every = 0;
-  trial = start (&healthy);
+  trial = test_trial_start (&healthy);
   run (trial, ops, 0);
   calls = trial->device->calls[call];
-  finish (trial);
+  test_trial_end (trial);
   return calls;
 }
 
@@ -173,7 +143,7 @@ fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64
   TestTrial *trial;
 
   subject->faults = faults;
-  trial = start (subject);
+  trial = test_trial_start (subject);
   run (trial, ops, roomy && !may_be_refused_again (subject->klass, call) ? 1 : 0);
   if (trial->problem == NULL && gemem_faulty_device_injected (trial->device, call) != 1)
     trial->problem = g_strdup ("the call that was to fail was never made");
@@ -181,7 +151,7 @@ fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64
     demand_recovery (trial, 2 * MIB);
   else if (trial->problem == NULL)
     test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
   subject->faults = NULL;
 }
 
@@ -238,11 +208,11 @@ run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capa
                                 .faults = faults,
                                 .verify_every = 1 };
   g_autoptr (GArray) ops = workload ();
-  TestTrial *trial = start (&subject);
+  TestTrial *trial = test_trial_start (&subject);
 
   run (trial, ops, patience);
   test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* A request makes few device calls, and not all its attempts can hit the k-th, but where it puts
@@ -327,14 +297,14 @@ reuse_while_in_use (const GememAllocatorClass *klass, const char *faults)
   const TestSubject subject = {
     .klass = klass, .capacity = ROOM, .first_fit = TRUE, .faults = faults, .verify_every = 1
   };
-  TestTrial *trial = start (&subject);
+  TestTrial *trial = test_trial_start (&subject);
 
   test_trial_run (trial, ops, G_N_ELEMENTS (ops));
   if (trial->problem == NULL
       && test_trial_block (trial, 0)->block.address == test_trial_block (trial, 1)->block.address
       && waits (trial) == 0)
     trial->problem = g_strdup ("a block is reused while a stream still uses it");
-  finish (trial);
+  test_trial_end (trial);
 }
 
 static void

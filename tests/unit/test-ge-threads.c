@@ -13,11 +13,11 @@
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
 #include "base/rng.h"
+#include "tests/util/sizes.h"
 
-#define M (G_GUINT64_CONSTANT (1) << 20)
 #define THREADS 8
 #define BLOCKS 24
-#define TOTAL (512 * M)
+#define TOTAL (512 * MIB)
 
 typedef struct
 {
@@ -59,7 +59,7 @@ static const GeLower device_lower = { device_malloc, device_free };
 static guint64
 size_of (Worker *w)
 {
-  return 1 + gemem_rng_log_uniform (&w->rng, 1, 12 * M);
+  return 1 + gemem_rng_log_uniform (&w->rng, 1, 12 * MIB);
 }
 
 static void
@@ -232,7 +232,7 @@ test_stress (gconstpointer device)
   guint64 retries = 0;
   const GePoolConfig config = { .page_shift = 16,
                                 .threshold = TOTAL,
-                                .minimum = 2 * M,
+                                .minimum = 2 * MIB,
                                 .span_layer_lift_max = G_MAXUINT32,
                                 .quick = TRUE,
                                 .shared = s.device,

@@ -4,10 +4,9 @@
 #pragma once
 
 #include "allocators/allocator.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
-
-#define M (G_GUINT64_CONSTANT (1) << 20)
 
 static inline guint64
 held (const GememAllocator *a)

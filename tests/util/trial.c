@@ -118,6 +118,36 @@ test_trial_finish (TestTrial *trial)
   return problem;
 }
 
+void
+test_subject_fail (const TestSubject *subject, const char *problem)
+{
+  g_autofree char *allocator = test_subject_allocator (subject),
+                  *device = test_subject_device (subject);
+
+  g_test_message ("%s on %s: %s", allocator, device, problem);
+  g_test_fail ();
+}
+
+TestTrial *
+test_trial_start (const TestSubject *subject)
+{
+  g_autoptr (GError) error = NULL;
+  TestTrial *trial = test_trial_new (subject, &error);
+
+  g_assert_no_error (error);
+  return trial;
+}
+
+void
+test_trial_end (TestTrial *trial)
+{
+  const TestSubject *subject = trial->subject;
+  g_autofree char *problem = test_trial_finish (trial);
+
+  if (problem != NULL)
+    test_subject_fail (subject, problem);
+}
+
 G_GNUC_PRINTF (2, 3)
 static gboolean
 broken (TestTrial *trial, const char *format, ...)
