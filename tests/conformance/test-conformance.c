@@ -16,7 +16,7 @@
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define ROOM (8 * GIB)    /* never short */
+#define AMPLE (8 * GIB)   /* never short */
 #define TIGHT (192 * MIB) /* often short */
 
 typedef void (*Check) (const TestSubject *subject);
@@ -27,7 +27,7 @@ typedef struct
   Check check;
 } Case;
 
-/* Runs @check for the variants that there is time for, with room and without, on both address
+/* Runs @check for the variants that there is time for, with space and without, on both address
  * policies. */
 static void
 for_variants (gconstpointer data)
@@ -41,7 +41,7 @@ for_variants (gconstpointer data)
         const TestSubject subject = { .klass = c->klass,
                                       .settings = g_ptr_array_index (variants, i),
                                       .verify_every = 1,
-                                      .capacity = world / 2 == 0 ? ROOM : TIGHT,
+                                      .capacity = world / 2 == 0 ? AMPLE : TIGHT,
                                       .first_fit = world % 2,
                                       .odd_base = world == 1 || world == 2 };
 
@@ -81,7 +81,7 @@ static void
 test_class (gconstpointer data)
 {
   const GememAllocatorClass *klass = ((const Case *) data)->klass;
-  const TestSubject subject = { .klass = klass, .capacity = ROOM };
+  const TestSubject subject = { .klass = klass, .capacity = AMPLE };
   TestTrial *trial = test_trial_start (&subject);
   guint stats = 0;
 
@@ -350,7 +350,7 @@ check_trim (const TestSubject *subject)
 
 /* ---- streams, pools, completions */
 
-/* Blocks used on other streams are not handed out again before that work is done: the oracle sees
+/* Blocks used on other streams are not returned again before that work is done: the oracle sees
  * them leave, walk must not lose them. */
 static void
 check_streams (const TestSubject *subject)
@@ -397,12 +397,12 @@ check_pools (const TestSubject *subject)
   test_trial_end (trial);
 }
 
-/* With room for all there is no reason to reuse a block whose completion is owed. */
+/* With space for all there is no reason to reuse a block whose completion is owed. */
 static void
 check_completion (const TestSubject *subject)
 {
   TestTrial *trial = test_trial_start (subject);
-  const gboolean roomy = subject->capacity == ROOM && subject->klass->complete != NULL
+  const gboolean roomy = subject->capacity == AMPLE && subject->klass->complete != NULL
                          && subject->settings[0] == '\0';
 
   for (guint32 id = 0; id < 8; id++)

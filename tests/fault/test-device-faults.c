@@ -16,7 +16,7 @@
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define ROOM (G_GUINT64_CONSTANT (8) << 30)
+#define AMPLE (G_GUINT64_CONSTANT (8) << 30)
 #define TIGHT (160 * MIB)
 #define SPARE_ID 100000 /* above those of the workload */
 
@@ -61,7 +61,7 @@ ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
   return trial->ok;
 }
 
-/* Runs @ops; where there is room for all, a refused request must be served when it comes again, at
+/* Runs @ops; where there is space for all, a refused request must be served when it comes again, at
  * latest the @patience-th time; 0: not demanded.  A graph only at once: its attempts may make k
  * calls each, so that every k-th failing hits them all. */
 static void
@@ -132,12 +132,12 @@ may_be_refused_again (const GememAllocatorClass *klass, GememDeviceCall call)
          && (call == GEMEM_CALL_MAP || call == GEMEM_CALL_CREATE);
 }
 
-/* The workload with call @n of the kind failing; with room and no limit set, the refused request is
+/* The workload with call @n of the kind failing; with space and no limit set, the refused request is
  * served the next time. */
 static void
 fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64 n)
 {
-  const gboolean roomy = subject->capacity == ROOM && *subject->settings == '\0';
+  const gboolean roomy = subject->capacity == AMPLE && *subject->settings == '\0';
   g_autofree char *faults = g_strdup_printf ("nth=%" G_GUINT64_FORMAT ",call=%s", n,
                                              gemem_device_call_name (call));
   TestTrial *trial;
@@ -180,7 +180,7 @@ test_nth (gconstpointer data)
         {
           TestSubject subject = { .klass = klass,
                                   .settings = g_ptr_array_index (variants, i),
-                                  .capacity = roomy ? ROOM : TIGHT,
+                                  .capacity = roomy ? AMPLE : TIGHT,
                                   .first_fit = TRUE,
                                   .verify_every = 1 };
           const guint64 calls = can_fail (call) ? eligible_calls (&subject, ops, call) : 0;
@@ -232,9 +232,9 @@ test_every (gconstpointer data)
         g_autofree char *memory = g_strdup_printf ("every=%u", k),
                         *all = g_strdup_printf ("every=%u,call=all", k);
 
-        run_faulty (klass, settings, ROOM, memory,
+        run_faulty (klass, settings, AMPLE, memory,
                     k > 1 && *settings == '\0' && !many_calls ? k : 0);
-        run_faulty (klass, settings, ROOM, all, 0);
+        run_faulty (klass, settings, AMPLE, all, 0);
         run_faulty (klass, settings, TIGHT, all, 0);
       }
 }
@@ -252,7 +252,7 @@ test_random (gconstpointer data)
         g_autofree char *faults = g_strdup_printf ("seed=%u,rate=%u%%,call=all", seed,
                                                    1 + seed * 7 % 60);
 
-        run_faulty (klass, g_ptr_array_index (variants, i), seed % 2 == 0 ? ROOM : TIGHT, faults,
+        run_faulty (klass, g_ptr_array_index (variants, i), seed % 2 == 0 ? AMPLE : TIGHT, faults,
                     0);
       }
 }
@@ -267,7 +267,7 @@ test_after (gconstpointer data)
     {
       g_autofree char *faults = g_strdup_printf ("after=%u,call=all", n);
 
-      run_faulty (klass, "", ROOM, faults, 0);
+      run_faulty (klass, "", AMPLE, faults, 0);
       run_faulty (klass, "", TIGHT, faults, 0);
     }
 }
@@ -295,7 +295,7 @@ reuse_while_in_use (const GememAllocatorClass *klass, const char *faults)
     { .kind = TEST_ALLOC, .id = 1, .size = 4 * MIB },
   };
   const TestSubject subject = {
-    .klass = klass, .capacity = ROOM, .first_fit = TRUE, .faults = faults, .verify_every = 1
+    .klass = klass, .capacity = AMPLE, .first_fit = TRUE, .faults = faults, .verify_every = 1
   };
   TestTrial *trial = test_trial_start (&subject);
 

@@ -167,7 +167,7 @@ test_documented (void)
   g_assert_cmpuint (held (a), ==, 2000);
   g_assert_cmphex (LOAD (a, 2, { 0, 1500, 0 }), ==, first);
   g_assert_cmpuint (held (a), ==, 2000);
-  /* fits only as the 2000 bytes are given back before */
+  /* fits only as the 2000 bytes are released before */
   g_assert_cmphex (LOAD (a, 3, { 0, 9000, 0 }), !=, 0);
   g_assert_cmpuint (held (a), ==, 9000);
   g_assert_cmphex (LOAD (a, 4, { 0, 10001, 0 }), ==, 0);
@@ -365,7 +365,7 @@ test_unsupported (void)
 }
 
 /* The device fails at call @nth of @call, and all later ones: loads and runs fail or succeed, the
- * books stay right. */
+ * accounting stays right. */
 static void
 fail_at (const char *settings, const char *call, guint nth)
 {
@@ -503,7 +503,7 @@ random_step (Session *s)
   s->most = s->sum = 0;
 }
 
-/* The books close after every step; policy 2 as documented holds the largest graph, and as built no
+/* The accounting closes after every step; policy 2 as documented holds the largest graph, and as built no
  * less than that and no more than all. */
 static void
 random_session (const char *settings, const char *device, guint64 seed, gboolean exact)

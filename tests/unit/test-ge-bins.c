@@ -284,7 +284,7 @@ test_failed_sync (void)
   rig_done (&rig);
 }
 
-/* Without a stream nothing is given back: the device is asked a second time, and that is all. */
+/* Without a stream nothing is released: the device is asked a second time, and that is all. */
 static void
 test_bare_failure (void)
 {

@@ -227,7 +227,7 @@ test_rdma (void)
   g_assert_cmpuint (held (a), ==, 8 * MIB);
   test_allocator_destroy (a); /* with a block alive */
   a = test_allocator_new ("ge:memory_types=[5=rdma]", "sim:capacity=64MiB");
-  /* no room for 1 GiB */
+  /* no space for 1 GiB */
   g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 512, .pool = 5 }, &block));
   test_allocator_destroy (a);
 }

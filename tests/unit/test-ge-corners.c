@@ -45,7 +45,7 @@ test_dynamic_memory (void)
 }
 
 /* static_model_addr_fixed: only policies 2 and 4 take a path at unload that forgets the block, and
- * none of them looks for room. */
+ * none of them looks for space. */
 static void
 test_fixed_addresses (void)
 {
@@ -187,10 +187,10 @@ test_run_after_replacement (void)
 }
 
 /* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must. 
- * Fixed segments are blocks of their own here, so that an unload makes room: 32 MiB, 1 of them in
+ * Fixed segments are blocks of their own here, so that an unload makes space: 32 MiB, 1 of them in
  * reserve, 16 free; the third graph exceeds what is shared by 16. */
 static void
-test_oldest_makes_room (void)
+test_oldest_makes_space (void)
 {
   GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,external=yes",
                                           "sim:capacity=32MiB");
@@ -370,7 +370,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/corners/unload-while-running", test_unload_while_running);
   g_test_add_func ("/ge/corners/first-block-refused", test_first_block_refused);
   g_test_add_func ("/ge/corners/run-after-replacement", test_run_after_replacement);
-  g_test_add_func ("/ge/corners/oldest-makes-room", test_oldest_makes_room);
+  g_test_add_func ("/ge/corners/oldest-makes-space", test_oldest_makes_space);
   g_test_add_func ("/ge/corners/subgraphs-run-beside", test_subgraphs_run_beside);
   g_test_add_func ("/ge/corners/events-of-an-earlier-run", test_events_of_an_earlier_run);
   g_test_add_func ("/ge/corners/highest-address-is-forgotten", test_highest_address_is_forgotten);

@@ -161,7 +161,7 @@ assert_violation (const Rig *rig, const char *says)
   g_assert_nonnull (strstr (error->message, says));
 }
 
-/* What GE's VA/PA self-check is for (5.8): a page lent to two blocks, or mapped elsewhere than
+/* What GE's VA/PA self-check is for (5.8): a page borrowed by two blocks, or mapped elsewhere than
  * where its block is. */
 static void
 test_self_check (void)
@@ -297,7 +297,7 @@ test_pages_are_shared (void)
 }
 
 /* E16 with the device failing at call @nth of @call, and all later ones: requests fail or succeed,
- * the books stay right. */
+ * the accounting stays right. */
 static void
 fail_at (const char *call, guint nth)
 {

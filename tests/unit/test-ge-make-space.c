@@ -1,4 +1,4 @@
-/* test-ge-make-space.c - `ge` unloads graphs to make room for others, and loads them again
+/* test-ge-make-space.c - `ge` unloads graphs to make space for others, and loads them again
  * (CheckFreeMemory, ge-runtime.md 3.4). */
 #include "config.h"
 
@@ -6,7 +6,7 @@
 
 /* The device has 32 MiB, of which 1 MiB is kept in reserve. */
 static void
-test_make_room (void)
+test_make_space (void)
 {
   GememAllocator *a = test_allocator_new (
       "ge:static_memory_policy=2,policy2=as-built,hccl_graphs=[2]", "sim:capacity=32MiB");
@@ -20,7 +20,7 @@ test_make_room (void)
   g_assert_cmpuint (LOAD (a, 4, { 0, 26 * MIB, 0 }), ==, 0);
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 2);
   g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2);
-  unload (a, 2); /* the last: memory is given back */
+  unload (a, 2); /* the last: memory is released */
   g_assert_cmpuint (held (a), ==, 0);
   g_assert_cmpuint (LOAD (a, 4, { 0, 26 * MIB, 0 }), !=, 0);
   g_assert_true (run (a, 1)); /* was unloaded: is loaded again, into the memory of the other */
@@ -35,7 +35,7 @@ test_make_room (void)
 
 /* With memory beside it that does not go away; and a run that cannot be loaded again. */
 static void
-test_make_room_refused (void)
+test_make_space_refused (void)
 {
   GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built",
                                           "sim:capacity=32MiB");
@@ -69,7 +69,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/ge/make-room", test_make_room);
-  g_test_add_func ("/ge/make-room-refused", test_make_room_refused);
+  g_test_add_func ("/ge/make-space", test_make_space);
+  g_test_add_func ("/ge/make-space-refused", test_make_space_refused);
   return g_test_run ();
 }

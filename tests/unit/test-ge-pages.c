@@ -73,7 +73,7 @@ test_users (void)
   rig_done (&rig);
 }
 
-/* A page that somebody still has, or that an address still shows, stays when the last user
+/* A page that a caller still has, or that an address still shows, stays when the last user
  * leaves. */
 static void
 test_what_stays (void)

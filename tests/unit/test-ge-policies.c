@@ -1,6 +1,6 @@
 /* test-ge-policies.c - `ge` on whole workloads, through the engine and in random sessions: what the
  * four policies come to in closed form, the order of runs that share memory, host memory in the
- * books, and devices that refuse every kind of call. */
+ * accounting, and devices that refuse every kind of call. */
 #include "config.h"
 
 #include "allocators/ge/ge.h"
@@ -238,10 +238,10 @@ test_order (void)
                 AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
 }
 
-/* ---- host memory in the books */
+/* ---- host memory in the accounting */
 
 static void
-test_host_books (void)
+test_host_accounting (void)
 {
   static const GememTraceEvent events[] = {
     TEST_ALLOC (1, MIB),
@@ -263,7 +263,7 @@ test_host_books (void)
   g_assert_true (gemem_allocator_spec_parse ("ge:memory_types=[2=host]", specs, NULL));
   job = test_job (g_ptr_array_index (specs, 0), &trace);
   job.device_spec = "sim:capacity=8MiB";
-  job.repeat = 2; /* what is left is given back between the rounds */
+  job.repeat = 2; /* what is left is released between the rounds */
   result = test_job_run (&job);
   g_assert_cmpuint (result->failed_allocs, ==, 0);
   g_assert_cmpuint (result->peak_live, ==, MIB);
@@ -342,7 +342,7 @@ random_block (Session *s, guint b)
   s->live[b] = !s->live[b] && s->a->klass->alloc (s->a, &request, &s->blocks[b]);
 }
 
-/* Graphs, requests of every memory type, trims; the books close after every step. */
+/* Graphs, requests of every memory type, trims; the accounting closes after every step. */
 static void
 random_session (const char *settings, const char *device, guint64 seed, guint steps)
 {
@@ -424,7 +424,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ge/closed-forms", test_closed_forms);
   g_test_add_func ("/ge/order", test_order);
-  g_test_add_func ("/ge/host-books", test_host_books);
+  g_test_add_func ("/ge/host-accounting", test_host_accounting);
   g_test_add_func ("/ge/random", test_random);
   g_test_add_func ("/ge/faults", test_faults);
   return g_test_run ();

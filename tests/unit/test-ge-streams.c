@@ -75,7 +75,7 @@ recycles (const Rig *rig, guint64 birth, guint64 local, guint64 borrow)
   equal (rig_stat (rig, "borrow_recycles"), borrow);
 }
 
-/* A block of 4 MiB born on 0 that 1 uses too, on a device that has no other 4 MiB. */
+/* A block of 4 MiB allocated on 0 that 1 uses too, on a device that has no other 4 MiB. */
 static Rig
 shared_block (void)
 {
@@ -291,7 +291,7 @@ test_version_mismatch (void)
   use (&rig, 1, 1);
   let (&rig, 1, 0);
   wait (&rig, 1, 1);
-  put (&rig, 1); /* 1 does not know that 0 let go */
+  put (&rig, 1); /* 1 does not know that 0 released */
   recycles (&rig, 1, 3, 0);
   order (&rig, 0, 1);
   recycles (&rig, 1, 3, 1);
@@ -355,7 +355,7 @@ test_undirected (void)
   rig_done (&rig);
 }
 
-/* A block on stream 1 that was borrowed, and is born on 0. */
+/* A block on stream 1 that was borrowed, and is allocated on 0. */
 static void
 make_borrowed (Rig *rig, guint i, guint64 size)
 {

@@ -107,7 +107,7 @@ with_obstacles (guint n)
 }
 
 /* After ten vain attempts whole spans are passed over, but not the one that begins where the range
- * does, which has the most room. */
+ * does, which has the most space. */
 static void
 test_span_at_the_base (void)
 {
@@ -142,7 +142,7 @@ test_obstacle_beyond_span (void)
 {
   static const struct
   {
-    guint frees; /* blocks given back before, by their numbers below */
+    guint frees; /* blocks released before, by their numbers below */
     guint numbers[2];
     guint64 size, below_top; /* the request; where it is, 0: elsewhere, G_MAXUINT64: nowhere */
   } steps[] = {

@@ -163,7 +163,7 @@ test_chunks (void)
   free_block (fit, a), free_block (fit, b), free_block (fit, c);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
   take (fit, 936, 2 * chunk, 1000); /* the last one served last */
-  a = take (fit, all, 0, chunk);    /* it has no room now: onwards in the circle */
+  a = take (fit, all, 0, chunk);    /* it has no space now: onwards in the circle */
   take (fit, 936, chunk, 1000);     /* after 0 comes 1 */
   take (fit, 936, chunk + 1024, 1000 - 24);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);

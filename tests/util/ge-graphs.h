@@ -1,5 +1,5 @@
 /* ge-graphs.h - what tests of `ge` do with it: graphs loaded, run and unloaded on stream 0, with
- * the books checked after each step; requests, figures.
+ * the accounting checked after each step; requests, figures.
  */
 #pragma once
 

@@ -225,7 +225,7 @@ obtain_safely (Model *model, guint64 size, guint64 stream)
   return obtain (model, size, stream);
 }
 
-/* After the warm-up each stream lets go of its idle chunks once. */
+/* After the warm-up each stream releases its idle chunks once. */
 static void
 pass_warm_up (Model *model, guint64 stream)
 {

@@ -164,7 +164,7 @@ broken (TestTrial *trial, const char *format, ...)
   return FALSE;
 }
 
-/* ---- the oracle's books */
+/* ---- the accounting of the oracle */
 
 static TestBlock *
 block_at (TestTrial *trial, guint32 id)
@@ -188,7 +188,7 @@ live_at (const TestTrial *trial, guint i)
   return test_trial_block (trial, g_array_index (trial->live, guint32, i));
 }
 
-/* What is not, is in none of the oracle's books. */
+/* What is not, is in none of the accounting of the oracle. */
 static gboolean
 is_on_device (const TestBlock *b)
 {
@@ -584,7 +584,7 @@ test_trial_step (TestTrial *trial, const TestOp *op)
       break;
     }
   if (fine && trial->device->misuses != 0)
-    fine = broken (trial, "a device call with an address or size that was never handed out");
+    fine = broken (trial, "a device call with an address or size that was never returned");
   if (fine && trial->naive != NULL && trial->naive->device.held != trial->device->held)
     fine = broken (trial, "held are " U64 " bytes, by the model " U64, trial->device->held,
                    trial->naive->device.held);
