@@ -41,13 +41,13 @@ test_feature_maps (void)
       LOAD (a, 1, { 0, 3 * MIB + 1, 0 });
       LOAD (a, 2, { 0, 5 * MIB + 1, 0 });
       g_assert_cmpuint (held (a), ==, rows[i].both);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, rows[i].live);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, rows[i].live);
       g_assert_cmpuint (calls (a, GEMEM_CALL_MEMSET), ==, 2);
       g_assert_true (run (a, 1));
       unload (a, 1);
       unload (a, 2);
       g_assert_cmpuint (held (a), ==, rows[i].end);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 0);
       test_allocator_destroy (a);
     }
 }
@@ -107,7 +107,7 @@ test_subgraph (void)
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
       g_assert_true (test_allocator_verify (a, 0, 0));
       /* the first was asynchronous: its memory is that of the second */
-      g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+      g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
       peak = held (a);
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
       g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
@@ -116,7 +116,7 @@ test_subgraph (void)
       g_assert_cmpuint (held (a), ==, peak);
       a->klass->free (a, &block, FALSE);
       unload (a, 1);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 0);
       test_allocator_destroy (a);
     }
 }

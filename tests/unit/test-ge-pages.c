@@ -5,6 +5,7 @@
 
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
+#include "devices/faulty.h"
 #include "tests/util/ge-page-trials.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
@@ -283,7 +284,7 @@ load (GememAllocator *a, guint64 id, guint64 size)
   const GememGraphSegment segment = { 0, size, 0 };
   guint64 address = 0;
 
-  g_assert_true (a->klass->graph_load (a, id, 0, &segment, 1, &address));
+  g_assert_true (a->klass->graphs.load (a, id, 0, &segment, 1, &address));
   g_assert_true (test_allocator_verify (a, 0, 0));
   return address;
 }
@@ -353,12 +354,12 @@ try_failing (const char *spec, const char *rule, guint nth)
           live[i - 1] = FALSE;
           count--;
         }
-      if (a->klass->graph_load != NULL && i % 4 == 0)
+      if (a->klass->graphs.load != NULL && i % 4 == 0)
         {
           const GememGraphSegment segment = { 0, sizes[i % 6], 0 };
           guint64 address;
 
-          a->klass->graph_load (a, i, 0, &segment, 1, &address);
+          a->klass->graphs.load (a, i, 0, &segment, 1, &address);
         }
       g_assert_true (test_allocator_verify (a, count, G_MAXUINT64));
     }
