@@ -250,7 +250,7 @@ void gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
 
-/* --touch (sim/engine/touch.h): not calls of an allocator, so they are neither counted nor charged
+/* --touch (sim/engine/touch.c): not calls of an allocator, so they are neither counted nor charged
  * nor shown to who watches.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where
  * there is no memory. */
 gboolean gemem_device_touch (GememDevice *device, GError **error);

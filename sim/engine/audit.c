@@ -81,7 +81,8 @@ find_blocking (GememAllocator *allocator, const GArray *spans, const GememReques
 static void
 name_blocking (const GememLiveTable *table, const GememSpan *span, GememOom *oom)
 {
-  guint64 address = span->user != 0 ? span->user : span->address, id;
+  const guint64 address = gemem_span_user (span);
+  guint64 id;
   gsize position = 0;
   gpointer record;
 

@@ -50,7 +50,7 @@ void gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stre
                               GememAllocator *allocator);
 /* The program lets go of everything it has, after event @seq; @idle: having waited for the
  * device. */
-void gemem_release_order_let_go (GememReleaseOrder *order, guint64 seq, gboolean idle);
+void gemem_release_order_release_all (GememReleaseOrder *order, guint64 seq, gboolean idle);
 
 /* FALSE if the order was violated: GEMEM_ERROR_INVARIANT "event N: ...", the first one only. */
 gboolean gemem_release_order_check (const GememReleaseOrder *order, GError **error);
