@@ -275,7 +275,7 @@ gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
                 GEMEM_GRAPH_BLOCK_ID (id) };
 
   queue_work (order, stream, now (order) + 1);
-  allocator->klass->graph_walk (allocator, id, put_work, &work);
+  allocator->klass->graphs.walk (allocator, id, put_work, &work);
 }
 
 /* ---- what the device is asked */
@@ -521,7 +521,7 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
   const guint64 id = load ? GEMEM_GRAPH_BLOCK_ID (event->id) : event->id;
   const GememLive *live = NULL;
 
-  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graph_walk != NULL)
+  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graphs.walk != NULL)
     gemem_release_order_ran (order, event->id, event->stream, run->allocator);
   if (load || event->kind == GEMEM_EVENT_ALLOC)
     live = gemem_live_find (&run->live, id);

@@ -84,7 +84,7 @@ show_future (GememRun *run, GError **error)
 static void
 expect_first (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n)
 {
-  if ((run->job->allocator->klass->capabilities & GEMEM_CAP_ADOPT) != 0
+  if (run->job->allocator->klass->adopt.segment != NULL
       || !gemem_setup_same_allocator (run->job, info))
     return;
   for (gsize i = 0; i < n; i++)
@@ -140,9 +140,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->result->device_ordinal = run->ordinal;
   run->adopting = TRUE;
   run->recorded_device = policy_is_recorded (run->device);
-  run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0
-               && run->klass->adopt_segment != NULL && run->klass->adopt_block != NULL
-               && run->recorded_device;
+  run->adopt = run->klass->adopt.segment != NULL && run->recorded_device;
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   /* what the allocator took before the first event */
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
@@ -348,13 +346,13 @@ gather (GememRun *run)
   gemem_probes_gather (run);
   if (run->times != NULL)
     result->measured_calls = g_memdup2 (run->times->ns, sizeof run->times->ns);
-  if (run->klass->stats != NULL)
-    run->klass->stats (run->allocator, gemem_result_add_stat, result->stats);
-  if (run->job->keep_report && run->klass->report != NULL)
+  if (run->klass->report.stats != NULL)
+    run->klass->report.stats (run->allocator, gemem_result_add_stat, result->stats);
+  if (run->job->keep_report && run->klass->report.text != NULL)
     {
       GString *text = g_string_new (NULL);
 
-      run->klass->report (run->allocator, text);
+      run->klass->report.text (run->allocator, text);
       result->report = g_string_free (text, FALSE);
     }
 }

@@ -427,7 +427,7 @@ before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
   switch (event->kind)
     {
     case GEMEM_EVENT_FREE_REQUESTED:
-      if (run->klass->complete == NULL)
+      if (run->klass->streams.complete == NULL)
         released (touch, run->seq, event->id);
       break;
     case GEMEM_EVENT_FREE:
