@@ -1,9 +1,9 @@
 /* events.c - the event path: what each kind of event does to the allocator, the device and the
- * books.
+ * accounts.
  *
  * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete()
  * it ends at FREE_REQUESTED, because that is when such an allocator has the memory back, and the
- * books must close.  Requests of 0 bytes are passed on only to an allocator that has a block for
+ * accounts must close.  Requests of 0 bytes are passed on only to an allocator that has a block for
  * them.  A request that failed keeps its id, so that its free can be told from a free of nothing.
  * The recorded segment events are truth for comparison and, under the device policy `recorded`,
  * where segments lie and what the device refused; they never decide anything.

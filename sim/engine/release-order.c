@@ -18,7 +18,7 @@ typedef struct
   GememTreeNode node; /* group: index of the stream; address */
   guint64 size, id;
   guint64 tick;  /* of the work */
-  gboolean live; /* in the hands of the program: no end yet */
+  gboolean live; /* the program has it: no end yet */
 } Piece;
 
 /* What is known of a block until its last free. */
@@ -220,7 +220,7 @@ use_block (GememReleaseOrder *order, guint64 id, guint64 stream)
     put (order, index, known->address, known->size, id, now (order), FALSE);
 }
 
-/* @stream lets go of what it had of block @id: its work with it is what it has queued so far. */
+/* @stream releases its share of block @id: its work with it is what it has queued so far. */
 static void
 stream_free (GememReleaseOrder *order, guint64 id, guint64 stream)
 {

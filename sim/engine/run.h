@@ -92,7 +92,6 @@ gboolean gemem_run_check_device (const GememRun *run, GError **error);
 gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */
 void gemem_run_unload_all (GememRun *run);
-
 /* Frees every block that is live, in the order of the ids, without counting it as part of the
  * workload. */
 void gemem_run_free_all (GememRun *run);
