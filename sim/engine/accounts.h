@@ -5,8 +5,8 @@
  * call or an allocation. `reserved` is read from the device, never summed, so the accounts cannot
  * drift from it.
  *
- * Peaks are those of the current epoch; gemem_accounts_sample() returns TRUE when one is to be raised,
- * which its caller does. "What was in each size class at the allocated
+ * Peaks are those of the current epoch; gemem_accounts_sample() returns TRUE when one is to be
+ * raised, which its caller does. "What was in each size class at the allocated
  * peak" is kept without copying the table at every new peak: a class remembers its value at the
  * last peak only when it is changed afterwards (`stamp`).
  *

@@ -1,5 +1,5 @@
-/* calls-log.c - the probe of `--calls FILE`: one CSV row per device call, so that two devices can be
- * compared, or one be replayed (-d sim:calls=FILE).
+/* calls-log.c - the probe of `--calls FILE`: one CSV row per device call, so that two devices can
+ * be compared, or one be replayed (-d sim:calls=FILE).
  *
  * Columns: seq,call,stream,size,address,ok.  seq is that of the event during which the call was
  * made (0 also for what came before the first); address is hexadecimal, of memory or, for create

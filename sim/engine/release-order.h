@@ -9,8 +9,8 @@
  * What is work: the stream of the request may use the block from its allocation until the program
  * releases it, so that any work queued there up to then counts (a request, a use, a memset or a
  * run on a stream is work queued there; a free is none).  Another stream uses it where the trace
- * says so (USE_ON_STREAM, GRAPH_RUN; up to STREAM_FREE).  Memory that the program still has may never
- * go back.
+ * says so (USE_ON_STREAM, GRAPH_RUN; up to STREAM_FREE).  Memory that the program still has may
+ * never go back.
  * What ends it: the stream or the device is synchronised; an event recorded after the work is found
  * complete or waited for by the host; another stream that waited for such an event is done;
  * FREE_COMPLETED, for all streams but the block's own; GRAPH_RUN_END; a device call that waits

@@ -114,8 +114,8 @@ GememRun *gemem_run_open (const GememJob *job, const char *name, guint16 ordinal
 /* What was found so far, once; calls nothing of the device, after it only gemem_run_close() may
  * come.  gemem_result_free(). */
 GememResult *gemem_run_finish (GememRun *run);
-/* Returns everything, what is live included, and frees @run.  @error NULL: without looking whether all came
- * back. */
+/* Returns everything, what is live included, and frees @run.  @error NULL: without looking whether
+ * all came back. */
 gboolean gemem_run_close (GememRun *run, GError **error);
 
 /* Fills least_capacity and capacity_monotone of @result. */

@@ -1,5 +1,5 @@
-/* heap-events.c - what a heap does becomes events: of the engine, then of the recording; and blocks go
- * back to the allocator when no stream uses them any more.
+/* heap-events.c - what a heap does becomes events: of the engine, then of the recording; and blocks
+ * go back to the allocator when no stream uses them any more.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
-/* heap.c - see heap.h.  Here: a heap's beginning and end, and the calls of the program; heap-events.c
- * feeds the engine, pools.c has what belongs to private pools, heap-report.c what people ask about a
- * heap.
+/* heap.c - see heap.h.  Here: a heap's beginning and end, and the calls of the program;
+ * heap-events.c feeds the engine, pools.c has what belongs to private pools, heap-report.c what
+ * people ask about a heap.
  */
 #include "config.h"
 

@@ -2,9 +2,9 @@
  * accounts and measures.
  *
  * One heap is one device.  What the program does becomes the events of a trace, fed one by one to
- * the engine's own loop (sim/engine/run.h): the decisions, the accounts, the latencies and the reasons
- * of failures are those of a replay because they are made by the same code, and a recording of the
- * events (recording.h) replays to the same decisions.
+ * the engine's own loop (sim/engine/run.h): the decisions, the accounts, the latencies and the
+ * reasons of failures are those of a replay because they are made by the same code, and a recording
+ * of the events (recording.h) replays to the same decisions.
  *
  * When is memory free?  A program frees a block while streams may still use it; a recording knows
  * when they were done, a program at work must find out. The heap does, with device events: the
