@@ -280,7 +280,7 @@ gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size)
 void gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
 void gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
 
-/* --touch (sim/engine/touch.h): not calls of an allocator, so they are neither counted nor charged
+/* --touch (sim/engine/touch.c): not calls of an allocator, so they are neither counted nor charged
  * nor shown to who watches.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where
  * there is no memory. */
 gboolean gemem_device_touch (GememDevice *device, GError **error);

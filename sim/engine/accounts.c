@@ -1,7 +1,7 @@
-/* accounts.c - see accounts.h: the parts of the books that are not needed for every event.
+/* accounts.c - see accounts.h: the parts of the accounting that are not needed for every event.
  *
  * Streams beyond GEMEM_STREAMS_MAX share one account, so that a hostile trace with a new stream per
- * event cannot make memory grow.  Lists are given out sorted by stream and size.
+ * event cannot make memory grow.  Lists in the result are sorted by stream and size.
  */
 #include "config.h"
 

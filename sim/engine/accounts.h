@@ -1,12 +1,12 @@
-/* accounts.h - the books of one replay: what is live, allocated and reserved now, at most, on
+/* accounts.h - the accounting of one replay: what is live, allocated and reserved now, at most, on
  * average, by stream, by size.
  *
  * Everything here happens once per event, so it is a few additions and compares, inline, without a
- * call or an allocation. `reserved` is read from the device, never summed, so the books cannot
+ * call or an allocation. `reserved` is read from the device, never summed, so the accounts cannot
  * drift from it.
  *
- * Peaks are those of the current epoch; the owner is told when one is raised
- * (gemem_accounts_sample) and does the rest there. "What was in each size class at the allocated
+ * Peaks are those of the current epoch; gemem_accounts_sample() returns TRUE when one is to be
+ * raised, which its caller does. "What was in each size class at the allocated
  * peak" is kept without copying the table at every new peak: a class remembers its value at the
  * last peak only when it is changed afterwards (`stamp`).
  *
@@ -79,8 +79,7 @@ gemem_accounts_stream_at (GememAccounts *accounts, guint index)
   return &g_array_index (accounts->streams, GememStreamAccount, index);
 }
 
-/* A request of @size bytes was made, or (@sign negative) its id ended; saturates instead of
- * wrapping on hostile sizes. */
+/* A request of @size bytes was made; saturates instead of wrapping on hostile sizes. */
 static inline void
 gemem_accounts_demand (GememAccounts *accounts, guint64 size)
 {
@@ -90,6 +89,7 @@ gemem_accounts_demand (GememAccounts *accounts, guint64 size)
   accounts->peak_demand = MAX (accounts->peak_demand, accounts->demand);
 }
 
+/* Its id is freed. */
 static inline void
 gemem_accounts_end_demand (GememAccounts *accounts, guint64 size)
 {

@@ -5,7 +5,7 @@
  * *avoidable*: the bytes are there, but in pieces, in another stream's or pool's cache, in waste,
  * or beyond a limit of the allocator's own.
  *
- * For an avoidable one the audit looks for the smallest live block whose end would make room, in
+ * For an avoidable one the audit looks for the smallest live block whose release would suffice, in
  * one walk over all spans: the block with its free neighbours is as large as the request (and
  * belongs to the same stream and pool, where the allocator minds), or the block is the last one in
  * its segment and the segment with the device's free memory is.  The request is taken as it was
@@ -42,8 +42,8 @@ busy_in_segment (const GArray *spans, guint begin, guint *end)
 }
 
 static gboolean
-makes_room (const GememAllocatorClass *klass, const GArray *spans, guint i, guint busy,
-            const GememRequest *request, guint64 device_free)
+would_suffice (const GememAllocatorClass *klass, const GArray *spans, guint i, guint busy,
+               const GememRequest *request, guint64 device_free)
 {
   const GememSpan *span = &g_array_index (spans, GememSpan, i);
   gboolean same = ((klass->capabilities & GEMEM_CAP_STREAMS) == 0
@@ -71,7 +71,7 @@ find_blocking (GememAllocator *allocator, const GArray *spans, const GememReques
         {
           const GememSpan *span = &g_array_index (spans, GememSpan, i);
           if (span->state == GEMEM_SPAN_LIVE && (best == NULL || span->size < best->size)
-              && makes_room (allocator->klass, spans, i, busy, request, device_free))
+              && would_suffice (allocator->klass, spans, i, busy, request, device_free))
             best = span;
         }
     }
@@ -81,7 +81,8 @@ find_blocking (GememAllocator *allocator, const GArray *spans, const GememReques
 static void
 name_blocking (const GememLiveTable *table, const GememSpan *span, GememOom *oom)
 {
-  guint64 address = span->user != 0 ? span->user : span->address, id;
+  const guint64 address = gemem_span_user (span);
+  guint64 id;
   gsize position = 0;
   gpointer record;
 
@@ -104,18 +105,18 @@ gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const Gemem
 {
   GememDevice *device = allocator->device;
   GememDeviceInfo info = { 0 };
-  guint64 room;
+  guint64 space;
 
-  /* not through the wrapper: looking is not a call of the program */
+  /* not through the wrapper: the audit is no call of the program */
   device->klass->info (device, &info);
   oom->live = accounts->live;
   oom->allocated = accounts->allocated;
   oom->reserved = device->held;
   oom->device_free = info.free;
   oom->capacity = device->held + info.free;
-  room = oom->capacity > oom->live ? oom->capacity - oom->live : 0;
-  oom->avoidable = request->size <= room;
-  oom->missing = oom->avoidable ? 0 : request->size - room;
+  space = oom->capacity > oom->live ? oom->capacity - oom->live : 0;
+  oom->avoidable = request->size <= space;
+  oom->missing = oom->avoidable ? 0 : request->size - space;
   if (!detail)
     return;
   oom->largest_free = allocator->klass->largest_free (allocator, request->stream);

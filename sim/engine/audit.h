@@ -1,4 +1,4 @@
-/* audit.h - why a request failed, and what would have to go for it to fit. */
+/* audit.h - why a request failed, and which block would have to be freed for it to fit. */
 #pragma once
 
 #include "sim/engine/live.h"

@@ -1,12 +1,28 @@
-/* calls-log.c - see calls-log.h. */
+/* calls-log.c - the probe of `--calls FILE`: one CSV row per device call, so that two devices can
+ * be compared, or one be replayed (-d sim:calls=FILE).
+ *
+ * Columns: seq,call,stream,size,address,ok.  seq is that of the event during which the call was
+ * made (0 also for what came before the first); address is hexadecimal, of memory or, for create
+ * and destroy, the number of the page; ok is 0 for what was refused and for an event that was not
+ * complete.
+ */
 #include "config.h"
 
-#include "sim/engine/calls-log.h"
+#include "sim/engine/rows.h"
+#include "sim/engine/run.h"
+
+typedef struct
+{
+  GememProbe probe;
+  GememRows *rows; /* NULL: not opened, or closed */
+  const guint64 *seq;
+  GememDeviceWatch watch;
+} CallsLog;
 
 static void
 write_call (gpointer data, const GememDeviceNote *note)
 {
-  const GememCallsLog *log = data;
+  const CallsLog *log = data;
   char *at = gemem_rows_number (gemem_rows_begin (log->rows), *log->seq);
 
   *at++ = ',';
@@ -21,15 +37,44 @@ write_call (gpointer data, const GememDeviceNote *note)
   gemem_rows_end (log->rows, gemem_rows_number (at, note->ok ? 1 : 0));
 }
 
-gboolean
-gemem_calls_log_open (GememCallsLog *log, const char *path, GememDevice *device, const guint64 *seq,
-                      GError **error)
+static gboolean
+wanted (const GememRun *run)
 {
-  log->rows = gemem_rows_open (path, "seq,call,stream,size,address,ok\n", error);
+  return run->job->calls_path != NULL;
+}
+
+static gboolean
+attach (GememProbe *probe, GememRun *run, GError **error)
+{
+  CallsLog *log = (CallsLog *) probe;
+
+  log->rows = gemem_rows_open (run->job->calls_path, "seq,call,stream,size,address,ok\n", error);
   if (log->rows == NULL)
     return FALSE;
-  log->seq = seq;
+  log->seq = &run->seq;
   log->watch = (GememDeviceWatch){ .func = write_call, .data = log };
-  gemem_device_watch (device, &log->watch);
+  gemem_device_watch (run->device, &log->watch);
   return TRUE;
 }
+
+static gboolean
+finish (GememProbe *probe, GememRun *run, GError **error)
+{
+  CallsLog *log = (CallsLog *) probe;
+
+  gemem_device_unwatch (run->device, &log->watch);
+  return gemem_rows_close (g_steal_pointer (&log->rows), run->result->partial, error);
+}
+
+static void
+clear (GememProbe *probe, GememRun *run)
+{
+  CallsLog *log = (CallsLog *) probe;
+
+  gemem_device_unwatch (run->device, &log->watch);
+  gemem_rows_discard (log->rows);
+}
+
+const GememProbeClass gemem_calls_log_probe = {
+  .size = sizeof (CallsLog), .wanted = wanted, .attach = attach, .finish = finish, .clear = clear
+};

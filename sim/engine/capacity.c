@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include "base/units.h"
 #include "sim/engine/run.h"
 
 #define UNLIMITED (G_GUINT64_CONSTANT (1) << 50)
@@ -85,7 +86,7 @@ probe_above (Search *search, guint64 least, GError **error)
 
   for (guint i = 0; i < PROBES && !search->interrupted; i++)
     {
-      guint64 more = i == 0 ? 1 : i == 1 ? 2 << 20 : (i - 1) * step;
+      guint64 more = i == 0 ? 1 : i == 1 ? 2 * GEMEM_MIB : (i - 1) * step;
       int answer = fits (search, least + more, NULL, error);
       if (answer <= 0)
         return search->interrupted ? 1 : answer;

@@ -1,9 +1,9 @@
 /* events.c - the event path: what each kind of event does to the allocator, the device and the
- * books.
+ * accounts.
  *
  * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete()
  * it ends at FREE_REQUESTED, because that is when such an allocator has the memory back, and the
- * books must close.  Requests of 0 bytes are passed on only to an allocator that has a block for
+ * accounts must close.  Requests of 0 bytes are passed on only to an allocator that has a block for
  * them.  A request that failed keeps its id, so that its free can be told from a free of nothing.
  * The recorded segment events are truth for comparison and, under the device policy `recorded`,
  * where segments lie and what the device refused; they never decide anything.
@@ -13,247 +13,14 @@
  */
 #include "config.h"
 
-#include <string.h>
+#include "sim/engine/blocks-private.h"
 
-#include "sim/engine/audit.h"
-#include "sim/engine/run.h"
+/* what is there twice, with probes and without */
+#define ALWAYS_INLINE inline __attribute__ ((always_inline))
 
 #define STAGE 4   /* events that each stage of fetch_ahead() runs before the next one */
 #define AHEAD 16  /* more than 3 STAGE; a power of two */
 #define MANY 8192 /* live blocks from which their records are in no near cache */
-
-gboolean
-gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
-{
-  g_autofree char *text = NULL;
-  va_list args;
-
-  if (run->job->allow_partial)
-    {
-      run->result->inconsistent++;
-      run->result->partial = TRUE;
-      return TRUE;
-    }
-  va_start (args, format);
-  text = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-               "%s:event %" G_GUINT64_FORMAT
-               ": %s; repair the trace, or leave such events out with --allow-partial",
-               run->name, run->seq, text);
-  return FALSE;
-}
-
-gboolean
-gemem_run_take_refusal (GememRun *run, GError **error)
-{
-  g_autofree char *refusal = g_steal_pointer (&run->allocator->refusal);
-
-  return refusal == NULL || gemem_run_bad_event (run, error, "%s", refusal);
-}
-
-static void
-log_block (GememRun *run, const GememTraceEvent *event, guint64 requested, const GememBlock *block)
-{
-  GememEventsRow row = {
-    run->seq, (GememEventKind) event->kind, TRUE, event->id, requested, block, run->device->held
-  };
-  if (!gemem_events_log_row (run->log, &row))
-    run->stop = TRUE;
-}
-
-static void
-log_plain (GememRun *run, const GememTraceEvent *event)
-{
-  GememEventsRow row = { run->seq,         (GememEventKind) event->kind, FALSE, 0, 0, NULL,
-                         run->device->held };
-  if (run->log != NULL && !gemem_events_log_row (run->log, &row))
-    run->stop = TRUE;
-}
-
-/* ---- requests */
-
-void
-gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request)
-{
-  GememResult *result = run->result;
-  GememOom oom = {
-    .seq = run->seq, .id = event->id, .requested = event->size, .stream = event->stream
-  };
-  gboolean keep = result->oom->len < run->oom_max;
-
-  gemem_audit (run->allocator, &run->live, &run->accounts, request, keep, &oom);
-  result->failed_allocs++;
-  result->ooms++;
-  run->epoch_ooms++;
-  if (oom.avoidable)
-    result->ooms_avoidable++;
-  if (keep)
-    g_array_append_val (result->oom, oom);
-  if (run->job->stop_at_oom)
-    {
-      result->failure = g_strdup_printf (
-          "out of memory at event %" G_GUINT64_FORMAT ", where the replay was to stop", run->seq);
-      run->stop = TRUE;
-    }
-}
-
-/* The request itself, with its latencies. */
-static inline gboolean
-serve (GememRun *run, const GememRequest *request, GememBlock *block)
-{
-  guint64 charged = run->device->call_time, began = 0;
-  gboolean served;
-
-  if (G_UNLIKELY (run->clock != NULL))
-    began = run->clock ();
-  served = run->klass->alloc (run->allocator, request, block);
-  if (G_UNLIKELY (run->clock != NULL))
-    gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
-  charged = run->device->call_time - charged + run->device->hit_ns;
-  gemem_histogram_add (&run->alloc_ns, charged);
-  run->modelled_ns += charged;
-  return served;
-}
-
-static inline void
-account_begin (GememRun *run, const GememTraceEvent *event, GememLive *live)
-{
-  if (G_UNLIKELY (live->block.address >= GEMEM_HOST_ADDRESS))
-    {
-      live->flags = GEMEM_LIVE_HOST;
-      return;
-    }
-  gemem_accounts_demand (&run->accounts, event->size);
-  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size,
-                                       live->block.size);
-}
-
-/* Whether requests of 0 bytes reach the allocator. */
-static gboolean
-serves_empty (const GememRun *run)
-{
-  return (run->klass->capabilities & GEMEM_CAP_EMPTY) != 0;
-}
-
-static inline gboolean
-do_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  GememRequest request = { event->size, event->stream, event->pool, event->id };
-  gboolean existed, served;
-  GememLive *live = gemem_live_add (&run->live, event->id, &existed);
-
-  if (G_UNLIKELY (existed))
-    return gemem_run_bad_event (
-        run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
-  live->requested = event->size;
-  if (G_UNLIKELY (event->size == 0) && !serves_empty (run))
-    {
-      live->flags = GEMEM_LIVE_UNSERVED;
-      run->result->zero_allocs++;
-      return TRUE;
-    }
-  run->result->allocs++;
-  served = serve (run, &request, &live->block);
-  if (G_LIKELY (served))
-    account_begin (run, event, live);
-  else
-    {
-      gemem_accounts_demand (&run->accounts, event->size);
-      memset (&live->block, 0, sizeof live->block);
-      live->flags = GEMEM_LIVE_UNSERVED;
-      if (run->allocator->refusal != NULL)
-        return gemem_run_take_refusal (run, error);
-      gemem_run_out_of_memory (run, event, &request);
-    }
-  if (run->ledger != NULL)
-    gemem_ledger_block (run->ledger, event, run->seq, served ? &live->block : NULL);
-  if (G_UNLIKELY (run->log != NULL))
-    log_block (run, event, event->size, served ? &live->block : NULL);
-  return TRUE;
-}
-
-gboolean
-gemem_run_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  return do_alloc (run, event, error);
-}
-
-/* ---- frees */
-
-static inline void
-give_back (GememRun *run, const GememBlock *block, gboolean completion_follows)
-{
-  guint64 charged = run->device->call_time, began = 0;
-
-  run->result->frees++;
-  if (G_UNLIKELY (run->clock != NULL))
-    began = run->clock ();
-  run->klass->free (run->allocator, block, completion_follows);
-  if (G_UNLIKELY (run->clock != NULL))
-    gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
-  charged = run->device->call_time - charged + run->device->hit_ns;
-  gemem_histogram_add (&run->free_ns, charged);
-  run->modelled_ns += charged;
-}
-
-static inline void
-account_end (GememRun *run, const GememLive *live)
-{
-  if (G_UNLIKELY ((live->flags & GEMEM_LIVE_HOST) != 0))
-    return;
-  gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
-  gemem_accounts_end_demand (&run->accounts, live->requested);
-}
-
-/* The free of an id whose request had failed, or did not reach the allocator. */
-static void
-skip_free (GememRun *run, const GememLive *live)
-{
-  if (live->requested == 0 && !serves_empty (run))
-    return;
-  run->result->skipped_frees++;
-  gemem_accounts_end_demand (&run->accounts, live->requested);
-}
-
-/* @live was taken out, but has no block, or is between the request to free it and the
- * completion. */
-static gboolean
-do_unusual_free (GememRun *run, const GememTraceEvent *event, GememLive *live, GError **error)
-{
-  if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
-    {
-      skip_free (run, live);
-      gemem_live_recycle (&run->live, live);
-      return TRUE;
-    }
-  *(GememLive **) gemem_idmap_insert (run->live.map, event->id, NULL) = live;
-  return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
-}
-
-static inline gboolean
-do_free (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  GememLive *live = gemem_live_take (&run->live, event->id);
-
-  if (G_UNLIKELY (live == NULL))
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",
-                                event->id);
-  if (G_UNLIKELY ((live->flags & ~(guint32) GEMEM_LIVE_HOST) != 0))
-    return do_unusual_free (run, event, live, error);
-  give_back (run, &live->block, FALSE);
-  account_end (run, live);
-  if (G_UNLIKELY (run->log != NULL))
-    log_block (run, event, live->requested, &live->block);
-  gemem_live_recycle (&run->live, live);
-  return TRUE;
-}
-
-gboolean
-gemem_run_free (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  return do_free (run, event, error);
-}
 
 static gboolean
 do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
@@ -261,21 +28,19 @@ do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_find (&run->live, event->id);
 
   if (live == NULL)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",
-                                event->id);
+    return gemem_run_bad_free (run, event, error);
   if ((live->flags & GEMEM_LIVE_REQUESTED) != 0)
     return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
   live->flags |= GEMEM_LIVE_REQUESTED;
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     return TRUE;
-  give_back (run, &live->block, TRUE);
+  gemem_block_release (run, &live->block, TRUE);
   if (run->klass->streams.complete == NULL)
     {
       live->flags |= GEMEM_LIVE_GONE;
-      account_end (run, live);
+      gemem_block_account_end (run, live);
     }
-  if (G_UNLIKELY (run->log != NULL))
-    log_block (run, event, live->requested, &live->block);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
   return TRUE;
 }
 
@@ -285,8 +50,9 @@ complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
 {
   guint64 charged = run->device->call_time;
 
-  if ((live->flags & GEMEM_LIVE_REQUESTED) == 0) /* let go before the recording began */
-    give_back (run, &live->block, FALSE);
+  if ((live->flags & GEMEM_LIVE_REQUESTED)
+      == 0) /* its free was requested before the recording began */
+    gemem_block_release (run, &live->block, FALSE);
   else if (G_UNLIKELY (run->held_back != NULL))
     g_array_append_val (run->held_back, live->block);
   else
@@ -294,9 +60,8 @@ complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
       run->klass->streams.complete (run->allocator, &live->block);
       run->modelled_ns += run->device->call_time - charged;
     }
-  account_end (run, live);
-  if (G_UNLIKELY (run->log != NULL))
-    log_block (run, event, live->requested, &live->block);
+  gemem_block_account_end (run, live);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
 }
 
 static gboolean
@@ -305,10 +70,9 @@ do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
   GememLive *live = gemem_live_take (&run->live, event->id);
 
   if (live == NULL)
-    return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",
-                                event->id);
+    return gemem_run_bad_free (run, event, error);
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
-    skip_free (run, live);
+    gemem_run_skip_free (run, live);
   else if ((live->flags & GEMEM_LIVE_GONE) == 0)
     complete (run, event, live);
   gemem_live_recycle (&run->live, live);
@@ -366,8 +130,7 @@ adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
   live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size,
                                        live->block.size);
   gemem_accounts_demand (&run->accounts, event->size);
-  if (run->log != NULL)
-    log_block (run, event, event->size, &live->block);
+  gemem_block_decided (run, event, FALSE, event->size, &live->block);
   return TRUE;
 }
 
@@ -383,10 +146,18 @@ do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
   run->result->initial_blocks++;
   if (run->adopted && event->size > 0)
     return adopt_block (run, event, error);
-  return do_alloc (run, event, error);
+  return gemem_block_alloc (run, event, error);
 }
 
 /* ---- everything else */
+
+/* Tells the probes of an event that concerns no block. */
+static void
+decided_plain (GememRun *run, const GememTraceEvent *event)
+{
+  const GememDecision decision = { .event = event };
+  gemem_probes_decided (run, &decision);
+}
 
 static void
 do_sync (GememRun *run, const GememTraceEvent *event)
@@ -401,7 +172,7 @@ do_sync (GememRun *run, const GememTraceEvent *event)
     {
       run->klass->streams.sync (
           run->allocator, event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
-      log_plain (run, event);
+      decided_plain (run, event);
     }
   run->modelled_ns += run->device->call_time - charged;
 }
@@ -443,18 +214,15 @@ do_trim (GememRun *run, const GememTraceEvent *event)
     return;
   run->klass->trim (run->allocator);
   run->modelled_ns += run->device->call_time - charged;
-  log_plain (run, event);
+  decided_plain (run, event);
 }
 
 static void
 do_segment (GememRun *run, const GememTraceEvent *event)
 {
-  if (run->epoch > 0)
-    return; /* the recorded addresses have been given out */
-  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && event->address != 0)
+  /* in later epochs the recorded addresses have been used */
+  if (run->epoch == 0 && event->kind == GEMEM_EVENT_SEGMENT_ALLOC && event->address != 0)
     gemem_device_expect (run->device, event->address, event->size);
-  if (run->ledger != NULL && run->ledger_watch.func != NULL)
-    gemem_ledger_recorded (run->ledger, event, run->seq);
 }
 
 void
@@ -495,10 +263,10 @@ do_oom (GememRun *run, const GememTraceEvent *event, GError **error)
   request.id = G_MAXUINT64;
   request.address = request.aux = 0;
   request.flags = GEMEM_EVENT_FAILED;
-  if (!do_alloc (run, &request, error))
+  if (!gemem_block_alloc (run, &request, error))
     return FALSE;
   request.kind = GEMEM_EVENT_FREE;
-  return do_free (run, &request, error);
+  return gemem_block_free (run, &request, error);
 }
 
 static void
@@ -510,7 +278,7 @@ do_pool_release (GememRun *run, const GememTraceEvent *event)
     return;
   run->klass->release_pool (run->allocator, event->pool, event->aux != 0);
   run->modelled_ns += run->device->call_time - charged;
-  log_plain (run, event);
+  decided_plain (run, event);
 }
 
 static gboolean
@@ -581,9 +349,9 @@ dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:
-      return do_alloc (run, event, error);
+      return gemem_block_alloc (run, event, error);
     case GEMEM_EVENT_FREE:
-      return do_free (run, event, error);
+      return gemem_block_free (run, event, error);
     case GEMEM_EVENT_FREE_REQUESTED:
       return do_free_requested (run, event, error);
     case GEMEM_EVENT_FREE_COMPLETED:
@@ -593,43 +361,7 @@ dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
     }
 }
 
-/* ---- the books after each event */
-
-static guint64
-largest_free (GememRun *run, guint64 stream)
-{
-  return run->klass->largest_free (run->allocator, stream);
-}
-
-void
-gemem_run_raise_peaks (GememRun *run, guint64 stream)
-{
-  GememAccounts *accounts = &run->accounts;
-  GememResult *result = run->result;
-
-  accounts->peak_live = MAX (accounts->peak_live, accounts->live);
-  accounts->peak_allocated = MAX (accounts->peak_allocated, accounts->allocated);
-  accounts->peak_reserved = MAX (accounts->peak_reserved, accounts->high);
-  if (accounts->live > result->peak_live)
-    {
-      result->peak_live = accounts->live;
-      result->peak_live_seq = run->seq;
-    }
-  if (accounts->allocated > result->peak_allocated)
-    {
-      result->peak_allocated = accounts->allocated;
-      result->peak_allocated_seq = run->seq;
-      accounts->peak_stamp++;
-    }
-  if (accounts->high > result->peak_reserved)
-    {
-      result->peak_reserved = accounts->high;
-      result->peak_reserved_seq = run->seq;
-      result->live_at_peak_reserved = accounts->live;
-      result->allocated_at_peak_reserved = accounts->allocated;
-      result->largest_free_at_peak = largest_free (run, stream);
-    }
-}
+/* ---- the accounts after each event */
 
 static void
 close_point (GememRun *run, guint64 stream)
@@ -639,11 +371,11 @@ close_point (GememRun *run, guint64 stream)
                              .live = run->accounts.live,
                              .allocated = run->accounts.allocated,
                              .reserved = run->accounts.reserved,
-                             .largest_free = largest_free (run, stream) };
+                             .largest_free = run->klass->largest_free (run->allocator, stream) };
   gemem_timeline_close_point (&run->timeline, &end, FALSE);
 }
 
-static inline void
+static ALWAYS_INLINE void
 after_event (GememRun *run, const GememTraceEvent *event)
 {
   GememAccounts *accounts = &run->accounts;
@@ -657,89 +389,6 @@ after_event (GememRun *run, const GememTraceEvent *event)
   if (G_UNLIKELY (
           gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->high)))
     close_point (run, event->stream);
-}
-
-gboolean
-gemem_run_check_order (const GememRun *run, GError **error)
-{
-  if (gemem_release_order_check (run->order, error))
-    return TRUE;
-  g_prefix_error (error, "%s: allocator %s: ", run->name, run->klass->name);
-  return FALSE;
-}
-
-/* Tells the probe of the order of release where the blocks of @event are. */
-static void
-order_after (GememRun *run, const GememTraceEvent *event)
-{
-  const gboolean load = event->kind == GEMEM_EVENT_GRAPH_LOAD
-                        || event->kind == GEMEM_EVENT_GRAPH_SEGMENT;
-  const guint64 id = load ? GEMEM_GRAPH_BLOCK_ID (event->id) : event->id;
-  const GememLive *live;
-
-  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graphs.walk != NULL)
-    gemem_release_order_ran (run->order, event->id, event->stream, run->allocator);
-  if (!load && event->kind != GEMEM_EVENT_ALLOC)
-    return;
-  live = gemem_live_find (&run->live, id);
-  if (live != NULL && live->flags == 0)
-    gemem_release_order_served (run->order, id, load ? run->graphs.load.stream : event->stream,
-                                &live->block);
-}
-
-/* Off the fast path: what the probes must know beforehand. */
-static void
-look_ahead (GememRun *run, const GememTraceEvent *event)
-{
-  if (run->ledger != NULL)
-    run->ledger->seq = run->seq;
-  if (run->order != NULL)
-    gemem_release_order_before (run->order, event, run->seq);
-  if (run->work != NULL || run->pace.wait != NULL)
-    gemem_run_pace_before (run, event);
-  if (run->touch != NULL)
-    gemem_run_touch_before (run, event);
-}
-
-gboolean
-gemem_run_check_device (const GememRun *run, GError **error)
-{
-  const GError *failure = gemem_device_failure (run->device);
-
-  if (failure == NULL)
-    return TRUE;
-  g_clear_error (error);
-  g_set_error (error, failure->domain, failure->code, "%s:event %" G_GUINT64_FORMAT ": %s",
-               run->name, run->seq, failure->message);
-  return FALSE;
-}
-
-/* Off the fast path: memory itself, real devices, full checks, the order of release, the map,
- * interruption. */
-static gboolean
-look_closer (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  if (run->touch != NULL && !gemem_run_touch_after (run, event, error))
-    return FALSE;
-  if (run->real && !gemem_run_check_device (run, error))
-    return FALSE;
-  if (run->order != NULL)
-    {
-      order_after (run, event);
-      if (!gemem_run_check_order (run, error))
-        return FALSE;
-    }
-  if (run->verify && !gemem_verify (run->allocator, &run->live, &run->accounts, error))
-    {
-      g_prefix_error (error, "%s:event %" G_GUINT64_FORMAT ": ", run->name, run->seq);
-      return FALSE;
-    }
-  if (run->seq == run->map_seq)
-    {
-      gemem_map_take (run->allocator, &run->live, run->result->map);
-      run->stop = TRUE;
-    }
-  return TRUE;
 }
 
 static inline void
@@ -780,6 +429,27 @@ fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize 
     run->klass->prefetch (run->allocator, &live->block);
 }
 
+/* One event, without probes. */
+static ALWAYS_INLINE gboolean
+serve (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  if (G_UNLIKELY (!dispatch (run, event, error)))
+    {
+      gemem_run_check_device (run, error);
+      return FALSE;
+    }
+  after_event (run, event);
+  return TRUE;
+}
+
+/* The same, with probes. */
+static G_GNUC_NO_INLINE gboolean
+serve_probed (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  gemem_probes_before (run, event);
+  return serve (run, event, error) && gemem_probes_after (run, event, error);
+}
+
 gboolean
 gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
 {
@@ -787,7 +457,6 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
   const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
   const GememLive *ahead[AHEAD] = { NULL };
   gboolean many = gemem_idmap_count (run->live.map) >= MANY;
-  gboolean closer = run->real || run->verify || run->order != NULL || run->map_seq != G_MAXUINT64;
 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {
@@ -806,16 +475,8 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
         }
       run->result->events++;
       advance_clock (run, event);
-      if (G_UNLIKELY (run->watched))
-        look_ahead (run, event);
-      if (G_UNLIKELY (!dispatch (run, event, error)))
-        {
-          if (run->real)
-            gemem_run_check_device (run, error);
-          return FALSE;
-        }
-      after_event (run, event);
-      if (G_UNLIKELY (closer) && !look_closer (run, event, error))
+      if (G_UNLIKELY (run->probes.n > 0) ? !serve_probed (run, event, error)
+                                         : G_UNLIKELY (!serve (run, event, error)))
         return FALSE;
     }
   return TRUE;

@@ -1,37 +1,37 @@
-/* fidelity.c - see fidelity.h. */
+/* fidelity.c - the probe that compares the recorded decisions with the simulated ones, where the
+ * allocator that made the recording is replayed: GememResult.fidelity.
+ *
+ * Block addresses are compared one by one.  Device calls are compared as two sequences: what the
+ * recording says its allocator obtained and returned, and what the simulated one does, in order.
+ * The recording may write a call before or after the request that caused it, so each side waits in
+ * a queue for the other; a side that runs ahead by more than QUEUE_MAX calls has lost the other
+ * one, and the comparison of calls ends there (memory stays bounded).  Only the first epoch is
+ * compared.
+ */
 #include "config.h"
 
-#include <string.h>
-
-#include "sim/engine/fidelity.h"
+#include "sim/engine/run.h"
 
 #define QUEUE_MAX 65536
 
-void
-gemem_ledger_init (GememLedger *ledger, GememFidelity *fidelity)
+typedef struct
 {
-  memset (ledger, 0, sizeof *ledger);
-  ledger->fidelity = fidelity;
-  fidelity->first_difference = fidelity->first_segment_difference = G_MAXUINT64;
-}
+  GememDeviceCall call;
+  guint64 address, size, seq;
+} Call;
+
+typedef struct
+{
+  GememProbe probe;
+  GememFidelity *fidelity;
+  GememDeviceWatch watch;
+  GQueue recorded, simulated; /* Call; at most one of them is not empty */
+  guint64 seq;                /* of the last event */
+  gboolean compares_calls;    /* the recording has them, and neither side was lost */
+} Ledger;
 
 static void
-drop (GQueue *queue)
-{
-  GememLedgerCall *call;
-  while ((call = g_queue_pop_head (queue)) != NULL)
-    g_free (call);
-}
-
-void
-gemem_ledger_clear (GememLedger *ledger)
-{
-  drop (&ledger->recorded);
-  drop (&ledger->simulated);
-}
-
-static void
-count_call (GememLedger *ledger, gboolean equal, guint64 seq)
+count_call (Ledger *ledger, gboolean equal, guint64 seq)
 {
   ledger->fidelity->segments_compared++;
   if (equal)
@@ -40,12 +40,32 @@ count_call (GememLedger *ledger, gboolean equal, guint64 seq)
     ledger->fidelity->first_segment_difference = seq;
 }
 
+static void
+count_unmatched (Ledger *ledger, GQueue *queue)
+{
+  Call *call;
+
+  while ((call = g_queue_pop_head (queue)) != NULL)
+    {
+      count_call (ledger, FALSE, call->seq);
+      g_free (call);
+    }
+}
+
+/* Calls without a partner are unequal. */
+static void
+count_all_unmatched (Ledger *ledger)
+{
+  count_unmatched (ledger, &ledger->recorded);
+  count_unmatched (ledger, &ledger->simulated);
+}
+
 /* Puts @call on its @own queue, or compares it with the oldest call of the @other side. */
 static void
-meet (GememLedger *ledger, GQueue *own, GQueue *other, const GememLedgerCall *call)
+meet (Ledger *ledger, GQueue *own, GQueue *other, const Call *call)
 {
-  g_autofree GememLedgerCall *partner = g_queue_pop_head (other);
-  GememLedgerCall *waiting;
+  g_autofree Call *partner = g_queue_pop_head (other);
+  Call *waiting;
 
   if (partner != NULL)
     {
@@ -54,13 +74,13 @@ meet (GememLedger *ledger, GQueue *own, GQueue *other, const GememLedgerCall *ca
       count_call (ledger, equal, MIN (partner->seq, call->seq));
       return;
     }
-  waiting = g_new (GememLedgerCall, 1);
+  waiting = g_new (Call, 1);
   *waiting = *call;
   g_queue_push_tail (own, waiting);
   if (own->length > QUEUE_MAX)
     {
-      gemem_ledger_finish (ledger);
-      ledger->lost = TRUE;
+      count_all_unmatched (ledger);
+      ledger->compares_calls = FALSE;
     }
 }
 
@@ -82,42 +102,61 @@ call_of_kind (guint kind)
     }
 }
 
-void
-gemem_ledger_recorded (GememLedger *ledger, const GememTraceEvent *event, guint64 seq)
+/* What the simulated allocator obtains and returns. */
+static void
+observe (gpointer data, const GememDeviceNote *note)
 {
-  int call = call_of_kind (event->kind);
-  GememLedgerCall entry = {
-    .call = (GememDeviceCall) call, .address = event->address, .size = event->size, .seq = seq
-  };
-
-  if (call >= 0 && !ledger->lost)
-    meet (ledger, &ledger->recorded, &ledger->simulated, &entry);
-}
-
-void
-gemem_ledger_observe (gpointer data, const GememDeviceNote *note)
-{
-  GememLedger *ledger = data;
+  Ledger *ledger = data;
   const GememDeviceCall call = note->call;
-  GememLedgerCall entry = {
+  const Call entry = {
     .call = call, .address = note->address, .size = note->size, .seq = ledger->seq
   };
 
-  if (!note->ok || ledger->lost)
+  if (!note->ok || !ledger->compares_calls)
     return;
   if (call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_FREE || call == GEMEM_CALL_MAP
       || call == GEMEM_CALL_UNMAP)
     meet (ledger, &ledger->simulated, &ledger->recorded, &entry);
 }
 
-void
-gemem_ledger_block (GememLedger *ledger, const GememTraceEvent *event, guint64 seq,
-                    const GememBlock *block)
+static gboolean
+wanted (const GememRun *run)
 {
-  GememFidelity *fidelity = ledger->fidelity;
-  gboolean failed = (event->flags & GEMEM_EVENT_FAILED) != 0, equal;
+  return run->same_allocator && run->map_seq == G_MAXUINT64;
+}
 
-  if (event->address == 0 && !failed)
+static gboolean
+start (GememProbe *probe, GememRun *run, GError **error)
+{
+  Ledger *ledger = (Ledger *) probe;
+
+  (void) error;
+  ledger->fidelity = &run->result->fidelity;
+  ledger->compares_calls = (run->trace_flags & GEMEM_TRACE_HAS_SEGMENTS) != 0;
+  ledger->watch = (GememDeviceWatch){ .func = observe, .data = ledger };
+  if (ledger->compares_calls)
+    gemem_device_watch (run->device, &ledger->watch);
+  return TRUE;
+}
+
+static void
+before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
+{
+  (void) event;
+  ((Ledger *) probe)->seq = run->seq;
+}
+
+/* A request: was it served at the recorded address, or refused as recorded? */
+static void
+decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
+{
+  GememFidelity *fidelity = ((Ledger *) probe)->fidelity;
+  const GememTraceEvent *event = decision->event;
+  const GememBlock *block = decision->block;
+  const gboolean failed = (event->flags & GEMEM_EVENT_FAILED) != 0;
+  gboolean equal;
+
+  if (!decision->request || (event->address == 0 && !failed))
     return;
   fidelity->compared++;
   if (failed || block == NULL)
@@ -128,23 +167,52 @@ gemem_ledger_block (GememLedger *ledger, const GememTraceEvent *event, guint64 s
     fidelity->equal++;
   else if (fidelity->first_difference == G_MAXUINT64)
     {
-      fidelity->first_difference = seq;
+      fidelity->first_difference = run->seq;
       fidelity->expected_address = event->address;
       fidelity->got_address = block != NULL ? block->address : 0;
     }
 }
 
-static void
-count_unmatched (GememLedger *ledger, GQueue *queue)
+/* A SEGMENT_* event of the recording; those of its beginning are no calls of the simulated one. */
+static gboolean
+after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  for (GList *link = queue->head; link != NULL; link = link->next)
-    count_call (ledger, FALSE, ((GememLedgerCall *) link->data)->seq);
-  drop (queue);
+  Ledger *ledger = (Ledger *) probe;
+  const int call = call_of_kind (event->kind);
+  const Call entry = {
+    .call = (GememDeviceCall) call, .address = event->address, .size = event->size, .seq = run->seq
+  };
+
+  (void) error;
+  if (call >= 0 && ledger->compares_calls && !run->adopting)
+    meet (ledger, &ledger->recorded, &ledger->simulated, &entry);
+  return TRUE;
 }
 
-void
-gemem_ledger_finish (GememLedger *ledger)
+static gboolean
+end_epoch (GememProbe *probe, GememRun *run, GError **error)
 {
-  count_unmatched (ledger, &ledger->recorded);
-  count_unmatched (ledger, &ledger->simulated);
+  (void) run, (void) error;
+  count_all_unmatched ((Ledger *) probe);
+  probe->done = TRUE;
+  return TRUE;
 }
+
+static void
+clear (GememProbe *probe, GememRun *run)
+{
+  Ledger *ledger = (Ledger *) probe;
+
+  gemem_device_unwatch (run->device, &ledger->watch);
+  g_queue_clear_full (&ledger->recorded, g_free);
+  g_queue_clear_full (&ledger->simulated, g_free);
+}
+
+const GememProbeClass gemem_ledger_probe = { .size = sizeof (Ledger),
+                                             .wanted = wanted,
+                                             .start = start,
+                                             .before = before,
+                                             .decided = decided,
+                                             .after = after,
+                                             .end_epoch = end_epoch,
+                                             .clear = clear };

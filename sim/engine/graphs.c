@@ -1,7 +1,7 @@
 /* graphs.c - see graphs.h. */
 #include "config.h"
 
-#include "sim/engine/run.h"
+#include "sim/engine/blocks-private.h"
 
 enum
 {
@@ -23,19 +23,14 @@ gemem_graphs_clear (GememGraphs *graphs)
   g_array_unref (graphs->segments);
 }
 
-/* Takes the allocator's static memory, and the time since @charged, into the books; @block: where
- * the graph is, or NULL. */
+/* Accounts for the allocator's static memory and the time since @charged; @block: where the graph
+ * is, or NULL. */
 static void
-book (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
+account (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
 {
-  const GememEventsRow row = {
-    run->seq, (GememEventKind) event->kind, TRUE, event->id, event->size, block, run->device->held
-  };
-
   gemem_accounts_set_graphs (&run->accounts, run->klass->graphs.bytes (run->allocator));
   run->modelled_ns += run->device->call_time - charged;
-  if (run->log != NULL && !gemem_events_log_row (run->log, &row))
-    run->stop = TRUE;
+  gemem_block_decided (run, event, FALSE, event->size, block);
 }
 
 /* The event as one about the block that the static memory is. */
@@ -63,7 +58,7 @@ load_by_class (GememRun *run, const GememTraceEvent *load)
       given ? (const GememGraphSegment *) (gconstpointer) segments->data : &whole,
       given ? segments->len : 1, &block.address);
 
-  book (run, load, served ? &block : NULL, charged);
+  account (run, load, served ? &block : NULL, charged);
   if (!served && run->allocator->refusal == NULL)
     {
       const GememRequest request = { .size = load->size, .stream = load->stream, .id = load->id };
@@ -83,7 +78,7 @@ finish_load (GememRun *run, GError **error)
   if (run->klass->graphs.load == NULL)
     {
       const GememTraceEvent block = about_block (load);
-      if (!gemem_run_alloc (run, &block, error))
+      if (!gemem_block_alloc (run, &block, error))
         return FALSE;
     }
   else if (load->size > 0)
@@ -176,7 +171,7 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
       && !refuse_run (run, event, state, error))
     return FALSE;
-  book (run, event, NULL, charged);
+  account (run, event, NULL, charged);
   return TRUE;
 }
 
@@ -191,11 +186,11 @@ do_unload (GememRun *run, const GememTraceEvent *event, GError **error)
     return gemem_run_bad_event (
         run, error, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded", event->id);
   if (run->klass->graphs.load == NULL)
-    return gemem_run_free (run, &block, error);
+    return gemem_block_free (run, &block, error);
   if ((state & GRAPH_SERVED) == 0)
     return TRUE;
   run->klass->graphs.unload (run->allocator, event->id);
-  book (run, event, NULL, charged);
+  account (run, event, NULL, charged);
   return TRUE;
 }
 

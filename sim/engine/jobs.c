@@ -1,11 +1,46 @@
-/* jobs.c - many jobs at once: a job per thread at a time, results by index.
+/* jobs.c - one job with all its passes; many jobs at once, a job per thread at a time, results by
+ * index.
  *
  * Threads take the next job from a counter; which thread runs which job touches nothing in the
  * results.  Jobs on real devices run one after another: they would take each other's memory.
  */
 #include "config.h"
 
+#include "sim/engine/run.h"
 #include "sim/engine/setup.h"
+
+/* A second pass, only as far as the peak. */
+static gboolean
+fetch_map (const GememJob *job, GememResult *result, GError **error)
+{
+  GememJob again = *job;
+  GememResult *found;
+
+  again.timeline_points = 0;
+  again.measure = FALSE;
+  again.events_path = again.calls_path = NULL;
+  found = gemem_run_pass (&again, 0, result->peak_reserved_seq, error);
+  if (found == NULL)
+    return FALSE;
+  g_clear_pointer (&result->map, g_array_unref);
+  result->map = g_array_ref (found->map);
+  gemem_result_free (found);
+  return TRUE;
+}
+
+GememResult *
+gemem_job_run (const GememJob *job, GError **error)
+{
+  GememResult *result = gemem_run_pass (job, 0, G_MAXUINT64, error);
+
+  if (result != NULL
+      && ((job->keep_map && result->peak_reserved > 0 && !fetch_map (job, result, error))
+          || (job->find_capacity && !gemem_capacity_find (job, result, error))))
+    g_clear_pointer (&result, gemem_result_free);
+  return result;
+}
+
+/* ---- many jobs */
 
 typedef struct
 {

@@ -1,5 +1,4 @@
-/* live.h - what the engine keeps of each id that is alive, and the walks that need all of them:
- * checks, audit, segment map.
+/* live.h - what the engine keeps of each id that is alive, and the walks over all of them.
  *
  * One 48-byte record per id, from its ALLOC to its FREE or FREE_COMPLETED.  The idmap holds
  * pointers, so that its table is small and four entries share a cache line; the records are reused
@@ -15,11 +14,12 @@
 enum
 {
   GEMEM_LIVE_UNSERVED = 1 << 0,  /* the request failed or was of 0 bytes: there is no block */
-  GEMEM_LIVE_REQUESTED = 1 << 1, /* the program let go; a completion is to come */
+  GEMEM_LIVE_REQUESTED = 1 << 1, /* its free was requested; a completion is to come */
   /* thereof: the allocator has no complete(), the block went back at the request; or the record is
    * unused */
   GEMEM_LIVE_GONE = 1 << 2,
-  GEMEM_LIVE_HOST = 1 << 3, /* the block is host memory: not in the books of the device */
+  GEMEM_LIVE_HOST =
+      1 << 3, /* the block is host memory, which the accounts of the device leave out */
 };
 
 typedef struct _GememLive GememLive;
@@ -103,9 +103,9 @@ GArray *gemem_live_rows (const GememLiveTable *table, gboolean by_id);
 /* Every span of @allocator: GArray of GememSpan. */
 GArray *gemem_spans_of (GememAllocator *allocator);
 
-/* walk() and check() of the allocator against the books; GEMEM_ERROR_INVARIANT. */
-gboolean gemem_verify (GememAllocator *allocator, const GememLiveTable *table,
-                       const GememAccounts *accounts, GError **error);
-
-/* Fills @spans (GememMapSpan) with what lies where now. */
-void gemem_map_take (GememAllocator *allocator, const GememLiveTable *table, GArray *spans);
+/* Where the program sees the block of @span. */
+static inline guint64
+gemem_span_user (const GememSpan *span)
+{
+  return span->user != 0 ? span->user : span->address;
+}

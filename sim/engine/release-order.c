@@ -8,6 +8,7 @@
 
 #include "base/tree.h"
 #include "sim/engine/release-order.h"
+#include "sim/engine/run.h"
 #include "sim/engine/stream-order.h"
 
 /* A range of memory and the last work of one stream that uses it; pieces of one stream do not
@@ -17,7 +18,7 @@ typedef struct
   GememTreeNode node; /* group: index of the stream; address */
   guint64 size, id;
   guint64 tick;  /* of the work */
-  gboolean live; /* in the hands of the program: no end yet */
+  gboolean live; /* the program has it: no end yet */
 } Piece;
 
 /* What is known of a block until its last free. */
@@ -178,7 +179,7 @@ end_work (GememReleaseOrder *order, guint stream, const Known *known, guint64 id
 }
 
 static void
-let_go (GememReleaseOrder *order, guint64 id, Known *known)
+release (GememReleaseOrder *order, guint64 id, Known *known)
 {
   const guint stream = (guint) known->stream;
 
@@ -193,7 +194,7 @@ free_block (GememReleaseOrder *order, guint64 id)
   Known known;
 
   if (gemem_idmap_remove (order->blocks, id, &known))
-    let_go (order, id, &known);
+    release (order, id, &known);
 }
 
 /* No stream but its own uses block @id any more. */
@@ -219,7 +220,7 @@ use_block (GememReleaseOrder *order, guint64 id, guint64 stream)
     put (order, index, known->address, known->size, id, now (order), FALSE);
 }
 
-/* @stream lets go of what it had of block @id: its work with it is what it has queued so far. */
+/* @stream releases its share of block @id: its work with it is what it has queued so far. */
 static void
 stream_free (GememReleaseOrder *order, guint64 id, guint64 stream)
 {
@@ -361,7 +362,7 @@ gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent *eve
       {
         Known *known = gemem_idmap_lookup (order->blocks, event->id);
         if (known != NULL)
-          let_go (order, event->id, known);
+          release (order, event->id, known);
         break;
       }
     case GEMEM_EVENT_FREE_COMPLETED:
@@ -398,7 +399,7 @@ gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent *eve
 }
 
 void
-gemem_release_order_let_go (GememReleaseOrder *order, guint64 seq, gboolean idle)
+gemem_release_order_release_all (GememReleaseOrder *order, guint64 seq, gboolean idle)
 {
   gsize position = 0;
   gpointer known;
@@ -406,7 +407,7 @@ gemem_release_order_let_go (GememReleaseOrder *order, guint64 seq, gboolean idle
 
   order->seq = seq;
   while (gemem_idmap_next (order->blocks, &position, &id, &known))
-    let_go (order, id, known);
+    release (order, id, known);
   gemem_idmap_clear (order->blocks);
   if (idle)
     gemem_stream_order_complete_all (&order->streams, now (order));
@@ -473,3 +474,91 @@ gemem_release_order_check (const GememReleaseOrder *order, GError **error)
                piece->live ? "let the program free it" : "synchronise the stream");
   return FALSE;
 }
+
+/* ---- the probe */
+
+typedef struct
+{
+  GememProbe probe;
+  GememReleaseOrder *order;
+} OrderProbe;
+
+static gboolean
+wanted (const GememRun *run)
+{
+  return run->job->release_order;
+}
+
+static gboolean
+attach (GememProbe *probe, GememRun *run, GError **error)
+{
+  (void) error;
+  ((OrderProbe *) probe)->order = gemem_release_order_new (run->device);
+  return TRUE;
+}
+
+static void
+before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
+{
+  gemem_release_order_before (((OrderProbe *) probe)->order, event, run->seq);
+}
+
+static gboolean
+finish (GememProbe *probe, GememRun *run, GError **error)
+{
+  if (gemem_release_order_check (((OrderProbe *) probe)->order, error))
+    return TRUE;
+  g_prefix_error (error, "%s: allocator %s: ", run->name, run->klass->name);
+  return FALSE;
+}
+
+static gboolean
+after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememReleaseOrder *order = ((OrderProbe *) probe)->order;
+  const gboolean load = event->kind == GEMEM_EVENT_GRAPH_LOAD
+                        || event->kind == GEMEM_EVENT_GRAPH_SEGMENT;
+  const guint64 id = load ? GEMEM_GRAPH_BLOCK_ID (event->id) : event->id;
+  const GememLive *live = NULL;
+
+  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graphs.walk != NULL)
+    gemem_release_order_ran (order, event->id, event->stream, run->allocator);
+  if (load || event->kind == GEMEM_EVENT_ALLOC)
+    live = gemem_live_find (&run->live, id);
+  if (live != NULL && live->flags == 0)
+    gemem_release_order_served (order, id, load ? run->graphs.load.stream : event->stream,
+                                &live->block);
+  return finish (probe, run, error);
+}
+
+/* The program releases everything, and waits for the device before the next epoch. */
+static void
+next_epoch (GememProbe *probe, GememRun *run)
+{
+  gemem_release_order_release_all (((OrderProbe *) probe)->order, run->seq, TRUE);
+}
+
+/* As a program ends: it releases everything and waits for the device; then memory goes back. */
+static void
+shut_down (GememProbe *probe, GememRun *run)
+{
+  gemem_release_order_release_all (((OrderProbe *) probe)->order, run->seq, FALSE);
+  gemem_device_sync (run->device);
+}
+
+static void
+clear (GememProbe *probe, GememRun *run)
+{
+  (void) run;
+  gemem_release_order_free (((OrderProbe *) probe)->order);
+}
+
+const GememProbeClass gemem_release_order_probe = { .size = sizeof (OrderProbe),
+                                                    .wanted = wanted,
+                                                    .attach = attach,
+                                                    .before = before,
+                                                    .after = after,
+                                                    .next_epoch = next_epoch,
+                                                    .shut_down = shut_down,
+                                                    .finish = finish,
+                                                    .clear = clear };

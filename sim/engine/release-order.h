@@ -7,10 +7,10 @@
  * calls of the allocator, and finds the first time that it happens.
  *
  * What is work: the stream of the request may use the block from its allocation until the program
- * lets go of it, so that any work queued there up to then counts (a request, a use, a memset or a
+ * releases it, so that any work queued there up to then counts (a request, a use, a memset or a
  * run on a stream is work queued there; a free is none).  Another stream uses it where the trace
- * says so (USE_ON_STREAM, GRAPH_RUN; up to STREAM_FREE).  Memory that is still in the program's
- * hands may never go back.
+ * says so (USE_ON_STREAM, GRAPH_RUN; up to STREAM_FREE).  Memory that the program still has may
+ * never go back.
  * What ends it: the stream or the device is synchronised; an event recorded after the work is found
  * complete or waited for by the host; another stream that waited for such an event is done;
  * FREE_COMPLETED, for all streams but the block's own; GRAPH_RUN_END; a device call that waits
@@ -22,7 +22,7 @@
  * (graphs.walk).
  *
  * Invariants: it decides nothing and changes nothing; a violation is never reported falsely for
- * want of room (stream-order.h).
+ * want of space (stream-order.h).
  * Memory: a record per live block, and the pieces of memory with unfinished work, which are
  * replaced by those that are put over them: bounded by what is held, per stream.  Cost: O(log n)
  * per event; per device call that gives memory back O(streams * log n).
@@ -48,9 +48,9 @@ void gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 s
  * a graphs.walk). */
 void gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
                               GememAllocator *allocator);
-/* The program lets go of everything it has, after event @seq; @idle: having waited for the
+/* The program releases everything it has, after event @seq; @idle: having waited for the
  * device. */
-void gemem_release_order_let_go (GememReleaseOrder *order, guint64 seq, gboolean idle);
+void gemem_release_order_release_all (GememReleaseOrder *order, guint64 seq, gboolean idle);
 
 /* FALSE if the order was violated: GEMEM_ERROR_INVARIANT "event N: ...", the first one only. */
 gboolean gemem_release_order_check (const GememReleaseOrder *order, GError **error);

@@ -21,15 +21,6 @@
 
 #define OOM_MAX_DEFAULT 100
 
-static void
-free_setting (gpointer data)
-{
-  GememSetting *setting = data;
-  g_free (setting->key);
-  g_free (setting->value);
-  g_free (setting);
-}
-
 static const char *
 trace_name (const GememTraceInfo *info)
 {
@@ -66,40 +57,6 @@ policy_is_recorded (GememDevice *device)
   g_autoptr (GPtrArray) settings = gemem_device_settings (device);
 
   return gemem_device_settings_recorded (settings);
-}
-
-static void
-begin_ledger (GememRun *run, const GememTraceInfo *info)
-{
-  gemem_ledger_init (&run->ledger_storage, &run->result->fidelity);
-  if (!run->same_allocator || run->map_seq != G_MAXUINT64)
-    return;
-  run->ledger = &run->ledger_storage;
-  run->watched = TRUE;
-  if ((info->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0)
-    {
-      run->ledger_watch = (GememDeviceWatch){ .func = gemem_ledger_observe, .data = run->ledger };
-      gemem_device_watch (run->device, &run->ledger_watch);
-    }
-}
-
-/* Whether anybody but the ledger wants to know of each event beforehand. */
-static gboolean
-is_watched (const GememRun *run)
-{
-  return run->order != NULL || run->touch != NULL || run->work != NULL || run->pace.wait != NULL;
-}
-
-/* Recorded calls are compared in the first epoch only. */
-static void
-end_ledger (GememRun *run)
-{
-  if (run->ledger == NULL)
-    return;
-  gemem_device_unwatch (run->device, &run->ledger_watch);
-  gemem_ledger_finish (run->ledger);
-  run->ledger = NULL;
-  run->watched = is_watched (run);
 }
 
 /* Shows the allocator the whole trace if it wants to know it beforehand. */
@@ -149,22 +106,18 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (run->device == NULL)
     return FALSE;
   run->real = gemem_device_is_real (run->device);
+  run->hurry = job->pace == GEMEM_PACE_ASAP && !run->real;
+  run->trace_flags = info->flags;
+  run->has_time = (info->flags & GEMEM_TRACE_HAS_TIME) != 0;
+  run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
+  run->same_allocator = gemem_setup_same_allocator (job, info);
   run->device->serialized = job->many_threads;
-  if (job->release_order)
-    run->order = gemem_release_order_new (run->device);
   if (job->watch != NULL)
     gemem_device_watch (run->device, job->watch);
   run->device->times = run->times;
   expect_first (run, info, events, n);
-  if (job->calls_path != NULL
-      && !gemem_calls_log_open (&run->calls, job->calls_path, run->device, &run->seq, error))
+  if (!gemem_probes_attach (run, error))
     return FALSE;
-  if (job->touch && run->map_seq == G_MAXUINT64
-      && (run->touch = gemem_touch_new (run->device, error)) == NULL)
-    return FALSE;
-  if (!gemem_run_pace_begin (run, info, error))
-    return FALSE;
-  run->watched = is_watched (run);
   run->allocator = gemem_allocator_new (job->allocator, defaults, run->device, error);
   if (!gemem_run_check_device (run, error))
     return FALSE;
@@ -177,24 +130,18 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device,
                                                        error);
   gemem_settings_append (run->result->variables, job->allocator->variables);
-  if (run->result->parameters == NULL || !show_future (run, error))
-    return FALSE;
-  if (job->events_path != NULL
-      && (run->log = gemem_events_log_open (job->events_path, error)) == NULL)
+  if (run->result->parameters == NULL || !show_future (run, error)
+      || !gemem_probes_start (run, error))
     return FALSE;
   run->result->device = gemem_device_describe (run->device);
   run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
   run->result->device_settings = gemem_device_settings (run->device);
   run->result->capacity = gemem_device_capacity (run->device);
   run->result->device_ordinal = run->ordinal;
-  run->has_time = (info->flags & GEMEM_TRACE_HAS_TIME) != 0;
-  run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
   run->adopting = TRUE;
   run->recorded_device = policy_is_recorded (run->device);
   run->adopt = run->klass->adopt.segment != NULL && run->recorded_device;
-  run->same_allocator = gemem_setup_same_allocator (run->job, info);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
-  begin_ledger (run, info);
   /* what the allocator took before the first event */
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
   gemem_run_raise_peaks (run, 0);
@@ -243,16 +190,15 @@ open_epoch (GememRun *run)
     return;
   run->adopting = TRUE; /* the initial blocks of a later epoch are plain requests */
   run->adopt = run->adopted = FALSE;
-  if (run->order != NULL)
-    gemem_release_order_let_go (run->order, run->seq, TRUE);
+  gemem_probes_next_epoch (run);
   gemem_run_free_all (run);
   gemem_accounts_epoch (&run->accounts);
   if (run->epoch == run->job->warm_up)
     start_counting (run);
 }
 
-static void
-close_epoch (GememRun *run)
+static gboolean
+close_epoch (GememRun *run, GError **error)
 {
   GememEpoch epoch = { .peak_live = run->accounts.peak_live,
                        .peak_allocated = run->accounts.peak_allocated,
@@ -262,7 +208,7 @@ close_epoch (GememRun *run)
                        .ooms = run->epoch_ooms };
   g_array_append_val (run->result->epochs, epoch);
   gemem_run_lift_limit (run);
-  end_ledger (run);
+  return gemem_probes_end_epoch (run, error);
 }
 
 static gboolean
@@ -338,12 +284,11 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
   if (first_batch (run, reader, capacity, &events, &n, error))
     {
       open_epoch (run);
-      done = feed (run, reader, events, n, error)
-             && (run->touch == NULL || gemem_run_touch_finish (run, error));
+      done = feed (run, reader, events, n, error);
       if (done)
         {
           note_trace (run, &reader->info);
-          close_epoch (run);
+          done = close_epoch (run, error);
         }
     }
   gemem_trace_close (reader);
@@ -351,19 +296,6 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
 }
 
 /* ---- end */
-
-/* A number; a rate in hundredths of a percent as people write it. */
-static void
-add_stat (const char *name, guint64 value, const char *unit, gpointer data)
-{
-  GememSetting *setting = g_new (GememSetting, 1);
-  const gboolean rate = value > 0 && g_strcmp0 (unit, GEMEM_STAT_RATE) == 0;
-  setting->key = g_strdup (name);
-  setting->value = rate ? g_strdup_printf ("%" G_GUINT64_FORMAT ".%02u %%", value / 100,
-                                           (guint) (value % 100))
-                        : g_strdup_printf ("%" G_GUINT64_FORMAT, value);
-  g_ptr_array_add (data, setting);
-}
 
 static void
 count_leaks (GememRun *run)
@@ -379,24 +311,6 @@ static guint64
 above (guint64 a, guint64 b)
 {
   return a > b ? a - b : 0;
-}
-
-/* What came of waiting and of work on streams. */
-static void
-add_pace (GememRun *run)
-{
-  guint64 pieces, ns;
-
-  if (run->pace.wait != NULL)
-    {
-      add_stat ("pace_waits", run->pace.waits, "", run->result->stats);
-      add_stat ("pace_late_max_ns", run->pace.late, "ns", run->result->stats);
-    }
-  if (run->work == NULL)
-    return;
-  gemem_work_counts (run->work, &pieces, &ns);
-  add_stat ("occupy_pieces", pieces, "", run->result->stats);
-  add_stat ("occupy_ns", ns, "ns", run->result->stats);
 }
 
 static void
@@ -429,18 +343,11 @@ gather (GememRun *run)
   result->measured_alloc_ns = run->measured_alloc_ns;
   result->measured_free_ns = run->measured_free_ns;
   result->measured_total_ns = run->measured_alloc_ns.sum + run->measured_free_ns.sum;
-  if (run->touch != NULL)
-    {
-      guint64 fills, verifications;
-      gemem_touch_counts (run->touch, &fills, &verifications);
-      add_stat ("touch_fills", fills, "", result->stats);
-      add_stat ("touch_verifications", verifications, "", result->stats);
-    }
-  add_pace (run);
+  gemem_probes_gather (run);
   if (run->times != NULL)
     result->measured_calls = g_memdup2 (run->times->ns, sizeof run->times->ns);
   if (run->klass->report.stats != NULL)
-    run->klass->report.stats (run->allocator, add_stat, result->stats);
+    run->klass->report.stats (run->allocator, gemem_result_add_stat, result->stats);
   if (run->job->keep_report && run->klass->report.text != NULL)
     {
       GString *text = g_string_new (NULL);
@@ -465,59 +372,33 @@ check_end (GememRun *run, GError **error)
   return FALSE;
 }
 
-/* As a program ends: it lets go of everything and waits for the device, and the memory goes back
- * before the device does. */
-static void
-shut_down (GememRun *run)
-{
-  if (run->order != NULL)
-    {
-      gemem_release_order_let_go (run->order, run->seq, FALSE);
-      gemem_device_sync (run->device);
-    }
-  if (run->allocator != NULL)
-    gemem_allocator_destroy (run->allocator);
-}
-
-/* Real memory was used until now: what is still at work may fail. */
+/* Real memory was used until now: what is still at work may fail.  This wait is not the program's:
+ * nothing that watches the device is told. */
 static gboolean
-come_to_rest (GememRun *run, GError **error)
+quiesce (GememRun *run, GError **error)
 {
   if (run->device == NULL)
     return TRUE;
-  gemem_device_unwatch (run->device, &run->calls.watch);
+  run->device->watches = NULL;
   if (run->real)
     gemem_device_sync (run->device);
   return gemem_run_check_device (run, error);
 }
 
-/* Gives everything back.  TRUE if @ok and the ending went well too. */
+/* Returns and frees everything.  TRUE if @ok and the end went well too. */
 static gboolean
 end (GememRun *run, gboolean ok, GError **error)
 {
-  if (ok && run->log != NULL)
-    ok = gemem_rows_close (g_steal_pointer (&run->log), run->result->partial, error);
-  gemem_rows_discard (run->log);
-  if (run->device != NULL)
-    gemem_device_unwatch (run->device, &run->ledger_watch);
   if (run->device != NULL && run->job->watch != NULL)
     gemem_device_unwatch (run->device, run->job->watch);
-  shut_down (run);
-  if (ok)
-    ok = come_to_rest (run, error);
-  if (ok && run->calls.rows != NULL)
-    ok = gemem_rows_close (g_steal_pointer (&run->calls.rows), run->result->partial, error);
-  gemem_rows_discard (run->calls.rows);
-  if (ok && (run->verify || run->order != NULL))
-    ok = check_end (run, error);
-  if (ok && run->order != NULL)
-    ok = gemem_run_check_order (run, error);
-  gemem_release_order_free (run->order);
-  gemem_touch_free (run->touch);
-  gemem_work_free (run->work);
+  gemem_probes_shut_down (run);
+  if (run->allocator != NULL)
+    gemem_allocator_destroy (run->allocator);
+  ok = ok && quiesce (run, error) && gemem_probes_finish (run, error)
+       && (!run->check_end || check_end (run, error));
+  gemem_probes_clear (run);
   if (run->device != NULL)
     gemem_device_destroy (run->device);
-  gemem_ledger_clear (&run->ledger_storage);
   gemem_accounts_clear (&run->accounts);
   gemem_live_clear (&run->live);
   g_clear_pointer (&run->held_back, g_array_unref);
@@ -557,9 +438,10 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
 #if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
   run->verify = TRUE;
 #endif
+  run->check_end = run->verify || job->release_order;
   begin_histograms (run);
   run->result->variables = gemem_settings_new ();
-  run->result->stats = g_ptr_array_new_with_free_func (free_setting);
+  run->result->stats = gemem_settings_new ();
 }
 
 GememResult *
@@ -583,7 +465,7 @@ gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError *
   return result;
 }
 
-/* ---- a run that a program at work feeds */
+/* ---- a run that a running program feeds */
 
 GememRun *
 gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 capacity,
@@ -608,7 +490,7 @@ gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 
 GememResult *
 gemem_run_finish (GememRun *run)
 {
-  close_epoch (run);
+  close_epoch (run, NULL);
   gather (run);
   return g_steal_pointer (&run->result);
 }
@@ -618,42 +500,11 @@ gemem_run_close (GememRun *run, GError **error)
 {
   gboolean ok;
 
-  run->verify |= error != NULL;
+  run->check_end |= error != NULL;
   ok = end (run, error != NULL, error);
   gemem_result_free (run->result);
   g_free (run);
   return ok;
-}
-
-/* A second pass, only as far as the peak. */
-static gboolean
-fetch_map (const GememJob *job, GememResult *result, GError **error)
-{
-  GememJob again = *job;
-  GememResult *found;
-
-  again.timeline_points = 0;
-  again.measure = FALSE;
-  again.events_path = again.calls_path = NULL;
-  found = gemem_run_pass (&again, 0, result->peak_reserved_seq, error);
-  if (found == NULL)
-    return FALSE;
-  g_clear_pointer (&result->map, g_array_unref);
-  result->map = g_array_ref (found->map);
-  gemem_result_free (found);
-  return TRUE;
-}
-
-GememResult *
-gemem_job_run (const GememJob *job, GError **error)
-{
-  GememResult *result = gemem_run_pass (job, 0, G_MAXUINT64, error);
-
-  if (result != NULL
-      && ((job->keep_map && result->peak_reserved > 0 && !fetch_map (job, result, error))
-          || (job->find_capacity && !gemem_capacity_find (job, result, error))))
-    g_clear_pointer (&result, gemem_result_free);
-  return result;
 }
 
 GArray *

@@ -78,6 +78,18 @@ gemem_result_free (GememResult *result)
   g_free (result);
 }
 
+/* A number; a rate in hundredths of a percent as people write it. */
+void
+gemem_result_add_stat (const char *name, guint64 value, const char *unit, gpointer stats)
+{
+  const gboolean rate = value > 0 && g_strcmp0 (unit, GEMEM_STAT_RATE) == 0;
+  g_autofree char *text = rate ? g_strdup_printf ("%" G_GUINT64_FORMAT ".%02u %%", value / 100,
+                                                  (guint) (value % 100))
+                               : g_strdup_printf ("%" G_GUINT64_FORMAT, value);
+
+  gemem_settings_add (stats, name, text);
+}
+
 static double
 ratio (guint64 a, guint64 b)
 {

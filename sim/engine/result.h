@@ -1,9 +1,9 @@
 /* result.h - everything one replay found, in one object; the only thing the reports see.
  *
- * Measures are defined once, here and in the manual.  All fields are
- * integers; ratios are computed by the emitters from them through gemem_result_ratio_*().  Modelled
- * and measured latencies are separate fields and never mixed. A result is a pure function of
- * (trace, allocator, parameters, device, options), except for the fields under "measured".
+ * Measures are defined once, here and in the manual.  All fields are integers; the ratios are
+ * computed from them by the functions below.  Modelled and measured latencies are separate fields
+ * and never mixed.  A result is a pure function of (trace, allocator, parameters, device, options),
+ * except for the fields under "measured".
  *
  * `seq` is everywhere the number of an event in the stream of the reader, from 0, initial events
  * and events of other devices included; with --repeat it goes on counting through the epochs.
@@ -37,7 +37,7 @@ typedef struct
   guint64 largest_free; /* within the allocator's cache */
   gboolean avoidable;   /* live + request <= capacity: some layout could have served it */
   guint64 missing;      /* true: bytes by which live + request exceeds the capacity */
-  /* avoidable: the smallest live block whose end would make room, 0 if none was found */
+  /* avoidable: the smallest live block whose release would suffice, 0 if none was found */
   guint64 blocking_id;
   guint64 blocking_size;
 } GememOom;
@@ -161,7 +161,7 @@ struct _GememResult
 GememResult *gemem_result_new (void);
 void gemem_result_free (GememResult *result);
 
-/* Ratios, in one place: G_MAXUINT64-safe, 0 when undefined. */
+/* Ratios; 0 when undefined. */
 double gemem_result_utilisation (const GememResult *result); /* peak live / peak reserved */
 double gemem_result_overhead (const GememResult *result);    /* peak reserved / lower bound */
 /* 1 - largest free / free at the reserved peak */

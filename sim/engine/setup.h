@@ -16,5 +16,5 @@ const char *gemem_setup_defaults (const GememJob *job, const GememTraceInfo *inf
 /* TRUE if the recording was made by the allocator of @job. */
 gboolean gemem_setup_same_allocator (const GememJob *job, const GememTraceInfo *info);
 
-/* TRUE if the device of @job is hardware; FALSE also if nobody knows it. */
+/* TRUE if the device of @job is hardware; FALSE also if its class is unknown. */
 gboolean gemem_setup_is_real (const GememJob *job);

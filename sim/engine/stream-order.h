@@ -7,7 +7,7 @@
  * Streams are in order; a stream that waits for an event goes on only after it, so that what is
  * done of it proves the other stream's work too.
  *
- * Invariants: `done` never falls.  What is forgotten for want of room (EVENTS_MAX marks, WAITS_MAX
+ * Invariants: `done` never falls.  What is forgotten for want of space (EVENTS_MAX marks, WAITS_MAX
  * waits of a stream) is believed to be done: the answer "still at work" is always true, so a user
  * never complains falsely.
  * Memory: streams * WAITS_MAX at most; nothing per event of the trace.  Cost: O(1) amortised per

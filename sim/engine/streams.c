@@ -7,19 +7,7 @@
  */
 #include "config.h"
 
-#include "sim/engine/run.h"
-
-static void
-log_use (GememRun *run, const GememTraceEvent *event, const GememLive *live)
-{
-  const GememEventsRow row = {
-    run->seq,         (GememEventKind) event->kind, TRUE, event->id, live->requested, &live->block,
-    run->device->held
-  };
-
-  if (run->log != NULL && !gemem_events_log_row (run->log, &row))
-    run->stop = TRUE;
-}
+#include "sim/engine/blocks-private.h"
 
 static gboolean
 do_use (GememRun *run, const GememTraceEvent *event,
@@ -33,7 +21,7 @@ do_use (GememRun *run, const GememTraceEvent *event,
   if (live == NULL || live->flags != 0 || use == NULL) /* the allocator has it not in full */
     return TRUE;
   use (run->allocator, &live->block, event->stream);
-  log_use (run, event, live);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
   return TRUE;
 }
 

@@ -1,8 +1,30 @@
-/* touch.c - see touch.h.
+/* touch.c - the probe of --touch: do the bytes of a block stay its own from its allocation to its
+ * free, on real memory?
  *
- * Blocks are found by id, by place among the live ones (to draw one), by address (whom does an
- * unmap hit), and by tag when something was found.  Tags are given out in ascending order; a block
- * freed lately is still known by its tag, so that its bytes in another block have a name.
+ * Why: two live blocks that share a byte, or a page that is unmapped under a live block, change no
+ * decision and no number of a replay.  Memory itself shows them: every block is filled with a
+ * pattern of its own (kernels/touch-kernels.h) when it is allocated, and verified before it is
+ * freed, at random in between, and at the end.
+ *
+ * What is touched: the bytes asked for of every allocation on the device, while the program has
+ * them: for an allocator without complete() until the free is requested, for others until it is
+ * completed.  Host memory is not touched, nor the memory of graphs, whose parts may share bytes.  A
+ * MEMSET of the trace is followed by another fill.
+ * When: fills and verifications are work on the block's stream, in the order of the replay.  A
+ * verification that fails is reported when the host looks, at latest BATCH verifications later; the
+ * message names the event at which it was asked for.  What streams must wait for is not looked at
+ * here (release-order.h).  Memory taken from under a live block (seen by watching the device's
+ * calls) is verified at once, with a wait, so that the message can name the call.  After that the
+ * GPU's context is lost, to all runs of the process: compare allocators that may do such things one
+ * at a time.
+ *
+ * Blocks are found by id, by place among the live ones (to draw one), by address (to find the block
+ * that an unmap hits), and by tag when something was found.  Tags ascend; a block freed lately is
+ * still known by its tag, so that its bytes in another block have a name.
+ *
+ * Invariants: the blocks verified at random depend on the trace and the seed alone.
+ * Memory: a record per live block, BATCH of past verifications and as many of past blocks.  Cost:
+ * O(log n) per event and two kernels per block.
  */
 #include "config.h"
 
@@ -12,9 +34,10 @@
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/units.h"
-#include "sim/engine/touch.h"
+#include "sim/engine/run.h"
 
 #define SEED 1
+#define BATCH 4096    /* verifications whose outcome may be unknown */
 #define ONE_IN 4      /* events after which a block is verified */
 #define LOOK_EVERY 64 /* events after which the host looks */
 
@@ -38,7 +61,7 @@ static const char *const reasons[] = {
 typedef struct
 {
   guint64 id, address, size, stream;
-  guint64 allocated, freed; /* events; freed: G_MAXUINT64 while it lives */
+  guint64 allocated, freed; /* events; freed: G_MAXUINT64 while it is live */
   guint32 tag;
 } Block;
 
@@ -65,8 +88,9 @@ typedef struct
   guint64 address, size, id;
 } Taken;
 
-struct _GememTouch
+typedef struct
 {
+  GememProbe probe;
   GememDevice *device;
   GememDeviceWatch watch;
   GememRng rng;
@@ -74,13 +98,13 @@ struct _GememTouch
   GememIdMap *by_id; /* id -> Live * */
   GPtrArray *live;
   GememTree by_address;
-  Block past[GEMEM_TOUCH_BATCH];   /* freed, by tag */
-  Check checks[GEMEM_TOUCH_BATCH]; /* by number, from check_known on */
+  Block past[BATCH];               /* freed, by tag */
+  Check checks[BATCH];             /* by number, from check_known on */
   guint64 check_next, check_known; /* all below are known to be good */
   guint32 last_tag;
   guint events; /* since the host looked */
   Taken taken;
-};
+} Touch;
 
 /* ---- messages */
 
@@ -103,9 +127,9 @@ name_block (const Block *block)
 
 /* The block with @tag, alive or freed lately, if it has a word @index; or NULL. */
 static const Block *
-find_tag (const GememTouch *touch, guint32 tag, guint32 index)
+find_tag (const Touch *touch, guint32 tag, guint32 index)
 {
-  const Block *past = &touch->past[tag % GEMEM_TOUCH_BATCH],
+  const Block *past = &touch->past[tag % BATCH],
               *found = past->tag == tag && tag != 0 ? past : NULL;
 
   for (guint i = 0; i < touch->live->len && found == NULL; i++)
@@ -121,9 +145,9 @@ find_tag (const GememTouch *touch, guint32 tag, guint32 index)
 
 /* What a finding means. */
 static void
-report (GememTouch *touch, const GememMismatch *finding, GError **error)
+report (Touch *touch, const GememMismatch *finding, GError **error)
 {
-  const Check *check = &touch->checks[finding->check % GEMEM_TOUCH_BATCH];
+  const Check *check = &touch->checks[finding->check % BATCH];
   const Block *other = find_tag (touch, finding->tag, finding->index);
   g_autofree char *block = name_block (&check->block),
                   *others = other != NULL ? name_block (other) : NULL, *what = NULL;
@@ -146,10 +170,10 @@ report (GememTouch *touch, const GememMismatch *finding, GError **error)
 /* The device failed after the verifications from check_known on, as it does where a page is not
  * mapped. */
 static void
-report_failure (GememTouch *touch, GError **error)
+report_failure (Touch *touch, GError **error)
 {
   const GError *failure = gemem_device_failure (touch->device);
-  const Check *last = &touch->checks[(touch->check_next - 1) % GEMEM_TOUCH_BATCH];
+  const Check *last = &touch->checks[(touch->check_next - 1) % BATCH];
   g_autofree char *block = NULL;
 
   if (touch->check_next == 0)
@@ -162,15 +186,14 @@ report_failure (GememTouch *touch, GError **error)
                "event %" G_GUINT64_FORMAT
                ": after touching the blocks since event %" G_GUINT64_FORMAT
                ", the last of them %s: %s",
-               last->seq, touch->checks[touch->check_known % GEMEM_TOUCH_BATCH].seq, block,
-               failure->message);
+               last->seq, touch->checks[touch->check_known % BATCH].seq, block, failure->message);
 }
 
 /* ---- verifications */
 
 /* FALSE with @error if a verification failed; @wait: looks at all of them. */
 static gboolean
-look (GememTouch *touch, gboolean wait, GError **error)
+look (Touch *touch, gboolean wait, GError **error)
 {
   GememMismatch finding;
   gboolean found = gemem_device_finding (touch->device, wait, &finding);
@@ -189,29 +212,28 @@ look (GememTouch *touch, gboolean wait, GError **error)
   return FALSE;
 }
 
-/* The caller sees to it that there is room for one more (settle). */
+/* The caller sees to it that `checks` has space for one more (settle). */
 static void
-verify (GememTouch *touch, const Block *block, guint64 seq, Reason reason)
+verify (Touch *touch, const Block *block, guint64 seq, Reason reason)
 {
   const guint64 number = touch->check_next++;
 
-  touch->checks[number % GEMEM_TOUCH_BATCH] = (Check){ *block, seq, reason };
+  touch->checks[number % BATCH] = (Check){ *block, seq, reason };
   gemem_device_verify (touch->device, block->address, block->size, block->tag, block->stream,
                        number);
 }
 
 /* Waits if all checks of the batch are open. */
 static gboolean
-settle (GememTouch *touch, GError **error)
+settle (Touch *touch, GError **error)
 {
-  return touch->check_next - touch->check_known < GEMEM_TOUCH_BATCH - 8
-         || look (touch, TRUE, error);
+  return touch->check_next - touch->check_known < BATCH - 8 || look (touch, TRUE, error);
 }
 
 /* ---- blocks */
 
 static Live *
-find (const GememTouch *touch, guint64 id)
+find (const Touch *touch, guint64 id)
 {
   Live **place = gemem_idmap_lookup (touch->by_id, id);
   return place != NULL ? *place : NULL;
@@ -219,7 +241,7 @@ find (const GememTouch *touch, guint64 id)
 
 /* A block that lies in [@address, @address + @size), wholly or in part; or NULL. */
 static Live *
-find_in (const GememTouch *touch, guint64 address, guint64 size)
+find_in (const Touch *touch, guint64 address, guint64 size)
 {
   GememTreeNode *node = gemem_tree_lower_bound (&touch->by_address, address, 0, 0), *before;
   Live *live;
@@ -234,12 +256,12 @@ find_in (const GememTouch *touch, guint64 address, guint64 size)
 }
 
 static void
-forget (GememTouch *touch, Live *live, guint64 seq)
+forget (Touch *touch, Live *live, guint64 seq)
 {
   Live *last = g_ptr_array_index (touch->live, touch->live->len - 1);
 
   live->block.freed = seq;
-  touch->past[live->block.tag % GEMEM_TOUCH_BATCH] = live->block;
+  touch->past[live->block.tag % BATCH] = live->block;
   last->place = live->place;
   g_ptr_array_remove_index_fast (touch->live, live->place);
   gemem_tree_remove (&touch->by_address, &live->node);
@@ -250,7 +272,7 @@ forget (GememTouch *touch, Live *live, guint64 seq)
 static void
 observe (gpointer data, const GememDeviceNote *note)
 {
-  GememTouch *touch = data;
+  Touch *touch = data;
   const Live *live;
 
   if (!note->ok || touch->taken.seen
@@ -260,9 +282,8 @@ observe (gpointer data, const GememDeviceNote *note)
     touch->taken = (Taken){ TRUE, note->call, note->address, note->size, live->block.id };
 }
 
-void
-gemem_touch_served (GememTouch *touch, guint64 seq, guint64 id, guint64 address, guint64 size,
-                    guint64 stream)
+static void
+served (Touch *touch, guint64 seq, guint64 id, guint64 address, guint64 size, guint64 stream)
 {
   Live *live = gemem_slab_alloc (&touch->slab);
 
@@ -277,8 +298,8 @@ gemem_touch_served (GememTouch *touch, guint64 seq, guint64 id, guint64 address,
   gemem_device_fill (touch->device, address, size, live->block.tag, stream);
 }
 
-void
-gemem_touch_let_go (GememTouch *touch, guint64 seq, guint64 id)
+static void
+released (Touch *touch, guint64 seq, guint64 id)
 {
   Live *live = find (touch, id);
 
@@ -289,8 +310,8 @@ gemem_touch_let_go (GememTouch *touch, guint64 seq, guint64 id)
 }
 
 /* On the stream of the memset, which thereby comes after all that was touched before. */
-void
-gemem_touch_will_set (GememTouch *touch, guint64 seq, guint64 id, guint64 stream)
+static void
+will_set (Touch *touch, guint64 seq, guint64 id, guint64 stream)
 {
   const Live *live = find (touch, id);
   Block block;
@@ -302,8 +323,8 @@ gemem_touch_will_set (GememTouch *touch, guint64 seq, guint64 id, guint64 stream
   verify (touch, &block, seq, BEFORE_SET);
 }
 
-void
-gemem_touch_was_set (GememTouch *touch, guint64 id, guint64 stream)
+static void
+was_set (Touch *touch, guint64 id, guint64 stream)
 {
   const Live *live = find (touch, id);
 
@@ -316,7 +337,7 @@ gemem_touch_was_set (GememTouch *touch, guint64 id, guint64 stream)
 
 /* Memory went from under a block: does it still hold its own? */
 static gboolean
-look_under (GememTouch *touch, guint64 seq, GError **error)
+look_under (Touch *touch, guint64 seq, GError **error)
 {
   const Taken taken = touch->taken;
   const Live *live = find (touch, taken.id);
@@ -341,8 +362,9 @@ look_under (GememTouch *touch, guint64 seq, GError **error)
   return FALSE;
 }
 
-gboolean
-gemem_touch_after (GememTouch *touch, guint64 seq, GError **error)
+/* After event @seq: verifies some block now and then. */
+static gboolean
+verify_some (Touch *touch, guint64 seq, GError **error)
 {
   if (touch->taken.seen && !look_under (touch, seq, error))
     return FALSE;
@@ -357,8 +379,9 @@ gemem_touch_after (GememTouch *touch, guint64 seq, GError **error)
   return ++touch->events < LOOK_EVERY || look (touch, FALSE, error);
 }
 
-gboolean
-gemem_touch_finish (GememTouch *touch, guint64 seq, GError **error)
+/* Verifies all blocks, waits, and forgets them. */
+static gboolean
+verify_all (Touch *touch, guint64 seq, GError **error)
 {
   while (touch->live->len > 0)
     {
@@ -371,40 +394,111 @@ gemem_touch_finish (GememTouch *touch, guint64 seq, GError **error)
   return look (touch, TRUE, error);
 }
 
-void
-gemem_touch_counts (const GememTouch *touch, guint64 *fills, guint64 *verifications)
+/* ---- the probe */
+
+static gboolean
+wanted (const GememRun *run)
 {
-  *fills = touch->last_tag;
-  *verifications = touch->check_next;
+  return run->job->touch && run->map_seq == G_MAXUINT64;
 }
 
-GememTouch *
-gemem_touch_new (GememDevice *device, GError **error)
+static gboolean
+attach (GememProbe *probe, GememRun *run, GError **error)
 {
-  GememTouch *touch;
+  Touch *touch = (Touch *) probe;
 
-  if (!gemem_device_touch (device, error))
-    return NULL;
-  touch = g_new0 (GememTouch, 1);
-  touch->device = device;
+  if (!gemem_device_touch (run->device, error))
+    return FALSE;
+  touch->device = run->device;
   touch->watch = (GememDeviceWatch){ .func = observe, .data = touch };
   touch->by_id = gemem_idmap_new (sizeof (Live *));
   touch->live = g_ptr_array_new ();
   gemem_rng_init (&touch->rng, SEED, "touch");
   gemem_slab_init (&touch->slab, sizeof (Live));
-  gemem_device_watch (device, &touch->watch);
-  return touch;
+  gemem_device_watch (run->device, &touch->watch);
+  return TRUE;
 }
 
-void
-gemem_touch_free (GememTouch *touch)
+static void
+before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
 {
-  if (touch == NULL)
-    return;
-  gemem_device_unwatch (touch->device, &touch->watch);
+  Touch *touch = (Touch *) probe;
+
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_FREE_REQUESTED:
+      if (run->klass->streams.complete == NULL)
+        released (touch, run->seq, event->id);
+      break;
+    case GEMEM_EVENT_FREE:
+    case GEMEM_EVENT_FREE_COMPLETED:
+      released (touch, run->seq, event->id);
+      break;
+    case GEMEM_EVENT_MEMSET:
+      will_set (touch, run->seq, event->id, event->stream);
+      break;
+    default:
+      break;
+    }
+}
+
+/* The error with what it is about in front of it. */
+static gboolean
+named (const GememRun *run, gboolean ok, GError **error)
+{
+  if (!ok)
+    g_prefix_error (error, "%s: allocator %s: ", run->name, run->klass->name);
+  return ok;
+}
+
+static gboolean
+after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  Touch *touch = (Touch *) probe;
+  const GememLive *live;
+
+  if (event->kind == GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, event->id)) != NULL
+      && live->flags == 0 && live->requested > 0)
+    served (touch, run->seq, event->id, live->block.address, live->requested, event->stream);
+  else if (event->kind == GEMEM_EVENT_MEMSET)
+    was_set (touch, event->id, event->stream);
+  return named (run, verify_some (touch, run->seq, error), error);
+}
+
+static gboolean
+end_epoch (GememProbe *probe, GememRun *run, GError **error)
+{
+  return named (run, verify_all ((Touch *) probe, run->seq, error), error);
+}
+
+static void
+gather (GememProbe *probe, GememRun *run)
+{
+  const Touch *touch = (const Touch *) probe;
+
+  gemem_result_add_stat ("touch_fills", touch->last_tag, "", run->result->stats);
+  gemem_result_add_stat ("touch_verifications", touch->check_next, "", run->result->stats);
+}
+
+static void
+clear (GememProbe *probe, GememRun *run)
+{
+  Touch *touch = (Touch *) probe;
+
+  if (touch->by_id == NULL)
+    return; /* it was refused */
+  gemem_device_unwatch (run->device, &touch->watch);
   gemem_idmap_free (touch->by_id);
   g_ptr_array_unref (touch->live);
   gemem_tree_clear (&touch->by_address);
   gemem_slab_clear (&touch->slab);
-  g_free (touch);
 }
+
+const GememProbeClass gemem_touch_probe = { .size = sizeof (Touch),
+                                            .wanted = wanted,
+                                            .attach = attach,
+                                            .before = before,
+                                            .after = after,
+                                            .end_epoch = end_epoch,
+                                            .gather = gather,
+                                            .clear = clear };

@@ -1,4 +1,5 @@
-/* heap-private.h - a heap, as its files see it: heap.c, pools.c, heap-report.c. */
+/* heap-private.h - a heap, as its files see it: heap.c, pools.c, heap-report.c,
+ * heap-events.c. */
 #pragma once
 
 #include "sim/engine/run.h"
@@ -36,10 +37,22 @@ struct _GememHeap
   GArray *kept;      /* GememHeapBlock, freed: until their pool is released, or no pool is open */
 };
 
+/* GememDeviceObserver, of the heap @data: what the allocator obtains and returns while it serves an
+ * event comes before that event in the recording. */
+void gemem_heap_note_call (gpointer data, const GememDeviceNote *note);
 /* One event to the engine, then to the recording, with what the allocator decided. */
 gboolean gemem_heap_feed (GememHeap *heap, GememTraceEvent *event, GError **error);
-/* @block, which is no longer in `blocks`, goes back now or when its streams are done. */
-gboolean gemem_heap_let_go (GememHeap *heap, GememHeapBlock *block, GError **error);
+/* Returns @block, which is no longer in `blocks`, now or when its streams are done. */
+gboolean gemem_heap_release (GememHeap *heap, GememHeapBlock *block, GError **error);
+/* Returns the blocks whose streams are done; @wait: at least one block, if there is one that waits.
+ * *@any: there was one. */
+gboolean gemem_heap_release_ready (GememHeap *heap, gboolean wait, gboolean *any, GError **error);
+
+static inline gboolean
+gemem_heap_knows_streams (const GememHeap *heap)
+{
+  return (heap->run->klass->capabilities & GEMEM_CAP_STREAMS) != 0;
+}
 
 void gemem_heap_pools_init (GememHeap *heap);
 void gemem_heap_pools_clear (GememHeap *heap);

@@ -1,84 +1,14 @@
-/* heap.c - see heap.h.  Here: the program's calls become events, and blocks go back when nobody
- * uses them; pools.c has what belongs to private pools, heap-report.c what people ask about a
- * heap. */
+/* heap.c - see heap.h.  Here: a heap's beginning and end, and the calls of the program;
+ * heap-events.c feeds the engine, pools.c has what belongs to private pools, heap-report.c what
+ * people ask about a heap.
+ */
 #include "config.h"
 
 #include <string.h>
 
 #include "sim/live/heap-private.h"
 
-/* ---- events */
-
-/* What the allocator obtains and returns while it serves an event comes before that event in the
- * recording. */
-static void
-note_call (gpointer data, const GememDeviceNote *note)
-{
-  GememHeap *heap = data;
-  GememTraceEvent event = { .time = heap->now,
-                            .address = note->address,
-                            .size = note->size,
-                            .stream = note->stream,
-                            .device = (guint16) heap->job.device_ordinal };
-
-  if (!note->ok)
-    return;
-  if (heap->run == NULL)
-    event.flags = GEMEM_EVENT_INITIAL; /* the allocator is being made */
-  switch (note->call)
-    {
-    case GEMEM_CALL_RESERVE:
-      gemem_recording_note_range (heap->recording, note->address);
-      return;
-    case GEMEM_CALL_MALLOC:
-      event.kind = GEMEM_EVENT_SEGMENT_ALLOC;
-      break;
-    case GEMEM_CALL_FREE:
-      event.kind = GEMEM_EVENT_SEGMENT_FREE;
-      break;
-    case GEMEM_CALL_MAP:
-      event.kind = GEMEM_EVENT_SEGMENT_MAP;
-      break;
-    case GEMEM_CALL_UNMAP:
-      event.kind = GEMEM_EVENT_SEGMENT_UNMAP;
-      break;
-    default:
-      return;
-    }
-  gemem_recording_add (heap->recording, &event);
-}
-
-gboolean
-gemem_heap_feed (GememHeap *heap, GememTraceEvent *event, GError **error)
-{
-  const GememLive *live;
-
-  heap->now = heap->clock () - heap->start;
-  event->time = heap->now;
-  event->device = heap->run->ordinal;
-  if (!gemem_run_events (heap->run, event, 1, error))
-    return FALSE;
-  if (heap->recording == NULL)
-    return TRUE;
-  live = event->kind == GEMEM_EVENT_ALLOC ? gemem_live_find (&heap->run->live, event->id) : NULL;
-  if (live != NULL && live->flags == GEMEM_LIVE_UNSERVED)
-    event->flags |= GEMEM_EVENT_FAILED;
-  else if (live != NULL)
-    {
-      event->address = live->block.address;
-      event->aux = live->block.size;
-    }
-  gemem_recording_add (heap->recording, event);
-  return TRUE;
-}
-
 /* ---- streams */
-
-static gboolean
-knows_streams (const GememHeap *heap)
-{
-  return (heap->run->klass->capabilities & GEMEM_CAP_STREAMS) != 0;
-}
 
 /* The number of the program's stream. */
 static guint64
@@ -92,69 +22,10 @@ stream_number (GememHeap *heap, guint64 handle)
   *number = handle != 0 ? ++heap->last_stream : 0; /* 0 is the default stream, here as there */
   if (heap->name_stream != NULL)
     heap->name_stream (heap->run->device, *number, handle);
-  if (gemem_idmap_count (heap->streams) == 2 && !knows_streams (heap))
-    gemem_device_sync (
-        heap->run
-            ->device); /* what was freed while there was one stream may be given to the second */
+  /* what was freed while there was one stream may be allocated to the second */
+  if (gemem_idmap_count (heap->streams) == 2 && !gemem_heap_knows_streams (heap))
+    gemem_device_sync (heap->run->device);
   return *number;
-}
-
-/* ---- frees */
-
-/* The allocator gets block @id back: nobody uses it. */
-static gboolean
-give_back (GememHeap *heap, guint64 id, GError **error)
-{
-  GememTraceEvent event = { .kind = GEMEM_EVENT_FREE, .id = id };
-
-  return gemem_heap_feed (heap, &event, error);
-}
-
-/* What nobody uses any more goes back; @wait: at least one block, if there is one that waits. 
- * *@any: there was one. */
-static gboolean
-give_back_all (GememHeap *heap, gboolean wait, gboolean *any, GError **error)
-{
-  guint64 id;
-
-  *any = FALSE;
-  if (heap->pools_open > 0)
-    return TRUE;
-  while (gemem_waiting_take (&heap->waiting, wait && !*any, &id))
-    {
-      *any = TRUE;
-      if (!give_back (heap, id, error))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-/* The streams that must be done before @block is free: its own only where the allocator does not
- * know streams and there are several. */
-static guint
-streams_to_wait_for (GememHeap *heap, const GememHeapBlock *block, guint64 *streams)
-{
-  guint n = 0;
-
-  if (!knows_streams (heap) && gemem_idmap_count (heap->streams) > 1)
-    streams[n++] = block->stream;
-  for (guint i = 0; i < block->n_users; i++)
-    if (block->users[i] != block->stream)
-      streams[n++] = block->users[i];
-  return n;
-}
-
-gboolean
-gemem_heap_let_go (GememHeap *heap, GememHeapBlock *block, GError **error)
-{
-  g_autofree guint64 *streams = g_new (guint64, block->n_users + 1);
-  const guint n = streams_to_wait_for (heap, block, streams);
-
-  g_clear_pointer (&block->users, g_free);
-  if (n == 0)
-    return give_back (heap, block->id, error);
-  gemem_waiting_add (&heap->waiting, block->id, streams, n);
-  return TRUE;
 }
 
 /* ---- the program's calls */
@@ -191,10 +62,11 @@ gemem_heap_alloc (GememHeap *heap, guint64 size, guint64 stream, guint32 pool, G
   GememBlock block;
   gboolean any;
 
-  if (!give_back_all (heap, FALSE, &any, error) || !try_alloc (heap, &event, &block, error))
+  if (!gemem_heap_release_ready (heap, FALSE, &any, error)
+      || !try_alloc (heap, &event, &block, error))
     return 0;
   while (block.address == 0)
-    if (!give_back_all (heap, TRUE, &any, error) || !any
+    if (!gemem_heap_release_ready (heap, TRUE, &any, error) || !any
         || !try_alloc (heap, &event, &block, error))
       return 0;
   *(GememHeapBlock *) gemem_idmap_insert (heap->blocks, block.address,
@@ -219,13 +91,13 @@ gemem_heap_free (GememHeap *heap, guint64 address, GError **error)
   GememHeapBlock block;
   gboolean any;
 
-  if (!give_back_all (heap, FALSE, &any, error))
+  if (!gemem_heap_release_ready (heap, FALSE, &any, error))
     return FALSE;
   if (!gemem_idmap_remove (heap->blocks, address, &block))
     return unknown (heap, address, "freed", error);
   if (gemem_heap_pool_keeps (heap, &block))
     return TRUE;
-  return gemem_heap_let_go (heap, &block, error);
+  return gemem_heap_release (heap, &block, error);
 }
 
 gboolean
@@ -257,7 +129,7 @@ gemem_heap_trim (GememHeap *heap, GError **error)
   gboolean any = TRUE;
 
   while (any) /* as an empty_cache waits for what is in use */
-    if (!give_back_all (heap, TRUE, &any, error))
+    if (!gemem_heap_release_ready (heap, TRUE, &any, error))
       return FALSE;
   return gemem_heap_feed (heap, &event, error);
 }
@@ -298,7 +170,7 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
   heap->recording = options->recording;
   heap->name_stream = options->name_stream;
   heap->device = g_strdup (options->device);
-  heap->watch = (GememDeviceWatch){ .func = note_call, .data = heap };
+  heap->watch = (GememDeviceWatch){ .func = gemem_heap_note_call, .data = heap };
   if (choose (heap, options, error))
     {
       heap->job = (GememJob){ .allocator = heap->specs->pdata[0],

@@ -1,10 +1,10 @@
-/* heap.h - an allocator of the registry at work: a running program asks, the engine serves, books
- * and measures.
+/* heap.h - an allocator of the registry at work: a running program asks, the engine serves,
+ * accounts and measures.
  *
  * One heap is one device.  What the program does becomes the events of a trace, fed one by one to
- * the engine's own loop (sim/engine/run.h): the decisions, the books, the latencies and the reasons
- * of failures are those of a replay because they are made by the same code, and a recording of the
- * events (recording.h) replays to the same decisions.
+ * the engine's own loop (sim/engine/run.h): the decisions, the accounts, the latencies and the
+ * reasons of failures are those of a replay because they are made by the same code, and a recording
+ * of the events (recording.h) replays to the same decisions.
  *
  * When is memory free?  A program frees a block while streams may still use it; a recording knows
  * when they were done, a program at work must find out. The heap does, with device events: the
@@ -45,7 +45,7 @@ typedef struct
 /* Errors: those of making allocator and device; GEMEM_ERROR_USAGE if @options->allocator stands for
  * several. */
 GememHeap *gemem_heap_new (const GememHeapOptions *options, GError **error);
-/* Lets go of everything, what is live included.  @error NULL: without looking whether all came back
+/* Releases everything, what is live included.  @error NULL: without looking whether all came back
  * (GEMEM_ERROR_INVARIANT). */
 gboolean gemem_heap_close (GememHeap *heap, GError **error);
 

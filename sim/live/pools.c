@@ -29,7 +29,7 @@ is_kept (const GememHeap *heap, const GememHeapBlock *block)
 {
   const GememAllocatorClass *klass = heap->run->klass;
   const gboolean waits = block->n_users > 0
-                         || ((klass->capabilities & GEMEM_CAP_STREAMS) == 0
+                         || (!gemem_heap_knows_streams (heap)
                              && gemem_idmap_count (heap->streams) > 1);
 
   if (heap->pools_open > 0 && waits)
@@ -47,7 +47,7 @@ gemem_heap_pool_keeps (GememHeap *heap, GememHeapBlock *block)
   return TRUE;
 }
 
-/* Lets go of what there is no reason to keep any more, in the order in which it was freed. */
+/* Releases what there is no reason to keep any more, in the order in which it was freed. */
 static gboolean
 look_again (GememHeap *heap, GError **error)
 {
@@ -61,7 +61,7 @@ look_again (GememHeap *heap, GError **error)
       if (!ok || is_kept (heap, block))
         g_array_append_val (heap->kept, *block);
       else
-        ok = gemem_heap_let_go (heap, block, error);
+        ok = gemem_heap_release (heap, block, error);
     }
   return ok;
 }

@@ -4,7 +4,7 @@
  * allocator, its settings and its device, so that a replay without options repeats the run,
  * compares every decision and says where it differs.
  * Until the file is complete its events are in the journal PATH.PROCESS.gmj, which every command of
- * gemem-sim reads: it is all there is when the program is killed, and all there was room for when
+ * gemem-sim reads: it is all there is when the program is killed, and all that was written when
  * the disk is full.
  * Errors while writing are kept and told at the end: a full disk must not stop the program that is
  * recorded.

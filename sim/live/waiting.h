@@ -1,4 +1,4 @@
-/* waiting.h - blocks that were let go while streams may still use them, and the device events that
+/* waiting.h - blocks that were freed while streams may still use them, and the device events that
  * tell when they no longer do.
  *
  * Each stream has its events in the order in which they were recorded; the first that is not

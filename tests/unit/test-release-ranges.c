@@ -134,7 +134,7 @@ test_end_of_the_program (void)
       Rig rig = rig_new ();
 
       give (&rig, 1, 0, 2);
-      gemem_release_order_let_go (rig.order, ++rig.seq, idle);
+      gemem_release_order_release_all (rig.order, ++rig.seq, idle);
       unmap (&rig, 1);
       rig_done (&rig, idle);
     }

@@ -1,0 +1,132 @@
+/* blocks-private.h - a request and a free: what most events are, and what loads and unloads of
+ * graphs come to for allocators that know none.
+ *
+ * Inline, because events.c serves millions per second with them; graphs.c uses the same.
+ * Cost: one idmap operation, one call of the allocator, some 40 additions and compares.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "sim/engine/run.h"
+
+/* Tells the probes, if there are any, what became of @event. */
+static inline void
+gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean request, guint64 size,
+                     const GememBlock *block)
+{
+  if (G_UNLIKELY (run->probes.n > 0))
+    {
+      const GememDecision decision = { event, request, TRUE, size, block };
+      gemem_probes_decided (run, &decision);
+    }
+}
+
+/* The request itself, with its latencies. */
+static inline gboolean
+gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block)
+{
+  guint64 charged = run->device->call_time, began = 0;
+  gboolean served;
+
+  if (G_UNLIKELY (run->clock != NULL))
+    began = run->clock ();
+  served = run->klass->alloc (run->allocator, request, block);
+  if (G_UNLIKELY (run->clock != NULL))
+    gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
+  charged = run->device->call_time - charged + run->device->hit_ns;
+  gemem_histogram_add (&run->alloc_ns, charged);
+  run->modelled_ns += charged;
+  return served;
+}
+
+static inline void
+gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *live)
+{
+  if (G_UNLIKELY (live->block.address >= GEMEM_HOST_ADDRESS))
+    {
+      live->flags = GEMEM_LIVE_HOST;
+      return;
+    }
+  gemem_accounts_demand (&run->accounts, event->size);
+  live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size,
+                                       live->block.size);
+}
+
+/* ALLOC, or an event that comes to the same. */
+static inline gboolean
+gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememRequest request = { event->size, event->stream, event->pool, event->id };
+  gboolean existed, served;
+  GememLive *live = gemem_live_add (&run->live, event->id, &existed);
+
+  if (G_UNLIKELY (existed))
+    return gemem_run_bad_event (
+        run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
+  live->requested = event->size;
+  if (G_UNLIKELY (event->size == 0) && (run->klass->capabilities & GEMEM_CAP_EMPTY) == 0)
+    {
+      live->flags = GEMEM_LIVE_UNSERVED;
+      run->result->zero_allocs++;
+      return TRUE;
+    }
+  run->result->allocs++;
+  served = gemem_block_serve (run, &request, &live->block);
+  if (G_LIKELY (served))
+    gemem_block_account (run, event, live);
+  else
+    {
+      gemem_accounts_demand (&run->accounts, event->size);
+      memset (&live->block, 0, sizeof live->block);
+      live->flags = GEMEM_LIVE_UNSERVED;
+      if (run->allocator->refusal != NULL)
+        return gemem_run_take_refusal (run, error);
+      gemem_run_out_of_memory (run, event, &request);
+    }
+  gemem_block_decided (run, event, TRUE, event->size, served ? &live->block : NULL);
+  return TRUE;
+}
+
+/* The free itself, with its latencies. */
+static inline void
+gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion_follows)
+{
+  guint64 charged = run->device->call_time, began = 0;
+
+  run->result->frees++;
+  if (G_UNLIKELY (run->clock != NULL))
+    began = run->clock ();
+  run->klass->free (run->allocator, block, completion_follows);
+  if (G_UNLIKELY (run->clock != NULL))
+    gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
+  charged = run->device->call_time - charged + run->device->hit_ns;
+  gemem_histogram_add (&run->free_ns, charged);
+  run->modelled_ns += charged;
+}
+
+static inline void
+gemem_block_account_end (GememRun *run, const GememLive *live)
+{
+  if (G_UNLIKELY ((live->flags & GEMEM_LIVE_HOST) != 0))
+    return;
+  gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
+  gemem_accounts_end_demand (&run->accounts, live->requested);
+}
+
+/* FREE, or an event that comes to the same. */
+static inline gboolean
+gemem_block_free (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememLive *live = gemem_live_take (&run->live, event->id);
+
+  if (G_UNLIKELY (live == NULL))
+    return gemem_run_bad_free (run, event, error);
+  if (G_UNLIKELY ((live->flags & ~(guint32) GEMEM_LIVE_HOST) != 0))
+    return gemem_run_unusual_free (run, event, live, error);
+  gemem_block_release (run, &live->block, FALSE);
+  gemem_block_account_end (run, live);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
+  gemem_live_recycle (&run->live, live);
+  return TRUE;
+}

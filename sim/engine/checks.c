@@ -1,0 +1,186 @@
+/* checks.c - the probe of --check: walks and checks the allocator after every event.
+ *
+ * What is demanded of an allocator: spans tile their segments without overlap; what is not UNMAPPED
+ * adds up to the bytes held from the device; every block of the program is a LIVE span that covers
+ * what was asked for, and every LIVE span is such a block; the sums over the live records are the
+ * engine's accounts; the allocator's own check passes.
+ */
+#include "config.h"
+
+#include "sim/engine/run.h"
+
+G_GNUC_PRINTF (3, 4)
+static gboolean
+broken (GError **error, GememAllocator *allocator, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "allocator %s: %s; this is a bug of the allocator, please report it",
+               allocator->klass->name, text);
+  return FALSE;
+}
+
+/* Each span begins where the one before it ended, or begins a later segment that the one before it
+ * filled. */
+static gboolean
+check_tiling (GememAllocator *allocator, const GArray *spans, GError **error)
+{
+  guint64 end = 0, segment = 0, segment_end = 0;
+
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const GememSpan *span = &g_array_index (spans, GememSpan, i);
+      if (i == 0 || span->segment != segment)
+        {
+          if (end != segment_end)
+            return broken (error, allocator,
+                           "the spans of the segment at 0x%" G_GINT64_MODIFIER "x do not fill it",
+                           segment);
+          if (span->segment < end)
+            return broken (error, allocator,
+                           "the segment at 0x%" G_GINT64_MODIFIER "x overlaps the one before it",
+                           span->segment);
+          end = segment = span->segment;
+          segment_end = segment + span->segment_size;
+        }
+      if (span->address != end || span->size == 0 || span->size > segment_end - end)
+        return broken (error, allocator,
+                       "the span at 0x%" G_GINT64_MODIFIER
+                       "x does not follow its neighbour in its segment",
+                       span->address);
+      end += span->size;
+    }
+  return end == segment_end
+         || broken (error, allocator,
+                    "the spans of the segment at 0x%" G_GINT64_MODIFIER "x do not fill it",
+                    segment);
+}
+
+static guint64
+sum_physical (const GArray *spans)
+{
+  guint64 sum = 0;
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const GememSpan *span = &g_array_index (spans, GememSpan, i);
+      sum += span->state == GEMEM_SPAN_UNMAPPED ? 0 : span->size;
+    }
+  return sum;
+}
+
+static int
+compare_users (gconstpointer a, gconstpointer b)
+{
+  guint64 x = gemem_span_user (a), y = gemem_span_user (b);
+  return x < y ? -1 : x > y;
+}
+
+/* LIVE spans sorted by the address the program has. */
+static GArray *
+live_spans (const GArray *spans)
+{
+  GArray *live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+  for (guint i = 0; i < spans->len; i++)
+    if (g_array_index (spans, GememSpan, i).state == GEMEM_SPAN_LIVE)
+      g_array_append_vals (live, &g_array_index (spans, GememSpan, i), 1);
+  g_array_sort (live, compare_users);
+  return live;
+}
+
+static gboolean
+check_blocks (GememAllocator *allocator, const GArray *spans, const GArray *rows, GError **error)
+{
+  g_autoptr (GArray) live = live_spans (spans);
+  guint s = 0;
+
+  for (guint r = 0; r < rows->len; r++)
+    {
+      const GememLiveRow *row = &g_array_index (rows, GememLiveRow, r);
+      const GememSpan *span = s < live->len ? &g_array_index (live, GememSpan, s) : NULL;
+      gboolean found = span != NULL && gemem_span_user (span) == row->address;
+      if (!found && (row->live->flags & (GEMEM_LIVE_REQUESTED | GEMEM_LIVE_HOST)) != 0)
+        continue; /* no longer the program's, or not the device's */
+      if (!found)
+        return broken (error, allocator,
+                       "walk does not report the live block of id %" G_GUINT64_FORMAT
+                       " at 0x%" G_GINT64_MODIFIER "x",
+                       row->id, row->address);
+      if (row->address < span->address
+          || row->live->requested > span->address + span->size - row->address)
+        return broken (error, allocator,
+                       "the block of id %" G_GUINT64_FORMAT " is smaller than what was asked for",
+                       row->id);
+      s++;
+    }
+  if (s < live->len)
+    return broken (error, allocator,
+                   "walk reports a live block at 0x%" G_GINT64_MODIFIER "x that nobody holds",
+                   gemem_span_user (&g_array_index (live, GememSpan, s)));
+  return TRUE;
+}
+
+static gboolean
+check_accounts (GememAllocator *allocator, const GArray *rows, const GememAccounts *accounts,
+                GError **error)
+{
+  guint64 live = accounts->graphs, allocated = accounts->graphs;
+
+  for (guint r = 0; r < rows->len; r++)
+    {
+      const GememLive *row = g_array_index (rows, GememLiveRow, r).live;
+      if ((row->flags & GEMEM_LIVE_HOST) != 0)
+        continue;
+      live += row->requested;
+      allocated += row->block.size;
+    }
+  if (live != accounts->live || allocated != accounts->allocated || allocated > accounts->reserved)
+    return broken (error, allocator,
+                   "accounting does not close: live %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT
+                   ", allocated %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT
+                   ", reserved %" G_GUINT64_FORMAT,
+                   live, accounts->live, allocated, accounts->allocated, accounts->reserved);
+  return TRUE;
+}
+
+static gboolean
+verify (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts,
+        GError **error)
+{
+  g_autoptr (GArray) spans = gemem_spans_of (allocator);
+  g_autoptr (GArray) rows = gemem_live_rows (table, FALSE);
+  guint64 physical = sum_physical (spans);
+
+  if (physical != allocator->device->held)
+    return broken (error, allocator,
+                   "walk adds up to %" G_GUINT64_FORMAT
+                   " bytes, the device holds %" G_GUINT64_FORMAT,
+                   physical, allocator->device->held);
+  return check_tiling (allocator, spans, error) && check_blocks (allocator, spans, rows, error)
+         && check_accounts (allocator, rows, accounts, error)
+         && allocator->klass->check (allocator, error);
+}
+
+static gboolean
+wanted (const GememRun *run)
+{
+  return run->verify;
+}
+
+static gboolean
+after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  (void) probe, (void) event;
+  if (verify (run->allocator, &run->live, &run->accounts, error))
+    return TRUE;
+  g_prefix_error (error, "%s:event %" G_GUINT64_FORMAT ": ", run->name, run->seq);
+  return FALSE;
+}
+
+const GememProbeClass gemem_checks_probe = { .size = sizeof (GememProbe),
+                                             .wanted = wanted,
+                                             .after = after };

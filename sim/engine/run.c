@@ -1,0 +1,135 @@
+/* run.c - what the handlers of all kinds of events share: refusals, failed requests, peaks, the
+ * state of the device.
+ */
+#include "config.h"
+
+#include "sim/engine/audit.h"
+#include "sim/engine/run.h"
+
+gboolean
+gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  if (run->job->allow_partial)
+    {
+      run->result->inconsistent++;
+      run->result->partial = TRUE;
+      return TRUE;
+    }
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s:event %" G_GUINT64_FORMAT
+               ": %s; repair the trace, or leave such events out with --allow-partial",
+               run->name, run->seq, text);
+  return FALSE;
+}
+
+gboolean
+gemem_run_take_refusal (GememRun *run, GError **error)
+{
+  g_autofree char *refusal = g_steal_pointer (&run->allocator->refusal);
+
+  return refusal == NULL || gemem_run_bad_event (run, error, "%s", refusal);
+}
+
+gboolean
+gemem_run_bad_free (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",
+                              event->id);
+}
+
+void
+gemem_run_skip_free (GememRun *run, const GememLive *live)
+{
+  if (live->requested == 0 && (run->klass->capabilities & GEMEM_CAP_EMPTY) == 0)
+    return;
+  run->result->skipped_frees++;
+  gemem_accounts_end_demand (&run->accounts, live->requested);
+}
+
+gboolean
+gemem_run_unusual_free (GememRun *run, const GememTraceEvent *event, GememLive *live,
+                        GError **error)
+{
+  if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
+    {
+      gemem_run_skip_free (run, live);
+      gemem_live_recycle (&run->live, live);
+      return TRUE;
+    }
+  *(GememLive **) gemem_idmap_insert (run->live.map, event->id, NULL) = live;
+  return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
+}
+
+void
+gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const GememRequest *request)
+{
+  GememResult *result = run->result;
+  GememOom oom = {
+    .seq = run->seq, .id = event->id, .requested = event->size, .stream = event->stream
+  };
+  gboolean keep = result->oom->len < run->oom_max;
+
+  gemem_audit (run->allocator, &run->live, &run->accounts, request, keep, &oom);
+  result->failed_allocs++;
+  result->ooms++;
+  run->epoch_ooms++;
+  if (oom.avoidable)
+    result->ooms_avoidable++;
+  if (keep)
+    g_array_append_val (result->oom, oom);
+  if (run->job->stop_at_oom)
+    {
+      result->failure = g_strdup_printf (
+          "out of memory at event %" G_GUINT64_FORMAT ", where the replay was to stop", run->seq);
+      run->stop = TRUE;
+    }
+}
+
+gboolean
+gemem_run_check_device (const GememRun *run, GError **error)
+{
+  const GError *failure = gemem_device_failure (run->device);
+
+  if (failure == NULL)
+    return TRUE;
+  g_clear_error (error);
+  g_set_error (error, failure->domain, failure->code, "%s:event %" G_GUINT64_FORMAT ": %s",
+               run->name, run->seq, failure->message);
+  return FALSE;
+}
+
+void
+gemem_run_raise_peaks (GememRun *run, guint64 stream)
+{
+  GememAccounts *accounts = &run->accounts;
+  GememResult *result = run->result;
+
+  accounts->peak_live = MAX (accounts->peak_live, accounts->live);
+  accounts->peak_allocated = MAX (accounts->peak_allocated, accounts->allocated);
+  accounts->peak_reserved = MAX (accounts->peak_reserved, accounts->high);
+  if (accounts->live > result->peak_live)
+    {
+      result->peak_live = accounts->live;
+      result->peak_live_seq = run->seq;
+    }
+  if (accounts->allocated > result->peak_allocated)
+    {
+      result->peak_allocated = accounts->allocated;
+      result->peak_allocated_seq = run->seq;
+      accounts->peak_stamp++;
+    }
+  if (accounts->high > result->peak_reserved)
+    {
+      result->peak_reserved = accounts->high;
+      result->peak_reserved_seq = run->seq;
+      result->live_at_peak_reserved = accounts->live;
+      result->allocated_at_peak_reserved = accounts->allocated;
+      result->largest_free_at_peak = run->klass->largest_free (run->allocator, stream);
+    }
+}

@@ -1,0 +1,55 @@
+/* segment-map.c - the probe of the pass that takes the segment map: what lies where after one
+ * event, with which the pass ends.
+ */
+#include "config.h"
+
+#include "sim/engine/run.h"
+
+static void
+take_map (GememAllocator *allocator, const GememLiveTable *table, GArray *out)
+{
+  g_autoptr (GArray) spans = gemem_spans_of (allocator);
+  g_autoptr (GArray) rows = gemem_live_rows (table, FALSE);
+
+  g_array_set_size (out, 0);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      GememMapSpan entry = { .span = g_array_index (spans, GememSpan, i) };
+      GememLiveRow key = { .address = gemem_span_user (&entry.span), .id = 0 };
+      guint low = 0, high = rows->len;
+      while (low < high) /* first row not below the address */
+        {
+          guint middle = low + (high - low) / 2;
+          if (g_array_index (rows, GememLiveRow, middle).address < key.address)
+            low = middle + 1;
+          else
+            high = middle;
+        }
+      if (entry.span.state == GEMEM_SPAN_LIVE && low < rows->len
+          && g_array_index (rows, GememLiveRow, low).address == key.address)
+        entry.requested = g_array_index (rows, GememLiveRow, low).live->requested;
+      g_array_append_val (out, entry);
+    }
+}
+
+static gboolean
+wanted (const GememRun *run)
+{
+  return run->map_seq != G_MAXUINT64;
+}
+
+static gboolean
+after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  (void) probe, (void) event, (void) error;
+  if (run->seq == run->map_seq)
+    {
+      take_map (run->allocator, &run->live, run->result->map);
+      run->stop = TRUE;
+    }
+  return TRUE;
+}
+
+const GememProbeClass gemem_map_probe = { .size = sizeof (GememProbe),
+                                          .wanted = wanted,
+                                          .after = after };
