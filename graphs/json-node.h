@@ -1,5 +1,5 @@
-/* json-read.h - what the halves of the reader of our JSON share: the document with its variables,
- * and its nodes. */
+/* json-node.h - nodes of our JSON graph format, and what a node shares with the document around it:
+ * the state of the reader, variables, shapes and sizes. */
 #pragma once
 
 #include "graphs/json.h"
