@@ -7,7 +7,7 @@
  *
  * The log of the planner may be appended to the dump (cat DUMP LOG): its "[IMAS]Set" lines then
  * give ids and effective streams, which a dump of the usual stages does not have as the planner saw
- * them (11.1).  Names are cut to 512 bytes there; of nodes that are the same up to there none is
+ * them (11.1).  Names are cut to 512 bytes there; nodes whose names differ only behind that are not
  * matched.  Several root graphs in a file: FILE#0, FILE#1...
  *
  * Kernel libraries: the field that holds the name is not specified, so an attribute whose value is

@@ -1,4 +1,4 @@
-/* graph.c - building, sealing and reading graphs; see graph.h.
+/* graph.c - building and reading graphs; see graph.h.
  *
  * Everything lies in a few flat arrays, a node's part of each being a slice: memory is linear and
  * reading needs no look-up.  Names are interned in one string chunk.  Connections are kept by name
@@ -40,7 +40,7 @@ free_setting (gpointer data)
   g_free (setting);
 }
 
-/* Room for one, so that the data of an empty array is no NULL to which a slice would add 0. */
+/* Never empty inside, so that an empty slice is computed from an address and not from NULL. */
 #define NEW_ARRAY(type) g_array_sized_new (FALSE, FALSE, sizeof (type), 1)
 
 GememGraph *

@@ -1,7 +1,7 @@
 /* json-node.c - reading one node of our JSON graph format; see json-node.h.
  *
  * The tree holds the node, so its fields may come in any order; attributes are added before
- * outputs, as the builder wants it.  O(size of the node).
+ * outputs, as the builder requires.  O(size of the node).
  */
 #include "config.h"
 

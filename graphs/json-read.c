@@ -1,7 +1,7 @@
 /* json-read.c - reading our JSON graph format; every field is described in doc/graph-format.md.
  *
  * The members of the file are streamed; one node at a time is held as a tree, because its fields
- * may come in any order and the builder wants attributes before outputs.  Variables may be used
+ * may come in any order and the builder requires attributes before outputs.  Variables may be used
  * before they are listed; what is used and never listed is an error at the end.
  * Memory: the graph, and the largest node.  O(file).
  */

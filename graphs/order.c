@@ -3,13 +3,13 @@
  * Chains.  The nodes of a stream, in id order, run one after another: a chain.  So for every node
  * it is enough to know, per chain, the first node that runs after it.  A node without a stream (-1)
  * has no next; if it follows some node by an edge it joins the chain of a direct predecessor that
- * is the chain's last so far, or opens a chain; if it follows nobody no query can be true for it
- * and it needs none (nor do data and constants, about which nobody asks).
+ * is the chain's last so far, or opens a chain.  If it follows no node no query can be true for it
+ * and it needs no chain; data and constants need none either, as no query is about them.
  *
- * Blocks.  An owner (a node with blocks that hold nodes) runs nothing itself.  Who has an edge to
- * the owner has one to the GATE, which knows what all inner nodes reach; inner nodes join what the
- * owner reaches.  On its stream an owner has a turn only if all that it contains runs on that same
- * stream; its next is then the first node behind its inside.
+ * Blocks.  An owner (a node with blocks that hold nodes) runs nothing itself.  An edge to the owner
+ * leads to its GATE, which reaches whatever the inner nodes reach; inner nodes join what the owner
+ * reaches.  An owner counts on its stream (has a TURN there) only if all that it contains runs on
+ * that stream; the next after it is then the first node behind its inner nodes.
  *
  * Rows are filled from the last id to the first; a row is final when its node's turn comes, except
  * an owner's, which its consumers (of larger ids than the inner nodes) fill beforehand.
@@ -226,7 +226,7 @@ typedef struct
   guint32 *next; /* per chain: the node that has the next turn */
 } Fill;
 
-/* @row reaches @to, and whatever that means. */
+/* @row reaches @to, and what @to reaches. */
 static void
 reach (const Fill *fill, guint32 *row, guint32 to)
 {
@@ -259,8 +259,8 @@ reach_successors (const Fill *fill, guint32 id)
       reach (fill, row, gemem_graph_successors (graph, id)[i]);
 }
 
-/* The owners that @id waits for directly learn of it now: their inner nodes, of smaller ids than
- * @id, ask before the owner's turn. */
+/* Enters @id in the rows of the owners that it waits for directly: their inner nodes, of smaller
+ * ids than @id, need it before the owner is visited. */
 static void
 tell_owners (const Fill *fill, guint32 id)
 {
@@ -285,7 +285,7 @@ tell_owners (const Fill *fill, guint32 id)
     }
 }
 
-/* An inner node takes over what its owners reach. */
+/* An inner node reaches what its owners reach. */
 static void
 follow_owners (const Fill *fill, guint32 id)
 {
@@ -300,7 +300,7 @@ follow_owners (const Fill *fill, guint32 id)
     }
 }
 
-/* The gates that @id lies behind know it and what it reaches. */
+/* The gates around @id reach it and what it reaches. */
 static void
 enter_gates (const Fill *fill, guint32 id)
 {
