@@ -1,9 +1,9 @@
 /* lower-rules.c - what the types and attributes of nodes say about memory, for lowerings; see
  * lower.h.
  *
- * Only what can be seen at run time is here: who shares memory with whom, what is there for all
- * steps, what is not in device memory, what is cleared. How planners place things side by side is
- * theirs.  Origin: ge-static.md 1.1, 1.6, 6.1, 7.5, 7.6.
+ * Only what can be seen at run time is here: who shares memory with whom, what is not in device
+ * memory, what is cleared.  How planners place tensors side by side is in planners/ties.c.
+ * Origin: ge-static.md 1.1, 1.6, 6.1, 7.5, 7.6.
  */
 #include "config.h"
 
