@@ -7,12 +7,22 @@
 
 /* ---- groups of types */
 
+/* Asked several times per tensor, and mostly in vain: the first letter decides nearly always. */
+static gboolean
+type_is (const GememNode *node, const char *const *types)
+{
+  for (; *types != NULL; types++)
+    if (node->type[0] == types[0][0] && strcmp (node->type, *types) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 gboolean
 gemem_node_is_data (const GememNode *node)
 {
   static const char *const types[] = { "Data", "RefData", "AippData", "AnnData", NULL };
 
-  return g_strv_contains (types, node->type);
+  return type_is (node, types);
 }
 
 gboolean
@@ -28,7 +38,7 @@ gemem_node_is_constant (const GememNode *node)
                                        "Constant",     "MultiShape",       "HorovodWait",
                                        "FileConstant", "ConstPlaceHolder", NULL };
 
-  return g_strv_contains (types, node->type);
+  return type_is (node, types);
 }
 
 gboolean
@@ -36,7 +46,7 @@ gemem_node_is_merge (const GememNode *node)
 {
   static const char *const types[] = { "Merge", "StreamMerge", NULL };
 
-  return g_strv_contains (types, node->type);
+  return type_is (node, types);
 }
 
 /* ---- items */
@@ -102,9 +112,9 @@ reference_by_rule (const GememGraph *graph, guint32 node, guint32 output)
   const GememTensor *tensor = gemem_graph_tensor (graph, n->first_output + output);
   guint32 named;
 
-  if (g_strv_contains (same_index, n->type) || (n->block != 0 && gemem_node_is_data (n)))
+  if (type_is (n, same_index) || (n->block != 0 && gemem_node_is_data (n)))
     return output;
-  if (output == 0 && g_strv_contains (first_only, n->type))
+  if (output == 0 && type_is (n, first_only))
     return 0;
   if ((named = gemem_graph_overwritten_input (graph, node, output)) != GEMEM_NONE)
     return named;

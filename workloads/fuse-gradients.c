@@ -234,8 +234,8 @@ padded (const Fuse *fuse, const GememGradient *gradient)
   const guint64 elements = gpu ? 256 : 16384, bytes = gpu ? 256 : 4096;
 
   if (fuse->options->version == GEMEM_FUSE_1_4)
-    return (gradient->elements + elements - 1) / elements * elements;
-  return (gradient->elements * size + bytes - 1) / bytes * bytes / size;
+    return gemem_round_up (gradient->elements, elements);
+  return gemem_round_up (gradient->elements * size, bytes) / size;
 }
 
 static void

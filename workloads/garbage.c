@@ -28,7 +28,7 @@ gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage)
       const guint64 size = gemem_lower_storage (lower, storage)->size;
 
       g_array_append_val (garbage->queue, storage);
-      garbage->sum += (size + garbage->unit - 1) / garbage->unit * garbage->unit + garbage->extra;
+      garbage->sum += gemem_round_up (size, garbage->unit) + garbage->extra;
     }
   if (!more_from_this_node (lower) && garbage->queue->len > 0
       && (garbage->threshold <= 1 || garbage->sum >= garbage->threshold))

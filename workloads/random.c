@@ -127,7 +127,7 @@ draw_size (Reader *reader)
     size = gemem_rng_range (&reader->sizes, p->size_min, p->size_max);
   else if (p->sizes == LOG_UNIFORM)
     size = gemem_rng_log_uniform (&reader->sizes, p->size_min, p->size_max);
-  return (size + p->size_step - 1) / p->size_step * p->size_step;
+  return gemem_round_up (size, p->size_step);
 }
 
 static guint64
