@@ -41,7 +41,7 @@ static const Row rows[] = {
   { "string", "DT_STRING", 0 },
 };
 
-/* The form in which gemem_name_equal() names are one. */
+/* One spelling for all names that gemem_name_equal() takes for the same. */
 static char *
 normalise (const char *name)
 {
@@ -67,7 +67,7 @@ make_index (void)
 GememDtype
 gemem_dtype_find (const char *name)
 {
-  static gsize index; /* GHashTable, made once, lives as long as the program */
+  static gsize index; /* GHashTable, made once, never freed */
   g_autofree char *key = normalise (name);
 
   if (g_once_init_enter (&index))

@@ -1,8 +1,7 @@
 /* format.h - reading and writing graphs: the list of formats (formats.def) and opening by content.
  *
- * A format is one file and one line.  Readers hold the whole graph (it is what they return) and
- * little else; hostile input gives a clear error, never a crash, and memory in proportion to the
- * file.
+ * A format is one file and one line in formats.def.  Readers hold the graph that they return and
+ * little else.  Hostile input gives an error, never a crash; memory is in proportion to the file.
  */
 #pragma once
 
@@ -39,7 +38,7 @@ char *gemem_graph_format_names (void);
 /* The format of the file at @path by its content, or NULL (no error) when it is no graph. */
 const GememGraphFormat *gemem_graph_format_probe (const char *path);
 
-/* The file of "PATH#N" (a file whose name really ends so goes before), and in @index (may be NULL)
+/* The file of "PATH#N" (a file of that whole name comes first), and in @index (may be NULL)
  * its N, else 0; caller frees. */
 char *gemem_graph_file (const char *path, guint *index);
 
@@ -51,8 +50,8 @@ GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint
 /* Our JSON, readable by gemem_graph_open(); atomically. */
 gboolean gemem_graph_save (const GememGraph *graph, const char *path, GError **error);
 
-/* @graph as our own JSON, with other variables that its outputs write: by tensor, NULL where
- * nothing changes.  Names that the graph has not become its variables. */
+/* Appends @graph as our own JSON, its outputs writing other variables: @variables has a name per
+ * tensor, NULL where nothing changes.  New names become variables of the graph. */
 void gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables,
                                      GString *out);
 

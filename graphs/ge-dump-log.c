@@ -33,7 +33,7 @@ is_label_of (GememGeLogPiece label, const char *name)
          && strlen (name) == length - 1 && memcmp (label.text, name, length - 1) == 0;
 }
 
-/* Names of the dump that the log cannot tell apart are taken out. */
+/* Removes names of the dump that are the same once the log has cut them. */
 static void
 drop_ambiguous (const GeDump *dump, GHashTable *log)
 {

@@ -363,8 +363,8 @@ take_graph_field (const Parse *parse, int token, gpointer into)
   return pass_over (parse, token);
 }
 
-/* Of a ModelDef.  What has nodes there is the other form that GE dumps, of which no specification
- * says what every tensor needs. */
+/* A field of a ModelDef.  A ModelDef that has nodes itself is the other form that GE dumps; it is
+ * not specified where that form has the sizes of tensors. */
 static gboolean
 take_inner_field (const Parse *parse, int token, gpointer into)
 {
@@ -377,8 +377,9 @@ take_inner_field (const Parse *parse, int token, gpointer into)
   return take_graph_field (parse, token, into);
 }
 
-/* The outermost message: of a ModelDef `graph` is taken; what else is there is of a GraphDef,
- * @into, if it has operators of its own. */
+/* A field of the outermost message: `graph` of a ModelDef, or a field of a GraphDef, which goes
+ * into
+ * @into. */
 static gboolean
 take_outer_field (const Parse *parse, int token, GeDumpGraph *into)
 {

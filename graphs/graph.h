@@ -1,16 +1,16 @@
 /* graph.h - the graph model: operators in planning order, their tensors, workspaces, streams and
  * attributes.
  *
- * A graph is what a compiler or a framework knows before a program runs.  Planners (planners) place
- * its tensors, lowerings (lowering.h) turn it into a trace.  Formats are in formats.def;
- * doc/graph-format.md describes our own JSON.
+ * A graph is what a compiler or a framework knows before a program runs.  Planners place its
+ * tensors, lowerings turn it into a trace; what types and attributes mean is in meaning.h.  Formats
+ * are in formats.def; doc/graph-format.md describes our own JSON.
  *
  * A graph is built node by node, then sealed; a sealed graph never changes and may be read by any
  * number of threads.
  *
  * Numbering: node ids, tensor (output) numbers and workspace numbers are dense and follow the order
  * of the nodes.  An ITEM is anything that needs memory: the outputs of node 0, its workspaces, the
- * outputs of node 1...  Nothing else is ever numbered.
+ * outputs of node 1...
  *
  * Invariants of a sealed graph: names of nodes are unique; every input names an output that exists,
  * or a variable, or nothing; consumers of a tensor are in edge order; the edges (data and control,
@@ -80,7 +80,7 @@ extern const GememAttributeInfo gemem_attributes[GEMEM_ATTRIBUTE_COUNT];
 /* GEMEM_ATTRIBUTE_COUNT if there is none of that name and owner. */
 GememAttributeKey gemem_attribute_find (const char *name, GememAttributeOwner owner);
 
-/* Where the attributes of a node or tensor are. */
+/* The attributes of a node or tensor: a slice of the graph's. */
 typedef struct
 {
   guint32 first, n;
@@ -186,13 +186,13 @@ guint32 gemem_graph_n_items (const GememGraph *graph);
 
 const GememNode *gemem_graph_node (const GememGraph *graph, guint32 node);
 const GememTensor *gemem_graph_tensor (const GememGraph *graph, guint32 tensor);
-/* n_inputs of them */
+/* n_inputs elements */
 const GememNodeInput *gemem_graph_inputs (const GememGraph *graph, guint32 node);
-/* n_consumers of them */
+/* n_consumers elements */
 const GememConsumer *gemem_graph_consumers (const GememGraph *graph, guint32 tensor);
-/* n_controls of them */
+/* n_controls elements */
 const guint32 *gemem_graph_controls (const GememGraph *graph, guint32 node);
-/* n_successors of them */
+/* n_successors elements */
 const guint32 *gemem_graph_successors (const GememGraph *graph, guint32 node);
 /* bytes; 0 for -1 */
 guint64 gemem_graph_workspace (const GememGraph *graph, guint32 node, guint32 i);
@@ -206,11 +206,6 @@ guint32 gemem_graph_find_variable (const GememGraph *graph, const char *name);
 
 /* Bytes without padding: dims x dtype where both are known, else `size` (ge-static.md 1.2). */
 guint64 gemem_graph_unpadded_size (const GememGraph *graph, guint32 tensor);
-
-/* The input of @node that output @output writes over by its name: that of an input in the attribute
- * lists when `reference` is set, or the variable of an input that a node of the graph produced. 
- * GEMEM_NONE if there is none.  O(inputs). */
-guint32 gemem_graph_overwritten_input (const GememGraph *graph, guint32 node, guint32 output);
 
 /* Items. */
 static inline guint32
@@ -262,7 +257,7 @@ GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttrib
 GememGraph *gemem_graph_new (const char *name);
 void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files that say it late */
 void gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value);
-/* Also after sealing, while nobody else has the graph. */
+/* Adds "KEY: TEXT" to the provenance; also after sealing, before the graph is shared. */
 void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
 void gemem_graph_set_dynamic_root (GememGraph *graph, gboolean dynamic);

@@ -1,14 +1,13 @@
 /* inplace.h - which output of a node may be written over which of its inputs while the node runs.
  *
- * One question, asked by in-place planners, by lowerings and by the checker of plans, so that all
- * give the same answer.  An output may lie on an input when
+ * In-place planners, lowerings and the checker of plans use the one rule.  An output may lie on an
+ * input when
  *   - the output refers to it (`reuse_input`), or both are the same named variable;
  *   - attribute `inplace_pairs` (input, output) or `_output_inplace_ability` (output, input) of the
  *     node says so;
  *   - the node has no `inplace_pairs` and its type is on PaddlePaddle's whitelist: first output on
  *     first input.
- * This is what the operator permits; that nobody else reads the input later is for the asker to
- * see.
+ * This is what the operator permits; the caller checks that no other node reads the input later.
  * Origin: paddle.md 7, ge-static.md 8.3.  Cost: O(attributes of the node + pairs), and 5
  * comparisons of names.
  */

@@ -1,15 +1,62 @@
-/* json-node.c - reading one node of our JSON graph format; see json-read.c.
+/* json-node.c - reading one node of our JSON graph format; see json-node.h.
  *
  * The tree holds the node, so its fields may come in any order; attributes are added before
- * outputs, as the builder wants it.  O(size of the node).
+ * outputs, as the builder requires.  O(size of the node).
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "graphs/json-read.h"
+#include "graphs/json-node.h"
 
 typedef GememGraphJsonReader Reader;
+
+/* ---- what variables and outputs share */
+
+guint32
+gemem_graph_json_use_variable (Reader *reader, const char *name)
+{
+  const guint32 variable = gemem_graph_add_variable (reader->graph, name, GEMEM_DTYPE_UNKNOWN, NULL,
+                                                     0, FALSE);
+
+  if (variable == reader->users->len)
+    g_array_append_val (reader->users, reader->node);
+  return variable;
+}
+
+gboolean
+gemem_graph_json_read_extent (Reader *reader, guint32 size, guint32 shape, guint32 dtype,
+                              GememGraphJsonExtent *extent, GError **error)
+{
+  const GememJsonTree *tree = reader->tree;
+  gint64 value = 0;
+
+  *extent = (GememGraphJsonExtent){ .has_shape = shape != 0 };
+  if (shape != 0 && !gemem_graph_json_shape (tree, shape, reader->ints, error))
+    return FALSE;
+  if (dtype != 0 && !gemem_graph_json_dtype (tree, dtype, &extent->dtype, error))
+    return FALSE;
+  if (size != 0)
+    {
+      if (!gemem_json_tree_int (tree, size, 0, &value, error))
+        return FALSE;
+      extent->size = (guint64) value;
+    }
+  else if (shape != 0
+           && !gemem_dtype_bytes (extent->dtype,
+                                  (const gint64 *) (gconstpointer) reader->ints->data,
+                                  reader->ints->len, &extent->size))
+    return gemem_json_tree_fail (tree, shape, error, "more than 2^63 bytes; a dimension is wrong");
+  return TRUE;
+}
+
+const gint64 *
+gemem_graph_json_ints (const Reader *reader)
+{
+  static const gint64 none;
+
+  return reader->ints->len > 0 ? (const gint64 *) (gconstpointer) reader->ints->data : &none;
+}
 
 /* ---- attributes */
 

@@ -1,7 +1,7 @@
 /* json-read.c - reading our JSON graph format; every field is described in doc/graph-format.md.
  *
  * The members of the file are streamed; one node at a time is held as a tree, because its fields
- * may come in any order and the builder wants attributes before outputs.  Variables may be used
+ * may come in any order and the builder requires attributes before outputs.  Variables may be used
  * before they are listed; what is used and never listed is an error at the end.
  * Memory: the graph, and the largest node.  O(file).
  */
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/params.h"
-#include "graphs/json-read.h"
+#include "graphs/json-node.h"
 
 #define LISTED G_MAXUINT32         /* a variable that "variables" has */
 #define GRADIENT (G_MAXUINT32 - 1) /* one that so far only gradient_of names */
@@ -19,51 +19,6 @@
 typedef GememGraphJsonReader Reader;
 
 /* ---- variables */
-
-guint32
-gemem_graph_json_use_variable (Reader *reader, const char *name)
-{
-  const guint32 variable = gemem_graph_add_variable (reader->graph, name, GEMEM_DTYPE_UNKNOWN, NULL,
-                                                     0, FALSE);
-
-  if (variable == reader->users->len)
-    g_array_append_val (reader->users, reader->node);
-  return variable;
-}
-
-gboolean
-gemem_graph_json_read_extent (Reader *reader, guint32 size, guint32 shape, guint32 dtype,
-                              GememGraphJsonExtent *extent, GError **error)
-{
-  const GememJsonTree *tree = reader->tree;
-  gint64 value = 0;
-
-  *extent = (GememGraphJsonExtent){ .has_shape = shape != 0 };
-  if (shape != 0 && !gemem_graph_json_shape (tree, shape, reader->ints, error))
-    return FALSE;
-  if (dtype != 0 && !gemem_graph_json_dtype (tree, dtype, &extent->dtype, error))
-    return FALSE;
-  if (size != 0)
-    {
-      if (!gemem_json_tree_int (tree, size, 0, &value, error))
-        return FALSE;
-      extent->size = (guint64) value;
-    }
-  else if (shape != 0
-           && !gemem_dtype_bytes (extent->dtype,
-                                  (const gint64 *) (gconstpointer) reader->ints->data,
-                                  reader->ints->len, &extent->size))
-    return gemem_json_tree_fail (tree, shape, error, "more than 2^63 bytes; a dimension is wrong");
-  return TRUE;
-}
-
-const gint64 *
-gemem_graph_json_ints (const Reader *reader)
-{
-  static const gint64 none;
-
-  return reader->ints->len > 0 ? (const gint64 *) (gconstpointer) reader->ints->data : &none;
-}
 
 enum
 {
@@ -386,8 +341,8 @@ read_document (Reader *reader, GememJson *json, GError **error)
   return check_variables (reader, error) && gemem_graph_seal (reader->graph, reader->where, error);
 }
 
-GememGraph *
-gemem_graph_json_read (GememInput *input, guint index, GError **error)
+static GememGraph *
+read_graph (GememInput *input, guint index, GError **error)
 {
   g_autofree char *where = NULL;
   g_autofree char *base = g_path_get_basename (gemem_input_name (input));
@@ -412,3 +367,27 @@ gemem_graph_json_read (GememInput *input, guint index, GError **error)
   gemem_json_free (json);
   return reader.graph;
 }
+
+/* ---- the format */
+
+static int
+probe (const guint8 *head, gsize size)
+{
+  static const char *const keys[] = { "nodes", "version", NULL };
+  g_autofree char *format = NULL;
+  const guint found = gemem_graph_json_keys (head, size, keys, &format);
+
+  if (strcmp (format, GEMEM_GRAPH_JSON_NAME) == 0)
+    return 100;
+  return *format == '\0' && (found & 1u) != 0 ? 50 : 0;
+}
+
+const GememGraphFormat gemem_graph_format_json = {
+  .base = { .name = GEMEM_GRAPH_JSON_NAME,
+            .summary = "nodes, tensors, streams and attributes as JSON, read and written",
+            .origin = "doc/graph-format.md" },
+  .extensions = "json|jsonl",
+  .probe = probe,
+  .read = read_graph,
+  .write = gemem_graph_json_write,
+};

@@ -2,7 +2,7 @@
  * its default value left out.
  *
  * What is written loads back to an equal graph; the bytes depend on the graph alone.  Consumers are
- * only written where their order is not that of the inputs by node id, which the reader assumes. 
+ * only written where their order is not that of the inputs by node id, which the reader assumes.
  * O(graph).
  */
 #include "config.h"
@@ -291,7 +291,7 @@ write_variable (const Writer *writer, guint32 number)
   g_string_append_c (writer->out, '}');
 }
 
-/* Variables that the graph has not, of which something is now a version. */
+/* Names that are new to the graph: variables that its outputs write now. */
 static void
 write_new_variables (const Writer *writer)
 {

@@ -1,8 +1,4 @@
-/* json.c - graph format `gemem-graph`: our JSON, and what it shares with other formats that are
- * JSON.
- *
- * Reading is json-read.c, writing json-write.c, the description doc/graph-format.md.
- */
+/* json.c - see json.h. */
 #include "config.h"
 
 #include <string.h>
@@ -160,27 +156,3 @@ gemem_graph_json_dtype (const GememJsonTree *tree, guint32 entry, GememDtype *dt
     }
   return TRUE;
 }
-
-/* ---- the format */
-
-static int
-probe (const guint8 *head, gsize size)
-{
-  static const char *const keys[] = { "nodes", "version", NULL };
-  g_autofree char *format = NULL;
-  const guint found = gemem_graph_json_keys (head, size, keys, &format);
-
-  if (strcmp (format, GEMEM_GRAPH_JSON_NAME) == 0)
-    return 100;
-  return *format == '\0' && (found & 1u) != 0 ? 50 : 0;
-}
-
-const GememGraphFormat gemem_graph_format_json = {
-  .base = { .name = GEMEM_GRAPH_JSON_NAME,
-            .summary = "nodes, tensors, streams and attributes as JSON, read and written",
-            .origin = "doc/graph-format.md" },
-  .extensions = "json|jsonl",
-  .probe = probe,
-  .read = gemem_graph_json_read,
-  .write = gemem_graph_json_write,
-};

@@ -1,5 +1,5 @@
-/* json.h - what the formats that are JSON share: several documents in a file, options, shapes; and
- * the halves of our own format. */
+/* json.h - what the graph formats that are JSON share: several documents in a file, settings,
+ * shapes; and what the reader and the writer of our own format share. */
 #pragma once
 
 #include "base/io/json-tree.h"
@@ -31,5 +31,5 @@ gboolean gemem_graph_json_dtype (const GememJsonTree *tree, guint32 entry, Gemem
 #define GEMEM_GRAPH_JSON_NAME "gemem-graph"
 #define GEMEM_GRAPH_JSON_VERSION 1
 
-GememGraph *gemem_graph_json_read (GememInput *input, guint index, GError **error);
+/* json-write.c */
 gboolean gemem_graph_json_write (const GememGraph *graph, GString *out, GError **error);

@@ -1,5 +1,5 @@
-/* onnx-import.h - what the two halves of onnx.c share: names of a model, what they stand for, and
- * their shapes. */
+/* onnx-import.h - names of an ONNX model, what they stand for, and their shapes (onnx-values.c),
+ * for onnx.c. */
 #pragma once
 
 #include "graphs/graph.h"
@@ -10,7 +10,7 @@ typedef struct
 {
   const char *node; /* NULL: a variable */
   guint32 number;   /* output of `node`, or variable */
-  GError *unsized;  /* why its size is not known, for whoever reads it; NULL: it is */
+  GError *unsized;  /* why its size is not known, an error once it is read; NULL: it is known */
 } OnnxValue;
 
 typedef struct
@@ -25,7 +25,7 @@ typedef struct
   GArray *dims;       /* gint64, of the last shape */
   guint32 block;      /* that new nodes belong to */
   guint64 strings;    /* tensors of strings */
-  guint64 unsized;    /* outputs without a shape, which nobody reads */
+  guint64 unsized;    /* outputs without a shape that are never read */
 } OnnxImport;
 
 /* "WHERE: ..."; returns FALSE. */
@@ -45,7 +45,7 @@ gboolean onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtyp
 void onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info);
 
 /* @name, which must be new, is output @number of @node, or variable @number.  @unsized (taken
- * over): the error for whoever reads it. */
+ * over): the error if it is read. */
 gboolean onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number,
                          GError *unsized, GError **error);
 void onnx_free_value (gpointer value);

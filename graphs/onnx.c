@@ -8,14 +8,14 @@
  *   initializers  variables that persist, and so do the results of Constant nodes; what they
  *                 contain is never read
  *   views         Reshape, Flatten, Squeeze, Unsqueeze and Identity share the memory of input 0, as
- *                 run times do; of a variable they are left out, and who reads the view reads the
+ *                 run times do; views of a variable are left out, and their readers read the
  *                 variable
  *   subgraphs     of If, Loop, Scan: blocks behind their node, with Data and NetOutput of their own
  *                 that name the input and output of the node they stand for
  * Sizes are exact: dimensions x element type.  Both must be known for every tensor that is read:
- * dimensions that are names or missing are errors that say what to do.  What nobody reads (the mask
- * of a Dropout) counts as no bytes without them, as do tensors of strings. Workspaces are not part
- * of ONNX.
+ * dimensions that are names or missing are errors that say what to do.  Without them, what is
+ * never read (the mask of a Dropout) counts as no bytes, as do tensors of strings.  Workspaces are
+ * not part of ONNX.
  *
  * Memory: the model without the contents of weights, and the graph.  Origin: the public ONNX
  * specification (onnx.proto).

@@ -3,13 +3,13 @@
  * Chains.  The nodes of a stream, in id order, run one after another: a chain.  So for every node
  * it is enough to know, per chain, the first node that runs after it.  A node without a stream (-1)
  * has no next; if it follows some node by an edge it joins the chain of a direct predecessor that
- * is the chain's last so far, or opens a chain; if it follows nobody no query can be true for it
- * and it needs none (nor do data and constants, about which nobody asks).
+ * is the chain's last so far, or opens a chain.  If it follows no node no query can be true for it
+ * and it needs no chain; data and constants need none either, as no query is about them.
  *
- * Blocks.  An owner (a node with blocks that hold nodes) runs nothing itself.  Who has an edge to
- * the owner has one to the GATE, which knows what all inner nodes reach; inner nodes join what the
- * owner reaches.  On its stream an owner has a turn only if all that it contains runs on that same
- * stream; its next is then the first node behind its inside.
+ * Blocks.  An owner (a node with blocks that hold nodes) runs nothing itself.  An edge to the owner
+ * leads to its GATE, which reaches whatever the inner nodes reach; inner nodes join what the owner
+ * reaches.  An owner counts on its stream (has a TURN there) only if all that it contains runs on
+ * that stream; the next after it is then the first node behind its inner nodes.
  *
  * Rows are filled from the last id to the first; a row is final when its node's turn comes, except
  * an owner's, which its consumers (of larger ids than the inner nodes) fill beforehand.
@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "graphs/order.h"
 
 #define MAX_CELLS (G_GUINT64_CONSTANT (1) << 27)
@@ -81,16 +82,9 @@ find_turns (GememGraphOrder *order)
 }
 
 static gboolean
-never_asks_for_memory (const char *type)
+never_asks_for_memory (const GememNode *node)
 {
-  static const char *const types[] = {
-    "Variable",    "Const",        "Constant",         "MultiShape",
-    "HorovodWait", "FileConstant", "ConstPlaceHolder", "VariableV2",
-    "Data",        "RefData",      "AippData",         "AnnData",
-    NULL
-  };
-
-  return g_strv_contains (types, type);
+  return gemem_node_is_data (node) || gemem_node_is_constant (node);
 }
 
 /* ---- chains */
@@ -146,7 +140,7 @@ chain_of_edges (Chains *chains, guint32 id)
   const GememNode *node = gemem_graph_node (graph, id);
   gboolean follows = owner_of (graph, id) != GEMEM_NONE;
 
-  if (never_asks_for_memory (node->type))
+  if (never_asks_for_memory (node))
     return GEMEM_NONE;
 
   for (guint32 i = 0; i < node->n_inputs + node->n_controls; i++)
@@ -199,7 +193,7 @@ find_chains (GememGraphOrder *order)
 
       if (chain != GEMEM_NONE)
         append_to_chain (&chains, chain, id);
-      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id)->type)
+      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id))
                || is_orphan (order->graph, id))
         order->unordered = id + 1;
     }
@@ -232,7 +226,7 @@ typedef struct
   guint32 *next; /* per chain: the node that has the next turn */
 } Fill;
 
-/* @row reaches @to, and whatever that means. */
+/* @row reaches @to, and what @to reaches. */
 static void
 reach (const Fill *fill, guint32 *row, guint32 to)
 {
@@ -265,8 +259,8 @@ reach_successors (const Fill *fill, guint32 id)
       reach (fill, row, gemem_graph_successors (graph, id)[i]);
 }
 
-/* The owners that @id waits for directly learn of it now: their inner nodes, of smaller ids than
- * @id, ask before the owner's turn. */
+/* Enters @id in the rows of the owners that it waits for directly: their inner nodes, of smaller
+ * ids than @id, need it before the owner is visited. */
 static void
 tell_owners (const Fill *fill, guint32 id)
 {
@@ -291,7 +285,7 @@ tell_owners (const Fill *fill, guint32 id)
     }
 }
 
-/* An inner node takes over what its owners reach. */
+/* An inner node reaches what its owners reach. */
 static void
 follow_owners (const Fill *fill, guint32 id)
 {
@@ -306,7 +300,7 @@ follow_owners (const Fill *fill, guint32 id)
     }
 }
 
-/* The gates that @id lies behind know it and what it reaches. */
+/* The gates around @id reach it and what it reaches. */
 static void
 enter_gates (const Fill *fill, guint32 id)
 {

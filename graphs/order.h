@@ -25,11 +25,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGraphOrder, gemem_graph_order_free)
 
 /* TRUE if @later is known to start only after @earlier finished. */
 gboolean gemem_graph_order_after (const GememGraphOrder *order, guint32 later, guint32 earlier);
-/* Nodes of one chain run one after another in id order: whoever runs after the last of some runs
- * after all of them.  GEMEM_NONE: in none. */
+/* Nodes of one chain run one after another in id order: a node that runs after the last of some
+ * runs after all of them.  GEMEM_NONE: in none. */
 guint32 gemem_graph_order_chain (const GememGraphOrder *order, guint32 node);
 /* The smallest id from which on every node is known to run after all of @nodes (@n of them); number
- * of nodes if there is none.  Nodes without order that never ask for memory during the run
+ * of nodes if there is none.  Nodes without order that need no memory during the run
  * (constants, variables, graph inputs) do not count. */
 guint32 gemem_graph_order_safe (const GememGraphOrder *order, const guint32 *nodes, guint n);
 

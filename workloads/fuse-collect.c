@@ -1,7 +1,7 @@
 /* fuse-collect.c - the gradients of a graph, for fusing; see fuse-gradients.h.
  *
- * Apart from grouping, because that knows no graphs.  Names are the graph's and live as long as
- * it.  O(nodes + pairs).
+ * It is a file of its own because grouping does not depend on graphs.  Names belong to the graph.
+ * O(nodes + pairs).
  * Origin: paddle.md 6 (op_role_var of every operator whose role has the Backward bit).
  */
 #include "config.h"

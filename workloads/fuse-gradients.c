@@ -51,8 +51,8 @@ new_groups (void)
   return g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
 }
 
-/* What stands before the first dot; without a dot, the whole name, or in 1.4 one layer for all such
- * names ("." is no name's part). */
+/* The part of the name before the first dot; without a dot the whole name, or in 1.4 one layer for
+ * all such names, called "." because no part of a name is. */
 static char *
 layer_name (const Fuse *fuse, const char *param)
 {
@@ -234,8 +234,8 @@ padded (const Fuse *fuse, const GememGradient *gradient)
   const guint64 elements = gpu ? 256 : 16384, bytes = gpu ? 256 : 4096;
 
   if (fuse->options->version == GEMEM_FUSE_1_4)
-    return (gradient->elements + elements - 1) / elements * elements;
-  return (gradient->elements * size + bytes - 1) / bytes * bytes / size;
+    return gemem_round_up (gradient->elements, elements);
+  return gemem_round_up (gradient->elements * size, bytes) / size;
 }
 
 static void
@@ -288,7 +288,7 @@ check_options (const GememFuseOptions *options, GError **error)
   return FALSE;
 }
 
-/* Sums of sizes, padding included, stay under 2^62, so that nothing above needs to look. */
+/* Sums of sizes, padding included, stay under 2^62, so that no function above checks overflow. */
 static gboolean
 check_sizes (const Fuse *fuse, GError **error)
 {

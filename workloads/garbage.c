@@ -12,12 +12,12 @@ collect (GememGarbage *garbage, GememLower *lower)
   gemem_garbage_forget (garbage);
 }
 
-/* The test comes once per node, with its last piece of garbage. */
+/* The threshold is tested once per node, with its last piece of garbage. */
 static gboolean
 more_from_this_node (const GememLower *lower)
 {
-  return lower->dead + 1 < lower->n_dying
-         && gemem_lower_storage (lower, lower->dying[lower->dead + 1])->end == lower->moment;
+  return lower->ended + 1 < lower->n_ending
+         && gemem_lower_storage (lower, lower->ending[lower->ended + 1])->end == lower->moment;
 }
 
 void
@@ -28,7 +28,7 @@ gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage)
       const guint64 size = gemem_lower_storage (lower, storage)->size;
 
       g_array_append_val (garbage->queue, storage);
-      garbage->sum += (size + garbage->unit - 1) / garbage->unit * garbage->unit + garbage->extra;
+      garbage->sum += gemem_round_up (size, garbage->unit) + garbage->extra;
     }
   if (!more_from_this_node (lower) && garbage->queue->len > 0
       && (garbage->threshold <= 1 || garbage->sum >= garbage->threshold))
@@ -93,7 +93,7 @@ is_candidate (const GememLower *lower, guint32 i)
          && storage->end <= gemem_graph_n_nodes (lower->graph);
 }
 
-/* Sums of hostile sizes end there. */
+/* Saturates, since sizes are not trusted. */
 static guint64
 add (guint64 sum, guint64 size)
 {
@@ -141,7 +141,7 @@ spare (const GememLower *lower, double fraction)
   return spared;
 }
 
-/* ---- life */
+/* ---- opening and closing */
 
 void
 gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold, double fraction)

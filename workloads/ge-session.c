@@ -4,12 +4,12 @@
  * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions. 
  * Before the runs of every turn a dynamic-shape graph of `dynamic` operators runs; the full size of
  * each operator's output is drawn once, and every execution draws one shape, a share of it, for all
- * of them. An operator allocates its output and lets go of its input, the output before; some
+ * of them. An operator allocates its output and frees its input, the output before; some
  * outputs are kept to the end of the execution (as for a backward pass), some are carried over to a
  * later one (as caches of keys and values).  `during` operators of the same graph run while each
  * static graph runs. Two streams: operators alternate.  An operator that reads what the other
  * stream made waits for it (EVENT_RECORD, EVENT_WAIT), uses it there (USE_ON_STREAM), and both
- * streams let go of it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for
+ * streams free it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for
  * stream 1.
  *
  * Every draw has a stream of its own, so that changing one distribution leaves the others' draws
@@ -20,6 +20,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
+#include "workloads/generator.h"
 #include "workloads/session.h"
 
 enum
@@ -197,7 +198,7 @@ static const GememParam params[] = {
 typedef struct
 {
   guint64 id, stream;
-  guint64 due; /* execution at whose end it goes */
+  guint64 due; /* execution at whose end it is freed */
 } Output;
 
 typedef struct
@@ -294,7 +295,7 @@ append (Reader *reader, GememEventKind kind, guint64 id, guint64 stream, guint64
   g_array_append_val (reader->session.parent.events, event);
 }
 
-/* @to waits for what @from has been given so far; the event bears the number of @from + 1. */
+/* @to waits for the work queued on @from so far; the id of the event is @from + 1. */
 static void
 wait_for (Reader *reader, guint64 from, guint64 to)
 {
@@ -319,9 +320,9 @@ run_operator (Reader *reader, const Output *input, guint64 size, guint64 stream)
   return output;
 }
 
-/* The end of an execution, or (@all) of everything: the latest first. */
+/* Frees what is due at the end of this execution, or (@all) everything; the latest first. */
 static void
-let_go (Reader *reader, gboolean all)
+release_due (Reader *reader, gboolean all)
 {
   for (guint i = reader->kept->len; i-- > 0;)
     {
@@ -334,7 +335,7 @@ let_go (Reader *reader, gboolean all)
     }
 }
 
-/* An output that is read no more. */
+/* @output has had its last reader: frees or keeps it. */
 static void
 dispose (Reader *reader, Output *output)
 {
@@ -374,7 +375,7 @@ execute (Reader *reader, guint64 n)
   if (p->streams > 1)
     wait_for (reader, 1, 0);
   gemem_events_free (&reader->session.parent, last.id);
-  let_go (reader, FALSE);
+  release_due (reader, FALSE);
   if (p->trim > 0 && reader->executions % p->trim == 0)
     {
       /* First the streams, then memory (ge-runtime.md 2.1); stream 0 has waited for the other. */
@@ -402,7 +403,7 @@ during (GememSession *session)
 static void
 end (GememSession *session)
 {
-  let_go ((Reader *) session, TRUE);
+  release_due ((Reader *) session, TRUE);
 }
 
 /* ---- opening and closing */

@@ -1,9 +1,9 @@
 /* last-users.h - after which operators PaddlePaddle's graph executors count a variable down to
  * garbage.
  *
- * The users of a storage's last version, or who wrote it if nobody reads it; without those that
- * some other of them needs, by data or control edges: they come before it anyway.  A storage has as
- * many last operators as there are left, and is garbage after all of them.  Streams do not count:
+ * These are the users of a storage's last version, or its writer if it has no reader, without those
+ * that another of them depends on by data or control edges.  A storage is garbage after all of its
+ * last operators.  Streams do not count:
  * these executors run what is ready.
  *
  * Method: a bit for each of 64 storages at a time is carried backwards along the edges.

@@ -1,8 +1,8 @@
-/* lower-eager.c - lowering `eager`: memory is asked for when a node runs and let go right after its
+/* lower-eager.c - lowering `eager`: memory is allocated when a node runs and freed right after its
  * last user.
  *
- * Outputs and workspaces are allocated just before their node, workspaces go right after it,
- * tensors after their last consumer has run; tensors without consumers at once.  This is what
+ * Outputs and workspaces are allocated just before their node, workspaces freed right after
+ * it, tensors after their last consumer; tensors without consumers at once.  This is what
  * frameworks with reference counts do; its live bytes are the least without moving work.
  */
 #include "config.h"
@@ -24,14 +24,14 @@ open_eager (gconstpointer data, GememGraph *graph, GError **error)
   GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
   if (lower != NULL)
-    lower->let_go = gemem_lower_free;
+    lower->release = gemem_lower_free;
   return (GememTraceReader *) lower;
 }
 
 const GememLowering gemem_lowering_eager = {
   .base = { .name = "eager",
             .aliases = "reference-counting",
-            .summary = "Tensors are let go right after their last use",
+            .summary = "Tensors are freed right after their last use",
             .origin = "reference counts (PyTorch eager mode)",
             .params = params,
             .params_size = sizeof (Params) },

@@ -1,9 +1,9 @@
 /* lower-gc.c - lowering `gc`: garbage is collected in batches, when its sum reaches a threshold;
  * see garbage.h.
  *
- * A variable that is written again is one memory from its first use to its last (5.2).  Of
- * PaddlePaddle's rules only what any graph can tell is here; its flags, eras and executors are
- * those of the lowering `paddle`.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
+ * A variable that is written again is one memory from its first use to its last (5.2).  Only
+ * those of PaddlePaddle's rules are here that apply to any graph; its flags, eras and executors are
+ * in the lowering `paddle`.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ add_garbage (GememLower *lower, guint32 storage)
   gemem_garbage_add (&((Reader *) lower)->garbage, lower, storage);
 }
 
-/* The rest went with the end of the step. */
+/* What was queued has been freed at the end of the step. */
 static void
 forget (GememLower *lower)
 {
@@ -76,7 +76,7 @@ open_gc (gconstpointer data, GememGraph *graph, GError **error)
   if (reader == NULL)
     return NULL;
   gemem_garbage_init (&reader->garbage, &reader->parent, p->threshold, p->fraction);
-  reader->parent.let_go = add_garbage;
+  reader->parent.release = add_garbage;
   reader->parent.end_step = forget;
   reader->parent.free_parts = free_parts;
   return &reader->parent.parent.parent;

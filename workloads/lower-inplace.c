@@ -25,7 +25,7 @@ open_inplace (gconstpointer data, GememGraph *graph, GError **error)
   GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
   if (lower != NULL)
-    lower->let_go = gemem_lower_free;
+    lower->release = gemem_lower_free;
   return (GememTraceReader *) lower;
 }
 

@@ -1,28 +1,27 @@
 /* lower-paddle.c - lowering `paddle`: how PaddlePaddle executes a program, with the flags and
  * defaults of five eras; see lower-paddle.h.
  *
- * Operators run one by one on one host thread.  A tensor that nobody needs any more is garbage
- * (garbage.h); without collection, and what is no candidate, lives to the end of the run, when its
- * scope goes.
+ * Operators run one by one on one host thread.  A tensor that no operator needs any more is garbage
+ * (garbage.h).  Without collection, and if it is no candidate, it lives to the end of the run, when
+ * its scope is destroyed.
  *   plain      an input whose buffer an operator does not need (attribute no_need_buffer) does not
  *              keep the tensor (since 1.4)
  *   parallel   fraction by size, in-place pass, fused gradients; every input counts
- * fast_eager_deletion_mode=no: the allocator hears of the free from a host callback, when the
- * stream has passed; how far the host is ahead is no flag of Paddle but `host_ahead`: garbage of
- * operator i goes before operator i + 1 + host_ahead allocates.  ParallelExecutor uses a stream of
- * its own for it (the number after the graph's highest), which waits for an event: EVENT_RECORD and
- * EVENT_WAIT, ids above those of the nodes.  The frees are plain FREEs at that time, because
- * allocators see nothing earlier.
- * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of
- * a run empties its queue. place=cpu: as on a GPU, but without waiting, without that queue, with
- * the host's alignment of fused gradients, and with requested bytes as sizes, which both the host's
- * buddy and malloc report. eager_delete_scope=no: "later" is after the first operator of the next
- * run; the ids of every other step are shifted, so that both can be alive.
+ * fast_eager_deletion_mode=no: a host callback frees when the stream has come so far.  How far the
+ * host is ahead is no flag of Paddle but `host_ahead`: garbage of operator i is freed before
+ * operator i + 1 + host_ahead allocates.  ParallelExecutor uses a stream of its own for it (the
+ * number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids
+ * above those of the nodes.  The frees are plain FREEs at that time, because allocators are not
+ * called earlier. Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the
+ * wait at the end of a run empties its queue. place=cpu: as on a GPU, but without waiting, without
+ * that queue, with the host's alignment of fused gradients, and with requested bytes as sizes,
+ * which both the host's buddy and malloc report. eager_delete_scope=no: "later" is after the first
+ * operator of the next run; the ids of every other step are shifted, so that both can be alive.
  *
  * A variable is one tensor from its first use to its last.  Written again with more bytes than it
- * has, it lets go of its memory first and takes new; with fewer it keeps what it has (1.3).  In
- * graphs of several streams it has the largest size from the start.  With persistable variables as
- * with all.
+ * has, it is freed and allocated anew; with fewer it keeps its memory (1.3).  In
+ * graphs of several streams it has the largest size from the start.  This holds
+ * for persistable variables too.
  *
  * Sizes that allocators report (1.2) are requested bytes, in auto_growth rounded.  The chunked best
  * fit of P13 and P14 reports 64 more, less what it loses to alignment: nothing where sizes are
@@ -49,7 +48,7 @@ typedef struct
   GememLowerPaddle params;
   GememGarbage garbage;
   GArray *pending;  /* Pending, by `due`: waits for the stream */
-  guint32 passed;   /* of them have gone */
+  guint32 passed;   /* how many of them were freed */
   guint32 recorded; /* moment of the last event of collection */
   guint64 stream;   /* of collection */
   gboolean ran;     /* an operator, in this run */
@@ -124,26 +123,27 @@ add_garbage (GememLower *lower, guint32 storage)
 /* ---- workspaces */
 
 static void
-take_workspace (GememLower *lower, guint32 storage)
+allocate_workspace (GememLower *lower, guint32 storage)
 {
   Reader *reader = reader_of (lower);
   const GememStorage *wanted = gemem_lower_storage (lower, storage);
 
-  if (gemem_temporary_take (reader->temporary, wanted->stream, wanted->size,
-                            &reader->block[storage]))
+  if (gemem_temporary_allocate (reader->temporary, wanted->stream, wanted->size,
+                                &reader->block[storage]))
     return;
   reader->block[storage] = storage;
   gemem_lower_allocate (lower, storage);
 }
 
 static void
-give_workspace (GememLower *lower, guint32 storage)
+release_workspace (GememLower *lower, guint32 storage)
 {
   Reader *reader = reader_of (lower);
   const guint32 block = reader->block[storage];
   const GememStorage *held = gemem_lower_storage (lower, block);
 
-  gemem_temporary_give (reader->temporary, held->stream, held->size + reader->params.extra, block);
+  gemem_temporary_release (reader->temporary, held->stream, held->size + reader->params.extra,
+                           block);
 }
 
 static void
@@ -171,7 +171,7 @@ drop_scope (Reader *reader)
   g_array_set_size (reader->scope, 0);
 }
 
-/* What the run leaves is destroyed later. */
+/* What the run leaves is freed in the next one. */
 static void
 leave_scope (Reader *reader)
 {
@@ -180,7 +180,7 @@ leave_scope (Reader *reader)
   for (guint32 i = 0; i < lower->storages->len; i++)
     if (gemem_lower_is_alive (lower, i) && !gemem_lower_storage (lower, i)->kept)
       {
-        const guint64 id = gemem_lower_part_with (lower, i);
+        const guint64 id = gemem_lower_detach (lower, i);
         g_array_append_val (reader->scope, id);
       }
 }
@@ -193,7 +193,7 @@ leave_step (GememLower *lower)
   release_until (reader, G_MAXUINT32);
   gemem_garbage_end (&reader->garbage, lower);
   if (reader->temporary != NULL)
-    gemem_temporary_wait (reader->temporary);
+    gemem_temporary_flush (reader->temporary);
   drop_scope (reader);
   if (!reader->params.eager_delete_scope && lower->step < lower->params.steps)
     leave_scope (reader);
@@ -255,7 +255,7 @@ before_node (GememLower *lower)
   grow_until (reader, lower->moment);
 }
 
-/* ---- life */
+/* ---- opening and closing */
 
 static void
 free_parts (GememLower *lower)
@@ -298,7 +298,7 @@ set_up (Reader *reader)
                    + gemem_graph_n_variables (lower->graph) + lower->storages->len;
   reader->growth = lower->waited_at == NULL ? gemem_lower_paddle_growth (lower) : NULL;
   lower->fill = p->init_allocated_mem ? FILL : 0;
-  lower->let_go = p->threshold >= 0 ? add_garbage : NULL;
+  lower->release = p->threshold >= 0 ? add_garbage : NULL;
   lower->before_node = before_node;
   lower->leave_step = leave_step;
   lower->end_step = end_step;
@@ -308,8 +308,8 @@ set_up (Reader *reader)
   reader->block = g_new0 (guint32, (gsize) lower->storages->len + 1);
   reader->temporary = gemem_temporary_new (p->limit_of_tmp_allocation, p->times_excess,
                                            &temporary_hooks, lower);
-  lower->take_workspace = take_workspace;
-  lower->give_workspace = give_workspace;
+  lower->allocate_workspace = allocate_workspace;
+  lower->release_workspace = release_workspace;
 }
 
 static GememTraceReader *
@@ -333,7 +333,7 @@ open_paddle (gconstpointer data, GememGraph *graph, GError **error)
   if (reader == NULL)
     return NULL;
   reader->params = p;
-  reader->params.common.batch_label = NULL; /* not ours */
+  reader->params.common.batch_label = NULL; /* belongs to the caller */
   set_up (reader);
   grow_until (reader, 0);
   if (!p.use_pinned_memory)

@@ -1,8 +1,8 @@
 /* lower-paddle.h - parameters of the lowering `paddle`, and which tensors PaddlePaddle's executors
  * treat in which way.
  *
- * Every flag bears its name in Paddle; a default that differs by era follows `preset`.  A flag that
- * would have no effect as things are is refused.
+ * Flags have their names in Paddle; a default that differs by era follows `preset`.  A flag that
+ * has no effect with the others as they are is refused.
  * Origin: paddle.md 1.1, 5-7.
  */
 #pragma once
@@ -41,7 +41,7 @@ typedef struct
   gboolean init_allocated_mem, use_pinned_memory;
   gint64 limit_of_tmp_allocation;
   double times_excess;
-  /* what follows from them */
+  /* derived from the above */
   gint64 threshold;    /* bytes; -1: nothing is collected */
   guint64 unit, extra; /* the allocator reports sizes in multiples of it, and so many bytes more */
   int whitelist;       /* GEMEM_WHITELIST_* */
@@ -50,7 +50,7 @@ typedef struct
 
 extern const GememParam gemem_lower_paddle_params[];
 
-/* Replaces what says "by preset", fills in what follows.  Errors: GEMEM_ERROR_USAGE. */
+/* Replaces values "by preset" and fills in the derived fields.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_lower_paddle_resolve (GememLowerPaddle *params, GError **error);
 
 /* By slot, GEMEM_SLOT_*: what is fed, fetched or used by several blocks lives to the end of the
@@ -60,8 +60,7 @@ gboolean gemem_lower_paddle_resolve (GememLowerPaddle *params, GError **error);
 guint8 *gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph,
                                   GArray *buffers, GError **error);
 
-/* ---- tensors that are written again: a tensor keeps its memory while that is large enough
- * (1.3) */
+/* ---- tensors that are written again keep their memory while it is large enough (1.3) */
 
 typedef struct
 {
@@ -69,6 +68,5 @@ typedef struct
   guint64 size;
 } GememGrowth;
 
-/* Where variables need more than they have, GArray of GememGrowth by moment; sizes in between are
- * in nobody's list. */
+/* Where variables need more bytes than they have: GArray of GememGrowth by moment. */
 GArray *gemem_lower_paddle_growth (const GememLower *lower);

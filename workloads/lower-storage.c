@@ -1,11 +1,11 @@
 /* lower-storage.c - the storages of a graph: which memory there is, from when to when, on which
  * stream; see lower.h.
  *
- * Slots (items, then variables) that share memory are united; the one that allocates gives the
- * storage its id, or in a no-padding concat its first piece, which lies where the storage begins. 
- * Then every node is visited once in order: what it makes begins there at the latest, what it reads
- * ends there at the earliest, and from other streams than the storage's own the end is known
- * later.  In-place pairs are united in the same order, when all uses are known.
+ * Slots (items, then variables) that share memory are united.  The id of a storage is that of the
+ * slot that allocates, or in a no-padding concat that of the first piece, which lies where the
+ * storage begins.  Then every node is visited once in order: its outputs begin there at the latest,
+ * its inputs end there at the earliest; the end of uses on other streams is known later.  In-place
+ * pairs are united in the same order, when all uses are known.
  *
  * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on
  * the order of unions.
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "graphs/inplace.h"
+#include "graphs/meaning.h"
 #include "workloads/lower.h"
 
 typedef struct
@@ -88,7 +89,7 @@ use (Builder *builder, Record *record, guint32 node, gint64 stream)
     storage->complete = MAX (storage->complete, builder->after[node]);
 }
 
-/* @node makes @item: the first one that is no wrapper of a subgraph allocates. */
+/* @node makes @item.  The first maker that is no wrapper of a subgraph allocates. */
 static void
 make (Builder *builder, const GememNode *node, guint32 id, guint32 item)
 {
@@ -102,7 +103,7 @@ make (Builder *builder, const GememNode *node, guint32 id, guint32 item)
 
   storage->size = MAX (storage->size, gemem_lower_item_size (builder->graph, node, item));
   storage->clear = MAX (storage->clear, clear);
-  if (gemem_lower_is_constant (node))
+  if (gemem_node_is_constant (node))
     storage->kept = TRUE;
   if (record->owner == GEMEM_NONE || (inner && !record->inner))
     {
@@ -132,7 +133,7 @@ visit (Builder *builder, guint32 id)
       record = record_of (builder, slot);
       if (inputs[i].tensor == GEMEM_NONE && record->owner == GEMEM_NONE)
         {
-          record->owner = slot; /* comes from outside, and is there from the head on */
+          record->owner = slot; /* comes from outside: exists from the head of the step */
           record->inner = TRUE;
         }
       if (builder->rules->buffers_only && !gemem_lower_needs_buffer (graph, node, i))
@@ -184,7 +185,7 @@ size_variables (Builder *builder)
     }
 }
 
-/* What the policy says of slots holds for all that shares their memory. */
+/* A rule of the policy for a slot holds for all slots of its storage. */
 static void
 apply_slots (Builder *builder)
 {
@@ -218,8 +219,8 @@ times_read (Builder *builder, const GememNode *node, guint32 id, const Record *r
   return times;
 }
 
-/* Whether the output @to of a node may move into the input @from: it is born there, the input dies
- * there, on the same stream only. */
+/* Whether the output @to of a node may be written over the input @from: the output begins at this
+ * node, the input ends there, and all is on one stream. */
 static gboolean
 fits_in_place (const Record *from, const Record *to, guint32 moment)
 {
@@ -244,7 +245,7 @@ move_in (Builder *builder, guint32 from, guint32 to, guint32 id)
   record->storage.complete = second.storage.complete;
 }
 
-/* The first input that @output can take over, in order; GEMEM_NONE if there is none. */
+/* The first input over which @output can be written; GEMEM_NONE if there is none. */
 static guint32
 find_host (Builder *builder, const GememNode *node, guint32 id, guint32 output)
 {
@@ -291,7 +292,7 @@ work_in_place (Builder *builder)
 
 /* ---- the list */
 
-/* The slot after which the storage of @record is called. */
+/* The slot that gives the storage of @record its id and name. */
 static guint32
 namesake (const Record *record)
 {

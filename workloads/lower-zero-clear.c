@@ -1,12 +1,12 @@
-/* lower-zero-clear.c - lowering `zero-clear`: like eager, and the memory that atomic nodes want
+/* lower-zero-clear.c - lowering `zero-clear`: like eager, and the memory that atomic nodes need
  * cleared is set by memsets.
  *
  * Policy 0 (centralised): what is to be cleared is allocated at the head of the step and set there,
- * so it is alive from then on; nodes with need_gentask_atomic clear theirs themselves.  Policy 1
- * (separate): every atomic node does, just before it runs, and its memory is ordinary. GE's one
- * central memset works on a list of ranges; memory of an on-line allocator is not adjacent, so that
- * each buffer is a range of its own here, and an event.  Inputs to be cleared (atomic_input_index)
- * are their producers' business and are left alone.
+ * so it is alive from then on; nodes with need_gentask_atomic clear their own.  Policy 1
+ * (separate): every atomic node clears its own just before it runs, and its memory is allocated as
+ * usual.  GE's one central memset works on a list of ranges; memory of an on-line allocator is not
+ * adjacent, so that each buffer is a range of its own here, and an event.  Inputs to be cleared
+ * (atomic_input_index) are left to their producers.
  * Origin: ge-static.md 6.1, 9.2 (ge.exec.atomicCleanPolicy).
  */
 #include "config.h"
@@ -41,7 +41,7 @@ open_zero_clear (gconstpointer data, GememGraph *graph, GError **error)
   GememLower *lower = gemem_lower_new (sizeof *lower, graph, &p->common, &rules, error);
 
   if (lower != NULL)
-    lower->let_go = gemem_lower_free;
+    lower->release = gemem_lower_free;
   return (GememTraceReader *) lower;
 }
 

@@ -1,11 +1,11 @@
-/* lower.c - the reader of all lowerings: runs a graph node by node and says who asks for memory
- * when; see lower.h.
+/* lower.c - the reader of all lowerings: runs a graph node by node and allocates and frees its
+ * storages; see lower.h.
  *
  * The lists of storages (by begin, by end, by completion) are walked by cursors, once per step;
  * nothing is kept per event.
  *
- * Invariants: a storage is ABSENT, ALIVE, or LET_GO until its completion; all are ABSENT at the end
- * of a step, but for those that are kept.
+ * Invariants: a storage is ABSENT, ALIVE, or, between FREE_REQUESTED and FREE_COMPLETED, REQUESTED;
+ * at the end of a step all are ABSENT but those that are kept.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@ enum
 {
   ABSENT,
   ALIVE,
-  LET_GO
+  REQUESTED
 };
 
 GememTraceEvent *
@@ -43,7 +43,7 @@ name_of (const GememLower *lower, guint64 id)
   return gemem_graph_node (lower->graph, gemem_graph_item (lower->graph, slot).node)->name;
 }
 
-/* ---- storages come and go */
+/* ---- allocating and freeing */
 
 static guint64
 event_id (const GememLower *lower, const GememStorage *storage)
@@ -84,7 +84,7 @@ gemem_lower_free (GememLower *lower, guint32 i)
 
   gemem_lower_event (lower, known ? GEMEM_EVENT_FREE : GEMEM_EVENT_FREE_REQUESTED,
                      event_id (lower, storage));
-  lower->state[i] = known ? ABSENT : LET_GO;
+  lower->state[i] = known ? ABSENT : REQUESTED;
 }
 
 gboolean
@@ -94,7 +94,7 @@ gemem_lower_is_alive (const GememLower *lower, guint32 i)
 }
 
 guint64
-gemem_lower_part_with (GememLower *lower, guint32 i)
+gemem_lower_detach (GememLower *lower, guint32 i)
 {
   lower->state[i] = ABSENT;
   return event_id (lower, gemem_lower_storage (lower, i));
@@ -109,7 +109,7 @@ complete_until (GememLower *lower, guint32 moment)
 
       if (gemem_lower_storage (lower, i)->complete > moment)
         return;
-      if (lower->state[i] != LET_GO)
+      if (lower->state[i] != REQUESTED)
         continue;
       gemem_lower_event (lower, GEMEM_EVENT_FREE_COMPLETED,
                          event_id (lower, gemem_lower_storage (lower, i)));
@@ -118,36 +118,36 @@ complete_until (GememLower *lower, guint32 moment)
 }
 
 static void
-bear (GememLower *lower)
+allocate_begun (GememLower *lower)
 {
-  const guint32 first = lower->born;
+  const guint32 first = lower->begun;
 
-  while (lower->born < lower->storages->len
-         && gemem_lower_storage (lower, lower->born)->begin == lower->moment)
+  while (lower->begun < lower->storages->len
+         && gemem_lower_storage (lower, lower->begun)->begin == lower->moment)
     {
-      const gboolean hooked = lower->take_workspace != NULL
-                              && gemem_lower_storage (lower, lower->born)->workspace;
+      const gboolean hooked = lower->allocate_workspace != NULL
+                              && gemem_lower_storage (lower, lower->begun)->workspace;
 
-      (hooked ? lower->take_workspace : gemem_lower_allocate) (lower, lower->born++);
+      (hooked ? lower->allocate_workspace : gemem_lower_allocate) (lower, lower->begun++);
     }
-  for (guint32 i = first; i < lower->born; i++)
+  for (guint32 i = first; i < lower->begun; i++)
     if (gemem_lower_storage (lower, i)->clear > 0)
       set_memory (lower, i, 0, gemem_lower_storage (lower, i)->clear);
 }
 
 static void
-let_die (GememLower *lower)
+release_ended (GememLower *lower)
 {
-  for (; lower->dead < lower->n_dying; lower->dead++)
+  for (; lower->ended < lower->n_ending; lower->ended++)
     {
-      const guint32 i = lower->dying[lower->dead];
+      const guint32 i = lower->ending[lower->ended];
 
       if (gemem_lower_storage (lower, i)->end != lower->moment)
         return;
       if (gemem_lower_storage (lower, i)->workspace)
-        (lower->give_workspace != NULL ? lower->give_workspace : gemem_lower_free) (lower, i);
-      else if (lower->let_go != NULL)
-        lower->let_go (lower, i);
+        (lower->release_workspace != NULL ? lower->release_workspace : gemem_lower_free) (lower, i);
+      else if (lower->release != NULL)
+        lower->release (lower, i);
     }
 }
 
@@ -231,7 +231,7 @@ is_waited_for (const GememLower *lower, const GememNode *node, guint64 stream)
   return FALSE;
 }
 
-/* ---- one moment after the other */
+/* ---- moments */
 
 static void
 run_node (GememLower *lower)
@@ -244,32 +244,32 @@ run_node (GememLower *lower)
     lower->before_node (lower);
   if (stream >= 0)
     wait_for_all (lower, node, (guint64) stream);
-  bear (lower);
+  allocate_begun (lower);
   if (stream >= 0)
     use_all (lower, node, (guint64) stream);
   if (stream >= 0 && is_waited_for (lower, node, (guint64) stream))
     gemem_lower_event (lower, GEMEM_EVENT_EVENT_RECORD, lower->moment)->stream = (guint64) stream;
-  let_die (lower);
+  release_ended (lower);
   lower->parent.time += MIN (lower->params.time_per_node, G_MAXUINT64 - lower->parent.time);
 }
 
 static void
 begin_step (GememLower *lower)
 {
-  lower->dead = lower->completed = lower->moment = 0;
+  lower->ended = lower->completed = lower->moment = 0;
   memset (lower->used_at, 0, sizeof (guint32) * lower->storages->len);
   if (lower->waited_at != NULL)
     memset (lower->waited_at, 0, sizeof (guint32) * gemem_graph_n_nodes (lower->graph));
-  for (lower->born = 0;
-       lower->born < lower->storages->len && gemem_lower_storage (lower, lower->born)->kept;
-       lower->born++)
+  for (lower->begun = 0;
+       lower->begun < lower->storages->len && gemem_lower_storage (lower, lower->begun)->kept;
+       lower->begun++)
     if (lower->step == 1 && lower->params.variables)
-      gemem_lower_allocate (lower, lower->born);
+      gemem_lower_allocate (lower, lower->begun);
   gemem_lower_event (lower, GEMEM_EVENT_STEP, lower->step);
-  bear (lower);
+  allocate_begun (lower);
 }
 
-/* Whatever is left goes; what is kept goes with the last step. */
+/* Frees what is left; what is kept is freed in the last step. */
 static void
 end_step (GememLower *lower)
 {
@@ -309,7 +309,7 @@ fill (GememGeneratorReader *parent)
   return TRUE;
 }
 
-/* ---- life */
+/* ---- opening and closing */
 
 static int
 compare_end (gconstpointer a, gconstpointer b, gpointer data)
@@ -342,18 +342,18 @@ sort_storages (GememLower *lower)
 {
   const guint32 n = lower->storages->len;
 
-  lower->dying = g_new (guint32, n + 1);
+  lower->ending = g_new (guint32, n + 1);
   lower->completing = g_new (guint32, n + 1);
   for (guint32 i = 0; i < n; i++)
     {
       const GememStorage *storage = gemem_lower_storage (lower, i);
 
       if (!storage->kept)
-        lower->dying[lower->n_dying++] = i;
+        lower->ending[lower->n_ending++] = i;
       if (!storage->kept && storage->complete > storage->end)
         lower->completing[lower->n_completing++] = i;
     }
-  g_qsort_with_data (lower->dying, (gint) lower->n_dying, sizeof (guint32), compare_end, lower);
+  g_qsort_with_data (lower->ending, (gint) lower->n_ending, sizeof (guint32), compare_end, lower);
   g_qsort_with_data (lower->completing, (gint) lower->n_completing, sizeof (guint32),
                      compare_complete, lower);
 }
@@ -367,7 +367,7 @@ free_parts (GememGeneratorReader *parent)
     lower->free_parts (lower);
   g_array_unref (lower->storages);
   g_free (lower->storage_of);
-  g_free (lower->dying);
+  g_free (lower->ending);
   g_free (lower->completing);
   g_free (lower->state);
   g_free (lower->used_at);
@@ -406,7 +406,7 @@ gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params,
   lower = gemem_generator_reader_new (size, fill, free_parts);
   lower->graph = gemem_graph_ref (graph);
   lower->params = *params;
-  lower->params.batch_label = NULL; /* not ours */
+  lower->params.batch_label = NULL; /* belongs to the caller */
   lower->skipped = skipped;
   lower->storages = gemem_storages_new (graph, &own, &lower->storage_of);
   lower->state = g_new0 (guint8, lower->storages->len + 1);

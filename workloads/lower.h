@@ -3,20 +3,22 @@
  *
  * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge,
  * parent and subgraph, a variable that is updated, pieces of a no-padding concat) are one storage,
- * as large as the largest of them.  Streams make nothing wait that the graph does not:
+ * as large as the largest of them.
  *
  * Time is counted in MOMENTS: 0 is the head of a step, i + 1 is node i, n_nodes + 1 the end of the
- * step.  Nodes run in the order of their ids; each is queued on its stream, starts after its
- * predecessors there and after what it waits for (EVENT_RECORD, EVENT_WAIT), and kernels finish in
- * the order of the ids.  When the host lets go of memory that only its own stream used, it may be
- * used again at once (FREE): the stream's order protects it.  When other streams used it
- * (USE_ON_STREAM), the host lets go after the last user (FREE_REQUESTED), and FREE_COMPLETED comes
- * just before the first node that is known to run after all users on other streams: the next on the
- * user's stream, or one that waits for it.  At the end of a step of several streams the host waits
- * for the device (DEVICE_SYNC).
+ * step.  Nodes run in the order of their ids.  A node is queued on its stream and starts after the
+ * nodes before it there and after the nodes on other streams that its edges name (EVENT_RECORD,
+ * EVENT_WAIT); kernels finish in the order of the ids.
+ *
+ * Memory that only its own stream used is freed after its last user and may be used again at once
+ * (FREE): the order of the stream protects it.  For memory that other streams used (USE_ON_STREAM)
+ * the free is requested after the last user (FREE_REQUESTED); FREE_COMPLETED comes just before the
+ * first node that is known to run after all users on other streams: the next on the user's stream,
+ * or one that waits for it.  At the end of a step of several streams the host waits for the device
+ * (DEVICE_SYNC).
  *
  * Nodes without a stream (-1) wait for nothing and use nothing.  Host memory, on-chip memory and
- * empty tensors are left out. Every block and loop body runs once per step; of nodes with batch
+ * empty tensors are left out.  Every block and loop body runs once per step; of nodes with batch
  * labels those of one label run, as at run time (ge-static.md 4.3).
  *
  * Memory: some 60 bytes an item.  A step costs O(nodes + edges).  Origin: ge-static.md 1.3, 1.6,
@@ -25,7 +27,7 @@
 #pragma once
 
 #include "base/units.h"
-#include "workloads/generator.h"
+#include "workloads/generator-reader.h"
 #include "workloads/lowering.h"
 
 typedef struct
@@ -47,22 +49,24 @@ typedef struct
 enum
 {
   GEMEM_CLEAR_NONE,
-  /* what atomic nodes want cleared is there, and set, from the head of the step on */
+  /* memory that atomic nodes need cleared is allocated and set at the head of the step */
   GEMEM_CLEAR_CENTRAL,
   GEMEM_CLEAR_SEPARATE, /* each just before its node */
 };
 
 typedef struct
 {
-  /* outputs take over the memory of inputs that end there, where the operator permits it
-   * (graphs/inplace.h) */
+  /* An output gets the memory of an input whose last user is the same node, where the operator
+   * permits it (graphs/inplace.h). */
   gboolean inplace;
   int clear; /* GEMEM_CLEAR_* */
-  /* a variable is one memory from its first use to its last, even where it is dead in between */
+  /* A variable is one storage from its first use to its last, even where it is not needed in
+   * between. */
   gboolean whole_variables;
-  const guint8 *skipped; /* by node: it does not run; NULL: all do */
+  const guint8 *skipped; /* by node: TRUE if it does not run; NULL: all run */
   const guint8 *slots;   /* by slot: GEMEM_SLOT_*; NULL: all are plain */
-  /* an input whose buffer the operator does not need (attribute no_need_buffer) is no use of it */
+  /* Reading an input whose buffer the operator does not need (attribute no_need_buffer) is not a
+   * use. */
   gboolean buffers_only;
   int whitelist; /* GEMEM_WHITELIST_*: which operators work in place */
   /* guint64: sizes of more memory that is kept, with ids above all slots; or NULL */
@@ -72,9 +76,9 @@ typedef struct
 enum
 {
   GEMEM_SLOT_PLAIN,
-  /* lives to the end of the step, and neither takes over memory nor gives its own */
+  /* lives to the end of the step, and takes no part in in-place pairs */
   GEMEM_SLOT_RUN,
-  GEMEM_SLOT_ELSEWHERE, /* a view of memory that is not the slot's own: it needs none */
+  GEMEM_SLOT_ELSEWHERE, /* a view of other memory: needs none of its own */
 };
 
 enum
@@ -103,7 +107,6 @@ guint32 *gemem_lower_after (const GememGraph *graph, const guint8 *skipped);
 
 /* Slots: items, then variables.  GEMEM_NONE for an input that is not connected. */
 guint32 gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input);
-guint32 gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor);
 
 /* @first: the storage of both begins where @a does. */
 typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean first);
@@ -113,12 +116,10 @@ void gemem_lower_references (const GememGraph *graph, gboolean whole_variables,
                              GememShareFunc share, gpointer data);
 /* Bytes of an item in device memory; 0: it has none there. */
 guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item);
-/* FALSE: @node looks at the shape of its input @input only (attribute no_need_buffer). */
+/* FALSE if @node reads only the shape of its input @input (attribute no_need_buffer). */
 gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint32 input);
-/* Const, Variable and the like: their outputs are there for all steps (ge-static.md 1.1). */
-gboolean gemem_lower_is_constant (const GememNode *node);
-/* Bytes that @node wants set in its output or workspace @item; 0: none.  @self: it clears them
- * itself (ge-static.md 6.1). */
+/* Bytes of output or workspace @item of @node that must be cleared; 0: none.  *self: the node
+ * clears them itself (ge-static.md 6.1). */
 guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item,
                                 gboolean *self);
 
@@ -180,9 +181,9 @@ struct _GememLower
   GememLowerParams params;
   GArray *storages;    /* GememStorage by (begin, id) */
   guint32 *storage_of; /* by slot */
-  guint32 *dying;      /* those that are not kept, by (end, workspaces first) */
-  guint32 *completing; /* those with users on other streams, by `complete` */
-  guint32 n_dying, n_completing;
+  guint32 *ending;     /* storages that are not kept, by (end, workspaces first) */
+  guint32 *completing; /* storages with users on other streams, by `complete` */
+  guint32 n_ending, n_completing;
   guint8 *state;      /* by storage */
   guint32 *used_at;   /* by storage: moment of the last USE_ON_STREAM */
   guint32 *waited_at; /* by node: moment of the last EVENT_WAIT; NULL: one stream */
@@ -190,19 +191,20 @@ struct _GememLower
   guint64 step;       /* from 1 */
   /* added to the ids of what is not kept: ids of a step that live into the next one stay apart */
   guint64 bias;
-  /* all memory is set to it when it is allocated, by its requested size; 0: it is not */
+  /* value to which all memory is set when it is allocated, requested bytes; 0: it is not set */
   guint8 fill;
-  guint32 moment, born, dead, completed; /* what comes next */
-  /* The last user of a tensor's storage has run; NULL: all of them live to the end of the step. */
-  void (*let_go) (GememLower *lower, guint32 storage);
-  void (*before_node) (GememLower *lower); /* before the node of `moment` allocates; or NULL */
-  /* Of a workspace that is needed, and that is not any more; NULL: memory of its own. */
-  void (*take_workspace) (GememLower *lower, guint32 storage);
-  void (*give_workspace) (GememLower *lower, guint32 storage);
-  /* all nodes have run, nothing of what is left has gone; or NULL */
+  guint32 moment, begun, ended, completed; /* the cursors: next of each list */
+  /* Hooks of the policy, NULL where there is none.  The last user of a tensor's storage has run;
+   * NULL: tensors live to the end of the step. */
+  void (*release) (GememLower *lower, guint32 storage);
+  void (*before_node) (GememLower *lower); /* before the node of `moment` allocates */
+  /* A workspace begins and ends; NULL: it is allocated and freed as any storage. */
+  void (*allocate_workspace) (GememLower *lower, guint32 storage);
+  void (*release_workspace) (GememLower *lower, guint32 storage);
+  /* all nodes have run; what is still allocated has not been freed yet */
   void (*leave_step) (GememLower *lower);
-  void (*end_step) (GememLower *lower);   /* or NULL */
-  void (*free_parts) (GememLower *lower); /* or NULL */
+  void (*end_step) (GememLower *lower);   /* everything has been freed */
+  void (*free_parts) (GememLower *lower); /* what the policy allocated */
 };
 
 /* A zeroed reader of @size bytes (which embeds GememLower first).  Errors: GEMEM_ERROR_USAGE (a
@@ -210,11 +212,11 @@ struct _GememLower
 gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params,
                           const GememStorageRules *rules, GError **error);
 void gemem_lower_allocate (GememLower *lower, guint32 storage);
-/* The host lets go of @storage now. */
+/* The host frees @storage now. */
 void gemem_lower_free (GememLower *lower, guint32 storage);
 gboolean gemem_lower_is_alive (const GememLower *lower, guint32 storage);
-/* @storage lives on under its id, and is no longer the reader's business; returns the id. */
-guint64 gemem_lower_part_with (GememLower *lower, guint32 storage);
+/* The reader forgets @storage, which stays allocated; returns the id under which to free it. */
+guint64 gemem_lower_detach (GememLower *lower, guint32 storage);
 /* Appends an event now; valid until the next one. */
 GememTraceEvent *gemem_lower_event (GememLower *lower, GememEventKind kind, guint64 id);
 

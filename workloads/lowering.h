@@ -1,4 +1,5 @@
-/* lowering.h - from a graph to a trace: who asks for memory when, under an execution policy.
+/* lowering.h - from a graph to a trace: what is allocated and freed when, under an execution
+ * policy.
  *
  * A lowering is a GememTraceReader over a graph (like a generator), so that whatever replays traces
  * replays graphs.  A policy is one file and one line in lowerings.def.
@@ -6,7 +7,7 @@
  * Ids of the events: item of the graph + 1; variables: number of items + 1 + variable (alive from
  * the start when persistable); what a policy adds (fused buffers, temporaries) comes above.  The
  * first of tensors that share memory allocates, the last user frees (pieces of a no-padding concat:
- * the id is that of the first piece, whoever is made first).  With several runs (steps) an id is
+ * the id is that of the first piece, whichever is made first).  With several runs (steps) an id is
  * used again in each.
  */
 #pragma once

@@ -1,7 +1,7 @@
 /* random.c - generator `random`: independent sizes and lifetimes from chosen distributions.
  *
  * Each allocation draws a size and the number of later allocations it survives; before each
- * allocation those whose time has come are freed, in the order of their end (ties: oldest first). 
+ * allocation those at their end are freed, in the order of their end (ties: oldest first).
  * Mean live blocks = mean lifetime.  At the end everything is freed, unless drain=no.
  * Memory: the live blocks.  O(log live) per event.  Sizes and lifetimes come from streams of their
  * own, so that changing one distribution leaves the other's draws alone.
@@ -12,6 +12,7 @@
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/units.h"
+#include "workloads/generator-reader.h"
 #include "workloads/generator.h"
 
 enum
@@ -126,7 +127,7 @@ draw_size (Reader *reader)
     size = gemem_rng_range (&reader->sizes, p->size_min, p->size_max);
   else if (p->sizes == LOG_UNIFORM)
     size = gemem_rng_log_uniform (&reader->sizes, p->size_min, p->size_max);
-  return (size + p->size_step - 1) / p->size_step * p->size_step;
+  return gemem_round_up (size, p->size_step);
 }
 
 static guint64

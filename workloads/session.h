@@ -2,10 +2,10 @@
  *
  * A STATIC GRAPH is what the run time sees of a compiled graph: its static memory, cut into
  * segments (ge-runtime.md 3.2).  In every step each graph has its turn: it is loaded if it is not
- * (the one loaded longest makes room where only so many may be loaded), runs, and stays.  A run is
- * synchronous (GRAPH_RUN_END: the host waited for it) or not; before a graph that may still run is
- * unloaded the host waits for its stream. At the end all are unloaded.  Who knows more than graphs
- * adds events before a run and during it (`before`, `during`).
+ * (where as many are loaded as may be, the one loaded longest is unloaded first), runs, and stays.
+ * A run is synchronous (GRAPH_RUN_END: the host waited for it) or not; before a graph that may
+ * still run is unloaded the host waits for its stream. At the end all are unloaded.  A user adds
+ * events of its own before a run and during it (`before`, `during`).
  *
  * Memory: the graphs and the events of one turn.  Cost: O(1) per event.  Origin: ge-runtime.md 3,
  * 7.
@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/macros.h"
-#include "workloads/generator.h"
+#include "workloads/generator-reader.h"
 
 GEMEM_BEGIN_DECLS
 

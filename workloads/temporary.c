@@ -85,7 +85,7 @@ excess (guint64 n, double times)
 }
 
 gboolean
-gemem_temporary_take (GememTemporary *temporary, guint64 stream, guint64 size, guint32 *block)
+gemem_temporary_allocate (GememTemporary *temporary, guint64 stream, guint64 size, guint32 *block)
 {
   Queue *queue = queue_of (temporary, stream);
   Entry probe = { size, 0, 0 };
@@ -115,7 +115,7 @@ empty (GememTemporary *temporary, Queue *queue)
 }
 
 void
-gemem_temporary_give (GememTemporary *temporary, guint64 stream, guint64 size, guint32 block)
+gemem_temporary_release (GememTemporary *temporary, guint64 stream, guint64 size, guint32 block)
 {
   Queue *queue = queue_of (temporary, stream);
   Entry *entry = g_new (Entry, 1);
@@ -128,7 +128,7 @@ gemem_temporary_give (GememTemporary *temporary, guint64 stream, guint64 size, g
 }
 
 void
-gemem_temporary_wait (GememTemporary *temporary)
+gemem_temporary_flush (GememTemporary *temporary)
 {
   for (guint i = 0; i < temporary->queues->len; i++)
     if (!g_sequence_is_empty (g_array_index (temporary->queues, Queue, i).entries))

@@ -3,8 +3,8 @@
  *
  * One queue per stream, ordered by size, first come first served among equals.  A request of n
  * bytes takes the smallest block of n bytes or more if that has less than n x `times`; the block
- * keeps its size.  A block that is given back is queued; when the queue then holds more than
- * `limit` bytes (limit > 0), the stream is waited for and the whole queue really freed, smallest
+ * keeps its size.  A block that is released is queued; when the queue then holds more than `limit`
+ * bytes (limit > 0), the stream is waited for and all blocks of the queue are freed, smallest
  * first.
  *
  * The lowering decides with it which workspaces of a graph are requests at all; a block is the
@@ -34,12 +34,13 @@ GememTemporary *gemem_temporary_new (gint64 limit, double times, const GememTemp
                                      gpointer data);
 void gemem_temporary_free (GememTemporary *temporary);
 /* TRUE and *block: a queued block serves a request of @size bytes; it is no longer queued. */
-gboolean gemem_temporary_take (GememTemporary *temporary, guint64 stream, guint64 size,
-                               guint32 *block);
-/* @block, of @size bytes as its allocator reports it, is not needed any more. */
-void gemem_temporary_give (GememTemporary *temporary, guint64 stream, guint64 size, guint32 block);
-/* The context waits: every queue that holds something is emptied, in the order in which streams
- * came first. */
-void gemem_temporary_wait (GememTemporary *temporary);
+gboolean gemem_temporary_allocate (GememTemporary *temporary, guint64 stream, guint64 size,
+                                   guint32 *block);
+/* Queues @block, of @size bytes as its allocator reports it. */
+void gemem_temporary_release (GememTemporary *temporary, guint64 stream, guint64 size,
+                              guint32 block);
+/* The context waits: every queue that is not empty is emptied, in the order of the streams' first
+ * use. */
+void gemem_temporary_flush (GememTemporary *temporary);
 
 GEMEM_END_DECLS

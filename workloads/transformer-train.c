@@ -15,6 +15,7 @@
 #include "config.h"
 
 #include "base/rng.h"
+#include "workloads/generator-reader.h"
 #include "workloads/generator.h"
 
 enum

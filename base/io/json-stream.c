@@ -1,9 +1,9 @@
 /* json-stream.c - see json-stream.h.
  *
- * A tokenizer over the window of the input, with one state between tokens and a stack of bits
- * (object or array).
+ * A tokenizer over the window of the input, with one state between tokens and a stack of open
+ * brackets.
  * Invariants: [at, end) are bytes of the window not yet consumed; `text` is NUL-terminated.
- * Cost: one look at each byte; strings outside of the wanted ones are scanned, not copied.
+ * Cost: each byte is looked at once; strings in skipped values are scanned, not copied.
  */
 #include "config.h"
 

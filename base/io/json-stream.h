@@ -2,7 +2,7 @@
  *
  * Checks the grammar of RFC 8259 (except that a control character inside a string is let through)
  * and counts lines.  Memory: one token of at most 4096 bytes (longer strings are cut, not refused)
- * and a bit per open bracket.
+ * and a byte per open bracket.
  */
 #pragma once
 

@@ -114,7 +114,7 @@ add_value (GememJsonTree *tree, const GememJson *json, guint32 token, guint32 ke
 }
 
 static gboolean
-has_room (const GememJsonTree *tree, const GememJson *json, GError **error)
+has_space (const GememJsonTree *tree, const GememJson *json, GError **error)
 {
   if (tree->entries->len < MAX_VALUES && tree->texts->len < MAX_TEXT)
     return TRUE;
@@ -143,7 +143,7 @@ gemem_json_tree_read (GememJsonTree *tree, GememJson *json, int token, GError **
   g_string_append_c (tree->texts, '\0');
   for (;; token = gemem_json_next (json, error))
     {
-      if (token < 0 || !has_room (tree, json, error))
+      if (token < 0 || !has_space (tree, json, error))
         return FALSE;
       if (token == GEMEM_JSON_KEY)
         {

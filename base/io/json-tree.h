@@ -1,9 +1,13 @@
-/* json-tree.h - one JSON value in memory, for readers of graphs: fields by name, typed values,
- * messages that say where.
+/* json-tree.h - one value of the token stream (json-stream.h) in memory, for readers of graphs and
+ * plans: fields by name, typed values, messages that say where.
  *
- * The value comes from the token stream (base/io/json-stream.h), so that a file of many nodes is
- * read a node at a time.  Entries are numbered in document order, the root being 0; texts are valid
- * UTF-8 without NUL.  Messages are "WHERE: outputs[1].size: what".
+ * It parses nothing itself.  json-glib cannot take its place: it reads only whole files of one
+ * document, wraps integers beyond 64 bits silently, keeps the last of two fields of one name, and
+ * does not limit memory.  Files of results, which need not stream, are read with json-glib
+ * (sim/report/json-read.c).
+ *
+ * Entries are numbered in document order, the root being 0; texts are valid UTF-8 without NUL.
+ * Messages are "WHERE: outputs[1].size: what".
  * Memory: 16 bytes per value and the texts; at most 2^22 values and 2^26 bytes of text, so that a
  * small file that unpacks to a huge one is refused.
  */

@@ -8,6 +8,7 @@
 
 #include "base/idmap.h"
 #include "traces/validate.h"
+#include "workloads/generator.h"
 #include "workloads/session.h"
 
 typedef struct

@@ -1,5 +1,5 @@
-/* json-read.h - what the halves of the reader of our JSON share: the document with its variables,
- * and its nodes. */
+/* json-node.h - nodes of our JSON graph format, and what a node shares with the document around it:
+ * the state of the reader, variables, shapes and sizes. */
 #pragma once
 
 #include "graphs/json.h"
@@ -11,7 +11,7 @@ typedef struct
   GememGraph *graph;
   GememJsonTree *tree;
   GArray *users; /* guint32 by variable: the first node that uses it, or that the file lists it */
-  GArray *ints;  /* gint64, scratch */
+  GArray *ints;  /* gint64, scratch: the last shape or list */
   GPtrArray *texts; /* scratch */
 } GememGraphJsonReader;
 
@@ -25,7 +25,7 @@ typedef struct
 
 /* The number of a variable that may be listed later. */
 guint32 gemem_graph_json_use_variable (GememGraphJsonReader *reader, const char *name);
-/* From the entries of the fields, 0 for those that are missing. */
+/* Reads the fields at these entries of the tree, 0 for those that are missing. */
 gboolean gemem_graph_json_read_extent (GememGraphJsonReader *reader, guint32 size, guint32 shape,
                                        guint32 dtype, GememGraphJsonExtent *extent, GError **error);
 /* The content of `ints`, never NULL. */

@@ -1,0 +1,30 @@
+/* generator-reader.h - a trace reader whose events are made a piece at a time, for generators,
+ * sessions and lowerings.
+ *
+ * A variant embeds GememGeneratorReader and appends the next piece of events when the last one has
+ * been read; nothing is kept but the piece and what the variant holds as live.
+ */
+#pragma once
+
+#include "traces/trace.h"
+
+typedef struct _GememGeneratorReader GememGeneratorReader;
+struct _GememGeneratorReader
+{
+  GememTraceReader parent;
+  GArray *events;  /* GememTraceEvent: the piece being made */
+  guint64 next_id; /* ids count from 1 */
+  guint64 time;    /* ns, of the next event */
+  /* Appends the next piece to `events`; FALSE when there is none. */
+  gboolean (*fill) (GememGeneratorReader *reader);
+  void (*free_parts) (GememGeneratorReader *reader); /* NULL: nothing to free */
+};
+
+/* A zeroed reader of @size bytes (which embeds GememGeneratorReader first). */
+gpointer gemem_generator_reader_new (gsize size, gboolean (*fill) (GememGeneratorReader *),
+                                     void (*free_parts) (GememGeneratorReader *));
+
+/* Appends one event at the reader's time; returns the id of the new block. */
+guint64 gemem_events_alloc (GememGeneratorReader *reader, guint64 size, guint64 stream);
+void gemem_events_free (GememGeneratorReader *reader, guint64 id);
+void gemem_events_mark (GememGeneratorReader *reader, GememEventKind kind, guint64 id);
