@@ -8,7 +8,8 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/batch.h"
+#include "planners/ge/library.h"
 
 enum
 {
@@ -206,7 +207,7 @@ collect (GeAssigner *a, guint n, guint space, guint class)
         continue;
       if (by_label[block->label] == NULL)
         by_label[block->label] = g_ptr_array_new ();
-      ge_resize (block);
+      ge_block_resize (block);
       g_ptr_array_add (by_label[block->label], block);
     }
   return by_label;

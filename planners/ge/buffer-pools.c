@@ -7,7 +7,8 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/buffer-pools.h"
 
 typedef struct
 {

@@ -10,7 +10,11 @@
 
 #include <string.h>
 
-#include "planners/ge/continuous.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/chains.h"
+#include "planners/ge/continuous-model.h"
+#include "planners/ge/padded-outputs.h"
+#include "planners/ge/stream-edges.h"
 
 typedef struct
 {
@@ -34,12 +38,6 @@ typedef struct
   guint8 *visited; /* per node with padded inputs */
 } Search;
 
-static guint32
-kind_of (const Search *search, guint32 tensor)
-{
-  return search->model->nodes[ge_anchor_node (search->model, tensor)].kind;
-}
-
 /* The tensor that really fills input @i of @node; GEMEM_NONE. */
 static guint32
 source (const Search *search, guint32 node, guint32 i)
@@ -56,7 +54,7 @@ takes_padded_outputs (const Search *search, guint32 node)
     {
       const guint32 from = source (search, node, i);
 
-      if (from != GEMEM_NONE && (kind_of (search, from) & GE_PADDED_OUT) != 0)
+      if (from != GEMEM_NONE && (ge_tensor_kind (search->model, from) & GE_PADDED_OUT) != 0)
         return TRUE;
     }
   return FALSE;
@@ -86,7 +84,7 @@ left_end (Search *search, guint32 node)
 
       search->visited[node] = 1;
       if (from == GEMEM_NONE || ge_anchor_index (search->model, from) == 0
-          || (kind_of (search, from) & GE_PADDED_OUT) == 0)
+          || (ge_tensor_kind (search->model, from) & GE_PADDED_OUT) == 0)
         return from;
       from -= ge_anchor_index (search->model, from);
       node = next_taker (search, from, TRUE, &input);
@@ -114,7 +112,7 @@ add_outputs (Search *search, Chain *chain, guint32 tensor)
 {
   const GememNode *node = gemem_graph_node (search->model->graph,
                                             ge_anchor_node (search->model, tensor));
-  const guint32 end = kind_of (search, tensor) & GE_PADDED_OUT
+  const guint32 end = ge_tensor_kind (search->model, tensor) & GE_PADDED_OUT
                           ? node->first_output + node->n_outputs
                           : tensor + 1;
 

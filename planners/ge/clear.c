@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/clear.h"
+#include "planners/ge/zero-copy.h"
 
 static const gint64 *
 cleared_workspaces (const GeModel *model, guint32 id, guint *n)
@@ -110,15 +112,12 @@ place_workspaces (GeAssigner *a, guint32 id)
   for (guint i = 0; i < pairs->len; i++)
     {
       const gint64 *pair = (const gint64 *) (gpointer) pairs->data + 2 * i;
-      guint32 item;
 
       if (pair[0] < 0 || pair[0] >= node->n_workspaces || pair[1] <= 0
           || (i > 0 && pair[0] == pair[-2]))
         continue;
-      item = gemem_node_workspace_item (node, (guint32) pair[0]);
-      a->offsets[item] = *counter;
-      a->sizes[item] = (guint64) pair[1];
-      a->spaces[item] = GE_SPACE_HBM;
+      ge_place_item (a, gemem_node_workspace_item (node, (guint32) pair[0]), *counter, GE_SPACE_HBM,
+                     (guint64) pair[1]);
       *counter = ge_align (*counter + (guint64) pair[1]);
     }
 }

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/continuous-model.h"
 
 /* ---- searches forward through references */
 
@@ -46,10 +47,7 @@ search_from (const GeModel *model, const guint32 *found, guint32 predicate, guin
 static guint32 *
 search_all (const GeModel *model, guint32 predicate)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
-                                             : NULL;
-  guint32 *found = g_new (guint32,
-                          last != NULL ? (gsize) last->first_input + last->n_inputs + 1 : 1);
+  guint32 *found = g_new (guint32, (gsize) model->n_inputs + 1);
 
   for (guint32 id = model->n_nodes; id-- > 0;)
     for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)

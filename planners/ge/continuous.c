@@ -11,10 +11,12 @@
 
 #include <string.h>
 
+#include "planners/ge/anchors.h"
+#include "planners/ge/chains.h"
+#include "planners/ge/continuous-model.h"
 #include "planners/ge/continuous.h"
-
-#define CONTINUOUS \
-  (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
+#include "planners/ge/library.h"
+#include "planners/ge/stream-edges.h"
 
 /* continuous_blocks[node] of the specification. */
 typedef struct
@@ -48,7 +50,7 @@ ge_continuous_new (const GeModel *model)
 
   for (guint32 id = 0; id < model->n_nodes; id++)
     kinds |= model->nodes[id].kind;
-  if ((kinds & CONTINUOUS) == 0)
+  if ((kinds & GE_RAW_CONTINUOUS) == 0)
     return NULL;
   continuous = g_new0 (GeContinuous, 1);
   continuous->entry_of = g_new (guint32, model->n_nodes);
@@ -123,16 +125,6 @@ ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
 }
 
 /* ---- 5.3: begin and end of a buffer that several producers fill */
-
-guint32
-ge_count_streams (const GeModel *model, const guint64 *streams)
-{
-  guint32 n = 0;
-
-  for (guint i = 0; i < ge_stream_words (model); i++)
-    n += (guint32) __builtin_popcountll (streams[i]);
-  return n;
-}
 
 /* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored
  * (2.1), and where nothing is known memory that died at node 0 may still be taken. */
@@ -251,7 +243,7 @@ ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
 }
 
 guint64
-ge_continuous_total (GeAssigner *a, G_GNUC_UNUSED const GeRequest *request)
+ge_continuous_total (GeAssigner *a)
 {
   const GeModel *model = a->model;
   const guint32 node = a->continuous->sep_node;

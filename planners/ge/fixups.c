@@ -12,43 +12,21 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
-
-static guint32
-item_of (const GeAssigner *a, guint32 tensor)
-{
-  const GememTensor *t = gemem_graph_tensor (a->model->graph, tensor);
-
-  return gemem_node_output_item (gemem_graph_node (a->model->graph, t->node), t->index);
-}
+#include "planners/ge/anchors.h"
+#include "planners/ge/clear.h"
+#include "planners/ge/fixups.h"
 
 static guint64
 offset_of (const GeAssigner *a, guint32 tensor)
 {
-  return a->offsets[item_of (a, tensor)];
-}
-
-static guint32
-kind_of (const GeAssigner *a, guint32 tensor)
-{
-  return a->model->nodes[gemem_graph_tensor (a->model->graph, tensor)->node].kind;
-}
-
-void
-ge_place_output (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
-{
-  const guint32 item = item_of (a, tensor);
-
-  a->offsets[item] = offset;
-  a->spaces[item] = space;
-  a->sizes[item] = bytes;
+  return a->offsets[ge_tensor_item (a->model, tensor)];
 }
 
 /* @tensor lies @inner bytes into @from; without memory if @from has none. */
 static void
 follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
 {
-  const guint32 item = item_of (a, from);
+  const guint32 item = ge_tensor_item (a->model, from);
 
   ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item],
                    a->sizes[item] > 0 ? ge_tensor_size (a->model, tensor) : 0);
@@ -66,24 +44,13 @@ inner_offset (const GeModel *model, guint32 tensor)
   return inner;
 }
 
-/* The input of the parent node that a nested Data node stands for; GEMEM_NONE. */
-static guint32
-outer_tensor (const GeModel *model, guint32 id)
-{
-  guint32 owner, input;
-
-  return ge_outer_input (model, id, &owner, &input)
-             ? gemem_graph_inputs (model->graph, owner)[input].tensor
-             : GEMEM_NONE;
-}
-
 /* What @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */
 static guint32
 referred (const GeModel *model, guint32 t)
 {
   const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t];
   const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor
-                                           : outer_tensor (model, id);
+                                           : ge_outer_tensor (model, id);
 
   return from < t && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0
                  && ge_tensor_size (model, t) > 0
@@ -102,7 +69,7 @@ find_followers (const GeAssigner *a)
 
   for (guint32 t = 0; t < model->n_tensors; t++)
     {
-      const guint32 from = referred (model, t), item = item_of (a, t);
+      const guint32 from = referred (model, t), item = ge_tensor_item (a->model, t);
 
       apart[t] = a->cleared[t] == GE_CLEARED_PLACED || (from != GEMEM_NONE && apart[from]);
       if (from != GEMEM_NONE && a->offsets[item] != GEMEM_NO_OFFSET
@@ -124,20 +91,6 @@ follow_all (GeAssigner *a, const GArray *followers)
 }
 
 /* ---- continuous nodes */
-
-/* Entry @index of the list @key of the node; FALSE: there is none. */
-static gboolean
-listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index, guint64 *value)
-{
-  guint n;
-  const gint64 *values = gemem_graph_ints (
-      model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
-
-  if (index >= n)
-    return FALSE;
-  *value = (guint64) values[index];
-  return TRUE;
-}
 
 /* Bytes of a piece without padding, as node @id puts it together. */
 static guint64
@@ -166,12 +119,12 @@ static guint64
 input_stride (const GeModel *model, guint32 id, guint32 tensor)
 {
   const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
-  guint64 value;
+  gint64 value;
 
   if (model->nodes[id].kind & GE_NOPADDING_IN)
     return piece (model, id, tensor);
-  if (listed (model, t->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &value))
-    return value;
+  if (ge_listed (model, t->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &value))
+    return (guint64) value;
   return ge_align (ge_tensor_size (model, tensor));
 }
 
@@ -205,7 +158,7 @@ place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint6
                                                gemem_graph_tensor (model->graph, tensor)
                                                    ->node)[model->referenced_input[tensor]]
                                .tensor;
-      if (from >= tensor || (kind_of (a, from) & GE_ZERO_MEMORY) != 0)
+      if (from >= tensor || (ge_tensor_kind (a->model, from) & GE_ZERO_MEMORY) != 0)
         return;
       follow (a, from, tensor, -inner_offset (model, tensor));
       tensor = from;
@@ -229,19 +182,20 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
   if (reference != GEMEM_NONE)
     follow (a, first, reference, 0);
   running = offset_of (a, first);
-  space = a->spaces[item_of (a, first)];
+  space = a->spaces[ge_tensor_item (a->model, first)];
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
       const guint32 t = inputs[i].tensor;
-      guint64 offset = running, value, bytes;
+      guint64 offset = running, bytes;
+      gint64 value;
 
-      if (t == GEMEM_NONE || (kind_of (a, t) & GE_ZERO_MEMORY) != 0)
+      if (t == GEMEM_NONE || (ge_tensor_kind (a->model, t) & GE_ZERO_MEMORY) != 0)
         continue;
       if (node->n_outputs > 0
-          && listed (model, gemem_graph_tensor (model->graph, t)->node,
-                     GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
-                     gemem_graph_tensor (model->graph, t)->index, &value))
-        offset = offset_of (a, node->first_output) + value;
+          && ge_listed (model, gemem_graph_tensor (model->graph, t)->node,
+                        GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
+                        gemem_graph_tensor (model->graph, t)->index, &value))
+        offset = offset_of (a, node->first_output) + (guint64) value;
       bytes = ge_tensor_size (model, t);
       if (model->nodes[id].kind & GE_NOPADDING_IN)
         bytes = MIN (bytes, gemem_graph_unpadded_size (model->graph, t));
@@ -265,23 +219,21 @@ place_outputs (GeAssigner *a, guint32 id)
   if (from == GEMEM_NONE)
     return;
   base = running = offset_of (a, from);
-  space = a->spaces[item_of (a, from)];
+  space = a->spaces[ge_tensor_item (a->model, from)];
   for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
     {
-      guint64 offset = running, bytes = ge_tensor_size (model, t), value;
-      gint64 scope;
+      guint64 offset = running, bytes = ge_tensor_size (model, t);
+      gint64 value;
 
-      if (gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, t)->attributes,
-                           GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
-          && scope == 2)
+      if (ge_is_global (model, t))
         continue;
       for (guint32 i = 0; !padded && i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
         {
           const GememConsumer *consumer = &gemem_graph_consumers (model->graph, t)[i];
 
-          if (listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS,
-                      consumer->input, &value))
-            offset = base + value;
+          if (ge_listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS,
+                         consumer->input, &value))
+            offset = base + (guint64) value;
         }
       running = padded ? offset + ge_align (bytes) : offset + piece (model, id, t);
       ge_place_output (a, t, offset, space,
@@ -386,7 +338,7 @@ hand_back (GeAssigner *a, guint32 id)
               ? gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor
               : GEMEM_NONE;
 
-      if (from != GEMEM_NONE && (kind_of (a, from) & GE_ZERO_MEMORY) == 0)
+      if (from != GEMEM_NONE && (ge_tensor_kind (a->model, from) & GE_ZERO_MEMORY) == 0)
         follow (a, from, t, -inner_offset (model, t));
     }
 }
@@ -401,20 +353,18 @@ copy_to_parents (GeAssigner *a)
 
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
-      const GememNode *node = gemem_graph_node (model->graph, id), *parent;
-      const gint64 *outputs;
-      guint n;
+      const GememNode *node = gemem_graph_node (model->graph, id);
+      const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
 
-      if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED))
+      if ((model->nodes[id].kind & GE_NETOUTPUT) == 0)
         continue;
-      parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-      outputs = gemem_graph_ints (model->graph, node->attributes,
-                                  GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
-      for (guint i = 0; i < MIN (n, node->n_inputs); i++)
-        if (outputs[i] >= 0 && outputs[i] < parent->n_outputs
-            && gemem_graph_inputs (model->graph, id)[i].tensor != GEMEM_NONE)
-          follow (a, parent->first_output + (guint32) outputs[i],
-                  gemem_graph_inputs (model->graph, id)[i].tensor, 0);
+      for (guint32 i = 0; i < node->n_inputs; i++)
+        {
+          const guint32 outer = ge_outer_output (model, id, i);
+
+          if (outer != GEMEM_NONE && inputs[i].tensor != GEMEM_NONE)
+            follow (a, outer, inputs[i].tensor, 0);
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/kinds.h"
 
 static gboolean
 listed (const char *text, const char *const *list)

@@ -10,9 +10,10 @@
 
 #include <string.h>
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/memset.h"
 
-#define VARIABLE_BASE (G_GUINT64_CONSTANT (32) << 30)
+#define VARIABLE_BASE (32 * GEMEM_GIB)
 #define DTYPE_FLOAT 0
 
 typedef struct
@@ -31,28 +32,17 @@ typedef struct
   guint64 tail;   /* where the caller's memory begins */
 } List;
 
-static gint64
-entry (const GeModel *model, guint32 id, GememAttributeKey key, guint i, gint64 otherwise)
-{
-  guint n;
-  const gint64 *values = gemem_graph_ints (
-      model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
-
-  return i < n ? values[i] : otherwise;
-}
-
 static void
 add_item (List *list, guint32 id, guint32 item, guint64 size)
 {
   const GeModel *model = list->a->model;
-  Range range = {
-    .space = list->plan->spaces[item],
-    .offset = list->plan->offsets[item],
-    .size = ge_align (size),
-    .dtype = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, DTYPE_FLOAT),
-    .value = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, 0)
-  };
+  Range range = { .space = list->plan->spaces[item],
+                  .offset = list->plan->offsets[item],
+                  .size = ge_align (size),
+                  .dtype = DTYPE_FLOAT };
 
+  ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, &range.dtype);
+  ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, &range.value);
   list->number++;
   if (size == 0 || range.offset == GEMEM_NO_OFFSET)
     return;
@@ -80,13 +70,9 @@ add_inputs (List *list, guint32 id)
       const guint32 t = index >= 0 && index < node->n_inputs
                             ? gemem_graph_inputs (model->graph, id)[index].tensor
                             : GEMEM_NONE;
-      const GememTensor *tensor = t == GEMEM_NONE ? NULL : gemem_graph_tensor (model->graph, t);
 
-      if (tensor != NULL)
-        add_item (
-            list, id,
-            gemem_node_output_item (gemem_graph_node (model->graph, tensor->node), tensor->index),
-            ge_tensor_size (model, t));
+      if (t != GEMEM_NONE)
+        add_item (list, id, ge_tensor_item (model, t), ge_tensor_size (model, t));
     }
 }
 

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#include "planners/ge/pack.h"
+#include "planners/ge/library.h"
+#include "planners/ge/pack-private.h"
 
 #define FEW 64 /* blocks out of place */
 

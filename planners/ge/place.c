@@ -7,31 +7,11 @@
 
 #include <string.h>
 
-#include "planners/ge/block.h"
-
-/* ---- sizes */
-
-static guint64
-resize_all (GPtrArray *blocks)
-{
-  guint64 sum = 0;
-
-  for (guint i = 0; blocks != NULL && i < blocks->len; i++)
-    sum += ge_resize (g_ptr_array_index (blocks, i));
-  return sum;
-}
-
-guint64
-ge_resize (GeBlock *block)
-{
-  guint64 sum = resize_all (block->children);
-
-  sum = MAX (sum, resize_all (block->members));
-  for (guint i = 0; block->overlays != NULL && i < block->overlays->len; i++)
-    sum = MAX (sum, resize_all (g_ptr_array_index (block->overlays, i)));
-  block->size = ge_align (MAX (sum, ge_block_max_real (block)));
-  return block->size;
-}
+#include "planners/ge/anchors.h"
+#include "planners/ge/batch.h"
+#include "planners/ge/continuous.h"
+#include "planners/ge/library.h"
+#include "planners/ge/place.h"
 
 /* ---- offsets */
 
@@ -62,11 +42,10 @@ place_occupant (GeAssigner *a, const GeBlock *block, const GeOccupant *occupant)
   if (a->offsets[item] != GEMEM_NO_OFFSET && a->offsets[item] > block->head
       && keeps_larger (a->model, occupant->node))
     return;
-  a->offsets[item] = block->head;
-  a->sizes[item] = occupant->kind == GE_KIND_OUTPUT
-                       ? ge_tensor_size (a->model, node->first_output + occupant->index)
-                       : occupant->real;
-  a->spaces[item] = block->space;
+  ge_place_item (a, item, block->head, block->space,
+                 occupant->kind == GE_KIND_OUTPUT
+                     ? ge_tensor_size (a->model, node->first_output + occupant->index)
+                     : occupant->real);
 }
 
 static void place_block (GeAssigner *a, GeBlock *block, guint64 head);
@@ -101,7 +80,7 @@ append_block (GeAssigner *a, GeBlock *block)
 {
   guint64 *counter = &a->counters[block->space];
 
-  ge_resize (block);
+  ge_block_resize (block);
   place_block (a, block, *counter);
   *counter += block->size;
 }

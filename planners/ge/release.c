@@ -7,17 +7,9 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
-
-static guint32
-count_bits (const guint64 *words, guint n)
-{
-  guint32 bits = 0;
-
-  for (guint i = 0; i < n; i++)
-    bits += (guint32) __builtin_popcountll (words[i]);
-  return bits;
-}
+#include "planners/ge/pools.h"
+#include "planners/ge/release.h"
+#include "planners/ge/stream-edges.h"
 
 /* The time by which everybody who reads the symbol has finished, as seen from the block's stream;
  * *@reached: as seen from the consumers. */
@@ -41,7 +33,7 @@ last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
   time = ge_max_life (a->model, user->node, user->index,
                       a->model->options->quirks ? -1 : block->stream, reached, streams);
   if ((ge_block_last (block)->flags & GE_OCCUPANT_REF) != 0)
-    ge_block_raise_out_cnt (block, count_bits (streams, n_words));
+    ge_block_raise_out_cnt (block, ge_count_streams (a->model, streams));
   if (block->first && block->last)
     for (guint32 i = 0; i < gemem_graph_node (a->model->graph, user->node)->n_outputs; i++)
       ge_max_life (a->model, user->node, i, -1, reached, NULL);
@@ -129,10 +121,4 @@ ge_release (GeAssigner *a, GeBlock *block, gint32 consumer_stream, gboolean no_r
   ge_pools_push (a, block);
   block->n_visits = 0;
   block->used_by_diff = FALSE;
-}
-
-void
-ge_suspend (GeAssigner *a, GeBlock *block)
-{
-  g_ptr_array_add (a->suspended, block);
 }

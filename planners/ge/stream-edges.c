@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/stream-edges.h"
 
 /* ---- sorted arrays */
 
@@ -298,4 +299,14 @@ ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_str
   for (gsize i = 0; streams != NULL && i < words; i++)
     streams[i] |= model->life_streams[symbol * words + i];
   return result;
+}
+
+guint32
+ge_count_streams (const GeModel *model, const guint64 *streams)
+{
+  guint32 n = 0;
+
+  for (guint i = 0; i < ge_stream_words (model); i++)
+    n += (guint32) __builtin_popcountll (streams[i]);
+  return n;
 }

@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/streams.h"
 
 #define INVALID (-1)
 
@@ -212,24 +213,16 @@ fill_output_streams (GeModel *model)
     model->output_stream[t] = model->nodes[gemem_graph_tensor (model->graph, t)->node].stream;
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
-      const GememNode *node = gemem_graph_node (model->graph, id);
       const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
-      const GememNode *parent;
-      const gint64 *indexes;
-      guint n;
 
-      if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED))
+      if ((model->nodes[id].kind & GE_NETOUTPUT) == 0)
         continue;
-      parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-      indexes = gemem_graph_ints (model->graph, node->attributes,
-                                  GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
-      for (guint i = 0; i < MIN (n, node->n_inputs); i++)
+      for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
         {
-          guint32 t;
+          const guint32 t = ge_outer_output (model, id, i);
 
-          if (indexes[i] < 0 || indexes[i] >= parent->n_outputs || inputs[i].tensor == GEMEM_NONE)
+          if (t == GEMEM_NONE || inputs[i].tensor == GEMEM_NONE)
             continue;
-          t = parent->first_output + (guint32) indexes[i];
           if (seen[t] && model->output_stream[t] != model->output_stream[inputs[i].tensor])
             model->output_stream[t] = INVALID;
           else

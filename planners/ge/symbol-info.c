@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/symbol-info.h"
 
 /* ---- memory type */
 
@@ -15,16 +16,16 @@
 static guint64
 listed_type (const GeModel *model, guint32 anchor)
 {
-  const GememNode *node = gemem_graph_node (model->graph, ge_anchor_node (model, anchor));
-  const guint32 index = ge_anchor_index (model, anchor);
-  guint n;
-  const gint64 *types = gemem_graph_ints (model->graph, node->attributes,
-                                          ge_anchor_is_input (model, anchor)
-                                              ? GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE
-                                              : GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE,
-                                          &n);
+  const GememAttributeKey key = ge_anchor_is_input (model, anchor)
+                                    ? GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE
+                                    : GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE;
+  gint64 type;
 
-  return index < n && types[index] > 0 ? (guint64) types[index] : GEMEM_MEMORY_DEFAULT;
+  return ge_listed (model, ge_anchor_node (model, anchor), key, ge_anchor_index (model, anchor),
+                    &type)
+                 && type > 0
+             ? (guint64) type
+             : GEMEM_MEMORY_DEFAULT;
 }
 
 static gboolean

@@ -14,7 +14,9 @@
 
 #include <string.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/inplace.h"
+#include "planners/ge/symbols.h"
 
 /* All per anchor; tail and n_members only count at roots.  A root is the founder and the head of
  * its list. */
@@ -146,23 +148,6 @@ fill_origins (GeModel *model)
 
 /* ---- building */
 
-gboolean
-ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input)
-{
-  const GememNode *node = gemem_graph_node (model->graph, id);
-  gint64 index;
-
-  if ((model->nodes[id].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)
-      || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX,
-                           &index))
-    return FALSE;
-  *owner = gemem_graph_block (model->graph, node->block)->node;
-  if (index < 0 || index >= gemem_graph_node (model->graph, *owner)->n_inputs)
-    return FALSE;
-  *input = (guint32) index;
-  return TRUE;
-}
-
 /* The parent's input that a nested Data node stands for, as an anchor; GEMEM_NONE. */
 static guint32
 parent_input (const GeModel *model, guint32 id)
@@ -275,16 +260,15 @@ unite_parent_outputs (Classes *classes, guint32 id)
 {
   const GeModel *model = classes->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
-  const GememNode *parent = gemem_graph_node (model->graph,
-                                              gemem_graph_block (model->graph, node->block)->node);
-  guint n;
-  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes,
-                                            GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
 
-  for (guint i = 0; i < MIN (n, node->n_inputs); i++)
-    if (indexes[i] >= 0 && indexes[i] < parent->n_outputs)
-      unite_classes (classes, find_class (classes, ge_input_anchor (model, node, i)),
-                     find_class (classes, parent->first_output + (guint32) indexes[i]));
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 outer = ge_outer_output (model, id, i);
+
+      if (outer != GEMEM_NONE)
+        unite_classes (classes, find_class (classes, ge_input_anchor (model, node, i)),
+                       find_class (classes, outer));
+    }
 }
 
 /* The class of the RefData or nested Data node that @tensor names as its variable; GEMEM_NONE. */
@@ -330,19 +314,20 @@ add_output (Classes *classes, guint32 id, guint32 output)
 
 /* ---- in-place pairs (8.3) */
 
-static guint32
-class_of (gpointer data, guint32 anchor)
-{
-  return find_class (data, anchor);
-}
-
 static void
 merge_inplace (Classes *classes, const gint64 *streams)
 {
   g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (GeInplacePair));
   GeModel *model = classes->model;
+  const guint32 n_anchors = model->n_tensors + model->n_inputs;
+  g_autofree guint32 *class_of = NULL;
 
-  ge_model_inplace_pairs (model, streams, class_of, classes, pairs);
+  if (!ge_inplace_is_declared (model))
+    return;
+  class_of = g_new (guint32, (gsize) n_anchors + 1);
+  for (guint32 a = 0; a < n_anchors; a++)
+    class_of[a] = find_class (classes, a);
+  ge_inplace_pairs (model, streams, class_of, pairs);
   for (guint i = 0; i < pairs->len; i++)
     {
       const GeInplacePair *pair = &g_array_index (pairs, GeInplacePair, i);
@@ -391,10 +376,7 @@ number_symbols (Classes *classes, guint32 n_anchors)
 void
 ge_model_fill_symbols (GeModel *model, const gint64 *streams)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
-                                             : NULL;
-  const guint32 n_anchors = model->n_tensors
-                            + (last != NULL ? last->first_input + last->n_inputs : 0);
+  const guint32 n_anchors = model->n_tensors + model->n_inputs;
   const gsize n = (gsize) n_anchors + 1;
   Classes classes = { model, g_new (guint32, n), g_new (guint32, n), g_new (guint32, n),
                       g_new (guint32, n) };
@@ -410,7 +392,7 @@ ge_model_fill_symbols (GeModel *model, const gint64 *streams)
         add_merge_inputs (&classes, id);
       else
         add_inputs (&classes, id);
-      if ((kind & (GE_NETOUTPUT | GE_NESTED)) == (GE_NETOUTPUT | GE_NESTED))
+      if (kind & GE_NETOUTPUT)
         unite_parent_outputs (&classes, id);
       for (guint32 k = 0; k < gemem_graph_node (model->graph, id)->n_outputs; k++)
         add_output (&classes, id, k);

@@ -4,7 +4,8 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/zero-copy.h"
 
 static gboolean
 refreshable (const GeModel *model, guint32 node)

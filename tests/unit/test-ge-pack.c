@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include "base/rng.h"
+#include "planners/ge/assigner.h"
+#include "planners/ge/pack.h"
 #include "planners/ge/params.h"
 #include "tests/util/naive-ge-pack.h"
 #include "tests/util/random-graph.h"

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include "planners/ge/library.h"
+#include "planners/ge/stream-edges.h"
 #include "tests/util/naive-ge-pack.h"
 
 typedef struct
