@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include "graphs/meaning.h"
 #include "planners/ge/block.h"
 
 /* ---- pools */
@@ -338,7 +339,7 @@ is_nested_constant (GeAssigner *a, const GeRequest *request)
   const GememGraph *graph = a->model->graph;
   guint32 owner, input, tensor;
 
-  if (!ge_outer_input (a->model, request->node, &owner, &input))
+  if (!gemem_graph_outer_input (graph, request->node, &owner, &input))
     return FALSE;
   tensor = gemem_graph_inputs (graph, owner)[input].tensor;
   return tensor != GEMEM_NONE

@@ -12,14 +12,13 @@
  */
 #include "config.h"
 
+#include "graphs/meaning.h"
 #include "planners/ge/block.h"
 
 static guint32
 item_of (const GeAssigner *a, guint32 tensor)
 {
-  const GememTensor *t = gemem_graph_tensor (a->model->graph, tensor);
-
-  return gemem_node_output_item (gemem_graph_node (a->model->graph, t->node), t->index);
+  return gemem_graph_tensor_item (a->model->graph, tensor);
 }
 
 static guint64
@@ -72,7 +71,7 @@ outer_tensor (const GeModel *model, guint32 id)
 {
   guint32 owner, input;
 
-  return ge_outer_input (model, id, &owner, &input)
+  return gemem_graph_outer_input (model->graph, id, &owner, &input)
              ? gemem_graph_inputs (model->graph, owner)[input].tensor
              : GEMEM_NONE;
 }
@@ -400,22 +399,14 @@ copy_to_parents (GeAssigner *a)
   const GeModel *model = a->model;
 
   for (guint32 id = 0; id < model->n_nodes; id++)
-    {
-      const GememNode *node = gemem_graph_node (model->graph, id), *parent;
-      const gint64 *outputs;
-      guint n;
+    for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
+      {
+        const guint32 inner = gemem_graph_inputs (model->graph, id)[i].tensor;
+        const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
 
-      if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED))
-        continue;
-      parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-      outputs = gemem_graph_ints (model->graph, node->attributes,
-                                  GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
-      for (guint i = 0; i < MIN (n, node->n_inputs); i++)
-        if (outputs[i] >= 0 && outputs[i] < parent->n_outputs
-            && gemem_graph_inputs (model->graph, id)[i].tensor != GEMEM_NONE)
-          follow (a, parent->first_output + (guint32) outputs[i],
-                  gemem_graph_inputs (model->graph, id)[i].tensor, 0);
-    }
+        if (inner != GEMEM_NONE && outer != GEMEM_NONE)
+          follow (a, outer, inner, 0);
+      }
 }
 
 void

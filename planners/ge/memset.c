@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "planners/ge/block.h"
 
 #define VARIABLE_BASE (G_GUINT64_CONSTANT (32) << 30)
@@ -80,13 +81,9 @@ add_inputs (List *list, guint32 id)
       const guint32 t = index >= 0 && index < node->n_inputs
                             ? gemem_graph_inputs (model->graph, id)[index].tensor
                             : GEMEM_NONE;
-      const GememTensor *tensor = t == GEMEM_NONE ? NULL : gemem_graph_tensor (model->graph, t);
 
-      if (tensor != NULL)
-        add_item (
-            list, id,
-            gemem_node_output_item (gemem_graph_node (model->graph, tensor->node), tensor->index),
-            ge_tensor_size (model, t));
+      if (t != GEMEM_NONE)
+        add_item (list, id, gemem_graph_tensor_item (model->graph, t), ge_tensor_size (model, t));
     }
 }
 
@@ -213,6 +210,7 @@ ge_log_memsets (const GeAssigner *a, GememPlan *plan)
 
 /* ---- variables (7.3) */
 
+/* Fewer than gemem_node_is_constant(): the types that get addresses of their own. */
 static gboolean
 is_variable (const GememNode *node)
 {

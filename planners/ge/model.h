@@ -177,10 +177,6 @@ ge_anchor_is_input (const GeModel *model, guint32 anchor)
 guint32 ge_anchor_node (const GeModel *model, guint32 anchor);
 guint32 ge_anchor_index (const GeModel *model, guint32 anchor);
 
-/* The input @input of node @owner that the nested Data node @id stands for (7.6); FALSE if it is
- * none, or names an input that does not exist. */
-gboolean ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input);
-
 /* 1.2: the size that counts for @tensor (FFTS, no-tiling). */
 guint64 ge_tensor_size (const GeModel *model, guint32 tensor);
 

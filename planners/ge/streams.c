@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "graphs/meaning.h"
 #include "planners/ge/model-private.h"
 
 #define INVALID (-1)
@@ -211,32 +212,20 @@ fill_output_streams (GeModel *model)
   for (guint32 t = 0; t < model->n_tensors; t++)
     model->output_stream[t] = model->nodes[gemem_graph_tensor (model->graph, t)->node].stream;
   for (guint32 id = 0; id < model->n_nodes; id++)
-    {
-      const GememNode *node = gemem_graph_node (model->graph, id);
-      const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
-      const GememNode *parent;
-      const gint64 *indexes;
-      guint n;
+    for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
+      {
+        const guint32 inner = gemem_graph_inputs (model->graph, id)[i].tensor;
+        const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
 
-      if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED))
-        continue;
-      parent = gemem_graph_node (model->graph, gemem_graph_block (model->graph, node->block)->node);
-      indexes = gemem_graph_ints (model->graph, node->attributes,
-                                  GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
-      for (guint i = 0; i < MIN (n, node->n_inputs); i++)
-        {
-          guint32 t;
-
-          if (indexes[i] < 0 || indexes[i] >= parent->n_outputs || inputs[i].tensor == GEMEM_NONE)
-            continue;
-          t = parent->first_output + (guint32) indexes[i];
-          if (seen[t] && model->output_stream[t] != model->output_stream[inputs[i].tensor])
-            model->output_stream[t] = INVALID;
-          else
-            model->output_stream[t] = model->output_stream[inputs[i].tensor];
-          seen[t] = 1;
-        }
-    }
+        if (inner == GEMEM_NONE || outer == GEMEM_NONE)
+          continue;
+        model->output_stream[outer] = seen[outer]
+                                              && model->output_stream[outer]
+                                                     != model->output_stream[inner]
+                                          ? INVALID
+                                          : model->output_stream[inner];
+        seen[outer] = 1;
+      }
 }
 
 gboolean

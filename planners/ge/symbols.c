@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "planners/ge/model-private.h"
 
 /* All per anchor; tail and n_members only count at roots.  A root is the founder and the head of
@@ -77,41 +78,6 @@ unite_classes (Classes *classes, guint32 a, guint32 b)
 
 /* ---- references */
 
-static gboolean
-is_while (const char *type)
-{
-  return strcmp (type, "While") == 0 || strcmp (type, "_While") == 0
-         || strcmp (type, "StatelessWhile") == 0;
-}
-
-/* 1.6: the input that @output references by the first rule that applies; GEMEM_NONE also when that
- * input does not exist. */
-static guint32
-find_reference (const GeModel *model, guint32 id, guint32 output, gboolean *flagged)
-{
-  const GememNode *node = gemem_graph_node (model->graph, id);
-  const GememTensor *tensor = gemem_graph_tensor (model->graph, node->first_output + output);
-  const guint32 kind = model->nodes[id].kind;
-  const guint32 named = gemem_graph_overwritten_input (model->graph, id, output);
-  guint32 input = GEMEM_NONE;
-
-  *flagged = tensor->reuse_input >= 0 || named != GEMEM_NONE;
-  if ((kind & GE_NETOUTPUT) != 0 || is_while (node->type)
-      || (kind & (GE_DATA | GE_NESTED)) == (GE_DATA | GE_NESTED))
-    input = output;
-  else if (output == 0
-           && (strcmp (node->type, "Merge") == 0 || strcmp (node->type, "Reshape") == 0))
-    input = 0;
-  else if (named != GEMEM_NONE)
-    input = named;
-  else if (tensor->reuse_input >= 0)
-    input = (guint32) tensor->reuse_input;
-  else if ((kind & GE_CASCADE_OUT) != 0
-           && (kind & (GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)) != 0)
-    input = 0;
-  return input < node->n_inputs ? input : GEMEM_NONE;
-}
-
 static void
 fill_references (GeModel *model)
 {
@@ -120,10 +86,13 @@ fill_references (GeModel *model)
   for (guint32 t = 0; t < model->n_tensors; t++)
     {
       const GememTensor *tensor = gemem_graph_tensor (model->graph, t);
-      gboolean flagged;
 
-      model->referenced_input[t] = find_reference (model, tensor->node, tensor->index, &flagged);
-      model->is_reference[t] = (guint8) flagged;
+      model->referenced_input[t] = gemem_graph_referenced_input (model->graph, tensor->node,
+                                                                 tensor->index);
+      model->is_reference[t] = tensor->reuse_input >= 0
+                               || gemem_graph_overwritten_input (model->graph, tensor->node,
+                                                                 tensor->index)
+                                      != GEMEM_NONE;
     }
 }
 
@@ -146,30 +115,13 @@ fill_origins (GeModel *model)
 
 /* ---- building */
 
-gboolean
-ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input)
-{
-  const GememNode *node = gemem_graph_node (model->graph, id);
-  gint64 index;
-
-  if ((model->nodes[id].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)
-      || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX,
-                           &index))
-    return FALSE;
-  *owner = gemem_graph_block (model->graph, node->block)->node;
-  if (index < 0 || index >= gemem_graph_node (model->graph, *owner)->n_inputs)
-    return FALSE;
-  *input = (guint32) index;
-  return TRUE;
-}
-
 /* The parent's input that a nested Data node stands for, as an anchor; GEMEM_NONE. */
 static guint32
 parent_input (const GeModel *model, guint32 id)
 {
   guint32 owner, input;
 
-  return ge_outer_input (model, id, &owner, &input)
+  return gemem_graph_outer_input (model->graph, id, &owner, &input)
              ? ge_input_anchor (model, gemem_graph_node (model->graph, owner), input)
              : GEMEM_NONE;
 }
@@ -275,16 +227,15 @@ unite_parent_outputs (Classes *classes, guint32 id)
 {
   const GeModel *model = classes->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
-  const GememNode *parent = gemem_graph_node (model->graph,
-                                              gemem_graph_block (model->graph, node->block)->node);
-  guint n;
-  const gint64 *indexes = gemem_graph_ints (model->graph, node->attributes,
-                                            GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
 
-  for (guint i = 0; i < MIN (n, node->n_inputs); i++)
-    if (indexes[i] >= 0 && indexes[i] < parent->n_outputs)
-      unite_classes (classes, find_class (classes, ge_input_anchor (model, node, i)),
-                     find_class (classes, parent->first_output + (guint32) indexes[i]));
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
+
+      if (outer != GEMEM_NONE)
+        unite_classes (classes, find_class (classes, ge_input_anchor (model, node, i)),
+                       find_class (classes, outer));
+    }
 }
 
 /* The class of the RefData or nested Data node that @tensor names as its variable; GEMEM_NONE. */
