@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "graphs/format.h"
 #include "graphs/ge-dump.h"
+#include "graphs/meaning.h"
 
 #define MAX_DEPTH 100
 
@@ -66,14 +67,6 @@ has_kind (const GeDumpAttribute *attribute, GememAttributeKind kind)
   return (texts ? attribute->texts->len : attribute->ints->len) == 1;
 }
 
-static gboolean
-is_data (const char *type)
-{
-  static const char *const types[] = { "Data", "RefData", "AippData", "AnnData", NULL };
-
-  return g_strv_contains (types, type);
-}
-
 /* What a node has in fields of its own: batch label, engine, index. */
 static gboolean
 take_own_attribute (Import *import, const GeDumpAttribute *attribute)
@@ -88,7 +81,7 @@ take_own_attribute (Import *import, const GeDumpAttribute *attribute)
   else if (text != NULL && g_strv_contains (engines, text))
     node->engine = gemem_graph_intern (import->graph, text);
   else if (attribute->ints->len == 1 && strcmp (attribute->name, "index") == 0
-           && is_data (node->type))
+           && gemem_node_is_data (node))
     node->index = g_array_index (attribute->ints, gint64, 0);
   else
     return FALSE;

@@ -683,35 +683,3 @@ gemem_graph_attribute_at (const GememGraph *graph, GememAttributes attributes, g
   return (GememAttributeKey) g_array_index (graph->attributes, GememAttribute, attributes.first + i)
       .key;
 }
-
-/* ---- names */
-
-static guint32
-input_of_same_name (const GememGraph *graph, const GememNode *node, guint32 output)
-{
-  guint n_inputs, n_outputs;
-  const char *const *inputs = gemem_graph_texts (graph, node->attributes,
-                                                 GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
-  const char *const *outputs = gemem_graph_texts (graph, node->attributes,
-                                                  GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
-
-  for (guint32 i = 0; output < n_outputs && i < MIN (n_inputs, node->n_inputs); i++)
-    if (strcmp (inputs[i], outputs[output]) == 0)
-      return i;
-  return GEMEM_NONE;
-}
-
-guint32
-gemem_graph_overwritten_input (const GememGraph *graph, guint32 node, guint32 output)
-{
-  const GememNode *n = gemem_graph_node (graph, node);
-  const guint32 variable = gemem_graph_tensor (graph, n->first_output + output)->variable;
-  const GememNodeInput *inputs = gemem_graph_inputs (graph, node);
-
-  if (gemem_graph_flag (graph, n->attributes, GEMEM_ATTRIBUTE_REFERENCE))
-    return input_of_same_name (graph, n, output);
-  for (guint32 i = 0; variable != GEMEM_NONE && i < n->n_inputs; i++)
-    if (inputs[i].variable == variable && inputs[i].tensor != GEMEM_NONE)
-      return i;
-  return GEMEM_NONE;
-}

@@ -207,11 +207,6 @@ guint32 gemem_graph_find_variable (const GememGraph *graph, const char *name);
 /* Bytes without padding: dims x dtype where both are known, else `size` (ge-static.md 1.2). */
 guint64 gemem_graph_unpadded_size (const GememGraph *graph, guint32 tensor);
 
-/* The input of @node that output @output writes over by its name: that of an input in the attribute
- * lists when `reference` is set, or the variable of an input that a node of the graph produced. 
- * GEMEM_NONE if there is none.  O(inputs). */
-guint32 gemem_graph_overwritten_input (const GememGraph *graph, guint32 node, guint32 output);
-
 /* Items. */
 static inline guint32
 gemem_node_item (const GememNode *node)

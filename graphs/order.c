@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "graphs/order.h"
 
 #define MAX_CELLS (G_GUINT64_CONSTANT (1) << 27)
@@ -81,16 +82,9 @@ find_turns (GememGraphOrder *order)
 }
 
 static gboolean
-never_asks_for_memory (const char *type)
+never_asks_for_memory (const GememNode *node)
 {
-  static const char *const types[] = {
-    "Variable",    "Const",        "Constant",         "MultiShape",
-    "HorovodWait", "FileConstant", "ConstPlaceHolder", "VariableV2",
-    "Data",        "RefData",      "AippData",         "AnnData",
-    NULL
-  };
-
-  return g_strv_contains (types, type);
+  return gemem_node_is_data (node) || gemem_node_is_constant (node);
 }
 
 /* ---- chains */
@@ -146,7 +140,7 @@ chain_of_edges (Chains *chains, guint32 id)
   const GememNode *node = gemem_graph_node (graph, id);
   gboolean follows = owner_of (graph, id) != GEMEM_NONE;
 
-  if (never_asks_for_memory (node->type))
+  if (never_asks_for_memory (node))
     return GEMEM_NONE;
 
   for (guint32 i = 0; i < node->n_inputs + node->n_controls; i++)
@@ -199,7 +193,7 @@ find_chains (GememGraphOrder *order)
 
       if (chain != GEMEM_NONE)
         append_to_chain (&chains, chain, id);
-      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id)->type)
+      else if (!never_asks_for_memory (gemem_graph_node (order->graph, id))
                || is_orphan (order->graph, id))
         order->unordered = id + 1;
     }

@@ -9,30 +9,6 @@
   ((gint64) 1 \
    << 61) /* ties that would put members farther apart are left to the checker to reject */
 
-gboolean
-gemem_node_is_data (const GememNode *node)
-{
-  static const char *const types[] = { "Data", "RefData", "AippData", "AnnData", NULL };
-
-  return g_strv_contains (types, node->type);
-}
-
-gboolean
-gemem_node_is_graph_input (const GememNode *node)
-{
-  return node->block == 0 && gemem_node_is_data (node);
-}
-
-gboolean
-gemem_node_is_zero_memory (const GememNode *node)
-{
-  static const char *const types[] = { "Variable",     "VariableV2",       "Const",
-                                       "Constant",     "MultiShape",       "HorovodWait",
-                                       "FileConstant", "ConstPlaceHolder", NULL };
-
-  return g_strv_contains (types, node->type);
-}
-
 /* ---- classes */
 
 static guint32
@@ -192,7 +168,7 @@ lies_elsewhere (const GememGraph *graph, const GememNode *node, const GememTenso
 {
   gint64 scope;
 
-  return gemem_node_is_zero_memory (node)
+  return gemem_node_is_constant (node)
          || gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY)
          || gemem_graph_has_attribute (graph, tensor->attributes, GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME)
          || gemem_graph_has_attribute (graph, tensor->attributes,

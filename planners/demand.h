@@ -18,7 +18,7 @@
 #pragma once
 
 #include "base/macros.h"
-#include "graphs/graph.h"
+#include "graphs/meaning.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -77,13 +77,4 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDemands, gemem_demands_free)
 
 /* The ties alone (ties.c): GArray of GememTie. */
 GArray *gemem_graph_ties (const GememGraph *graph);
-/* The item that input @i of @node is connected to; GEMEM_NONE. */
-guint32 gemem_graph_input_item (const GememGraph *graph, guint32 node, guint32 i);
-
-gboolean gemem_node_is_data (const GememNode *node); /* of the graph itself or of a subgraph */
-/* Data and the like of the graph itself */
-gboolean gemem_node_is_graph_input (const GememNode *node);
-/* constants and variables: never memory of the feature map */
-gboolean gemem_node_is_zero_memory (const GememNode *node);
-
 GEMEM_END_DECLS

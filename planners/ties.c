@@ -18,24 +18,6 @@ typedef struct
   GHashTable *pools; /* "label\nid" -> item + 1 */
 } Ties;
 
-static gboolean
-type_is (const GememNode *node, const char *const *types)
-{
-  return g_strv_contains (types, node->type);
-}
-
-guint32
-gemem_graph_input_item (const GememGraph *graph, guint32 node, guint32 i)
-{
-  const guint32 tensor = i < gemem_graph_node (graph, node)->n_inputs
-                             ? gemem_graph_inputs (graph, node)[i].tensor
-                             : GEMEM_NONE;
-  const GememTensor *t = tensor != GEMEM_NONE ? gemem_graph_tensor (graph, tensor) : NULL;
-
-  return t != NULL ? gemem_node_output_item (gemem_graph_node (graph, t->node), t->index)
-                   : GEMEM_NONE;
-}
-
 static void
 tie (const Ties *ties, GememTieKind kind, guint32 first, guint32 second, gint64 delta,
      gboolean loose)
@@ -62,32 +44,6 @@ number (const Ties *ties, GememAttributes attributes, GememAttributeKey key, gin
 
 /* ---- references (1.6) */
 
-/* The number of the input whose memory output @o of @node is; first rule that applies. */
-static guint32
-referenced_input (const Ties *ties, guint32 id, guint32 o)
-{
-  static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile",
-                                            NULL };
-  static const char *const pass_through[] = { "Merge", "Reshape", NULL };
-  const GememNode *node = gemem_graph_node (ties->graph, id);
-  const GememTensor *tensor = gemem_graph_tensor (ties->graph, node->first_output + o);
-  const guint32 named = gemem_graph_overwritten_input (ties->graph, id, o);
-
-  if (type_is (node, same_index))
-    return o;
-  if (o == 0 && type_is (node, pass_through))
-    return 0;
-  if (named != GEMEM_NONE)
-    return named;
-  if (tensor->reuse_input >= 0)
-    return (guint32) tensor->reuse_input;
-  if (flag (ties, node, GEMEM_ATTRIBUTE_OUTPUT_REUSE_INPUT)
-      && (flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_INPUT)
-          || flag (ties, node, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT)))
-    return 0;
-  return GEMEM_NONE;
-}
-
 static void
 tie_outputs (const Ties *ties, guint32 id)
 {
@@ -98,7 +54,7 @@ tie_outputs (const Ties *ties, guint32 id)
 
   for (guint32 o = 0; o < node->n_outputs; o++)
     {
-      const guint32 input = referenced_input (ties, id, o);
+      const guint32 input = gemem_graph_referenced_input (ties->graph, id, o);
       const GememAttributes attributes =
           gemem_graph_tensor (ties->graph, node->first_output + o)->attributes;
 
@@ -114,14 +70,13 @@ tie_outputs (const Ties *ties, guint32 id)
 static void
 tie_merged (const Ties *ties, guint32 id)
 {
-  static const char *const merges[] = { "Merge", "StreamMerge", NULL };
   const GememNode *node = gemem_graph_node (ties->graph, id);
   const char *next = gemem_graph_text (ties->graph, node->attributes,
                                        GEMEM_ATTRIBUTE_NEXT_ITERATION);
   const guint32 back = next != NULL ? gemem_graph_find_node (ties->graph, next) : GEMEM_NONE;
   guint32 first = GEMEM_NONE;
 
-  if (!type_is (node, merges))
+  if (!gemem_node_is_merge (node))
     return;
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
@@ -141,24 +96,19 @@ static void
 tie_to_owner (const Ties *ties, guint32 id)
 {
   const GememNode *node = gemem_graph_node (ties->graph, id);
-  const guint32 owner = node->block != 0 ? gemem_graph_block (ties->graph, node->block)->node
-                                         : GEMEM_NONE;
-  const GememNode *parent = owner != GEMEM_NONE ? gemem_graph_node (ties->graph, owner) : NULL;
-  const gint64 index = number (ties, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, -1);
-  guint n;
-  const gint64 *outputs = gemem_graph_ints (ties->graph, node->attributes,
-                                            GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+  guint32 owner, input;
 
-  if (parent == NULL)
-    return;
-  if (index >= 0 && index < parent->n_inputs && node->n_outputs > 0
-      && strcmp (node->type, "NetOutput") != 0)
-    tie (ties, GEMEM_TIE_REFERENCE, gemem_graph_input_item (ties->graph, owner, (guint32) index),
+  if (node->n_outputs > 0 && gemem_graph_outer_input (ties->graph, id, &owner, &input))
+    tie (ties, GEMEM_TIE_REFERENCE, gemem_graph_input_item (ties->graph, owner, input),
          gemem_node_output_item (node, 0), 0, FALSE);
-  for (guint i = 0; i < n && strcmp (node->type, "NetOutput") == 0; i++)
-    if (outputs[i] >= 0 && outputs[i] < parent->n_outputs)
-      tie (ties, GEMEM_TIE_MERGED, gemem_graph_input_item (ties->graph, id, i),
-           gemem_node_output_item (parent, (guint32) outputs[i]), 0, FALSE);
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 outer = gemem_graph_outer_output (ties->graph, id, i);
+
+      if (outer != GEMEM_NONE)
+        tie (ties, GEMEM_TIE_MERGED, gemem_graph_input_item (ties->graph, id, i),
+             gemem_graph_tensor_item (ties->graph, outer), 0, FALSE);
+    }
 }
 
 /* Per variable of a program: the item that wrote it last, and the last node + 1 that reads it. */
@@ -322,7 +272,7 @@ tie_padded_outputs (const Ties *ties, guint32 id)
     {
       const GememTensor *tensor = gemem_graph_tensor (ties->graph, node->first_output + o);
 
-      if (referenced_input (ties, id, o) != GEMEM_NONE)
+      if (gemem_graph_referenced_input (ties->graph, id, o) != GEMEM_NONE)
         return;
       if (number (ties, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, 0) == 2)
         continue;

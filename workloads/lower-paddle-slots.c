@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "workloads/lower-paddle.h"
 
 static gboolean
@@ -82,7 +83,7 @@ mark_fused (const GememGraph *graph, const GArray *gradients, const GememFusion 
       const guint32 variable = gemem_graph_tensor (graph, t)->variable;
 
       if (variable != GEMEM_NONE && slots[n_items + variable] == GEMEM_SLOT_ELSEWHERE)
-        slots[gemem_lower_tensor_slot (graph, t)] = GEMEM_SLOT_ELSEWHERE;
+        slots[gemem_graph_tensor_item (graph, t)] = GEMEM_SLOT_ELSEWHERE;
     }
 }
 

@@ -9,40 +9,14 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "workloads/lower.h"
-
-static gboolean
-is_one_of (const char *type, const char *const *types)
-{
-  for (; *types != NULL; types++)
-    if (strcmp (type, *types) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-gboolean
-gemem_lower_is_constant (const GememNode *node)
-{
-  static const char *const types[] = { "Variable",     "VariableV2",       "Const",
-                                       "Constant",     "MultiShape",       "HorovodWait",
-                                       "FileConstant", "ConstPlaceHolder", NULL };
-
-  return is_one_of (node->type, types);
-}
-
-guint32
-gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor)
-{
-  const GememTensor *t = gemem_graph_tensor (graph, tensor);
-
-  return gemem_node_output_item (gemem_graph_node (graph, t->node), t->index);
-}
 
 guint32
 gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input)
 {
   if (input->tensor != GEMEM_NONE)
-    return gemem_lower_tensor_slot (graph, input->tensor);
+    return gemem_graph_tensor_item (graph, input->tensor);
   return input->variable != GEMEM_NONE ? gemem_graph_n_items (graph) + input->variable : GEMEM_NONE;
 }
 
@@ -64,11 +38,11 @@ typedef struct
 } Sharing;
 
 static guint32
-input_slot (const GememGraph *graph, const GememNode *node, gint64 input)
+input_slot (const GememGraph *graph, guint32 node, guint32 input)
 {
-  if (input < 0 || input >= node->n_inputs)
+  if (input >= gemem_graph_node (graph, node)->n_inputs)
     return GEMEM_NONE;
-  return gemem_lower_input_slot (graph, &gemem_graph_inputs (graph, id_of (graph, node))[input]);
+  return gemem_lower_input_slot (graph, &gemem_graph_inputs (graph, node)[input]);
 }
 
 static void
@@ -78,53 +52,11 @@ join (const Sharing *sharing, guint32 a, guint32 b, gboolean first)
     sharing->share (sharing->data, a, b, first);
 }
 
-/* The input that has the name of output @output, or -1. */
-static gint64
-input_of_same_name (const GememGraph *graph, const GememNode *node, guint32 output)
-{
-  guint n_inputs, n_outputs;
-  const char *const *inputs = gemem_graph_texts (graph, node->attributes,
-                                                 GEMEM_ATTRIBUTE_INPUT_NAMES, &n_inputs);
-  const char *const *outputs = gemem_graph_texts (graph, node->attributes,
-                                                  GEMEM_ATTRIBUTE_OUTPUT_NAMES, &n_outputs);
-
-  for (guint i = 0; output < n_outputs && i < n_inputs; i++)
-    if (strcmp (inputs[i], outputs[output]) == 0)
-      return i;
-  return -1;
-}
-
 static gboolean
 is_nopadding_in (const GememGraph *graph, const GememNode *node)
 {
   return gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_INPUT)
          && gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_REUSE_INPUT);
-}
-
-/* The input whose memory output @output is, by the first rule that applies; -1: it has its own. */
-static gint64
-referenced_input (const GememGraph *graph, const GememNode *node, guint32 output)
-{
-  static const char *const same_index[] = { "NetOutput", "While", "_While", "StatelessWhile",
-                                            NULL };
-  static const char *const first_only[] = { "Merge", "Reshape", NULL };
-  const GememTensor *tensor = gemem_graph_tensor (graph, node->first_output + output);
-  gint64 named;
-
-  if (is_one_of (node->type, same_index))
-    return output;
-  if (output == 0 && is_one_of (node->type, first_only))
-    return 0;
-  if (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_REFERENCE)
-      && (named = input_of_same_name (graph, node, output)) >= 0)
-    return named;
-  if (tensor->reuse_input >= 0)
-    return tensor->reuse_input;
-  if (is_nopadding_in (graph, node)
-      || (gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NOPADDING_CONTINUOUS_OUTPUT)
-          && gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_REUSE_INPUT)))
-    return 0;
-  return -1;
 }
 
 /* The variable whose memory an output is: one that outlives the run, or is named as its address. */
@@ -147,57 +79,55 @@ variable_slot (const Sharing *sharing, const GememTensor *tensor)
   return variable != GEMEM_NONE ? gemem_graph_n_items (graph) + variable : GEMEM_NONE;
 }
 
-/* A node of a subgraph: its Data nodes are the owner's inputs, what goes into its NetOutput are the
+/* A node of a subgraph: its data nodes are the owner's inputs, what goes into its NetOutput are the
  * owner's outputs. */
 static void
-join_with_owner (const Sharing *sharing, const GememNode *node)
+join_with_owner (const Sharing *sharing, guint32 id)
 {
   const GememGraph *graph = sharing->graph;
-  const GememNode *owner = gemem_graph_node (graph, gemem_graph_block (graph, node->block)->node);
-  gint64 parent;
-  guint n;
-  const gint64 *outputs = gemem_graph_ints (graph, node->attributes,
-                                            GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, &n);
+  const GememNode *node = gemem_graph_node (graph, id);
+  guint32 owner, input;
 
-  if (strcmp (node->type, "Data") == 0 && node->n_outputs > 0
-      && gemem_graph_int (graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &parent))
-    join (sharing, input_slot (graph, owner, parent),
-          gemem_lower_tensor_slot (graph, node->first_output), FALSE);
-  for (guint i = 0; strcmp (node->type, "NetOutput") == 0 && i < n; i++)
-    if (outputs[i] >= 0 && outputs[i] < owner->n_outputs)
-      join (sharing, input_slot (graph, node, i),
-            gemem_lower_tensor_slot (graph, owner->first_output + (guint32) outputs[i]), FALSE);
+  if (node->n_outputs > 0 && gemem_graph_outer_input (graph, id, &owner, &input))
+    join (sharing, input_slot (graph, owner, input),
+          gemem_graph_tensor_item (graph, node->first_output), FALSE);
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 outer = gemem_graph_outer_output (graph, id, i);
+
+      if (outer != GEMEM_NONE)
+        join (sharing, input_slot (graph, id, i), gemem_graph_tensor_item (graph, outer), FALSE);
+    }
 }
 
 /* The input of @node that is @variable, which the node writes again; GEMEM_NONE: it does not read
  * it. */
 static guint32
-version_before (const GememGraph *graph, const GememNode *node, guint32 variable)
+version_before (const GememGraph *graph, guint32 id, guint32 variable)
 {
-  const GememNodeInput *inputs = gemem_graph_inputs (graph, id_of (graph, node));
+  const GememNodeInput *inputs = gemem_graph_inputs (graph, id);
 
-  for (guint32 i = 0; variable != GEMEM_NONE && i < node->n_inputs; i++)
+  for (guint32 i = 0; variable != GEMEM_NONE && i < gemem_graph_node (graph, id)->n_inputs; i++)
     if (inputs[i].variable == variable)
       return gemem_lower_input_slot (graph, &inputs[i]);
   return GEMEM_NONE;
 }
 
 static void
-join_outputs (const Sharing *sharing, const GememNode *node)
+join_outputs (const Sharing *sharing, guint32 id)
 {
   const GememGraph *graph = sharing->graph;
+  const GememNode *node = gemem_graph_node (graph, id);
 
   for (guint32 o = 0; o < node->n_outputs; o++)
     {
-      const guint32 slot = gemem_lower_tensor_slot (graph, node->first_output + o);
+      const GememTensor *tensor = gemem_graph_tensor (graph, node->first_output + o);
+      const guint32 slot = gemem_node_output_item (node, o);
 
-      join (sharing, input_slot (graph, node, referenced_input (graph, node, o)), slot, FALSE);
-      join (sharing, variable_slot (sharing, gemem_graph_tensor (graph, node->first_output + o)),
-            slot, FALSE);
-      join (sharing,
-            version_before (graph, node,
-                            gemem_graph_tensor (graph, node->first_output + o)->variable),
-            slot, FALSE);
+      join (sharing, input_slot (graph, id, gemem_graph_referenced_input (graph, id, o)), slot,
+            FALSE);
+      join (sharing, variable_slot (sharing, tensor), slot, FALSE);
+      join (sharing, version_before (graph, id, tensor->variable), slot, FALSE);
     }
 }
 
@@ -205,20 +135,18 @@ void
 gemem_lower_references (const GememGraph *graph, gboolean whole_variables, GememShareFunc share,
                         gpointer data)
 {
-  static const char *const merges[] = { "Merge", "StreamMerge", NULL };
   const Sharing sharing = { graph, share, data, whole_variables };
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {
       const GememNode *node = gemem_graph_node (graph, id);
 
-      join_outputs (&sharing, node);
-      if (is_one_of (node->type, merges) || is_nopadding_in (graph, node))
+      join_outputs (&sharing, id);
+      if (gemem_node_is_merge (node) || is_nopadding_in (graph, node))
         for (guint32 i = 1; i < node->n_inputs; i++)
-          join (&sharing, input_slot (graph, node, 0), input_slot (graph, node, i),
+          join (&sharing, input_slot (graph, id, 0), input_slot (graph, id, i),
                 is_nopadding_in (graph, node));
-      if (node->block != 0)
-        join_with_owner (&sharing, node);
+      join_with_owner (&sharing, id);
     }
 }
 

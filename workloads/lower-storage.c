@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "graphs/inplace.h"
+#include "graphs/meaning.h"
 #include "workloads/lower.h"
 
 typedef struct
@@ -102,7 +103,7 @@ make (Builder *builder, const GememNode *node, guint32 id, guint32 item)
 
   storage->size = MAX (storage->size, gemem_lower_item_size (builder->graph, node, item));
   storage->clear = MAX (storage->clear, clear);
-  if (gemem_lower_is_constant (node))
+  if (gemem_node_is_constant (node))
     storage->kept = TRUE;
   if (record->owner == GEMEM_NONE || (inner && !record->inner))
     {

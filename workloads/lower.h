@@ -103,7 +103,6 @@ guint32 *gemem_lower_after (const GememGraph *graph, const guint8 *skipped);
 
 /* Slots: items, then variables.  GEMEM_NONE for an input that is not connected. */
 guint32 gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input);
-guint32 gemem_lower_tensor_slot (const GememGraph *graph, guint32 tensor);
 
 /* @first: the storage of both begins where @a does. */
 typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean first);
@@ -115,8 +114,6 @@ void gemem_lower_references (const GememGraph *graph, gboolean whole_variables,
 guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item);
 /* FALSE: @node looks at the shape of its input @input only (attribute no_need_buffer). */
 gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint32 input);
-/* Const, Variable and the like: their outputs are there for all steps (ge-static.md 1.1). */
-gboolean gemem_lower_is_constant (const GememNode *node);
 /* Bytes that @node wants set in its output or workspace @item; 0: none.  @self: it clears them
  * itself (ge-static.md 6.1). */
 guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item,

@@ -30,6 +30,7 @@
 #include "graphs/format.h"
 #include "graphs/graph.h"
 #include "graphs/inplace.h"
+#include "graphs/meaning.h"
 #include "graphs/order.h"
 #include "traces/native.h"
 #include "traces/summary.h"

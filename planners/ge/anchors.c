@@ -1,6 +1,7 @@
 /* anchors.c - questions about single anchors, tensors and nodes of a model; see anchors.h. */
 #include "config.h"
 
+#include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
 
 guint32
@@ -62,47 +63,14 @@ ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes
                             t->n_dims - dim, bytes);
 }
 
-gboolean
-ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input)
-{
-  const GememNode *node = gemem_graph_node (model->graph, id);
-  gint64 index;
-
-  if ((model->nodes[id].kind & (GE_DATA | GE_NESTED)) != (GE_DATA | GE_NESTED)
-      || !gemem_graph_int (model->graph, node->attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX,
-                           &index))
-    return FALSE;
-  *owner = gemem_graph_block (model->graph, node->block)->node;
-  if (index < 0 || index >= gemem_graph_node (model->graph, *owner)->n_inputs)
-    return FALSE;
-  *input = (guint32) index;
-  return TRUE;
-}
-
 guint32
 ge_outer_tensor (const GeModel *model, guint32 id)
 {
   guint32 owner, input;
 
-  return ge_outer_input (model, id, &owner, &input)
+  return gemem_graph_outer_input (model->graph, id, &owner, &input)
              ? gemem_graph_inputs (model->graph, owner)[input].tensor
              : GEMEM_NONE;
-}
-
-guint32
-ge_outer_output (const GeModel *model, guint32 id, guint32 input)
-{
-  const GememNode *parent;
-  gint64 index;
-
-  if ((model->nodes[id].kind & (GE_NETOUTPUT | GE_NESTED)) != (GE_NETOUTPUT | GE_NESTED)
-      || !ge_listed (model, id, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX, input, &index))
-    return GEMEM_NONE;
-  parent = gemem_graph_node (
-      model->graph,
-      gemem_graph_block (model->graph, gemem_graph_node (model->graph, id)->block)->node);
-  return index >= 0 && index < parent->n_outputs ? parent->first_output + (guint32) index
-                                                 : GEMEM_NONE;
 }
 
 gboolean
@@ -147,10 +115,3 @@ ge_is_global (const GeModel *model, guint32 tensor)
          && scope == 2;
 }
 
-guint32
-ge_tensor_item (const GeModel *model, guint32 tensor)
-{
-  const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
-
-  return gemem_node_output_item (gemem_graph_node (model->graph, t->node), t->index);
-}

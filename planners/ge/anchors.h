@@ -22,15 +22,8 @@ ge_input_anchor (const GeModel *model, const GememNode *node, guint32 input)
 guint32 ge_anchor_node (const GeModel *model, guint32 anchor);
 guint32 ge_anchor_index (const GeModel *model, guint32 anchor);
 
-/* The input @input of node @owner that the nested Data node @id stands for (7.6); FALSE if it is
- * none, or names an input that does not exist. */
-gboolean ge_outer_input (const GeModel *model, guint32 id, guint32 *owner, guint32 *input);
-/* The tensor that flows into that input; GEMEM_NONE. */
+/* The tensor outside that the nested Data node @id stands for (7.6); GEMEM_NONE. */
 guint32 ge_outer_tensor (const GeModel *model, guint32 id);
-/* The output of the parent node that input @input of the nested NetOutput node @id becomes (7.6);
- * GEMEM_NONE if it is none, or names an output that does not exist. */
-guint32 ge_outer_output (const GeModel *model, guint32 id, guint32 input);
-
 /* Entry @index of the list of integers @key of node @id; FALSE: there is none. */
 gboolean ge_listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index,
                     gint64 *value);
@@ -41,8 +34,6 @@ ge_tensor_kind (const GeModel *model, guint32 tensor)
 {
   return model->nodes[gemem_graph_tensor (model->graph, tensor)->node].kind;
 }
-/* The item of @tensor among those of the graph. */
-guint32 ge_tensor_item (const GeModel *model, guint32 tensor);
 
 /* 1.2: the size that counts for @tensor (FFTS, no-tiling). */
 guint64 ge_tensor_size (const GeModel *model, guint32 tensor);

@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/clear.h"
 #include "planners/ge/fixups.h"
@@ -19,14 +20,14 @@
 static guint64
 offset_of (const GeAssigner *a, guint32 tensor)
 {
-  return a->offsets[ge_tensor_item (a->model, tensor)];
+  return a->offsets[gemem_graph_tensor_item (a->model->graph, tensor)];
 }
 
 /* @tensor lies @inner bytes into @from; without memory if @from has none. */
 static void
 follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
 {
-  const guint32 item = ge_tensor_item (a->model, from);
+  const guint32 item = gemem_graph_tensor_item (a->model->graph, from);
 
   ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item],
                    a->sizes[item] > 0 ? ge_tensor_size (a->model, tensor) : 0);
@@ -69,7 +70,7 @@ find_followers (const GeAssigner *a)
 
   for (guint32 t = 0; t < model->n_tensors; t++)
     {
-      const guint32 from = referred (model, t), item = ge_tensor_item (a->model, t);
+      const guint32 from = referred (model, t), item = gemem_graph_tensor_item (a->model->graph, t);
 
       apart[t] = a->cleared[t] == GE_CLEARED_PLACED || (from != GEMEM_NONE && apart[from]);
       if (from != GEMEM_NONE && a->offsets[item] != GEMEM_NO_OFFSET
@@ -182,7 +183,7 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
   if (reference != GEMEM_NONE)
     follow (a, first, reference, 0);
   running = offset_of (a, first);
-  space = a->spaces[ge_tensor_item (a->model, first)];
+  space = a->spaces[gemem_graph_tensor_item (a->model->graph, first)];
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
       const guint32 t = inputs[i].tensor;
@@ -219,7 +220,7 @@ place_outputs (GeAssigner *a, guint32 id)
   if (from == GEMEM_NONE)
     return;
   base = running = offset_of (a, from);
-  space = a->spaces[ge_tensor_item (a->model, from)];
+  space = a->spaces[gemem_graph_tensor_item (a->model->graph, from)];
   for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
     {
       guint64 offset = running, bytes = ge_tensor_size (model, t);
@@ -360,7 +361,7 @@ copy_to_parents (GeAssigner *a)
         continue;
       for (guint32 i = 0; i < node->n_inputs; i++)
         {
-          const guint32 outer = ge_outer_output (model, id, i);
+          const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
 
           if (outer != GEMEM_NONE && inputs[i].tensor != GEMEM_NONE)
             follow (a, outer, inputs[i].tensor, 0);

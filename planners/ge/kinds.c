@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "planners/ge/kinds.h"
 
 static gboolean
@@ -20,11 +21,6 @@ listed (const char *text, const char *const *list)
   return FALSE;
 }
 
-static const char *const data_types[] = { "Data", "RefData", "AippData", "AnnData", NULL };
-static const char *const zero_memory_types[] = { "Variable",         "Const",       "Constant",
-                                                 "MultiShape",       "HorovodWait", "FileConstant",
-                                                 "ConstPlaceHolder", NULL };
-static const char *const merge_types[] = { "Merge", "StreamMerge", NULL };
 static const char *const memset_types[] = { "AtomicAddrClean", "MemSet", NULL };
 /* The last three under both names that the system gives them. */
 static const char *const batch_independent_types[] = {
@@ -43,9 +39,11 @@ kind_by_type (const GememNode *node)
 {
   guint32 kind = 0;
 
-  kind |= listed (node->type, data_types) ? GE_DATA : 0;
-  kind |= listed (node->type, zero_memory_types) ? GE_ZERO_MEMORY : 0;
-  kind |= listed (node->type, merge_types) ? GE_MERGE : 0;
+  kind |= gemem_node_is_data (node) ? GE_DATA : 0;
+  /* GE plans the outputs of VariableV2 like those of any other node (1.1). */
+  if (gemem_node_is_constant (node) && strcmp (node->type, "VariableV2") != 0)
+    kind |= GE_ZERO_MEMORY;
+  kind |= gemem_node_is_merge (node) ? GE_MERGE : 0;
   kind |= listed (node->type, memset_types) ? GE_MEMSET : 0;
   kind |= listed (node->type, batch_independent_types) ? GE_BATCH_INDEPENDENT : 0;
   kind |= strcmp (node->type, "NetOutput") == 0 ? GE_NETOUTPUT : 0;

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/memset.h"
 
@@ -72,7 +73,7 @@ add_inputs (List *list, guint32 id)
                             : GEMEM_NONE;
 
       if (t != GEMEM_NONE)
-        add_item (list, id, ge_tensor_item (model, t), ge_tensor_size (model, t));
+        add_item (list, id, gemem_graph_tensor_item (model->graph, t), ge_tensor_size (model, t));
     }
 }
 
@@ -199,6 +200,7 @@ ge_log_memsets (const GeAssigner *a, GememPlan *plan)
 
 /* ---- variables (7.3) */
 
+/* Fewer than gemem_node_is_constant(): the types that get addresses of their own. */
 static gboolean
 is_variable (const GememNode *node)
 {

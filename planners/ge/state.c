@@ -1,7 +1,7 @@
 /* state.c - what several steps of an assigner do to its state; see state.h. */
 #include "config.h"
 
-#include "planners/ge/anchors.h"
+#include "graphs/meaning.h"
 #include "planners/ge/state.h"
 
 #define CHUNK 1024 /* blocks */
@@ -62,5 +62,5 @@ ge_place_item (GeAssigner *a, guint32 item, guint64 offset, guint8 space, guint6
 void
 ge_place_output (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
 {
-  ge_place_item (a, ge_tensor_item (a->model, tensor), offset, space, bytes);
+  ge_place_item (a, gemem_graph_tensor_item (a->model->graph, tensor), offset, space, bytes);
 }

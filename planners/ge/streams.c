@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "planners/ge/anchors.h"
+#include "graphs/meaning.h"
 #include "planners/ge/streams.h"
 
 #define INVALID (-1)
@@ -219,7 +219,7 @@ fill_output_streams (GeModel *model)
         continue;
       for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
         {
-          const guint32 t = ge_outer_output (model, id, i);
+          const guint32 t = gemem_graph_outer_output (model->graph, id, i);
 
           if (t == GEMEM_NONE || inputs[i].tensor == GEMEM_NONE)
             continue;

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/inplace.h"
 #include "planners/ge/symbols.h"
@@ -79,41 +80,6 @@ unite_classes (Classes *classes, guint32 a, guint32 b)
 
 /* ---- references */
 
-static gboolean
-is_while (const char *type)
-{
-  return strcmp (type, "While") == 0 || strcmp (type, "_While") == 0
-         || strcmp (type, "StatelessWhile") == 0;
-}
-
-/* 1.6: the input that @output references by the first rule that applies; GEMEM_NONE also when that
- * input does not exist. */
-static guint32
-find_reference (const GeModel *model, guint32 id, guint32 output, gboolean *flagged)
-{
-  const GememNode *node = gemem_graph_node (model->graph, id);
-  const GememTensor *tensor = gemem_graph_tensor (model->graph, node->first_output + output);
-  const guint32 kind = model->nodes[id].kind;
-  const guint32 named = gemem_graph_overwritten_input (model->graph, id, output);
-  guint32 input = GEMEM_NONE;
-
-  *flagged = tensor->reuse_input >= 0 || named != GEMEM_NONE;
-  if ((kind & GE_NETOUTPUT) != 0 || is_while (node->type)
-      || (kind & (GE_DATA | GE_NESTED)) == (GE_DATA | GE_NESTED))
-    input = output;
-  else if (output == 0
-           && (strcmp (node->type, "Merge") == 0 || strcmp (node->type, "Reshape") == 0))
-    input = 0;
-  else if (named != GEMEM_NONE)
-    input = named;
-  else if (tensor->reuse_input >= 0)
-    input = (guint32) tensor->reuse_input;
-  else if ((kind & GE_CASCADE_OUT) != 0
-           && (kind & (GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)) != 0)
-    input = 0;
-  return input < node->n_inputs ? input : GEMEM_NONE;
-}
-
 static void
 fill_references (GeModel *model)
 {
@@ -122,10 +88,13 @@ fill_references (GeModel *model)
   for (guint32 t = 0; t < model->n_tensors; t++)
     {
       const GememTensor *tensor = gemem_graph_tensor (model->graph, t);
-      gboolean flagged;
 
-      model->referenced_input[t] = find_reference (model, tensor->node, tensor->index, &flagged);
-      model->is_reference[t] = (guint8) flagged;
+      model->referenced_input[t] = gemem_graph_referenced_input (model->graph, tensor->node,
+                                                                 tensor->index);
+      model->is_reference[t] = tensor->reuse_input >= 0
+                               || gemem_graph_overwritten_input (model->graph, tensor->node,
+                                                                 tensor->index)
+                                      != GEMEM_NONE;
     }
 }
 
@@ -154,7 +123,7 @@ parent_input (const GeModel *model, guint32 id)
 {
   guint32 owner, input;
 
-  return ge_outer_input (model, id, &owner, &input)
+  return gemem_graph_outer_input (model->graph, id, &owner, &input)
              ? ge_input_anchor (model, gemem_graph_node (model->graph, owner), input)
              : GEMEM_NONE;
 }
@@ -263,7 +232,7 @@ unite_parent_outputs (Classes *classes, guint32 id)
 
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
-      const guint32 outer = ge_outer_output (model, id, i);
+      const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
 
       if (outer != GEMEM_NONE)
         unite_classes (classes, find_class (classes, ge_input_anchor (model, node, i)),

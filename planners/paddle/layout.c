@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "graphs/inplace.h"
+#include "graphs/meaning.h"
 #include "planners/paddle/rewrite.h"
 
 typedef struct
@@ -90,14 +91,10 @@ anchor_of (const Settle *settle, guint32 node, guint32 slot)
     return v->first_item != gemem_node_item (op) + slot ? v->first_item : GEMEM_NONE;
   for (guint32 i = 0; settle->read_at[variable] == node + 1 && i < op->n_inputs; i++)
     {
-      const guint32 tensor = gemem_graph_inputs (program->graph, node)[i].tensor;
-      const GememTensor *t = tensor != GEMEM_NONE
-                                     && gemem_paddle_reads (program, node)[i] == variable
-                                 ? gemem_graph_tensor (program->graph, tensor)
-                                 : NULL;
+      const guint32 item = gemem_graph_input_item (program->graph, node, i);
 
-      if (t != NULL)
-        return gemem_node_output_item (gemem_graph_node (program->graph, t->node), t->index);
+      if (item != GEMEM_NONE && gemem_paddle_reads (program, node)[i] == variable)
+        return item;
     }
   return GEMEM_NONE;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "planners/paddle/program.h"
 
 /* ---- classes: lifetimes and variables of the graph that are one variable */
@@ -32,12 +33,6 @@ unite (Classes *classes, guint32 a, guint32 b)
   classes->parent[MAX (x, y)] = MIN (x, y);
 }
 
-static guint32
-item_of (const GememGraph *graph, const GememTensor *tensor)
-{
-  return gemem_node_output_item (gemem_graph_node (graph, tensor->node), tensor->index);
-}
-
 static void
 unite_all (Classes *classes)
 {
@@ -49,7 +44,8 @@ unite_all (Classes *classes)
   for (guint32 t = 0; t < gemem_graph_n_tensors (classes->graph); t++)
     {
       const GememTensor *tensor = gemem_graph_tensor (classes->graph, t);
-      const guint32 lifetime = classes->program->places[item_of (classes->graph, tensor)].lifetime;
+      const guint32 item = gemem_graph_tensor_item (classes->graph, t);
+      const guint32 lifetime = classes->program->places[item].lifetime;
 
       if (tensor->variable != GEMEM_NONE && lifetime != GEMEM_NONE)
         unite (classes, lifetime, classes->n_lifetimes + tensor->variable);
@@ -101,7 +97,7 @@ connect (PaddleProgram *program)
       const GememTensor *tensor = gemem_graph_tensor (graph, t);
 
       if (tensor->variable != GEMEM_NONE)
-        program->items[item_of (graph, tensor)] = program->of_graph[tensor->variable];
+        program->items[gemem_graph_tensor_item (graph, t)] = program->of_graph[tensor->variable];
     }
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {
@@ -113,7 +109,7 @@ connect (PaddleProgram *program)
 
           if (input->tensor != GEMEM_NONE)
             program->inputs[node->first_input + i] =
-                program->items[item_of (graph, gemem_graph_tensor (graph, input->tensor))];
+                program->items[gemem_graph_tensor_item (graph, input->tensor)];
           else if (input->variable != GEMEM_NONE)
             program->inputs[node->first_input + i] = program->of_graph[input->variable];
         }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graphs/meaning.h"
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"
 #include "tests/util/lowering-check.h"
@@ -33,7 +34,7 @@ needed (const LoweringRun *run, guint32 id, guint32 i, guint64 *bytes)
     {
       const guint32 maker = gemem_graph_tensor (run->graph, input->tensor)->node;
       *bytes = gemem_lower_item_size (run->graph, gemem_graph_node (run->graph, maker),
-                                      gemem_lower_tensor_slot (run->graph, input->tensor));
+                                      gemem_graph_tensor_item (run->graph, input->tensor));
       if (!gemem_lower_runs (run->lower->skipped, maker))
         *bytes = 0;
     }

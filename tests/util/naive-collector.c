@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graphs/meaning.h"
 #include "tests/util/naive-collector.h"
 
 struct _NaiveCollector
@@ -97,7 +98,7 @@ described (const NaiveCollector *c, const GememStorage *storage)
   const GememGraph *graph = c->lower->graph;
 
   for (guint32 t = 0; t < gemem_graph_n_tensors (graph); t++)
-    if (gemem_lower_tensor_slot (graph, t) + 1 == storage->id)
+    if (gemem_graph_tensor_item (graph, t) + 1 == storage->id)
       return gemem_graph_unpadded_size (graph, t);
   return storage->size;
 }
