@@ -1,4 +1,4 @@
-/* anchors.c - questions about single anchors, tensors and nodes of a model; see anchors.h. */
+/* anchors.c - look-ups of single anchors, tensors and nodes of a model; see anchors.h. */
 #include "config.h"
 
 #include "graphs/meaning.h"
@@ -114,4 +114,3 @@ ge_is_global (const GeModel *model, guint32 tensor)
                           GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
          && scope == 2;
 }
-

@@ -1,7 +1,8 @@
-/* anchors.h - questions about single anchors, tensors and nodes of a model.
+/* anchors.h - look-ups of single anchors, tensors and nodes of a model.
  *
- * They need the graph, the options, GeNode.kind and input_node, all filled first; ge_symbol_inputs()
- * needs the symbols.  O(1) but for lists of attributes. */
+ * They read the graph and the fields that are filled first: nodes[].kind and input_node;
+ * ge_symbol_inputs() reads the symbols.  O(attributes) where an attribute is looked up, else O(1).
+ */
 #pragma once
 
 #include "planners/ge/model.h"

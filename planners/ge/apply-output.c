@@ -9,7 +9,7 @@
 #include "planners/ge/continuous.h"
 #include "planners/ge/zero-copy.h"
 
-/* The symbol has a block: one more reference in it. */
+/* The symbol has a block: the output becomes one more reference in it. */
 static GeBlock *
 join_symbol (GeAssigner *a, GeRequest *request, GeBlock *block, guint64 total)
 {
@@ -42,9 +42,9 @@ is_nested_constant (GeAssigner *a, const GeRequest *request)
   return tensor != GEMEM_NONE && (ge_tensor_kind (a->model, tensor) & GE_ZERO_MEMORY) != 0;
 }
 
-/* The first output of its symbol: founds the block. */
+/* The first output of its symbol gets the block that the others join. */
 static GeBlock *
-found_symbol (GeAssigner *a, GeRequest *request, guint64 total)
+start_symbol (GeAssigner *a, GeRequest *request, guint64 total)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request), symbol = model->symbol_of[tensor];
@@ -81,7 +81,7 @@ ge_apply_output (GeAssigner *a, GeRequest *request)
   else if (model->is_reference[tensor] || is_nested_constant (a, request))
     ge_zero (a, request->node, request->index);
   else
-    block = found_symbol (a, request, total);
+    block = start_symbol (a, request, total);
   if (block != NULL
       && ((kind & GE_PADDED_OUT) != 0
           || (kind & (GE_NOPADDING_OUT | GE_CASCADE_OUT)) == (GE_NOPADDING_OUT | GE_CASCADE_OUT)))

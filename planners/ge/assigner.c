@@ -1,8 +1,8 @@
-/* assign.c - one GE assigner: the walk over the nodes that gives every output and workspace a block
- * (ge-static.md 2.3).
+/* assigner.c - one GE assigner: the walk over the nodes, which assigns a block to every output and
+ * workspace (ge-static.md 2.3).
  *
- * Node by node: what became free at the node before is released, the outputs get blocks, the
- * workspaces get blocks, and then the inputs are consumed, so that an output never takes the memory
+ * For each node: the blocks that the node before was the last to use are released, then the outputs
+ * and the workspaces get blocks, then the inputs are consumed.  So an output never takes the memory
  * of an input of its own node.
  * Cost: O((outputs + inputs + symbol members) log n) for a graph on one stream.
  */
@@ -97,7 +97,7 @@ entry_of (const GeModel *model, guint32 id, GememAttributeKey key, guint32 i)
   return (guint64) value;
 }
 
-/* TRUE: the output never gets memory here, whatever is continuous. */
+/* TRUE: the output gets no memory from the planner, whether it is continuous or not. */
 static gboolean
 has_no_memory (GeAssigner *a, const GeRequest *request)
 {
@@ -113,7 +113,7 @@ has_no_memory (GeAssigner *a, const GeRequest *request)
          || gemem_graph_flag (graph, attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY);
 }
 
-/* TRUE: its address comes from elsewhere (2.3 `none`). */
+/* TRUE: its address comes from another step (2.3 `none`). */
 static gboolean
 is_placed_elsewhere (GeAssigner *a, const GeRequest *request)
 {
@@ -168,7 +168,7 @@ place_output (GeAssigner *a, GeRequest *request)
     add_descriptor (a, request);
 }
 
-/* TRUE: go on with the next output; FALSE: the later ones are not looked at [QUIRK]. */
+/* FALSE: the later outputs of the node are not visited [QUIRK]. */
 static gboolean
 assign_output (GeAssigner *a, GeRequest *request)
 {
@@ -311,7 +311,7 @@ consume (GeAssigner *a, const GememNodeInput *input)
               handles_resources (model->graph, producer, id));
 }
 
-/* By producer; not a strict weak order where inputs are unconnected (appendix A). */
+/* By producer.  No strict weak order where inputs are unconnected (appendix A). */
 static gboolean
 earlier_producer (gconstpointer x, gconstpointer y, gpointer graph)
 {

@@ -1,10 +1,10 @@
-/* batch.c - blocks of different batch labels, of which only one runs, overlay each other
+/* batch.c - blocks of different batch labels overlay each other, as only one label runs at a time
  * (ge-static.md 4.3).
  *
  * The blocks of the label that needs most are wrapped into virtual parents at the end of B; the
- * blocks of the other labels are laid over them. With memory that may be extended in pieces (static
- * memory policy 1, 2, 4) the wrapping is cut at 400 MiB.
- * Cost: O(labels x parents x blocks) at worst, each misfit ends a row.
+ * blocks of the other labels are laid over them.  With memory that can be extended (static memory
+ * policy 1, 2, 4) a virtual parent ends at 400 MiB.
+ * Cost: O(blocks log blocks) for each label.
  */
 #include "config.h"
 
@@ -147,7 +147,7 @@ overlay_ordinary (GeAssigner *a, GPtrArray **by_label, guint largest)
       overlay_label (a, parents, by_label[label]);
 }
 
-/* Whole labels start at one offset. */
+/* All labels start at one offset, each as a whole. */
 static void
 overlay_whole (GeAssigner *a, GPtrArray **by_label, guint largest)
 {

@@ -1,8 +1,4 @@
-/* block.c - occupants and blocks of the GE assigners (ge-static.md 2.1); see block.h.
- *
- * Cost: everything is O(1) but the maxima over occupants, which are cached where they are asked for
- * often.
- */
+/* block.c - occupants, blocks and memory spaces (ge-static.md 2.1); see block.h. */
 #include "config.h"
 
 #include "planners/ge/block.h"

@@ -18,7 +18,7 @@ typedef enum
   GE_KIND_OUTPUT,
   GE_KIND_WORKSPACE,
   GE_KIND_DESCRIPTOR, /* beside a no-tiling tensor */
-  GE_KIND_PSEUDO,     /* of a virtual parent (4.3): places nothing */
+  GE_KIND_PSEUDO,     /* of a virtual parent (4.3); nothing is placed for it */
 } GeKind;
 
 enum /* GeOccupant.flags */
@@ -26,7 +26,7 @@ enum /* GeOccupant.flags */
   GE_OCCUPANT_REF = 1 << 0,       /* is_ref */
   GE_OCCUPANT_NEXT_REF = 1 << 1,  /* next_is_ref */
   GE_OCCUPANT_BEGIN_MIN = 1 << 2, /* begin was given and is earlier than the node */
-  /* output of a PartitionedCall: without begin_min life_begin is its end */
+  /* output of a PartitionedCall: without begin_min its life_begin is its end */
   GE_OCCUPANT_CALL = 1 << 3,
   GE_OCCUPANT_CONT = 1 << 4,
   GE_OCCUPANT_FIRST = 1 << 5,
@@ -39,9 +39,9 @@ typedef struct
   guint32 node, index;
   guint32 begin;        /* begin if begin_min, else the node; life_begin of the sort flavour */
   guint32 end, sym_end; /* GE_NEVER: not set */
-  /* on stream diff_stream.  The map diff{stream->end} never has two entries: set_end() with another
-   * stream is called only when the visits of this very occupant were of one stream, and never again
-   * before a new occupant comes */
+  /* The end on stream diff_stream.  The map diff{stream->end} of the rules never has two entries:
+   * set_end() gets another stream only when all visits of this occupant were of one stream, and
+   * then not again before the next occupant */
   guint32 diff_end;
   gint32 diff_stream; /* GE_NO_DIFF: the map is empty */
   guint32 out_cnt;
@@ -52,7 +52,7 @@ typedef struct
 
 /* ---- blocks (2.1) */
 
-typedef enum /* the spaces that 2.2 and 2.3 let pass, ascending by memory type */
+typedef enum /* the memory types that 2.2 and 2.3 know, ascending */
 {
   GE_SPACE_HBM,
   GE_SPACE_P2P,
@@ -70,38 +70,38 @@ typedef struct
 
 enum /* GeBlock.traits, for level 2 */
 {
-  /* more than a comparison of life times decides: an occupant is the output of a PartitionedCall,
-   * or the first is in a same-out group */
+  /* life times alone do not decide: an occupant is the output of a PartitionedCall, or the first
+   * one is in a same-out group */
   GE_SPECIAL = 1 << 0,
-  /* one occupant, neither continuous nor zero-copy, no flags to lose: level 2 can only make it a
-   * child */
+  /* one occupant, neither continuous nor zero-copy nor first or last: level 2 can do nothing but
+   * make it a child */
   GE_PLAIN = 1 << 1,
   /* may be interleaved: one stream, no end on another, neither continuous nor zero-copy */
   GE_LOOSE = 1 << 2,
-  GE_TURNS = 1 << 3, /* the occupants took turns: begins and ends ascend */
+  GE_TURNS = 1 << 3, /* the occupants follow one another: begins and ends ascend */
 };
 
-/* What decides at a glance that nothing can go into a child. */
+/* Of a child, what decides in most cases that nothing can be packed into it. */
 typedef struct
 {
-  guint64 room;
+  guint64 max_child;
   guint32 begin, end;
   gint32 stream;
   guint32 traits;
-} GeGlance;
+} GeChildSummary;
 
 typedef struct
 {
-  /* what level 2 looks at for every pair comes first; begin, end and traits are kept by
-   * ge_pack_refresh() */
+  /* what level 2 reads for every pair comes first, to be in one cache line; ge_pack_refresh() keeps
+   * begin, end and traits up to date */
   guint32 begin, end; /* life_begin, life_end on the own stream */
-  guint64 room;       /* what one more child here or below may have, at most */
+  guint64 max_child;  /* bytes that one more child here or below may have, at most */
   gint32 stream, label;
   guint8 space, traits;
   guint8 reuse_mem, child, cont, zc;
   guint8 data, central; /* attribute set (6.5) */
   GPtrArray *children;  /* GeBlock, or NULL */
-  GArray *glances;      /* level 2: GeGlance, one for each child */
+  GArray *summaries;    /* level 2: GeChildSummary, one for each child */
   guint64 aligned;      /* cache of ge_block_align_size(); 0: not known */
   guint64 child_off;    /* bytes taken by children */
   GeOccupant *occupants;
@@ -109,7 +109,7 @@ typedef struct
 
   guint8 first, last, same_stream, reuse_zc, same_offset, post_reuse, diff_prior, used_by_diff,
       fixed;
-  /* level 2: parents above it; it never changes, as a block with children becomes no child */
+  /* level 2: how many parents are above it; final, as a block with children becomes no child */
   guint8 depth;
   guint64 size;
   guint64 head; /* offset in its space */
@@ -124,11 +124,11 @@ typedef struct
 
 #define ge_block_last(block) (&(block)->occupants[(block)->n_occupants - 1])
 
-/* Reserves room for an occupant and appends *@occupant; clears the align_size cache, keeps
- * next_is_ref, same_stream, attributes. */
+/* Appends *@occupant, which is on @stream.  Clears the cached align_size; updates next_is_ref,
+ * same_stream and the flags of continuous memory. */
 GeOccupant *ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream);
 void ge_block_set_size (GeBlock *block, guint64 size);
-/* align(max real_size), cached (2.1 QUIRK: removing an occupant does not clear the cache). */
+/* align(max real_size), cached.  [QUIRK] removing an occupant does not clear the cache (2.1). */
 guint64 ge_block_align_size (GeBlock *block);
 guint64 ge_block_max_real (const GeBlock *block);
 guint64 ge_block_max_noalign (const GeBlock *block);
@@ -137,7 +137,7 @@ guint32 ge_block_life_end (const GeBlock *block, gint32 stream);
 void ge_block_set_end (GeBlock *block, guint32 time, gint32 stream);
 void ge_block_set_sym_end (GeBlock *block, guint32 time);
 void ge_block_raise_out_cnt (GeBlock *block, guint32 n);
-/* first+last flags, on the block and its last occupant. */
+/* Sets the flags first and last of the block and of its last occupant. */
 void ge_block_set_first_last (GeBlock *block);
 guint32 ge_occupant_life_begin (const GeOccupant *occupant);
 static inline gboolean

@@ -1,5 +1,4 @@
-/* buffer-pools.c - pools whose layout the graph gives: nodes lie at fixed offsets in them; see the
- * end of block.h.
+/* buffer-pools.c - pools whose layout the graph gives: nodes lie at fixed offsets in them.
  *
  * Pools come behind the feature map, with 512 bytes between them; those of different batch labels
  * overlay each other.  The outputs of a node lie one after another from its offset.
@@ -43,7 +42,7 @@ pool_of (const GeModel *model, guint32 id, Pool *pool)
   return TRUE;
 }
 
-/* One entry per pool, in order, the largest size that is given for it. */
+/* One entry per pool, in order, with the largest of the sizes that its nodes name. */
 static GArray *
 collect (const GeModel *model)
 {

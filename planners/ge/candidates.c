@@ -2,8 +2,8 @@
  * of the winner (ge-static.md 3.3).
  *
  * All candidates run to their end, each on its own thread where threads are allowed; the smallest
- * score wins, the first in the order of the table where scores are equal.  So the plan does not
- * depend on the number of threads.
+ * score wins, of equal ones the first in the table.  So the plan does not depend on the number of
+ * threads.
  * Cost: that of one assigner per candidate.
  */
 #include "config.h"
@@ -81,7 +81,7 @@ run_assigner (gpointer assigner)
   return NULL;
 }
 
-/* At most @threads at a time; where the system gives no more threads, one after another. */
+/* At most @threads at a time; where the system starts no more threads, one after another. */
 static void
 run_assigners (GeAssigner **assigners, guint n, guint threads)
 {
@@ -286,12 +286,12 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                 .alignment = GE_ALIGN, \
                                 .plan = function }
 PLANNER (gemem_ge_hybrid, "ge-hybrid", "Ascend GE: all strategies at once, the smallest plan",
-         gemem_ge_params, GeOptions, plan_hybrid, GEMEM_PLANNER_THREADS);
+         ge_params, GeOptions, plan_hybrid, GEMEM_PLANNER_THREADS);
 PLANNER (gemem_ge_binary_block, "ge-binary-block",
-         "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params,
-         GeOptions, plan_binary, 0);
+         "GE: blocks of the tensors' own sizes, packed inside each other", ge_params, GeOptions,
+         plan_binary, 0);
 PLANNER (gemem_ge_max_block, "ge-max-block", "GE: all blocks as large as the largest tensor",
-         gemem_ge_params, GeOptions, plan_max, 0);
+         ge_params, GeOptions, plan_max, 0);
 PLANNER (gemem_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
          "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params,
          GeOptions, plan_descending_frfr, 0);

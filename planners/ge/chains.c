@@ -1,9 +1,9 @@
-/* chains.c - outputs side by side that are inputs side by side of other nodes, and so on: one block
- * for the whole row; see continuous.h.
+/* chains.c - outputs that lie side by side and are inputs that lie side by side of other nodes, and
+ * so on: one block for the whole row; see chains.h.
  *
- * A row is found from its left end: from a node with padded inputs to the producer of its input 0,
- * as long as that is in the middle of the outputs of a node with padded outputs; then to the right,
- * alternating between the outputs of producers and the inputs of consumers.
+ * The search for a row first goes left: from a node with padded inputs to the producer of its input
+ * 0, as long as that is an output, other than the first, of a node with padded outputs.  Then it
+ * goes right and adds, in turn, the outputs of producers and the inputs of consumers.
  * Cost: linear in the anchors of continuous nodes.  Origin: ge-static.md 5.5.
  */
 #include "config.h"
@@ -38,7 +38,7 @@ typedef struct
   guint8 *visited; /* per node with padded inputs */
 } Search;
 
-/* The tensor that really fills input @i of @node; GEMEM_NONE. */
+/* The tensor in input @i of @node, behind all references; GEMEM_NONE. */
 static guint32
 source (const Search *search, guint32 node, guint32 i)
 {
@@ -63,7 +63,7 @@ takes_padded_outputs (const Search *search, guint32 node)
 /* A node with padded inputs, not visited, that @tensor reaches through references; at an input
  * other than 0 if @inner. */
 static guint32
-next_taker (const Search *search, guint32 tensor, gboolean inner, guint32 *input)
+next_padded_consumer (const Search *search, guint32 tensor, gboolean inner, guint32 *input)
 {
   guint32 node;
 
@@ -87,13 +87,13 @@ left_end (Search *search, guint32 node)
           || (ge_tensor_kind (search->model, from) & GE_PADDED_OUT) == 0)
         return from;
       from -= ge_anchor_index (search->model, from);
-      node = next_taker (search, from, TRUE, &input);
+      node = next_padded_consumer (search, from, TRUE, &input);
       if (node == GEMEM_NONE)
         return from;
     }
 }
 
-/* FALSE: it is in a row already. */
+/* FALSE: @tensor is in a row already. */
 static gboolean
 add_member (Search *search, Chain *chain, guint32 tensor)
 {
@@ -121,8 +121,8 @@ add_outputs (Search *search, Chain *chain, guint32 tensor)
   return tensor - 1;
 }
 
-/* Adds the inputs of @node behind @input, the last of them apart, which is returned; GEMEM_NONE:
- * there are none. */
+/* Adds the inputs of @node after @input but the last one, which is returned; GEMEM_NONE: there are
+ * none. */
 static guint32
 add_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
 {
@@ -199,7 +199,8 @@ ge_chains_free (GeChains *chains)
 
 /* ---- allocation */
 
-/* From the first producer to the last reader, as seen from the stream of the first member. */
+/* Sets the life time of the chain: from the first producer to the last reader, as seen from the
+ * stream of the first member. */
 static void
 span_chain (const GeModel *model, const Chain *chain, GeRequest *request)
 {

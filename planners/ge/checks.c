@@ -1,7 +1,7 @@
 /* checks.c - refuses graphs whose no-padding nodes contradict themselves, before anything is
- * planned; see model-private.h.
+ * planned.
  *
- * Sizes of pieces are compared only where all shapes are given.
+ * Sizes of pieces are compared only where all shapes are known.
  * Cost: linear in the anchors of no-padding nodes.  Origin: ge-static.md 9.3.
  */
 #include "config.h"
@@ -64,7 +64,8 @@ check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, gu
                sum, bytes);
 }
 
-/* @pieces without padding, together @whole (or GEMEM_NONE), of @node. */
+/* @pieces of @node lie without padding and make up @whole (or GEMEM_NONE: not known).  @listed of
+ * its @n neighbours list offsets. */
 static gboolean
 check_pieces (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole,
               guint listed, guint n, GError **error)

@@ -1,9 +1,9 @@
-/* clear.c - memory that one memset at the head of the graph clears: it lies together behind
- * everything else and is never shared; see the end of block.h.
+/* clear.c - memory that one memset at the head of the graph clears: it lies together behind the
+ * feature map and the buffer pools, and is never shared.
  *
- * Where GE's order is that of addresses of its nodes, node ids count.  Cleared nodes that no memset
- * node controls come last.
- * Cost: linear in the nodes and control edges, per label.  Origin: ge-static.md 6.1, 6.2.
+ * GE orders some nodes by the addresses of their objects; here their ids count.  Cleared nodes that
+ * no memset node controls come last.
+ * Cost: linear in the nodes and control edges, for each label.  Origin: ge-static.md 6.1, 6.2.
  */
 #include "config.h"
 
@@ -142,7 +142,7 @@ place_node (Walk *walk, guint32 id)
   place_workspaces (walk->a, id);
 }
 
-/* All of one label: behind each memset node what it controls, then the rest. */
+/* All of one label: what each memset node controls, then the rest. */
 static void
 place_label (Walk *walk)
 {

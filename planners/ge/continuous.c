@@ -1,9 +1,9 @@
 /* continuous.c - tensors that must lie side by side: which of them allocates, for how long, and
- * where the groups end up; see the end of block.h.
+ * where in B the groups are placed.
  *
  * Without padding (concat), and where a node clears its inputs itself, the producer of input 0
- * allocates one buffer for all.  Otherwise every producer has its own block and the blocks are
- * moved next to each other at the end of B.
+ * allocates one buffer for all.  Otherwise every producer has a block of its own, and the blocks
+ * are moved to the end of B, next to each other.
  *
  * Cost: linear in edges; per group of inputs a sort of its blocks.  Origin: ge-static.md 5.1-5.3.
  */
@@ -23,7 +23,7 @@ typedef struct
 {
   guint32 node;
   guint32 n_recorded;
-  gboolean remembered; /* its type and number of inputs are known to 5.2 */
+  gboolean remembered; /* 5.2 knows its type and number of inputs */
   GeBlock **blocks;    /* per input */
 } Entry;
 
@@ -74,7 +74,7 @@ ge_continuous_free (GeContinuous *continuous)
   g_free (continuous);
 }
 
-/* The entry of @node, which the look-up creates. */
+/* The entry of @node; it is added if there is none. */
 static Entry *
 look_up (GeAssigner *a, guint32 node)
 {
@@ -90,10 +90,10 @@ look_up (GeAssigner *a, guint32 node)
   return &g_array_index (continuous->entries, Entry, continuous->entry_of[node]);
 }
 
-/* The continuous node that consumer @i of @tensor leads to; no-padding ones count first. */
+/* The continuous node that consumer @i of @tensor leads to; one without padding comes first. */
 static gboolean
-find_taker (const GeModel *model, guint32 tensor, guint32 i, guint32 *node, guint32 *input,
-            gboolean *padded)
+find_continuous_consumer (const GeModel *model, guint32 tensor, guint32 i, guint32 *node,
+                          guint32 *input, gboolean *padded)
 {
   *padded = FALSE;
   if (ge_find_continuous (model, tensor, i, GE_NOPADDING_IN, node, input))
@@ -114,7 +114,7 @@ ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
 
   for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
     {
-      if (!find_taker (model, tensor, i, &node, &input, &padded))
+      if (!find_continuous_consumer (model, tensor, i, &node, &input, &padded))
         continue;
       if (input == 0)
         return FALSE;
@@ -127,7 +127,7 @@ ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
 /* ---- 5.3: begin and end of a buffer that several producers fill */
 
 /* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored
- * (2.1), and where nothing is known memory that died at node 0 may still be taken. */
+ * (2.1), and where nothing is known, memory that is free since node 0 may still be taken. */
 static guint32
 piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
 {
@@ -199,7 +199,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
       gboolean sep, whole;
       Entry *entry;
 
-      if (!find_taker (model, tensor, i, &node, &input, &padded))
+      if (!find_continuous_consumer (model, tensor, i, &node, &input, &padded))
         continue;
       sep = (model->nodes[node].kind & GE_SEP) != 0;
       whole = lx || !padded || sep;
@@ -257,7 +257,7 @@ ge_continuous_total (GeAssigner *a)
 
 /* ---- groups to the tail of B (5.2) */
 
-/* Gives the blocks of one group their places in the tail, in order of inputs. */
+/* Sets the places of the blocks of one group in the tail, in the order of inputs. */
 static void
 place_group (GeAssigner *a, const Entry *entry, guint32 *place, guint32 *next)
 {
@@ -279,7 +279,8 @@ place_group (GeAssigner *a, const Entry *entry, guint32 *place, guint32 *next)
   entry->blocks[n - 1]->last = TRUE;
 }
 
-/* [QUIRK] in the order of a hash table; a block of two groups goes where the later one puts it. */
+/* [QUIRK] the groups come in the order of a hash table; a block of two groups goes where the later
+ * one puts it. */
 static gsize *
 entry_order (const GeAssigner *a)
 {

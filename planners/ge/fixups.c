@@ -1,13 +1,13 @@
 /* fixups.c - offsets that follow other offsets: references without a block, pieces of continuous
- * buffers, outputs of subgraphs; see the end of block.h.
+ * buffers, outputs of subgraphs.
  *
- * Continuous nodes give their producers (or outputs) offsets one after another.  Where such a node
- * refers to, or is referred to by, others, its turn comes after theirs, from the end of the graph
- * backwards, and plain references hand their offset back to what they refer to.
+ * A continuous node places its producers (or outputs) one after another.  A node that refers to
+ * others, or to which others refer, waits on a stack; the stack is worked off from the end of the
+ * graph backwards.  There a plain reference passes its own offset to what it refers to.
  *
  * Where the specification leaves a choice: an lx producer's stride is the entry of its list for
  * that output, as the checker takes it.
- * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors. 
+ * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors.
  * Origin: ge-static.md 5.6, 7.6, 0.2 step 9.
  */
 #include "config.h"
@@ -23,7 +23,7 @@ offset_of (const GeAssigner *a, guint32 tensor)
   return a->offsets[gemem_graph_tensor_item (a->model->graph, tensor)];
 }
 
-/* @tensor lies @inner bytes into @from; without memory if @from has none. */
+/* @tensor lies @inner bytes behind the begin of @from; it has no memory if @from has none. */
 static void
 follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
 {
@@ -93,7 +93,7 @@ follow_all (GeAssigner *a, const GArray *followers)
 
 /* ---- continuous nodes */
 
-/* Bytes of a piece without padding, as node @id puts it together. */
+/* Bytes of the piece @tensor of node @id, without padding. */
 static guint64
 piece (const GeModel *model, guint32 id, guint32 tensor)
 {
@@ -146,7 +146,7 @@ only_reference (const GeModel *model, guint32 id)
   return found;
 }
 
-/* A piece and all it refers to, as far back as it goes. */
+/* Places a piece, and everything it refers to in turn. */
 static void
 place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
 {
@@ -166,7 +166,8 @@ place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint6
     }
 }
 
-/* Producers of the inputs of @id get offsets one after another. */
+/* Places the producers of the inputs of @id one after another.  @stacked: @id comes from the
+ * stack. */
 static void
 place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
 {
@@ -205,7 +206,7 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
     }
 }
 
-/* Outputs of @id get offsets one after another. */
+/* Places the outputs of @id one after another. */
 static void
 place_outputs (GeAssigner *a, guint32 id)
 {
@@ -275,7 +276,7 @@ any_consumer (const GeModel *model, guint32 id, gboolean (*test) (const GeModel 
   return FALSE;
 }
 
-/* (a): it refers to a reference, or something that refers reads it. */
+/* (a): an output refers to a reference, or one refers to an input and a consumer refers, too. */
 static gboolean
 is_between_references (const GeModel *model, guint32 id)
 {
@@ -289,8 +290,7 @@ is_between_references (const GeModel *model, guint32 id)
   return refers (model, id) && any_consumer (model, id, refers);
 }
 
-/* (b): another node that joins its inputs is a neighbour.  A variable among the producers decides
- * against it. */
+/* (b): a producer or a consumer joins its inputs, too, and no producer is a variable. */
 static gboolean
 must_wait (const GeModel *model, guint32 id)
 {
@@ -322,9 +322,9 @@ splits_outputs (const GeModel *model, guint32 id)
          || ((kind & (GE_PADDED_OUT | GE_REFERENCE)) == GE_PADDED_OUT && !refers (model, id));
 }
 
-/* Plain references hand their offset back to what they refer to. */
+/* What @id refers to gets the offset of the reference. */
 static void
-hand_back (GeAssigner *a, guint32 id)
+return_offsets (GeAssigner *a, guint32 id)
 {
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
@@ -397,7 +397,7 @@ ge_fix_offsets (GeAssigner *a)
       if (joins_inputs (model, id))
         place_inputs (a, id, TRUE);
       else
-        hand_back (a, id);
+        return_offsets (a, id);
     }
   if (a->continuous != NULL)
     follow_all (a, followers);

@@ -1,5 +1,5 @@
-/* inplace.c - which outputs may be written over an input of the same node, by the node's own word;
- * see model-private.h.
+/* inplace.c - which outputs may be written over an input of the same node, where the node declares
+ * it.
  *
  * A pair is taken when the node is the last to read the input, on one stream, and sharing
  * contradicts nothing else that is asked of either tensor.  What the specification calls a layout
@@ -41,8 +41,8 @@ describe_classes (const GeModel *model, const guint32 *classes)
   return holds;
 }
 
-/* @id reads last what @producer makes, and all who read it run on the producer's stream and write
- * over nothing by themselves. */
+/* @id is the last consumer of what @producer makes; all consumers run on the stream of the producer
+ * and overwrite nothing themselves. */
 static gboolean
 reads_last (const GeModel *model, const gint64 *streams, guint32 id, guint32 producer)
 {

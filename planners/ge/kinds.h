@@ -3,6 +3,6 @@
 
 #include "planners/ge/model.h"
 
-/* Fills nodes[].kind (without GE_DIFF_PRIOR and GE_MERGE_TAINTED), nodes[].label, labels, last_memset
- * and the IO-reuse flags. */
+/* Fills nodes[].kind (without GE_DIFF_PRIOR and GE_MERGE_TAINTED), nodes[].label, labels,
+ * last_memset and the IO-reuse flags. */
 void ge_model_fill_kinds (GeModel *model);

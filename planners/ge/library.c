@@ -1,12 +1,12 @@
 /* library.c - behaviour of the C++ library that shows in GE's plans; see library.h.
  *
- * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles; all three are
- * visible in offsets, so their exact outcomes are part of the planner.  Nothing here depends on the
- * C library, the compiler or its optimisation.
+ * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles.  The outcomes
+ * of all three show in offsets, so they are reproduced exactly.  Nothing here depends on the C
+ * library, the compiler or its optimisation.
  *
  * Invariant: with a comparator that is no strict weak order (GE has one) the result is some
- * permutation, and no element outside the array is touched: the scans that the original leaves
- * unguarded stop at the ends.
+ * permutation, and nothing outside the array is accessed: the scans that have no bound in the
+ * original stop at the ends.
  * Cost: O(n log n), O(n), O(n * ranges).  Origin: ge-static.md appendix A, 3.2.
  */
 #include "config.h"
@@ -305,8 +305,8 @@ bucket_free (gpointer data)
   g_array_unref (data);
 }
 
-/* Shares the sizes out by halving bounds; each bucket holds its sizes in descending order.  What is
- * below the last bound is forgotten. */
+/* Distributes the sizes over buckets whose bounds halve; each bucket holds its sizes in descending
+ * order.  Sizes below the last bound are dropped. */
 static GPtrArray *
 make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
 {
@@ -325,7 +325,7 @@ make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
   return buckets;
 }
 
-/* One pass: merges buckets that hold too few sizes into the next.  @carry lives on from pass to
+/* One pass: merges buckets that hold too few sizes into the next.  @carry is kept from pass to
  * pass.  TRUE if something changed. */
 static gboolean
 merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)

@@ -1,5 +1,5 @@
-/* memset.c - what the plan's log says besides offsets: the ranges that each memset node clears, the
- * addresses of variables; see the end of block.h.
+/* memset.c - what the log of a plan says besides offsets: the ranges that each memset node clears,
+ * and the addresses of variables.
  *
  * Ranges of a memset node are kept in order of (type, offset, size) and merged where they touch,
  * but never across a segment boundary and never with memory that the caller supplies.  Nodes that

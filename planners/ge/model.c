@@ -1,4 +1,4 @@
-/* model.c - builds the model of a graph, step by step, and answers for single anchors; see model.h.
+/* model.c - builds the model of a graph, step by step; see model.h.
  *
  * Invariant: every field is filled before a later step reads it (the order of GE itself: symbols,
  * in-place pairs, stream normalisation, then what the assigners precompute).

@@ -1,13 +1,13 @@
-/* pack.c - level 2: what happens when one block is tried inside another (ge-static.md 4.1).
+/* pack-pair.c - level 2: one block is tried as a child of another (ge-static.md 4.1).
  *
- * Blocks by size, largest first; each in turn takes in later ones whose occupants it does not
- * meet.  A block whose occupants meet the parent's only in part is split: those that do not meet
- * stay, the others become a clone that comes right after.  Children lie side by side from the head
- * of their parent; there is no search for gaps.
+ * A block becomes a child if no life time of its occupants overlaps one in the parent.  If only
+ * some overlap, the block is split: the occupants that overlap move to a clone, which comes right
+ * after it in B.  Children lie side by side from the head of their parent; there is no search for
+ * gaps.
  *
- * Two things are done faster than the rules say it, with the same outcome: occupants are in the
- * order of time, so that one that meets is found by bisection; and a subtree without room for the
- * block is not searched, unless the search could split the block.
+ * Two steps are faster than the rules, with the same outcome: occupants are in the order of time,
+ * so an overlap is found by bisection; and a subtree without enough space for the block is not
+ * searched, unless the search could split the block.
  * Cost of a pair: O(children of p) + O(occupants of c x log occupants of p).
  */
 #include "config.h"
@@ -17,7 +17,7 @@
 #include "planners/ge/pack-private.h"
 #include "planners/ge/stream-edges.h"
 
-/* ---- may b start once a is dead? */
+/* ---- does b begin after a has ended? */
 
 /* The end of @a that counts for stream @stream, and on which stream it is (4.1 end2). */
 static guint32
@@ -156,7 +156,8 @@ overlaps_any (GeBlock *p, const GeOccupant *occupant)
   return FALSE;
 }
 
-/* @o is the i-th occupant of c, not a reference; its references follow it. */
+/* The i-th occupant of @c, not a reference, overlaps one of @p, or one of the references that
+ * follow it does. */
 static gboolean
 crosses (GeBlock *p, const GeBlock *c, guint32 i)
 {
@@ -222,7 +223,7 @@ recompute_flags (GeBlock *block)
   block->last = (all & GE_OCCUPANT_LAST) != 0;
 }
 
-/* Every occupant of @c meets the only one of @p; there are no flags to lose either. */
+/* Every occupant of @c overlaps the only one of @p, and @c has no flags that a try would clear. */
 static gboolean
 all_cross (const GeBlock *p, const GeBlock *c)
 {
@@ -264,9 +265,9 @@ interleave (GePacker *packer, GeBlock *p, GeBlock *c)
 
 /* ---- packing */
 
-/* None below the nesting limit of pack(). */
+/* 0 at the nesting limit of pack(). */
 static guint64
-own_room (GeBlock *block)
+own_max_child (GeBlock *block)
 {
   const guint64 most = ge_block_align_size (block) + GE_ALIGN; /* the slack of pack() */
 
@@ -274,44 +275,39 @@ own_room (GeBlock *block)
 }
 
 static void
-update_room (GeBlock *block)
+update_max_child (GeBlock *block)
 {
-  block->room = own_room (block);
-  for (guint i = 0; block->glances != NULL && i < block->glances->len; i++)
-    block->room = MAX (block->room, g_array_index (block->glances, GeGlance, i).room);
+  block->max_child = own_max_child (block);
+  for (guint i = 0; block->summaries != NULL && i < block->summaries->len; i++)
+    block->max_child = MAX (block->max_child,
+                            g_array_index (block->summaries, GeChildSummary, i).max_child);
 }
 
 guint64
-ge_pack_room (GeBlock *block)
+ge_pack_max_child (GeBlock *block)
 {
   if (block->children == NULL)
-    update_room (block);
-  return block->room;
+    update_max_child (block);
+  return block->max_child;
 }
 
 static void
 add_child (GeBlock *p, GeBlock *c, guint64 bytes)
 {
-  GeGlance glance = { 0, c->begin, c->end, c->stream, c->traits };
+  GeChildSummary summary = { 0, c->begin, c->end, c->stream, c->traits };
 
   c->child = TRUE;
   c->depth = (guint8) (p->depth + 1);
-  c->room = glance.room = own_room (c);
+  c->max_child = summary.max_child = own_max_child (c);
   if (p->children == NULL)
     {
       p->children = g_ptr_array_new ();
-      p->glances = g_array_new (FALSE, FALSE, sizeof (GeGlance));
+      p->summaries = g_array_new (FALSE, FALSE, sizeof (GeChildSummary));
     }
   g_ptr_array_add (p->children, c);
-  g_array_append_val (p->glances, glance);
+  g_array_append_val (p->summaries, summary);
   p->child_off += bytes;
-  update_room (p);
-}
-
-static gboolean
-has_children (const GeBlock *block)
-{
-  return block->children != NULL && block->children->len > 0;
+  update_max_child (p);
 }
 
 static void
@@ -325,11 +321,11 @@ pack_continuous (GeBlock *p, GeBlock *c)
   if (p->cont && p->child_off + ge_block_align_size (c) <= size_p)
     add_child (p, c, ge_block_align_size (c));
   else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c
-           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
+           && ge_block_align_size (p) == ge_block_align_size (c) && p->children == NULL)
     add_child (c, p, ge_block_align_size (p));
 }
 
-/* The same shape with the sizes that the caller sees. */
+/* As pack_continuous(), with the sizes that the caller sees. */
 static void
 pack_zero_copy (GeBlock *p, GeBlock *c)
 {
@@ -347,7 +343,7 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
       p->reuse_zc &= c->reuse_zc;
     }
   else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c)
-           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
+           && ge_block_align_size (p) == ge_block_align_size (c) && p->children == NULL)
     {
       add_child (c, p, ge_block_align_size (p));
       c->reuse_zc &= p->reuse_zc;
@@ -356,18 +352,19 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
 
 static gboolean pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner);
 
-/* Is it sure that @c, which is plain, changes nothing in the child at @glance?
+/* TRUE: @c, which is plain, cannot change anything in the child that @summary describes.
  * Children are ordinary blocks, never continuous or zero-copy. */
 static inline gboolean
-is_vain (const GeGlance *glance, const GeBlock *c, guint64 bytes)
+is_unaffected (const GeChildSummary *summary, const GeBlock *c, guint64 bytes)
 {
-  const gboolean one_on_one = glance->stream == c->stream
-                              && (glance->traits & (GE_PLAIN | GE_SPECIAL)) == GE_PLAIN;
+  const gboolean one_on_one = summary->stream == c->stream
+                              && (summary->traits & (GE_PLAIN | GE_SPECIAL)) == GE_PLAIN;
 
-  return glance->room < bytes || (one_on_one && glance->begin <= c->end && c->begin <= glance->end);
+  return summary->max_child < bytes
+         || (one_on_one && summary->begin <= c->end && c->begin <= summary->end);
 }
 
-/* Into a child of @p. */
+/* Tries the children of @p. */
 static gboolean
 pack_deeper (GePacker *packer, GeBlock *p, GeBlock *c, guint depth)
 {
@@ -376,13 +373,13 @@ pack_deeper (GePacker *packer, GeBlock *p, GeBlock *c, guint depth)
 
   for (guint i = 0; p->children != NULL && i < p->children->len; i++)
     {
-      GeGlance *glance = &g_array_index (p->glances, GeGlance, i);
+      GeChildSummary *summary = &g_array_index (p->summaries, GeChildSummary, i);
       GeBlock *q = g_ptr_array_index (p->children, i);
 
-      if ((plain && is_vain (glance, c, bytes)) || !pack (packer, q, c, depth + 1, TRUE))
+      if ((plain && is_unaffected (summary, c, bytes)) || !pack (packer, q, c, depth + 1, TRUE))
         continue;
-      glance->room = q->room;
-      update_room (p);
+      summary->max_child = q->max_child;
+      update_max_child (p);
       return TRUE;
     }
   return FALSE;
@@ -395,7 +392,7 @@ pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
   guint64 bytes;
 
   if (depth + 1 > GE_DEPTH_MAX || !p->reuse_mem || (p->child && !inner) || !c->reuse_mem || c->child
-      || p->label != c->label || p->space != c->space || has_children (c))
+      || p->label != c->label || p->space != c->space || c->children != NULL)
     return FALSE;
   ok = after (packer->a, p, c) || after (packer->a, c, p);
   if ((p->zc && (c->first || c->last || c->cont)) || (c->zc && (p->first || p->last || p->cont)))

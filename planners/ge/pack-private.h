@@ -1,5 +1,5 @@
 /* pack-private.h - the parts of level 2 (ge-static.md 4.1): what happens between two blocks
- * (pack-pair.c), and the order of B (pack-sort.c); pack.c passes over the pairs. */
+ * (pack-pair.c), and the order of B (pack-sort.c); pack.c is the loop over pairs. */
 #pragma once
 
 #include "planners/ge/state.h"
@@ -22,7 +22,7 @@ void ge_pack_pair (GePacker *packer, GeBlock *p, GeBlock *c);
 void ge_pack_sort (GePacker *packer, guint first);
 
 /* Bytes that one more child may have somewhere in @block or its children, at most. */
-guint64 ge_pack_room (GeBlock *block);
+guint64 ge_pack_max_child (GeBlock *block);
 
 /* begin, end and traits of @block, to be called when its occupants changed. */
 void ge_pack_refresh (const GeModel *model, GeBlock *block);

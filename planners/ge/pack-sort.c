@@ -1,9 +1,9 @@
 /* pack-sort.c - the order of B (ge-static.md 4.1), and sorting B again after a block was split.
  *
- * GE's sort is not stable, so that the order of equal blocks depends on every comparison it makes;
- * it has to be made as GE makes it.  But where no two blocks are equal, every sort gives the same
- * order, and after a split only a few blocks are out of place: then they are taken out and put
- * where they belong, in one pass.  In memory-priority mode there is a sort for every split.
+ * GE's sort is not stable: the order of equal blocks depends on every comparison it makes, so the
+ * same algorithm must run here.  But if no two blocks are equal, every sort has the same result,
+ * and after a split only a few blocks are out of place: these are taken out and merged in again, in
+ * one pass.  In memory-priority mode there is a sort for every split.
  * Cost: O(blocks) where few are out of place and none are equal; else O(blocks log blocks).
  */
 #include "config.h"
@@ -62,7 +62,7 @@ sort_as_ge_does (GePacker *packer, gpointer *blocks, guint n)
     blocks[i] = ((const Key *) blocks[i])->block;
 }
 
-/* Puts @key where it belongs among the @n of @strays; FALSE if it is equal to one of them. */
+/* Inserts @key into the @n sorted @strays; FALSE if it is equal to one of them. */
 static gboolean
 add_stray (Key *strays, guint n, const Key *key)
 {

@@ -1,20 +1,21 @@
-/* pack-scan.c - level 2: which pairs of blocks are tried (ge-static.md 4.1).
+/* pack.c - level 2: which pairs of blocks are tried (ge-static.md 4.1).
  *
- * The rules try every block with every later one.  Nearly all of these tries end at the first
- * comparison of life times, so what that comparison needs is kept in arrays in the order of B, and
- * a pair for which ge_pack_pair() is sure to change nothing is passed over:
+ * Blocks are sorted by size, the largest first.  The rules try every block as the parent of every
+ * later one.  Nearly all of these tries end at the first comparison of life times.  So what that
+ * comparison needs is kept in arrays in the order of B, and a pair for which ge_pack_pair() cannot
+ * change anything is skipped:
  *   - the later block is a child, has children, or may not be reused; or label or memory type
  *     differ;
- *   - neither is known to start after the other ended, and they cannot be interleaved: on different
- *     streams, a stream dependence in their ends, or every occupant of the later block meets the
- *     only one of the parent;
- *   - one may follow the other, but no block of the parent's tree has room, and the later block
- *     cannot be split.
+ *   - neither is known to begin after the other ended, and they cannot be interleaved: they are on
+ *     different streams, one of them ends on another stream, or every occupant of the later block
+ *     overlaps the only one of the parent;
+ *   - one may follow the other, but no block of the parent's tree has enough space, and the later
+ *     block cannot be split.
  *
- * "b may start once a is dead" is one comparison: on the stream of a, b knows everything up to
- * `reach` to have finished; a has ended when everything before `free` has (both hold for each
- * stream; on the own stream: life_begin, life_end + 1).  In memory-priority mode it is necessary
- * only.
+ * "b begins after a has ended" is the comparison reach >= free: when b begins, all nodes up to
+ * `reach` on the stream of a are known to have finished; a has ended once all nodes before `free`
+ * have, as seen from the stream of b.  (On its own stream a block has life_begin and life_end + 1.)
+ * In memory-priority mode the comparison is necessary but not sufficient.
  *
  * Cost: a few nanoseconds a pair; memory 8 bytes a block and stream, and 48 a block.
  */
@@ -96,8 +97,7 @@ entry_of (GeBlock *block)
 static gboolean
 is_gone (const GeBlock *block)
 {
-  return block->child || !block->reuse_mem || block->stream < 0
-         || (block->children != NULL && block->children->len > 0);
+  return block->child || !block->reuse_mem || block->stream < 0 || block->children != NULL;
 }
 
 static void
@@ -107,7 +107,7 @@ set_entry (Scan *scan, guint k, GeBlock *block)
   fill_times (scan->packer.a, block, &scan->times[(gsize) k * scan->n_streams]);
 }
 
-/* Makes room for @more entries at @at. */
+/* Moves the entries from @at on up by @more. */
 static void
 open_gap (Scan *scan, guint at, guint more)
 {
@@ -152,7 +152,7 @@ mark_gone (Scan *scan, guint k)
   scan->n_gone++;
 }
 
-/* Drops what is gone, once that is a good part. */
+/* Removes the entries that are gone, once they are more than an eighth. */
 static void
 compact (Scan *scan)
 {
@@ -174,18 +174,18 @@ compact (Scan *scan)
 
 /* ---- pairs */
 
-/* What of the parent the comparison needs. */
+/* What may_skip() needs of the parent. */
 typedef struct
 {
   GeBlock *block;
   Entry entry;
   Time *times;
-  guint64 room; /* G_MAXUINT64: not to be asked (continuous, zero-copy) */
+  guint64 max_child; /* G_MAXUINT64: does not count (continuous, zero-copy) */
 } Parent;
 
-/* Is ge_pack_pair() of @p and entry @k sure to change nothing? */
+/* TRUE: ge_pack_pair() of @p and entry @k cannot change anything. */
 static inline gboolean
-is_vain (const Scan *scan, const Parent *p, guint k)
+may_skip (const Scan *scan, const Parent *p, guint k)
 {
   const Entry *c = &scan->entries[k];
   const Time *time = &scan->times[(gsize) k * scan->n_streams + (gsize) p->entry.stream];
@@ -196,16 +196,16 @@ is_vain (const Scan *scan, const Parent *p, guint k)
   if ((any & GE_SPECIAL) != 0)
     return FALSE;
   if (time->reach >= p->times[c->stream].free || p->times[c->stream].reach >= time->free)
-    return (c->traits & GE_PLAIN) != 0 && c->size > p->room;
+    return (c->traits & GE_PLAIN) != 0 && c->size > p->max_child;
   return c->stream != p->entry.stream || (both & GE_LOOSE) == 0
          || ((p->entry.traits & GE_PLAIN) != 0 && (c->traits & GE_TURNS) != 0
              && c->first_end >= p->block->begin && c->last_begin <= p->block->end);
 }
 
 static guint64
-room_of (GeBlock *p)
+max_child_of (GeBlock *p)
 {
-  return p->cont || p->zc ? G_MAXUINT64 : ge_pack_room (p);
+  return p->cont || p->zc ? G_MAXUINT64 : ge_pack_max_child (p);
 }
 
 /* Where @block is in B, at or after @from. */
@@ -257,12 +257,12 @@ try_all (Scan *scan, Parent *p, guint i)
     {
       GeBlock *c = scan->entries[k].block;
 
-      if (is_vain (scan, p, k) || (p->block->cont && c->occupants[0].node < a->model->last_memset))
+      if (may_skip (scan, p, k) || (p->block->cont && c->occupants[0].node < a->model->last_memset))
         continue;
       ge_pack_pair (&scan->packer, p->block, c);
       if (is_gone (c))
         mark_gone (scan, k);
-      p->room = room_of (p->block);
+      p->max_child = max_child_of (p->block);
       if (scan->packer.clones->len == 0)
         continue;
       set_entry (scan, k, c);
@@ -273,7 +273,7 @@ try_all (Scan *scan, Parent *p, guint i)
     }
 }
 
-/* Entries before the one of @p are not looked at again. */
+/* Moves scan->start past the entry of @p: parents before it are not visited again. */
 static void
 pass (Scan *scan, const GeBlock *p)
 {
@@ -307,7 +307,7 @@ ge_pack (GeAssigner *a)
       compact (&scan);
       p.entry = entry_of (p.block);
       fill_times (a, p.block, p.times);
-      p.room = room_of (p.block);
+      p.max_child = max_child_of (p.block);
       try_all (&scan, &p, i);
     }
   g_ptr_array_unref (scan.packer.clones);

@@ -1,8 +1,7 @@
-/* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block;
- * see the end of block.h.
+/* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block.
  *
- * Where the specification is silent: they are never zero-copy, since several addresses of the
- * caller need not be adjacent.
+ * Where the specification is silent: they are never zero-copy, as the caller need not supply
+ * adjacent addresses.
  * Cost: linear in the outputs and the members of their symbols.  Origin: ge-static.md 5.4.
  */
 #include "config.h"

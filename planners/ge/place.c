@@ -1,6 +1,6 @@
 /* place.c - sizes and offsets of the blocks, and the zero-copy tail (ge-static.md 4.2, 7.2).
  *
- * Invariant: every offset that a block gives is a multiple of 512.  Cost: O(occupants + blocks),
+ * Invariant: the offset of every block is a multiple of 512.  Cost: O(occupants + blocks),
  * and the sort of the graph's inputs.
  */
 #include "config.h"
@@ -15,7 +15,7 @@
 
 /* ---- offsets */
 
-/* Types of whose offsets the larger of the old and the new one is kept. */
+/* TRUE for nodes that keep the larger one of their old and their new offset. */
 static gboolean
 keeps_larger (const GeModel *model, guint32 node)
 {

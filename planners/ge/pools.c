@@ -122,7 +122,7 @@ remove_at (List *list, guint i)
     list->first = list->end = 0;
 }
 
-/* May @block be handed to @request (the tests of 2.5 that its list does not answer)? */
+/* The tests of 2.5 on @block that its list does not answer. */
 static gboolean
 suits (const GeBlock *block, const GeRequest *request, guint64 size, gboolean data,
        gboolean central)

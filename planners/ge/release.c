@@ -1,9 +1,8 @@
 /* release.c - consumers leave a block; when the last one has, its end is known and it goes to its
  * pool (ge-static.md 2.7).
  *
- * Ends are asymmetric between streams: a block that is consumed on one other stream ends there at
- * the last consumer, and on its own stream at the first node that is known to run after all
- * consumers, or never.
+ * A block that is consumed on one other stream has two ends: on that stream the last consumer; on
+ * its own stream the first node that is known to run after all consumers, or none.
  */
 #include "config.h"
 
@@ -11,7 +10,7 @@
 #include "planners/ge/release.h"
 #include "planners/ge/stream-edges.h"
 
-/* The time by which everybody who reads the symbol has finished, as seen from the block's stream;
+/* The time by which all readers of the symbol have finished, as seen from the stream of the block;
  * *@reached: as seen from the consumers. */
 static guint32
 last_use (GeAssigner *a, GeBlock *block, guint32 *reached)

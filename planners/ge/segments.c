@@ -1,4 +1,4 @@
-/* segments.c - the pieces of the plan that the run time may map one by one; see the end of block.h.
+/* segments.c - the pieces of the plan that the run time may map one by one.
  *
  * Top-level blocks are gathered until a segment would reach the limit; groups of continuous memory
  * stay in one segment.

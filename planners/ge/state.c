@@ -12,7 +12,7 @@ free_block (GeBlock *block)
   g_free (block->occupants);
   g_free (block->visits);
   g_clear_pointer (&block->children, g_ptr_array_unref);
-  g_clear_pointer (&block->glances, g_array_unref);
+  g_clear_pointer (&block->summaries, g_array_unref);
   g_clear_pointer (&block->members, g_ptr_array_unref);
   g_clear_pointer (&block->overlays, g_ptr_array_unref);
 }

@@ -21,7 +21,7 @@ typedef struct
   gboolean reuse;    /* 2.3: reuse enabled */
   GPtrArray *blocks; /* B: GeBlock, not owned */
   GePools *pools;
-  /* released when the next node starts; one list, as the order between streams shows nowhere */
+  /* released when the next node starts; one list, as the order between streams has no effect */
   GPtrArray *suspended;
   GeBlock **symbol_block; /* per symbol */
   guint64 *symbol_size;   /* per symbol; 2.4 and 5.4 change it */
@@ -38,10 +38,10 @@ typedef struct
   guint64 *sizes;           /* per item: bytes that are the item's own there */
   guint8 *spaces;           /* per item: GeSpace */
   GeContinuous *continuous; /* NULL unless the graph has continuous memory */
-  GError *error; /* first error found; the walk goes on harmlessly, the planner reports it */
+  GError *error; /* the first one; the walk goes on, and the planner reports it at the end */
 } GeAssigner;
 
-/* The loop variables of 2.3, as 2.4, 2.5 and the hooks see and change them. */
+/* The loop variables of 2.3, which 2.4, 2.5 and the steps of continuous memory read and change. */
 typedef struct
 {
   guint32 node, index; /* output or workspace `index` of `node` */
@@ -49,7 +49,7 @@ typedef struct
   guint32 begin;
   guint32 end_request; /* endreq; 0, GE_MAX or a time */
   gboolean sep;        /* the block takes all inputs of a separately cleaned node (5.2) */
-  gboolean op_reuse;   /* node-level: once cleared it stays cleared [QUIRK] */
+  gboolean op_reuse;   /* [QUIRK] cleared for one output, it is cleared for the later ones */
   gboolean reuse_flag; /* workspaces: workspace_reuse_flag, and not session scope */
   gboolean continuous; /* ci */
   gboolean zc_ok;

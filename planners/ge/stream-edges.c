@@ -3,8 +3,8 @@
  *
  * in_edges[dst][src] maps nodes on dst to the last node on src that is known to have finished when
  * they start.  Only direct edges and one step of transitivity are taken in, and an edge is dropped
- * when a later one crosses it: the tables say less than the graph, never more. Nodes without a
- * valid stream have no edges.
+ * when a later one crosses it: the tables know less than the graph does, never more.  Nodes without
+ * a valid stream have no edges.
  *
  * Invariant: after pruning, keys and peers of a table ascend strictly.
  * Cost: O(edges x streams) entries in sorted arrays, almost always added at the end.  Origin:
@@ -219,7 +219,7 @@ ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
 
 /* ---- life times of symbols */
 
-/* Adds the consumer @member to what is known of its symbol, seen from @stream. */
+/* Adds the consumer @member to the life time of its symbol, as seen from @stream. */
 static void
 add_member (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
 {

@@ -1,5 +1,4 @@
-/* streams.c - the effective stream of every node: as given, side trips folded back, numbered; see
- * model.h.
+/* streams.c - the effective stream of every node: as given, side trips folded back, numbered.
  *
  * A side trip is a chain of single-consumer nodes that leaves a stream and comes back to it; when
  * its nodes are numbered one after another they count as being on the stream they left.

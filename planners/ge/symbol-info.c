@@ -1,5 +1,5 @@
-/* symbol-info.c - what the assigners ask of a symbol: its size, memory type and whether its memory
- * may come from, or go to, others; see model.h.
+/* symbol-info.c - what the assigners need of a symbol: its size, its memory type, whether it may
+ * take memory that was used before, and whether others may use its memory later.
  *
  * Cost: linear in members and their consumers.  Origin: ge-static.md 1.2 (symbol size), 2.2.
  */
@@ -100,7 +100,7 @@ is_iterator (const GeModel *model, const GememNode *node)
          && strcmp (original, "IteratorV2") == 0;
 }
 
-/* Takes from @flags what the output @tensor forbids. */
+/* @flags without those that the output @tensor forbids. */
 static guint32
 restrict_flags (const GeModel *model, guint32 tensor, gboolean has_sub_data, guint32 flags)
 {

@@ -1,6 +1,6 @@
 /* zero-copy.c - which tensors may be supplied by the caller at run time (ge-static.md 7.1, 7.4).
  *
- * O(members of the symbol), asked once for each symbol.
+ * Cost: O(members of the symbol), once for each symbol.
  */
 #include "config.h"
 

@@ -211,7 +211,7 @@ compare_all (guint64 seed)
   g_autoptr (GememGraph) graph = test_random_graph (
       seed, features, (guint) gemem_rng_range (&rng, 5, seed % 10 == 0 ? 400 : 80));
 
-  gemem_params_set_defaults (gemem_ge_params, &options);
+  gemem_params_set_defaults (ge_params, &options);
   options.memory_priority = seed % 3 == 0;
   options.quirks = seed % 5 != 0;
   if (seed % 2 == 0)
@@ -232,7 +232,7 @@ compare_all (guint64 seed)
       compare (seed, model, &strategy);
     }
   ge_model_free (model);
-  gemem_params_clear (gemem_ge_params, &options);
+  gemem_params_clear (ge_params, &options);
 }
 
 static void
