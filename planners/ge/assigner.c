@@ -88,7 +88,7 @@ is_on_chip (guint64 type)
 
 /* Entry @i of the list @key of node @id; 0: none. */
 static guint64
-entry_of (const GeModel *model, guint32 id, GememAttributeKey key, guint32 i)
+listed_or_0 (const GeModel *model, guint32 id, GememAttributeKey key, guint32 i)
 {
   gint64 value = 0;
 
@@ -108,8 +108,8 @@ has_no_memory (GeAssigner *a, const GeRequest *request)
 
   return request->size == 0 || (kind & GE_ZERO_MEMORY) != 0
          || ((kind & GE_BUFFER_POOL) != 0 && !a->model->dynamic_root)
-         || is_on_chip (
-             entry_of (a->model, request->node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, request->index))
+         || is_on_chip (listed_or_0 (a->model, request->node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE,
+                                     request->index))
          || gemem_graph_flag (graph, attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY);
 }
 
@@ -234,7 +234,8 @@ visit_workspace (GeAssigner *a, const GememNode *node, guint32 i, gboolean op_re
 {
   const GememGraph *graph = a->model->graph;
   const guint32 item = gemem_node_workspace_item (node, i);
-  const gboolean session = entry_of (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE, i)
+  const gboolean session = listed_or_0 (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE,
+                                        i)
                            == 1;
   gint64 reusable = TRUE;
   GeRequest request = { .node = a->time,
@@ -247,14 +248,14 @@ visit_workspace (GeAssigner *a, const GememNode *node, guint32 i, gboolean op_re
   GeBlock *block;
 
   if (request.size == 0
-      || is_on_chip (entry_of (a->model, a->time, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, i))
+      || is_on_chip (listed_or_0 (a->model, a->time, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, i))
       || ge_clear_is_central_workspace (a->model, a->time, i))
     {
       g_array_append_val (a->zero, item);
       return;
     }
   request.noalign = request.size;
-  request.space = entry_of (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, i)
+  request.space = listed_or_0 (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, i)
                           == GEMEM_MEMORY_P2P
                       ? GE_SPACE_P2P
                   : session ? GE_SPACE_SESSION

@@ -194,7 +194,7 @@ largest_label (GPtrArray **by_label, guint n_labels)
 
 /* The blocks of @space and @class among the first @n of B, by label; they are resized. */
 static GPtrArray **
-collect (GeAssigner *a, guint n, guint space, guint class)
+collect_blocks (GeAssigner *a, guint n, guint space, guint class)
 {
   GPtrArray **by_label = g_new0 (GPtrArray *, a->model->n_labels);
 
@@ -221,7 +221,7 @@ ge_batch (GeAssigner *a)
   for (guint space = 0; space < GE_N_SPACES; space++)
     for (guint class = 0; class < N_CLASSES; class ++)
       {
-        GPtrArray **by_label = collect (a, n, space, class);
+        GPtrArray **by_label = collect_blocks (a, n, space, class);
         const guint largest = largest_label (by_label, n_labels);
 
         if (largest != 0 && class == ORDINARY)

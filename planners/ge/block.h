@@ -37,7 +37,7 @@ typedef struct
 {
   guint64 real, noalign; /* bytes */
   guint32 node, index;
-  guint32 begin;        /* begin if begin_min, else the node; life_begin of the sort flavour */
+  guint32 begin;        /* begin if begin_min, else the node */
   guint32 end, sym_end; /* GE_NEVER: not set */
   /* The end on stream diff_stream.  The map diff{stream->end} of the rules never has two entries:
    * set_end() gets another stream only when all visits of this occupant were of one stream, and

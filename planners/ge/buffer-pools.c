@@ -44,7 +44,7 @@ pool_of (const GeModel *model, guint32 id, Pool *pool)
 
 /* One entry per pool, in order, with the largest of the sizes that its nodes name. */
 static GArray *
-collect (const GeModel *model)
+collect_pools (const GeModel *model)
 {
   GArray *pools = g_array_new (FALSE, FALSE, sizeof (Pool));
   guint kept = 0;
@@ -69,7 +69,7 @@ collect (const GeModel *model)
 }
 
 static void
-place_node (GeAssigner *a, guint32 id, const Pool *pool)
+place_in_pool (GeAssigner *a, guint32 id, const Pool *pool)
 {
   const GememNode *node = gemem_graph_node (a->model->graph, id);
   gint64 inner = 0;
@@ -87,7 +87,7 @@ place_node (GeAssigner *a, guint32 id, const Pool *pool)
 void
 ge_buffer_pools_place (GeAssigner *a)
 {
-  g_autoptr (GArray) pools = collect (a->model);
+  g_autoptr (GArray) pools = collect_pools (a->model);
   const guint64 start = ge_align (a->counters[GE_SPACE_HBM]) + GE_ALIGN;
   guint64 running = start;
   Pool pool;
@@ -107,6 +107,6 @@ ge_buffer_pools_place (GeAssigner *a)
       guint at;
 
       if (pool_of (a->model, id, &pool) && g_array_binary_search (pools, &pool, compare_pools, &at))
-        place_node (a, id, &g_array_index (pools, Pool, at));
+        place_in_pool (a, id, &g_array_index (pools, Pool, at));
     }
 }

@@ -8,8 +8,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "planners/ge/anchors.h"
 #include "planners/ge/chains.h"
 #include "planners/ge/continuous-model.h"
@@ -108,7 +106,7 @@ add_member (Search *search, Chain *chain, guint32 tensor)
 /* Adds @tensor and, when its node has padded outputs, all outputs after it; returns the last
  * one. */
 static guint32
-add_outputs (Search *search, Chain *chain, guint32 tensor)
+add_row_outputs (Search *search, Chain *chain, guint32 tensor)
 {
   const GememNode *node = gemem_graph_node (search->model->graph,
                                             ge_anchor_node (search->model, tensor));
@@ -124,7 +122,7 @@ add_outputs (Search *search, Chain *chain, guint32 tensor)
 /* Adds the inputs of @node after @input but the last one, which is returned; GEMEM_NONE: there are
  * none. */
 static guint32
-add_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
+add_row_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
 {
   const guint32 n = gemem_graph_node (search->model->graph, node)->n_inputs;
 
@@ -141,7 +139,7 @@ collect_row (Search *search, guint32 tensor)
 
   while (tensor != GEMEM_NONE && search->chains->chain_of[tensor] == GEMEM_NONE)
     {
-      const guint32 last = add_outputs (search, &chain, tensor);
+      const guint32 last = add_row_outputs (search, &chain, tensor);
       guint32 input = 0, node = GEMEM_NONE;
 
       for (guint32 i = 0;
@@ -152,7 +150,7 @@ collect_row (Search *search, guint32 tensor)
       if (node == GEMEM_NONE)
         break;
       search->visited[node] = 1;
-      tensor = add_inputs (search, &chain, node, input);
+      tensor = add_row_inputs (search, &chain, node, input);
     }
   if (chain.tensors->len > 0)
     g_array_append_val (search->chains->chains, chain);
@@ -174,8 +172,7 @@ ge_chains_new (const GeModel *model)
 
   chains->chains = g_array_new (FALSE, FALSE, sizeof (Chain));
   g_array_set_clear_func (chains->chains, clear_chain);
-  chains->chain_of = g_new (guint32, (gsize) model->n_tensors + 1);
-  memset (chains->chain_of, 0xff, ((gsize) model->n_tensors + 1) * sizeof (guint32));
+  chains->chain_of = ge_new_none (model->n_tensors);
   for (guint32 id = 0; id < model->n_nodes; id++)
     if ((model->nodes[id].kind & GE_PADDED_IN) != 0 && !search.visited[id]
         && takes_padded_outputs (&search, id))

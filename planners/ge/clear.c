@@ -64,7 +64,7 @@ ge_clear_is_central_workspace (const GeModel *model, guint32 node, guint32 works
 /* ---- 6.2 */
 
 static void
-place_outputs (GeAssigner *a, guint32 id)
+place_cleared_outputs (GeAssigner *a, guint32 id)
 {
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
@@ -99,7 +99,7 @@ compare_workspaces (gconstpointer x, gconstpointer y)
 
 /* In order of their indexes; sizes are those of the attribute. */
 static void
-place_workspaces (GeAssigner *a, guint32 id)
+place_cleared_workspaces (GeAssigner *a, guint32 id)
 {
   const GememNode *node = gemem_graph_node (a->model->graph, id);
   guint n;
@@ -130,7 +130,7 @@ typedef struct
 } Walk;
 
 static void
-place_node (Walk *walk, guint32 id)
+place_cleared (Walk *walk, guint32 id)
 {
   const GeNode *node = &walk->a->model->nodes[id];
 
@@ -138,8 +138,8 @@ place_node (Walk *walk, guint32 id)
     return;
   walk->placed[id] = TRUE;
   if (node->kind & GE_ATOMIC)
-    place_outputs (walk->a, id);
-  place_workspaces (walk->a, id);
+    place_cleared_outputs (walk->a, id);
+  place_cleared_workspaces (walk->a, id);
 }
 
 /* All of one label: what each memset node controls, then the rest. */
@@ -152,9 +152,9 @@ place_label (Walk *walk)
     for (guint32 i = 0; (model->nodes[id].kind & GE_MEMSET) != 0
                         && i < gemem_graph_node (model->graph, id)->n_successors;
          i++)
-      place_node (walk, gemem_graph_successors (model->graph, id)[i]);
+      place_cleared (walk, gemem_graph_successors (model->graph, id)[i]);
   for (guint32 id = 0; id < model->n_nodes; id++)
-    place_node (walk, id);
+    place_cleared (walk, id);
 }
 
 /* [QUIRK] the labels are stacked; without quirks they overlay each other behind what has no

@@ -9,8 +9,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "planners/ge/anchors.h"
 #include "planners/ge/continuous-model.h"
 
@@ -179,16 +177,14 @@ fill_cascade (GeModel *model)
 {
   Cascade cascade = { model, NULL, NULL };
 
-  model->cascade = g_new (guint32, (gsize) model->n_nodes + 1);
-  memset (model->cascade, 0xff, ((gsize) model->n_nodes + 1) * sizeof (guint32));
+  model->cascade = ge_new_none (model->n_nodes);
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
       if ((model->nodes[id].kind & GE_RAW_NOPADDING_IN) == 0)
         continue;
       if (cascade.seen == NULL)
         {
-          cascade.seen = g_new (guint32, model->n_nodes);
-          memset (cascade.seen, 0xff, model->n_nodes * sizeof (guint32));
+          cascade.seen = ge_new_none (model->n_nodes);
           cascade.leaves = g_array_new (FALSE, FALSE, sizeof (guint32));
         }
       g_array_set_size (cascade.leaves, 0);

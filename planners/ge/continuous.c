@@ -25,21 +25,21 @@ typedef struct
   guint32 n_recorded;
   gboolean remembered; /* 5.2 knows its type and number of inputs */
   GeBlock **blocks;    /* per input */
-} Entry;
+} Group;
 
 struct _GeContinuous
 {
-  guint32 *entry_of; /* per node: its entry, or GEMEM_NONE */
-  GArray *entries;   /* Entry, in the order of the first look-ups */
+  guint32 *group_of; /* per node: its group, or GEMEM_NONE */
+  GArray *groups;    /* Group, in the order of the first look-ups */
   GeChains *chains;
   guint64 *streams; /* of this request's consumers */
   guint32 sep_node; /* that takes all inputs of this request's block */
 };
 
 static void
-clear_entry (gpointer entry)
+clear_group (gpointer group)
 {
-  g_free (((Entry *) entry)->blocks);
+  g_free (((Group *) group)->blocks);
 }
 
 GeContinuous *
@@ -53,10 +53,9 @@ ge_continuous_new (const GeModel *model)
   if ((kinds & GE_RAW_CONTINUOUS) == 0)
     return NULL;
   continuous = g_new0 (GeContinuous, 1);
-  continuous->entry_of = g_new (guint32, model->n_nodes);
-  memset (continuous->entry_of, 0xff, model->n_nodes * sizeof (guint32));
-  continuous->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
-  g_array_set_clear_func (continuous->entries, clear_entry);
+  continuous->group_of = ge_new_none (model->n_nodes);
+  continuous->groups = g_array_new (FALSE, FALSE, sizeof (Group));
+  g_array_set_clear_func (continuous->groups, clear_group);
   continuous->streams = g_new0 (guint64, ge_stream_words (model));
   continuous->chains = ge_chains_new (model);
   return continuous;
@@ -67,27 +66,27 @@ ge_continuous_free (GeContinuous *continuous)
 {
   if (continuous == NULL)
     return;
-  g_free (continuous->entry_of);
-  g_array_unref (continuous->entries);
+  g_free (continuous->group_of);
+  g_array_unref (continuous->groups);
   g_free (continuous->streams);
   ge_chains_free (continuous->chains);
   g_free (continuous);
 }
 
-/* The entry of @node; it is added if there is none. */
-static Entry *
+/* The group of @node; it is added if there is none. */
+static Group *
 look_up (GeAssigner *a, guint32 node)
 {
   GeContinuous *continuous = a->continuous;
-  Entry entry = { .node = node };
+  Group group = { .node = node };
 
-  if (continuous->entry_of[node] == GEMEM_NONE)
+  if (continuous->group_of[node] == GEMEM_NONE)
     {
-      continuous->entry_of[node] = continuous->entries->len;
-      entry.blocks = g_new0 (GeBlock *, gemem_graph_node (a->model->graph, node)->n_inputs);
-      g_array_append_val (continuous->entries, entry);
+      continuous->group_of[node] = continuous->groups->len;
+      group.blocks = g_new0 (GeBlock *, gemem_graph_node (a->model->graph, node)->n_inputs);
+      g_array_append_val (continuous->groups, group);
     }
-  return &g_array_index (continuous->entries, Entry, continuous->entry_of[node]);
+  return &g_array_index (continuous->groups, Group, continuous->group_of[node]);
 }
 
 /* The continuous node that consumer @i of @tensor leads to; one without padding comes first. */
@@ -197,7 +196,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
   for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
     {
       gboolean sep, whole;
-      Entry *entry;
+      Group *group;
 
       if (!find_continuous_consumer (model, tensor, i, &node, &input, &padded))
         continue;
@@ -209,8 +208,8 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
           request->continuous = FALSE;
           return;
         }
-      entry = look_up (a, node);
-      if (entry->n_recorded == 0)
+      group = look_up (a, node);
+      if (group->n_recorded == 0)
         {
           request->zc_ok = FALSE;
           if (whole)
@@ -225,7 +224,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
               a->continuous->sep_node = node;
               continue;
             }
-          entry->remembered = TRUE;
+          group->remembered = TRUE;
         }
       request->anchor_node = node;
       request->anchor_input = input;
@@ -236,10 +235,10 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
 void
 ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
 {
-  Entry *entry = look_up (a, request->anchor_node);
+  Group *group = look_up (a, request->anchor_node);
 
-  entry->n_recorded += entry->blocks[request->anchor_input] == NULL;
-  entry->blocks[request->anchor_input] = block;
+  group->n_recorded += group->blocks[request->anchor_input] == NULL;
+  group->blocks[request->anchor_input] = block;
 }
 
 guint64
@@ -259,64 +258,63 @@ ge_continuous_total (GeAssigner *a)
 
 /* Sets the places of the blocks of one group in the tail, in the order of inputs. */
 static void
-place_group (GeAssigner *a, const Entry *entry, guint32 *place, guint32 *next)
+place_group (GeAssigner *a, const Group *group, guint32 *place, guint32 *next)
 {
-  const guint32 n = gemem_graph_node (a->model->graph, entry->node)->n_inputs;
+  const guint32 n = gemem_graph_node (a->model->graph, group->node)->n_inputs;
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
 
   for (guint32 i = 0; i < n; i++)
     {
-      entry->blocks[i]->same_offset = (a->model->nodes[entry->node].kind & GE_BATCH_INDEPENDENT)
+      group->blocks[i]->same_offset = (a->model->nodes[group->node].kind & GE_BATCH_INDEPENDENT)
                                       != 0;
-      entry->blocks[i]->input_index = i;
+      group->blocks[i]->input_index = i;
     }
   for (guint32 i = 0; i < n; i++)
-    if (!g_hash_table_add (seen, entry->blocks[i]))
+    if (!g_hash_table_add (seen, group->blocks[i]))
       return;
   for (guint32 i = 0; i < n; i++)
-    place[entry->blocks[i]->number] = (*next)++;
-  entry->blocks[0]->first = TRUE;
-  entry->blocks[n - 1]->last = TRUE;
+    place[group->blocks[i]->number] = (*next)++;
+  group->blocks[0]->first = TRUE;
+  group->blocks[n - 1]->last = TRUE;
 }
 
 /* [QUIRK] the groups come in the order of a hash table; a block of two groups goes where the later
  * one puts it. */
 static gsize *
-entry_order (const GeAssigner *a)
+group_order (const GeAssigner *a)
 {
-  const GArray *entries = a->continuous->entries;
-  g_autofree guint64 *keys = g_new (guint64, (gsize) entries->len + 1);
-  gsize *order = g_new (gsize, (gsize) entries->len + 1);
+  const GArray *groups = a->continuous->groups;
+  g_autofree guint64 *keys = g_new (guint64, (gsize) groups->len + 1);
+  gsize *order = g_new (gsize, (gsize) groups->len + 1);
 
-  for (guint i = 0; i < entries->len; i++)
+  for (guint i = 0; i < groups->len; i++)
     {
-      keys[i] = g_array_index (entries, Entry, i).node;
+      keys[i] = g_array_index (groups, Group, i).node;
       order[i] = i;
     }
   if (a->model->options->quirks)
-    ge_unordered_order (keys, entries->len, order);
+    ge_unordered_order (keys, groups->len, order);
   return order;
 }
 
 void
 ge_continuous_to_tail (GeAssigner *a)
 {
-  const GArray *entries = a->continuous->entries;
-  g_autofree gsize *order = entry_order (a);
+  const GArray *groups = a->continuous->groups;
+  g_autofree gsize *order = group_order (a);
   /* by number of block; GEMEM_NONE: not in the tail */
-  g_autofree guint32 *place = g_new (guint32, (gsize) a->n_blocks + 1);
+  g_autofree guint32 *place = ge_new_none (a->n_blocks);
   g_autofree GeBlock **tail = NULL;
   guint32 next = 0;
   guint kept = 0;
 
-  memset (place, 0xff, ((gsize) a->n_blocks + 1) * sizeof (guint32));
-  for (guint i = 0; i < entries->len; i++)
+  for (guint i = 0; i < groups->len; i++)
     {
-      const Entry *entry = &g_array_index (entries, Entry, order[i]);
+      const Group *group = &g_array_index (groups, Group, order[i]);
 
-      if (entry->remembered
-          && entry->n_recorded == gemem_graph_node (a->model->graph, entry->node)->n_inputs)
-        place_group (a, entry, place, &next);
+      if (group->remembered
+          && group->n_recorded == gemem_graph_node (a->model->graph, group->node)->n_inputs)
+        place_group (a, group, place, &next);
     }
   if (next == 0)
     return;

@@ -85,11 +85,11 @@ typedef struct
   guint8 *holds;          /* per class */
   guint8 *taken;          /* per input anchor, less n_tensors */
   GArray *pairs;
-} Search;
+} PairSearch;
 
 /* Takes the pair if it is usable. */
 static gboolean
-try_pair (Search *search, guint32 id, guint32 output, guint32 input)
+try_pair (PairSearch *search, guint32 id, guint32 output, guint32 input)
 {
   const GememNode *node = gemem_graph_node (search->model->graph, id);
   const guint32 anchor = ge_input_anchor (search->model, node, input);
@@ -108,7 +108,7 @@ try_pair (Search *search, guint32 id, guint32 output, guint32 input)
 
 /* First usable input per output, outputs ascending. */
 static void
-search_node (Search *search, guint32 id)
+search_pairs (PairSearch *search, guint32 id)
 {
   const GememNode *node = gemem_graph_node (search->model->graph, id);
   guint n;
@@ -123,7 +123,7 @@ search_node (Search *search, guint32 id)
 }
 
 static gboolean
-crosses_subgraphs (const Search *search)
+crosses_subgraphs (const PairSearch *search)
 {
   for (guint i = 0; i < search->pairs->len; i++)
     {
@@ -154,10 +154,10 @@ ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *cl
 {
   g_autofree guint8 *holds = describe_classes (model, classes),
                     *taken = g_new0 (guint8, (gsize) model->n_inputs + 1);
-  Search search = { model, streams, classes, holds, taken, pairs };
+  PairSearch search = { model, streams, classes, holds, taken, pairs };
 
   for (guint32 id = 0; id < model->n_nodes; id++)
-    search_node (&search, id);
+    search_pairs (&search, id);
   if (crosses_subgraphs (&search))
     g_array_set_size (pairs, 0);
 }

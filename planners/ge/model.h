@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "base/units.h"
 #include "graphs/graph.h"
 #include "planners/ge/options.h"
@@ -158,6 +160,13 @@ typedef struct
   gboolean dynamic_root;
   gboolean extend_memory; /* static_memory_policy in {1,2,4} */
 } GeModel;
+
+/* @n times GEMEM_NONE; g_free(). */
+static inline guint32 *
+ge_new_none (gsize n)
+{
+  return memset (g_new (guint32, n + 1), 0xff, (n + 1) * sizeof (guint32));
+}
 
 /* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT for what section 9.3
  * checks before planning. */

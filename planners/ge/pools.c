@@ -16,24 +16,24 @@ typedef struct
   guint64 size;
   gint32 stream, label;
   guint32 space;
-} Key;
+} PoolKey;
 
 typedef struct
 {
-  Key key;
+  PoolKey key;
   GeBlock **blocks; /* [first, end), in the order of release */
   guint first, end, capacity;
-} List;
+} PoolList;
 
 struct _GePools
 {
-  GHashTable *lists; /* List, by its key */
+  GHashTable *lists; /* PoolList, by its key */
 };
 
 static guint
 hash_key (gconstpointer pointer)
 {
-  const Key *key = pointer;
+  const PoolKey *key = pointer;
   guint64 hash = key->size / GE_ALIGN * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
 
   hash ^= ((guint64) (guint32) key->stream << 20) ^ ((guint64) (guint32) key->label << 4)
@@ -44,7 +44,7 @@ hash_key (gconstpointer pointer)
 static gboolean
 equal_keys (gconstpointer a, gconstpointer b)
 {
-  const Key *x = a, *y = b;
+  const PoolKey *x = a, *y = b;
 
   return x->size == y->size && x->stream == y->stream && x->label == y->label
          && x->space == y->space;
@@ -53,7 +53,7 @@ equal_keys (gconstpointer a, gconstpointer b)
 static void
 free_list (gpointer list)
 {
-  g_free (((List *) list)->blocks);
+  g_free (((PoolList *) list)->blocks);
   g_free (list);
 }
 
@@ -74,15 +74,15 @@ ge_pools_free (GePools *pools)
   g_free (pools);
 }
 
-static List *
+static PoolList *
 list_of (GePools *pools, guint64 size, gint32 stream, gint32 label, guint32 space)
 {
-  const Key key = { size, stream, label, space };
-  List *list = g_hash_table_lookup (pools->lists, &key);
+  const PoolKey key = { size, stream, label, space };
+  PoolList *list = g_hash_table_lookup (pools->lists, &key);
 
   if (list == NULL)
     {
-      list = g_new0 (List, 1);
+      list = g_new0 (PoolList, 1);
       list->key = key;
       g_hash_table_insert (pools->lists, &list->key, list);
     }
@@ -92,7 +92,7 @@ list_of (GePools *pools, guint64 size, gint32 stream, gint32 label, guint32 spac
 void
 ge_pools_push (GeAssigner *a, GeBlock *block)
 {
-  List *list;
+  PoolList *list;
 
   if (block->cont || block->zc || ge_block_life_end (block, block->stream) >= GE_NEVER)
     return;
@@ -108,7 +108,7 @@ ge_pools_push (GeAssigner *a, GeBlock *block)
 }
 
 static void
-remove_at (List *list, guint i)
+remove_at (PoolList *list, guint i)
 {
   if (i == list->first)
     list->first++;
@@ -136,8 +136,8 @@ GeBlock *
 ge_pools_take (GeAssigner *a, const GeRequest *request, guint64 size, gint32 stream, gboolean data,
                gboolean central)
 {
-  const Key key = { size, stream, a->model->nodes[request->node].label, request->space };
-  List *list = a->pools != NULL ? g_hash_table_lookup (a->pools->lists, &key) : NULL;
+  const PoolKey key = { size, stream, a->model->nodes[request->node].label, request->space };
+  PoolList *list = a->pools != NULL ? g_hash_table_lookup (a->pools->lists, &key) : NULL;
 
   if (list == NULL)
     return NULL;

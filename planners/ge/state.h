@@ -10,7 +10,7 @@
 #include "planners/ge/ranges.h"
 #include "planners/plan.h"
 
-typedef struct _GePools GePools;           /* apply.c */
+typedef struct _GePools GePools;           /* pools.c */
 typedef struct _GeContinuous GeContinuous; /* continuous.c */
 
 typedef struct

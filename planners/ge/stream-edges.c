@@ -46,13 +46,13 @@ search (const GeEdges *table, guint32 value, gboolean peer)
 }
 
 static guint
-search_node (const GeEdges *table, guint32 key)
+find_node (const GeEdges *table, guint32 key)
 {
   return search (table, key, FALSE);
 }
 
 static guint
-search_peer (const GeEdges *table, guint32 peer)
+find_peer (const GeEdges *table, guint32 peer)
 {
   return search (table, peer, TRUE);
 }
@@ -60,7 +60,7 @@ search_peer (const GeEdges *table, guint32 peer)
 static void
 insert_edge (GeEdges *table, guint32 key, guint32 peer)
 {
-  const guint at = search_node (table, key);
+  const guint at = find_node (table, key);
 
   if (at < table->n && table->edges[at].node == key)
     {
@@ -106,11 +106,11 @@ add_dependency (GeModel *model, guint32 earlier, guint32 later)
 
       if (known->n == 0 || third == dst)
         continue;
-      at = search_node (known, earlier + 1);
+      at = find_node (known, earlier + 1);
       if (at == 0)
         continue;
       peer = known->edges[at - 1].peer;
-      at = search_node (table, later);
+      at = find_node (table, later);
       if (at < table->n && table->edges[at].node > later && table->edges[at].peer < peer)
         delete_edge (table, at);
       insert_edge (table, later, peer);
@@ -179,7 +179,7 @@ ge_first_return (const GeModel *model, guint32 node, gint32 stream)
   if (own < 0 || stream < 0)
     return GE_MAX;
   table = table_of (model, stream, own);
-  at = search_peer (table, node);
+  at = find_peer (table, node);
   return at < table->n ? table->edges[at].node : GE_MAX;
 }
 
@@ -195,7 +195,7 @@ ge_last_known (const GeModel *model, guint32 node, gint32 stream)
   if (own < 0 || stream < 0)
     return GE_MIN_LIFE;
   table = table_of (model, own, stream);
-  at = search_node (table, node);
+  at = find_node (table, node);
   if (at == table->n
       && model->options->quirks) /* [QUIRK] all keys are smaller, and none of them counts */
     return GE_MIN_LIFE;
@@ -213,7 +213,7 @@ ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
   if (dst < 0 || src < 0)
     return 0;
   table = table_of (model, dst, src);
-  at = life == G_MAXUINT32 ? table->n : search_node (table, life + 1);
+  at = life == G_MAXUINT32 ? table->n : find_node (table, life + 1);
   return at > 0 ? table->edges[at - 1].peer : 0;
 }
 
@@ -221,7 +221,7 @@ ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
 
 /* Adds the consumer @member to the life time of its symbol, as seen from @stream. */
 static void
-add_member (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
+add_consumer (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
 {
   life->latest = MAX (life->latest, member);
   if (model->nodes[member].stream == stream)
@@ -247,7 +247,7 @@ symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint6
 
       if (!ge_anchor_is_input (model, anchor))
         continue;
-      add_member (model, &life, node, stream);
+      add_consumer (model, &life, node, stream);
       if (streams != NULL && (model->nodes[node].kind & GE_LOCAL) == 0)
         streams[own / 64] |= G_GUINT64_CONSTANT (1) << (own % 64);
     }

@@ -345,12 +345,12 @@ void
 ge_model_fill_symbols (GeModel *model, const gint64 *streams)
 {
   const guint32 n_anchors = model->n_tensors + model->n_inputs;
-  const gsize n = (gsize) n_anchors + 1;
-  Classes classes = { model, g_new (guint32, n), g_new (guint32, n), g_new (guint32, n),
-                      g_new (guint32, n) };
+  Classes classes = { .model = model,
+                      .parent = ge_new_none (n_anchors),
+                      .tail = g_new (guint32, (gsize) n_anchors + 1),
+                      .next = ge_new_none (n_anchors),
+                      .n_members = g_new (guint32, (gsize) n_anchors + 1) };
 
-  memset (classes.parent, 0xff, n * sizeof (guint32));
-  memset (classes.next, 0xff, n * sizeof (guint32));
   fill_references (model);
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
